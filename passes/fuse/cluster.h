@@ -96,8 +96,8 @@ typedef struct nxp_kernel_binding {
    * + axis] elements for each step along an axis that has no loop; NULL otherwise */
   int64_t *row_strides;
 } nxp_kernel_binding;
-/* Marks a parameter that is not a launch parameter but the index of an axis outside the loops of a
- * walk: this bit, or'ed with the number of the axis. */
+/* Marks a parameter that is not a launch parameter but the index of an axis that has no loop: this
+ * bit, or'ed with the number of the axis. */
 #define NXP_PARAM_AXIS (UINT32_C(1) << 31)
 void nxp_kernel_binding_free(nxp_kernel_binding *b);
 
@@ -139,9 +139,9 @@ void nxp_lowering_destroy(nxp_lowering *lowering);
  * continue at, or to 0 if all are done. */
 nx_status nxp_lower_group(nxp_lowering *lowering, uint32_t group, uint32_t *operand,
                           nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d);
-/* The kernel of one row (the last axis of the full shape) of an elementwise group, for running it
- * on each row as soon as that has been computed. *out is NULL if rows differ in more than
- * addresses. */
+/* The kernel of one row (the last axis of the full shape) of a group that reduces rows at most, for
+ * running it on each row as soon as that has been computed. *out is NULL if rows differ in more
+ * than addresses and parameters. */
 nx_status nxp_lower_rows(nxp_lowering *lowering, uint32_t group, nxk_kernel **out,
                          nxp_kernel_binding *binding, nxi_diag *d);
 /* Splits the axes of a walk over the only root of an elementwise group if its value needs finer

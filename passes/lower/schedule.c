@@ -176,12 +176,11 @@ static void stay_inside(const nxw_lower *l, nxw_affine *at) {
     if (is_outside(l, i)) at->coefficient[i] = 0;
 }
 
-/* Whether the index along dimension `dim` can be a parameter: a walk has one for each whole
- * axis. */
+/* Whether the index along dimension `dim` can be a parameter: there is one for each whole axis. */
 static bool has_param(const nxw_lower *l, uint32_t dim) {
   for (uint32_t i = 0; i < l->dims.n; i++)
     if (i != dim && l->dims.axis[i] == l->dims.axis[dim]) return false;
-  return l->region->walk != NULL;
+  return true;
 }
 
 static bool note_all_strides(writer *w, uint8_t *noted) {

@@ -293,7 +293,8 @@ nx_status nxp_lower_rows(nxp_lowering *lowering, uint32_t group, nxk_kernel **ou
   uint32_t operand = 0;
   begin_kernel(l, members, binding, d);
   l->outside = members->rank - 1;
-  if (l->outside < 1 || members->reduced != 0) l->failed = l->no_rows = true;
+  uint32_t row = l->outside < 1 ? 0 : UINT32_C(1) << l->outside;
+  if (l->outside < 1 || (members->reduced & ~row) != 0) l->failed = l->no_rows = true;
   l->failed = l->failed || !lower_regions(l, members, &operand) || l->kernel->failed;
   return end_kernel(l, out);
 }

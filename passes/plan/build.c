@@ -119,6 +119,10 @@ static void find_lifetimes(nxp_step_builder *s) {
   for (uint32_t i = 0; i < p->n_steps; i++) {
     note_lifetimes(s, &p->steps[i], i);
     if (p->steps[i].epilogue != NULL) note_lifetimes(s, p->steps[i].epilogue, i);
+    if (p->steps[i].chain != NULL) {
+      note_lifetimes(s, p->steps[i].chain->product, i);
+      note_lifetimes(s, p->steps[i].chain->product->epilogue, i);
+    }
     const nxp_staging *staging = p->steps[i].staging;
     for (int32_t k = 0; staging != NULL && k < staging->n_parts; k++)
       note_lifetimes(s, staging->parts[k].kernel, i);
@@ -156,11 +160,12 @@ static nx_status build(nxp_step_builder *s, const nxi_poll *poll) {
   choose_nontemporal(s);
   if (!nxp_defer_products(s)) return nxi_oom(b->d);
   nx_status deferring = nxp_defer_operands(s);
+  if (deferring == NX_OK) deferring = nxp_defer_chains(s);
   if (deferring != NX_OK) return deferring;
   for (uint32_t i = 0; i < b->clusters->n_groups; i++) {
     nx_status status = nxp_ask(poll, b->d);
     bool done = false;
-    if (status == NX_OK && (waits(s, i) || s->staged[i] > 0)) continue;
+    if (status == NX_OK && (waits(s, i) || s->staged[i] > 0 || s->chained[i])) continue;
     if (status == NX_OK && s->deferred[i] != NXP_NONE) status = nxp_add_with_product(s, i, &done);
     if (status == NX_OK && !done) status = add_group(s, i);
     if (status != NX_OK) return status;
@@ -186,10 +191,12 @@ nx_status nxp_build_steps(nxp_plan_builder *b, const nxi_poll *poll) {
   s.deferred = nxi_malloc(((size_t)b->clusters->n_groups + 1) * sizeof *s.deferred);
   s.staged = nxi_calloc((size_t)b->clusters->n_groups + 1, sizeof *s.staged);
   s.stages = nxi_malloc(((size_t)b->clusters->n_groups + 1) * sizeof *s.stages);
+  s.chain = nxi_malloc(((size_t)b->clusters->n_groups + 1) * sizeof *s.chain);
+  s.chained = nxi_calloc((size_t)b->clusters->n_groups + 1, sizeof *s.chained);
   nx_status status;
   if (s.group_order == NULL || s.alias_order == NULL || s.updated_by == NULL || s.stamp == NULL ||
       s.readers == NULL || s.deferred == NULL || s.check_of == NULL || s.staged == NULL ||
-      s.stages == NULL) {
+      s.stages == NULL || s.chain == NULL || s.chained == NULL) {
     status = nxi_oom(b->d);
   } else {
     s.alias_base = s.alias_order + s.n_aliases + 1;
@@ -197,6 +204,7 @@ nx_status nxp_build_steps(nxp_plan_builder *b, const nxi_poll *poll) {
     memset(s.check_of, 0xff, n * sizeof *s.check_of);
     memset(s.deferred, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.deferred);
     memset(s.stages, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.stages);
+    memset(s.chain, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.chain);
     status = build(&s, poll);
   }
   nxi_free(s.group_order);
@@ -208,6 +216,8 @@ nx_status nxp_build_steps(nxp_plan_builder *b, const nxi_poll *poll) {
   nxi_free(s.deferred);
   nxi_free(s.staged);
   nxi_free(s.stages);
+  nxi_free(s.chain);
+  nxi_free(s.chained);
   nxi_free(s.stack);
   nxi_free(s.temporaries);
   return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Inside plan building: what the files plan/via_temporary.c, plan/build.c, plan/call.c,
- * plan/packed_tiles.c, plan/packed_walk.c, plan/reads.c, plan/steps.c, plan/sum.c, plan/update.c
- * and plan/product.c share. */
+ * plan/chain.c, plan/packed_tiles.c, plan/packed_walk.c, plan/reads.c, plan/steps.c, plan/sum.c,
+ * plan/update.c and plan/product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -22,6 +22,8 @@ typedef struct nxp_step_builder {
   uint32_t *deferred;
   uint32_t *staged; /* group -> how many products pack its values tile by tile */
   uint32_t *stages; /* matmul group -> the operand that it makes so; NXP_NONE */
+  uint32_t *chain;  /* matmul group -> the group that makes its first operand, block by block */
+  bool *chained;    /* group -> it is part of another group's chain */
   /* order + 1 of the last group that may fail because of what it reads; 0: none */
   uint32_t last_failing;
   uint32_t *updated_by; /* node -> the only update of its memory, NXP_NONE */
@@ -95,6 +97,27 @@ bool nxp_defer_products(nxp_step_builder *s);
 /* Tries to run group `group` on the row panels of the product it waits for. *done: it is part of
  * the plan now. */
 nx_status nxp_add_with_product(nxp_step_builder *s, uint32_t group, bool *done);
+/* When the product of a group has its turn: with the group that finishes its rows, if there is
+ * one. */
+uint32_t nxp_turn_of(const nxp_step_builder *s, uint32_t group);
+/* The step of product `node`, without scratch; NULL without memory. Operand `elsewhere` has no
+ * memory of its own; -1: none. */
+nxp_step *nxp_add_matmul(nxp_step_builder *s, uint32_t node, int elsewhere);
+/* Whether a group walks the rows of a product in the product's own form. */
+bool nxp_walks_rows(const nxp_step_builder *s, const nxp_group *e, uint32_t product);
+/* Lowers group `group` to the kernel of one row, if it reads `product` only in its own row, element
+ * by element. *out is NULL if not; else *buffer is the number of the product's buffer. */
+nx_status nxp_lower_epilogue(nxp_step_builder *s, uint32_t group, uint32_t product,
+                             nxk_kernel **out, nxp_kernel_binding *binding, uint32_t *buffer);
+/* Gives a product's step the step that runs such a kernel on each of its rows. */
+nx_status nxp_add_epilogue(nxp_step_builder *s, uint32_t product_step, const nxk_kernel *k,
+                           const nxp_kernel_binding *binding, const nxp_group *e);
+/* plan/chain.c */
+/* Finds products whose first operand is made of the rows of another product, block by block. After
+ * nxp_defer_operands. */
+nx_status nxp_defer_chains(nxp_step_builder *s);
+/* The step of such a product, whose own memory is there; *number: of the step. */
+nx_status nxp_add_chain(nxp_step_builder *s, uint32_t node, uint32_t *number);
 /* plan/sum.c: on a GPU the library adds to a product what the graph does. */
 /* Whether all that a group does is to add something in memory to `product`. */
 bool nxp_only_adds(const nxp_step_builder *s, const nxp_group *e, uint32_t product);

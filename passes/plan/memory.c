@@ -204,6 +204,10 @@ nx_status nxp_plan_pack(nxp_plan *plan, nxi_diag *d) {
     drop_scratch(plan, &plan->steps[i]);
     resolve(&plan->steps[i], t);
     if (plan->steps[i].epilogue != NULL) resolve(plan->steps[i].epilogue, t);
+    if (plan->steps[i].chain != NULL) {
+      resolve(plan->steps[i].chain->product, t);
+      resolve(plan->steps[i].chain->product->epilogue, t);
+    }
     const nxp_staging *staging = plan->steps[i].staging;
     for (int32_t k = 0; staging != NULL && k < staging->n_parts; k++)
       resolve(staging->parts[k].kernel, t);

@@ -98,13 +98,6 @@ static nx_status try_operand(nxp_step_builder *s, uint32_t product, int i, bool 
   return status;
 }
 
-/* When the product of a group has its turn: with the group that finishes its rows, if there is one.
- * */
-static uint32_t turn_of(const nxp_step_builder *s, uint32_t group, uint32_t product) {
-  uint32_t last = s->group_order[product];
-  return last > 0 && s->deferred[last - 1] == group ? last - 1 : group;
-}
-
 /* The product that a group is, NXP_NONE. */
 static uint32_t product_of(const nxp_step_builder *s, uint32_t group) {
   const nxp_group *members = &s->b->clusters->groups[group];
@@ -157,7 +150,7 @@ static bool made_by_all(const nxp_step_builder *s, uint32_t operand) {
 static nx_status keep_what_they_read(nxp_step_builder *s) {
   for (uint32_t i = 0; i < s->b->clusters->n_groups; i++) {
     uint32_t operand = staged_group(s, i);
-    if (operand != NXP_NONE && !nxp_read_later(s, operand, i, turn_of(s, i, product_of(s, i))))
+    if (operand != NXP_NONE && !nxp_read_later(s, operand, i, nxp_turn_of(s, i)))
       return nxi_oom(s->b->d);
   }
   return NX_OK;

@@ -114,6 +114,17 @@ typedef struct nxp_staging {
   int64_t margin_bytes, packed_bytes; /* before the first element; of one thread's packed tile */
 } nxp_staging;
 
+/* A product whose rows another one multiplies, block of rows by block: the rows of `product`, then
+ * its epilogue on each of them, then the rows of the step that has the chain. What lies between
+ * the two products is never whole in memory: each thread has the rows of one block. */
+typedef struct nxp_chain {
+  struct nxp_step *product;
+  int64_t rows;           /* of a block: whole tiles of both products */
+  uint32_t rows_read;     /* the epilogue's buffer with rows of the product .. */
+  uint32_t rows_made;     /* .. and the one with rows of the other product's first operand */
+  int64_t block_bytes[2]; /* of each thread, for the one and the other; equal addresses: the same */
+} nxp_chain;
+
 /* What is added to a product: one row to all of its rows, or a matrix that lies as the result does,
  * batches too. The result is dense then. The sum is rounded as one apart from the product would be,
  * and the product in it has the same bits. */
@@ -134,7 +145,7 @@ typedef struct nxp_step {
   /* kernel */
   uint32_t kernel; /* its number among the plan's */
   uint32_t n_params;
-  uint32_t *params; /* launch parameters; of what stages also NXP_PARAM_AXIS */
+  uint32_t *params; /* launch parameters; inside a product also NXP_PARAM_AXIS */
   /* matmul */
   nx_dtype dtype;
   nxp_added added; /* on a GPU: buffer 3 is added to the product */
@@ -145,6 +156,7 @@ typedef struct nxp_step {
   /* a kernel that computes one row from a finished row of the product, or NULL */
   struct nxp_step *epilogue;
   nxp_staging *staging; /* or NULL; the operand's buffer then is the packed tiles of all threads */
+  nxp_chain *chain;     /* or NULL; the first operand's buffer then is the blocks of all threads */
   /* of the epilogue and of what stages: the axes that number its rows, their extents, and how many
    * bytes each buffer moves along each: row_bytes[buffer * row_rank + axis] */
   int32_t row_rank;

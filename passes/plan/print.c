@@ -88,6 +88,27 @@ static void put_matmul(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
   }
 }
 
+/* What a step of a product does to rows that are finished. */
+static void put_epilogue(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
+  if (s->epilogue == NULL) return;
+  nxi_text_add(out, "    then, row by row: ");
+  put_kernel(out, p, s->epilogue);
+  put_buffers(out, s->epilogue);
+}
+
+/* A product that another one multiplies block by block, and that one. */
+static void put_products(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
+  const nxp_chain *c = s->chain;
+  if (c != NULL) {
+    nxi_text_add(out, "%lld rows at a time, each block in one thread: ", (long long)c->rows);
+    put_matmul(out, p, c->product);
+    put_buffers(out, c->product);
+    put_epilogue(out, p, c->product);
+    nxi_text_add(out, "    then ");
+  }
+  put_matmul(out, p, s);
+}
+
 static void put_array(nxi_text *out, const nxg_array *a) {
   char shape[NXG_SHAPE_TEXT];
   nxi_text_add(out, "%s%s", nx_dtype_name(a->dtype), nxg_format_shape(shape, a->rank, a->shape));
@@ -138,7 +159,7 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
     const nxp_step *s = &p->steps[i];
     nxi_text_add(out, "  step %u: ", i);
     if (s->kind == NXP_STEP_KERNEL) put_kernel(out, p, s);
-    else if (s->kind == NXP_STEP_MATMUL) put_matmul(out, p, s);
+    else if (s->kind == NXP_STEP_MATMUL) put_products(out, p, s);
     else if (s->kind == NXP_STEP_CALL) put_call(out, s);
     else if (s->kind == NXP_STEP_CHECK) nxi_text_add(out, "check the indices of %s\n", s->op);
     else if (s->kind == NXP_STEP_SCATTER) {
@@ -147,10 +168,7 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
       put_group(out, s);
     } else nxi_text_add(out, "copy %lld bytes\n", (long long)s->bytes);
     put_buffers(out, s);
-    if (s->epilogue == NULL) continue;
-    nxi_text_add(out, "    then, row by row: ");
-    put_kernel(out, p, s->epilogue);
-    put_buffers(out, s->epilogue);
+    put_epilogue(out, p, s);
   }
   for (uint32_t i = 0; i < p->n_outputs; i++) {
     const nxp_output *o = &p->outputs[i];

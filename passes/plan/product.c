@@ -25,8 +25,7 @@ static bool add_matrix(nxp_step_builder *s, nxp_step *step, const nxg_node *prod
   return true;
 }
 
-/* The step of a product, NULL without memory. Operand `staged` is made by the step itself. */
-static nxp_step *add_matmul(nxp_step_builder *s, uint32_t node, int staged) {
+nxp_step *nxp_add_matmul(nxp_step_builder *s, uint32_t node, int elsewhere) {
   nxp_plan_builder *b = s->b;
   const nxg_node *n = node_of(s, node), *a = node_of(s, n->args[0]);
   nxp_step *step = nxp_add_step(s, NXP_STEP_MATMUL, node, 4);
@@ -44,7 +43,7 @@ static nxp_step *add_matmul(nxp_step_builder *s, uint32_t node, int staged) {
   if (step->batch_shape == NULL || step->batch_strides[2] == NULL || !add_matrix(s, step, n, 0) ||
       !add_matrix(s, step, n, 1))
     return NULL;
-  if (staged >= 0) step->buffers[staged] = (nxp_location){.alias_range = NXP_NO_ALIAS_RANGE};
+  if (elsewhere >= 0) step->buffers[elsewhere] = (nxp_location){.alias_range = NXP_NO_ALIAS_RANGE};
   step->buffers[2] = b->where[node];
   step->writes[2] = true;
   step->stores = b->where[node].kind == NXP_OUTPUT;
@@ -55,10 +54,16 @@ static nxp_step *add_matmul(nxp_step_builder *s, uint32_t node, int staged) {
   return step;
 }
 
+uint32_t nxp_turn_of(const nxp_step_builder *s, uint32_t group) {
+  uint32_t last = s->group_order[s->b->clusters->groups[group].roots[0].node];
+  return last > 0 && s->deferred[last - 1] == group ? last - 1 : group;
+}
+
 /* The same with what makes an operand, if one was left to it. *number: of the step. */
 static nx_status add_product(nxp_step_builder *s, uint32_t node, uint32_t *number) {
+  if (s->chain[s->b->clusters->group_of[node]] != NXP_NONE) return nxp_add_chain(s, node, number);
   int staged = nxp_staged_operand(s, node);
-  nxp_step *step = add_matmul(s, node, staged);
+  nxp_step *step = nxp_add_matmul(s, node, staged);
   if (step == NULL) return nxi_oom(s->b->d);
   *number = (uint32_t)(step - s->b->plan->steps);
   return staged < 0 ? NX_OK : nxp_stage_operand(s, *number, node, staged);
@@ -68,7 +73,8 @@ static nx_status add_product(nxp_step_builder *s, uint32_t node, uint32_t *numbe
  * needs no other. */
 static bool add_scratch(nxp_step_builder *s, nxp_step *product) {
   int64_t batches = 1;
-  if (s->b->plan->options.on_gpu) return true; /* the library has memory of its own */
+  /* the library has memory of its own; a block has one thread */
+  if (s->b->plan->options.on_gpu || product->chain != NULL) return true;
   for (int32_t d = 0; d < product->batch_rank; d++) batches *= product->batch_shape[d];
   int64_t bytes = nxi_matmul_scratch_bytes(product->dtype, batches, product->m, product->n,
                                            product->k, product->epilogue != NULL);
@@ -87,8 +93,7 @@ nx_status nxp_add_matmul_group(nxp_step_builder *s, uint32_t group) {
 
 /* ---- a product and what follows it, row panel by row panel */
 
-/* Whether a group walks the rows of a product in the product's own form. */
-static bool walks_rows(const nxp_step_builder *s, const nxp_group *e, uint32_t product) {
+bool nxp_walks_rows(const nxp_step_builder *s, const nxp_group *e, uint32_t product) {
   const nxg_node *n = node_of(s, product);
   nxp_shape own;
   nxp_squeeze(n->rank, n->shape, &own);
@@ -107,7 +112,7 @@ bool nxp_defer_products(nxp_step_builder *s) {
     uint32_t reader = s->group_order[node] - 1;
     const nxp_group *e = &c->groups[reader];
     if (e->kind != NXP_GROUP_KERNEL || e->reduced != 0 || s->deferred[reader] != NXP_NONE) continue;
-    if (gpu ? !nxp_only_adds(s, e, node) : !walks_rows(s, e, node)) continue;
+    if (gpu ? !nxp_only_adds(s, e, node) : !nxp_walks_rows(s, e, node)) continue;
     s->deferred[reader] = i;
     if (!nxp_read_later(s, i, i, reader)) return false;
   }
@@ -130,25 +135,48 @@ static bool reads_own_row(const nxk_kernel *k, uint32_t buffer, const nxp_kernel
   return true;
 }
 
-/* Fills the step that runs a row kernel inside the product's step. */
-static nx_status make_epilogue(nxp_step_builder *s, uint32_t product_number, const nxk_kernel *k,
-                               const nxp_kernel_binding *binding, const nxp_group *e,
-                               uint32_t node) {
+nx_status nxp_lower_epilogue(nxp_step_builder *s, uint32_t group, uint32_t product,
+                             nxk_kernel **out, nxp_kernel_binding *binding, uint32_t *buffer) {
+  nxk_kernel *k = NULL;
+  nx_status status = nxp_lower_rows(s->b->lowering, group, &k, binding, s->b->d);
+  *out = NULL;
+  if (status != NX_OK || k == NULL) return status;
+  *buffer = 0;
+  while (*buffer < binding->n_buffers && binding->buffer_nodes[*buffer] != product) ++*buffer;
+  if (*buffer == binding->n_buffers ||
+      !reads_own_row(k, *buffer, binding, &s->b->clusters->groups[group])) {
+    nxk_destroy(k);
+    nxp_kernel_binding_free(binding);
+    return NX_OK;
+  }
+  for (uint32_t i = 0; i < binding->n_buffers; i++) k->buffers[i].restricted = false;
+  for (uint32_t i = 0; i < k->n_accesses; i++)
+    k->accesses[i].flags &= ~(uint32_t)NXK_NONTEMPORAL; /* the row is in the cache already */
+  *out = k;
+  return NX_OK;
+}
+
+nx_status nxp_add_epilogue(nxp_step_builder *s, uint32_t product_step, const nxk_kernel *k,
+                           const nxp_kernel_binding *binding, const nxp_group *e) {
   nxp_plan *p = s->b->plan;
   nxp_location buffers[NXP_MAX_BUFFERS];
+  nxk_kernel *simple = NULL;
   int32_t rank = e->rank - 1;
   for (uint32_t i = 0; i < binding->n_buffers; i++)
     buffers[i] = s->b->where[binding->buffer_nodes[i]];
-  nx_status status = nxp_add_kernel(s, k, buffers, binding->params, binding->n_params, node);
+  nx_status status = nxp_simplify_kernel(s->b->plan, k, &simple, s->b->d);
+  if (status == NX_OK)
+    status = nxp_add_kernel(s, simple, buffers, binding->params, binding->n_params,
+                            e->roots[e->n_roots - 1].node);
+  nxk_destroy(simple);
   nxp_step *own =
       status == NX_OK ? nxi_arena_copy(&p->arena, &p->steps[p->n_steps - 1], sizeof *own) : NULL;
   if (own == NULL) return status == NX_OK ? nxi_oom(s->b->d) : status;
   p->n_steps--; /* it runs inside the product's step */
-  nxp_step *product = &p->steps[product_number];
+  nxp_step *product = &p->steps[product_step];
   product->epilogue = own;
   product->stores = product->stores || own->stores;
   product->overwrites = product->overwrites || own->overwrites;
-  if (!add_scratch(s, product)) return nxi_oom(s->b->d);
   own->row_rank = rank;
   own->row_shape = nxi_arena_copy(&p->arena, e->shape, (size_t)rank * sizeof(int64_t));
   own->row_bytes =
@@ -190,26 +218,15 @@ nx_status nxp_add_with_product(nxp_step_builder *s, uint32_t group, bool *done) 
   *done = b->plan->options.on_gpu;
   if (*done) return add_sum(s, group);
   const nxp_group *e = &b->clusters->groups[group];
-  uint32_t product = b->clusters->groups[s->deferred[group]].roots[0].node,
-           last = e->roots[e->n_roots - 1].node;
-  nxk_kernel *k = NULL, *simple = NULL;
+  uint32_t product = b->clusters->groups[s->deferred[group]].roots[0].node, buffer, number = 0;
+  nxk_kernel *k = NULL;
   nxp_kernel_binding binding;
-  nx_status status = nxp_lower_rows(b->lowering, group, &k, &binding, b->d);
+  nx_status status = nxp_lower_epilogue(s, group, product, &k, &binding, &buffer);
   if (status != NX_OK || k == NULL) return status;
-  uint32_t buffer = 0;
-  while (buffer < binding.n_buffers && binding.buffer_nodes[buffer] != product) buffer++;
-  if (buffer < binding.n_buffers && reads_own_row(k, buffer, &binding, e)) {
-    for (uint32_t i = 0; i < binding.n_buffers; i++) k->buffers[i].restricted = false;
-    for (uint32_t i = 0; i < k->n_accesses; i++)
-      k->accesses[i].flags &= ~(uint32_t)NXK_NONTEMPORAL; /* the row is in the cache already */
-    *done = true;
-    status = nxp_simplify_kernel(b->plan, k, &simple, b->d);
-    uint32_t number = 0;
-    if (status == NX_OK)
-      status = place_product(s, e, product) ? add_product(s, product, &number) : nxi_oom(b->d);
-    if (status == NX_OK) status = make_epilogue(s, number, simple, &binding, e, last);
-  }
-  nxk_destroy(simple);
+  *done = true;
+  status = place_product(s, e, product) ? add_product(s, product, &number) : nxi_oom(b->d);
+  if (status == NX_OK) status = nxp_add_epilogue(s, number, k, &binding, e);
+  if (status == NX_OK && !add_scratch(s, &b->plan->steps[number])) status = nxi_oom(b->d);
   nxk_destroy(k);
   nxp_kernel_binding_free(&binding);
   return status;

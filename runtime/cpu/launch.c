@@ -97,18 +97,51 @@ static char *moved_address(const run *r, const nxp_step *s, uint32_t i, const in
   return at;
 }
 
+/* Fills in the addresses and parameters of a kernel inside a product for these indices of its outer
+ * axes. */
+static void move_to(const run *r, run *own, const int64_t *index) {
+  const nxp_step *s = own->step;
+  for (uint32_t i = 0; i < s->n_params; i++)
+    own->params[i] = s->params[i] & NXP_PARAM_AXIS ? (uint64_t)index[s->params[i] & ~NXP_PARAM_AXIS]
+                                                   : r->launch->params[s->params[i]];
+  for (uint32_t i = 0; i < s->n_buffers; i++) own->buffers[i] = moved_address(r, s, i, index);
+}
+
+static void split_index(int64_t number, const int64_t *shape, int32_t begin, int32_t end,
+                        int64_t *index) {
+  for (int32_t a = end; a-- > begin; number /= shape[a]) index[a] = number % shape[a];
+}
+
 /* Runs the epilogue for one row after the other, on the thread that finished the row panel. */
 static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begin,
                          int64_t row_end) {
   run *r = user;
   const nxp_step *product = r->step, *s = product->epilogue;
   run own = {.executable = r->executable, .plan = r->plan, .launch = r->launch, .step = s};
-  for (uint32_t i = 0; i < s->n_params; i++) own.params[i] = r->launch->params[s->params[i]];
   for (int64_t row = batch * product->m + row_begin; row < batch * product->m + row_end; row++) {
-    int64_t rest = row, index[NXG_MAX_RANK] = {0};
-    for (int32_t a = s->row_rank; a-- > 0; rest /= s->row_shape[a])
-      index[a] = rest % s->row_shape[a];
-    for (uint32_t i = 0; i < s->n_buffers; i++) own.buffers[i] = moved_address(r, s, i, index);
+    int64_t index[NXG_MAX_RANK] = {0};
+    split_index(row, s->row_shape, 0, s->row_rank, index);
+    move_to(r, &own, index);
+    run_inside(r, &own, worker);
+  }
+}
+
+/* Makes rows of a chain's second product of rows of its first one, both in blocks of this
+ * thread. */
+static void run_between(void *user, int worker, int64_t batch, int64_t row_begin, int64_t row_end) {
+  run *r = user;
+  const nxp_chain *c = r->step->chain;
+  const nxp_step *s = c->product->epilogue;
+  run own = {.executable = r->executable, .plan = r->plan, .launch = r->launch, .step = s};
+  int64_t row_bytes = c->product->n * nxi_dtype_size(c->product->dtype);
+  char *read = address(r, &s->buffers[c->rows_read]) + worker * c->block_bytes[0],
+       *made = address(r, &s->buffers[c->rows_made]) + worker * c->block_bytes[1];
+  for (int64_t row = row_begin; row < row_end; row++) {
+    int64_t index[NXG_MAX_RANK] = {0};
+    split_index(batch * c->product->m + row, s->row_shape, 0, s->row_rank, index);
+    move_to(r, &own, index);
+    own.buffers[c->rows_read] = read + (row - row_begin) * row_bytes;
+    own.buffers[c->rows_made] = made + (row - row_begin) * row_bytes;
     run_inside(r, &own, worker);
   }
 }
@@ -116,18 +149,9 @@ static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begi
 /* Writes one unit of a packed tile to `to`; index: indices of the outer axes. */
 static void stage_unit(run *r, run *own, int worker, const nxp_packed_part *part,
                        const int64_t *index, char *to) {
-  const nxp_step *s = part->kernel;
-  for (uint32_t i = 0; i < s->n_params; i++)
-    own->params[i] = s->params[i] & NXP_PARAM_AXIS ? (uint64_t)index[s->params[i] & ~NXP_PARAM_AXIS]
-                                                   : r->launch->params[s->params[i]];
-  for (uint32_t i = 0; i < s->n_buffers; i++) own->buffers[i] = moved_address(r, s, i, index);
+  move_to(r, own, index);
   own->buffers[part->buffer] = to;
   run_inside(r, own, worker);
-}
-
-static void split_index(int64_t number, const int64_t *shape, int32_t begin, int32_t end,
-                        int64_t *index) {
-  for (int32_t a = end; a-- > begin; number /= shape[a]) index[a] = number % shape[a];
 }
 
 /* Returns the beginning of the unit that contains element `at`, and computes its indices begin ..
@@ -183,27 +207,47 @@ static void run_staging(void *user, int worker, const nxi_packed_tile *packed, v
   *base = first;
 }
 
-static nx_status run_matmul(run *r, const nxi_poll *poll) {
-  const nxp_step *s = r->step;
-  const nxi_blas *blas = nxi_blas_get(r->d);
-  if (blas == NULL) return r->d->status;
-  nxi_matmul p = {.type = s->dtype,
-                  .m = s->m,
-                  .n = s->n,
-                  .k = s->k,
-                  .batch_rank = s->batch_rank,
-                  .batch_shape = s->batch_shape};
-  nxi_matrix *matrix[3] = {&p.a, &p.b, &p.c};
+static void describe_product(const run *r, const nxp_step *s, nxi_matmul *p) {
+  *p = (nxi_matmul){.type = s->dtype,
+                    .m = s->m,
+                    .n = s->n,
+                    .k = s->k,
+                    .batch_rank = s->batch_rank,
+                    .batch_shape = s->batch_shape};
+  nxi_matrix *matrix[3] = {&p->a, &p->b, &p->c};
   for (int i = 0; i < 3; i++)
     *matrix[i] = (nxi_matrix){address(r, &s->buffers[i]), i < 2 && s->transposed[i], s->ld[i],
                               s->batch_strides[i]};
+}
+
+static nx_status run_chain(run *r, const nxi_blas *blas, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  nxi_matmul_chain c = {.rows = s->chain->rows,
+                        .block_bytes = {s->chain->block_bytes[0], s->chain->block_bytes[1]},
+                        .between = {run_between, r},
+                        .after = {s->epilogue != NULL ? run_epilogue : NULL, r}};
+  describe_product(r, s->chain->product, &c.products[0]);
+  describe_product(r, s, &c.products[1]);
+  return nxi_matmul_chained(blas, r->launch->pool, poll, &c, r->d);
+}
+
+static nx_status run_alone(run *r, const nxi_blas *blas, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  nxi_matmul p;
+  describe_product(r, s, &p);
   nxi_epilogue epilogue = {run_epilogue, r};
   if (s->n_buffers > 3) p.scratch = address(r, &s->buffers[3]);
   nxi_staging staging = {s->staging != NULL ? s->staging->operand : 0, run_staging, r};
   if (s->staging != NULL) p.staging = &staging;
+  return nxi_matmul_panels(blas, r->launch->pool, poll, &p, s->epilogue != NULL ? &epilogue : NULL,
+                           r->d);
+}
+
+static nx_status run_matmul(run *r, const nxi_poll *poll) {
+  const nxi_blas *blas = nxi_blas_get(r->d);
+  if (blas == NULL) return r->d->status;
   r->failed = false;
-  nx_status status = nxi_matmul_panels(blas, r->launch->pool, poll, &p,
-                                       s->epilogue != NULL ? &epilogue : NULL, r->d);
+  nx_status status = r->step->chain != NULL ? run_chain(r, blas, poll) : run_alone(r, blas, poll);
   return status == NX_OK && r->failed ? nxi_oom(r->d) : status;
 }
 

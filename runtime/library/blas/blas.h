@@ -120,6 +120,22 @@ typedef struct nxi_epilogue {
   void *user;
 } nxi_epilogue;
 
+/* Two products of one batch and one number of rows. The first one's result and the second one's
+ * first operand are never whole in memory: `between` is called for each block of rows of the first
+ * product and leaves the same rows of that operand. Each worker has one block of each, worker after
+ * worker from `base` on. */
+typedef struct nxi_matmul_chain {
+  nxi_matmul products[2]; /* without staging, scratch, among */
+  int64_t rows;           /* of a block: whole tiles of both; neither is divided into shares */
+  int64_t block_bytes[2]; /* from one worker's block to the next: of the result, of the operand */
+  nxi_epilogue between;
+  nxi_epilogue after; /* on each block of the second product; fn may be NULL */
+} nxi_matmul_chain;
+
+/* pool and poll may be NULL. As nxi_matmul_panels, whose bits both products have. */
+nx_status nxi_matmul_chained(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
+                             const nxi_matmul_chain *chain, nxi_diag *d);
+
 /* pool, poll and epilogue may be NULL. NX_OK; NX_INTERRUPTED; NX_INVALID_ARGUMENT and
  * NX_UNSUPPORTED_DTYPE as nxi_gemm, before anything is written; NX_OUT_OF_MEMORY, likewise, and
  * only without scratch. */

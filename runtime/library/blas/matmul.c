@@ -235,6 +235,70 @@ static void use_scratch(matmul_run *r, const nxi_matmul_scratch *s, char *memory
   for (int64_t i = 0; i < s->tiles; i++) atomic_init(&r->open[i], (int32_t)r->shares);
 }
 
+/* ---- chains */
+
+typedef struct chain_run {
+  const nxi_blas *blas;
+  const nxi_matmul_chain *chain;
+  nxi_tiles tiles[2];
+  int64_t blocks; /* of each product of the batch */
+} chain_run;
+
+/* Multiplies rows begin .. end - 1, which are whole tiles, of one product. The rows of a (which ==
+ * 1) or of c (which == 0) are at `rows`. */
+static void run_rows(const chain_run *r, int which, int64_t batch, int64_t begin, int64_t end,
+                     char *rows) {
+  const nxi_matmul *p = &r->chain->products[which];
+  const nxi_tiles *t = &r->tiles[which];
+  int64_t size = nxi_dtype_size(p->type);
+  for (int64_t row = begin; row < end; row += t->rows)
+    for (int64_t column = 0; column < p->n; column += t->columns)
+      for (int64_t d = 0; d < larger(p->k, 1); d += t->depth) {
+        char *a = which == 1 ? rows + ((row - begin) * p->a.ld + d) * size
+                             : operand_at(p, &p->a, NULL, batch, row, d),
+             *c = which == 0 ? rows + ((row - begin) * p->c.ld + column) * size
+                             : operand_at(p, &p->c, NULL, batch, row, column);
+        (d == 0 ? nxi_gemm : nxi_gemm_add)(
+            r->blas, p->type, p->a.transposed, p->b.transposed, smaller(t->rows, end - row),
+            smaller(t->columns, p->n - column), smaller(t->depth, p->k - d), a, p->a.ld,
+            operand_at(p, &p->b, NULL, batch, d, column), p->b.ld, c, p->c.ld);
+      }
+}
+
+static void run_blocks(void *arg, int worker, int64_t begin, int64_t end) {
+  const chain_run *r = arg;
+  const nxi_matmul_chain *c = r->chain;
+  char *result = (char *)c->products[0].c.base + worker * c->block_bytes[0],
+       *operand = (char *)c->products[1].a.base + worker * c->block_bytes[1];
+  for (int64_t i = begin; i < end; i++) {
+    int64_t batch = i / r->blocks, first = i % r->blocks * c->rows,
+            last = smaller(first + c->rows, c->products[0].m);
+    run_rows(r, 0, batch, first, last, result);
+    c->between.fn(c->between.user, worker, batch, first, last);
+    run_rows(r, 1, batch, first, last, operand);
+    if (c->after.fn) c->after.fn(c->after.user, worker, batch, first, last);
+  }
+}
+
+nx_status nxi_matmul_chained(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
+                             const nxi_matmul_chain *chain, nxi_diag *d) {
+  chain_run r = {.blas = blas, .chain = chain};
+  int64_t batches = 1;
+  for (int32_t i = 0; i < chain->products[0].batch_rank; i++)
+    batches *= chain->products[0].batch_shape[i];
+  for (int which = 0; which < 2; which++) {
+    const nxi_matmul *p = &chain->products[which];
+    r.tiles[which] = nxi_matmul_tiles(batches, p->m, p->n, p->k);
+    nx_status status = check(p, &r.tiles[which], d);
+    if (status != NX_OK) return status;
+  }
+  r.blocks = ceil_div(chain->products[0].m, chain->rows);
+  nx_status status = nxi_pool_run_polled(pool, poll, run_blocks, &r, batches * r.blocks, 1);
+  return status == NX_OK ? NX_OK : nxi_fail(d, status, "matmul", "interrupted");
+}
+
+/* ---- one product */
+
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d) {
   matmul_run r = {.blas = blas, .p = p, .epilogue = epilogue, .batches = 1};
