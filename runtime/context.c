@@ -91,7 +91,6 @@ static void destroy(nx_context *c) {
   nxi_pool_destroy(c->pool);
   nxi_allocator_destroy(c->allocator);
   nxi_table_free(&c->table);
-  nxi_free(c->scratch);
   nxi_slabs_free(c);
   nxi_condition_destroy(&c->changed);
   nxi_lock_destroy(&c->run_lock);

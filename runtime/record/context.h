@@ -71,7 +71,8 @@ enum { NXI_DEVICE_CPU = 0 };
 enum { NXI_NUMBERS = 16 };
 
 struct nx_context {
-  _Atomic uint32_t refs; /* the user's, and one for each tensor, mapping, function and action */
+  /* the user's, one for each mapping, function and action, and one for all tensors together */
+  _Atomic uint32_t refs;
   uint32_t flags;
   int32_t threads;
   nxi_lock run_lock;
@@ -86,8 +87,6 @@ struct nx_context {
 
   nxi_lock record_lock;
   nxi_table table;
-  uint64_t *scratch; /* key of the node being recorded */
-  uint32_t scratch_capacity;
   uint64_t next_id;
   void *free_blocks[NXI_POOL_CLASSES];
   struct nxi_slab *slabs;
@@ -101,7 +100,7 @@ struct nx_context {
   nxi_buffer *dead_buffers; /* freed when the lock is let go */
   nxi_session *sessions;
   _Atomic uint32_t capturing; /* sessions */
-  uint64_t live_nodes, live_storages;
+  uint64_t live_nodes, live_storages, live_tensors;
   nxi_node
       *numbers[NXI_NUMBERS]; /* of the last numbers that were operands, or NULL; no references */
   /* pending.c: changed under record_lock, read without */

@@ -45,25 +45,10 @@ static void *cut_block(nx_context *c, size_t bytes) {
   return block;
 }
 
-void *nxi_block_take(nx_context *c, size_t bytes) {
+void *nxi_block_cut(nx_context *c, size_t bytes) {
   NXI_HELD(&c->record_lock);
   size_t steps = (bytes + NXI_POOL_STEP - 1) / NXI_POOL_STEP;
-  if (steps >= NXI_POOL_CLASSES) return nxi_malloc(bytes);
-  void *block = c->free_blocks[steps];
-  if (!block) return cut_block(c, steps * NXI_POOL_STEP);
-  memcpy(&c->free_blocks[steps], block, sizeof(void *));
-  return block;
-}
-
-void nxi_block_give(nx_context *c, void *p, size_t bytes) {
-  NXI_HELD(&c->record_lock);
-  size_t steps = (bytes + NXI_POOL_STEP - 1) / NXI_POOL_STEP;
-  if (steps >= NXI_POOL_CLASSES) {
-    nxi_free(p);
-    return;
-  }
-  memcpy(p, &c->free_blocks[steps], sizeof(void *));
-  c->free_blocks[steps] = p;
+  return steps < NXI_POOL_CLASSES ? cut_block(c, steps * NXI_POOL_STEP) : nxi_malloc(bytes);
 }
 
 void nxi_slabs_free(nx_context *c) {
@@ -247,6 +232,7 @@ static void head_teardown(nx_context *c, nxi_head *h) {
       nxi_storage_unref(c, t->storage);
       if (t->watched) nxi_handle_free(t, true);
       else nxi_block_give(c, t, sizeof *t + 2 * (size_t)t->rank * sizeof(int64_t));
+      if (--c->live_tensors) return;
       break;
     }
     case NXI_MAPPING: nxi_mapping_teardown(c, (nx_mapping *)h); break;
@@ -303,43 +289,67 @@ void nxi_drain_all(nx_context *c) {
  * again if something was pushed while it was held. */
 enum { DRAIN_PIECE = 32 };
 
+/* Who has the only reference has the handle alone: nobody can take another one meanwhile. */
 static bool last_reference(nxi_head *h) {
-  return atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) == 1;
+  if (atomic_load_explicit(&h->refs, memory_order_acquire) != 1)
+    return atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) == 1;
+  atomic_store_explicit(&h->refs, 0, memory_order_relaxed);
+  return true;
 }
 
-static inline void push_dead(nx_context *c, nxi_head *h) {
-  if (h->kind == NXI_TENSOR) nxi_scope_forget((nx_tensor *)h);
+static void push_dead(nx_context *c, nxi_head *h) {
   h->next = atomic_load_explicit(&c->dead, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&c->dead, &h->next, h, memory_order_release,
                                                 memory_order_relaxed)) {}
 }
 
-/* Apart, so that the usual way saves no registers for it. */
-__attribute__((noinline)) static void push_watched(nx_context *c, nxi_head *h, bool by_scope) {
-  nxi_watch_released(h, by_scope);
-  push_dead(c, h);
+/* Tears down a little more than eight handles can add. Whoever holds the lock, which is tried here,
+ * has to bury afterwards what others have pushed meanwhile. */
+static void drain_some(nx_context *c) {
+  nxi_drain(c, DRAIN_PIECE);
+  nxi_record_unlock(c);
 }
 
-bool nxi_head_drop(nx_context *c, nxi_head *h) {
-  if (!last_reference(h)) return false;
-  if (nxi_watch_on()) push_watched(c, h, true);
-  else push_dead(c, h);
-  return true;
-}
-
-void nxi_bury(nx_context *c) {
+static void bury(nx_context *c) {
   for (int tries = 0; tries < 4 && atomic_load_explicit(&c->dead, memory_order_seq_cst); tries++) {
     if (!nxi_lock_try(&c->record_lock)) break;
-    nxi_drain(c, DRAIN_PIECE);
-    nxi_record_unlock(c);
+    drain_some(c);
   }
 }
 
-void nxi_head_release(nx_context *c, nxi_head *h) {
-  if (!last_reference(h)) return;
+static void die(nx_context *c, nxi_head *h) {
+  NXI_HELD(&c->record_lock);
+  h->next = c->dying;
+  c->dying = h;
+}
+
+void nxi_heads_release(nx_context *c, nxi_head *const *heads, uint32_t n) {
+  bool locked = nxi_lock_try(&c->record_lock);
+  for (uint32_t i = 0; i < n; i++) {
+    if (!last_reference(heads[i])) continue;
+    if (nxi_watch_on()) nxi_watch_released(heads[i], true);
+    if (locked) die(c, heads[i]);
+    else push_dead(c, heads[i]);
+  }
+  if (locked) drain_some(c);
+  bury(c);
+}
+
+/* Apart, so that the usual way saves no registers for it. */
+__attribute__((noinline)) static void release_last(nx_context *c, nxi_head *h) {
+  if (h->kind == NXI_TENSOR) nxi_scope_forget((nx_tensor *)h);
+  if (nxi_watch_on()) nxi_watch_released(h, false);
   nxi_context_ref(c); /* the teardown below gives up the one that h holds */
-  if (nxi_watch_on()) push_watched(c, h, false);
-  else push_dead(c, h);
-  nxi_bury(c);
+  if (nxi_lock_try(&c->record_lock)) {
+    die(c, h);
+    drain_some(c);
+  } else {
+    push_dead(c, h);
+  }
+  bury(c);
   nxi_context_unref(c);
+}
+
+void nxi_head_release(nx_context *c, nxi_head *h) {
+  if (last_reference(h)) release_last(c, h);
 }

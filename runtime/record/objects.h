@@ -6,21 +6,42 @@
 #ifndef NXI_OBJECTS_H
 #define NXI_OBJECTS_H
 
+#include <string.h>
+
 #include "context.h"
 
 /* ---- objects.c: memory of objects, and the end of each */
-void *nxi_block_take(nx_context *c, size_t bytes);         /* record_lock; contents arbitrary */
-void nxi_block_give(nx_context *c, void *p, size_t bytes); /* record_lock */
+/* A block of new memory; nxi_malloc's, if it is larger than the classes of the pool. */
+void *nxi_block_cut(nx_context *c, size_t bytes);
+/* record_lock; contents arbitrary */
+static inline void *nxi_block_take(nx_context *c, size_t bytes) {
+  NXI_HELD(&c->record_lock);
+  size_t steps = (bytes + NXI_POOL_STEP - 1) / NXI_POOL_STEP;
+  void *block = steps < NXI_POOL_CLASSES ? c->free_blocks[steps] : NULL;
+  if (!block) return nxi_block_cut(c, bytes);
+  memcpy(&c->free_blocks[steps], block, sizeof(void *));
+  return block;
+}
+/* record_lock */
+static inline void nxi_block_give(nx_context *c, void *p, size_t bytes) {
+  NXI_HELD(&c->record_lock);
+  size_t steps = (bytes + NXI_POOL_STEP - 1) / NXI_POOL_STEP;
+  if (steps >= NXI_POOL_CLASSES) {
+    nxi_free(p);
+    return;
+  }
+  memcpy(p, &c->free_blocks[steps], sizeof(void *));
+  c->free_blocks[steps] = p;
+}
 /* Tests: blocks are allocated one by one, so that each may fail for want of memory. */
 extern bool nxi_slab_each;
 /* Drops one reference of a handle; the last one puts it on the stack of the dead. No lock, does not
  * wait. */
 void nxi_head_release(nx_context *c, nxi_head *h);
-/* The same in two steps, for who releases many and keeps the context alive: whether this was the
- * last reference, so that there is something to bury; and the burial, which is sure to be enough
- * for eight of them. */
-bool nxi_head_drop(nx_context *c, nxi_head *h);
-void nxi_bury(nx_context *c);
+/* The same of up to NXI_RELEASED_AT_ONCE handles that a scope has forgotten, by one that keeps the
+ * context alive: what that adds is torn down too, unless another thread has the lock. */
+enum { NXI_RELEASED_AT_ONCE = 8 };
+void nxi_heads_release(nx_context *c, nxi_head *const *heads, uint32_t n);
 /* Tears down at most `budget` dead objects. record_lock; the caller holds a reference of the
  * context. */
 void nxi_drain(nx_context *c, uint32_t budget);

@@ -65,22 +65,23 @@ nx_tensor *nx_keep(nx_tensor *t) {
   return t;
 }
 
-enum { DROPPED_AT_ONCE = 8 }; /* what one burial is sure to tear down */
-
 static void end_one(nx_scope *s) {
-  uint32_t dropped = 0;
+  nxi_head *heads[NXI_RELEASED_AT_ONCE];
+  uint32_t n = 0;
   for (block *b = s->blocks, *next; b; b = next) {
     next = b->next;
     for (uint32_t i = 0; i < b->used; i++) {
       nx_tensor *t = atomic_load_explicit(&b->slots[i], memory_order_relaxed);
       if (!t) continue;
       atomic_store_explicit(&t->slot, NULL, memory_order_relaxed);
-      if (nxi_head_drop(s->context, &t->head) && ++dropped % DROPPED_AT_ONCE == 0)
-        nxi_bury(s->context);
+      heads[n++] = &t->head;
+      if (n < NXI_RELEASED_AT_ONCE) continue;
+      nxi_heads_release(s->context, heads, n);
+      n = 0;
     }
     nxi_free(b);
   }
-  nxi_bury(s->context);
+  if (n) nxi_heads_release(s->context, heads, n);
   nxi_context_unref(s->context);
   if (s->watched) nxi_watch_released(s, false);
   nxi_handle_free(s, s->watched);

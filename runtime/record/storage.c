@@ -127,14 +127,13 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
   t->elements = elements;
   t->contiguous = contiguous;
   t->whole = contiguous && offset == 0 && elements == s->elements;
-  nxi_context_ref(c);
   if (!nxi_scope_add(t)) {
     if (t->watched) nxi_handle_free(t, true);
     else nxi_block_give(c, t, bytes);
     nxi_storage_unref(c, s);
-    atomic_fetch_sub_explicit(&c->refs, 1, memory_order_relaxed);
     return NULL;
   }
+  if (c->live_tensors++ == 0) nxi_context_ref(c);
   if (t->watched) watch(c, t);
   return t;
 }

@@ -4,9 +4,7 @@
  * The table holds no references: a node leaves it when its last reference goes, and when it is
  * realised. All with record_lock. */
 
-#define XXH_INLINE_ALL
 #include <string.h>
-#include <xxhash.h>
 
 #include "number.h"
 #include "ir/platform/lock.h"
@@ -18,18 +16,24 @@ static bool same_key(nxi_node *a, nxi_node *b) {
          a->size == b->size && !memcmp(a->tail, b->tail, a->size - sizeof *a);
 }
 
+/* Multiplies the words that were mixed so far with a number, and folds the product: each bit of the
+ * word changes about half of the result. */
+__extension__ typedef unsigned __int128 wide;
+static inline uint64_t mix(uint64_t hash, uint64_t word) {
+  wide product = (wide)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /* The hash is over operand ids, not addresses, so that it is the same in every run. */
-static bool hash_node(nx_context *c, nxi_node *n) {
-  uint32_t words = 2 + (uint32_t)n->rank + n->n_attrs + n->n_args;
-  if (!nxi_grow(&c->scratch, &c->scratch_capacity, words, sizeof *c->scratch)) return false;
-  uint64_t *w = c->scratch;
-  *w++ = n->op | (uint64_t)n->dtype << 16 | (uint64_t)n->rank << 24 | (uint64_t)n->device << 32;
-  *w++ = n->n_args | (uint64_t)n->n_attrs << 32;
-  for (uint32_t i = 0; i < n->rank + n->n_attrs; i++) *w++ = (uint64_t)n->tail[i];
+static void hash_node(nxi_node *n) {
+  uint64_t hash =
+      mix(UINT64_C(0xd6e8feb86659fd93), n->op | (uint64_t)n->dtype << 16 | (uint64_t)n->rank << 24 |
+                                            (uint64_t)n->device << 32 | (uint64_t)n->n_args << 40);
+  uint32_t words = n->rank + n->n_attrs;
+  for (uint32_t i = 0; i < words; i++) hash = mix(hash, (uint64_t)n->tail[i]);
   nxi_node **args = nxi_node_args(n);
-  for (uint32_t i = 0; i < n->n_args; i++) *w++ = args[i]->id; /* NOLINT: operands are there */
-  n->hash = XXH3_64bits(c->scratch, words * sizeof *c->scratch);
-  return true;
+  for (uint32_t i = 0; i < n->n_args; i++) hash = mix(hash, args[i]->id);
+  n->hash = hash;
 }
 
 static uint32_t tag_of(const nxi_node *n) { return (uint32_t)n->hash ? (uint32_t)n->hash : 1; }
@@ -172,7 +176,7 @@ bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
   NXI_HELD(&c->record_lock);
   nxi_table *t = &c->table;
   *equal = NULL;
-  if (!hash_node(c, n)) return false;
+  hash_node(n);
   uint32_t tag = tag_of(n);
   if (n->n_args == 0) return add_to_rest(t, n, tag, equal);
   if ((!t->set_tags || t->set_used / (NXI_SET / 2) > t->set_mask) && !grow_sets(t)) return false;
@@ -188,7 +192,7 @@ bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
 
 static nxi_node *find(nx_context *c, nxi_node *n) {
   const nxi_table *t = &c->table;
-  if (!hash_node(c, n)) return NULL;
+  hash_node(n);
   uint32_t tag = tag_of(n);
   if (t->set_tags) {
     nxi_node *found = find_in_set(t, (size_t)set_of(t, n) * NXI_SET, n, tag);
@@ -225,8 +229,8 @@ void nxi_table_remove(nx_context *c, nxi_node *n) {
   uint8_t flags = atomic_load_explicit(&n->flags, memory_order_relaxed);
   if (flags & NXI_NODE_NUMBER) nxi_number_forget(c, n);
   if (!(flags & NXI_NODE_LISTED)) return;
-  atomic_fetch_and_explicit(&n->flags, (uint8_t)~(NXI_NODE_LISTED | NXI_NODE_NUMBER),
-                            memory_order_relaxed);
+  flags &= (uint8_t)~(NXI_NODE_LISTED | NXI_NODE_NUMBER);
+  atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
   nxi_table *t = &c->table;
   uint32_t tag = tag_of(n);
   if (n->n_args && t->set_tags) {
