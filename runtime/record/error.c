@@ -19,8 +19,12 @@ typedef struct slot {
 } slot;
 
 static _Thread_local slot error_slot;
-static _Thread_local nxi_tag *current;
-static _Thread_local uint16_t called; /* composite_ops.c */
+/* initial-exec: every recorded operation reads them, and a call for their address in a shared
+ * library takes longer than what is done with them. They take 16 of the bytes that systems keep for
+ * the libraries of a process. */
+#define QUICK __attribute__((tls_model("initial-exec")))
+static _Thread_local nxi_tag *current QUICK;
+static _Thread_local uint16_t called QUICK; /* composite_ops.c */
 static nxi_once key_once = NXI_ONCE_INITIALIZER;
 static nxi_thread_value tag_key; /* frees current when its thread ends */
 static bool have_key;

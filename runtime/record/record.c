@@ -133,6 +133,17 @@ nxi_node *nxi_node_view(nx_context *c, nxi_node *value, int32_t rank, const int6
   return nxi_record_unary(&r, value);
 }
 
+/* Whether the operand is its tensor, and that the whole of a value that it has the shape of. The
+ * usual case, in few steps. */
+static inline bool is_whole(const nxi_operand *o, nxi_node *value) {
+  if (!o->tensor->whole || o->strides != nxi_strides(o->tensor) || o->rank != value->rank)
+    return false;
+  const int64_t *shape = nxi_node_shape(value);
+  for (int32_t i = 0; i < o->rank; i++)
+    if (o->shape[i] != shape[i]) return false;
+  return true;
+}
+
 static bool is_identity(const nxi_operand *o, nxi_node *value) {
   if (o->rank != value->rank || o->offset) return false;
   const int64_t *shape = nxi_node_shape(value);
@@ -212,6 +223,19 @@ int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_d
 
 /* ---- the path of all recording */
 
+/* The node of one operand, one reference. */
+static inline nxi_node *read_operand(const nxi_recording *r, const nxi_operand *o) {
+  nx_context *c = r->context;
+  if (!o->tensor) return nxi_number_node(c, r->number, o, r->device);
+  nxi_node *value = o->tensor->storage->value;
+  if (value->device == r->device && is_whole(o, value) &&
+      !atomic_load_explicit(&c->capturing, memory_order_relaxed)) {
+    value->refs++;
+    return value;
+  }
+  return r->op == NXI_OP_TRANSFER ? nxi_operand_node(c, o) : nxi_operand_on(c, o, r->device);
+}
+
 static nxi_node *record_locked(const nxi_recording *r, bool *exposed) {
   nx_context *c = r->context;
   nxi_node *n = node_create(c, r, r->n_operands);
@@ -220,9 +244,7 @@ static nxi_node *record_locked(const nxi_recording *r, bool *exposed) {
   n->n_args = 0;
   for (uint32_t i = 0; i < r->n_operands; i++) {
     const nxi_operand *o = &r->operands[i];
-    if (!o->tensor) args[i] = nxi_number_node(c, r->number, o, r->device);
-    else if (r->op == NXI_OP_TRANSFER) args[i] = nxi_operand_node(c, o);
-    else args[i] = nxi_operand_on(c, o, r->device);
+    args[i] = read_operand(r, o);
     if (!args[i]) {
       nxi_node_unref(c, n);
       return NULL;

@@ -18,7 +18,8 @@ struct nx_scope {
   block *blocks; /* the newest first */
 };
 
-static _Thread_local nx_scope *innermost;
+/* initial-exec: as in error.c */
+static _Thread_local nx_scope *innermost __attribute__((tls_model("initial-exec")));
 
 nx_scope *nx_scope_begin(nx_context *c) {
   bool watched;

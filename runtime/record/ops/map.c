@@ -7,13 +7,22 @@
 #include "runtime/record/record.h"
 
 /* True if the dtypes are what the operation admits; the reason comes from nxg_infer. */
-static bool plain_dtypes(nxg_op op, nx_tensor *const *t, uint32_t n) {
+static inline bool plain_dtypes(nxg_op op, nx_tensor *const *t, uint32_t n) {
   uint32_t first = op == NXG_where;
   if (first && t[0]->storage->dtype != NX_BOOL) return false;
   nx_dtype dtype = t[first]->storage->dtype;
   for (uint32_t i = first + 1; i < n; i++)
     if (t[i]->storage->dtype != dtype) return false;
   return nxg_op_admits(op, dtype);
+}
+
+static inline bool same_shapes(nx_tensor *const *t, uint32_t n) {
+  for (uint32_t i = 1; i < n; i++) {
+    if (t[i]->rank != t[0]->rank) return false;
+    for (int32_t k = 0; k < t[0]->rank; k++)
+      if (nxi_shape(t[i])[k] != nxi_shape(t[0])[k]) return false;
+  }
+  return true;
 }
 
 /* One operand as a view of the common shape: strides of 0 where it repeats. */
@@ -50,60 +59,68 @@ nx_dtype nxi_map_result(nxg_op op, nx_dtype dtype) {
   }
 }
 
+/* Where operands differ in shape, or a dtype is given or refused: the operands become views of the
+ * common shape. False: reported. */
+__attribute__((noinline)) static bool broadcast_all(nxi_recording *r, nx_dtype given,
+                                                    nx_tensor *const *t, nxi_operand *o,
+                                                    int64_t *shape,
+                                                    int64_t (*strides)[NXG_MAX_RANK]) {
+  nxi_diag d;
+  nxg_type types[3];
+  nx_dtype dtype;
+  int32_t rank;
+  int64_t inferred[NXG_MAX_RANK];
+  nxi_diag_clear(&d);
+  bool good = common_shape(nxg_ops[r->op].name, o, r->n_operands, &rank, shape, &d);
+  for (uint32_t i = 0; good && i < r->n_operands; i++) {
+    if (!nxg_same_shape(rank, shape, o[i].rank, o[i].shape))
+      broadcast(&o[i], rank, shape, strides[i]);
+    types[i] = (nxg_type){t[i]->storage->dtype, rank, shape};
+  }
+  r->rank = rank;
+  r->shape = shape;
+  good = good && nxg_infer((nxg_op)r->op, r->n_operands, types, NULL, 0, given, &dtype, &rank,
+                           inferred, &d) == NX_OK;
+  if (!good) nxi_fail_null(&d);
+  return good;
+}
+
+static bool common_device(nxi_recording *r, nx_tensor *const *t) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  r->device = nxi_common_device(nxg_ops[r->op].name, t, r->n_operands, &d);
+  if (r->device < 0) nxi_fail_null(&d);
+  return r->device >= 0;
+}
+
 /* turned: the operation is recorded with its two operands the other way round. */
 static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtype given,
                              bool turned) {
-  const char *name = nxg_ops[op].name;
-  if (!nxi_check_operands(name, t, n)) return NULL;
-  nxi_diag d;
+  if (!nxi_check_operands(nxg_ops[op].name, t, n)) return NULL;
   nxi_operand o[3];
   int64_t shape[NXG_MAX_RANK], strides[3][NXG_MAX_RANK];
-  int32_t rank = t[0]->rank;
-  bool same = true;
+  nx_dtype last = t[n - 1]->storage->dtype;
+  nxi_recording r = {.context = t[0]->context,
+                     .op = (uint16_t)op,
+                     .dtype = (uint8_t)nxi_map_result(op, given ? given : last),
+                     .device = t[0]->storage->device,
+                     .rank = t[0]->rank,
+                     .shape = nxi_shape(t[0]),
+                     .n_operands = n,
+                     .operands = o};
+  bool one_device = true;
   for (uint32_t i = 0; i < n; i++) {
     o[i] = nxi_operand_of(t[i]);
-    same = same && o[i].rank == rank &&
-           (!i || !memcmp(o[i].shape, o[0].shape, (size_t)rank * sizeof *shape));
+    one_device &= t[i]->storage->device == r.device;
   }
-  const int64_t *common = nxi_shape(t[0]);
-  if (!same || given || !plain_dtypes(op, t, n)) {
-    nxi_diag_clear(&d);
-    nxg_type types[3];
-    nx_dtype dtype;
-    if (!common_shape(name, o, n, &rank, shape, &d)) return nxi_fail_null(&d);
-    for (uint32_t i = 0; i < n; i++) {
-      if (!nxg_same_shape(rank, shape, o[i].rank, o[i].shape))
-        broadcast(&o[i], rank, shape, strides[i]);
-      types[i] = (nxg_type){t[i]->storage->dtype, rank, shape};
-    }
-    int64_t inferred[NXG_MAX_RANK];
-    if (nxg_infer(op, n, types, NULL, 0, given, &dtype, &rank, inferred, &d))
-      return nxi_fail_null(&d);
-    common = shape;
-  }
-  nx_dtype result = nxi_map_result(op, given ? given : t[n - 1]->storage->dtype);
-  int32_t device = t[0]->storage->device;
-  for (uint32_t i = 1; i < n; i++) {
-    if (t[i]->storage->device == device) continue;
-    nxi_diag_clear(&d);
-    device = nxi_common_device(name, t, n, &d);
-    if (device < 0) return nxi_fail_null(&d);
-    break;
-  }
+  if (given || !same_shapes(t, n) || !plain_dtypes(op, t, n))
+    if (!broadcast_all(&r, given, t, o, shape, strides)) return NULL;
   if (turned) {
     nxi_operand first = o[0];
     o[0] = o[1];
     o[1] = first;
   }
-  nxi_recording r = {.context = t[0]->context,
-                     .op = (uint16_t)op,
-                     .dtype = (uint8_t)result,
-                     .device = device,
-                     .rank = rank,
-                     .shape = common,
-                     .n_operands = n,
-                     .operands = o};
-  return nxi_record(&r);
+  return one_device || common_device(&r, t) ? nxi_record(&r) : NULL;
 }
 
 static nx_tensor *record_unary(nxg_op op, nx_tensor *x) { return record_map(op, &x, 1, 0, false); }
