@@ -88,8 +88,9 @@ typedef struct nxi_device_kind {
   const nxi_device_stage *stages; /* up to one without a name */
 
   /* ---- plans */
-  /* What plans depend on of the device: what libraries multiply. It need not be here. */
-  void (*plan_for)(const nxi_executable_options *o, nxp_options *out);
+  /* What a plan of this graph depends on of the device: what libraries multiply. It need not be
+   * here. */
+  void (*plan_for)(const nxi_executable_options *o, const nxg_graph *g, nxp_options *out);
   /* Plans the graph, and attaches to the plan all that launches need. */
   nx_status (*load)(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
                     const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d);

@@ -7,7 +7,7 @@
 #include "runtime/launch/internal.h"
 
 /* products.c */
-void nxi_cpu_plan_for(const nxi_executable_options *o, nxp_options *out);
+void nxi_cpu_plan_for(const nxi_executable_options *o, const nxg_graph *g, nxp_options *out);
 /* Fails if memory is too short to load the library, because a plan made then would never use it. */
 nx_status nxi_cpu_find_blas(const nxg_graph *g, nxi_diag *d);
 /* launch.c */

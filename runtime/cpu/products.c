@@ -3,8 +3,15 @@
 #include "cpu.h"
 #include "runtime/library/blas/blas.h"
 
-void nxi_cpu_plan_for(const nxi_executable_options *o, nxp_options *out) {
-  bool there = nxi_blas_get(NULL) != NULL;
+static bool multiplies(const nxg_graph *g) {
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    if (g->nodes[i].op == NXG_matmul) return true;
+  return false;
+}
+
+/* OpenBLAS takes 2 ms to load, so it is not looked for where nothing is multiplied. */
+void nxi_cpu_plan_for(const nxi_executable_options *o, const nxg_graph *g, nxp_options *out) {
+  bool there = !multiplies(g) || nxi_blas_get(NULL) != NULL;
   (void)o;
   out->all_products = NXP_PRODUCTS_OF_BLAS;
   out->products = there ? NXP_PRODUCTS_OF_BLAS : 0;
@@ -12,11 +19,8 @@ void nxi_cpu_plan_for(const nxi_executable_options *o, nxp_options *out) {
 }
 
 nx_status nxi_cpu_find_blas(const nxg_graph *g, nxi_diag *d) {
-  bool multiplies = false;
   nxi_diag why;
   nxi_diag_clear(&why);
-  for (uint32_t i = 0; i < g->n_nodes && !multiplies; i++)
-    multiplies = g->nodes[i].op == NXG_matmul;
-  if (!multiplies || nxi_blas_get(&why) != NULL) return NX_OK;
+  if (!multiplies(g) || nxi_blas_get(&why) != NULL) return NX_OK;
   return why.status == NX_OUT_OF_MEMORY ? nxi_oom_during(d, nxi_oom(d), "loading OpenBLAS") : NX_OK;
 }

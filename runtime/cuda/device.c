@@ -136,7 +136,8 @@ static const nxi_device_stage stages[] = {
 
 /* ---- plans */
 
-static void plan_for(const nxi_executable_options *o, nxp_options *out) {
+static void plan_for(const nxi_executable_options *o, const nxg_graph *g, nxp_options *out) {
+  (void)g;
   bool imagined = o->device == NULL; /* only printed: as if it had all libraries */
   const char *why = imagined ? NULL : nxi_gpu_blas_missing();
   out->on_gpu = true;

@@ -43,7 +43,9 @@ static bool runs(const nxi_target *t) {
 
 /* ---- plans */
 
-static void plan_for(const nxi_executable_options *o, nxp_options *out) { (void)o, (void)out; }
+static void plan_for(const nxi_executable_options *o, const nxg_graph *g, nxp_options *out) {
+  (void)o, (void)g, (void)out;
+}
 
 static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
                       const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {

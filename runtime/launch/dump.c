@@ -48,7 +48,7 @@ static nx_status show_clusters(const dump *u) {
   nxp_options planned = {0};
   shown.printed = true;
   shown.executor = NXI_KERNEL_INTERP;
-  nxi_kind_for(&shown)->plan_for(&shown, &planned);
+  nxi_kind_for(&shown)->plan_for(&shown, u->g, &planned);
   const nxp_products products = planned.products;
   nxp_cluster_options options = {shown.fuse, products, shown.target};
   nxg_graph *g = NULL;

@@ -98,7 +98,7 @@ static nx_status create(nxi_executable *e, const nxg_graph *g, const nxi_poll *p
   const nxi_executable_options *o = &e->options;
   nxp_options plan = {
       .fuse = o->fuse, .whole = o->whole, .target = o->target, .threads = o->threads};
-  e->kind->plan_for(o, &plan);
+  e->kind->plan_for(o, g, &plan);
   nx_status status = e->kind->load(e, g, &plan, poll, report, d);
   if (status != NX_OK) return status;
   e->options.target = &e->plan->target;
