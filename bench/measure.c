@@ -154,7 +154,7 @@ void bench_measure(bench_lab *lab, const bench_case *c) {
     return;
   }
   bench_interleave(all.ways, all.n, c->rounds > 0 ? c->rounds : lab->rounds,
-                   c->least > 0 ? c->least : 1e-3);
+                   c->least != 0 ? c->least : 1e-3);
   row.ms = all.ways[0].median * 1e3 / repeat;
   set_limit(&row, find_limit(&all, n_limits, c->limit), repeat);
   row.target = row.limit_ms > 0 || (c->limit == NULL && c->reads == 0) ? c->target : 0;

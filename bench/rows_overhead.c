@@ -202,6 +202,37 @@ static void small_sums(bench_lab *lab) {
   nx_tensor_release(s.b);
 }
 
+/* Many sums that do not depend on each other, realised at once. */
+enum { MANY = 1000 };
+typedef struct many_sums {
+  bench_lab *lab;
+  nx_tensor *x;
+} many_sums;
+
+static void run_many_sums(void *state) {
+  many_sums *m = state;
+  static nx_tensor *y[MANY];
+  nx_scope *scope = nx_scope_begin(m->lab->context);
+  for (int64_t i = 0; i < MANY; i++) {
+    nx_tensor *row = nx_shrink(m->x, (int64_t[]){i, 0}, (int64_t[]){i + 1, MANY}, 2);
+    y[i] = nx_binary_f64(row, NX_BINARY_ADD, 1);
+  }
+  bench_check(nx_realize(m->lab->context, y, MANY, NULL));
+  nx_scope_end(scope);
+}
+
+static void many(bench_lab *lab) {
+  const bench_operand o = {.dtype = NX_F32, .rank = 2, .shape = {MANY, MANY}, .low = -2, .high = 2};
+  if (!bench_wanted(&lab->out, "1000 sums of 1000 at once")) return;
+  many_sums m = {.lab = lab, .x = bench_operand_make(lab, &o, 0)};
+  bench_measure(lab, &(bench_case){.name = "1000 sums of 1000 at once",
+                                   .dtype = "f32",
+                                   .size = MANY * MANY,
+                                   .own = {.run = run_many_sums, .state = &m},
+                                   .peer = "manysums f32:1000x1000:-2:2"});
+  nx_tensor_release(m.x);
+}
+
 static void items(bench_lab *lab) {
   int64_t n = 64;
   if (!bench_wanted(&lab->out, "one element")) return;
@@ -214,6 +245,7 @@ static void items(bench_lab *lab) {
 
 void bench_overhead(bench_lab *lab) {
   small_sums(lab);
+  many(lab);
   if (lab->rounds == 0) return; /* the others have no peers */
   recording(lab);
   replay(lab);

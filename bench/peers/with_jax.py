@@ -132,30 +132,36 @@ FORMS = {
 }
 
 
+def cache(x):
+    return jax.nn.softmax(x[-1:] @ x.T, 1) @ x
+
+
+# Work whose shape is another one each time: the first extent, how many in a run, the width of rows.
+CHANGING = {
+    "lengths": (lambda x: jnp.tanh(x * 0.5 + 1).sum(), 1000, 200, 0),
+    "batches": (lambda x: jax.nn.softmax(x, 1), 8, 16, 256),
+    "caches": (cache, 500, 16, 64),
+}
+
+
 class Library:
     def __init__(self, which):
         jax.devices()
 
     def changing(self, name, x):
         """Runs of shapes that each run has for the first time."""
-        f = (
-            (lambda y: jnp.tanh(y * 0.5 + 1).sum())
-            if name == "lengths"
-            else (lambda y: jax.nn.softmax(y, -1))
-        )
-        f = jax.jit(f)
-        state, count = [1000 if name == "lengths" else 8], 200 if name == "lengths" else 64
+        f, first, count, width = CHANGING[name]
+        f, state = jax.jit(f), [first]
 
         def run():
             for n in range(state[0], state[0] + count):
-                y = x[:n] if name == "lengths" else x[: n * 256].reshape(n, 256)
-                f(jnp.asarray(y)).block_until_ready()
+                f(x[: n * width].reshape(n, width) if width else x[:n]).block_until_ready()
             state[0] += count
 
         return run
 
     def setup(self, name, arrays):
-        if name in ("lengths", "batches"):
+        if name in CHANGING:
             return self.changing(name, arrays[0])
         if name in DEFINITE and name in FORMS:
             arrays[0] = definite(arrays[0])
@@ -163,6 +169,9 @@ class Library:
         if name == "sumitem":
             add = jax.jit(lambda a, b: a + b)
             return lambda: add(*x)[3].item()
+        if name == "manysums":
+            one, rows = jax.jit(lambda row: row + 1), list(x[0])
+            return lambda: [one(row) for row in rows]
         if "/" in name:
             kind, n, repeat = name.split("/")
             f = getattr(jnp.fft, kind)

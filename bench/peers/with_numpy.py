@@ -361,11 +361,25 @@ def batches(x):
     state = [8]
 
     def run():
-        for n in range(state[0], state[0] + 64):
+        for n in range(state[0], state[0] + 16):
             y = x[: n * 256].reshape(n, 256)
             y = np.exp(y - y.max(axis=1, keepdims=True))
             y /= y.sum(axis=1, keepdims=True)
-        state[0] += 64
+        state[0] += 16
+
+    return run
+
+
+def caches(x):
+    state = [500]
+
+    def run():
+        for n in range(state[0], state[0] + 16):
+            keys = x[: n * 64].reshape(n, 64)
+            scores = keys[-1:] @ keys.T
+            scores = np.exp(scores - scores.max())
+            (scores / scores.sum()) @ keys
+        state[0] += 16
 
     return run
 
@@ -492,6 +506,8 @@ FORMS = {
     "sumitem": plain(lambda a, b: (a + b)[3].item()),
     "lengths": lengths,
     "batches": batches,
+    "caches": caches,
+    "manysums": plain(lambda x: [row + np.float32(1) for row in x]),
 }
 
 

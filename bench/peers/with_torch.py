@@ -107,6 +107,7 @@ FORMS = {
     "argsort0": lambda x: torch.argsort(x, 0),
     "argsort1": lambda x: torch.argsort(x, 1),
     "sumitem": lambda a, b: (a + b)[3].item(),
+    "manysums": lambda x: [row + 1 for row in x.unbind()],
 }
 # What takes indices wants them as i64.
 INDEXED = ("gather", "take", "scatteradd", "onehot", "crossentropy")
@@ -122,15 +123,20 @@ LINALG = {
     "det": lambda a, b: torch.linalg.det(a),
 }
 # The compiler has none of its own for these, and eager ones are timed anyway.
-EAGER = ("sort0", "sort1", "argsort0", "argsort1", "histogram", "sumitem", "matmulbytes")
+SORTS = ("sort0", "sort1", "argsort0", "argsort1")
+EAGER = (*SORTS, "histogram", "sumitem", "manysums", "matmulbytes")
 
 
-def sum_of_tanh(x):
-    return torch.tanh(x * 0.5 + 1).sum()
+def cache(x):
+    return torch.softmax(x[-1:] @ x.T, 1) @ x
 
 
-def softmax_rows(x):
-    return torch.softmax(x, 1)
+# Work whose shape is another one each time: the first extent, how many in a run, the width of rows.
+CHANGING = {
+    "lengths": (lambda x: torch.tanh(x * 0.5 + 1).sum(), 1000, 200, 0),
+    "batches": (lambda x: torch.softmax(x, 1), 8, 16, 256),
+    "caches": (cache, 500, 16, 64),
+}
 
 
 class Library:
@@ -154,13 +160,13 @@ class Library:
 
     def changing(self, name, x):
         """Runs of shapes that each run has for the first time."""
-        f = sum_of_tanh if name == "lengths" else softmax_rows
+        f, first, count, width = CHANGING[name]
         f = torch.compile(f, dynamic=True) if self.compiles else f
-        state, count = [1000 if name == "lengths" else 8], 200 if name == "lengths" else 64
+        state = [first]
 
         def run():
             for n in range(state[0], state[0] + count):
-                f(x[:n] if name == "lengths" else x[: n * 256].reshape(n, 256))
+                f(x[: n * width].reshape(n, width) if width else x[:n])
             state[0] += count
 
         return run
@@ -179,7 +185,7 @@ class Library:
     def setup(self, name, arrays):
         kinds = [str(a.dtype) for a in arrays]
         x = [self.convert(a, name in INDEXED) for a in arrays]
-        if name in ("lengths", "batches"):
+        if name in CHANGING:
             return self.changing(name, x[0])
         if "/" in name:
             return None if self.compiles else self.transform(name, x[0])
