@@ -1,33 +1,38 @@
 # SPDX-License-Identifier: ISC
-"""Writes a header that puts a function of its own before each one of the interface: it takes on the
-next floating-point environment of tests/process/float_environment.h, calls the function, checks
-that the environment is as it was, and goes back to the default one. A program that is compiled with
-the header before everything else so calls the whole interface under all of them by turns, and
-computes what it compares with under none.
+"""Writes a function for each one of the interface: it takes on the next floating-point environment
+of tests/process/float_environment.h, calls the function, checks that the environment is as it was,
+and goes back to the default one. The functions are a source, compiled once; a header declares them
+and gives them the names of the interface. A program that is compiled with the header before
+everything else so calls the whole interface under all of the environments by turns, and computes
+what it compares with under none.
 
-Usage: hostile.py INCLUDE_DIRECTORY HEADER DEPFILE
+Usage: hostile.py INCLUDE_DIRECTORY HEADER SOURCE DEPFILE
 """
 
 import re
 import sys
 from pathlib import Path
 
-HEAD = """/* SPDX-License-Identifier: ISC */
+WRITTEN = """/* SPDX-License-Identifier: ISC */
 /* Written by tests/conformance/hostile.py. */
-#ifndef NXT_HOSTILE_H
+"""
+HEAD = """#ifndef NXT_HOSTILE_H
 #define NXT_HOSTILE_H
-#include <stdio.h>
+#include "nx/nx.h"
+
+"""
+BEGINNING = """#include <stdio.h>
 #include <stdlib.h>
 #include "nx/nx.h"
 #include "tests/process/float_environment.h"
 
-static inline nxt_float_state nxt_hostile_begin(void) {
+static nxt_float_state nxt_hostile_begin(void) {
   static _Thread_local uint32_t turn;
   nxt_enter_environment(&nxt_environments[turn++ % NXT_ENVIRONMENTS]);
   return nxt_float_state_now();
 }
 
-static inline void nxt_hostile_end(nxt_float_state before, const char *name) {
+static void nxt_hostile_end(nxt_float_state before, const char *name) {
   nxt_float_state after = nxt_float_state_now();
   nxt_leave_environment();
   if (nxt_float_state_equal(before, after)) return;
@@ -71,6 +76,7 @@ def parameters(text):
 
 
 def wrapper(result, name, text):
+    """The prototype of a function, and its body."""
     given = parameters(text)
     result = " ".join(result.split())
     call = f"{name}({', '.join(n for _, n in given)})"
@@ -78,31 +84,30 @@ def wrapper(result, name, text):
         ("", "") if result == "void" else (f"{result} nxt_result = ", "  return nxt_result;\n")
     )
     return (
-        f"__attribute__((weak)) {result} "
-        f"hostile_{name}({', '.join(d for d, _ in given) or 'void'}) {{\n"
-        f"  nxt_float_state nxt_before = nxt_hostile_begin();\n  {keep}{call};\n"
-        f'  nxt_hostile_end(nxt_before, "{name}");\n{give}}}\n'
-        f"#define {name} hostile_{name}\n"
+        f"{result} hostile_{name}({', '.join(d for d, _ in given) or 'void'})",
+        f"{{\n  nxt_float_state nxt_before = nxt_hostile_begin();\n  {keep}{call};\n"
+        f'  nxt_hostile_end(nxt_before, "{name}");\n{give}}}\n',
     )
 
 
 def main():
-    include, header, depfile = (Path(argument) for argument in sys.argv[1:4])
+    include, header, source, depfile = (Path(argument) for argument in sys.argv[1:5])
     headers = sorted((include / "nx").glob("*.h"))
-    wrappers = [
-        wrapper(*match.groups())
+    found = [
+        match.groups()
         for path in headers
         for match in PROTOTYPE.finditer(without_comments(path.read_text()))
     ]
-    if len(wrappers) < 150:
-        sys.exit(f"only {len(wrappers)} functions found")
-    # Calls inside a wrapper are those of the library, so all wrappers come before the first name is
-    # replaced.
-    bodies = "".join(w.rsplit("#define", 1)[0] for w in wrappers)
-    names = "".join("#define" + w.rsplit("#define", 1)[1] for w in wrappers)
-    header.write_text(HEAD + bodies + names + "#endif\n")
+    if len(found) < 150:
+        sys.exit(f"only {len(found)} functions found")
+    wrappers = [wrapper(*function) for function in found]
+    names = "".join(f"#define {name} hostile_{name}\n" for _, name, _ in found)
+    prototypes = "".join(f"{prototype};\n" for prototype, _ in wrappers)
+    header.write_text(WRITTEN + HEAD + prototypes + names + "#endif\n")
+    bodies = "".join(f"{prototype} {body}" for prototype, body in wrappers)
+    source.write_text(WRITTEN + BEGINNING + bodies)
     depfile.write_text(
-        f"{header.name}: "
+        f"{header.name} {source.name}: "
         + " ".join(str(path).replace(" ", "\\ ") for path in [include / "nx", *headers])
         + "\n"
     )

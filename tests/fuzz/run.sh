@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC run.sh BUILD SECONDS [TARGET [ARGS OF LIBFUZZER]]: one target, or all
-# of them by turns in so many seconds together, from what is kept of them. What is found new stays
-# in BUILD/fuzz/TARGET; an input that fails in BUILD/fuzz/TARGET-*, and the exit status is 1.
+# of them, which share so many seconds, one on each processor at a time, from what is kept of them.
+# What is found new stays in BUILD/fuzz/TARGET; an input that fails in BUILD/fuzz/TARGET-*, and the
+# exit status is 1.
 set -uo pipefail
 build=$1 seconds=$2
 shift 2
@@ -27,9 +28,16 @@ if [ $# -gt 0 ]; then
   one "$target" "$seconds" "$@"
   exit
 fi
-# Of 60 seconds: those whose inputs take milliseconds get more.
-failed=0
+# Of 60 seconds: those whose inputs take milliseconds get more. One on each processor.
+failed=0 running=0 most=$(nproc)
+reap() {
+  wait -n || failed=1
+  running=$((running - 1))
+}
 for share in graph:11 recipe:11 kernel:7 api:13 npy:3 npz:5 safetensors:4 dlpack:3 cache:3; do
-  one "${share%:*}" $((${share#*:} * seconds / 60 + 1)) || failed=1
+  [ "$running" -lt "$most" ] || reap
+  one "${share%:*}" $((${share#*:} * seconds / 60 + 1)) &
+  running=$((running + 1))
 done
+while [ "$running" -gt 0 ]; do reap; done
 exit $failed
