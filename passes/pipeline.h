@@ -26,9 +26,6 @@ typedef struct nxp_debug {
   /* Called after each pass with its result as text, which the function may take over; may be NULL.
    * Only for nxc opt, which has one thread. */
   void (*passed)(const char *pass, nxi_text *text);
-  /* Called before (begin) and after each step of a launch, on the thread of the launch; may be
-   * NULL. */
-  void (*step)(const char *name, bool begin);
 } nxp_debug;
 extern nxp_debug nxp_debugging;
 /* Passes a graph after a pass to the `passed` hook. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR. Only this file reads these variables, and only this
- * file and nan.c print. The variables are read once; an error in them is kept, and each creation of
- * a context fails with it. */
+/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR, NX_TRACE. Only this file reads these variables, and
+ * only this file and nan.c print. The variables are read once; an error in them is kept, and each
+ * creation of a context fails with it. */
 #include "runtime/debug.h"
 
 #include <errno.h>
@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "passes/pipeline.h"
+#include "ir/platform/exit.h"
 #include "ir/platform/file.h"
 #include "ir/platform/thread.h"
 #include "runtime/files/file.h"
 #include "runtime/record/error.h"
+#include "runtime/trace.h"
 
 static const struct word {
   const char *name, *sentence;
@@ -244,6 +246,22 @@ static void read_dump_directory(const char *path) {
            nxi_system_error(errno, reason));
 }
 
+static void write_trace(void) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (nxi_trace_is_on() && nxi_trace_end(&d) != NX_OK)
+    fprintf(stderr, "nx: NX_TRACE: %s\n", d.message);
+}
+
+static void begin_trace(const char *path) {
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  nx_status status = nxi_trace_begin(path, &own);
+  if (status == NX_OK && !nxi_exit_call(write_trace)) status = nxi_oom(&own);
+  if (status != NX_OK)
+    nxi_fail(&environment_fault, own.status, "debug", "NX_TRACE: %s", own.message);
+}
+
 static const char *variable(const char *name) {
   const char *value = getenv(name);
   return value && *value ? value : NULL;
@@ -260,6 +278,7 @@ static void read_environment(void) {
   if ((text = variable("NX_EXECUTOR"))) read_executor(text);
   if ((text = variable("NX_ISA"))) read_isa(text);
   if ((text = variable("NX_DUMP_DIR"))) read_dump_directory(text);
+  if ((text = variable("NX_TRACE"))) begin_trace(text);
   nxp_debugging.wants = wants;
   nxp_debugging.show = show;
   apply(f, true);

@@ -23,6 +23,7 @@
 #include "ir/platform/fork.h"
 #include "ir/platform/futex.h"
 #include "ir/platform/thread.h"
+#include "runtime/trace.h"
 
 _Static_assert((int)NXI_CPU_MAX <= (int)NXI_POOL_MAX_THREADS,
                "a pool has room for every processor");
@@ -168,10 +169,13 @@ static void run_chunks_polled(run *r, int32_t worker, nxi_fp saved) {
 }
 
 static void run_share(run *r, int32_t worker) {
+  const bool traced = nxi_trace_is_on() && nxi_thread_self() != r->caller;
+  int64_t began = traced ? nxi_now_ns() : 0;
   nxi_fp saved = nxi_fp_enter();
   if (r->poll) run_chunks_polled(r, worker, saved);
   else run_chunks(r, worker);
   nxi_fp_leave(saved);
+  if (traced) nxi_trace_share(r->caller, worker, began);
 }
 
 /* ---- workers */

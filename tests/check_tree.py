@@ -99,7 +99,7 @@ OUTWARD = {
     "passes/plan": ("plan",),
     "codegen_llvm": ("codegen_llvm",),
     "codegen_cuda": ("codegen_cuda", "toolkit"),
-    "runtime": ("debug", "memory", "threads"),
+    "runtime": ("debug", "memory", "threads", "trace"),
     "runtime/cache": ("kernel",),
     "runtime/cuda": ("driver", "gpu"),
     "runtime/cuda/library": ("blas", "calls", "cufft", "cusolver", "scatter"),

@@ -12,9 +12,10 @@
  *                          that tiny graphs are interpreted until that has cost more than compiling
  *                          them
  *   NX_ISA=avx2|generic    forbids wider vectors
- * nx_context_create fails if one of them names what there is not, or a directory that cannot be
- * written. Stages that NX_DEBUG names appear wherever the code of a kernel comes from, caches
- * included. */
+ *   NX_TRACE=file.json     a trace of the whole process, as of nx_trace_begin, written when it ends
+ * nx_context_create fails if one of them names what there is not, or a directory or a file that
+ * cannot be written. Stages that NX_DEBUG names appear wherever the code of a kernel comes from,
+ * caches included. */
 #ifndef NX_DEBUG_H
 #define NX_DEBUG_H
 
@@ -65,6 +66,18 @@ NX_API const char *nx_debug_help(void);
  * "" for none. Stages that it names are shown the next time a graph runs, also of graphs that ran
  * before. NX_INVALID_ARGUMENT, and nothing changed: an unknown word, which the message names. */
 NX_API nx_status nx_debug_set(const char *words);
+
+/** Begins a trace of the whole process, for a profile: what each thread does from now on, workers
+ * too. Plans that are made, kernels that are compiled, launches and their steps are spans of time;
+ * steps have the bytes that they move, GB/s, and the share of what copies of as many bytes reach,
+ * which is measured at the first launch. The path is copied; nx_trace_end writes the file, in the
+ * Trace Event Format (Perfetto, chrome://tracing). The child of a fork has no trace.
+ * NX_INVALID_ARGUMENT: path is NULL or "", or there is a trace, perhaps of NX_TRACE; NX_IO: the
+ * file cannot be written; NX_OUT_OF_MEMORY. */
+NX_API nx_status nx_trace_begin(const char *path);
+/** Writes the file of the trace, and ends it, also on failure. Call it when nothing runs: what has
+ * not ended is missing. NX_INVALID_ARGUMENT: there is no trace; NX_IO, NX_OUT_OF_MEMORY. */
+NX_API nx_status nx_trace_end(void);
 
 /** The graph that realising these tensors would run, as text of one stage: graph, clusters,
  * kernels, bound, plan, llvm, asm, gpu (kernels bound for a GPU), cuda (CUDA C of those) or dot.

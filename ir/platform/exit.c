@@ -63,6 +63,8 @@ void nxi_exit_leave(void) {
   if (--stays == 0) atomic_fetch_sub(&inside, 1);
 }
 
+bool nxi_exit_call(void (*function)(void)) { return atexit(function) == 0; }
+
 void nxi_exit_watch_again(void) { atexit(at_exit); }
 
 bool nxi_exit_begun(void) { return atomic_load_explicit(&leaving, memory_order_relaxed); }

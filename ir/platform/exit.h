@@ -23,6 +23,9 @@ bool nxi_exit_begun(void);
  * a compiler that has registered handlers of its own in its first use. */
 void nxi_exit_watch_again(void);
 
+/* Calls the function when the process ends by exit(). False without memory. */
+bool nxi_exit_call(void (*function)(void));
+
 /* Keeps this code loaded for the life of the process, even if the library, or the plugin that it is
  * part of, is closed: our threads may be running in it, and the C library and LLVM keep addresses
  * of its functions. Must be called before the first such thread or address exists. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Inside plan building: what the files plan/via_temporary.c, plan/build.c, plan/call.c,
  * plan/chain.c, plan/packed_tiles.c, plan/packed_walk.c, plan/reads.c, plan/steps.c, plan/sum.c,
- * plan/update.c and plan/product.c share. */
+ * plan/traffic.c, plan/update.c and plan/product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -74,6 +74,8 @@ nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_loc
 /* The same, in two kernels if that pays. */
 nx_status nxp_add_logical(nxp_step_builder *s, nxk_kernel *k, const nxp_location *buffers,
                           const nxp_kernel_binding *binding, uint32_t node);
+/* plan/traffic.c: how many bytes of a buffer a logical kernel reads and writes. */
+int64_t nxp_traffic(const nxk_kernel *k, uint32_t buffer);
 /* plan/index.c */
 /* Looks at what `node` found of indices. */
 nx_status nxp_add_check(nxp_step_builder *s, uint32_t node);

@@ -161,7 +161,7 @@ typedef struct nxp_step {
    * bytes each buffer moves along each: row_bytes[buffer * row_rank + axis] */
   int32_t row_rank;
   int64_t *row_shape, *row_bytes;
-  int64_t bytes; /* copy */
+  int64_t bytes; /* copy: its length; kernel: what it reads and writes (plan/traffic.c) */
   nxp_call *call;
   /* check: the shape that positions count in, and that of all indices; what to report */
   int32_t rank;

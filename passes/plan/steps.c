@@ -83,6 +83,7 @@ nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_loc
   for (uint32_t i = 0; i < n_launch; i++) {
     step->buffers[i] = buffers[i];
     step->writes[i] = k->buffers[i].kind != NXK_IN;
+    step->bytes += nxp_traffic(k, i);
     step->overwrites = step->overwrites || (step->writes[i] && buffers[i].kind == NXP_INPUT);
     step->stores = step->stores || (step->writes[i] && buffers[i].kind == NXP_OUTPUT);
   }

@@ -11,6 +11,7 @@
 #include "passes/pipeline.h"
 #include "runtime/library/blas/blas.h"
 #include "runtime/library/scatter.h"
+#include "runtime/trace.h"
 
 enum { MAX_BUFFERS = 336, MAX_PARAMS = 336 }; /* a group holds fewer operations, see cluster.c */
 
@@ -288,11 +289,20 @@ static nx_status run_step(run *r, const nxi_poll *poll) {
   return NX_OK;
 }
 
-static nx_status run_and_show(run *r, const nxi_poll *poll) {
-  void (*show)(const char *, bool) = nxp_debugging.step;
-  if (show != NULL) show(step_name(r->step), true);
+/* Bytes that a step reads and writes, each element once; 0: not known. */
+static int64_t traffic_of(const nxp_step *s) {
+  if (s->kind == NXP_STEP_COPY) return 2 * s->bytes;
+  if (s->kind != NXP_STEP_MATMUL) return s->bytes;
+  int64_t elements = s->m * s->k + s->k * s->n + s->m * s->n;
+  for (int32_t a = 0; a < s->batch_rank; a++) elements *= s->batch_shape[a];
+  return elements * nxi_dtype_size(s->dtype);
+}
+
+static nx_status run_traced(run *r, const nxi_poll *poll) {
+  if (!nxi_trace_is_on()) return run_step(r, poll);
+  int64_t began = nxi_trace_step(step_name(r->step));
   nx_status status = run_step(r, poll);
-  if (show != NULL) show(step_name(r->step), false);
+  nxi_trace_stepped(began, traffic_of(r->step), nxi_pool_size(r->launch->pool));
   return status;
 }
 
@@ -317,7 +327,7 @@ nx_status nxi_cpu_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag 
     r.step = &p->steps[i];
     overwriting = overwriting || r.step->overwrites || (l->keep_outputs && r.step->stores);
     if (!overwriting && poll.fn != NULL && poll.fn(poll.user) != 0) status = NX_INTERRUPTED;
-    else status = run_and_show(&r, overwriting ? &unheeded : &poll);
+    else status = run_traced(&r, overwriting ? &unheeded : &poll);
   }
   nxi_fp_leave(saved);
   if (status == NX_INTERRUPTED) nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");

@@ -3,7 +3,9 @@
  * that it does not have; or the form that an interpreter runs. */
 #include "internal.h"
 
+#include "ir/platform/clock.h"
 #include "passes/pipeline.h"
+#include "runtime/trace.h"
 
 /* Shows the stages of a kernel even if its code will come from a cache. Code in a cache was made
  * from the same text by the same passes, so the stages are made once more and are the same as those
@@ -63,12 +65,15 @@ static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *re
   nxi_text key = {0};
   nxi_kernel_outcome how = NXI_KERNEL_HIT;
   production what = {k->ir, &p->target};
+  const bool traced = nxi_trace_is_on();
+  int64_t began = traced ? nxi_now_ns() : 0;
   nxp_put_bind_key(k->ir, &p->target, &key);
   nx_status status = key.failed
                          ? nxi_oom(d)
                          : nxi_kernel_get(e->options.kernels, p->target.isa, key.data, key.size,
                                           produce, &what, &e->code[number], &how, d);
   nxi_text_free(&key);
+  if (traced) nxi_trace_add(how == NXI_KERNEL_COMPILED ? "compile" : "load", k->name, began);
   if (status != NX_OK) return status;
   const nxi_kernel_info *info = nxi_kernel_describe(e->code[number]);
   k->scratch_bytes = p->options.on_gpu ? 0 : info->scratch_bytes; /* a GPU's are the blocks' */

@@ -5,6 +5,7 @@
 
 #include "ir/platform/clock.h"
 #include "runtime/library/libraries.h"
+#include "runtime/trace.h"
 
 /* ---- calls */
 
@@ -122,10 +123,13 @@ nx_status nxi_executable_create(const nxg_graph *g, const nxi_executable_options
   e->options = *o;
   e->kind = nxi_kind_for(o);
   report->nodes = g->n_nodes;
+  const bool traced = nxi_trace_is_on();
+  int64_t began = traced ? nxi_now_ns() : 0;
   double start = nxi_now_ms(), compile = report->compile_ms;
   nx_status status = create(e, g, &(nxi_poll){poll, poll_user}, report, d);
   /* what is not compiling */
   report->pass_ms += nxi_now_ms() - start - (report->compile_ms - compile);
+  if (traced) nxi_trace_add("plan", g->name[0] != 0 ? g->name : "graph", began);
   if (status != NX_OK) {
     nxi_executable_destroy(e);
     return nxi_oom_during(d, status, "planning");
@@ -150,5 +154,10 @@ const nxp_plan *nxi_executable_plan(const nxi_executable *e) { return e->plan; }
 bool nxi_executable_cannot_fail(const nxi_executable *e) { return e->cannot_fail; }
 
 nx_status nxi_executable_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
-  return e->kind->launch(e, l, d);
+  if (!nxi_trace_is_on()) return e->kind->launch(e, l, d);
+  nxi_trace_measure(l->pool);
+  int64_t began = nxi_now_ns();
+  nx_status status = e->kind->launch(e, l, d);
+  nxi_trace_add("launch", e->kind->name, began);
+  return status;
 }

@@ -20,6 +20,8 @@ import unittest
 import zipfile
 from pathlib import Path
 
+import trace_check
+
 try:
     import numpy
 except ImportError:
@@ -57,7 +59,7 @@ class Case(unittest.TestCase):
         self.dir = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.dir)
         self.environment = {**os.environ, "NX_CACHE_DIR": str(self.dir / "cache")}
-        for name in ("NX_DEBUG", "NX_DUMP_DIR", "NX_SKIP", "NX_EXECUTOR", "NX_ISA"):
+        for name in ("NX_DEBUG", "NX_DUMP_DIR", "NX_SKIP", "NX_EXECUTOR", "NX_ISA", "NX_TRACE"):
             self.environment.pop(name, None)
 
     def file(self, name, content):
@@ -149,12 +151,32 @@ class Run(Case):
         out, err = self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy", "--time", "--trace", "t.json")
         self.assertEqual(out, "")
         self.assertRegex(err, r"first run [0-9.]+ ms: .*\nthen \d+ runs: median [0-9.]+ ms, fastest [0-9.]+ ms\n")
-        events = json.loads((self.dir / "t.json").read_text())["traceEvents"]
-        self.assertTrue({"parse", "load", "call", "save"} <= {e["name"] for e in events if e["cat"] == "phase"})
-        self.assertTrue(all(e["ph"] == "X" and e["dur"] >= 0 and e["ts"] >= 0 for e in events))
+        spans = trace_check.spans(self.dir / "t.json")
+        self.assertTrue({"parse", "load", "call", "save"} <= {e["name"] for e in spans if e["cat"] == "phase"})
         if "interpreter" not in self.nxc("info")[0]:
-            self.assertTrue(any(e["cat"] == "step" for e in events))
+            steps = [e for e in spans if e["cat"] == "step"]
+            self.assertTrue(steps)
+            self.assertRegex(err, r"\n  \w+: \d+ runs, median [0-9.]+ ms, 0.131072 MB, [0-9.]+ GB/s")
+            # read once and written once
+            self.assertEqual({e["args"]["bytes"] for e in steps}, {2 * 4 * 256 * 64})
+            self.assertTrue(all(e["args"]["of limit"] > 0 for e in steps))
+        self.environment["NX_TRACE"] = "e.json"
+        self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
+        self.assertIn("launch", {e["cat"] for e in trace_check.spans(self.dir / "e.json")})
+        self.environment["NX_TRACE"] = "no/e.json"
+        self.refused("NX_TRACE: cannot write no/e.json", "run", "softmax.nxir", "--input", "x=x.npy")
+        del self.environment["NX_TRACE"]
         self.refused("cannot write no/t.json: No such file or directory", "run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy", "--trace", "no/t.json")
+
+    def test_fill(self):
+        self.file("f.nxir", "nxir 2\ngraph @f(%x: f32[3], %n: i8[9], %c: c64[2], %s: f64[]) -> (%y, %m, %d, %t) {\n  %y = neg %x : f32[3]\n  %m = add %n, %n : i8[9]\n  %d = mul %c, %c : c64[2]\n  %t = add %s, %s : f64[]\n}\n")
+        out, _ = self.nxc("run", "f.nxir", "--fill", "--input", "s=2")
+        self.assertEqual(out, self.nxc("run", "f.nxir", "--fill", "--input", "s=2")[0])
+        lines = dict(line.split(": ") for line in out.splitlines())
+        values = {name: line.split(" = ")[1].split() for name, line in lines.items()}
+        self.assertTrue(all(-1 < float(v) <= 0 for v in values["y"]))
+        self.assertLessEqual(set(values["m"]), {"0", "2"})
+        self.assertEqual(values["t"], ["4"])
 
     @unittest.skipIf(numpy is None, "no NumPy")
     def test_beside_numpy(self):

@@ -16,12 +16,15 @@ typedef struct command {
 static const command commands[] = {
     {"run", nxc_run,
      "  run FILE.nxir [--input NAME=FILE.npy]... [--output NAME=FILE.npy]...\n"
-     "      [--device cpu|interp|cuda] [--threads N] [--time] [--trace FILE.json]\n"
+     "      [--fill] [--device cpu|interp|cuda] [--threads N] [--time] [--trace FILE.json]\n"
      "                  run a graph; an input of rank 0 may be given as a number, --input x=3.5,\n"
      "                  one that is in an .npz or .safetensors file as FILE:NAME, or as FILE if "
      "it\n"
      "                  has the input's name there;\n"
-     "                  outputs that no file is named for are printed. --trace: for "
+     "                  outputs that no file is named for are printed. --fill: inputs without\n"
+     "                  --input get numbers, the same each time: floats from 0 to 1, integers 0 or "
+     "1.\n"
+     "                  --time: a line for each step too. --trace: for Perfetto, "
      "chrome://tracing\n"},
     {"opt", nxc_opt,
      "  opt FILE.nxir [--passes NAME,NAME...] [--each] [--isa ISA]\n"

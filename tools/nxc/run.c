@@ -9,29 +9,30 @@
 #include "ir/dtype.h"
 #include "ir/graph/graph.h"
 #include "ir/text/scalar_text.h"
+#include "fill.h"
+#include "ir/platform/clock.h"
 #include "nx/nx.h"
 #include "nxc.h"
-#include "ir/platform/clock.h"
 #include "ir/platform/process.h"
-#include "trace.h"
+#include "profile.h"
+#include "runtime/trace.h"
 
-enum { MOST_SHOWN = 64, MOST_TIMED = 1000 };
-static const double timed_ms = 500;
+enum { MOST_SHOWN = 64, MOST_TIMED = 1000, PROFILED = 30 };
+static const double timed_ms = 500, profiled_ms = 200;
 
 typedef struct job {
   const char *file, *device, *threads, *trace_file;
   nx_device number; /* the device of the function and of its inputs */
   nxc_pairs inputs, outputs;
-  bool time;
+  bool time, fill;
   nx_context *context;
   nx_function *function;
   nx_function_info info;
   nx_tensor **in, **out;
-  nxc_trace *trace;
 } job;
 
-static void span(const job *j, const char *name, double began) {
-  nxc_trace_add(j->trace, "phase", name, began, nxi_now_ms());
+static void span(const char *name, int64_t began) {
+  if (nxi_trace_is_on()) nxi_trace_add("phase", name, began);
 }
 
 /* ---- names and types */
@@ -95,7 +96,7 @@ static int check_missing(job *j) {
   for (size_t i = 0; i < j->info.inputs; i++) {
     nx_port_info p = port(j, false, i);
     char type[512];
-    if (find_pair(&j->inputs, p.name) != NULL) continue;
+    if (j->fill || find_pair(&j->inputs, p.name) != NULL) continue;
     nxi_text_add(&missing, "%s%s: %s", n++ ? ", " : "", p.name,
                  type_text(p.dtype, p.rank, p.shape, type, sizeof type));
   }
@@ -166,6 +167,10 @@ static int load_input(job *j, size_t i) {
   nxc_pair *given = find_pair(&j->inputs, p.name);
   nx_tensor_info t = {.size = sizeof t};
   char wanted[512], found[512];
+  if (given == NULL) {
+    j->in[i] = nxc_filled(j->context, 0, &p);
+    return j->in[i] != NULL ? NXC_OK : NXC_FAILED;
+  }
   if (p.rank == 0 && !is_file(given->value) && strchr(given->value, ':') == NULL)
     return scalar_input(j, i, &p, given->value);
   int status = load_file(j, i, p.name, given->value);
@@ -192,10 +197,10 @@ static int load_inputs(job *j) {
   if (status == NXC_OK) status = check_names(j, true);
   if (status == NXC_OK) status = check_missing(j);
   for (size_t i = 0; i < j->info.inputs && status == NXC_OK; i++) {
-    double began = nxi_now_ms();
+    int64_t began = nxi_now_ns();
     status = load_input(j, i);
     if (status == NXC_OK && j->number > 0) status = move_input(j, i);
-    span(j, "load", began);
+    span("load", began);
   }
   return status;
 }
@@ -234,13 +239,13 @@ static int show_output(const job *j, size_t i) {
 static int save_outputs(job *j) {
   for (size_t i = 0; i < j->info.outputs; i++) {
     nxc_pair *given = find_pair(&j->outputs, port(j, true, i).name);
-    double began = nxi_now_ms();
+    int64_t began = nxi_now_ns();
     int status = NXC_OK;
     if (given == NULL) status = show_output(j, i);
     else if (nx_save_npy(j->out[i], given->value, NULL) != NX_OK)
       status = nxc_public_failure(given->value);
     if (status != NXC_OK) return status;
-    if (given != NULL) span(j, "save", began);
+    if (given != NULL) span("save", began);
   }
   return NXC_OK;
 }
@@ -256,12 +261,12 @@ static void drop_outputs(job *j) {
 
 static int call_once(job *j, nx_report *report) {
   nx_run_options options = {.size = sizeof options, .report = report};
-  double began = nxi_now_ms();
+  int64_t began = nxi_now_ns();
   report->size = sizeof *report;
   if (nx_function_call(j->function, j->in, j->info.inputs, j->out, j->info.outputs, &options) !=
       NX_OK)
     return nxc_public_failure(j->file);
-  span(j, "call", began);
+  span("call", began);
   return NXC_OK;
 }
 
@@ -300,13 +305,36 @@ static int repeat(job *j) {
   return NXC_OK;
 }
 
+/* A line for each step. They are timed apart, since a trace takes time too; where one was asked
+ * for, all runs are in it anyway. */
+static int profile(job *j) {
+  nxi_diag d;
+  nxi_text lines = {0};
+  nx_report report = {0};
+  int status = NXC_OK;
+  nxi_diag_clear(&d);
+  if (j->trace_file == NULL && nxi_trace_begin(NULL, &d) != NX_OK) return nxc_failure("nxc", &d);
+  double began = nxi_now_ms();
+  for (int i = 0; j->trace_file == NULL && i < PROFILED && status == NXC_OK; i++) {
+    drop_outputs(j);
+    status = call_once(j, &report);
+    if (nxi_now_ms() - began > profiled_ms) break;
+  }
+  nxc_profile(&lines);
+  if (j->trace_file == NULL) nxi_trace_end(&d);
+  if (lines.data != NULL) fputs(lines.data, stderr);
+  if (lines.failed) status = nxc_complain("nxc", "memory is exhausted");
+  nxi_text_free(&lines);
+  return status;
+}
+
 static int call(job *j) {
   nx_report report = {0};
-  nxc_trace_steps(j->trace);
   int status = call_once(j, &report);
   if (status != NXC_OK || !j->time) return status;
   print_first(&report);
-  return repeat(j);
+  status = repeat(j);
+  return status == NXC_OK ? profile(j) : status;
 }
 
 /* ---- setting up */
@@ -345,7 +373,7 @@ static int parse_function(job *j) {
   nxi_diag d;
   nxg_graph *g = NULL;
   size_t size;
-  double began = nxi_now_ms();
+  int64_t began = nxi_now_ns();
   nxi_diag_clear(&d);
   char *text = nxc_read_text(j->file, &size);
   if (text == NULL) return NXC_FAILED;
@@ -360,7 +388,7 @@ static int parse_function(job *j) {
   nxg_destroy(g);
   nxi_free(text);
   if (status != NXC_OK) return status;
-  span(j, "parse", began);
+  span("parse", began);
   j->info.size = sizeof j->info;
   nx_function_describe(j->function, &j->info);
   j->in = calloc(j->info.inputs + 1, sizeof *j->in);
@@ -369,13 +397,17 @@ static int parse_function(job *j) {
 }
 
 static int run(job *j) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (j->trace_file != NULL && nxi_trace_begin(j->trace_file, &d) != NX_OK)
+    return nxc_failure("nxc", &d);
   int status = create_context(j);
-  if (j->trace_file != NULL) j->trace = nxc_trace_create();
   if (status == NXC_OK) status = parse_function(j);
   if (status == NXC_OK) status = load_inputs(j);
   if (status == NXC_OK) status = call(j);
   if (status == NXC_OK) status = save_outputs(j);
-  if (status == NXC_OK && j->trace_file != NULL) status = nxc_trace_save(j->trace, j->trace_file);
+  if (status == NXC_OK && j->trace_file != NULL && nxi_trace_end(&d) != NX_OK)
+    status = nxc_failure("nxc", &d);
   return status;
 }
 
@@ -386,7 +418,6 @@ static void finish(job *j) {
   free(j->out);
   nx_function_release(j->function);
   nx_context_release(j->context);
-  nxc_trace_free(j->trace);
 }
 
 int nxc_run(int argc, char **argv) {
@@ -395,6 +426,7 @@ int nxc_run(int argc, char **argv) {
       {.name = "input", .pairs = &j.inputs},     {.name = "output", .pairs = &j.outputs},
       {.name = "device", .value = &j.device},    {.name = "threads", .value = &j.threads},
       {.name = "trace", .value = &j.trace_file}, {.name = "time", .flag = &j.time},
+      {.name = "fill", .flag = &j.fill},
   };
   if (!nxc_parse(argc, argv, options, sizeof options / sizeof options[0], &j.file))
     return NXC_USAGE;
