@@ -101,7 +101,7 @@ def rows_of(options, isa, threads):
     )
     try:
         for line in process.stdout:
-            row = json.loads(line)
+            row = json.loads(line) | {"rounds": options.rounds}
             print(f"{row['name']} {row['isa']} {row['threads']}: {row['ms']:.4g} ms", flush=True)
             yield row
     except SystemExit:

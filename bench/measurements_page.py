@@ -83,12 +83,19 @@ def cell(row):
     return text
 
 
+def peers_of(m):
+    return sorted({name for row in m["rows"] for name in row["ratios"]} - set(NO_PEERS))
+
+
 def described(number, m):
     v = m["machine"]
     libraries = ", ".join(f"{name} {text}" for name, text in v["versions"].items())
+    rounds = sorted({row["rounds"] for row in m["rows"] if "rounds" in row})
+    several = f", medians of {' or '.join(str(n) for n in rounds)} rounds" if rounds else ""
     return (
         f"{number + 1}. {v['processor']}: {v['processors']} processors, {v['memory_gib']} GiB, "
-        f"{v['system']}; nx {v['nx']}, {libraries}; {v['date']}.\n"
+        f"{v['system']}; nx {v['nx']}, {libraries}; {v['date']}{several}. "
+        f"Beside {', '.join(peers_of(m))}.\n"
     )
 
 
@@ -192,7 +199,7 @@ aria-labelledby="title about" font-family="system-ui, 'DejaVu Sans', sans-serif"
   <!-- SPDX-License-Identifier: ISC -->
   <title id="title">The time of nx beside that of the best peer, by group of rows</title>
   <desc id="about">For each group a bar to the geometric mean of the time of nx divided by that of \
-the best of NumPy, SciPy, numexpr, PyTorch, torch.compile, JAX and FFTW, and a point for each row. \
+the best of {", ".join(peers_of(machines[0])) if machines else "none"}, and a point for each row. \
 Left of 1 nx is faster; points beyond the ends lie on them.</desc>
   <!-- Colours are of middle brightness, so that the chart can be read on white and on black. -->
   <style>
