@@ -81,8 +81,34 @@ static nxk_value pow_f64(const expand *e, nxk_value x, nxk_value y) {
   return pow_special(e, x, y, x_ldexp(e, x_add(e, p, x_f(e, 1)), n));
 }
 
+/* x^0.5 is the square root, but 0 for -0 and infinity for -infinity. */
+static nxk_value root(const expand *e, nxk_value x) {
+  nxk_value least = x_eq(e, x, x_f(e, -INFINITY));
+  return x_sqrt(e, x_select(e, least, x_f(e, INFINITY), x_add(e, x, x_f(e, 0))));
+}
+
+/* Whether a value is this constant, or one that is not; false: it is no constant. */
+static bool known(const expand *e, nxk_value v, double x, bool *equal) {
+  const nxk_instr *in = &e->k->instrs[v];
+  if (e->k->failed || in->op != NXK_const) return false;
+  *equal = in->imm == nxi_cast_bits(nxi_bits_f64(x), NX_F64, (nx_dtype)in->dtype);
+  return true;
+}
+
+/* x^2 and x^0.5 are correctly rounded: whether the exponent is known does not change the result. If
+ * it is not, other exponents pass by the block. */
 nxk_value nxi_expand_pow(const expand *e, nxk_value x, nxk_value y) {
-  return e->wide ? pow_f64(e, x, y) : pow_f32(e, x, y);
+  bool two = false, half = false;
+  const bool constant = known(e, y, 2, &two) && known(e, y, 0.5, &half);
+  if (two) return x_mul(e, x, x);
+  if (half) return root(e, x);
+  nxk_value usual = e->wide ? pow_f64(e, x, y) : pow_f32(e, x, y);
+  if (constant) return usual;
+  nxk_value is_two = x_eq(e, y, x_f(e, 2));
+  nxk_value cold = nxk_begin_cold(e->k, x_or(e, is_two, x_eq(e, y, x_f(e, 0.5))));
+  nxk_value simple = x_select(e, is_two, x_mul(e, x, x), root(e, x));
+  nxk_end(e->k);
+  return nxk_blend(e->k, cold, simple, usual);
 }
 
 /* Squares and multiplies for bits first .. last of the exponent; *square is x^(2^first) at
