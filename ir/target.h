@@ -16,6 +16,9 @@ typedef struct nxi_target {
   int64_t l1_bytes, l2_bytes, l3_bytes; /* data caches; l3: the share that one run can use */
   int32_t block_threads;                /* GPU: threads of a block; 0: a processor */
   int64_t shared_bytes;                 /* GPU: shared memory that a block may have */
+  /* kernels are bound in a form that depends little on their integers, see
+   * passes/kernel/generalize.h */
+  bool generic;
 } nxi_target;
 
 /* This machine, detected once; NX_ISA in the environment (avx2, generic) forbids wider vectors. */

@@ -68,7 +68,7 @@ nx_status nxp_check_graph(const nxg_graph *g, const char *pass, nxi_diag *d) {
   return status != NX_OK ? status : same;
 }
 
-static nx_status check_kernel(const nxk_kernel *k, const char *pass, nxi_diag *d) {
+nx_status nxp_check_kernel(const nxk_kernel *k, const char *pass, nxi_diag *d) {
   nx_status status = NX_OK;
   if (nxp_debugging.verify) {
     nxi_text faults = {0};
@@ -246,12 +246,12 @@ nx_status nxp_show_kernel(const char *stage, const nxk_kernel *k, nxi_diag *d) {
 
 nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_kernel **out,
                               nxi_diag *d) {
-  nx_status status = check_kernel(k, "lower", d);
+  nx_status status = nxp_check_kernel(k, "lower", d);
   if (status != NX_OK) return status;
   *out =
       is_skipped(NXP_PASS_simplify) || !plan->options.fuse ? nxk_clone(k) : nxk_pass_simplify(k, d);
   if (*out == NULL) return d->status != NX_OK ? d->status : nxi_oom(d);
-  status = check_kernel(*out, "simplify", d);
+  status = nxp_check_kernel(*out, "simplify", d);
   return status == NX_OK ? nxp_show_kernel("kernels", *out, d) : status;
 }
 
@@ -260,7 +260,7 @@ static nx_status next_kernel(const char *pass, nxk_kernel **k, nxk_kernel *resul
   nxk_destroy(*k);
   *k = result;
   if (result == NULL) return d->status != NX_OK ? d->status : nxi_oom(d);
-  return check_kernel(result, pass, d);
+  return nxp_check_kernel(result, pass, d);
 }
 
 static nx_status check_kernel_facts(const nxk_kernel *k, const char *pass, uint32_t facts,
@@ -349,8 +349,8 @@ nx_status nxp_split_kernel(const nxp_plan *plan, const nxk_kernel *k, nxp_split 
   }
   for (int i = 0; i < out->n_partials; i++)
     out->partial_bytes[i] = elements * nxi_dtype_size(types[i]);
-  nx_status status = check_kernel(out->first, "split", d);
-  if (status == NX_OK) status = check_kernel(out->second, "split", d);
+  nx_status status = nxp_check_kernel(out->first, "split", d);
+  if (status == NX_OK) status = nxp_check_kernel(out->second, "split", d);
   if (status == NX_OK) status = nxp_show_kernel("kernels", out->first, d);
   return status == NX_OK ? nxp_show_kernel("kernels", out->second, d) : status;
 }

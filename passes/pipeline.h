@@ -14,6 +14,7 @@
 typedef struct nxp_debug {
   _Atomic bool verify;    /* verify the IR after every pass */
   _Atomic bool roundtrip; /* print, parse and print again after every pass: the same bytes */
+  _Atomic bool generic;   /* no kernel is compiled for its integers alone */
   uint32_t skip;          /* passes to leave out, a bit for each row of nxp_passes */
   /* Called with every stage ("clusters", "kernels", "bound", "llvm", "asm", "plan") when it is
    * made, if `wants` returns true for it. Both NULL: nothing is shown. If `show` fails, the
@@ -49,6 +50,7 @@ bool nxp_wanted(const char *stage);
 nx_status nxp_show(const char *stage, const char *name, nxi_text *text, nxi_diag *d);
 /* Does the checks that verify and roundtrip request, on the graph after `pass`. */
 nx_status nxp_check_graph(const nxg_graph *g, const char *pass, nxi_diag *d);
+nx_status nxp_check_kernel(const nxk_kernel *k, const char *pass, nxi_diag *d);
 
 /* NX_INTERRUPTED if the poll requests a stop; `poll` and its function may be NULL. */
 nx_status nxp_ask(const nxi_poll *poll, nxi_diag *d);

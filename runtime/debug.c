@@ -33,8 +33,8 @@ static const struct choice {
     {"llvm", NXI_COMPILED}, {"kernel-interp", NXI_KERNEL_INTERP}, {"interp", NXI_GRAPH_INTERP}};
 
 /* Stages that exist only for a compiled graph. */
-static const uint32_t compiled_stages =
-    NXI_DEBUG_clusters | NXI_DEBUG_kernels | NXI_DEBUG_bound | NXI_DEBUG_llvm | NXI_DEBUG_asm;
+static const uint32_t compiled_stages = NXI_DEBUG_clusters | NXI_DEBUG_kernels | NXI_DEBUG_bound |
+                                        NXI_DEBUG_llvm | NXI_DEBUG_asm | NXI_DEBUG_generic;
 static const uint32_t all_stages = compiled_stages | NXI_DEBUG_graph | NXI_DEBUG_plan;
 
 static _Atomic uint32_t flags;
@@ -208,6 +208,7 @@ static void apply(uint32_t f, bool from_start) {
   atomic_store(&shown_since, f & all_stages ? atomic_fetch_add(&requests, 1) + 1 : 0);
   nxp_debugging.verify = f & NXI_DEBUG_verify;
   nxp_debugging.roundtrip = f & NXI_DEBUG_roundtrip;
+  nxp_debugging.generic = f & NXI_DEBUG_integers;
   nxi_watch_set(f & NXI_DEBUG_handles, from_start);
 }
 

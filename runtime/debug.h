@@ -27,6 +27,8 @@
   X(cache, "why a plan was not found in the cache")                      \
   X(verify, "verify the IR after every pass")                            \
   X(roundtrip, "print, parse and print the IR again after every pass")   \
+  X(generic, "kernels whose integers are parameters")                    \
+  X(integers, "every kernel is compiled with integers as parameters")    \
   X(nan, "interpret, and name the first operation that makes a NaN")     \
   X(handles, "look every handle up; name those that were released")      \
   X(nofuse, "one kernel an operation")                                   \

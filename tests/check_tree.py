@@ -94,7 +94,7 @@ OUTWARD = {
     "passes/bind": ("bind",),
     "passes/fuse": ("cluster", "space"),
     "passes/graph": ("passes",),
-    "passes/kernel": ("passes",),
+    "passes/kernel": ("generalize", "passes"),
     "passes/lower": ("lower",),
     "passes/plan": ("plan",),
     "codegen_llvm": ("codegen_llvm",),

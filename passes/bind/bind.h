@@ -322,6 +322,9 @@ nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_va
 nxb_partial nxb_accumulate(nxb_binder *b, const nxb_lane_map *map, nxk_value reduce,
                            nxb_partial acc, nxk_value item, nx_dtype item_type, nxk_value active);
 nx_dtype nxb_item_type(int64_t items);
+/* Whether all 16 lanes of a run are written, be there a point in each or not: a lane without one
+ * has the identity. */
+bool nxb_any_lanes(const nxb_binder *b, const nxb_stage *s);
 /* The result of a reduction over no elements. */
 nxk_value nxb_empty_result(nxb_binder *b, nxk_value reduce);
 /* Combines n partial results, `stride` apart in p, in a pairwise tree; one without a partner goes
@@ -361,6 +364,17 @@ void nxb_add_locals(nxb_binder *b, int64_t columns);
 nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t unit);
 /* Returns `lanes`, or fewer if the extent would leave many of them inactive. */
 uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent);
+
+/* ---- cpu/strip_shape.c */
+enum { NXB_STRIP_ROWS = 16 }; /* most rows of a strip that are processed together */
+uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage);
+uint32_t nxb_strip_registers(const nxb_binder *b); /* of each value */
+/* Columns of a strip along a loop of that extent; others: points of the other outer loops. */
+int64_t nxb_strip_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
+                        int64_t others);
+/* Whether all strips have the same width, because the last one then computes only a few columns
+ * again: the code need then not be written once more for less than a vector of columns. */
+bool nxb_strip_shifts(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t *width);
 
 /* cpu/map.c: transposes n vectors of n lanes, where n is a power of two up to 16. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);

@@ -29,9 +29,16 @@ nxk_value nxb_mul(nxb_binder *b, nxk_value a, int64_t x) {
   return x == 1 ? a : with_constant(b, NXK_mul, a, x);
 }
 
+/* A division by a parameter is slow, but not where it is done once a task or a loop; lanes are
+ * divided by constants only. */
+static bool divides_generic(const nxb_binder *b, nxk_value a) {
+  return b->target->generic && a != NXK_NONE && !b->to->failed && nxb_lanes_of(b, a) == 1;
+}
+
 /* Division and remainder of values >= 0 by constants > 0. */
 nxk_value nxb_div(nxb_binder *b, nxk_value a, int64_t x) {
   int64_t factor;
+  if (divides_generic(b, a)) return with_constant(b, NXK_div, a, x);
   if (x == 1 || a == NXK_NONE || b->to->failed) return a;
   const nxk_instr *in = &b->to->instrs[a];
   if (in->op == NXK_mul && nxb_is_constant(b->to, in->args[1], &factor) && factor % x == 0)
@@ -41,6 +48,7 @@ nxk_value nxb_div(nxb_binder *b, nxk_value a, int64_t x) {
 }
 
 nxk_value nxb_mod(nxb_binder *b, nxk_value a, int64_t x) {
+  if (divides_generic(b, a)) return with_constant(b, NXK_mod, a, x);
   if ((x & (x - 1)) == 0) return with_constant(b, NXK_and, a, x - 1);
   return with_constant(b, NXK_mod, a, x);
 }

@@ -100,6 +100,13 @@ void nxb_tree(nxb_binder *b, nxk_value reduce, nxb_partial *p, uint32_t n, uint3
       p[i * stride] = nxb_combine(b, reduce, p[i * stride], p[(i + width) * stride], ties);
 }
 
+enum { FEW_POINTS = 4 };
+
+/* Adding the identity changes no value. */
+bool nxb_any_lanes(const nxb_binder *b, const nxb_stage *s) {
+  return b->target->generic && s->points > FEW_POINTS;
+}
+
 nx_dtype nxb_item_type(int64_t items) { return items < INT32_MAX ? NX_I32 : NX_I64; }
 
 nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_value item,
@@ -178,6 +185,7 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
     if (joining > least) least = joining;
   }
   uint32_t cost = cost_of_stage(b, s), chains = 4;
+  if (b->target->generic) items = INT64_MAX;
   /* several chains hide the latency of an addition; long code hides it by itself */
   while (chains > 1 && (chains * registers > 8 || chains * cost > 30 || chains * least > items))
     chains /= 2;
@@ -311,6 +319,30 @@ static void reduce_chains(reducing *f, nxk_value first, uint32_t chains, int64_t
   if (loops) close_carrying(f, f->partials, n);
 }
 
+/* Combines `count` items from `first` on into each of `chains` partial results, in one loop
+ * whatever the count is. */
+static void reduce_loop(reducing *f, nxk_value first, uint32_t chains, int64_t count,
+                        nxb_partial *p) {
+  uint32_t width = width_of(f);
+  nxk_value j = open_carrying(f, p, chains * width, count, 1);
+  nxk_value at = nxb_op(f->b, NXK_add, first, nxb_mul(f->b, j, chains));
+  for (uint32_t q = 0; q < chains; q++)
+    write_item(f, nxb_add(f->b, at, q), NXK_NONE, p + q * width);
+  close_carrying(f, p, chains * width);
+}
+
+/* The items from `first` on, of which the last is written apart: it may be incomplete. `count`
+ * includes it. */
+static void reduce_to_end(reducing *f, int64_t first, int64_t count) {
+  bool vectors = f->reduction->vector > 1;
+  int64_t last = f->reduction->stage->points % f->reduction->vector;
+  reduce_loop(f, nxb_int(f->b, first), 1, count - vectors, f->partials);
+  if (!vectors) return;
+  nxk_value points = nxb_int(f->b, last ? last : f->reduction->vector);
+  nxk_value some = nxk_active(f->b->to, nxb_int(f->b, 0), points, f->reduction->vector);
+  write_item(f, nxb_int(f->b, first + count - 1), some, f->partials);
+}
+
 static void tree_of_chains(reducing *f, uint32_t chains, bool ties) {
   uint32_t width = width_of(f);
   for (uint32_t i = 0; i < width; i++)
@@ -346,9 +378,25 @@ static void reduce_again(reducing *f, uint32_t chains) {
   tree_of_chains(f, chains, false);
 }
 
+/* The same as reduce_all, in a form that does not depend on how many items there are. */
+static void reduce_all_generic(reducing *f) {
+  uint32_t chains = f->reduction->chains, width = width_of(f);
+  int64_t whole = f->reduction->items - (f->reduction->vector > 1), each = whole / chains;
+  for (uint32_t q = 0; q < chains; q++)
+    set_identities(f, f->partials + q * width, nxb_int(f->b, q));
+  if (chains > 1) reduce_loop(f, nxb_int(f->b, 0), chains, each, f->partials);
+  tree_of_chains(f, chains, true);
+  int64_t done = chains > 1 ? each * chains : 0;
+  reduce_to_end(f, done, f->reduction->items - done);
+}
+
 /* Combines all items as one block, in several chains if the order does not matter. */
 static void reduce_all(reducing *f) {
   const nxb_reduction *reduction = f->reduction;
+  if (f->b->target->generic) {
+    reduce_all_generic(f);
+    return;
+  }
   int64_t whole = reduction->items - (reduction->last != 0), done = 0;
   uint32_t chains = reduction->chains;
   while (chains > 1 && whole / chains < 2) chains /= 2;
@@ -369,6 +417,8 @@ static void reduce_all(reducing *f) {
 }
 
 /* ---- trees of blocks */
+
+enum { GENERIC_LEVELS = 40 }; /* of a tree of any size */
 
 static nxk_access tree_access(const reducing *f, uint32_t i) {
   const nxb_reduction *reduction = f->reduction;
@@ -397,7 +447,8 @@ static void join_partials(reducing *f, int64_t count) {
 }
 
 static void add_trees(reducing *f, int64_t partials) {
-  int64_t levels = 64 - __builtin_clzll((uint64_t)partials);
+  int64_t levels =
+      f->b->target->generic ? GENERIC_LEVELS : 64 - __builtin_clzll((uint64_t)partials);
   for (uint32_t i = 0; i < width_of(f); i++) {
     nx_dtype type = type_of(f->b, f->reduction->reduce[i % f->reduction->n]);
     uint16_t lanes =
@@ -437,8 +488,28 @@ static void reduce_rest(reducing *f, int64_t first, int64_t count) {
   if (f->reduction->last) write_last(f, nxb_int(f->b, first + whole), f->partials);
 }
 
+/* The same as reduce_blocks, in a form that does not depend on how many items there are: the last
+ * block, be it whole or not, is written apart. */
+static void reduce_blocks_generic(reducing *f) {
+  const nxb_reduction *reduction = f->reduction;
+  int64_t size = reduction->block, blocks = (reduction->items - 1) / size;
+  add_trees(f, blocks + 1);
+  nxk_value block = nxk_begin_range(f->b->to, NXK_SEQ, blocks);
+  reduce_chains(f, nxb_mul(f->b, block, size), 1, size);
+  push_partials(f, block);
+  nxk_end(f->b->to);
+  set_identities(f, f->partials, nxb_int(f->b, blocks * size));
+  reduce_to_end(f, blocks * size, reduction->items - blocks * size);
+  push_partials(f, nxb_int(f->b, blocks));
+  join_partials(f, blocks + 1);
+}
+
 static void reduce_blocks(reducing *f) {
   const nxb_reduction *reduction = f->reduction;
+  if (f->b->target->generic) {
+    reduce_blocks_generic(f);
+    return;
+  }
   int64_t whole_items = reduction->items - (reduction->last != 0),
           blocks = whole_items / reduction->block;
   int64_t rest = reduction->items - blocks * reduction->block, partials = blocks + (rest > 0);
@@ -468,7 +539,9 @@ void nxb_write_reduction(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
   f.item_type = nxb_item_type(reduction->items);
   for (uint32_t w = 0; w < n_maps && !b->failed; w++) nxb_lane_map_copy(b, &f.work[w], &maps[w]);
   if (b->failed || b->to->failed) return;
-  if (reduction->exact || reduction->block >= reduction->items) reduce_all(&f);
+  bool one = reduction->block == INT64_MAX ||
+             (!b->target->generic && reduction->block >= reduction->items);
+  if (reduction->exact || one) reduce_all(&f);
   else reduce_blocks(&f);
   memcpy(out, f.partials, width * sizeof *out);
 }

@@ -74,6 +74,9 @@ typedef struct nxp_kernel {
   int64_t tasks;  /* if tasks_param < 0, else ceil(that parameter / tasks_divisor) */
   int32_t tasks_param;
   int64_t tasks_divisor, scratch_bytes; /* scratch_bytes: of each thread */
+  /* machine code that serves other kernels, too: parameters that follow those of the step */
+  const uint64_t *values;
+  uint32_t n_values;
 } nxp_kernel;
 
 /* What a step of kind CALL does. */

@@ -2,9 +2,8 @@
 /* The map of compiled kernels: a chained hash table and a list in the order of use, under one lock.
  * A thread that does not find a key enters it as pending and compiles without holding the lock;
  * other threads wait for it. */
-#include "kernel.h"
+#include "kernel_private.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,49 +14,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "disk.h"
 #include "code_id.h"
 #include "ir/platform/fork.h"
 #include "ir/platform/exit.h"
 #include "ir/kernel_abi.h"
 #include "ir/platform/lock.h"
 
-enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
+enum { DEFAULT_KERNELS = 4096 };
 static const size_t default_code_bytes = (size_t)128 << 20;
-
-typedef enum kernel_state { PENDING, READY, FAILED } kernel_state;
-
-struct nxi_kernel {
-  _Atomic uint32_t references; /* one of the map, and one of each user */
-  kernel_state state;          /* under the cache's lock until READY */
-  bool listed;                 /* in the map */
-  nxi_diag fault;              /* FAILED: why */
-  const nxi_code_maker *maker;
-  void *code;
-  nxi_kernel_info info;
-  uint64_t hash;
-  nxi_kernel *chain;         /* of its bucket */
-  nxi_kernel *newer, *older; /* in the order of use; READY ones alone */
-  char isa[16];
-  size_t key_size;
-  unsigned char key[];
-};
-
-struct nxi_kernel_cache {
-  const nxi_code_maker *maker;
-  void *user;
-  nxi_lock lock;
-  nxi_condition settled; /* some kernel is no longer pending */
-  /* held for reading by threads inside LLVM; fork waits until there are none */
-  nxi_shared_lock inside_llvm;
-  nxi_fork_entry fork_entry;
-  nxi_kernel *buckets[BUCKETS];
-  nxi_kernel *newest, *oldest;
-  uint32_t max_kernels;
-  size_t max_bytes;
-  nxi_kernel_stats stats;
-  nxi_disk_cache *disk; /* NULL: none */
-};
 
 /* ---- kernels */
 
@@ -68,11 +32,13 @@ void nxi_kernel_retain(nxi_kernel *k) {
 void nxi_kernel_release(nxi_kernel *k) {
   if (!k || atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1) return;
   k->maker->unload(k->code);
+  nxi_kernel_release(k->shared);
+  nxi_free(k->values);
   nxi_free(k);
 }
 
 const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k) { return &k->info; }
-const void *nxi_kernel_code(const nxi_kernel *k) { return k->code; }
+const void *nxi_kernel_code(const nxi_kernel *k) { return k->shared ? k->shared->code : k->code; }
 
 static nxi_kernel *make_kernel(const nxi_code_maker *maker, const char *isa, const void *key,
                                size_t key_size, uint64_t hash) {
@@ -92,7 +58,7 @@ static nxi_kernel *make_kernel(const nxi_code_maker *maker, const char *isa, con
 static nxi_kernel *find(const nxi_kernel_cache *c, const char *isa, const void *key,
                         size_t key_size, uint64_t hash) {
   NXI_HELD(&c->lock);
-  nxi_kernel *k = c->buckets[hash % BUCKETS];
+  nxi_kernel *k = c->buckets[hash % NXI_KERNEL_BUCKETS];
   while (k && !(k->hash == hash && k->key_size == key_size && memcmp(k->key, key, key_size) == 0 &&
                 strcmp(k->isa, isa) == 0))
     k = k->chain;
@@ -101,7 +67,7 @@ static nxi_kernel *find(const nxi_kernel_cache *c, const char *isa, const void *
 
 static void enter(nxi_kernel_cache *c, nxi_kernel *k) {
   NXI_HELD(&c->lock);
-  nxi_kernel **head = &c->buckets[k->hash % BUCKETS];
+  nxi_kernel **head = &c->buckets[k->hash % NXI_KERNEL_BUCKETS];
   k->chain = *head;
   *head = k;
   k->listed = true;
@@ -126,7 +92,7 @@ static void unlink_use(nxi_kernel_cache *c, nxi_kernel *k) {
 
 static void remove_listed(nxi_kernel_cache *c, nxi_kernel *k) {
   NXI_HELD(&c->lock);
-  nxi_kernel **at = &c->buckets[k->hash % BUCKETS];
+  nxi_kernel **at = &c->buckets[k->hash % NXI_KERNEL_BUCKETS];
   while (*at != k) at = &(*at)->chain;
   *at = k->chain;
   k->listed = false;
@@ -134,7 +100,8 @@ static void remove_listed(nxi_kernel_cache *c, nxi_kernel *k) {
 
 static void keep_ready(nxi_kernel_cache *c, nxi_kernel *k) {
   link_newest(c, k);
-  c->stats.kernels++;
+  c->n_ready++;
+  c->stats.kernels += k->shared == NULL;
   c->stats.code_bytes += (int64_t)k->info.code_bytes;
 }
 
@@ -144,11 +111,12 @@ static nxi_kernel *evict(nxi_kernel_cache *c) {
   NXI_HELD(&c->lock);
   nxi_kernel *gone = NULL;
   while (c->oldest && c->oldest != c->newest &&
-         (c->stats.kernels > c->max_kernels || c->stats.code_bytes > (int64_t)c->max_bytes)) {
+         (c->n_ready > c->max_kernels || c->stats.code_bytes > (int64_t)c->max_bytes)) {
     nxi_kernel *k = c->oldest;
     unlink_use(c, k);
     remove_listed(c, k);
-    c->stats.kernels--;
+    c->n_ready--;
+    c->stats.kernels -= k->shared == NULL;
     c->stats.code_bytes -= (int64_t)k->info.code_bytes;
     c->stats.evictions++;
     k->chain = gone;
@@ -183,7 +151,7 @@ static void after_fork(void *object) {
 
 static void after_fork_in_child(void *object) {
   nxi_kernel_cache *c = object;
-  for (uint32_t i = 0; i < BUCKETS; i++)
+  for (uint32_t i = 0; i < NXI_KERNEL_BUCKETS; i++)
     for (nxi_kernel **at = &c->buckets[i]; *at;) {
       nxi_kernel *k = *at;
       if (k->state != PENDING) {
@@ -237,7 +205,9 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
   nxi_shared_lock_init(&c->inside_llvm, true);
   c->max_kernels = DEFAULT_KERNELS;
   c->max_bytes = default_code_bytes;
-  if (nxi_fork_register(&c->fork_entry, &fork_hooks, c) != NX_OK) {
+  c->generics = nxi_generics_create();
+  if (c->generics == NULL || nxi_fork_register(&c->fork_entry, &fork_hooks, c) != NX_OK) {
+    nxi_generics_destroy(c->generics);
     destroy_locks(c);
     nxi_free(c);
     return nxi_oom(d);
@@ -251,7 +221,8 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
 void nxi_kernel_cache_destroy(nxi_kernel_cache *c) {
   if (!c) return;
   nxi_fork_unregister(&c->fork_entry);
-  for (uint32_t i = 0; i < BUCKETS; i++) release_chain(c->buckets[i]);
+  nxi_generics_destroy(c->generics);
+  for (uint32_t i = 0; i < NXI_KERNEL_BUCKETS; i++) release_chain(c->buckets[i]);
   nxi_disk_close(c->disk);
   destroy_locks(c);
   nxi_free(c);
@@ -343,7 +314,7 @@ static void store_on_disk(nxi_kernel_cache *c, const nxi_kernel *k, const char *
 
 /* ---- making a kernel */
 
-static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi_diag *d) {
+nx_status nxi_kernel_count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi_diag *d) {
   for (uint32_t i = 0; i < bound->n_regions; i++) {
     const nxk_region *p = &bound->regions[i];
     if (p->tasks_param < 0) {
@@ -360,13 +331,6 @@ static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi
   return NX_OK;
 }
 
-/* The input of compiling a kernel. */
-typedef struct material {
-  nxi_kernel_produce *produce;
-  void *user;
-  const nxi_kernel_text *text; /* or NULL */
-} material;
-
 static nx_status compile_text(nxi_kernel_cache *c, nxi_kernel *k, const nxi_kernel_text *text,
                               char entry[72], void **object, size_t *size, nxi_diag *d) {
   snprintf(entry, 72, "%s", text->name);
@@ -375,17 +339,17 @@ static nx_status compile_text(nxi_kernel_cache *c, nxi_kernel *k, const nxi_kern
   return c->maker->compile_text(c->user, text->text, text->name, k->isa, object, size, d);
 }
 
-static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
+static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                                char entry[72], void **object, size_t *size, nxi_diag *d) {
   nxk_kernel *bound = NULL;
   nx_status s = m->produce(m->user, &bound, d);
-  if (s == NX_OK) s = count_tasks(&k->info, bound, d);
+  if (s == NX_OK && !m->general) s = nxi_kernel_count_tasks(&k->info, bound, d);
   if (s == NX_OK) s = c->maker->compile(c->user, bound, k->isa, object, size, entry, &k->info, d);
   nxk_destroy(bound);
   return s;
 }
 
-static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const material *m, nxi_diag *d) {
+static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m, nxi_diag *d) {
   void *object = NULL;
   size_t size = 0;
   char entry[72];
@@ -401,14 +365,21 @@ static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const material *m, 
   return s;
 }
 
-static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
+/* ---- one pending kernel */
+
+static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                       nxi_kernel_outcome *how, nxi_diag *d) {
   double start = nxi_now_ms();
   nx_status s = NX_OK;
+  bool generic = nxi_kernel_wants_sharing(c, m), always = m->kind && m->kind->always;
   *how = NXI_KERNEL_DISK_HIT;
-  if (!load_from_disk(c, k)) {
-    *how = NXI_KERNEL_COMPILED;
-    s = compile(c, k, m, d);
+  if (always || !load_from_disk(c, k)) {
+    if (generic) s = nxi_kernel_share(c, k, m, how, d);
+    if (s == NX_OK && !k->shared) {
+      *how = NXI_KERNEL_COMPILED;
+      s = compile(c, k, m, d);
+      if (s == NX_OK && m->kind && !generic) nxi_kernel_see(c, k, m);
+    }
   }
   if (k->code) k->info.code_bytes = c->maker->bytes(k->code);
   k->info.compile_ms = nxi_now_ms() - start;
@@ -421,7 +392,9 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
                    const nxi_diag *d) {
   nxi_kernel *gone = NULL;
   nxi_lock_take(&c->lock);
-  if (how == NXI_KERNEL_COMPILED) {
+  if (k->shared) {
+    c->stats.shared++;
+  } else if (how == NXI_KERNEL_COMPILED) {
     c->stats.misses++;
     c->stats.compile_ms += k->info.compile_ms;
   } else {
@@ -466,30 +439,18 @@ static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out
   return s;
 }
 
-static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
-                     const material *m, nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d) {
-  uint64_t hash = XXH3_64bits(key, key_size);
+/* The kernel of a key. Called inside LLVM's guards, except for kernels that are ready. */
+static nx_status make(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m, bool may_compile,
+                      nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d) {
   nxi_kernel_outcome outcome = NXI_KERNEL_HIT;
   nxi_diag own;
   nxi_diag_clear(&own);
-  nxi_lock_take(&c->lock);
-  nxi_kernel *k = find(c, isa, key, key_size, hash);
-  if (how) *how = outcome;
-  if (k) return take_found(c, k, out, d);
-  k = make_kernel(c->maker, isa, key, key_size, hash);
-  if (k) enter(c, k);
-  nxi_lock_give(&c->lock);
-  if (!k) return nxi_oom(d);
-  nxi_shared_lock_read(&c->inside_llvm);
-  bool inside = nxi_exit_enter();
-  nx_status s = inside             ? fill(c, k, m, &outcome, &own)
+  nx_status s = may_compile        ? fill(c, k, m, &outcome, &own)
                 : nxi_exit_begun() ? nxi_fail(&own, NX_COMPILE_FAILED, "",
                                               "the process ends: no kernel is compiled any more")
                                    : nxi_oom(&own);
   if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
   settle(c, k, s, outcome, &own);
-  if (inside) nxi_exit_leave();
-  nxi_shared_lock_give(&c->inside_llvm);
   if (how) *how = outcome;
   if (s == NX_OK) {
     *out = k;
@@ -500,13 +461,64 @@ static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size
   return s;
 }
 
+/* Looks for a key. False: *k is new, pending, and the caller's to make (NULL: out of memory). True:
+ * *s is the outcome. */
+static bool look_up(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                    nxi_kernel **k, nxi_kernel **out, nx_status *s, nxi_diag *d) {
+  uint64_t hash = XXH3_64bits(key, key_size);
+  nxi_lock_take(&c->lock);
+  *k = find(c, isa, key, key_size, hash);
+  if (*k) {
+    *s = take_found(c, *k, out, d);
+    return true;
+  }
+  *k = make_kernel(c->maker, isa, key, key_size, hash);
+  if (*k) enter(c, *k);
+  nxi_lock_give(&c->lock);
+  return false;
+}
+
+nx_status nxi_kernel_get_inside(nxi_kernel_cache *c, const char *isa, const void *key,
+                                size_t key_size, const nxi_material *m, nxi_kernel **out,
+                                nxi_kernel_outcome *how, nxi_diag *d) {
+  nxi_kernel *k = NULL;
+  nx_status s = NX_OK;
+  *how = NXI_KERNEL_HIT;
+  if (look_up(c, isa, key, key_size, &k, out, &s, d)) return s;
+  return k ? make(c, k, m, true, out, how, d) : nxi_oom(d);
+}
+
+static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                     const nxi_material *m, nxi_kernel **out, nxi_kernel_outcome *how,
+                     nxi_diag *d) {
+  nxi_kernel *k = NULL;
+  nx_status s = NX_OK;
+  if (how) *how = NXI_KERNEL_HIT;
+  if (look_up(c, isa, key, key_size, &k, out, &s, d)) return s;
+  if (!k) return nxi_oom(d);
+  nxi_shared_lock_read(&c->inside_llvm);
+  bool inside = nxi_exit_enter();
+  s = make(c, k, m, inside, out, how, d);
+  if (inside) nxi_exit_leave();
+  nxi_shared_lock_give(&c->inside_llvm);
+  return s;
+}
+
+nx_status nxi_kernel_get_of_kind(nxi_kernel_cache *c, const char *isa, const void *key,
+                                 size_t key_size, nxi_kernel_produce *produce,
+                                 const nxi_kernel_kind *kind, void *user, nxi_kernel **out,
+                                 nxi_kernel_outcome *how, nxi_diag *d) {
+  return get(c, isa, key, key_size, &(nxi_material){.produce = produce, .user = user, .kind = kind},
+             out, how, d);
+}
+
 nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
                          nxi_kernel_produce *produce, void *user, nxi_kernel **out,
                          nxi_kernel_outcome *how, nxi_diag *d) {
-  return get(c, isa, key, key_size, &(material){produce, user, NULL}, out, how, d);
+  return get(c, isa, key, key_size, &(nxi_material){.produce = produce, .user = user}, out, how, d);
 }
 
 nx_status nxi_kernel_get_text(nxi_kernel_cache *c, const char *isa, const nxi_kernel_text *text,
                               nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d) {
-  return get(c, isa, text->text, strlen(text->text), &(material){NULL, NULL, text}, out, how, d);
+  return get(c, isa, text->text, strlen(text->text), &(nxi_material){.text = text}, out, how, d);
 }

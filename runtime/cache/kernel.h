@@ -27,6 +27,10 @@ typedef struct nxi_kernel_info {
   size_t object_bytes, code_bytes; /* of the object; of memory once loaded */
   int32_t threads;                 /* of a block, on a GPU; scratch_bytes is then that of a block */
   int64_t shared_bytes;            /* of a block, on a GPU */
+  /* parameters that follow those of the kernel, with always these values: the code serves other
+   * kernels, too */
+  const uint64_t *values;
+  uint32_t n_values;
 } nxi_kernel_info;
 
 /* A code generator: functions that make machine code of bound kernels and load it. */
@@ -73,6 +77,17 @@ typedef nx_status nxi_kernel_produce(void *user, nxk_kernel **bound, nxi_diag *d
 nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
                          nxi_kernel_produce *produce, void *user, nxi_kernel **out,
                          nxi_kernel_outcome *how, nxi_diag *d);
+/* How kernels that differ only in integers share code. The first of a kind is compiled as it is; of
+ * later ones the integers that differ become parameters (generic.h). */
+typedef struct nxi_kernel_kind {
+  uint64_t number;             /* equal for kernels that differ only in integers; 0: none */
+  bool always;                 /* the first, too, is made of parameters */
+  nxi_kernel_produce *produce; /* the bound kernel in a form that depends little on its integers */
+} nxi_kernel_kind;
+nx_status nxi_kernel_get_of_kind(nxi_kernel_cache *c, const char *isa, const void *key,
+                                 size_t key_size, nxi_kernel_produce *produce,
+                                 const nxi_kernel_kind *kind, void *user, nxi_kernel **out,
+                                 nxi_kernel_outcome *how, nxi_diag *d);
 /* A kernel that is a text, which is its key. */
 typedef struct nxi_kernel_text {
   const char *text, *name; /* name: of its function */
@@ -88,6 +103,7 @@ const void *nxi_kernel_code(const nxi_kernel *k); /* what the maker loaded */
 
 typedef struct nxi_kernel_stats {
   int64_t hits, disk_hits, misses; /* requests; a miss compiled, or failed to */
+  int64_t shared;                  /* requests that generic code serves */
   int64_t evictions;
   int64_t kernels, code_bytes; /* in the map now */
   double compile_ms;           /* of all misses */

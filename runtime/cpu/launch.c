@@ -13,7 +13,10 @@
 #include "runtime/library/scatter.h"
 #include "runtime/trace.h"
 
-enum { MAX_BUFFERS = 336, MAX_PARAMS = 336 }; /* a group holds fewer operations, see cluster.c */
+enum {
+  MAX_BUFFERS = 336,
+  MAX_PARAMS = 336 + 256
+}; /* a group holds fewer operations, see cluster.c */
 
 typedef struct run {
   const nxi_executable *executable;
@@ -58,6 +61,14 @@ static int64_t task_count(const run *r) {
   return (n + k->tasks_divisor - 1) / k->tasks_divisor;
 }
 
+/* The parameters of a step's kernel: its own, and those of code that serves other kernels, too. */
+static void set_params(run *r, const nxp_step *s) {
+  const nxp_kernel *k = &r->plan->kernels[s->kernel];
+  for (uint32_t i = 0; i < s->n_params; i++)
+    if (!(s->params[i] & NXP_PARAM_AXIS)) r->params[i] = r->launch->params[s->params[i]];
+  if (k->n_values) memcpy(r->params + s->n_params, k->values, k->n_values * sizeof *k->values);
+}
+
 static nx_status interpret_kernel(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                                   nxi_diag *d) {
   if (k->threads > 0 && nxp_debugging.run_threads != NULL)
@@ -68,7 +79,7 @@ static nx_status interpret_kernel(const nxk_kernel *k, void *const *buffers, con
 static nx_status run_kernel(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
   for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
-  for (uint32_t i = 0; i < s->n_params; i++) r->params[i] = r->launch->params[s->params[i]];
+  set_params(r, s);
   if (r->executable->code == NULL)
     return interpret_kernel(kernel_of(r)->ir, r->buffers, r->params, r->d);
   int64_t tasks = task_count(r);
@@ -102,9 +113,10 @@ static char *moved_address(const run *r, const nxp_step *s, uint32_t i, const in
  * axes. */
 static void move_to(const run *r, run *own, const int64_t *index) {
   const nxp_step *s = own->step;
+  set_params(own, s);
   for (uint32_t i = 0; i < s->n_params; i++)
-    own->params[i] = s->params[i] & NXP_PARAM_AXIS ? (uint64_t)index[s->params[i] & ~NXP_PARAM_AXIS]
-                                                   : r->launch->params[s->params[i]];
+    if (s->params[i] & NXP_PARAM_AXIS)
+      own->params[i] = (uint64_t)index[s->params[i] & ~NXP_PARAM_AXIS];
   for (uint32_t i = 0; i < s->n_buffers; i++) own->buffers[i] = moved_address(r, s, i, index);
 }
 

@@ -3,7 +3,11 @@
  * that it does not have; or the form that an interpreter runs. */
 #include "internal.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "ir/platform/clock.h"
+#include "passes/kernel/generalize.h"
 #include "passes/pipeline.h"
 #include "runtime/trace.h"
 
@@ -46,6 +50,23 @@ typedef struct production {
   const nxi_target *target;
 } production;
 
+static nx_status produce_general(void *user, nxk_kernel **bound, nxi_diag *d) {
+  const production *p = user;
+  nxi_target target = *p->target;
+  target.generic = true;
+  return nxp_bind_kernel(p->logical, &target, bound, d);
+}
+
+/* Kernels of one number differ only in integers. */
+static uint64_t kind_number(const nxk_kernel *logical) {
+  nxk_anatomy a;
+  uint64_t hash = 0;
+  if (!nxk_dissect(logical, &a)) return 0;
+  hash = XXH3_64bits(a.structure.data, a.structure.size);
+  nxk_anatomy_free(&a);
+  return hash;
+}
+
 static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
   const production *p = user;
   return nxp_bind_kernel(p->logical, p->target, bound, d);
@@ -67,11 +88,14 @@ static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *re
   production what = {k->ir, &p->target};
   const bool traced = nxi_trace_is_on();
   int64_t began = traced ? nxi_now_ns() : 0;
+  nxi_kernel_kind kind = {kind_number(k->ir), nxp_debugging.generic, produce_general};
+  bool has_kind = !p->options.on_gpu && kind.number != 0;
   nxp_put_bind_key(k->ir, &p->target, &key);
-  nx_status status = key.failed
-                         ? nxi_oom(d)
-                         : nxi_kernel_get(e->options.kernels, p->target.isa, key.data, key.size,
-                                          produce, &what, &e->code[number], &how, d);
+  nx_status status =
+      key.failed
+          ? nxi_oom(d)
+          : nxi_kernel_get_of_kind(e->options.kernels, p->target.isa, key.data, key.size, produce,
+                                   has_kind ? &kind : NULL, &what, &e->code[number], &how, d);
   nxi_text_free(&key);
   if (traced) nxi_trace_add(how == NXI_KERNEL_COMPILED ? "compile" : "load", k->name, began);
   if (status != NX_OK) return status;
@@ -80,6 +104,8 @@ static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *re
   k->tasks = info->tasks;
   k->tasks_param = info->tasks_param;
   k->tasks_divisor = info->tasks_divisor;
+  k->values = info->values;
+  k->n_values = info->n_values;
   if (k->scratch_bytes > p->scratch_bytes) p->scratch_bytes = k->scratch_bytes;
   nxk_destroy(k->ir);
   k->ir = NULL;

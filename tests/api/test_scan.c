@@ -52,7 +52,7 @@ static nx_tensor *given(int64_t outer, int64_t n, int64_t inner) {
 static const int64_t shapes[][3] = {{1, 7, 1},     {3, 1, 4},     {2, 1025, 3},  {1, 3000, 17},
                                     {40, 100, 1},  {19, 2049, 1}, {1, 1500, 70}, {1, 70001, 1},
                                     {1, 40960, 2}, {3, 33000, 1}, {2, 5, 64},    {17, 33, 1},
-                                    {2, 300, 180}, {2, 450, 128}, {0, 4, 2},     {2, 0, 3}};
+                                    {0, 4, 2},     {2, 0, 3}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static void scan_is_the_loop(void **state) {

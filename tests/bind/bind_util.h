@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "passes/kernel/generalize.h"
 #include "passes/kernel/passes.h"
 #ifdef NXT_COMPILED /* bound forms are compiled, every n-th kernel, instead of interpreted */
 #include "tests/util/llvm_util.h"
@@ -21,12 +22,12 @@
 #include "tests/util/share.h"
 
 __attribute__((unused)) static const nxi_target targets[] = {
-    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20, 0, 0},
-    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0},
-    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0},
-    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14, 0, 0}, /* nearly all comes from memory */
-    {"sm_90", "test", 128, 2, 32 << 10, 1 << 18, 8 << 20, 32, 227 << 10},
-    {"sm_80", "test", 512, 2, 32 << 10, 1 << 18, 8 << 20, 128, 163 << 10},
+    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20, 0, 0, false},
+    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false},
+    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false},
+    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14, 0, 0, false}, /* all comes from memory */
+    {"sm_90", "test", 128, 2, 32 << 10, 1 << 18, 8 << 20, 32, 227 << 10, false},
+    {"sm_80", "test", 512, 2, 32 << 10, 1 << 18, 8 << 20, 128, 163 << 10, false},
 };
 enum { TARGETS = 6, MAX_BUFFERS = 8, MAX_PARAMS = 4 };
 
@@ -223,6 +224,49 @@ static void check_bound(const nxk_kernel *k, const nxk_kernel *bound, const nxi_
   free_runnable(code, legal);
 }
 
+/* The parameters of every hole but rooms and data that are not integers; equal holes share one. */
+static uint32_t every_integer(const nxk_anatomy *a, int32_t *param, uint64_t *values) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < a->n_holes; i++) {
+    bool integer = a->holes[i].role == NXK_PLACE || a->holes[i].role == NXK_WORD;
+    uint32_t p = 0;
+    while (integer && p < n && values[p] != a->holes[i].value) p++;
+    param[i] = integer ? (int32_t)p : NXK_LITERAL;
+    if (integer && p == n) values[n++] = a->holes[i].value;
+  }
+  return n;
+}
+
+/* Checks the form of which all integers are parameters. */
+static void check_general(const nxk_kernel *k, const nxi_target *t, const memory *start,
+                          const memory *expected, const uint64_t *params) {
+  nxi_target target = *t;
+  nxk_anatomy a;
+  nxi_diag d;
+  nxi_text faults = {0};
+  nxi_diag_clear(&d);
+  target.generic = true;
+  nxk_kernel *bound = nxk_pass_bind_cpu(k, &target, &d);
+  if (!bound || !nxk_dissect(bound, &a)) fail_with(k, NULL, d.message);
+  int32_t *param = calloc(a.n_holes + 1, sizeof *param);
+  uint64_t *values = calloc(a.n_holes + MAX_PARAMS + 1, sizeof *values);
+  assert_true(param && values);
+  memcpy(values, params, k->n_params * sizeof *params);
+  uint32_t n = every_integer(&a, param, values + k->n_params);
+  nxk_kernel *general = nxk_generalize(bound, param, a.holes, n, &d);
+  if (!general) fail_with(k, bound, d.message);
+  if (!nxk_verify(general, &faults)) fail_with(bound, general, faults.data ? faults.data : "");
+  assert_int_equal(nxk_task_count(general, values), nxk_task_count(bound, params));
+  check_text(general);
+  check_bound(k, general, t, start, expected, values);
+  free(param);
+  free(values);
+  nxk_anatomy_free(&a);
+  nxk_destroy(bound);
+  nxk_destroy(general);
+  nxi_text_free(&faults);
+}
+
 __attribute__((unused)) static void check_with(nxk_kernel *k, const uint64_t *params,
                                                int64_t nasty) {
   nxi_text faults = {0};
@@ -245,6 +289,7 @@ __attribute__((unused)) static void check_with(nxk_kernel *k, const uint64_t *pa
     if (!nxk_verify(bound, &faults)) fail_with(k, NULL, faults.data ? faults.data : "invalid");
     check_text(bound);
     check_bound(k, bound, &targets[i], &start, &expected, params);
+    if (targets[i].block_threads == 0) check_general(k, &targets[i], &start, &expected, params);
     nxk_destroy(bound);
   }
   free_memory(&start);

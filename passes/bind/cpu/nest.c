@@ -52,13 +52,29 @@ static nxk_value open_loop(nxb_binder *b, nxb_nest *nest, nxk_value lo, nxk_valu
 static void set_range(nxb_binder *b, nxb_dim *d, nxk_value lo, int64_t n) {
   d->lo = lo;
   d->hi = nxb_add(b, lo, n);
-  if (d->loop.extent % n != 0) d->hi = nxb_op(b, NXK_min, d->hi, nxb_int(b, d->loop.extent));
+  if (b->target->generic || d->loop.extent % n != 0)
+    d->hi = nxb_op(b, NXK_min, d->hi, nxb_int(b, d->loop.extent));
 }
 
 /* Sets a dimension to one of its units. */
 static void set_unit(nxb_binder *b, nxb_dim *d, nxb_lane_map *map, nxk_value unit) {
   if (d->walk == NXB_POINT) nxb_set_index(b, map, &d->loop, unit, false);
   else set_range(b, d, nxb_mul(b, unit, d->unit), d->unit);
+}
+
+/* The same as open_units, in a form that does not depend on how many units there are: `cut` says
+ * whether it is a part of the dimension or all of it. */
+static void open_units_generic(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_lane_map *map,
+                               nxk_value first, int64_t n, bool cut) {
+  nxk_value units = nxb_int(b, units_of(d)), end = units;
+  if (d->walk == NXB_RANGE) {
+    nxk_value lo = nxb_op(b, NXK_mul, first, nxb_int(b, d->unit));
+    set_range(b, d, lo, n * d->unit);
+    if (!cut) d->hi = nxb_int(b, d->loop.extent);
+    return;
+  }
+  if (cut) end = nxb_op(b, NXK_min, nxb_op(b, NXK_add, first, nxb_int(b, n)), units);
+  set_unit(b, d, map, open_loop(b, nest, first, end));
 }
 
 /* Opens the loop over the units [first, first + n) of a dimension, which ends at the end of the
@@ -111,7 +127,9 @@ static nxk_value open_tasks(nxb_binder *b, nxb_nest *nest, int64_t tasks, double
   double cycles = work_of(nest, unit_cycles);
   nest->cycles = tasks == 1 ? cycles : 0;
   nest->open = 0;
-  if (b->pending > 0 && tasks == 1 && b->pending + cycles <= TASK_CYCLES) return nxb_int(b, 0);
+  if (b->target->generic) nest->cycles = 0;
+  if (!b->target->generic && b->pending > 0 && tasks == 1 && b->pending + cycles <= TASK_CYCLES)
+    return nxb_int(b, 0);
   nxb_close_pending(b);
   nest->open = 2;
   nxk_begin_region(b->to);
@@ -140,12 +158,18 @@ void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycl
   nxk_value number[NXB_MAX_DIMS] = {0};
   for (uint32_t i = c.at + 1; i-- > 0;) {
     int64_t n = i == c.at ? c.chunks : units_of(&nest->dims[i]);
-    number[i] = n == 1 ? nxb_int(b, 0) : i == 0 ? rest : nxb_mod(b, rest, n);
+    bool known = n == 1 && !b->target->generic;
+    number[i] = known ? nxb_int(b, 0) : i == 0 ? rest : nxb_mod(b, rest, n);
     if (i > 0) rest = nxb_div(b, rest, n);
   }
   for (uint32_t i = 0; i < nest->n && !b->to->failed; i++) {
     nxb_dim *d = &nest->dims[i];
+    nxk_value by = b->target->generic ? nxb_int(b, c.chunk) : NXK_NONE;
     if (i < c.at) open_units(b, nest, d, map, number[i], 1);
+    else if (b->target->generic && i == c.at)
+      open_units_generic(b, nest, d, map, nxb_op(b, NXK_mul, number[i], by), c.chunk, true);
+    else if (b->target->generic)
+      open_units_generic(b, nest, d, map, nxb_int(b, 0), units_of(d), false);
     else if (i == c.at) open_units(b, nest, d, map, nxb_mul(b, number[i], c.chunk), c.chunk);
     else open_units(b, nest, d, map, nxb_int(b, 0), units_of(d));
     nxb_write_ready(b, map);
@@ -212,9 +236,10 @@ static int64_t power_of_two_from(int64_t n) {
  * vector. */
 static void write_tail(lane_loop *l, nxk_value start, int64_t rest, nxb_tail tail) {
   const nxb_dim *d = l->dim;
+  bool known = d->loop.extent >= 0 && !l->b->target->generic;
   int64_t n = tail == NXB_TAIL_SINGLE ? 1 : power_of_two_from(rest);
-  if (d->loop.extent < 0 && n > 16) n = 16;
-  lane_limits limits = {d->loop.extent >= 0 && rest % n == 0 ? NXK_NONE : d->hi, NXK_NONE};
+  if (!known && n > 16) n = 16;
+  lane_limits limits = {known && rest % n == 0 ? NXK_NONE : d->hi, NXK_NONE};
   write_lanes(l, start, d->hi, n, limits);
 }
 
@@ -222,7 +247,9 @@ static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
   nxb_binder *b = l->b;
   const nxb_dim *d = l->dim;
   int64_t lo, hi, rest = d->loop.extent < 0 ? lanes - 1 : d->loop.extent % lanes;
-  bool constant = nxb_is_constant(b->to, d->lo, &lo) && nxb_is_constant(b->to, d->hi, &hi);
+  bool constant = !b->target->generic && nxb_is_constant(b->to, d->lo, &lo) &&
+                  nxb_is_constant(b->to, d->hi, &hi);
+  if (b->target->generic) rest = lanes - 1;
   if (constant) rest = (hi - lo) % lanes;
   if (rest == 0) {
     write_lanes(l, d->lo, d->hi, lanes, no_limits);
@@ -244,7 +271,8 @@ void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
   lane_loop l = {b, maps, nxb_alloc(b, n_maps * sizeof *maps), n_maps, dim, body, user, false};
   for (uint32_t n = 0; n < n_maps && !b->failed; n++) nxb_lane_map_copy(b, &l.saved[n], &maps[n]);
-  if (!b->failed) write_tail(&l, dim->lo, dim->loop.extent % lanes, tail);
+  int64_t rest = b->target->generic ? lanes - 1 : dim->loop.extent % lanes;
+  if (!b->failed) write_tail(&l, dim->lo, rest, tail);
 }
 
 void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
@@ -311,6 +339,8 @@ bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
 
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
                          uint16_t lanes) {
+  bool masks = nxb_masks_well(b, first, last);
+  if (b->target->generic && masks) return NXB_TAIL_MASKED;
   if (extent >= lanes && nxb_repeats(b, first, last)) return NXB_TAIL_AGAIN;
-  return nxb_masks_well(b, first, last) ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
+  return masks ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
 }

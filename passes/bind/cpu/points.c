@@ -43,7 +43,7 @@ static nxk_access lane_access(const lane_partials *l, uint32_t i, nxk_value row,
 /* Reduces the lanes [first, end) of the run, which have `items` elements each. */
 static void reduce_lanes(lane_partials *l, int64_t first, int64_t end, int64_t items) {
   nxb_binder *b = l->b;
-  if (first >= end || items == 0) return;
+  if (!nxb_any_lanes(b, l->reduction.stage) && (first >= end || items == 0)) return;
   nxk_value lane = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(first), nxk_bound_const(end), 1);
   l->reduction.items = items;
   l->reduction.shift = lane;
@@ -64,7 +64,7 @@ static void reduce_in_lanes(lane_partials *l) {
   }
   reduce_lanes(l, 0, longer, each + 1);
   reduce_lanes(l, longer, 16, each);
-  int64_t lanes = points < 16 ? points : 16;
+  int64_t lanes = points < 16 && !nxb_any_lanes(b, l->reduction.stage) ? points : 16;
   for (uint32_t i = 0; i < l->n_maps * l->n && !b->to->failed; i++) {
     nxb_partial p[16];
     for (int64_t j = 0; j < lanes; j++) {
@@ -195,6 +195,8 @@ nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t un
 uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent) {
   int64_t least = b->target->vector_bytes / widest, n = lanes;
   if (extent < 0 || extent > INT64_MAX / 1024) return lanes;
+  if (b->target->generic && extent > 1)
+    return extent >= least || lanes < least ? lanes : (uint16_t)least;
   while (n > least && nxb_ceil(extent, n) * n * 5 > nxb_ceil(extent, least) * least * 6) n /= 2;
   while (n > 2 && n / 2 >= extent) n /= 2;
   return (uint16_t)n;
@@ -241,7 +243,7 @@ static void write_jam(nxb_binder *b, const nxb_lane_map *map, points *p, nxk_val
 
 static void write_jams(nxb_binder *b, nxb_lane_map *map, points *p) {
   const nxb_dim *d = &p->jam_dim;
-  int64_t rest = d->loop.extent % p->jam;
+  int64_t rest = b->target->generic ? 1 : d->loop.extent % p->jam;
   nxk_value main_end = rest == 0 ? d->hi : nxb_op(b, NXK_and, d->hi, nxb_int(b, -(int64_t)p->jam));
   write_jam(b, map, p, d->lo, main_end, p->jam);
   if (rest) write_jam(b, map, p, main_end, d->hi, 1);

@@ -72,7 +72,7 @@ static uint16_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
   for (uint32_t i = 0; i < s->n_reduces; i++) arg = arg || nxb_is_arg(b->from, s->reduce[i]);
   int64_t lanes = nxb_choose_lanes(b, s->first, s->last, NXK_NONE, arg ? 1 : 2);
   if (lanes < 16) lanes = 16;
-  while (lanes > 16 && lanes / 2 >= s->points) lanes /= 2;
+  while (!b->target->generic && lanes > 16 && lanes / 2 >= s->points) lanes /= 2;
   while (lanes > 8 && s->n_loops > 1 && !nxb_pairs_fill(s, lanes) &&
          s->loops[s->n_loops - 1].extent % lanes != 0)
     lanes /= 2;

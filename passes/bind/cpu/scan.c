@@ -1,19 +1,46 @@
 /* SPDX-License-Identifier: ISC */
 /* Scans in the CPU binder. The loops of a scan's stage run in order. They carry the result of all
  * blocks before the current one, and the result within the block, which ends after 1024 elements
- * (docs/numerics.md). Lanes run along an outer loop that memory is contiguous along: in strips if
- * the scan is long (scan_strips.c), else in vectors of several registers, so that a step reads a
- * few cache lines. If memory is contiguous along the scan itself, each lane is a row: square blocks
- * are loaded and transposed in registers, and transposed back before they are stored. */
+ * (docs/numerics.md). Lanes run along an outer loop that memory is contiguous along, in vectors of
+ * several registers, so that a step reads a few cache lines. If memory is contiguous along the scan
+ * itself, each lane is a row: square blocks are loaded and transposed in registers, and transposed
+ * back before they are stored. */
 #include <string.h>
 
-#include "scan.h"
+#include "passes/bind/bind.h"
 
 bool nxb_scans(const nxb_binder *b, nxk_value first, nxk_value last) {
   for (nxk_value v = first; v <= last; v++)
     if (b->from->instrs[v].op == NXK_scan) return true;
   return false;
 }
+
+/* Rows that are scanned together, one in each lane. */
+typedef struct rows {
+  nxb_loop across; /* the loop over the rows */
+  nxk_value first; /* iteration of lane 0 */
+  int64_t side;    /* rows and columns of a square block */
+  bool *turned;    /* loads and stores that go through transposed blocks */
+  /* for each transposed load: the vector of all lanes at each element of the block; for each
+   * transposed store: the vectors to be stored */
+  nxk_value (*tile)[16];
+} rows;
+
+/* What the scans of a stage carry, for each lane map: one number for each scan. The products of
+ * complex numbers have two, which the scan of the real and that of the imaginary region share. */
+typedef struct carried {
+  uint32_t n;      /* numbers */
+  nxk_value *scan; /* the first scan that a number belongs to */
+  /* for each scan, in order: the index of its number, or of the first of two */
+  uint32_t *slot;
+  nxk_value *before, *within; /* [lane map * n + slot] */
+  bool pairs;
+  nxk_value lo;        /* for complex products: the number of the first element of the block */
+  nxk_value starts[2]; /* whether the element is the first of its block; of the run */
+  nxk_value opens;     /* whether the block is the first one; NXK_NONE: there is no other */
+  rows *rows;          /* or NULL */
+  int64_t at;          /* element of the block that is being written */
+} carried;
 
 static bool takes_pairs(const nxb_binder *b, nxk_value scan) {
   return nxk_takes_pairs(b->from->instrs[scan].kind);
@@ -22,8 +49,10 @@ static uint32_t width_of(const nxb_binder *b, nxk_value scan) {
   return takes_pairs(b, scan) ? 2 : 1;
 }
 
-void nxb_scan_combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_value *x,
-                      const nxk_value *y, nxk_value *out) {
+/* Combines x and y. For complex products the result is y where `first` holds, because nothing
+ * precedes y there; other scans have an identity in x. */
+static void combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_value *x,
+                    const nxk_value *y, nxk_value *out) {
   if (!takes_pairs(b, scan)) {
     *out = nxb_op(b, nxk_reduce_op(b->from->instrs[scan].kind), *x, *y);
     return;
@@ -35,7 +64,7 @@ void nxb_scan_combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_
     out[k] = NXK_SCALAR3(b->to, NXK_select, first, args[2 + k], made[k]);
 }
 
-nxk_value nxb_scan_identity(nxb_binder *b, nxk_value scan, uint16_t lanes) {
+static nxk_value identity(nxb_binder *b, nxk_value scan, uint16_t lanes) {
   const nxk_instr *in = &b->from->instrs[scan];
   uint64_t bits = nxk_reduce_identity((nxk_reduce_kind)in->kind, (nx_dtype)in->dtype);
   return nxk_splat(b->to, nxk_const(b->to, in->dtype, bits), lanes);
@@ -48,7 +77,7 @@ static bool share(const nxb_binder *b, nxk_value u, nxk_value v) {
          x->args[0] == y->args[0] && x->args[1] == y->args[1];
 }
 
-bool nxb_scan_collect(nxb_binder *b, const nxb_stage *s, uint32_t n_maps, nxb_carried *c) {
+static bool collect(nxb_binder *b, const nxb_stage *s, uint32_t n_maps, carried *c) {
   uint32_t scans = 0;
   for (nxk_value v = s->first; v <= s->last; v++) scans += b->from->instrs[v].op == NXK_scan;
   c->scan = nxb_alloc(b, 2 * scans * sizeof *c->scan);
@@ -69,7 +98,9 @@ bool nxb_scan_collect(nxb_binder *b, const nxb_stage *s, uint32_t n_maps, nxb_ca
   return !b->failed;
 }
 
-bool nxb_scan_in_order(const nxb_binder *b, nxk_value scan) {
+/* Whether the scan is sequential: it then has no blocks, and `within` is the result of all elements
+ * before. */
+static bool in_order(const nxb_binder *b, nxk_value scan) {
   return b->from->instrs[scan].order == NXK_ORDER_SEQUENTIAL;
 }
 
@@ -84,22 +115,22 @@ static void set_value(nxb_lane_map *map, nxk_value scan, nxk_value value) {
 }
 
 /* Updates what one lane map carries for an element, and sets the value of the scan there. */
-static void write_scan(nxb_binder *b, nxb_lane_map *map, const nxb_carried *c, nxk_value scan,
+static void write_scan(nxb_binder *b, nxb_lane_map *map, const carried *c, nxk_value scan,
                        uint32_t slot, nxk_value *within, nxk_value *before, nxk_value *next) {
   const nxk_instr *in = &b->from->instrs[scan];
   nxk_value x[2] = {nxb_wide(b, map, in->args[0]), NXK_NONE}, y[2];
   uint32_t width = width_of(b, scan);
   if (width == 2) x[1] = nxb_wide(b, map, in->args[1]);
-  if (c->scan[slot] == scan)
-    nxb_scan_combine(b, scan, c->starts[nxb_scan_in_order(b, scan)], within, x, next);
+  if (c->scan[slot] == scan) combine(b, scan, c->starts[in_order(b, scan)], within, x, next);
   memcpy(y, next, width * sizeof *y);
-  if (!nxb_scan_in_order(b, scan) && (width == 1 || c->opens != NXK_NONE))
-    nxb_scan_combine(b, scan, c->opens, before, next, y);
+  if (!in_order(b, scan) && (width == 1 || c->opens != NXK_NONE))
+    combine(b, scan, c->opens, before, next, y);
   set_value(map, scan, y[in->kind == NXK_PROD_IMAG]);
 }
 
-void nxb_scan_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
-                      const nxb_carried *c, nxk_value *next) {
+/* Writes one element for each lane map; next[i]: the new values of the carries. */
+static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
+                          const carried *c, nxk_value *next) {
   uint32_t scan = 0;
   for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
     nxk_op op = (nxk_op)b->from->instrs[v].op;
@@ -120,7 +151,7 @@ void nxb_scan_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const 
 }
 
 /* Sets a lane map to one row of the square block at element `at`, with lanes along the scan. */
-static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const nxb_scan_rows *r,
+static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const rows *r,
                      nxk_value at, int64_t number) {
   row->lanes = (uint16_t)r->side;
   row->vector = s->loops[0].value;
@@ -129,8 +160,8 @@ static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const
   nxb_set_index(b, row, &r->across, nxb_add(b, r->first, number), false);
 }
 
-static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s,
-                       const nxb_scan_rows *r, nxk_value at) {
+static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s, const rows *r,
+                       nxk_value at) {
   for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
     nxb_lane_map row;
     if (!r->turned[v] || b->from->instrs[v].op != NXK_load || !nxb_lane_map_copy(b, &row, map))
@@ -144,8 +175,8 @@ static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *
   }
 }
 
-static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s,
-                        const nxb_scan_rows *r, nxk_value at) {
+static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s, const rows *r,
+                        nxk_value at) {
   for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
     nxb_lane_map row;
     if (!r->turned[v] || b->from->instrs[v].op != NXK_store || !nxb_lane_map_copy(b, &row, map))
@@ -162,7 +193,7 @@ static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage 
 /* Writes the element at `at`, or a square block from there on; next[i]: the new values of the
  * carries. */
 static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
-                       nxb_carried *c, bool square, nxk_value at, nxk_value *next) {
+                       carried *c, bool square, nxk_value at, nxk_value *next) {
   uint32_t n = n_maps * c->n;
   if (square) load_tiles(b, maps, s, c->rows, at);
   for (int64_t q = 0; q < (square ? c->rows->side : 1) && !b->to->failed && !b->failed; q++) {
@@ -173,7 +204,7 @@ static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const
       c->starts[0] = nxb_op(b, NXK_eq, element, c->lo);
       c->starts[1] = nxb_op(b, NXK_eq, element, nxb_int(b, 0));
     }
-    nxb_scan_element(b, maps, n_maps, s, c, next);
+    write_element(b, maps, n_maps, s, c, next);
     for (uint32_t i = 0; square && i < n; i++) c->within[i] = next[i];
   }
   c->at = -1;
@@ -183,7 +214,7 @@ static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const
 /* Writes a loop over the elements lo .. hi of the run, or over square blocks of them. c->within is
  * the initial value of the carries, and their final value afterwards. */
 static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
-                       nxb_carried *c, bool square, nxk_bound_value lo, nxk_bound_value hi) {
+                       carried *c, bool square, nxk_bound_value lo, nxk_bound_value hi) {
   uint32_t n = n_maps * c->n;
   nxk_value *next = nxb_alloc(b, n * sizeof *next), *current = nxb_alloc(b, n * sizeof *current),
             *passed = nxb_alloc(b, n * sizeof *passed), *initial = c->within;
@@ -210,7 +241,7 @@ static nxk_bound_value bound_of(const nxb_binder *b, nxk_value v) {
 
 /* lo is a multiple of the side of a square block. */
 static void write_run(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
-                      nxb_carried *c, nxk_bound_value lo, nxk_bound_value hi) {
+                      carried *c, nxk_bound_value lo, nxk_bound_value hi) {
   int64_t side = c->rows != NULL ? c->rows->side : 1;
   if (side > 1) {
     nxk_value squares = nxb_op(b, NXK_and, value_of(b, hi), nxb_int(b, -side));
@@ -222,20 +253,21 @@ static void write_run(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const 
   write_loop(b, maps, n_maps, s, c, false, lo, hi);
 }
 
-static void start(nxb_binder *b, const nxb_lane_map *maps, uint32_t n_maps, const nxb_carried *c,
+static void start(nxb_binder *b, const nxb_lane_map *maps, uint32_t n_maps, const carried *c,
                   nxk_value *values) {
   for (uint32_t i = 0; i < n_maps * c->n && !b->to->failed; i++)
-    values[i] = nxb_scan_identity(b, c->scan[i % c->n], maps[i / c->n].lanes);
+    values[i] = identity(b, c->scan[i % c->n], maps[i / c->n].lanes);
 }
 
-bool nxb_scan_in_blocks(const nxb_binder *b, const nxb_carried *c, const nxb_stage *s) {
+/* Whether a scan of the stage has more than one block of 1024 elements. */
+static bool in_blocks(const nxb_binder *b, const carried *c, const nxb_stage *s) {
   bool any = false;
-  for (uint32_t i = 0; i < c->n; i++) any = any || !nxb_scan_in_order(b, c->scan[i]);
+  for (uint32_t i = 0; i < c->n; i++) any = any || !in_order(b, c->scan[i]);
   return any && s->points > NXK_SCAN_BLOCK;
 }
 
 static void write_blocks(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
-                         nxb_carried *c) {
+                         carried *c) {
   uint32_t n = n_maps * c->n;
   nxk_value *initial = nxb_alloc(b, n * sizeof *initial), *next = nxb_alloc(b, n * sizeof *next);
   if (b->failed) return;
@@ -247,30 +279,29 @@ static void write_blocks(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, con
   if (s->points % NXK_SCAN_BLOCK != 0) hi = nxb_op(b, NXK_min, hi, nxb_int(b, s->points));
   start(b, maps, n_maps, c, c->within);
   for (uint32_t i = 0; i < n; i++)
-    if (nxb_scan_in_order(b, c->scan[i % c->n])) c->within[i] = c->before[i];
+    if (in_order(b, c->scan[i % c->n])) c->within[i] = c->before[i];
   c->lo = lo;
   c->opens = nxb_op(b, NXK_eq, block, nxb_int(b, 0));
   write_run(b, maps, n_maps, s, c, nxk_bound_of(lo), nxk_bound_of(hi));
   for (uint32_t i = 0; i < n && !b->to->failed; i += width_of(b, c->scan[i % c->n])) {
     nxk_value scan = c->scan[i % c->n];
     memcpy(next + i, c->within + i, width_of(b, scan) * sizeof *next);
-    if (!nxb_scan_in_order(b, scan))
-      nxb_scan_combine(b, scan, c->opens, c->before + i, c->within + i, next + i);
+    if (!in_order(b, scan)) combine(b, scan, c->opens, c->before + i, c->within + i, next + i);
   }
   for (uint32_t i = 0; i < n && !b->to->failed; i++) nxk_next(b->to, c->before[i], next[i]);
   nxk_end(b->to);
 }
 
 static void write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
-                        nxb_scan_rows *r) {
-  nxb_carried c = {.rows = r, .at = -1};
+                        rows *r) {
+  carried c = {.rows = r, .at = -1};
   if (!s->simple) {
     nxi_fail(b->diag, NX_INTERNAL, "", "kernel %s: the loops of %%%u are not one nest",
              b->from->name, s->first);
     return;
   }
-  if (!nxb_scan_collect(b, s, n_maps, &c)) return;
-  if (nxb_scan_in_blocks(b, &c, s)) {
+  if (!collect(b, s, n_maps, &c)) return;
+  if (in_blocks(b, &c, s)) {
     write_blocks(b, maps, n_maps, s, &c);
     return;
   }
@@ -318,7 +349,7 @@ static bool is_turned(const nxb_binder *b, nxk_value v, const nxb_loop *loop) {
 enum { LONG_CODE = 48 };
 
 /* Plans the scan of rows in lanes; false if that is not possible, or there are too few rows. */
-static bool plan_rows(nxb_binder *b, nxb_scan_rows *r, uint32_t *at) {
+static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
   const nxb_region *p = b->region;
   const nxb_stage *s = p->stages;
   int64_t widest = 1;
@@ -354,7 +385,7 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
 }
 
 /* Writes the region with `side` rows at a time. The last ones may overlap the ones before. */
-static void bind_rows(nxb_binder *b, nxb_scan_rows *r, uint32_t at) {
+static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
   const nxb_region *p = b->region;
   nxb_nest nest = {.n = 0};
   nxb_lane_map map;
@@ -382,11 +413,10 @@ static void bind_rows(nxb_binder *b, nxb_scan_rows *r, uint32_t at) {
 void nxb_bind_scans(nxb_binder *b) {
   const nxb_region *p = b->region;
   nxk_value best = NXK_NONE;
-  nxb_scan_rows r = {.side = 1};
+  rows r = {.side = 1};
   uint32_t at;
   for (uint32_t i = 0; i < p->n_outer; i++)
     if (p->outer[i].extent > 1 && contiguous_along(b, p->outer[i].value)) best = p->outer[i].value;
-  if (best != NXK_NONE && nxb_bind_scan_strips(b, best)) return;
   if (best == NXK_NONE && plan_rows(b, &r, &at)) {
     r.across = p->outer[at];
     bind_rows(b, &r, at);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { STRIP_BYTES = 4096, MAX_ROWS = 16 };
+enum { MAX_ROWS = NXB_STRIP_ROWS };
 
 typedef struct strips {
   nxb_binder *b;
@@ -258,24 +258,6 @@ static void leave_partial(strips *s, const strip_run *f, uint32_t i, nxb_partial
   }
 }
 
-/* How many rows are processed together. If the data comes from memory it is a whole block: each
- * column is read from 16 rows and added in registers. */
-static uint32_t rows_at_once(const nxb_binder *b, const nxb_stage *stage) {
-  uint32_t cost = nxb_code_cost(b, stage->first, stage->last);
-  if (cost <= 12) return nxb_reads_pass_cache(b, stage) ? MAX_ROWS : 4;
-  return cost <= 30 ? 2 : 1;
-}
-
-/* Registers for each value. If the data comes from memory it is one: with four, 64 cache lines of
- * 16 rows are requested at a time, and the bandwidth is a quarter lower. */
-static uint32_t registers_of_columns(const nxb_binder *b) {
-  for (uint32_t i = 0; i < b->region->n_stages; i++) {
-    const nxb_stage *stage = &b->region->stages[i];
-    if (stage->reduces && stage->points >= MAX_ROWS && rows_at_once(b, stage) == MAX_ROWS) return 1;
-  }
-  return 4;
-}
-
 /* Combines the rows item .. item + n - 1 with the partial results of all columns. */
 static void write_pass(strips *s, const strip_run *f, nxk_value item, uint32_t n, bool first,
                        finish how, nxk_value number) {
@@ -363,9 +345,47 @@ static void join_blocks(strips *s, const strip_run *f, int64_t count) {
   close_columns(s);
 }
 
+/* The same as write_block, in a form that does not depend on how many items there are: the rows
+ * that are left over are combined one by one. The partial results are in memory before it. */
+static void write_block_generic(strips *s, const strip_run *f, nxk_value first, int64_t count,
+                                finish how, nxk_value number) {
+  nxb_binder *b = s->b;
+  int64_t done = count - count % f->rows, from[3] = {0, done, count};
+  for (int i = f->rows == 1; i < 2; i++) {
+    uint32_t rows = i == 0 ? f->rows : 1;
+    nxk_value j =
+        nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(from[i]), nxk_bound_const(from[i + 1]), rows);
+    write_pass(s, f, nxb_op(b, NXK_add, first, j), rows, false, KEEP, NXK_NONE);
+    nxk_end(b->to);
+  }
+  hand_on(s, f, how, number, how == PUSH);
+}
+
+/* The same as write_run. The last block, be it whole or not, is written apart. */
+static void write_run_generic(strips *s, strip_run *f, int64_t items) {
+  nxb_binder *b = s->b;
+  if (f->block > f->rows) reset(s, f, nxb_int(b, 0));
+  if (f->block == INT64_MAX) {
+    write_block_generic(s, f, nxb_int(b, 0), items, STORE, NXK_NONE);
+    return;
+  }
+  int64_t blocks = (items - 1) / f->block;
+  nxk_value block = nxk_begin_range(b->to, NXK_SEQ, blocks);
+  write_block(s, f, nxb_mul(b, block, f->block), f->block, NXK_NONE, PUSH, block);
+  nxk_end(b->to);
+  if (f->block <= f->rows) reset(s, f, nxb_int(b, 0));
+  write_block_generic(s, f, nxb_int(b, blocks * f->block), items - blocks * f->block, PUSH,
+                      nxb_int(b, blocks));
+  join_blocks(s, f, blocks + 1);
+}
+
 /* Writes the reduction of a run of `items`. */
 static void write_run(strips *s, strip_run *f, int64_t items) {
   nxb_binder *b = s->b;
+  if (b->target->generic) {
+    write_run_generic(s, f, items);
+    return;
+  }
   if (f->block > f->rows && items > f->rows) reset(s, f, nxb_int(b, 0));
   if (f->block >= items) {
     write_block(s, f, nxb_int(b, 0), items, NXK_NONE, STORE, NXK_NONE);
@@ -390,7 +410,7 @@ static void write_run(strips *s, strip_run *f, int64_t items) {
 }
 
 static void write_lane_range(strips *s, strip_run *f, int64_t first, int64_t end, int64_t items) {
-  if (first >= end || items == 0) return;
+  if (!nxb_any_lanes(s->b, f->stage) && (first >= end || items == 0)) return;
   f->shift = f->out_row =
       nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_const(first), nxk_bound_const(end), 1);
   write_run(s, f, items);
@@ -400,7 +420,8 @@ static void write_lane_range(strips *s, strip_run *f, int64_t first, int64_t end
 /* Writes a reduction in lanes order: each of the 16 lanes, then the combination of halves. */
 static void write_lane_runs(strips *s, strip_run *f, uint32_t *home) {
   nxb_binder *b = s->b;
-  int64_t points = f->stage->points, lanes = points < 16 ? points : 16;
+  int64_t points = f->stage->points,
+          lanes = points < 16 && !nxb_any_lanes(b, f->stage) ? points : 16;
   f->scale = 16;
   for (uint32_t i = 0; i < f->n; i++)
     f->out[i] =
@@ -431,7 +452,7 @@ static void write_group(strips *s, const nxb_stage *stage, const nxk_value *grou
                  .shift = NXK_NONE,
                  .out_row = NXK_NONE,
                  .item_type = nxb_item_type(stage->points),
-                 .rows = rows_at_once(b, stage)};
+                 .rows = nxb_strip_rows(b, stage)};
   uint32_t *arrays = nxb_alloc(b, 5 * n * sizeof *arrays), *home = arrays;
   if (b->failed) return;
   f.value = arrays + n;
@@ -445,8 +466,9 @@ static void write_group(strips *s, const nxb_stage *stage, const nxk_value *grou
     home[i] = f.out[i] = s->home[group[i]];
     f.value[i] = nxb_add_local(b, type, s->width);
     if (nxb_is_arg(b->from, group[i])) f.item[i] = nxb_add_local(b, f.item_type, s->width);
-    if (partials > 0)
-      f.tree[i] = nxb_add_local(b, type, (64 - __builtin_clzll((uint64_t)partials)) * s->width);
+    int64_t levels = partials > 0 ? 64 - __builtin_clzll((uint64_t)partials) : 0;
+    if (b->target->generic && order.block != INT64_MAX) levels = nxb_ceil(levels + 1, 12) * 12;
+    if (levels > 0) f.tree[i] = nxb_add_local(b, type, levels * s->width);
   }
   if (order.lanes == 16) write_lane_runs(s, &f, home);
   else write_run(s, &f, stage->points);
@@ -515,33 +537,6 @@ static void write_left_over(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, 
   nxb_write_body(b, maps, n_maps, b->region->body_first, b->region->body_last, NULL, NULL);
 }
 
-static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
-                            int64_t others) {
-  int64_t rows = 1, width = STRIP_BYTES / widest;
-  for (uint32_t i = 0; i < b->region->n_stages; i++)
-    if (b->region->stages[i].points > rows) rows = b->region->stages[i].points;
-  /* later stages read the strip again: it should still be in the cache */
-  if (b->region->n_stages > 1) {
-    int64_t fits = b->target->l2_bytes / 2 / (rows * widest);
-    if (fits < width) width = fits;
-    if (width < 256 / widest) width = 256 / widest;
-  }
-  while (others * nxb_ceil(extent, width) < 4 && width * widest > 1024) width /= 2;
-  if (width < lanes) width = lanes;
-  width = nxb_ceil(extent, nxb_ceil(extent, width));
-  return nxb_ceil(width, lanes) * lanes;
-}
-
-/* Gives all strips the same width if the last one then computes only a few columns again. The code
- * need then not be written once more for less than a vector of columns. */
-static void choose_shift(strips *s, int64_t extent) {
-  const nxb_region *region = s->b->region;
-  if (extent % s->lanes == 0 || !nxb_repeats(s->b, region->first, region->last)) return;
-  int64_t width = s->width <= extent ? s->width : nxb_ceil(extent, 2 * s->lanes) * s->lanes;
-  s->shifted = width <= extent && nxb_ceil(extent, width) * width <= extent + extent / 16;
-  if (s->shifted) s->width = width;
-}
-
 static bool prepare(nxb_binder *b, strips *s) {
   size_t n = b->from->n_instrs;
   s->b = b;
@@ -571,16 +566,16 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
     if (region->outer[i].value != vector_loop) others *= region->outer[i].extent;
   }
   int64_t extent = region->outer[at].extent;
-  s.lanes = nxb_choose_lanes(b, region->first, region->last, vector_loop, registers_of_columns(b));
+  s.lanes = nxb_choose_lanes(b, region->first, region->last, vector_loop, nxb_strip_registers(b));
   while (s.lanes > 4 && s.lanes > extent) s.lanes /= 2;
-  s.width = choose_width(b, extent, s.lanes, widest, others);
-  choose_shift(&s, extent);
+  s.width = nxb_strip_width(b, extent, s.lanes, widest, others);
+  s.shifted = nxb_strip_shifts(b, extent, s.lanes, &s.width);
   s.dim = nxb_outer_dim(b, at, NXB_BLOCK, s.width);
   if (!prepare(b, &s)) return;
   nest.dims[nest.n++] = s.dim;
   nxb_open(b, &nest, &s.map, nxb_point_cycles(b) * (double)s.width);
   s.dim = nest.dims[nest.n - 1];
-  bool left_over = extent % s.lanes != 0 && !s.shifted;
+  bool left_over = (b->target->generic || extent % s.lanes != 0) && !s.shifted;
   if (s.shifted) {
     s.dim.lo = nxb_op(b, NXK_min, s.dim.lo, nxb_int(b, extent - s.width));
     s.dim.hi = nxb_add(b, s.dim.lo, s.width);

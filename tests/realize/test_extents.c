@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/* Kernels that differ only in integers share machine code: programs that meet a new shape, slice or
+ * position at every call compile a few kernels, and their results are right. */
+#include "tests/util/api.h"
+
+static int64_t compiled(void) {
+  nx_stats stats = {.size = sizeof stats};
+  nx_context_stats(ctx, &stats);
+  return (int64_t)stats.kernels_compiled;
+}
+
+/* What a program compiled, of at most so many kernels. */
+#define COMPILES_AT_MOST(most, program)                                                  \
+  do {                                                                                   \
+    int64_t before_ = compiled();                                                        \
+    program;                                                                             \
+    if (compiled() - before_ > (most))                                                   \
+      fail_msg("%s compiles %lld kernels", #program, (long long)(compiled() - before_)); \
+  } while (0)
+
+static nx_tensor *matrix(int64_t rows, int64_t columns) {
+  return GOOD(nx_reshape(vector(rows * columns, 0, 1), (int64_t[]){rows, columns}, 2, 0));
+}
+
+static nx_tensor *box(nx_tensor *t, int64_t top, int64_t bottom, int64_t left, int64_t right) {
+  return GOOD(nx_shrink(t, (int64_t[]){top, left}, (int64_t[]){bottom, right}, 2));
+}
+
+/* x + 1 for x = 0 .. n - 1, and the sum of that. All sums are exact. */
+static void length(int64_t n) {
+  nx_scope *s = nx_scope_begin(ctx);
+  nx_tensor *x = vector(n, 0, 1);
+  OK(nx_realize(ctx, &x, 1, NULL));
+  nx_tensor *y = GOOD(nx_add(x, number(1))), *sum = GOOD(nx_reduce_sum(y, NX_AXES(0), 0));
+  OK(nx_realize(ctx, (nx_tensor *[]){y, sum}, 2, NULL));
+  float *all = malloc((size_t)n * sizeof *all), total;
+  assert_non_null(all);
+  OK(nx_read(y, all, (size_t)n * sizeof *all, NULL));
+  OK(nx_read(sum, &total, sizeof total, NULL));
+  for (int64_t i = 0; i < n; i++) assert_true(all[i] == (float)(i + 1));
+  assert_true(total == (float)(n * (n + 1) / 2));
+  free(all);
+  nx_scope_end(s);
+}
+
+static void lengths(int64_t first, int64_t step, int calls) {
+  for (int i = 0; i < calls; i++) length(first + i * step);
+}
+
+static void test_lengths(void **state) {
+  (void)state;
+  COMPILES_AT_MOST(8, lengths(1000, 37, 100)); /* vector() itself is a kernel, too */
+  COMPILES_AT_MOST(4, lengths(1001, 37, 60));
+}
+
+/* Rows of equal numbers: a softmax of c columns is 1 / c. */
+static void softmax(int64_t rows, int64_t columns) {
+  nx_scope *s = nx_scope_begin(ctx);
+  nx_tensor *x = GOOD(nx_reshape(constant(rows * columns, 3), (int64_t[]){rows, columns}, 2, 0));
+  OK(nx_realize(ctx, &x, 1, NULL));
+  nx_tensor *e = GOOD(nx_exp(GOOD(nx_sub(x, GOOD(nx_reduce_max(x, NX_AXES(1), NX_KEEPDIMS))))));
+  nx_tensor *y = GOOD(nx_div(e, GOOD(nx_reduce_sum(e, NX_AXES(1), NX_KEEPDIMS))));
+  OK(nx_realize(ctx, &y, 1, NULL));
+  float *all = malloc((size_t)(rows * columns) * sizeof *all);
+  assert_non_null(all);
+  OK(nx_read(y, all, (size_t)(rows * columns) * sizeof *all, NULL));
+  for (int64_t i = 0; i < rows * columns; i++) assert_true(all[i] == 1 / (float)columns);
+  free(all);
+  nx_scope_end(s);
+}
+
+static void batches(void) {
+  for (int64_t i = 40; i < 140; i++) softmax(i, 100);
+}
+
+static void test_batches(void **state) {
+  (void)state;
+  COMPILES_AT_MOST(6, batches());
+}
+
+/* The shortest ways between the nodes of a circle of `n`, one node after the other allowed on the
+ * way, in one graph. */
+static void circle(int64_t n) {
+  nx_tensor *i = GOOD(nx_reshape(vector(n, 0, 1), (int64_t[]){n, 1}, 2, 0)),
+            *j = GOOD(nx_reshape(vector(n, 0, 1), (int64_t[]){1, n}, 2, 0));
+  nx_tensor *apart = GOOD(nx_abs(GOOD(nx_sub(i, j))));
+  nx_tensor *d = GOOD(nx_min(apart, GOOD(nx_sub(number((float)n), apart))));
+  d = GOOD(nx_where(GOOD(nx_cmple(d, number(1))), d, number(1000)));
+  for (int64_t k = 0; k < n; k++)
+    d = GOOD(nx_min(d, GOOD(nx_add(box(d, 0, n, k, k + 1), box(d, k, k + 1, 0, n)))));
+  float ways[48 * 48];
+  OK(nx_read(d, ways, sizeof ways, NULL));
+  for (int64_t a = 0; a < n * n; a++) {
+    int64_t forth = a / n > a % n ? a / n - a % n : a % n - a / n;
+    assert_true(ways[a] == (float)(forth < n - forth ? forth : n - forth));
+  }
+}
+
+static void test_steps_of_a_graph(void **state) {
+  (void)state;
+  COMPILES_AT_MOST(6, circle(48));
+}
+
+/* Rows are appended to a cache, and all of them so far are summed. */
+static void appended(nx_tensor *cache, int64_t rows) {
+  for (int64_t t = 0; t < rows; t++) {
+    nx_scope *s = nx_scope_begin(ctx);
+    OK(nx_assign(box(cache, t, t + 1, 0, 40), constant(40, (float)t)));
+    nx_tensor *sum = GOOD(nx_reduce_sum(box(cache, 0, t + 1, 0, 40), NX_AXES(0), 0));
+    float got[40];
+    OK(nx_read(sum, got, sizeof got, NULL));
+    for (int i = 0; i < 40; i++) assert_true(got[i] == (float)(t * (t + 1) / 2));
+    nx_scope_end(s);
+  }
+}
+
+static void test_positions(void **state) {
+  (void)state;
+  nx_tensor *cache = matrix(100, 40);
+  OK(nx_realize(ctx, &cache, 1, NULL));
+  COMPILES_AT_MOST(12, appended(cache, 100));
+}
+
+NXT_MAIN(extents) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(test_lengths),
+      IN_SCOPE(test_batches),
+      IN_SCOPE(test_steps_of_a_graph),
+      IN_SCOPE(test_positions),
+  };
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}
