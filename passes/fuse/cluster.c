@@ -18,6 +18,9 @@
  *  - A group iterates over a longer run only once. It may also store values at the elements of such
  *    a run if there is enough work for all threads (stores_in_runs). So a softmax over few long
  *    rows stores the exp in the loop that sums it: five passes over memory instead of six.
+ *  - A large value that combines what is read along rows with what is read across them (x and its
+ *    transpose) is not computed in the loops of a reduction, where one of the two is read with a
+ *    stride, but stored: elementwise work transposes in tiles (crosses_in).
  *  - Groups that read a common value at the same points are merged, unless one of them depends on
  *    the other, directly or through a third group.
  *  - A group has at most MAX_SIZE operations (a function counts as the instructions it becomes),
@@ -69,6 +72,13 @@ static bool may_walk(const nxp_clusterer *c, const nxp_draft *reducing, const nx
          stores_in_runs(c, reducing);
 }
 
+/* Whether `node`, at this place of the group, reads across the rows that the group reduces. A store
+ * goes along the rows. */
+static bool crosses_in(const nxp_clusterer *c, uint32_t node, const nxp_draft *d, nxp_place place) {
+  return d->reduced != 0 && !d->scans && place.space == NXP_SPACE_FULL &&
+         (c->nodes[node].reads & NXP_ACROSS) != 0;
+}
+
 /* Whether groups a and b, which both read `node`, may be merged. If so, they are made neighbours in
  * the order of all groups. */
 static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
@@ -82,7 +92,7 @@ static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
       return false;
   } else if (x->reduced != y->reduced) {
     uint32_t reduced = x->reduced | y->reduced;
-    if ((x->reduced && y->reduced) ||
+    if ((x->reduced && y->reduced) || (x->reduced ? y : x)->crosses ||
         !may_walk(c, x->reduced ? x : y, nxp_draft_full(c, x), reduced, node))
       return false;
   }
@@ -229,6 +239,7 @@ static void store_in(nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place 
   d->size++;
   d->weight += nxp_weight(&c->g->nodes[node]);
   d->full_roots = d->full_roots || place.space == NXP_SPACE_FULL;
+  d->crosses = d->crosses || (place.space == NXP_SPACE_FULL && (s->reads & NXP_ACROSS) != 0);
   nxp_draft_add_member(c, group, node);
   for (uint32_t i = 0; i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++)
     nxp_draft_add_reader(c, group, u->contexts[i]);
@@ -250,6 +261,7 @@ static void inline_in(nxp_clusterer *c, uint32_t node, const usage *u) {
   for (uint32_t i = 0; i < u->n_contexts; i++) {
     s->contexts[i] = u->contexts[i];
     uint32_t times = u->place.space == NXP_SPACE_ANY ? u->ways : 1;
+    if (u->place.space == NXP_SPACE_FULL && s->mixes) c->drafts[u->contexts[i]].crosses = true;
     c->drafts[u->contexts[i]].size += times;
     c->drafts[u->contexts[i]].weight += times * nxp_weight(&c->g->nodes[node]);
   }
@@ -287,7 +299,8 @@ static bool join_reduction(nxp_clusterer *c, uint32_t node, const nxp_shape *ful
     u->place = (nxp_place){NXP_SPACE_OUTER, reduced};
     return true;
   }
-  if (!same || u->place.space != NXP_SPACE_OUTER || u->place.broadcast != reduced) return false;
+  if (!same || u->place.space != NXP_SPACE_OUTER || u->place.broadcast != reduced || d->crosses)
+    return false;
   if (d->reduced != 0 && d->reduced != reduced) return false;
   if (c->g->nodes[node].op == NXG_matmul ||
       !nxp_rows_fit(full, reduced, element_bytes(c, c->g->nodes[node].args[0]), c->o->target))
@@ -412,7 +425,7 @@ static nxp_place place_in(nxp_clusterer *c, uint32_t node, uint32_t group) {
 static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place place) {
   const nxp_draft *d = &c->drafts[group];
   if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->n_roots >= MAX_ROOTS) return false;
-  if (place.space == NXP_SPACE_ANY) return false;
+  if (place.space == NXP_SPACE_ANY || crosses_in(c, node, d, place)) return false;
   if (d->scans) return place.space == NXP_SPACE_FULL;
   if (place.space == NXP_SPACE_OUTER) return place.broadcast == d->reduced;
   return d->reduced == 0 || may_walk(c, d, nxp_draft_full(c, d), d->reduced, node);
@@ -475,6 +488,8 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
            (d->reduced != 0 ||
             !nxp_rests_on_reduction(c, node, nxp_draft_full(c, d), u->place.broadcast, &budget));
   }
+  for (uint32_t i = 0; i < u->n_contexts && s->mixes; i++)
+    if (crosses_in(c, node, &c->drafts[u->contexts[i]], u->place)) return true;
   for (uint32_t i = 0; i < u->n_contexts; i++)
     if (c->drafts[u->contexts[i]].weight + u->ways * nxp_weight(&c->g->nodes[node]) > MAX_SIZE ||
         c->drafts[u->contexts[i]].kind == NXP_GROUP_MATMUL ||

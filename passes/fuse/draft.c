@@ -100,6 +100,7 @@ void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b) {
   x->reads += y->reads;
   x->n_roots += y->n_roots;
   x->full_roots = x->full_roots || y->full_roots;
+  x->crosses = x->crosses || y->crosses;
 }
 
 bool nxp_index_users(nxp_clusterer *c) {
@@ -122,6 +123,38 @@ bool nxp_index_users(nxp_clusterer *c) {
 static void store_operand(nxp_clusterer *c, uint32_t node) {
   while (nxp_is_view(c, node)) node = c->g->nodes[node].args[0];
   if (c->g->nodes[node].op != NXG_input) c->nodes[node].must_store = true;
+}
+
+/* Elementwise work on fewer bytes is in the first-level cache, whichever way it is read. */
+enum { LEAST_ACROSS = 64 << 10 };
+
+enum { NXP_BOTH = NXP_ALONG | NXP_ACROSS };
+
+/* How a node's user reads memory through it. A value that reads in both ways is probably stored if
+ * it has several users, and is then read along its rows. */
+static uint8_t reads_through(const nxp_clusterer *c, uint32_t node) {
+  const nxg_node *n = &c->g->nodes[node];
+  const nxp_node_state *s = &c->nodes[node];
+  if (n->op == NXG_view) return nxp_view_crosses(n) ? NXP_ACROSS : NXP_ALONG;
+  uint32_t first = c->first_user[node], end = c->first_user[node + 1];
+  bool several = end > first && c->user[first] != c->user[end - 1];
+  bool stored = s->must_store || n->op == NXG_input || (several && s->reads == NXP_BOTH);
+  return stored ? NXP_ALONG : s->reads;
+}
+
+/* Finds whether an elementwise node reads along rows, across them, or both. */
+static void examine_reads(nxp_clusterer *c, uint32_t node) {
+  const nxg_node *n = &c->g->nodes[node];
+  nxp_node_state *s = &c->nodes[node];
+  bool large = nxg_node_elements(n) >= LEAST_ACROSS / nxi_dtype_size(nxi_compute_dtype(n->dtype));
+  bool moves = nxg_ops[n->op].kind == NXG_KIND_MAP || n->op == NXG_copy, both = false;
+  if (c->o->target->block_threads > 0 || !moves || !large) return;
+  for (uint32_t a = 0; a < n->n_args; a++) {
+    uint8_t reads = reads_through(c, n->args[a]);
+    both = both || reads == NXP_BOTH;
+    s->reads |= reads;
+  }
+  s->mixes = s->reads == NXP_BOTH && !both;
 }
 
 void nxp_examine_nodes(nxp_clusterer *c) {
@@ -151,6 +184,7 @@ void nxp_examine_nodes(nxp_clusterer *c) {
     if (!c->o->fuse && !nxp_is_leaf(c, i) && !nxp_is_view(c, i)) s->must_store = true;
   }
   for (uint32_t i = 0; i < g->n_outputs; i++) c->nodes[g->outputs[i].node].must_store = true;
+  for (uint32_t i = 0; i < g->n_nodes; i++) examine_reads(c, i);
 }
 
 uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n) {

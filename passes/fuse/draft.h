@@ -31,6 +31,7 @@ typedef struct nxp_draft {
   uint64_t stamp;                        /* the last search that found it, and its direction */
   bool scans;      /* it has scans, and `reduced` is their axis; it has no reductions */
   bool full_roots; /* it stores values at the points of the full shape */
+  bool crosses;    /* a value at those points reads across the rows, too (nxp_node_state) */
 } nxp_draft;
 
 /* A group and its label. */
@@ -46,10 +47,15 @@ typedef struct nxp_front {
   uint32_t link; /* the next edge to follow, of the group before `next` */
 } nxp_front;
 
+enum { NXP_ALONG = 1, NXP_ACROSS = 2 };
+
 typedef struct nxp_node_state {
   uint32_t contexts[NXP_MAX_CONTEXTS];
   uint8_t n_contexts; /* groups in which it is computed with its users; 0: it is unused or stored */
   bool must_store, stored;
+  /* How its elements are read from memory, through elementwise work: NXP_ALONG, NXP_ACROSS rows */
+  uint8_t reads;
+  bool mixes;       /* it is the first to combine both */
   nxp_place place;  /* place in its only group, or in the group that stores it */
   uint32_t group;   /* that stores it */
   uint32_t uses;    /* ways in which it is read: directly, and through each view */

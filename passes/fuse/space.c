@@ -137,6 +137,18 @@ bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes
   return run * element_bytes * columns <= t->l2_bytes / 2 && points / columns >= 8;
 }
 
+bool nxp_view_crosses(const nxg_node *view) {
+  const int64_t *strides = view->attrs + 1;
+  int32_t last = view->rank;
+  while (last > 0 && view->shape[last - 1] == 1) last--;
+  if (last < 2) return false;
+  int64_t along = strides[last - 1];
+  bool adjacent = false;
+  for (int32_t i = 0; i < last - 1; i++)
+    adjacent = adjacent || (view->shape[i] >= 8 && (strides[i] == 1 || strides[i] == -1));
+  return adjacent && view->shape[last - 1] >= 8 && (along > 8 || along < -8);
+}
+
 /* The most operations of a factor that a generated product computes again each time it reads it. */
 enum { EXPENSIVE_FACTOR = 12 };
 

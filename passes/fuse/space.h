@@ -39,6 +39,10 @@ bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis);
 bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,
                   const nxi_target *t);
 
+/* Whether neighbours in the last axis of a view are far apart in memory, and neighbours in another
+ * axis are adjacent. */
+bool nxp_view_crosses(const nxg_node *view);
+
 /* Whether `reader` reads elements of its operand more than once. For a product also whether
  * computing an element costs so much that it is better stored. */
 bool nxp_reads_again(const nxg_graph *g, uint32_t reader, uint32_t operand, uint32_t expense);
