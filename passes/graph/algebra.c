@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Algebraic identities that hold for every value, bit for bit (all NaNs being one value). The
  * following well-known identities do not hold in that sense, and are not applied: x + 0 (-0 + 0 is
- * +0), x * 0 and x - x (NaN, infinities, -0), pow(x, 2), and x / c as x * (1 / c) unless c is a
- * power of two. Keeps: bits. */
+ * +0), x * 0 and x - x (NaN, infinities, -0), and x / c as x * (1 / c) unless c is a power of two.
+ * Keeps: bits. */
 #include "rewrite.h"
 
 #include <math.h>
@@ -107,6 +107,19 @@ static bool divide_by_power(nxg_rewrite *r, uint32_t i) {
   return true;
 }
 
+/* pow(x, 2) is x x by its definition (ir/expand/pow.c), but not for complex numbers. */
+static bool square(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint64_t bits;
+  nx_dtype t;
+  if (n->op != NXG_pow || !constant_of(r, r->map[n->args[1]], &bits, &t)) return false;
+  if (nxi_is_float(t) ? as_double(bits, t) != 2 : bits != 2) return false;
+  uint32_t args[2] = {r->map[n->args[0]], r->map[n->args[0]]};
+  nxg_rewrite_map(r, i,
+                  nxg_rewrite_add(r, i, NXG_mul, 2, args, NULL, 0, n->dtype, n->rank, n->shape));
+  return true;
+}
+
 /* Marks the nodes that products read, also through views. The layout of such an operand in memory
  * decides which of a library's loops runs, and so the bits of the result. */
 static bool *read_by_products(const nxg_graph *g) {
@@ -139,7 +152,7 @@ nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed, n
     if (g->nodes[i].op == NXG_input) continue;
     uint32_t equal = equal_node(&r, &g->nodes[i]);
     if (equal != UINT32_MAX) take_equal(&r, i, equal, dense[i]);
-    else if (!divide_by_power(&r, i)) nxg_rewrite_copy(&r, i);
+    else if (!divide_by_power(&r, i) && !square(&r, i)) nxg_rewrite_copy(&r, i);
     else equal = r.map[i];
     r.changed = r.changed || equal != UINT32_MAX;
   }
