@@ -29,6 +29,18 @@ typedef struct run {
   _Atomic bool failed; /* a kernel inside a product found no memory; only interpreters need any */
 } run;
 
+/* Begins a step. What arrays hold is written by each step for itself: they have 5 KB, and clearing
+ * them would take longer than many kernels. */
+static void begin_run(run *r, const nxi_executable *e, const nxi_launch *l, const nxp_step *s,
+                      nxi_diag *d) {
+  r->executable = e;
+  r->plan = e->plan;
+  r->launch = l;
+  r->step = s;
+  r->d = d;
+  atomic_init(&r->failed, false);
+}
+
 static char *address(const run *r, const nxp_location *l) {
   char *base = NULL;
   if (l->kind == NXP_INPUT) base = r->launch->inputs[l->number];
@@ -130,7 +142,8 @@ static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begi
                          int64_t row_end) {
   run *r = user;
   const nxp_step *product = r->step, *s = product->epilogue;
-  run own = {.executable = r->executable, .plan = r->plan, .launch = r->launch, .step = s};
+  run own;
+  begin_run(&own, r->executable, r->launch, s, NULL);
   for (int64_t row = batch * product->m + row_begin; row < batch * product->m + row_end; row++) {
     int64_t index[NXG_MAX_RANK] = {0};
     split_index(row, s->row_shape, 0, s->row_rank, index);
@@ -145,7 +158,8 @@ static void run_between(void *user, int worker, int64_t batch, int64_t row_begin
   run *r = user;
   const nxp_chain *c = r->step->chain;
   const nxp_step *s = c->product->epilogue;
-  run own = {.executable = r->executable, .plan = r->plan, .launch = r->launch, .step = s};
+  run own;
+  begin_run(&own, r->executable, r->launch, s, NULL);
   int64_t row_bytes = c->product->n * nxi_dtype_size(c->product->dtype);
   char *read = address(r, &s->buffers[c->rows_read]) + worker * c->block_bytes[0],
        *made = address(r, &s->buffers[c->rows_made]) + worker * c->block_bytes[1];
@@ -189,7 +203,8 @@ static void stage_part(run *r, int worker, const nxp_packed_part *part,
   const nxp_staging *p = r->step->staging;
   const nxp_step *s = part->kernel;
   int32_t columns = part->batch_axes + part->column_axes;
-  run own = {.executable = r->executable, .plan = r->plan, .launch = r->launch, .step = s};
+  run own;
+  begin_run(&own, r->executable, r->launch, s, NULL);
   int64_t index[NXG_MAX_RANK + 1] = {0};
   split_index(packed->batch, s->row_shape, 0, part->batch_axes, index);
   for (int64_t d = begin; d < end;) {
@@ -331,7 +346,8 @@ nx_status nxi_cpu_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag 
   const nxp_plan *p = e->plan;
   nxi_fp saved = nxi_fp_enter();
   nx_status status = NX_OK;
-  run r = {.executable = e, .plan = p, .launch = l, .d = d};
+  run r;
+  begin_run(&r, e, l, NULL, d);
   nxi_poll poll = {l->poll, l->poll_user};
   nxi_poll unheeded = {l->poll != NULL ? ask_unheeded : NULL, &poll};
   bool overwriting = false;

@@ -12,10 +12,7 @@
 /* ---- workspaces: one is kept for the next run */
 
 nxi_run *nxi_run_take(nx_context *c, nxi_diag *d) {
-  nxi_run_lock(c);
-  nxi_run *run = c->spare_run;
-  c->spare_run = NULL;
-  nxi_run_unlock(c);
+  nxi_run *run = atomic_exchange_explicit(&c->spare_run, NULL, memory_order_acquire);
   if (!run) run = nxi_calloc(1, sizeof *run);
   if (!run) nxi_oom(d);
   else run->context = c;
@@ -31,12 +28,8 @@ void nxi_run_give(nxi_run *run) {
   nxi_run_drop_tags(run);
   nxi_run_drop_siblings(run);
   run->tagged = false;
-  if (run->cap_key <= SPARE_WORDS) {
-    nxi_run_lock(c);
-    spare = c->spare_run;
-    c->spare_run = run;
-    nxi_run_unlock(c);
-  }
+  if (run->cap_key <= SPARE_WORDS)
+    spare = atomic_exchange_explicit(&c->spare_run, run, memory_order_acq_rel);
   nxi_run_free(spare);
 }
 
