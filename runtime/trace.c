@@ -163,9 +163,9 @@ static double speed_of(const span *s) {
 static void put_args(nxi_text *out, const span *s) {
   double limit = nxi_trace_limit(s->bytes, s->threads), speed = speed_of(s);
   if (s->bytes <= 0) return;
-  nxi_text_add(out, ", \"args\": {\"bytes\": %" PRId64 ", \"GB/s\": %.2f", s->bytes, speed);
+  nxi_text_add(out, ", \"args\": {\"bytes\": %" PRId64 ", \"GB/s\": %.4g", s->bytes, speed);
   if (limit > 0)
-    nxi_text_add(out, ", \"limit GB/s\": %.2f, \"of limit\": %.3f", limit, speed / limit);
+    nxi_text_add(out, ", \"limit GB/s\": %.4g, \"of limit\": %.4g", limit, speed / limit);
   nxi_text_add(out, "}");
 }
 
