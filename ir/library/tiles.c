@@ -61,10 +61,11 @@ static int64_t tile_area(double elements, int64_t k) {
   return area > most ? (int64_t)most : larger((int64_t)area, 1);
 }
 
-/* The panels of a product with few rows (or columns), along its long dimension. */
+/* The panels of a product with few rows (or columns), along its long dimension: as long as the
+ * library's loops without packing take, which long inner extents are cut for too (pieces_depth). */
 static int64_t skinny_panel(int64_t few, int64_t many, int64_t k, int64_t wanted) {
   int64_t unpacked = SKINNY_VOLUME / few / k;
-  if (unpacked >= SKINNY_UNIT) wanted = unpacked / SKINNY_UNIT * SKINNY_UNIT;
+  wanted = larger(unpacked / SKINNY_UNIT, 1) * SKINNY_UNIT;
   return wanted < many ? larger(wanted / SKINNY_UNIT, 1) * SKINNY_UNIT : many;
 }
 
@@ -73,10 +74,9 @@ static int64_t skinny_panel(int64_t few, int64_t many, int64_t k, int64_t wanted
  * of pieces is a power of two, because extents k (channels, positions, images) are usually
  * divisible by one. */
 static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k) {
-  int64_t most = DEPTH_MAX, count = 2;
-  if (m <= SKINNY || n <= SKINNY)
-    most = larger(most, SKINNY_VOLUME / t->rows / t->columns); /* sides up to SKINNY_VOLUME */
-  if (k <= DEPTH_WHOLE || k <= most) return larger(k, 1);
+  bool skinny = m <= SKINNY || n <= SKINNY;
+  int64_t count = 2, most = skinny ? larger(SKINNY_VOLUME / t->rows / t->columns, UNIT) : DEPTH_MAX;
+  if (k <= (skinny ? most : DEPTH_WHOLE)) return larger(k, 1);
   while (ceil_div(k, count) > most) count *= 2;
   return k % count == 0 ? k / count : ceil_div(ceil_div(k, count), UNIT) * UNIT;
 }
