@@ -378,9 +378,9 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
     if (s == NX_OK && !k->shared) {
       *how = NXI_KERNEL_COMPILED;
       s = compile(c, k, m, d);
-      if (s == NX_OK && m->kind && !generic) nxi_kernel_see(c, k, m);
     }
   }
+  if (s == NX_OK && m->kind && !generic) nxi_kernel_see(c, k, m);
   if (k->code) k->info.code_bytes = c->maker->bytes(k->code);
   k->info.compile_ms = nxi_now_ms() - start;
   return s;
