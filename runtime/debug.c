@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR, NX_TRACE. Only this file reads these variables, and
- * only this file and nan.c print. The variables are read once; an error in them is kept, and each
- * creation of a context fails with it. */
+/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR, NX_BACKGROUND, NX_TRACE. Only this file reads these
+ * variables, and only this file and nan.c print. The variables are read once; an error in them is
+ * kept, and each creation of a context fails with it. */
 #include "runtime/debug.h"
 
 #include <errno.h>
@@ -43,13 +43,15 @@ static nxi_once once = NXI_ONCE_INITIALIZER;
 static nxi_diag environment_fault;
 static char dump_directory[NXI_PATH / 2]; /* "": none */
 static nxi_executor_kind executor = NXI_COMPILED;
-static bool llvm_wanted;
+static bool llvm_wanted, foreground;
 static _Atomic uint32_t dumped;
 
 uint32_t nxi_debug_flags(void) { return atomic_load_explicit(&flags, memory_order_relaxed); }
 nxi_executor_kind nxi_debug_executor(void) { return executor; }
 bool nxi_debug_llvm_wanted(void) { return llvm_wanted; }
 bool nxi_debug_fuse(void) { return !(nxi_debug_flags() & NXI_DEBUG_nofuse); }
+
+bool nxi_debug_background(void) { return !foreground && nxi_debug_interpret_tiny(); }
 
 bool nxi_debug_whole(void) { return nxi_debug_flags() & NXI_DEBUG_nopacking; }
 
@@ -155,6 +157,7 @@ static const char *skip_word(int row) {
   return nxp_passes[row].optional ? nxp_passes[row].name : NULL;
 }
 static const char *executor_word(int row) { return choices[row].name; }
+static const char *switch_word(int row) { return row == 0 ? "off" : "on"; }
 
 static int find_row(name_of_row *name_of, int rows, const char *word, size_t n) {
   for (int row = 0; row < rows; row++) {
@@ -223,6 +226,13 @@ static void read_executor(const char *name) {
   llvm_wanted = executor == NXI_COMPILED;
 }
 
+static void read_background(const char *name) {
+  int row = find_row(switch_word, 2, name, strlen(name));
+  if (row < 0)
+    fail_word("NX_BACKGROUND", "setting", switch_word, 2, name, strlen(name), &environment_fault);
+  foreground = row == 0;
+}
+
 static void read_isa(const char *name) {
   nxi_target ignored;
   if (nxi_target_for_isa(name, &ignored)) return;
@@ -277,6 +287,7 @@ static void read_environment(void) {
   if ((text = variable("NX_SKIP")))
     parse_words("NX_SKIP", "optional pass", skip_word, NXP_PASSES, text, &nxp_debugging.skip, d);
   if ((text = variable("NX_EXECUTOR"))) read_executor(text);
+  if ((text = variable("NX_BACKGROUND"))) read_background(text);
   if ((text = variable("NX_ISA"))) read_isa(text);
   if ((text = variable("NX_DUMP_DIR"))) read_dump_directory(text);
   if ((text = variable("NX_TRACE"))) begin_trace(text);

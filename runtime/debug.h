@@ -56,6 +56,9 @@ bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: graphs must be compiled *
 /* Whether tiny graphs are interpreted at first; false with NX_EXECUTOR=llvm, and if stages are
  * wanted that exist only for compiled graphs. */
 bool nxi_debug_interpret_tiny(void);
+/* Whether code may be made in the background; false with NX_BACKGROUND=off, and where tiny graphs
+ * are not interpreted. */
+bool nxi_debug_background(void);
 bool nxi_debug_fuse(void);
 bool nxi_debug_whole(void); /* nxi_executable_options.whole */
 /* A part of the key of every plan: whether it fuses and packs operands, and the number of the last

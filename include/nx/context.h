@@ -61,7 +61,7 @@ typedef struct nx_stats {
   uint64_t pinned_bytes;     /**< tensor data kept only because unrealised operations read it */
   uint64_t live_bytes;       /**< tensor data in use, imports not counted */
   uint64_t peak_bytes;       /**< the most live_bytes ever was */
-  uint64_t kernels_compiled; /**< since the context was created */
+  uint64_t kernels_compiled; /**< since the context was created, also in the background */
   /** memory of the pending operations' records, and pinned_bytes: nx_pending */
   uint64_t pending_bytes;
 } nx_stats;

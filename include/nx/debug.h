@@ -10,7 +10,9 @@
  *   NX_EXECUTOR=llvm|kernel-interp|interp  what runs the device "cpu"; without it LLVM, where there
  *                                          is one, except
  *                          that tiny graphs are interpreted until that has cost more than compiling
- *                          them
+ *                          them, and that graphs the interpreter does in a few milliseconds are
+ *                          interpreted until their code is there, which is made in the background
+ *   NX_BACKGROUND=off      makes code when it is first needed, and waits for it
  *   NX_ISA=avx2|generic    forbids wider vectors
  *   NX_TRACE=file.json     a trace of the whole process, as of nx_trace_begin, written when it ends
  * nx_context_create fails if one of them names what there is not, or a directory or a file that
@@ -31,8 +33,10 @@ typedef struct nx_report {
   uint64_t nodes;   /**< of the graphs that ran */
   uint64_t kernels; /**< launched, library calls not counted */
   uint64_t library_calls;
-  uint64_t runs;        /**< graphs that ran; 0: everything was there already */
-  uint64_t interpreted; /**< of those, run by the interpreter: tiny, or nothing else is available */
+  uint64_t runs; /**< graphs that ran; 0: everything was there already */
+  /** of those, run by the interpreter: tiny, or brief and without code yet, or nothing else is
+   * available */
+  uint64_t interpreted;
   uint64_t plan_hits, plan_misses;
   uint64_t kernel_hits, kernel_disk_hits, kernel_misses; /**< while making the missed plans */
   /** Of the last plan miss, for a person, the kind of the difference from the nearest plan of the

@@ -2,11 +2,14 @@
 /* How an acquired run is executed: its plan is found or made, all memory is reserved, the plan is
  * launched, and values of pinned storages are moved to where they belong.
  *
- * Tiny graphs are interpreted until that has taken about as long as compiling them would. */
+ * Tiny graphs are interpreted until that has taken about as long as compiling them would. Graphs
+ * that the interpreter is done with before the compiler are interpreted while their code is made in
+ * the background. */
 #include <string.h>
 
 #include "ir/op.h"
-#include "plan_cache.h"
+#include "background.h"
+#include "estimate.h"
 #include "ir/platform/clock.h"
 #include "ir/platform/lock.h"
 #include "ir/platform/thread.h"
@@ -17,13 +20,18 @@
 
 enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;
+static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
 
 nx_status nxi_executor_create(nx_context *c, nxi_diag *d) {
   c->plans = nxi_plan_cache_create();
-  return c->plans ? NX_OK : nxi_oom(d);
+  if (c->plans) c->background = nxi_background_create(c);
+  return c->background ? NX_OK : nxi_oom(d);
 }
 
-void nxi_executor_destroy(nx_context *c) { nxi_plan_cache_destroy(c->plans); }
+void nxi_executor_destroy(nx_context *c) {
+  nxi_background_destroy(c->background);
+  nxi_plan_cache_destroy(c->plans);
+}
 
 void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_options *out) {
   nxi_device *v = nxi_device_opened(c, device);
@@ -77,53 +85,101 @@ static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
          nxi_debug_interpret_tiny();
 }
 
-/* The results of making a plan. */
+/* Whether the graph is interpreted while its code is made in the background. */
+static bool may_wait(const nxi_run *run, const nxg_graph *g) {
+  return !nxi_device_kind_of(run->device)->own_memory && nxi_debug_background() &&
+         nxi_interpreter_ms(g, brief_ms) <= brief_ms;
+}
+
+/* What making a plan starts from, and its results. */
 typedef struct made {
+  double interpreted_ms;
+  bool interpreted, waits; /* as in nxi_plan */
   nxi_executable *executable;
   nxi_compile_report report;
   bool interpret, tiny;
+  nxi_code_job *job; /* if there is no executable: it makes the code */
 } made;
 
-static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
-  nx_context *c = run->context;
+static nx_status make_executable(nxi_run *run, const nxg_graph *g,
+                                 const nxi_executable_options *options, made *m, nxi_diag *d) {
+  const nx_run_options *o = run->options;
+  nx_status status = nxi_executable_create(g, options, o ? o->poll : NULL, o ? o->user : NULL,
+                                           &m->executable, &m->report, d);
+  if (status) return status;
+  atomic_fetch_add_explicit(&run->context->kernels_compiled, m->report.kernel_misses,
+                            memory_order_relaxed);
+  count_plan(run->report, &m->report);
+  return NX_OK;
+}
+
+/* A graph that is brief for the interpreter is only interpreted when it is met for the first time:
+ * many never come again. */
+static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
+                               nxi_diag *d) {
+  nxi_executor_kind kind = options->executor;
+  m->tiny = is_tiny(g);
+  m->interpret = interprets(run, kind, m->tiny, m->interpreted_ms);
+  bool brief = !m->interpret && kind == NXI_COMPILED && !m->waits && may_wait(run, g);
+  if (brief && m->interpreted) {
+    m->job = nxi_code_job_create(g, options);
+    return m->job ? NX_OK : nxi_oom(d);
+  }
+  m->interpret = m->interpret || brief;
+  if (m->interpret) options->executor = NXI_GRAPH_INTERP;
+  return make_executable(run, g, options, m, d);
+}
+
+static nx_status try_plan(nxi_run *run, made *m, nxi_diag *d) {
   nxi_executable_options options;
-  nxi_executor_options(c, run->device, &options);
+  nxi_executor_options(run->context, run->device, &options);
   options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
   options.whole = run->debugging & NXI_KEY_WHOLE;
   nxg_graph *g = NULL;
   nx_status status = nxi_debug_graph(run, d);
   if (!status) status = nxi_decode(run, false, &g, d);
   if (status) return status;
-  m->tiny = is_tiny(g);
-  m->interpret = interprets(run, options.executor, m->tiny, interpreted_ms);
-  if (m->interpret) options.executor = NXI_GRAPH_INTERP;
-  const nx_run_options *o = run->options;
-  status = nxi_executable_create(g, &options, o ? o->poll : NULL, o ? o->user : NULL,
-                                 &m->executable, &m->report, d);
-  nxg_destroy(g);
-  if (status) return status;
-  atomic_fetch_add_explicit(&c->kernels_compiled, m->report.kernel_misses, memory_order_relaxed);
-  count_plan(run->report, &m->report);
-  return NX_OK;
+  status = make_of_graph(run, g, &options, m, d);
+  if (!m->job) nxg_destroy(g);
+  return status;
 }
 
-/* No lock is held, and p is not accessed, because other threads read it. If LLVM becomes unusable
- * meanwhile, the plan is made again for the interpreter; a lack of memory is reported. */
-static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
+/* No lock is held, and the plan is not accessed, because other threads read it. If LLVM becomes
+ * unusable meanwhile, the plan is made again for the interpreter; a lack of memory is reported. */
+static nx_status make_plan(nxi_run *run, made *m, nxi_diag *d) {
   nxi_executor_kind kind = executor_of(run);
-  nx_status status = try_plan(run, interpreted_ms, m, d);
+  nx_status status = try_plan(run, m, d);
   bool lost = status == NX_DEVICE_UNAVAILABLE || status == NX_COMPILE_FAILED;
   if (!lost || kind == executor_of(run)) return status;
   nxi_diag_clear(d);
-  return try_plan(run, interpreted_ms, m, d);
+  return try_plan(run, m, d);
 }
 
 /* The plan to run, if it exists; NULL: it has to be made. run_lock. */
 static nxi_executable *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
   NXI_HELD(&run->context->run_lock);
   bool useful = !p->compiled; /* existing code can run even if no more can be compiled */
-  *interpret = useful && interprets(run, executor_of(run), p->tiny, p->interpreted_ms);
+  *interpret =
+      useful && (p->pending || interprets(run, executor_of(run), p->tiny, p->interpreted_ms));
   return *interpret ? p->interpreted : p->compiled;
+}
+
+/* Keeps what was made. run_lock. */
+static void keep_made(nx_context *c, nxi_plan *p, made *m) {
+  NXI_HELD(&c->run_lock);
+  p->tiny = m->tiny;
+  if (m->job && !nxi_background_start(c->background, m->job, p)) {
+    nxi_code_job_destroy(m->job);
+    p->waits = true; /* there is no thread */
+  }
+  if (!m->executable) return;
+  nxi_executable **at = m->interpret ? &p->interpreted : &p->compiled;
+  if (*at) { /* LLVM was lost after the graph had been interpreted once */
+    nxi_executable_destroy(m->executable);
+    m->executable = *at;
+  }
+  p->report = m->report;
+  *at = m->executable;
 }
 
 /* run_lock, which is released while a plan is made. */
@@ -137,17 +193,20 @@ static nx_status obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *i
       continue;
     }
     p->busy = true;
-    double interpreted_ms = p->interpreted_ms;
-    made m = {0};
+    made m = {.interpreted_ms = p->interpreted_ms,
+              .interpreted = p->interpreted != NULL,
+              .waits = p->waits};
     nxi_run_unlock(c);
-    nx_status status = make_plan(run, interpreted_ms, &m, d);
+    nx_status status = make_plan(run, &m, d);
     nxi_run_lock(c);
     p->busy = false;
     nxi_condition_wake_all(&c->changed);
     if (status) return status;
-    p->tiny = m.tiny;
-    p->report = m.report;
-    *(m.interpret ? &p->interpreted : &p->compiled) = m.executable;
+    keep_made(c, p, &m);
+    if (!m.executable) continue;
+    *out = m.executable;
+    *interpret = m.interpret;
+    return NX_OK;
   }
   return NX_OK;
 }

@@ -164,5 +164,9 @@ bool nxi_plan_note_stored(nxi_plan_cache *cache, const uint64_t hash[2], const u
 /* Called in a child of fork, where the threads that were making plans do not exist. */
 void nxi_plans_unbusy(nx_context *c) {
   NXI_HELD(&c->run_lock);
-  for (nxi_plan *p = c->plans->newest; p; p = p->older) p->busy = false;
+  for (nxi_plan *p = c->plans->newest; p; p = p->older) {
+    p->busy = false;
+    p->users -= p->pending; /* the thread that was making its code */
+    p->pending = false;
+  }
 }

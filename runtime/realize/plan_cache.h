@@ -16,6 +16,8 @@ struct nxi_plan {
   bool busy;             /* one of them is making a plan */
   bool function;         /* the key is that of a function call, not a graph */
   bool tiny;             /* worth interpreting at first */
+  bool pending;          /* its code is made in the background; it is interpreted meanwhile */
+  bool waits;            /* not in the background: there it could not be made */
   double interpreted_ms; /* time spent in the interpreter so far */
   nxi_executable *interpreted, *compiled;
   nxi_compile_report report; /* of the newest of both */

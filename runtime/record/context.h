@@ -80,6 +80,7 @@ struct nx_context {
   nxi_run *runs;         /* that have acquired something; run_lock */
   uint64_t epoch;        /* run_lock */
   struct nxi_plan_cache *plans;
+  struct nxi_background *background; /* makes code of plans that are interpreted meanwhile */
   struct nxi_devices *devices;  /* device.c */
   _Atomic(nxi_run *) spare_run; /* a workspace for the next run; no lock */
   _Atomic uintptr_t run_holder; /* the thread that has run_lock; 0: none, or one that only waits */

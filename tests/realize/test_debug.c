@@ -156,7 +156,7 @@ static int run(const char *program, const char *const *settings) {
   assert_true(pid >= 0);
   if (pid == 0) {
     static const char *const all[] = {"NX_DEBUG", "NX_SKIP", "NX_EXECUTOR", "NX_ISA",
-                                      "NX_DUMP_DIR"};
+                                      "NX_DUMP_DIR"}; /* NX_BACKGROUND stays off */
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) unsetenv(all[i]);
     for (; *settings; settings += 2) setenv(settings[0], settings[1], 1);
     dup2(pipes[1], STDOUT_FILENO);
@@ -215,6 +215,8 @@ static void wrong_words_are_errors(void **state) {
       {"NX_EXECUTOR", "lvm",
        "NX_INVALID_ARGUMENT: NX_EXECUTOR: there is no executor \"lvm\"; known are llvm, "
        "kernel-interp, interp"},
+      {"NX_BACKGROUND", "maybe",
+       "NX_INVALID_ARGUMENT: NX_BACKGROUND: there is no setting \"maybe\"; known are off, on"},
       {"NX_ISA", "vax",
        "NX_INVALID_ARGUMENT: NX_ISA: this processor has no instruction set \"vax\""},
       {"NX_DUMP_DIR", "/dev/null",

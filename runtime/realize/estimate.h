@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: ISC */
+/* How long the graph interpreter takes for a graph. */
+#ifndef NXI_ESTIMATE_H
+#define NXI_ESTIMATE_H
+
+#include "ir/graph/graph.h"
+
+/* Milliseconds, or something above `most` if it is more than that; infinite for a graph with
+ * operations that are left to compiled code and libraries: products, calls, updates. */
+double nxi_interpreter_ms(const nxg_graph *g, double most);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: ISC */
+/* Code that is made in the background: a brief graph is interpreted until its code is there, with
+ * the same bits; several threads, fork, the end of the process and of the context while code is
+ * being made. */
+#include "tests/util/api.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N = 10000, SECONDS = 60, STATUS = 7, THREADS = 4 };
+
+static void pause_briefly(void) { nanosleep(&(struct timespec){0, 200000}, NULL); }
+
+static nx_context *new_context(void) {
+  nx_context *c = NULL;
+  nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = ""};
+  OK(nx_context_create(&o, &c));
+  return c;
+}
+
+/* A graph of some 20 operations, another for each `kind`. */
+static nx_tensor *record(nx_context *c, int kind) {
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(-3), NX_NUMBER(1e-3), N), *y = x;
+  nx_tensor *third = nx_full(c, 0, NX_F32, NULL, 0, NX_NUMBER(1.0 / 3));
+  for (int i = 0; i < 6; i++) {
+    nx_tensor *product = nx_mul(y, x), *sum = nx_add(product, third),
+              *z = kind >> i & 1 ? nx_abs(sum) : nx_sub(sum, x);
+    if (y != x) nx_tensor_release(y);
+    nx_tensor_release(product), nx_tensor_release(sum);
+    y = z;
+  }
+  nx_tensor_release(x), nx_tensor_release(third);
+  return y;
+}
+
+/* Records and computes it. Returns whether it was interpreted, or computed by another thread, which
+ * recorded the same at the same time. */
+static bool compute(nx_context *c, int kind, float *data) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_tensor *y = record(c, kind);
+  nx_status status = nx_read(y, data, N * sizeof *data, &o);
+  nx_tensor_release(y);
+  if (status != NX_OK || report.runs > 1) abort();
+  return report.interpreted == report.runs;
+}
+
+/* Computes it until it is compiled. Returns how often it was interpreted. */
+static int compute_until_compiled(nx_context *c, int kind, const float *expected) {
+  static _Thread_local float data[N];
+  const time_t begin = time(NULL);
+  for (int times = 0;; times++) {
+    bool interpreted = compute(c, kind, data);
+    if (expected && memcmp(data, expected, sizeof data) != 0) abort();
+    if (!interpreted) return times;
+    if (time(NULL) - begin > SECONDS) abort();
+    pause_briefly();
+  }
+}
+
+static uint64_t compiled(nx_context *c) {
+  nx_stats s = {.size = sizeof s};
+  nx_context_stats(c, &s);
+  return s.kernels_compiled;
+}
+
+static void interpreted_until_code_is_there(void **state) {
+  static float first[N], data[N];
+  nx_context *c = new_context();
+  (void)state;
+  assert_true(compute(c, 1, first));
+  assert_int_equal(compiled(c), 0); /* it may never come again */
+  assert_true(compute(c, 1, data));
+  assert_memory_equal(data, first, sizeof data);
+  assert_in_range(compute_until_compiled(c, 1, first), 0, 100000);
+  assert_int_equal(compiled(c), 1);
+  assert_false(compute(c, 1, data));
+  nx_context_release(c);
+}
+
+/* What the interpreter would take long for is compiled at once. */
+static void long_work_is_compiled_at_once(void **state) {
+  nx_context *c = new_context();
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), 1000000), *y = nx_exp(x);
+  (void)state;
+  OK(nx_realize(c, &y, 1, &o));
+  assert_int_equal(report.interpreted, 0);
+  assert_int_equal(report.kernels, 1);
+  nx_tensor_release(x), nx_tensor_release(y);
+  nx_context_release(c);
+}
+
+static nx_context *shared;
+static float expected[N];
+
+static void *compute_shared(void *unused) {
+  (void)unused;
+  compute_until_compiled(shared, 2, expected);
+  return NULL;
+}
+
+static void several_threads(void **state) {
+  pthread_t threads[THREADS];
+  (void)state;
+  shared = new_context();
+  compute(shared, 2, expected);
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, compute_shared, NULL), 0);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  assert_int_equal(compiled(shared), 1);
+  nx_context_release(shared);
+}
+
+/* The context ends before its code is there, at any moment. */
+static void context_ends_meanwhile(void **state) {
+  static float data[N];
+  (void)state;
+  for (int i = 0; i < 20; i++) {
+    nx_context *c = new_context();
+    for (int kind = 0; kind < 4; kind++) {
+      compute(c, 4 * i + kind, data);
+      compute(c, 4 * i + kind, data);
+    }
+    for (int k = 0; k < i; k++) pause_briefly();
+    nx_context_release(c);
+  }
+}
+
+static void expect_end(pid_t child, int wanted) {
+  int status = 0;
+  assert_true(child > 0);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), wanted);
+}
+
+/* A child has no background thread: it starts one of its own. */
+static void fork_meanwhile(void **state) {
+  static float data[N];
+  (void)state;
+  for (int i = 0; i < 6; i++) {
+    nx_context *c = new_context();
+    compute(c, 8 + i, data);
+    compute(c, 8 + i, data);
+    for (int k = 0; k < 3 * i; k++) pause_briefly();
+    pid_t child = fork();
+    if (child == 0) {
+      compute_until_compiled(c, 8 + i, data);
+      nx_context_release(c);
+      _exit(STATUS);
+    }
+    expect_end(child, STATUS);
+    compute_until_compiled(c, 8 + i, data);
+    nx_context_release(c);
+  }
+}
+
+/* A process ends with its own status while code is being made, with or without its context. */
+static void exit_meanwhile(void **state) {
+  static float data[N];
+  (void)state;
+  fflush(NULL);
+  for (int i = 0; i < 8; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      nx_context *c = new_context();
+      for (int kind = 0; kind < 4; kind++) compute(c, kind, data), compute(c, kind, data);
+      for (int k = 0; k < 4 * i; k++) pause_briefly();
+      if (i % 2) nx_context_release(c);
+      exit(STATUS);
+    }
+    expect_end(child, STATUS);
+  }
+}
+
+NXT_MAIN(background) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(interpreted_until_code_is_there),
+      cmocka_unit_test(long_work_is_compiled_at_once),
+      cmocka_unit_test(several_threads),
+      cmocka_unit_test(context_ends_meanwhile),
+      cmocka_unit_test(exit_meanwhile),
+      cmocka_unit_test(fork_meanwhile),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
