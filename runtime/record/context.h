@@ -81,8 +81,8 @@ struct nx_context {
   uint64_t epoch;        /* run_lock */
   struct nxi_plan_cache *plans;
   struct nxi_background *background; /* makes code of plans that are interpreted meanwhile */
-  struct nxi_devices *devices;  /* device.c */
-  _Atomic(nxi_run *) spare_run; /* a workspace for the next run; no lock */
+  struct nxi_devices *devices;       /* device.c */
+  _Atomic(nxi_run *) spare_run;      /* a workspace for the next run; no lock */
   _Atomic uintptr_t run_holder; /* the thread that has run_lock; 0: none, or one that only waits */
   nxi_buffer *dead_in_run;      /* freed when run_lock is let go; run_lock */
 
