@@ -6,7 +6,6 @@
 #include "ir/platform/thread.h"
 #include "runtime/debug.h"
 #include "runtime/library/blas/blas.h"
-#include "runtime/realize/background.h"
 #include "runtime/realize/offload.h"
 #include "runtime/realize/residency.h"
 #include "runtime/record/error.h"
@@ -41,7 +40,6 @@ static void fork_child(void *object) {
     if (run->thread != nxi_thread_self()) nxi_release_locked(run, NX_INTERRUPTED);
   }
   nxi_plans_unbusy(c);
-  nxi_background_forked(c->background);
   nxi_lock_give(&c->record_lock);
   nxi_lock_give(&c->run_lock);
 }

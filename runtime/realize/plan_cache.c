@@ -4,6 +4,7 @@
  * run_lock. */
 #include "plan_cache.h"
 
+#include "background.h"
 #include "ir/platform/lock.h"
 #include "runtime/record/context.h"
 
@@ -169,4 +170,5 @@ void nxi_plans_unbusy(nx_context *c) {
     p->users -= p->pending; /* the thread that was making its code */
     p->pending = false;
   }
+  nxi_background_forked(c->background);
 }
