@@ -350,7 +350,7 @@ static void join_blocks(strips *s, const strip_run *f, int64_t count) {
 static void write_block_generic(strips *s, const strip_run *f, nxk_value first, int64_t count,
                                 finish how, nxk_value number) {
   nxb_binder *b = s->b;
-  int64_t done = count - count % f->rows, from[3] = {0, done, count};
+  int64_t done = f->rows == 1 ? 0 : count - count % f->rows, from[3] = {0, done, count};
   for (int i = f->rows == 1; i < 2; i++) {
     uint32_t rows = i == 0 ? f->rows : 1;
     nxk_value j =
