@@ -11,7 +11,7 @@ enum { MOST_APART = 4, LEAST_LANES = 4 };
 /* Whether two accesses differ in their offsets alone. */
 static bool is_beside(const nxk_access *a, const nxk_access *next) {
   bool same = a->buffer == next->buffer && a->n_terms == next->n_terms && next->mask == NXK_NONE &&
-              next->index == NXK_NONE && a->flags == next->flags;
+              next->index == a->index && a->flags == next->flags;
   for (uint32_t i = 0; same && i < a->n_terms; i++)
     same = a->terms[i].index == next->terms[i].index && a->terms[i].stride == next->terms[i].stride;
   return same;
