@@ -130,11 +130,18 @@ enum { LEAST_ACROSS = 64 << 10 };
 
 enum { NXP_BOTH = NXP_ALONG | NXP_ACROSS };
 
+/* Whether a view repeats few elements, which stay in a cache, whichever way they are read: the
+ * vector of a product, the scales of groups. */
+static bool repeats(const nxp_clusterer *c, const nxg_node *view) {
+  return nxg_node_elements(&c->g->nodes[view->args[0]]) <= nxg_node_elements(view) / 16;
+}
+
 /* How a node's user reads memory through it. A value that reads in both ways is probably stored if
  * it has several users, and is then read along its rows. */
 static uint8_t reads_through(const nxp_clusterer *c, uint32_t node) {
   const nxg_node *n = &c->g->nodes[node];
   const nxp_node_state *s = &c->nodes[node];
+  if (n->op == NXG_view && repeats(c, n)) return 0;
   if (n->op == NXG_view) return nxp_view_crosses(n) ? NXP_ACROSS : NXP_ALONG;
   uint32_t first = c->first_user[node], end = c->first_user[node + 1];
   bool several = end > first && c->user[first] != c->user[end - 1];
