@@ -320,7 +320,9 @@ static nx_status run_step(run *r, const nxi_poll *poll) {
 static int64_t traffic_of(const nxp_step *s) {
   if (s->kind == NXP_STEP_COPY) return 2 * s->bytes;
   if (s->kind != NXP_STEP_MATMUL) return s->bytes;
-  int64_t elements = s->m * s->k + s->k * s->n + s->m * s->n;
+  const nxp_step *first = s->chain != NULL ? s->chain->product : NULL;
+  int64_t elements = s->k * s->n + s->m * s->n;
+  elements += first != NULL ? first->m * first->k + first->k * first->n : s->m * s->k;
   for (int32_t a = 0; a < s->batch_rank; a++) elements *= s->batch_shape[a];
   return elements * nxi_dtype_size(s->dtype);
 }
