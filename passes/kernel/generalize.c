@@ -40,7 +40,7 @@ typedef struct walk {
   bool failed;
 } walk;
 
-enum { HOLE = NXK_NONE - 1 }; /* in the structure: an operand that is a hole */
+static const nxk_value HOLE = NXK_NONE - 1; /* in the structure: an operand that is a hole */
 
 /* A hole, filled: the number of its parameter, or NXK_LITERAL and *value. */
 static int32_t meet(walk *w, nxk_role role, nx_dtype type, int64_t *value) {
