@@ -10,9 +10,6 @@
 
 typedef struct nxi_generics nxi_generics;
 
-/* Most parameters that generic code has besides those of the kernel. */
-enum { NXI_MOST_VALUES = 256 };
-
 nxi_generics *nxi_generics_create(void); /* NULL: out of memory */
 /* The kernels in it are released by the caller's `release` at once. NULL is allowed. */
 void nxi_generics_destroy(nxi_generics *g);

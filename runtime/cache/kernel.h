@@ -8,6 +8,9 @@
 #include "disk.h"
 #include "ir/kernel/kernel.h"
 
+/* Most parameters that generic code has besides those of the kernel. */
+enum { NXI_MOST_VALUES = 256 };
+
 typedef struct nxi_kernel_cache nxi_kernel_cache;
 typedef struct nxi_kernel nxi_kernel;
 

@@ -13,10 +13,8 @@
 #include "runtime/library/scatter.h"
 #include "runtime/trace.h"
 
-enum {
-  MAX_BUFFERS = 336,
-  MAX_PARAMS = 336 + 256
-}; /* a group holds fewer operations, see cluster.c */
+/* A group holds fewer operations, see cluster.c. */
+enum { MAX_BUFFERS = 336, MAX_PARAMS = MAX_BUFFERS + NXI_MOST_VALUES };
 
 typedef struct run {
   const nxi_executable *executable;
@@ -121,11 +119,15 @@ static char *moved_address(const run *r, const nxp_step *s, uint32_t i, const in
   return at;
 }
 
-/* Fills in the addresses and parameters of a kernel inside a product for these indices of its outer
- * axes. */
+/* Begins a kernel inside a product: what is the same for all indices of its outer axes. */
+static void begin_inside(const run *r, run *own, const nxp_step *s) {
+  begin_run(own, r->executable, r->launch, s, NULL);
+  set_params(own, s);
+}
+
+/* Fills in its addresses, and the parameters that are indices. */
 static void move_to(const run *r, run *own, const int64_t *index) {
   const nxp_step *s = own->step;
-  set_params(own, s);
   for (uint32_t i = 0; i < s->n_params; i++)
     if (s->params[i] & NXP_PARAM_AXIS)
       own->params[i] = (uint64_t)index[s->params[i] & ~NXP_PARAM_AXIS];
@@ -143,7 +145,7 @@ static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begi
   run *r = user;
   const nxp_step *product = r->step, *s = product->epilogue;
   run own;
-  begin_run(&own, r->executable, r->launch, s, NULL);
+  begin_inside(r, &own, s);
   for (int64_t row = batch * product->m + row_begin; row < batch * product->m + row_end; row++) {
     int64_t index[NXG_MAX_RANK] = {0};
     split_index(row, s->row_shape, 0, s->row_rank, index);
@@ -159,7 +161,7 @@ static void run_between(void *user, int worker, int64_t batch, int64_t row_begin
   const nxp_chain *c = r->step->chain;
   const nxp_step *s = c->product->epilogue;
   run own;
-  begin_run(&own, r->executable, r->launch, s, NULL);
+  begin_inside(r, &own, s);
   int64_t row_bytes = c->product->n * nxi_dtype_size(c->product->dtype);
   char *read = address(r, &s->buffers[c->rows_read]) + worker * c->block_bytes[0],
        *made = address(r, &s->buffers[c->rows_made]) + worker * c->block_bytes[1];
@@ -204,7 +206,7 @@ static void stage_part(run *r, int worker, const nxp_packed_part *part,
   const nxp_step *s = part->kernel;
   int32_t columns = part->batch_axes + part->column_axes;
   run own;
-  begin_run(&own, r->executable, r->launch, s, NULL);
+  begin_inside(r, &own, s);
   int64_t index[NXG_MAX_RANK + 1] = {0};
   split_index(packed->batch, s->row_shape, 0, part->batch_axes, index);
   for (int64_t d = begin; d < end;) {

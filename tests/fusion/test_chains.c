@@ -99,6 +99,11 @@ static const sample samples[] = {
            " %y = matmul %t, %tame2\n"),
      1},
     /* not these */
+    {"one product, and the number of each row in what follows it",
+     GRAPH("%tame0: f32[3,400,40], %tame1: f32[40,50]", "%y",
+           " %q = matmul %tame0, %tame1\n %i = arange : f32[400]\n"
+           " %r = reshape %i shape=[400,1]\n %y = mul %q, %r\n"),
+     0},
     {"the scores are an output",
      GRAPH("%tame0: f32[16,40,36], %tame1: f32[16,36,50], %tame2: f32[16,50,34]", "%y, %s",
            " %s = matmul %tame0, %tame1\n" SOFTMAX("2") " %y = matmul %p, %tame2\n"),
@@ -126,26 +131,9 @@ static const sample samples[] = {
      0},
 };
 
-/* How many products of a plan for two threads are made block by block; and its temporary memory. */
+/* How many products of a plan are made block by block; and its temporary memory. */
 static int chains_of(const char *text, bool whole, int64_t l2_bytes, int64_t *bytes) {
-  nxi_target target = *nxi_target_host();
-  if (l2_bytes > 0) target.l2_bytes = l2_bytes;
-  nxi_executable_options o = {
-      .executor = NXI_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2, .whole = whole};
-  nxg_graph *g = nxt_parse(text, 0, NULL);
-  nxi_text plan = {0};
-  nxi_diag d;
-  nxi_diag_clear(&d);
-  assert_non_null(g);
-  assert_int_equal(nxi_dump(g, &o, "plan", &plan, &d), NX_OK);
-  int n = 0;
-  for (const char *p = plan.data; (p = strstr(p, "rows at a time")) != NULL; p++) n++;
-  const char *comma = strstr(plan.data, "steps, ");
-  assert_non_null(comma);
-  *bytes = strtoll(comma + strlen("steps, "), NULL, 10);
-  nxi_text_free(&plan);
-  nxg_destroy(g);
-  return n;
+  return in_plan(text, whole, l2_bytes, "rows at a time", bytes);
 }
 
 static void need_library(void) {

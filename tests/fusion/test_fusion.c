@@ -270,12 +270,6 @@ static char *kernels_of(nxg_graph *g) {
   return copy;
 }
 
-static int occurrences(const char *text, const char *word) {
-  int n = 0;
-  for (const char *p = text; (p = strstr(p, word)) != NULL; p += strlen(word)) n++;
-  return n;
-}
-
 static void expensive_values_are_computed_once(void **state) {
   (void)state;
   static const char *const texts[] = {

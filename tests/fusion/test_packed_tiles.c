@@ -20,27 +20,9 @@ static nxi_target small_target(void) {
   return t;
 }
 
-static int occurrences(const char *text, const char *word) {
-  int n = 0;
-  for (const char *p = text; (p = strstr(p, word)) != NULL; p += strlen(word)) n++;
-  return n;
-}
-
-/* How many operands a plan for two threads packs in tiles. */
+/* How many operands a plan packs in tiles. */
 static int packed_tiles_of(const char *text, bool whole) {
-  nxi_target target = small_target();
-  nxi_executable_options o = {
-      .executor = NXI_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2, .whole = whole};
-  nxg_graph *g = nxt_parse(text, 0, NULL);
-  nxi_text plan = {0};
-  nxi_diag d;
-  nxi_diag_clear(&d);
-  assert_non_null(g);
-  assert_int_equal(nxi_dump(g, &o, "plan", &plan, &d), NX_OK);
-  int n = occurrences(plan.data, "packs tiles");
-  nxi_text_free(&plan);
-  nxg_destroy(g);
-  return n;
+  return in_plan(text, whole, SECOND_LEVEL, "packs tiles", NULL);
 }
 
 typedef struct sample {
