@@ -88,6 +88,7 @@ typedef struct bench_row {
 } bench_row;
 typedef struct bench_output {
   bool json;
+  bool off;    /* no row is measured */
   FILE *table; /* that is written too, in Markdown; NULL: none */
   const char *only;
   int part, parts;           /* of the rows only each parts-th, from `part` on; parts 0: all */
@@ -115,6 +116,9 @@ typedef struct bench_lab {
   int threads;
   int rounds;      /* 0: results are compared, and nothing is timed */
   int64_t largest; /* extent that an operand may have; 0: any */
+  /* Directory that the graphs of rows that consist of an expression are written to; nothing is
+   * run. NULL: rows are measured. */
+  const char *graphs;
 } bench_lab;
 
 /* What is measured beside what. */

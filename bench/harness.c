@@ -112,7 +112,7 @@ void bench_interleave(bench_way *ways, size_t n, int rounds, double least) {
 /* ---- printing */
 
 bool bench_wanted(bench_output *o, const char *name) {
-  if (o->only != NULL && strstr(name, o->only) == NULL) return false;
+  if (o->off || (o->only != NULL && strstr(name, o->only) == NULL)) return false;
   return o->parts == 0 || o->seen++ % o->parts == o->part;
 }
 

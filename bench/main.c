@@ -45,6 +45,7 @@ static int usage(void) {
           "usage: nx-bench [--group G,..] [--only TEXT] [--json] [--threads N] [--rounds N]"
           " [--largest N] [--part I/N]\n"
           "                [--peers numpy,scipy,numexpr,torch,eager,jax,fftw] [--python FILE]\n"
+          "                [--graphs DIRECTORY]\n"
           "groups:");
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
     fprintf(stderr, " %s", groups[i].name);
@@ -69,6 +70,7 @@ static bool take_option(bench_lab *lab, arguments *a, const char *name, const ch
   else if (strcmp(name, "--threads") == 0) lab->threads = atoi(value);
   else if (strcmp(name, "--rounds") == 0) lab->rounds = atoi(value);
   else if (strcmp(name, "--largest") == 0) lab->largest = atoll(value);
+  else if (strcmp(name, "--graphs") == 0) lab->graphs = value;
   else if (strcmp(name, "--part") == 0) return read_part(&lab->out, value);
   else return false;
   return lab->threads > 0 && lab->rounds >= 0 && lab->largest >= 0;
@@ -132,13 +134,14 @@ int main(int argc, char **argv) {
     else i++;
   }
   if (a.group != NULL && !known_groups(a.group)) return usage();
+  lab.out.off = lab.graphs != NULL;
   set_environment();
   nx_context_options o = {.size = sizeof o, .threads = lab.threads, .cache_dir = ""};
   bench_check(nx_context_create(&o, &lab.context));
   lab.out.isa = nxi_target_host()->isa;
-  start_peers(&lab, &a);
+  if (lab.graphs == NULL) start_peers(&lab, &a);
   run_groups(&lab, a.group);
-  if (!lab.out.json)
+  if (!lab.out.json && lab.graphs == NULL)
     printf("%d rows, %d below their target, %d results unlike a peer's\n", lab.out.rows,
            lab.out.missed, lab.out.unequal);
   for (int i = 0; i < lab.n_peers; i++) bench_peer_stop(lab.peers[i].process);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Rows that consist of an expression of operands: recorded, realised and released each time, as a
  * frontend would, or captured once and called. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
@@ -23,6 +26,32 @@ static void capture(job *j) {
   nx_tensor *out = j->w->record(j->lab, in);
   bench_check(nx_function_create(c, in, (size_t)j->n, &out, 1, NULL, &j->function));
   nx_scope_end(scope);
+}
+
+/* The file of a row's graph: group and name in letters, digits and lines. */
+static void graph_path(const bench_lab *lab, const char *name, char *path, size_t size) {
+  size_t start = (size_t)snprintf(path, size, "%s/", lab->graphs);
+  snprintf(path + start, size - start, "%s_%s", lab->out.group, name);
+  for (char *c = path + start; *c != 0; c++)
+    if (!isalnum((unsigned char)*c)) *c = '_';
+  size_t end = strlen(path);
+  snprintf(path + end, size - end, ".nxir");
+}
+
+/* Writes the graph of the row, of operands that are not made. */
+static void write_graph(job *j) {
+  char path[512], *text;
+  j->n = bench_operands_read(j->lab, j->w->operands, j->operands);
+  capture(j);
+  bench_check(nx_function_dump(j->function, "graph", &text));
+  graph_path(j->lab, j->w->name, path, sizeof path);
+  FILE *f = fopen(path, "w");
+  if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0) {
+    perror(path);
+    exit(2);
+  }
+  nx_string_free(text);
+  nx_function_release(j->function);
 }
 
 /* One reference of the result. */
@@ -101,6 +130,8 @@ static void run_workload(bench_lab *lab, const bench_workload *w) {
 }
 
 void bench_workloads(bench_lab *lab, const bench_workload *w, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (bench_wanted(&lab->out, w[i].name)) run_workload(lab, &w[i]);
+  for (size_t i = 0; i < n; i++) {
+    if (lab->graphs != NULL) write_graph(&(job){.lab = lab, .w = &w[i]});
+    else if (bench_wanted(&lab->out, w[i].name)) run_workload(lab, &w[i]);
+  }
 }

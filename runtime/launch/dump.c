@@ -83,17 +83,39 @@ static nx_status show_plan(const dump *u) {
   return status;
 }
 
-/* Calls show for the kernel of each step, with an empty line between two. */
+/* What kernels of a plan are shown by. */
+typedef struct shower {
+  const dump *u;
+  const nxp_plan *plan;
+  kernel_fn show;
+  uint32_t shown;
+} shower;
+
+static nx_status show_one(shower *s, const nxp_step *step) {
+  if (s->shown++ > 0) nxi_text_add(s->u->out, "\n");
+  return s->show(s->u, s->plan->kernels[step->kernel].ir);
+}
+
+/* The kernel of a step; of a product those within it, in the order in which they run. */
+static nx_status show_step(shower *s, const nxp_step *step) {
+  const nxp_staging *g = step->staging;
+  nx_status status = NX_OK;
+  if (step->kind == NXP_STEP_KERNEL) return show_one(s, step);
+  if (step->chain != NULL) status = show_step(s, step->chain->product);
+  for (int32_t i = 0; g != NULL && status == NX_OK && i < g->n_parts; i++)
+    status = show_one(s, g->parts[i].kernel);
+  if (step->epilogue != NULL && status == NX_OK) status = show_one(s, step->epilogue);
+  return status;
+}
+
+/* Calls show for each kernel of a plan, with an empty line between two. */
 static nx_status each_kernel(const dump *u, bool bound, kernel_fn show) {
   nxi_executable *made = NULL;
-  uint32_t shown = 0;
   nx_status status = make(u, bound, &made);
-  for (uint32_t i = 0; status == NX_OK && i < made->plan->n_steps; i++) {
-    const nxp_step *step = &made->plan->steps[i];
-    if (step->kind != NXP_STEP_KERNEL) continue;
-    if (shown++ > 0) nxi_text_add(u->out, "\n");
-    status = show(u, made->plan->kernels[step->kernel].ir);
-  }
+  if (status != NX_OK) return status;
+  shower s = {.u = u, .plan = made->plan, .show = show};
+  for (uint32_t i = 0; status == NX_OK && i < s.plan->n_steps; i++)
+    status = show_step(&s, &s.plan->steps[i]);
   nxi_executable_destroy(made);
   return status;
 }

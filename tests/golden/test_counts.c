@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Counts of the code that graphs become, beside those of counts.txt: kernels, temporary bytes of
- * the plan, and instructions of all kernels as assembly, for AVX2 and AVX-512 on any machine. The
- * graphs are all .nxir of the directory that have a plan. More kernels than recorded are a fault,
- * and so are more bytes or instructions by over 5 %. NX_BLESS=1 writes counts.txt anew, a line a
- * graph, so that a change of the code generator shows what it costs and saves. Instructions are
- * compared only with the LLVM of the record. */
+/* Counts of the code that graphs become, beside a record: kernels, temporary bytes of the plan, and
+ * instructions of all kernels as assembly, for AVX2 and AVX-512 on any machine. The graphs are the
+ * golden ones that have a plan (counts.txt), or those of the benchmark's rows, which nx-bench
+ * writes (counts_bench.txt). More kernels than recorded are a fault, and so are more bytes or
+ * instructions by over 5 %. NX_BLESS=1 writes the record anew, a line a graph, so that a change of
+ * the code generator shows what it costs and saves. Instructions are compared only with the LLVM
+ * of the record.
+ * Arguments: the directory of the record; nx-bench, for its rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +33,8 @@ typedef struct counts {
 static counts found[MOST], recorded[MOST];
 static int n_found, n_recorded;
 static char record_llvm[64];
-static const char *directory;
+static const char *directory; /* of the graphs */
+static char record[1024];     /* the file */
 
 static nxi_target target_of(const char *isa) {
   nxi_target t = {.isa = "",
@@ -94,6 +97,7 @@ static void count_file(const char *name) {
   snprintf(path, sizeof path, "%s/%s", directory, name);
   FILE *f = fopen(path, "r");
   assert_non_null(f);
+  if (f == NULL) return;
   size_t n = fread(text, 1, sizeof text - 1, f);
   fclose(f);
   text[n] = 0;
@@ -108,8 +112,8 @@ static int by_name(const void *a, const void *b) {
   return order != 0 ? order : strcmp(x->isa, y->isa);
 }
 
-static void read_record(const char *path) {
-  FILE *f = fopen(path, "r");
+static void read_record(void) {
+  FILE *f = fopen(record, "r");
   char line[512];
   while (f != NULL && fgets(line, sizeof line, f) != NULL) {
     counts *c = &recorded[n_recorded];
@@ -121,16 +125,20 @@ static void read_record(const char *path) {
   if (f != NULL) fclose(f);
 }
 
-static void write_record(const char *path) {
-  FILE *f = fopen(path, "w");
+static void write_record(void) {
+  FILE *f = fopen(record, "w");
+  int longest = 0;
   assert_non_null(f);
+  if (f == NULL) return;
+  for (int i = 0; i < n_found; i++)
+    longest = (int)strlen(found[i].name) > longest ? (int)strlen(found[i].name) : longest;
   fprintf(f,
           "# SPDX-License-Identifier: ISC\n# LLVM %s\n# Written by test_counts.c with NX_BLESS=1: "
           "kernels, temporary bytes, instructions\n",
           NX_LLVM_VERSION);
   for (int i = 0; i < n_found; i++)
-    fprintf(f, "%-32s %-6s %3lld %8lld %6lld\n", found[i].name, found[i].isa, found[i].kernels,
-            found[i].bytes, found[i].instructions);
+    fprintf(f, "%-*s %-6s %3lld %8lld %6lld\n", longest, found[i].name, found[i].isa,
+            found[i].kernels, found[i].bytes, found[i].instructions);
   assert_int_equal(fclose(f), 0);
 }
 
@@ -151,13 +159,11 @@ static int compare(const counts *now, const counts *before) {
 }
 
 static void as_recorded(void **state) {
-  char path[1024];
   int faults = 0;
   long long sums[2] = {0};
   (void)state;
-  snprintf(path, sizeof path, "%s/counts.txt", directory);
-  if (getenv("NX_BLESS") != NULL) write_record(path);
-  read_record(path);
+  if (getenv("NX_BLESS") != NULL) write_record();
+  read_record();
   assert_true(n_found > 60); /* else hardly any graph has a plan */
   for (int i = 0; i < n_found; i++) {
     const counts *before =
@@ -174,12 +180,9 @@ static void as_recorded(void **state) {
 
 static int names(const void *a, const void *b) { return strcmp(a, b); }
 
-NXT_MAIN(counts) {
+static void count_directory(void) {
   static char files[MOST][128];
   size_t n = 0;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(as_recorded)};
-  directory = argc > 1 ? argv[1] : "tests/golden";
-  if (nxl_unavailable() != NULL) return 77;
   DIR *d = opendir(directory);
   for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
     size_t size = strlen(e->d_name);
@@ -189,5 +192,27 @@ NXT_MAIN(counts) {
   if (d != NULL) closedir(d);
   qsort(files, n, sizeof files[0], names);
   for (size_t i = 0; i < n; i++) count_file(files[i]);
+}
+
+/* Counts the graphs that nx-bench writes of its rows. */
+static void count_bench(const char *bench) {
+  char folder[] = "/tmp/nx_counts_XXXXXX", command[1024];
+  assert_non_null(mkdtemp(folder));
+  snprintf(command, sizeof command, "'%s' --graphs %s", bench, folder);
+  assert_int_equal(system(command), 0);
+  directory = folder;
+  count_directory();
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  assert_int_equal(system(command), 0);
+  directory = NULL;
+}
+
+NXT_MAIN(counts) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(as_recorded)};
+  directory = argc > 1 ? argv[1] : "tests/golden";
+  snprintf(record, sizeof record, "%s/%s", directory, argc > 2 ? "counts_bench.txt" : "counts.txt");
+  if (nxl_unavailable() != NULL) return 77;
+  if (argc > 2) count_bench(argv[2]);
+  else count_directory();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
