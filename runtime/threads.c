@@ -441,3 +441,5 @@ void nxi_pool_destroy(nxi_pool *pool) {
 }
 
 int32_t nxi_pool_size(const nxi_pool *pool) { return pool ? pool->size : 1; }
+
+bool nxi_pool_has_threads(const nxi_pool *pool) { return pool && !pool->hook.run; }

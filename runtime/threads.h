@@ -10,6 +10,7 @@
 #ifndef NXI_THREADS_H
 #define NXI_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,8 @@ nx_status nxi_pool_create(const nxi_pool_options *options, nxi_pool **out, nxi_d
 void nxi_pool_destroy(nxi_pool *pool);
 /* Threads that a run may use, the caller among them; at least 1. 1 for NULL. */
 int32_t nxi_pool_size(const nxi_pool *pool);
+/* Whether the threads are the pool's own, whose stacks have a known size; false for NULL. */
+bool nxi_pool_has_threads(const nxi_pool *pool);
 
 /* Runs tasks 0 .. tasks - 1. They are handed out in chunks of a multiple of `grain` (>= 1) tasks,
  * several chunks for each worker; choose `grain` so that its tasks take between about 10 us and 10

@@ -57,11 +57,10 @@ static nx_status produce_general(void *user, nxk_kernel **bound, nxi_diag *d) {
   return nxp_bind_kernel(p->logical, &target, bound, d);
 }
 
-/* Kernels of one number differ only in integers. */
-static uint64_t kind_number(const nxk_kernel *logical) {
+uint64_t nxi_kind_of_kernel(const nxi_executable *e, uint32_t number) {
   nxk_anatomy a;
   uint64_t hash = 0;
-  if (!nxk_dissect(logical, &a)) return 0;
+  if (e->plan->options.on_gpu || !nxk_dissect(e->plan->kernels[number].ir, &a)) return 0;
   hash = XXH3_64bits(a.structure.data, a.structure.size);
   nxk_anatomy_free(&a);
   return hash;
@@ -79,8 +78,8 @@ static void count_outcome(nxi_compile_report *report, nxi_kernel_outcome how, do
   report->compile_ms += how == NXI_KERNEL_COMPILED ? ms : 0;
 }
 
-/* Loads the machine code of a kernel, which replaces the IR. */
-static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *report, nxi_diag *d) {
+nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, uint64_t kind_number,
+                          nxi_compile_report *report, nxi_diag *d) {
   nxp_plan *p = e->plan;
   nxp_kernel *k = &p->kernels[number];
   nxi_text key = {0};
@@ -88,14 +87,13 @@ static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *re
   production what = {k->ir, &p->target};
   const bool traced = nxi_trace_is_on();
   int64_t began = traced ? nxi_now_ns() : 0;
-  nxi_kernel_kind kind = {kind_number(k->ir), nxp_debugging.generic, produce_general};
-  bool has_kind = !p->options.on_gpu && kind.number != 0;
+  nxi_kernel_kind kind = {kind_number, nxp_debugging.generic, produce_general};
   nxp_put_bind_key(k->ir, &p->target, &key);
   nx_status status =
       key.failed
           ? nxi_oom(d)
           : nxi_kernel_get_of_kind(e->options.kernels, p->target.isa, key.data, key.size, produce,
-                                   has_kind ? &kind : NULL, &what, &e->code[number], &how, d);
+                                   kind.number ? &kind : NULL, &what, &e->code[number], &how, d);
   nxi_text_free(&key);
   if (traced) nxi_trace_add(how == NXI_KERNEL_COMPILED ? "compile" : "load", k->name, began);
   if (status != NX_OK) return status;
@@ -106,7 +104,6 @@ static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *re
   k->tasks_divisor = info->tasks_divisor;
   k->values = info->values;
   k->n_values = info->n_values;
-  if (k->scratch_bytes > p->scratch_bytes) p->scratch_bytes = k->scratch_bytes;
   nxk_destroy(k->ir);
   k->ir = NULL;
   count_outcome(report, how, info->compile_ms);
@@ -132,10 +129,9 @@ nx_status nxi_load_kernels(nxi_executable *e, const nxi_poll *poll, nxi_compile_
     nxp_kernel *k = &p->kernels[i];
     nx_status status = nxp_ask(poll, d);
     if (status == NX_OK) status = show_code(e, k->ir, d);
-    if (status == NX_OK && compiled) status = load(e, i, report, d);
-    else if (status == NX_OK && e->options.bound_interp) status = bind(e, k, d);
+    if (status == NX_OK && !compiled && e->options.bound_interp) status = bind(e, k, d);
     nxi_oom_during(d, status, "compiling kernel %.64s", k->name);
     if (status != NX_OK) return status;
   }
-  return NX_OK;
+  return compiled ? nxi_load_together(e, poll, report, d) : NX_OK;
 }

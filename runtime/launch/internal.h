@@ -33,6 +33,16 @@ nx_status nxi_load_calls(nxi_executable *e, nxi_diag *d);
 nx_status nxi_load_kernels(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
                            nxi_diag *d);
 
+/* Kernels of one number, of one plan, differ only in integers; 0: this one is unlike any other. */
+uint64_t nxi_kind_of_kernel(const nxi_executable *e, uint32_t number);
+/* Loads the machine code of a kernel, which replaces the IR. Other threads may load other kernels
+ * of the plan meanwhile. kind: the number above. */
+nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, uint64_t kind,
+                          nxi_compile_report *report, nxi_diag *d);
+/* together.c: loads the machine code of all kernels, on the threads of the pool. */
+nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
+                            nxi_diag *d);
+
 /* call.c. buffers: operands, results, scratch of the call, scratch of all threads. */
 nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, void *const *buffers,
                        nxi_pool *pool, const nxi_poll *poll, nxi_diag *d);

@@ -25,6 +25,7 @@ typedef struct nxi_executable_options {
   int32_t threads;                  /* the most threads of a launch: the size of its pool */
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */
   struct nxi_device *device;        /* that runs it; NULL: this processor, or none */
+  struct nxi_pool *pool;            /* threads that compile its kernels; NULL: this one alone */
   bool sums_in_any_order;           /* scatters of floats */
   /* the plan is printed and not run; for a GPU's target it has the steps of a machine with that
    * GPU */

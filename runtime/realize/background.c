@@ -35,6 +35,7 @@ nxi_code_job *nxi_code_job_create(nxg_graph *g, const nxi_executable_options *o)
   nxi_code_job *j = nxi_calloc(1, sizeof *j);
   if (!j) return NULL;
   *j = (nxi_code_job){.graph = g, .options = *o};
+  j->options.pool = NULL; /* its threads are for those who wait */
   return j;
 }
 

@@ -37,6 +37,7 @@ void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_op
   nxi_device *v = nxi_device_opened(c, device);
   *out = (nxi_executable_options){.fuse = nxi_debug_fuse(),
                                   .threads = nxi_pool_size(c->pool),
+                                  .pool = c->pool,
                                   .whole = nxi_debug_whole(),
                                   .device = v,
                                   .sums_in_any_order = c->flags & NX_UNORDERED_SUMS};

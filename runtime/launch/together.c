@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: ISC */
+/* Loads the code of all kernels of a plan on the threads of the pool. Kernels of one kind are
+ * loaded one after the other by one thread, since the first of them decides how later ones share
+ * code (runtime/cache/generic.h): as many are compiled as if there were one thread. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "internal.h"
+#include "ir/platform/clock.h"
+#include "passes/pipeline.h"
+
+typedef struct loading {
+  uint32_t number; /* of the kernel */
+  uint64_t kind;
+  size_t weight; /* instructions of all kernels of the kind */
+  nx_status status;
+  nxi_compile_report report;
+  nxi_diag d;
+} loading;
+
+typedef struct loadings {
+  nxi_executable *executable;
+  const nxi_poll *poll; /* asked by the first worker, which is the caller */
+  loading *of;          /* those of one kind beside each other, the heaviest kind first */
+  uint32_t n, n_kinds;
+  _Atomic uint32_t next; /* the first loading that nobody has begun */
+  _Atomic bool stopped;  /* by the poll, or since a kernel failed */
+  nx_status asked;       /* what the poll said */
+  nxi_diag d;
+} loadings;
+
+/* ---- their order */
+
+static int by_kind(const void *a, const void *b) {
+  const loading *x = a, *y = b;
+  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int by_weight(const void *a, const void *b) {
+  const loading *x = a, *y = b;
+  if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+  return by_kind(a, b);
+}
+
+static uint32_t end_of_kind(const loadings *all, uint32_t first) {
+  uint32_t end = first + 1;
+  while (all->of[first].kind != 0 && end < all->n && all->of[end].kind == all->of[first].kind)
+    end++;
+  return end;
+}
+
+/* The longest compilation begins first, or one thread would be busy with it in the end. */
+static void sort_loadings(loadings *all) {
+  const nxp_plan *p = all->executable->plan;
+  qsort(all->of, all->n, sizeof *all->of, by_kind);
+  for (uint32_t first = 0, end; first < all->n; first = end) {
+    size_t weight = 0;
+    end = end_of_kind(all, first);
+    for (uint32_t i = first; i < end; i++) weight += p->kernels[all->of[i].number].ir->n_instrs;
+    for (uint32_t i = first; i < end; i++) all->of[i].weight = weight;
+    all->n_kinds++;
+  }
+  qsort(all->of, all->n, sizeof *all->of, by_weight);
+}
+
+static bool make_loadings(loadings *all) {
+  const nxp_plan *p = all->executable->plan;
+  all->n = p->n_kernels;
+  all->of = nxi_calloc((size_t)all->n + 1, sizeof *all->of);
+  if (all->of == NULL) return false;
+  for (uint32_t i = 0; i < all->n; i++)
+    all->of[i] = (loading){.number = i, .kind = nxi_kind_of_kernel(all->executable, i)};
+  sort_loadings(all);
+  return true;
+}
+
+/* ---- loading */
+
+/* Takes the kernels of a kind. False: none are left, or the work is to stop. */
+static bool take_kind(loadings *all, uint32_t *first, uint32_t *end) {
+  *first = atomic_load(&all->next);
+  do {
+    if (*first >= all->n || atomic_load(&all->stopped)) return false;
+    *end = end_of_kind(all, *first);
+  } while (!atomic_compare_exchange_weak(&all->next, first, *end));
+  return true;
+}
+
+/* Those that are loaded already have no IR any more. */
+static void load_one(loadings *all, loading *l, int worker) {
+  const nxp_plan *p = all->executable->plan;
+  if (worker == 0) all->asked = nxp_ask(all->poll, &all->d);
+  bool goes_on = (worker != 0 || all->asked == NX_OK) && !atomic_load(&all->stopped);
+  if (goes_on && p->kernels[l->number].ir != NULL) {
+    nxi_diag_clear(&l->d);
+    l->status = nxi_load_kernel(all->executable, l->number, l->kind, &l->report, &l->d);
+  }
+  if (!goes_on || l->status != NX_OK) atomic_store(&all->stopped, true);
+}
+
+static void load_kinds(void *arg, int worker, int64_t first_share, int64_t end_share) {
+  loadings *all = arg;
+  uint32_t i, end;
+  (void)first_share, (void)end_share; /* who is free takes what is left */
+  while (take_kind(all, &i, &end))
+    for (; i < end; i++) load_one(all, &all->of[i], worker);
+}
+
+/* Loads all kernels that are not loaded yet. */
+static void load_with(loadings *all, nxi_pool *pool) {
+  int32_t size = nxi_pool_size(pool);
+  int64_t shares = all->n_kinds < (uint32_t)size ? all->n_kinds : (uint32_t)size;
+  atomic_store(&all->next, 0);
+  atomic_store(&all->stopped, false);
+  for (uint32_t i = 0; i < all->n; i++) all->of[i].status = NX_OK;
+  nx_status status = nxi_pool_run_polled(pool, all->poll, load_kinds, all, shares, 1);
+  if (status == NX_OK || all->asked != NX_OK) return;
+  all->asked = nxi_fail(&all->d, status, "", "%s", nx_status_sentence(status));
+}
+
+/* The loading that failed; NULL: none. */
+static const loading *failed(const loadings *all) {
+  const loading *found = NULL;
+  for (uint32_t i = 0; i < all->n; i++)
+    if (all->of[i].status != NX_OK && (found == NULL || found->status == NX_OUT_OF_MEMORY))
+      found = &all->of[i];
+  return found;
+}
+
+/* compile_ms: as much time as passed, at most. */
+static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
+  nxp_plan *p = all->executable->plan;
+  double compile_ms = 0;
+  for (uint32_t i = 0; i < all->n; i++) {
+    const nxi_compile_report *one = &all->of[i].report;
+    report->kernel_hits += one->kernel_hits;
+    report->kernel_disk_hits += one->kernel_disk_hits;
+    report->kernel_misses += one->kernel_misses;
+    compile_ms += one->compile_ms;
+    if (p->kernels[i].scratch_bytes > p->scratch_bytes)
+      p->scratch_bytes = p->kernels[i].scratch_bytes;
+  }
+  report->compile_ms += compile_ms < ms ? compile_ms : ms;
+}
+
+/* A GPU's compiler takes one kernel at a time; stages are shown in the order of kernels; and how
+ * much stack the threads of the library's user have is not known. */
+static nxi_pool *helpers(const nxi_executable *e) {
+  bool alone = e->plan->options.on_gpu || nxp_wanted("generic");
+  return !alone && nxi_pool_has_threads(e->options.pool) ? e->options.pool : NULL;
+}
+
+/* What finds no memory while others are compiled is tried again alone. */
+nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
+                            nxi_diag *d) {
+  loadings all = {.executable = e, .poll = poll};
+  double began = nxi_now_ms();
+  nxi_pool *pool = helpers(e);
+  if (!make_loadings(&all)) return nxi_oom(d);
+  nxi_diag_clear(&all.d);
+  load_with(&all, pool);
+  const loading *bad = failed(&all);
+  if (bad != NULL && bad->status == NX_OUT_OF_MEMORY && pool != NULL && all.n_kinds > 1) {
+    load_with(&all, NULL);
+    bad = failed(&all);
+  }
+  nx_status status = all.asked != NX_OK ? all.asked : bad != NULL ? bad->status : NX_OK;
+  if (status != NX_OK && d->status == NX_OK) *d = bad != NULL ? bad->d : all.d;
+  if (bad != NULL)
+    nxi_oom_during(d, status, "compiling kernel %.64s", e->plan->kernels[bad->number].name);
+  if (status == NX_OK) add_up(&all, nxi_now_ms() - began, report);
+  nxi_free(all.of);
+  return status;
+}
