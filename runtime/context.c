@@ -190,8 +190,9 @@ void nx_context_stats(const nx_context *context, nx_stats *out) {
   nx_stats stats = {.size = sizeof stats,
                     .live_bytes = (uint64_t)memory.live,
                     .peak_bytes = (uint64_t)memory.peak,
-                    .kernels_compiled =
-                        atomic_load_explicit(&c->kernels_compiled, memory_order_relaxed)};
+                    .kernels_compiled = atomic_load(&c->kernels_compiled),
+                    .kernels_generic = atomic_load(&c->kernels_generic),
+                    .kernels_shared = atomic_load(&c->kernels_shared)};
   uint64_t before = atomic_load(&c->peak_bytes);
   if (before > stats.peak_bytes) stats.peak_bytes = before;
   stats.pending_nodes = nx_pending(c, &stats.pending_bytes);

@@ -64,6 +64,10 @@ typedef struct nx_stats {
   uint64_t kernels_compiled; /**< since the context was created, also in the background */
   /** memory of the pending operations' records, and pinned_bytes: nx_pending */
   uint64_t pending_bytes;
+  /** of kernels_compiled, those in which shapes, slices and positions are parameters */
+  uint64_t kernels_generic;
+  /** kernels of plans that such code of another kernel serves, so that none was compiled */
+  uint64_t kernels_shared;
 } nx_stats;
 
 /** Makes a context. NULL options: all defaults. *out is one reference, the caller's; untouched on

@@ -62,6 +62,9 @@ typedef struct nx_report {
   /** Why graphs for the CPU were interpreted though they were to be compiled (nx_device_info), else
    * NULL. Static. */
   const char *interpreted_reason;
+  /** Of the kernels of the missed plans, those that run code in which shapes, slices and positions
+   * are parameters: misses made such code, hits took what was made for another kernel or run. */
+  uint64_t generic_hits, generic_misses;
 } nx_report;
 
 /** The table of words that NX_DEBUG knows. Static. */
@@ -84,7 +87,8 @@ NX_API nx_status nx_trace_begin(const char *path);
 NX_API nx_status nx_trace_end(void);
 
 /** The graph that realising these tensors would run, as text of one stage: graph, clusters,
- * kernels, bound, plan, llvm, asm, gpu (kernels bound for a GPU), cuda (CUDA C of those) or dot.
+ * kernels, bound, generic (which kernels share code), plan, llvm, asm, gpu (kernels bound for a
+ * GPU), cuda (CUDA C of those) or dot.
  * The tensors are of one context, one at least; of those on several devices the ones on the device
  * of the first that is not realised. Runs nothing. *text ends with NUL and is the caller's, to
  * free with nx_string_free; untouched on failure. NX_INVALID_ARGUMENT: no such stage (the message

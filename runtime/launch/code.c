@@ -50,20 +50,16 @@ typedef struct production {
   const nxi_target *target;
 } production;
 
-static nx_status produce_general(void *user, nxk_kernel **bound, nxi_diag *d) {
-  const production *p = user;
-  nxi_target target = *p->target;
+nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, nxk_kernel **bound,
+                           nxi_diag *d) {
+  nxi_target target = *t;
   target.generic = true;
-  return nxp_bind_kernel(p->logical, &target, bound, d);
+  return nxp_bind_kernel(logical, &target, bound, d);
 }
 
-uint64_t nxi_kind_of_kernel(const nxi_executable *e, uint32_t number) {
-  nxk_anatomy a;
-  uint64_t hash = 0;
-  if (e->plan->options.on_gpu || !nxk_dissect(e->plan->kernels[number].ir, &a)) return 0;
-  hash = XXH3_64bits(a.structure.data, a.structure.size);
-  nxk_anatomy_free(&a);
-  return hash;
+static nx_status produce_generic(void *user, nxk_kernel **bound, nxi_diag *d) {
+  const production *p = user;
+  return nxi_bind_generic(p->logical, p->target, bound, d);
 }
 
 static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
@@ -71,30 +67,53 @@ static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
   return nxp_bind_kernel(p->logical, p->target, bound, d);
 }
 
-static void count_outcome(nxi_compile_report *report, nxi_kernel_outcome how, double ms) {
+uint64_t nxi_kind_number(const nxk_kernel *logical) {
+  nxk_anatomy a;
+  uint64_t hash = 0;
+  if (!nxk_dissect(logical, &a)) return 0;
+  hash = XXH3_64bits(a.structure.data, a.structure.size);
+  nxk_anatomy_free(&a);
+  return hash;
+}
+
+uint64_t nxi_kind_of_kernel(const nxi_executable *e, uint32_t number) {
+  return e->plan->options.on_gpu ? 0 : nxi_kind_number(e->plan->kernels[number].ir);
+}
+
+nx_status nxi_get_code(nxi_kernel_cache *c, const nxk_kernel *logical, const nxi_target *t,
+                       uint64_t kind_number, nxi_kernel **out, nxi_kernel_outcome *how,
+                       nxi_diag *d) {
+  nxi_text key = {0};
+  production what = {logical, t};
+  nxi_kernel_kind kind = {kind_number, nxp_debugging.generic, produce_generic};
+  nxp_put_bind_key(logical, t, &key);
+  nx_status status =
+      key.failed ? nxi_oom(d)
+                 : nxi_kernel_get_of_kind(c, t->isa, key.data, key.size, produce,
+                                          kind.number != 0 ? &kind : NULL, &what, out, how, d);
+  nxi_text_free(&key);
+  return status;
+}
+
+static void count_outcome(nxi_compile_report *report, nxi_kernel_outcome how, bool generic,
+                          double ms) {
+  report->generic_misses += generic && how == NXI_KERNEL_COMPILED;
+  report->generic_hits += generic && how != NXI_KERNEL_COMPILED;
   report->kernel_hits += how == NXI_KERNEL_HIT;
   report->kernel_disk_hits += how == NXI_KERNEL_DISK_HIT;
   report->kernel_misses += how == NXI_KERNEL_COMPILED;
   report->compile_ms += how == NXI_KERNEL_COMPILED ? ms : 0;
 }
 
-nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, uint64_t kind_number,
+nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, uint64_t kind,
                           nxi_compile_report *report, nxi_diag *d) {
   nxp_plan *p = e->plan;
   nxp_kernel *k = &p->kernels[number];
-  nxi_text key = {0};
   nxi_kernel_outcome how = NXI_KERNEL_HIT;
-  production what = {k->ir, &p->target};
   const bool traced = nxi_trace_is_on();
   int64_t began = traced ? nxi_now_ns() : 0;
-  nxi_kernel_kind kind = {kind_number, nxp_debugging.generic, produce_general};
-  nxp_put_bind_key(k->ir, &p->target, &key);
   nx_status status =
-      key.failed
-          ? nxi_oom(d)
-          : nxi_kernel_get_of_kind(e->options.kernels, p->target.isa, key.data, key.size, produce,
-                                   kind.number ? &kind : NULL, &what, &e->code[number], &how, d);
-  nxi_text_free(&key);
+      nxi_get_code(e->options.kernels, k->ir, &p->target, kind, &e->code[number], &how, d);
   if (traced) nxi_trace_add(how == NXI_KERNEL_COMPILED ? "compile" : "load", k->name, began);
   if (status != NX_OK) return status;
   const nxi_kernel_info *info = nxi_kernel_describe(e->code[number]);
@@ -106,7 +125,7 @@ nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, uint64_t kind_numb
   k->n_values = info->n_values;
   nxk_destroy(k->ir);
   k->ir = NULL;
-  count_outcome(report, how, info->compile_ms);
+  count_outcome(report, how, info->values != NULL, info->compile_ms);
   return NX_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dump_assembly.h"
+#include "dump_generic.h"
 #include "passes/kernel/passes.h"
 #include "passes/pipeline.h"
 #include "passes/read.h"
@@ -17,6 +18,7 @@ typedef struct dump {
   nxi_text *out;
   nxi_diag *d;
   nxi_assembly *assembly; /* what was printed of it so far */
+  nxi_generic_dump *generic;
   const struct stage *stage;
 } dump;
 
@@ -166,6 +168,11 @@ static nx_status show_code(const dump *u) {
   return each_kernel(&other, true, print_code);
 }
 
+static nx_status print_generic(const dump *u, const nxk_kernel *k) {
+  return nxi_generic_dump_add(u->generic, k, u->options->target, u->out, u->d);
+}
+
+static nx_status show_generic(const dump *u) { return each_kernel(u, false, print_generic); }
 static nx_status show_kernels(const dump *u) { return each_kernel(u, false, print_kernel); }
 static nx_status show_bound(const dump *u) { return each_kernel(u, true, print_kernel); }
 
@@ -175,6 +182,13 @@ static nx_status show_logical(const dump *u, const nxk_kernel *k) {
   if (k->level == NXK_LOGICAL) return print_kernel(u, k);
   return nxi_fail(u->d, NX_INVALID_ARGUMENT, "dump",
                   "dump: the kernel %s is bound; the stage kernels comes before that", k->name);
+}
+
+static nx_status show_logical_generic(const dump *u, const nxk_kernel *k) {
+  if (k->level == NXK_LOGICAL) return print_generic(u, k);
+  return nxi_fail(u->d, NX_INVALID_ARGUMENT, "dump",
+                  "dump: the kernel %s is bound; the stage generic binds it in another way",
+                  k->name);
 }
 
 /* Binds a logical kernel. A bound kernel is legalised for the target, which does not change one
@@ -216,11 +230,12 @@ static const stage stages[] = {
     {"clusters", show_clusters, NULL, NULL, NULL},
     {"kernels", show_kernels, show_logical, NULL, NULL},
     {"bound", show_bound, bind_and_print, NULL, NULL},
+    {"generic", show_generic, show_logical_generic, NULL, NULL},
     {"plan", show_plan, NULL, NULL, NULL},
     {"gpu", show_gpu, bind_gpu_and_print, NULL, NULL},
     {"dot", show_dot, NULL, NULL, NULL},
 };
-enum { STAGES = sizeof stages / sizeof stages[0], UP_TO_PLAN = 5 };
+enum { STAGES = sizeof stages / sizeof stages[0], UP_TO_PLAN = 6 };
 
 /* Stage *i of the code of devices; else *i is less by as many as there are. */
 static bool nth_code(size_t *i, stage *out) {
@@ -266,11 +281,13 @@ nx_status nxi_dump(const nxg_graph *g, const nxi_executable_options *o, const ch
   nxi_diag own;
   nxi_diag_clear(&own);
   nxi_assembly assembly = {0};
+  nxi_generic_dump generic = {0};
   stage s;
-  dump u = {g, o, out, d != NULL ? d : &own, &assembly, &s};
+  dump u = {g, o, out, d != NULL ? d : &own, &assembly, &generic, &s};
   if (!find_stage(name, false, &s, u.d)) return u.d->status;
   nx_status status = s.of_graph(&u);
   nxi_assembly_free(&assembly);
+  nxi_generic_dump_free(&generic);
   return status == NX_OK && out->failed ? nxi_oom(u.d) : status;
 }
 
@@ -278,8 +295,9 @@ nx_status nxi_dump_text(const char *text, size_t size, const nxi_executable_opti
                         const char *name, nxi_text *out, nxi_diag *d) {
   nxp_ir ir = {0};
   nxi_assembly assembly = {0};
+  nxi_generic_dump generic = {0};
   stage s;
-  dump u = {NULL, o, out, d, &assembly, &s};
+  dump u = {NULL, o, out, d, &assembly, &generic, &s};
   nx_status status = nxp_ir_read(text, size, &ir, d);
   bool kernels = status == NX_OK && ir.g == NULL;
   if (status == NX_OK && ir.g != NULL) status = nxi_dump(ir.g, o, name, out, d);
@@ -290,5 +308,6 @@ nx_status nxi_dump_text(const char *text, size_t size, const nxi_executable_opti
   }
   nxp_ir_free(&ir);
   nxi_assembly_free(&assembly);
+  nxi_generic_dump_free(&generic);
   return status == NX_OK && out->failed ? nxi_oom(d) : status;
 }

@@ -37,6 +37,7 @@ typedef struct nxi_compile_report {
   /* host_calls: library calls of a GPU's plan that the host executes */
   uint32_t nodes, kernels, library_calls, host_calls;
   uint32_t kernel_hits, kernel_disk_hits, kernel_misses;
+  uint32_t generic_hits, generic_misses; /* of those, kernels that generic code serves */
   /* Number of products that are generated code, and of calls that the host executes for a GPU,
    * because a library is missing; and a sentence that says which library is missing and why, for
    * the last of them. Static, or NULL. */
@@ -75,11 +76,12 @@ typedef struct nxi_launch {
  * interrupted; with keep_outputs the same is true of outputs, if the plan cannot fail. */
 nx_status nxi_executable_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d);
 
-/* Dumps: stage is graph, clusters, kernels, bound, plan, llvm, asm, gpu, cuda or dot. */
+/* Dumps: stage is graph, clusters, kernels, bound, generic, plan, llvm, asm, gpu, cuda or dot. */
 nx_status nxi_dump(const nxg_graph *g, const nxi_executable_options *o, const char *stage,
                    nxi_text *out, nxi_diag *d);
-/* The same for a text of a graph or of kernels. Kernels have the stages kernels, bound, llvm, asm,
- * gpu and cuda; a bound kernel has all of these except the first. *d must be empty. */
+/* The same for a text of a graph or of kernels. Kernels have the stages kernels, bound, generic,
+ * llvm, asm, gpu and cuda; a bound kernel has all of these except kernels and generic. *d must be
+ * empty. */
 nx_status nxi_dump_text(const char *text, size_t size, const nxi_executable_options *o,
                         const char *stage, nxi_text *out, nxi_diag *d);
 

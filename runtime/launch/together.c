@@ -137,6 +137,8 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
     report->kernel_hits += one->kernel_hits;
     report->kernel_disk_hits += one->kernel_disk_hits;
     report->kernel_misses += one->kernel_misses;
+    report->generic_hits += one->generic_hits;
+    report->generic_misses += one->generic_misses;
     compile_ms += one->compile_ms;
     if (p->kernels[i].scratch_bytes > p->scratch_bytes)
       p->scratch_bytes = p->kernels[i].scratch_bytes;

@@ -79,8 +79,7 @@ static void work(nxi_background *b, const nxi_code_job *j) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (nxi_executable_create(j->graph, &j->options, is_over, b, &made, &report, &d)) made = NULL;
-  atomic_fetch_add_explicit(&b->context->kernels_compiled, report.kernel_misses,
-                            memory_order_relaxed);
+  nxi_count_kernels(b->context, &report);
   nxi_run_lock(b->context);
   finish(b, j, made, &report);
 }

@@ -70,10 +70,18 @@ static bool is_tiny(const nxg_graph *g) {
   return nodes < TINY_NODES && work < TINY_WORK;
 }
 
+void nxi_count_kernels(nx_context *c, const nxi_compile_report *made) {
+  atomic_fetch_add(&c->kernels_compiled, made->kernel_misses);
+  atomic_fetch_add(&c->kernels_generic, made->generic_misses);
+  atomic_fetch_add(&c->kernels_shared, made->generic_hits);
+}
+
 static void count_plan(nx_report *report, const nxi_compile_report *made) {
   report->kernel_hits += made->kernel_hits;
   report->kernel_disk_hits += made->kernel_disk_hits;
   report->kernel_misses += made->kernel_misses;
+  report->generic_hits += made->generic_hits;
+  report->generic_misses += made->generic_misses;
   report->plan_ms += made->pass_ms;
   report->compile_ms += made->compile_ms;
 }
@@ -108,8 +116,7 @@ static nx_status make_executable(nxi_run *run, const nxg_graph *g,
   nx_status status = nxi_executable_create(g, options, o ? o->poll : NULL, o ? o->user : NULL,
                                            &m->executable, &m->report, d);
   if (status) return status;
-  atomic_fetch_add_explicit(&run->context->kernels_compiled, m->report.kernel_misses,
-                            memory_order_relaxed);
+  nxi_count_kernels(run->context, &m->report);
   count_plan(run->report, &m->report);
   return NX_OK;
 }

@@ -202,6 +202,8 @@ nx_status nxi_executor_create(nx_context *c, nxi_diag *d);
 void nxi_executor_destroy(nx_context *c);
 /* Finds or makes the plan of an acquired run, reserves memory, and runs it. No lock. */
 nx_status nxi_execute(nxi_run *run, nxi_action *a);
+/* Adds the kernels of a plan to what the context has counted. */
+void nxi_count_kernels(nx_context *c, const nxi_compile_report *made);
 /* For tests: short runs poll too, between their steps, so that they can be interrupted there. */
 extern bool nxi_poll_briefly;
 /* The options for a plan for this device. */

@@ -113,7 +113,7 @@ struct nx_context {
   _Atomic(nxi_head *) dead;        /* handles whose last reference is gone */
   _Atomic(nxi_buffer *) callbacks; /* foreign buffers whose release is to be called */
   nxi_allocator *allocator;
-  _Atomic uint64_t kernels_compiled;
+  _Atomic uint64_t kernels_compiled, kernels_generic, kernels_shared;
   _Atomic uint64_t peak_bytes; /* before the allocator's peak was last started anew */
   nxi_pool *pool;
   struct nxi_offload *offload;

@@ -307,7 +307,7 @@ class BadInput(Case):
         self.file("k.nxir", kernel)
         self.refused("^k.nxir:2:1: a graph is expected here, and this is a kernel", "run", "k.nxir")
         for stage in "graph", "clusters", "plan", "dot", "soul":
-            self.refused(f'a kernel has no stage "{stage}"; it is one of kernels, bound, llvm, asm', "dump", "k.nxir", "--stage", stage)
+            self.refused(f'a kernel has no stage "{stage}"; it is one of kernels, bound, generic, llvm, asm', "dump", "k.nxir", "--stage", stage)
         self.file("b.nxir", self.nxc("dump", "k.nxir", "--stage", "bound")[0])
         self.refused("the kernel .* is bound; the stage kernels comes before that", "dump", "b.nxir", "--stage", "kernels")
         self.refused("the pass cse works on graphs", "opt", "k.nxir", "--passes", "cse")

@@ -121,12 +121,49 @@ static void test_positions(void **state) {
   COMPILES_AT_MOST(12, appended(cache, 100));
 }
 
+static nx_report sine(int64_t n) {
+  nx_report r = {.size = sizeof r};
+  nx_run_options o = {.size = sizeof o, .report = &r};
+  nx_tensor *x = vector(n, 0, 1);
+  OK(nx_realize(ctx, &x, 1, NULL));
+  nx_tensor *y = GOOD(nx_sin(GOOD(nx_exp(x))));
+  OK(nx_realize(ctx, &y, 1, &o));
+  return r;
+}
+
+/* The second length makes code with parameters, and the third takes it. */
+static void check_counts(void) {
+  nx_report first = sine(3000), second, third;
+  if (first.kernel_misses == 0 || first.generic_misses > 0)
+    return; /* interpreted; all is generic */
+  second = sine(4000), third = sine(5000);
+  assert_int_equal(second.generic_misses, 1);
+  assert_int_equal(second.generic_hits, 0);
+  assert_int_equal(third.generic_misses, 0);
+  assert_int_equal(third.generic_hits, 1);
+  assert_int_equal(third.kernel_misses, 0);
+  nx_stats stats = {.size = sizeof stats};
+  nx_context_stats(ctx, &stats);
+  assert_in_range(stats.kernels_generic, 1, 2); /* vector() may be one */
+  assert_in_range(stats.kernels_shared, 1, 3);
+}
+
+static void test_what_is_counted(void **state) {
+  (void)state;
+  nx_context *outer = ctx;
+  OK(nx_context_create(&(nx_context_options){.size = sizeof(nx_context_options), .cache_dir = ""},
+                       &ctx));
+  nx_scope *s = nx_scope_begin(ctx);
+  check_counts();
+  nx_scope_end(s);
+  nx_context_release(ctx);
+  ctx = outer;
+}
+
 NXT_MAIN(extents) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(test_lengths),
-      IN_SCOPE(test_batches),
-      IN_SCOPE(test_steps_of_a_graph),
-      IN_SCOPE(test_positions),
+      IN_SCOPE(test_lengths),   IN_SCOPE(test_batches),         IN_SCOPE(test_steps_of_a_graph),
+      IN_SCOPE(test_positions), IN_SCOPE(test_what_is_counted),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

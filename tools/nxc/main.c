@@ -37,10 +37,11 @@ static const command commands[] = {
 #undef NXP_PASS
      "\n"},
     {"dump", nxc_dump,
-     "  dump FILE.nxir --stage graph|clusters|kernels|bound|plan|llvm|asm|gpu|cuda|dot\n"
-     "      [--isa ISA]\n"
-     "                  print one stage of the compiler; of a kernel: kernels, bound, llvm, asm,\n"
-     "                  gpu (bound for a GPU) or cuda (CUDA C)\n"},
+     "  dump FILE.nxir\n"
+     "      --stage graph|clusters|kernels|bound|generic|plan|llvm|asm|gpu|cuda|dot [--isa ISA]\n"
+     "                  print one stage of the compiler; of a kernel: kernels, bound, generic\n"
+     "                  (which kernels share code), llvm, asm, gpu (bound for a GPU) or cuda\n"
+     "                  (CUDA C)\n"},
     {"info", nxc_info, "  info            version, processor, libraries, devices, cache\n"},
     {"cache", nxc_cache,
      "  cache list|verify|trim|clear [--dir DIRECTORY] [--size BYTES[K|M|G]]\n"
