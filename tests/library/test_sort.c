@@ -224,7 +224,7 @@ static void check(nx_dtype t, shape s, bool descending, void *x, int64_t pieces)
 
 /* ---- operands */
 
-enum { ANY_BITS, FEW_VALUES, NEAR, SORTED, REVERSED, EQUAL, OUTLIER, PATTERNS };
+enum { ANY_BITS, FEW_VALUES, NEAR, SORTED, REVERSED, EQUAL, OUTLIER, MOSTLY_EQUAL, PATTERNS };
 
 /* Of the parts' bits: zeros, NaNs with payloads, infinities, all of both signs. */
 static uint64_t special(nx_dtype t, int bits) {
@@ -249,6 +249,7 @@ static uint64_t part_bits(nx_dtype t, int bits, int pattern, uint64_t i, uint64_
     case SORTED: return i * (bits == 8 ? 1 : 7) / (n / 100 + 1);
     case REVERSED: return (n - i) * (bits == 8 ? 1 : 3) / (bits == 8 ? n / 100 + 1 : 1);
     case EQUAL: return (uint64_t)1 << (bits - 4);
+    case MOSTLY_EQUAL: return i % 3 ? (uint64_t)1 << (bits - 4) : random_bits();
     case OUTLIER: return i == n / 2 ? ((uint64_t)1 << (bits - 2)) : random_bits() & 255;
     default: return random_bits();
   }
@@ -312,6 +313,51 @@ static void long_rows(void **state) {
       check_new(dtypes[k], (shape){2, n, 1}, !(pattern & 1), pattern, 1);
       check_new(dtypes[k], (shape){1, 4000 + n, 1}, k & 1, pattern, 1);
     }
+}
+
+static uint32_t median(uint32_t x, uint32_t y, uint32_t z) {
+  const uint32_t low = x < y ? x : y, high = x < y ? y : x, upper = high < z ? high : z;
+  return low < upper ? upper : low;
+}
+
+/* Numbers from which the quicksort takes but a few at a time: those that it looks for a median
+ * among are the least that are left. at: which numbers are left, in order. */
+static void resist_partitions(uint32_t *x, int64_t n) {
+  int64_t *at = memory(n * (int64_t)sizeof *at);
+  uint32_t next = 1;
+  for (int64_t i = 0; i < n; i++) at[i] = i, x[i] = UINT32_MAX - (uint32_t)(i * 7919 % 1000003);
+  for (int round = 0; round < 40; round++) {
+    uint32_t some[9];
+    for (int i = 0; i < 9; i++) {
+      uint32_t *one = &x[at[n / 9 * i]];
+      some[i] = *one = *one < next ? *one : next++;
+    }
+    for (int i = 0; i < 3; i++) some[i] = median(some[3 * i], some[3 * i + 1], some[3 * i + 2]);
+    const uint32_t pivot = median(some[0], some[1], some[2]);
+    int64_t left = 0;
+    for (int64_t i = 0; i < n; i++)
+      if (x[at[i]] >= pivot) at[left++] = at[i];
+    n = left;
+  }
+  free(at);
+}
+
+/* One row at a time, so that none is sorted beside others: few elements more than networks sort,
+ * lengths at which the choice of pivots changes, values that no pivot divides. */
+static void partitions(void **state) {
+  static const int64_t lengths[] = {33,  63,  64,  65,  66,  96,   127,  128,  129,
+                                    130, 200, 257, 300, 700, 2047, 2048, 2049, 5000};
+  static const nx_dtype kinds[] = {NX_I32, NX_F32, NX_U64, NX_F64, NX_I16};
+  (void)state;
+  for (int k = 0; k < 5; k++)
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+      check_new(kinds[k], (shape){1, lengths[i], 1}, i & 1, ANY_BITS, 1);
+      check_new(kinds[k], (shape){1, lengths[i], 1}, i & 1, MOSTLY_EQUAL, 1);
+    }
+  uint32_t *x = memory(2000 * (int64_t)sizeof *x);
+  resist_partitions(x, 2000);
+  check(NX_U32, (shape){1, 2000, 1}, false, x, 1);
+  free(x);
 }
 
 static void columns(void **state) {
@@ -400,8 +446,9 @@ NXT_MAIN(sort) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),
                                      cmocka_unit_test(long_rows),  cmocka_unit_test(columns),
                                      cmocka_unit_test(one_row),    cmocka_unit_test(cut_rows),
-                                     cmocka_unit_test(stopped)};
-  const struct CMUnitTest rows[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows)};
+                                     cmocka_unit_test(partitions), cmocka_unit_test(stopped)};
+  const struct CMUnitTest rows[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),
+                                    cmocka_unit_test(partitions)};
   int failed = cmocka_run_group_tests_name("with vectors", tests, with_vectors, NULL);
   failed += cmocka_run_group_tests_name("with vectors of 32 bytes", rows, with_short_vectors, NULL);
   return failed + cmocka_run_group_tests_name("without", tests, without_vectors, NULL);

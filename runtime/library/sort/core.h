@@ -6,6 +6,7 @@
  *   sort/keys.c    elements to keys, unsigned integers whose order is the wanted one, and sorted
  *                  keys to results
  *   sort/engine.c  sorts keys that fit the cache, on one thread
+ *   sort/quick.c   partitions keys and sorts a few, for its quicksort
  *   sort/rows.c    many rows, each on one thread; rows along other axes
  *   sort/long.c    few long rows, each on all threads
  *   sort/columns.c many short rows of one length together, a row a lane, where vectors are wide
@@ -24,13 +25,14 @@
 enum {
   /* most elements that are sorted by insertion if there are no vector comparisons */
   SORT_INSERTION = 24,
-  SORT_RANKED = 32,     /* most elements that are compared each with each by vectors, ... */
-  SORT_RANKED_32 = 160, /* ... and if there are no sorting networks, for keys of 32 bits ... */
-  SORT_RANKED_64 = 64,  /* ... or 64 */
-  SORT_VECTOR = 32,     /* bytes that are compared at a time in that sort */
-  SORT_MOVES = 8,       /* most insertions for each element after a radix sort of leading bits */
-  SORT_DIGIT = 11,      /* bits at most */
-  SORT_DIGITS = 6,      /* at most: 64-bit keys */
+  SORT_RANKED = 32,        /* most elements that are compared each with each by vectors, ... */
+  SORT_RANKED_32 = 160,    /* ... and if there are no sorting networks, for keys of 32 bits ... */
+  SORT_RANKED_64 = 64,     /* ... or 64 */
+  SORT_QUICK_64 = 1 << 11, /* most elements of 64 bits that are partitioned */
+  SORT_VECTOR = 32,        /* bytes that are compared at a time in that sort */
+  SORT_MOVES = 8,          /* most insertions for each element after a radix sort of leading bits */
+  SORT_DIGIT = 11,         /* bits at most */
+  SORT_DIGITS = 6,         /* at most: 64-bit keys */
   SORT_COUNTS = SORT_DIGITS << SORT_DIGIT, /* uint32_t that an engine needs */
   SORT_VALUE_BITS = 11, /* a long row is divided by this many leading bits of its keys ... */
   SORT_VALUES = 1 << SORT_VALUE_BITS,
@@ -113,6 +115,25 @@ typedef enum nxi_sort_element {
   SORT_PAIRS,  /* nxi_sort_pair */
   SORT_16      /* uint16_t, all key: only rows as lanes, no engine */
 } nxi_sort_element;
+
+/* The steps of a quicksort of integers. */
+typedef struct nxi_sort_quick {
+  /* Partitions n integers: those up to the bound to `lower`, the others to `higher`; returns how
+   * many are in `lower`. One of the two may be `from` itself, and both have room for n. */
+  int64_t (*split)(const void *from, int64_t n, uint64_t bound, void *lower, void *higher);
+  /* Sorts up to `most` integers, n >= 1; `to` may be `from`. */
+  void (*network)(const void *from, void *to, int64_t n);
+  int64_t most;
+} nxi_sort_quick;
+/* For integers of 32 or 64 bits; NULL where vectors are too narrow. */
+const nxi_sort_quick *nxi_sort_quick_of(int bits);
+/* Sorts a few integers; false if these are too many. */
+static inline bool nxi_sort_by_network(int bits, void *elements, int64_t n) {
+  const nxi_sort_quick *quick = nxi_sort_quick_of(bits);
+  if (quick == NULL || n > quick->most) return false;
+  quick->network(elements, elements, n);
+  return true;
+}
 
 typedef struct nxi_sort_engine {
   size_t size; /* bytes of an element */

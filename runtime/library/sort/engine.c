@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "ir/target.h"
 #include "core.h"
 #include "vqsort.h"
 
@@ -14,7 +15,9 @@ static atomic_int most_bytes = 64;
 
 void nxi_sort_set_most(int bytes) { atomic_store(&most_bytes, bytes); }
 
-static bool allowed(int bytes) { return atomic_load(&most_bytes) >= bytes; }
+static bool allowed(int bytes) {
+  return atomic_load(&most_bytes) >= bytes && nxi_target_host()->vector_bytes >= bytes;
+}
 
 bool nxi_sort_wide(void) {
 #if defined(__x86_64__)
@@ -43,7 +46,7 @@ bool nxi_sort_has_networks(void) {
 }
 
 /* SORT_RANKS: whether comparing keys of a type by vector instructions pays; SSE2 cannot compare 64
- * bits. VECTORS: whether Highway is asked. */
+ * bits. VECTORS: whether networks of vectors are asked, ours and Highway's. */
 #if defined(__x86_64__)
 #define SORT_RANKS(KEY)     (sizeof(KEY) == 4)
 #define VECTORS(bits, a, n) false
@@ -61,7 +64,7 @@ bool nxi_sort_has_networks(void) {
 #undef SORT_RANKS
 #undef VECTORS
 #define SORT_RANKS(KEY)     true
-#define VECTORS(bits, a, n) nxi_vqsort_##bits(a, n)
+#define VECTORS(bits, a, n) (nxi_sort_by_network(bits, a, n) || nxi_vqsort_##bits(a, n))
 #define SORT_TARGET         __attribute__((target("avx2,bmi,bmi2")))
 #define ENGINE(name)        name##_wide
 #include "engines.h"

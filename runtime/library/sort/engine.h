@@ -4,8 +4,12 @@
  *
  * Before including: SORT_TARGET (attributes), ELEMENT (a type), KEY (an unsigned type), SIGNED_KEY,
  * KEY_OF(element), ELEMENT_NAME(function), ELEMENT_VECTORS(a, n) (sorts by vector instructions, or
- * is false), ELEMENT_LANES (elements that are looked at together). Everything here is stable:
- * elements of equal keys keep their order.
+ * is false), ELEMENT_LANES (elements that are looked at together), ELEMENT_QUICK(n) (if
+ * it is defined, elements are integers: whether n of them are partitioned).
+ * Elements of equal keys keep their order, except those that are equal as integers.
+ *
+ * Where vectors are wide, a quicksort partitions elements from one of two arrays to both until few
+ * enough for a sorting network are left. It hands what its pivots do not divide to the radix sort.
  *
  * A radix sort looks only at as many leading bits of the keys (of their distance from the least
  * key) as n elements usually need to be told apart, so 64-bit keys cost little more than 32-bit
@@ -201,6 +205,81 @@ SORT_TARGET static ELEMENT *ELEMENT_NAME(radix)(ELEMENT *a, ELEMENT *b, int64_t 
   return a;
 }
 
+/* The radix sort of elements that are in no order and whose keys are in this range. */
+SORT_TARGET static ELEMENT *ELEMENT_NAME(sort_digits)(ELEMENT *a, ELEMENT *b, int64_t n,
+                                                      const nxi_sort_range *range,
+                                                      uint32_t *counts) {
+  const int width = nxi_sort_width(range);
+  int passes, bits;
+  nxi_sort_digits(n, width, sizeof(KEY) == 8, &passes, &bits);
+  const KEY least = (KEY)range->least;
+  bool all;
+  ELEMENT *sorted = ELEMENT_NAME(radix)(a, b, n, least, width, passes, bits, counts, &all);
+  if (all || ELEMENT_NAME(finish)(sorted, n)) return sorted;
+  passes = (width + SORT_DIGIT - 1) / SORT_DIGIT;
+  return ELEMENT_NAME(radix)(sorted, sorted == a ? b : a, n, least, width, passes, SORT_DIGIT,
+                             counts, &all);
+}
+
+#ifdef ELEMENT_QUICK
+SORT_TARGET static inline ELEMENT ELEMENT_NAME(median)(const ELEMENT *a, int64_t apart) {
+  const ELEMENT x = a[0], y = a[apart], z = a[2 * apart], low = x < y ? x : y, high = x < y ? y : x,
+                upper = high < z ? high : z;
+  return low < upper ? upper : low;
+}
+
+/* The median of three medians; of nine such for many elements, since a worse pivot then costs more
+ * than to look for a better one. */
+SORT_TARGET static ELEMENT ELEMENT_NAME(pivot)(const ELEMENT *a, int64_t n) {
+  enum { MANY = 1 << 11 };
+  const int64_t medians = n < MANY ? 3 : 9, apart = n / (3 * medians);
+  ELEMENT some[9];
+  for (int64_t i = 0; i < medians; i++) some[i] = ELEMENT_NAME(median)(a + 3 * apart * i, apart);
+  for (int64_t i = 0; medians == 9 && i < 3; i++) some[i] = ELEMENT_NAME(median)(some + 3 * i, 1);
+  return ELEMENT_NAME(median)(some, 1);
+}
+
+/* What pivots have not told apart: from a to `to`, which is a or b. */
+SORT_TARGET static void ELEMENT_NAME(sort_rest)(ELEMENT *a, ELEMENT *b, ELEMENT *to, int64_t n,
+                                                uint32_t *counts) {
+  nxi_sort_range range;
+  ELEMENT_NAME(scan)(a, n, &range);
+  const ELEMENT *sorted = ELEMENT_NAME(sort_digits)(a, b, n, &range, counts);
+  if (sorted != to) memcpy(to, sorted, (size_t)n * sizeof *to);
+}
+
+/* Sorts n elements at a, with as much room at b, to `to`, which is a or b. The lower part goes
+ * there, the higher part to the other array, and what each leaves free is room for the other. Calls
+ * itself for the lower part, `levels` deep at most. */
+SORT_TARGET static void ELEMENT_NAME(sort_parts)(const nxi_sort_quick *q, ELEMENT *a, ELEMENT *b,
+                                                 ELEMENT *to, int64_t n, int levels,
+                                                 uint32_t *counts) {
+  for (; n > q->most && levels > 0; levels--) {
+    const ELEMENT pivot = ELEMENT_NAME(pivot)(a, n);
+    ELEMENT *others = to == a ? b : a;
+    int64_t low = pivot > 0 ? q->split(a, n, pivot - 1, to, others) : 0;
+    if (low > 0) ELEMENT_NAME(sort_parts)(q, to, others + n - low, to, low, levels - 1, counts);
+    else low = q->split(pivot > 0 ? others : a, n, pivot, to, others); /* all equal */
+    a = others;
+    b = to += low;
+    n -= low;
+  }
+  if (n > q->most) ELEMENT_NAME(sort_rest)(a, b, to, n, counts);
+  else if (n > 0) q->network(a, to, n);
+}
+
+/* Sorts by partitions, where that is quicker than by digits; false: nothing is done. Few values are
+ * one digit. */
+SORT_TARGET static bool ELEMENT_NAME(sort_quickly)(ELEMENT *a, ELEMENT *b, int64_t n,
+                                                   const nxi_sort_range *range, uint32_t *counts) {
+  const nxi_sort_quick *quick = ELEMENT_QUICK(n) ? nxi_sort_quick_of(8 * sizeof(ELEMENT)) : NULL;
+  if (quick == NULL || nxi_sort_width(range) <= SORT_DIGIT) return false;
+  const int levels = 2 * (64 - __builtin_clzll((uint64_t)n));
+  ELEMENT_NAME(sort_parts)(quick, a, b, a, n, levels, counts);
+  return true;
+}
+#endif
+
 SORT_TARGET static void *ELEMENT_NAME(sort)(void *elements, void *room, int64_t n,
                                             uint32_t *counts) {
   ELEMENT *a = elements, *b = room;
@@ -212,16 +291,10 @@ SORT_TARGET static void *ELEMENT_NAME(sort)(void *elements, void *room, int64_t 
     ELEMENT_NAME(reverse)(a, n);
     return a;
   }
-  const int width = nxi_sort_width(&range);
-  int passes, bits;
-  nxi_sort_digits(n, width, sizeof(KEY) == 8, &passes, &bits);
-  const KEY least = (KEY)range.least;
-  bool all;
-  ELEMENT *sorted = ELEMENT_NAME(radix)(a, b, n, least, width, passes, bits, counts, &all);
-  if (all || ELEMENT_NAME(finish)(sorted, n)) return sorted;
-  passes = (width + SORT_DIGIT - 1) / SORT_DIGIT;
-  return ELEMENT_NAME(radix)(sorted, sorted == a ? b : a, n, least, width, passes, SORT_DIGIT,
-                             counts, &all);
+#ifdef ELEMENT_QUICK
+  if (ELEMENT_NAME(sort_quickly)(a, b, n, &range, counts)) return a;
+#endif
+  return ELEMENT_NAME(sort_digits)(a, b, n, &range, counts);
 }
 
 /* ---- one step of the partition of a long row */
@@ -256,4 +329,5 @@ static const nxi_sort_engine ELEMENT_NAME(engine) = {
 #undef KEY_OF
 #undef ELEMENT_NAME
 #undef ELEMENT_VECTORS
+#undef ELEMENT_QUICK
 #undef ELEMENT_LANES

@@ -8,6 +8,7 @@
 #define KEY_OF(e)             (e)
 #define ELEMENT_NAME(what)    ENGINE(word_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(32, a, n)
+#define ELEMENT_QUICK(n)      true
 #define ELEMENT_LANES         16
 #include "engine.h"
 
@@ -17,6 +18,7 @@
 #define KEY_OF(e)             (e)
 #define ELEMENT_NAME(what)    ENGINE(long_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(64, a, n)
+#define ELEMENT_QUICK(n)      ((n) <= SORT_QUICK_64)
 #define ELEMENT_LANES         8
 #include "engine.h"
 
@@ -27,6 +29,7 @@
 #define KEY_OF(e)             ((uint32_t)((e) >> 32))
 #define ELEMENT_NAME(what)    ENGINE(packed_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(64, a, n)
+#define ELEMENT_QUICK(n)      ((n) <= SORT_QUICK_64)
 #define ELEMENT_LANES         4
 #include "engine.h"
 
