@@ -105,28 +105,24 @@ static nx_status place_outputs(nxp_step_builder *s) {
   return NX_OK;
 }
 
-static void note_lifetimes(nxp_step_builder *s, const nxp_step *step, uint32_t number) {
-  for (uint32_t j = 0; j < step->n_buffers; j++) {
-    if (step->buffers[j].kind != NXP_TEMPORARY) continue;
-    nxp_temporary *t = &s->temporaries[step->buffers[j].number];
-    t->first = t->first == NXP_NONE ? number : t->first;
-    t->last = number;
-  }
+typedef struct lifetimes {
+  nxp_temporary *temporaries;
+  uint32_t step;
+} lifetimes;
+
+static void note_lifetime(void *user, nxp_location *where, bool writes) {
+  const lifetimes *l = user;
+  (void)writes;
+  if (where->kind != NXP_TEMPORARY) return;
+  nxp_temporary *t = &l->temporaries[where->number];
+  t->first = t->first == NXP_NONE ? l->step : t->first;
+  t->last = l->step;
 }
 
 static void find_lifetimes(nxp_step_builder *s) {
   nxp_plan *p = s->b->plan;
-  for (uint32_t i = 0; i < p->n_steps; i++) {
-    note_lifetimes(s, &p->steps[i], i);
-    if (p->steps[i].epilogue != NULL) note_lifetimes(s, p->steps[i].epilogue, i);
-    if (p->steps[i].chain != NULL) {
-      note_lifetimes(s, p->steps[i].chain->product, i);
-      note_lifetimes(s, p->steps[i].chain->product->epilogue, i);
-    }
-    const nxp_staging *staging = p->steps[i].staging;
-    for (int32_t k = 0; staging != NULL && k < staging->n_parts; k++)
-      note_lifetimes(s, staging->parts[k].kernel, i);
-  }
+  lifetimes l = {.temporaries = s->temporaries};
+  for (; l.step < p->n_steps; l.step++) nxp_each_location(&p->steps[l.step], note_lifetime, &l);
   p->temporaries = s->temporaries;
   p->n_temporaries = s->n_temporaries;
   s->temporaries = NULL;

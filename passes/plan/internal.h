@@ -30,6 +30,28 @@ typedef struct nxp_temporary {
   int64_t bytes;
   uint32_t first, last; /* steps */
   int64_t offset;
+  uint32_t output; /* in whose memory it lies; NXP_NONE: in the block of temporaries */
+  uint32_t next;   /* the one after it in the same memory (plan/fit.c) */
 } nxp_temporary;
+
+enum { NXP_ALIGNMENT = 64 };
+static inline int64_t nxp_round_up(int64_t bytes) {
+  return (bytes + NXP_ALIGNMENT - 1) & ~(int64_t)(NXP_ALIGNMENT - 1);
+}
+/* Whether it needs memory at all. */
+static inline bool nxp_is_placed(const nxp_temporary *t) {
+  return t->first != NXP_NONE && t->bytes > 0;
+}
+
+/* plan/steps.c: calls `visit` for each place that a step and the steps inside of it name. */
+typedef void nxp_location_visit(void *user, nxp_location *where, bool writes);
+void nxp_each_location(const nxp_step *step, nxp_location_visit *visit, void *user);
+
+/* plan/fit.c. False without memory. */
+/* Puts temporaries into the memory of outputs that nothing has touched yet. */
+bool nxp_fit_outputs(nxp_plan *p);
+/* Places those of the block anew if that takes less than *end bytes. `least`: the most bytes that
+ * are live at once. */
+bool nxp_fit_block(nxp_plan *p, int64_t least, int64_t *end);
 
 #endif

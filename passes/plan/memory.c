@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Packs the temporaries of a plan into one block: best fit over free ranges, in the order of first
- * use, a range free again after the last step that touches it. Free ranges stand in two treaps, one
- * by offset, in which neighbours are found, and one by size: a range is taken or given back in
- * logarithmic time however many there are. */
+/* Packs the temporaries of a plan. Some lie in the memory of outputs that no step has touched yet
+ * (plan/fit.c), the others in one block: best fit over free ranges, in the order of first use, a
+ * range free again after the last step that touches it. Free ranges stand in two treaps, one by
+ * offset, in which neighbours are found, and one by size: a range is taken or given back in
+ * logarithmic time however many there are. If the block is larger than what is live at once, other
+ * orders are tried. */
 #include "internal.h"
 
 #include <string.h>
-
-enum { ALIGNMENT = 64 };
 
 enum { BY_OFFSET, BY_SIZE, TREES };
 #define NO_RANGE UINT32_MAX
@@ -23,12 +23,8 @@ typedef struct packer {
   uint32_t root[TREES];
   uint64_t random;
   int64_t end;
-  bool too_large; /* more than 63 bits say: no machine has it */
+  int64_t live, most_live; /* bytes of temporaries in the step at hand; the most at once */
 } packer;
-
-static int64_t round_up(int64_t bytes) {
-  return (bytes + ALIGNMENT - 1) & ~(int64_t)(ALIGNMENT - 1);
-}
 
 /* ---- free ranges */
 
@@ -117,7 +113,7 @@ static int64_t take(packer *p, int64_t bytes) {
       offset = p->ranges[last].offset; /* the last range grows */
       drop_range(p, last);
     }
-    p->too_large = __builtin_add_overflow(offset, bytes, &p->end);
+    p->end = offset + bytes;
     return offset;
   }
   range *r = &p->ranges[best];
@@ -148,13 +144,25 @@ static void give(packer *p, int64_t offset, int64_t bytes) {
   add_range(p, offset, bytes);
 }
 
-/* Temporaries by the step that ends (or begins) them: heads[step], linked through next. */
-static void pack(nxp_plan *plan, nxp_temporary *t, uint32_t n, packer *p, uint32_t *heads,
-                 uint32_t *next) {
+/* Whether 63 bits hold the sum of all temporaries. */
+static bool is_sane(const nxp_temporary *t, uint32_t n) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (t[i].bytes > INT64_MAX - NXP_ALIGNMENT ||
+        __builtin_add_overflow(sum, nxp_round_up(t[i].bytes), &sum))
+      return false;
+  return true;
+}
+
+/* Temporaries of the block by the step that ends (or begins) them: heads[step], linked through
+ * next. */
+static void pack(nxp_plan *plan, packer *p, uint32_t *heads, uint32_t *next) {
+  nxp_temporary *t = plan->temporaries;
+  const uint32_t n = plan->n_temporaries;
   uint32_t *begins = heads, *ends = heads + plan->n_steps, *next_end = next + n;
   memset(heads, 0xff, 2 * (size_t)plan->n_steps * sizeof *heads);
   for (uint32_t i = n; i-- > 0;) {
-    if (t[i].first == UINT32_MAX) continue;
+    if (!nxp_is_placed(&t[i]) || t[i].output != NXP_NONE) continue;
     next[i] = begins[t[i].first];
     begins[t[i].first] = i;
     next_end[i] = ends[t[i].last];
@@ -162,20 +170,31 @@ static void pack(nxp_plan *plan, nxp_temporary *t, uint32_t n, packer *p, uint32
   }
   for (uint32_t step = 0; step < plan->n_steps; step++) {
     for (uint32_t i = begins[step]; i != UINT32_MAX; i = next[i]) {
-      p->too_large = p->too_large || t[i].bytes > INT64_MAX - ALIGNMENT;
-      if (p->too_large) return;
-      if (t[i].bytes > 0) t[i].offset = take(p, round_up(t[i].bytes));
+      t[i].offset = take(p, nxp_round_up(t[i].bytes));
+      p->live += nxp_round_up(t[i].bytes);
     }
-    if (p->too_large) return;
-    for (uint32_t i = ends[step]; i != UINT32_MAX; i = next_end[i])
-      if (t[i].bytes > 0) give(p, t[i].offset, round_up(t[i].bytes));
+    if (p->live > p->most_live) p->most_live = p->live;
+    for (uint32_t i = ends[step]; i != UINT32_MAX; i = next_end[i]) {
+      give(p, t[i].offset, nxp_round_up(t[i].bytes));
+      p->live -= nxp_round_up(t[i].bytes);
+    }
   }
 }
 
-static void resolve(nxp_step *step, const nxp_temporary *t) {
-  for (uint32_t j = 0; j < step->n_buffers; j++)
-    if (step->buffers[j].kind == NXP_TEMPORARY)
-      step->buffers[j].offset += t[step->buffers[j].number].offset;
+typedef struct resolution {
+  nxp_step *step;
+  const nxp_temporary *temporaries;
+} resolution;
+
+static void resolve(void *user, nxp_location *where, bool writes) {
+  const resolution *r = user;
+  if (where->kind != NXP_TEMPORARY) return;
+  const nxp_temporary *t = &r->temporaries[where->number];
+  where->offset += t->offset;
+  if (t->output == NXP_NONE) return;
+  where->kind = NXP_OUTPUT;
+  where->number = t->output;
+  r->step->stores = r->step->stores || writes;
 }
 
 /* Scratch that nobody needs is nowhere. */
@@ -191,36 +210,40 @@ void nxp_plan_set_scratch(nxp_plan *p, const nxp_step *step, uint32_t buffer, in
   p->temporaries[step->buffers[buffer].number].bytes = bytes;
 }
 
-nx_status nxp_plan_pack(nxp_plan *plan, nxi_diag *d) {
-  packer p = {.unused = NO_RANGE, .root = {NO_RANGE, NO_RANGE}};
-  nxp_temporary *t = plan->temporaries;
-  uint32_t n = plan->n_temporaries;
+/* Finds the place of each temporary. False without memory. */
+static bool place(nxp_plan *plan, packer *p) {
+  const uint32_t n = plan->n_temporaries;
   uint32_t *heads = nxi_malloc((2 * (size_t)plan->n_steps + 1) * sizeof *heads);
   uint32_t *next = nxi_malloc((2 * (size_t)n + 1) * sizeof *next);
-  p.ranges = nxi_malloc(((size_t)n + 1) * sizeof *p.ranges);
-  bool ok = heads != NULL && next != NULL && p.ranges != NULL;
-  if (ok) pack(plan, t, n, &p, heads, next);
-  for (uint32_t i = 0; ok && !p.too_large && i < plan->n_steps; i++) {
-    drop_scratch(plan, &plan->steps[i]);
-    resolve(&plan->steps[i], t);
-    if (plan->steps[i].epilogue != NULL) resolve(plan->steps[i].epilogue, t);
-    if (plan->steps[i].chain != NULL) {
-      resolve(plan->steps[i].chain->product, t);
-      resolve(plan->steps[i].chain->product->epilogue, t);
-    }
-    const nxp_staging *staging = plan->steps[i].staging;
-    for (int32_t k = 0; staging != NULL && k < staging->n_parts; k++)
-      resolve(staging->parts[k].kernel, t);
+  p->ranges = nxi_malloc(((size_t)n + 1) * sizeof *p->ranges);
+  bool ok = heads != NULL && next != NULL && p->ranges != NULL && nxp_fit_outputs(plan);
+  if (ok) {
+    pack(plan, p, heads, next);
+    ok = nxp_fit_block(plan, p->most_live, &p->end);
   }
-  plan->scratch_offset = p.end;
-  int64_t scratch;
-  if (p.too_large ||
-      __builtin_mul_overflow(round_up(plan->scratch_bytes), (int64_t)plan->threads, &scratch) ||
-      __builtin_add_overflow(p.end, scratch, &plan->temporary_bytes))
-    plan->temporary_bytes = INT64_MAX; /* a launch cannot have them, and says so */
   nxi_free(heads);
   nxi_free(next);
-  nxi_free(p.ranges);
+  nxi_free(p->ranges);
+  return ok;
+}
+
+nx_status nxp_plan_pack(nxp_plan *plan, nxi_diag *d) {
+  packer p = {.unused = NO_RANGE, .root = {NO_RANGE, NO_RANGE}};
+  bool sane = is_sane(plan->temporaries, plan->n_temporaries);
+  for (uint32_t i = 0; i < plan->n_temporaries; i++) plan->temporaries[i].output = NXP_NONE;
+  bool ok = !sane || place(plan, &p);
+  for (uint32_t i = 0; ok && sane && i < plan->n_steps; i++) {
+    resolution r = {&plan->steps[i], plan->temporaries};
+    drop_scratch(plan, &plan->steps[i]);
+    nxp_each_location(&plan->steps[i], resolve, &r);
+  }
+  plan->scratch_offset = p.end;
+  plan->live_bytes = p.most_live;
+  int64_t scratch;
+  if (!sane ||
+      __builtin_mul_overflow(nxp_round_up(plan->scratch_bytes), (int64_t)plan->threads, &scratch) ||
+      __builtin_add_overflow(p.end, scratch, &plan->temporary_bytes))
+    plan->temporary_bytes = INT64_MAX; /* a launch cannot have them, and says so */
   nxi_free(plan->temporaries);
   plan->temporaries = NULL;
   return ok ? NX_OK : nxi_oom(d);

@@ -198,8 +198,10 @@ typedef struct nxp_plan {
   uint32_t *stored;
   uint32_t n_stored;
   /* One block, 64-byte aligned: temporaries, packed with reuse of dead ones, then from
-   * scratch_offset on scratch_bytes of each thread. Once it is packed. */
-  int64_t temporary_bytes, scratch_offset, scratch_bytes;
+   * scratch_offset on scratch_bytes of each thread. Other temporaries lie in outputs that nothing
+   * has touched yet. live_bytes: the most of the block that is needed at once, without scratch of
+   * threads. Once it is packed. */
+  int64_t temporary_bytes, scratch_offset, scratch_bytes, live_bytes;
   int32_t threads;
   int64_t work; /* roughly how many instructions one launch executes, each on one element */
   uint32_t generated_products; /* for want of a library: no_library says why (static) */

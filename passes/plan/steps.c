@@ -32,6 +32,23 @@ bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where) {
 
 /* ---- steps */
 
+static void visit_buffers(const nxp_step *step, nxp_location_visit *visit, void *user) {
+  for (uint32_t i = 0; step != NULL && i < step->n_buffers; i++)
+    visit(user, &step->buffers[i], step->writes[i]);
+}
+
+void nxp_each_location(const nxp_step *step, nxp_location_visit *visit, void *user) {
+  visit_buffers(step, visit, user);
+  visit_buffers(step->epilogue, visit, user);
+  if (step->chain != NULL) {
+    visit_buffers(step->chain->product, visit, user);
+    visit_buffers(step->chain->product->epilogue, visit, user);
+  }
+  const nxp_staging *staging = step->staging;
+  for (int32_t i = 0; staging != NULL && i < staging->n_parts; i++)
+    visit_buffers(staging->parts[i].kernel, visit, user);
+}
+
 nxp_step *nxp_add_step(nxp_step_builder *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers) {
   nxp_plan *p = s->b->plan;
   if (!nxi_grow(&p->steps, &p->cap_steps, p->n_steps + 1, sizeof *p->steps)) return NULL;
