@@ -325,7 +325,7 @@ static uint32_t median(uint32_t x, uint32_t y, uint32_t z) {
 static void resist_partitions(uint32_t *x, int64_t n) {
   int64_t *at = memory(n * (int64_t)sizeof *at);
   uint32_t next = 1;
-  for (int64_t i = 0; i < n; i++) at[i] = i, x[i] = UINT32_MAX - (uint32_t)(i * 7919 % 1000003);
+  for (int64_t i = 0; i < n; i++) at[i] = i, x[i] = 1u << 31 | (uint32_t)random_bits();
   for (int round = 0; round < 40; round++) {
     uint32_t some[9];
     for (int i = 0; i < 9; i++) {
