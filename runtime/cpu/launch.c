@@ -313,9 +313,8 @@ static nx_status run_step(run *r, const nxi_poll *poll) {
   if (s->kind == NXP_STEP_KERNEL) return run_kernel(r, poll);
   if (s->kind == NXP_STEP_MATMUL) return run_matmul(r, poll);
   if (s->kind == NXP_STEP_CALL) return run_call(r, poll);
-  char *from = address(r, &s->buffers[0]), *to = address(r, &s->buffers[1]);
-  if (from != to) memmove(to, from, (size_t)s->bytes);
-  return NX_OK;
+  return nxi_copy_run(r->launch->pool, poll, address(r, &s->buffers[1]), address(r, &s->buffers[0]),
+                      s->bytes);
 }
 
 /* Bytes that a step reads and writes, each element once; 0: not known. */

@@ -19,6 +19,7 @@ typedef struct work {
   int64_t width, outer;  /* elements of a row; number of rows */
   int64_t chunk, chunks; /* columns of a task; tasks for each row */
   int64_t ranges;        /* ranges of target elements; 1: they are not divided */
+  int64_t parts;         /* of the updates of the only column; 1: they are not divided */
   int64_t first, last;   /* the piece of the axis */
 } work;
 
@@ -127,20 +128,42 @@ static void choose(const work *w, place p, int64_t first, int64_t low, int64_t h
   else choose_narrow(indices, step, first, last, s->extent, low, high, out);
 }
 
+/* One column, all elements of the result. */
+#define WHOLE_COLUMN(name, T, parts, operator, convert, I)                               \
+  static void whole_##name##_##I(const work *w, const void *all, T *to, int64_t to_step, \
+                                 const T *from, int64_t from_step) {                     \
+    const int64_t extent = w->s->extent, step = w->s->indices[w->s->axis];               \
+    const I *indices = all;                                                              \
+    for (int64_t j = w->first; j < w->last; j++) {                                       \
+      int64_t e = indices[j * step];                                                     \
+      e += e < 0 ? extent : 0;                                                           \
+      if (e < 0 || e >= extent) continue;                                                \
+      for (int k = 0; k < (parts); k++)                                                  \
+        to[e * to_step + k] operator(T)(from[j * from_step + k] convert);                \
+    }                                                                                    \
+  }
+
 /* One column, elements low <= e < high of the result. */
-#define COLUMN(name, T, parts, operator, convert)                                                \
-  static void column_##name(const work *w, place p, int64_t low, int64_t high) {                 \
-    T *to = (T *)(void *)p.to;                                                                   \
-    const T *from = (const T *)(const void *)p.updates;                                          \
-    const int64_t to_step = w->s->to[w->s->axis] * (parts),                                      \
-                  from_step = w->s->updates[w->s->axis] * (parts);                               \
-    block b;                                                                                     \
-    for (int64_t j = w->first; j < w->last; j += BLOCK) {                                        \
-      choose(w, p, j, low, high, &b);                                                            \
-      for (int64_t i = 0; i < b.n; i++)                                                          \
-        for (int k = 0; k < (parts); k++)                                                        \
-          to[b.element[i] * to_step + k] operator(T)(from[b.update[i] * from_step + k] convert); \
-    }                                                                                            \
+#define COLUMN(name, T, parts, operator, convert)                                                 \
+  WHOLE_COLUMN(name, T, parts, operator, convert, int32_t)                                        \
+  WHOLE_COLUMN(name, T, parts, operator, convert, int64_t)                                        \
+  static void column_##name(const work *w, place p, int64_t low, int64_t high) {                  \
+    T *to = (T *)(void *)p.to;                                                                    \
+    const T *from = (const T *)(const void *)p.updates;                                           \
+    const int64_t to_step = w->s->to[w->s->axis] * (parts),                                       \
+                  from_step = w->s->updates[w->s->axis] * (parts);                                \
+    block b;                                                                                      \
+    if (low == 0 && high == w->s->extent) {                                                       \
+      if (w->s->wide_indices) whole_##name##_int64_t(w, p.indices, to, to_step, from, from_step); \
+      else whole_##name##_int32_t(w, p.indices, to, to_step, from, from_step);                    \
+      return;                                                                                     \
+    }                                                                                             \
+    for (int64_t j = w->first; j < w->last; j += BLOCK) {                                         \
+      choose(w, p, j, low, high, &b);                                                             \
+      for (int64_t i = 0; i < b.n; i++)                                                           \
+        for (int k = 0; k < (parts); k++)                                                         \
+          to[b.element[i] * to_step + k] operator(T)(from[b.update[i] * from_step + k] convert);  \
+    }                                                                                             \
   }
 MOVES(COLUMN)
 
@@ -169,16 +192,72 @@ static int move_of(const nxi_scatter *s) {
   }
 }
 
+enum {
+  OWN_BYTES = 1 << 14, /* most of a target that tasks have memory of their own for */
+  OWN_TIMES = 16       /* updates of a part for each element of the target, at least */
+};
+
+static bool adds_integers(const nxi_scatter *s) {
+  return s->adds && !nxi_is_float(s->dtype) && s->dtype != NX_BOOL;
+}
+
+#define ADD(N)                                                                        \
+  static void add_sums_##N(void *all, int64_t step, const void *own, int64_t n) {     \
+    uint##N##_t *to = all;                                                            \
+    const uint##N##_t *sums = own;                                                    \
+    for (int64_t e = 0; e < n; e++)                                                   \
+      if (sums[e] != 0) __atomic_fetch_add(&to[e * step], sums[e], __ATOMIC_RELAXED); \
+  }
+ADD(8)
+ADD(16)
+ADD(32)
+ADD(64)
+
+/* A part of the updates of the only column. */
+static void move_part(const work *w, place p, int64_t part) {
+  _Alignas(8) char sums[OWN_BYTES];
+  nxi_scatter s = *w->s;
+  work own = *w;
+  const int64_t n = w->last - w->first, step = s.to[s.axis], size = element_size(&s);
+  void *to = p.to;
+  s.to[s.axis] = 1;
+  own.s = &s;
+  own.last = w->first + n / w->parts * (part + 1) + n % w->parts * (part + 1) / w->parts;
+  own.first = w->first + n / w->parts * part + n % w->parts * part / w->parts;
+  memset(sums, 0, (size_t)(s.extent * size));
+  p.to = sums;
+  moves[move_of(&s)].column(&own, p, 0, s.extent);
+  switch (size) {
+    case 1: add_sums_8(to, step, sums, s.extent); break;
+    case 2: add_sums_16(to, step, sums, s.extent); break;
+    case 4: add_sums_32(to, step, sums, s.extent); break;
+    default: add_sums_64(to, step, sums, s.extent);
+  }
+}
+
+/* Fetches a piece of a row that is needed soon: which one depends on an index, so no processor
+ * knows of it before. */
+static void fetch_row(const char *row, int64_t bytes) {
+  enum { LINE = 64, MOST = 4096 };
+  for (int64_t i = 0; i < bytes && i < MOST; i += LINE) __builtin_prefetch(row + i, 1);
+}
+
 /* Moves pieces of rows, each with one index. */
+enum { AHEAD = 2 };
 static void move_rows(const work *w, place p, int64_t column, int64_t n) {
   const nxi_scatter *s = w->s;
   row_fn row = moves[move_of(s)].row;
   int64_t size = element_size(s), index_size = s->wide_indices ? 8 : 4;
   int64_t to_step = s->to[w->row], from_step = s->updates[w->row];
+  char *to = p.to + column * to_step * size;
   for (int64_t j = w->first; j < w->last; j++) {
     int64_t e = index_at(w, p.indices + j * s->indices[s->axis] * index_size);
+    int64_t ahead = j + AHEAD < w->last ? j + AHEAD : j;
+    ahead = index_at(w, p.indices + ahead * s->indices[s->axis] * index_size);
+    if (to_step == 1 && ahead >= 0 && ahead < s->extent)
+      fetch_row(to + ahead * s->to[s->axis] * size, n * size);
     if (e < 0 || e >= s->extent) continue;
-    row(p.to + (e * s->to[s->axis] + column * to_step) * size, to_step,
+    row(to + e * s->to[s->axis] * size, to_step,
         p.updates + (j * s->updates[s->axis] + column * from_step) * size, from_step, n);
   }
 }
@@ -207,6 +286,10 @@ static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
   const work *w = arg;
   (void)worker;
   for (int64_t task = begin; task < end; task++) {
+    if (w->parts > 1) {
+      move_part(w, place_of(w, 0), task);
+      continue;
+    }
     int64_t range = task % w->ranges, piece = task / w->ranges,
             column = piece % w->chunks * w->chunk;
     int64_t n = w->width - column < w->chunk ? w->width - column : w->chunk;
@@ -220,10 +303,14 @@ static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
 static void cut(work *w, int64_t threads) {
   const nxi_scatter *s = w->s;
   int64_t columns = w->outer * w->width, wanted = threads * 2;
-  w->ranges = w->chunks = 1;
+  w->ranges = w->chunks = w->parts = 1;
   w->chunk = w->width;
   if (threads == 1 || columns * (w->last - w->first) < 1 << 14) return;
-  if (columns >= 16 * wanted) { /* pieces of rows, long enough for vectors and lines of the cache */
+  if (columns == 1 && adds_integers(s) && s->extent * element_size(s) <= OWN_BYTES &&
+      (w->last - w->first) / threads >= s->extent * OWN_TIMES) {
+    w->parts = threads;
+  } else if (columns >=
+             16 * wanted) { /* pieces of rows, long enough for vectors and lines of the cache */
     int64_t pieces = w->outer >= wanted ? 1 : (wanted + w->outer - 1) / w->outer;
     w->chunk = ((w->width + pieces - 1) / pieces + 15) / 16 * 16;
     w->chunks = (w->width + w->chunk - 1) / w->chunk;
@@ -252,7 +339,7 @@ nx_status nxi_scatter_run(const nxi_scatter *s, nxi_pool *pool, const nxi_poll *
   for (w.first = 0; w.first < n; w.first = w.last) {
     w.last = n - w.first < piece ? n : w.first + piece;
     cut(&w, nxi_pool_size(pool));
-    int64_t tasks = w.outer * w.chunks * w.ranges;
+    int64_t tasks = w.outer * w.chunks * w.ranges * w.parts;
     if (poll != NULL && poll->fn != NULL) {
       nx_status status = nxi_pool_run_polled(pool, poll, run_tasks, &w, tasks, 1);
       if (status != NX_OK) return status;

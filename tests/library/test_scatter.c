@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: ISC */
+/* Scatters and copies that several threads carry out together, against one thread's loop: the same
+ * bytes for every number of threads, and nothing beside the result is touched. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ir/dtype.h"
+#include "ir/target.h"
+#include "runtime/cpu/cpu.h"
+#include "runtime/library/scatter.h"
+#include "tests/util/runner.h"
+
+static uint64_t seed = 1;
+static uint64_t random_bits(void) {
+  seed = seed * 6364136223846793005u + 1442695040888963407u;
+  return seed >> 20;
+}
+
+static void *memory(int64_t bytes) {
+  void *p = calloc(1, (size_t)bytes);
+  assert_non_null(p);
+  return p;
+}
+
+/* Updates of `n` rows of `width` elements go to rows of a target of `extent`. */
+typedef struct trial {
+  nx_dtype dtype;
+  bool adds, wide;
+  int64_t n, width, extent;
+} trial;
+
+static nxi_scatter scatter_of(const trial *t) {
+  return (nxi_scatter){.dtype = t->dtype,
+                       .adds = t->adds,
+                       .wide_indices = t->wide,
+                       .rank = 2,
+                       .axis = 0,
+                       .extent = t->extent,
+                       .shape = {t->n, t->width},
+                       .to = {t->width, 1},
+                       .indices = {1, 0},
+                       .updates = {t->width, 1}};
+}
+
+/* Numbers of the dtype that are small and not zero. */
+static void fill(const trial *t, char *at, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t x = 1 + (int64_t)(random_bits() % 5);
+    const float f = (float)x / 3;
+    const double d = (double)x / 3;
+    const int64_t size = nxi_dtype_size(t->dtype);
+    const void *from = t->dtype == NX_F32   ? (const void *)&f
+                       : t->dtype == NX_F64 ? (const void *)&d
+                                            : (const void *)&x;
+    memcpy(at + i * size, from, (size_t)size);
+  }
+}
+
+/* Of each 16 indices one counts from the end. */
+static void *indices_of(const trial *t) {
+  char *all = memory(t->n * (t->wide ? 8 : 4));
+  for (int64_t i = 0; i < t->n; i++) {
+    const int64_t e = (int64_t)(random_bits() % (uint64_t)t->extent) - (i % 16 ? 0 : t->extent);
+    const int32_t narrow = (int32_t)e;
+    if (t->wide) memcpy(all + i * 8, &e, 8);
+    else memcpy(all + i * 4, &narrow, 4);
+  }
+  return all;
+}
+
+static void add(const trial *t, char *to, const char *from) {
+  const size_t size = (size_t)nxi_dtype_size(t->dtype);
+  int64_t x = 0, y = 0;
+  float f[2];
+  double d[2];
+  if (!t->adds) {
+    memcpy(to, from, size);
+  } else if (t->dtype == NX_F32) {
+    memcpy(&f[0], to, size), memcpy(&f[1], from, size);
+    f[0] += f[1];
+    memcpy(to, &f[0], size);
+  } else if (t->dtype == NX_F64) {
+    memcpy(&d[0], to, size), memcpy(&d[1], from, size);
+    d[0] += d[1];
+    memcpy(to, &d[0], size);
+  } else {
+    memcpy(&x, to, size), memcpy(&y, from, size);
+    x += y;
+    memcpy(to, &x, size);
+  }
+}
+
+static void scatter_here(const trial *t, char *to, const char *indices, const char *updates) {
+  const int64_t size = nxi_dtype_size(t->dtype);
+  for (int64_t i = 0; i < t->n; i++) {
+    int32_t narrow;
+    int64_t e;
+    memcpy(&e, indices + (t->wide ? i * 8 : 0), 8);
+    memcpy(&narrow, indices + (t->wide ? 0 : i * 4), 4);
+    if (!t->wide) e = narrow;
+    if (e < 0) e += t->extent;
+    for (int64_t k = 0; k < t->width; k++)
+      add(t, to + (e * t->width + k) * size, updates + (i * t->width + k) * size);
+  }
+}
+
+static void check_scatter(trial t) {
+  const int64_t size = nxi_dtype_size(t.dtype), bytes = t.extent * t.width * size;
+  char *before = memory(bytes), *wanted = memory(bytes), *got = memory(bytes),
+       *updates = memory(t.n * t.width * size), *indices = indices_of(&t);
+  const nxi_scatter s = scatter_of(&t);
+  fill(&t, before, t.extent * t.width);
+  fill(&t, updates, t.n * t.width);
+  memcpy(wanted, before, (size_t)bytes);
+  scatter_here(&t, wanted, indices, updates);
+  for (int32_t threads = 1; threads <= 5; threads += 2) {
+    nxi_pool *pool = NULL;
+    assert_int_equal(nxi_pool_create(&(nxi_pool_options){.threads = threads}, &pool, NULL), NX_OK);
+    memcpy(got, before, (size_t)bytes);
+    assert_int_equal(nxi_scatter_run(&s, pool, NULL, got, indices, updates), NX_OK);
+    if (memcmp(got, wanted, (size_t)bytes) != 0)
+      fail_msg("%s, %ld updates of %ld, %d threads", nx_dtype_name(t.dtype), (long)t.n,
+               (long)t.width, threads);
+    nxi_pool_destroy(pool);
+  }
+  free(before), free(wanted), free(got), free(updates), free(indices);
+}
+
+static const nx_dtype dtypes[] = {NX_I8, NX_U16, NX_I32, NX_U64, NX_F32, NX_F64};
+
+/* Sums of one column: to few elements, to more than tasks have memory for, from few updates. */
+static void columns(void **state) {
+  (void)state;
+  for (int k = 0; k < 6; k++)
+    for (int adds = 0; adds < 2; adds++) {
+      check_scatter((trial){dtypes[k], adds, k & 1, 30011, 1, 37});
+      check_scatter((trial){dtypes[k], adds, !(k & 1), 30011, 1, 300});
+      check_scatter((trial){dtypes[k], adds, k & 1, 20011, 1, 20000});
+      check_scatter((trial){dtypes[k], adds, k & 1, 100, 1, 7});
+      check_scatter((trial){dtypes[k], adds, k & 1, 9001, 3, 7});
+    }
+}
+
+static void rows(void **state) {
+  (void)state;
+  for (int k = 0; k < 6; k++)
+    for (int adds = 0; adds < 2; adds++) {
+      check_scatter((trial){dtypes[k], adds, k & 1, 100, 500, 30});
+      check_scatter((trial){dtypes[k], adds, !(k & 1), 3, 9001, 2});
+    }
+}
+
+/* Bytes around those at which copies are shared out and pass the caches, from and to places that
+ * begin nowhere in particular. */
+static void copies(void **state) {
+  static const int64_t lengths[] = {0, 1, 63, 1 << 18, (1 << 18) + 1, (1 << 20) + 77, 3 << 20};
+  const int64_t cache = nxi_target_host()->l3_bytes, most = 1 << 26;
+  nxi_pool *pool = NULL;
+  (void)state;
+  assert_int_equal(nxi_pool_create(&(nxi_pool_options){.threads = 3}, &pool, NULL), NX_OK);
+  for (int i = 0; i < 8; i++) {
+    const int64_t large = cache < most ? cache / 2 + 131 : most, n = i < 7 ? lengths[i] : large;
+    char *from = memory(n + 8), *to = memory(n + 64);
+    for (int64_t j = 0; j < n + 8; j++) from[j] = (char)(j * 7 + (j >> 12));
+    memset(to, 0x55, (size_t)n + 64);
+    assert_int_equal(nxi_copy_run(pool, NULL, to + 5, from + i % 8, n), NX_OK);
+    assert_memory_equal(to + 5, from + i % 8, (size_t)n);
+    for (int j = 0; j < 5; j++) assert_int_equal(to[j], 0x55);
+    for (int64_t j = n + 5; j < n + 64; j++) assert_int_equal(to[j], 0x55);
+    free(from), free(to);
+  }
+  char *both = memory(2 << 20);
+  for (int64_t j = 0; j < 2 << 20; j++) both[j] = (char)(j >> 8);
+  assert_int_equal(nxi_copy_run(pool, NULL, both + 4096, both, 1 << 20), NX_OK);
+  for (int64_t j = 0; j < 1 << 20; j++)
+    if (both[j + 4096] != (char)(j >> 8)) fail_msg("byte %ld of a copy to what is read", (long)j);
+  free(both);
+  nxi_pool_destroy(pool);
+}
+
+NXT_MAIN(scatter) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(columns), cmocka_unit_test(rows),
+                                     cmocka_unit_test(copies)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
