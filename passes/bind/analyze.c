@@ -251,10 +251,16 @@ static bool is_index_like(const nxk_kernel *k, nxk_value v, int depth) {
   return is_index_like(k, in->args[0], depth - 1) && is_index_like(k, in->args[1], depth - 1);
 }
 
+/* The end of v if it is a cold block, else v. What vectors are like is decided by the code outside
+ * cold blocks, since that is what runs. */
+static nxk_value after_cold(const nxb_binder *b, nxk_value v) {
+  return b->from->instrs[v].op == NXK_cold ? b->end_of[v] : v;
+}
+
 int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop) {
   const nxk_kernel *k = b->from;
   int64_t computed = 0, moved = 1;
-  for (nxk_value v = first; v <= last; v++) {
+  for (nxk_value v = first; v <= last; v = after_cold(b, v) + 1) {
     const nxk_instr *in = &k->instrs[v];
     if (loop != NXK_NONE && !nxb_depends(b, v, loop)) continue;
     if (in->op == NXK_store || in->op == NXK_load) {
@@ -284,9 +290,13 @@ static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, n
       used[a - first] = 1;
       dies[v - first]++;
     }
+  nxk_value hot = first; /* the next instruction outside cold blocks */
   for (uint32_t i = 0; ok && i < n; i++) {
     alive += used[i];
-    if (alive > most) most = alive;
+    if (first + i == hot) {
+      if (alive > most) most = alive;
+      hot = after_cold(b, hot) + 1;
+    }
     alive -= dies[i];
   }
   nxi_free(dies);

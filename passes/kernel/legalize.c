@@ -4,10 +4,12 @@
  *    and only where the target has it in one exact instruction;
  *  - vectors of 64-bit integers to f32 on AArch64, where they go through f64 and are rounded twice;
  *  - comparisons of small floats, which widen;
+ *  - ldexp where the target has no instruction for it and the exponent is known to be in range
+ *    (scale.c);
  *  - the remainder of floats, exact for all operands, without a library.
  * The result contains none of these, so a second run changes nothing. Bound level. Total integer
- * division and shifts, max and min, saturating conversions and ldexp stay: they are one or two
- * instructions of each target, which its code generator knows (codegen_llvm/emit_scalar.c).
+ * division and shifts, max and min, saturating conversions and other uses of ldexp stay: the code
+ * generator of each target knows its instructions for them (codegen_llvm/emit_scalar.c).
  * Requires: no functions (expand/expand.c). Keeps: everything else, and the numbers of buffers and
  * params. */
 #include <math.h>
@@ -17,8 +19,9 @@
 
 typedef struct legalizer {
   nxk_kernel *k;
-  bool half;  /* the target converts f16 <-> f32 */
-  bool twice; /* the target rounds vectors of 64-bit integers twice when it converts them to f32 */
+  bool half;   /* the target converts f16 <-> f32 */
+  bool scales; /* the target has an instruction for ldexp, or makes one of it by itself */
+  bool twice;  /* the target rounds vectors of 64-bit integers twice when it converts them to f32 */
 } legalizer;
 
 /* ---- short names for the builder */
@@ -255,6 +258,8 @@ static bool rewrite(const legalizer *l, const nxk_kernel *source, nxk_value v, n
            nxi_is_integer(type) && nxi_dtypes[type].bits == 64)
     map[v] = nxk_cast_to(l->k, NX_F32, wide_to_f64(l->k, a, 53, 12));
   else if (in->op == NXK_mod && (type == NX_F32 || type == NX_F64)) map[v] = float_mod(l->k, a, b);
+  else if (in->op == NXK_ldexp && !l->scales)
+    return (map[v] = nxk_scale_within(l->k, source, v, map)) != NXK_NONE;
   else if (is_comparison((nxk_op)in->op) && nxi_is_small_float(type))
     map[v] = op2(l->k, (nxk_op)in->op, widen(l, a), widen(l, b));
   else return false;
@@ -275,10 +280,16 @@ static void copy_tables(nxk_kernel *k, const nxk_kernel *source) {
 /* F16C on x86-64, always on AArch64. */
 static bool converts_half(const nxi_target *t) { return strcmp(t->isa, "generic") != 0; }
 
+/* AVX-512 has the instruction; CUDA C has a function of its own. */
+static bool scales(const nxi_target *t) {
+  return strcmp(t->isa, "avx512") == 0 || strncmp(t->isa, "sm_", 3) == 0;
+}
+
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
-  legalizer l = {nxk_create(k->level, k->name), converts_half(t), strcmp(t->isa, "neon") == 0};
+  legalizer l = {nxk_create(k->level, k->name), converts_half(t), scales(t),
+                 strcmp(t->isa, "neon") == 0};
   bool ok = map && needed && l.k;
   if (ok) copy_tables(l.k, k);
   if (ok) nxk_mark_needed(k, needed);

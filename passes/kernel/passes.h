@@ -62,9 +62,13 @@ nxk_kernel *nxk_pass_bind_cpu(const nxk_kernel *k, const nxi_target *t, nxi_diag
 /* Logical -> bound for blocks of threads. New kernel. */
 nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Rewrites operations that the target lacks or rounds otherwise into basic ones: conversions to and
- * from small floats and comparisons of them, the remainder of floats, and on AArch64 conversions of
- * 64-bit integers to f32. Bound level. New kernel. */
+ * from small floats and comparisons of them, ldexp, the remainder of floats, and on AArch64
+ * conversions of 64-bit integers to f32. Bound level. New kernel. */
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Writes ldexp v of `source` as basic operations, for targets without an instruction for it; its
+ * operands are map[..] in k. NXK_NONE: its exponent is not known to be in range. */
+nxk_value nxk_scale_within(nxk_kernel *k, const nxk_kernel *source, nxk_value v,
+                           const nxk_value *map);
 /* Cuts sequential loops where masks of loads change. Bound level; kernels with threads are not
  * changed. New kernel. */
 nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, nxi_diag *d);
