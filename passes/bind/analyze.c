@@ -386,10 +386,23 @@ const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_va
   return to;
 }
 
+/* The cost of code whose values are at most `widest` bytes; wider ones, in cold blocks, take
+ * several registers and as many instructions. */
+static uint32_t cost_by_width(const nxb_binder *b, nxk_value first, nxk_value last,
+                              int64_t widest) {
+  int64_t more = 0;
+  for (nxk_value v = first; v <= last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    int64_t size = in->op < NXK_SCALAR_COUNT ? (int64_t)nxi_dtype_size(in->dtype) : 0;
+    if (size > widest) more += nxk_scalars[in->op].cost * (size / widest - 1);
+  }
+  return nxb_code_cost(b, first, last) + (uint32_t)more;
+}
+
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                           uint32_t registers) {
-  int64_t lanes = b->target->vector_bytes / nxb_widest(b, first, last, loop);
-  uint32_t cost = nxb_code_cost(b, first, last);
+  int64_t widest = nxb_widest(b, first, last, loop), lanes = b->target->vector_bytes / widest;
+  uint32_t cost = cost_by_width(b, first, last, widest);
   uint32_t room = (b->target->vector_bytes >= 64 ? 24 : 12) / pressure(b, first, last, loop);
   uint32_t most = cost <= 40 ? 4 : cost <= 150 ? 2 : 1;
   if (registers > most) registers = most;

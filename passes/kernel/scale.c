@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* ldexp where the target has no instruction for it, for exponents that are known to be within the
  * range of the operation: functions clamp their arguments first, so nearly all are. Two factors
- * with about half of the exponent each are then made by integer shifts, without clamping again,
- * or one factor if that is enough. A NaN of the exponent needs no test if the scaled value is
- * computed from the exponent, too, or all that is computed from the result. What is not known here is left to the code generator (codegen_llvm/emit_scalar.c). */
+ * with about half of the exponent each are then made by integer shifts, without clamping again, or
+ * one factor if that is enough. A NaN of the exponent needs no test if the scaled value is computed
+ * from the exponent, too, or all that is computed from the result. What is not known here is left
+ * to the code generator (codegen_llvm/emit_scalar.c). */
 #include <math.h>
 
 #include "passes.h"
