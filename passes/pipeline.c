@@ -287,7 +287,8 @@ typedef nxk_kernel *kernel_pass(const nxk_kernel *k, const nxi_target *t, nxi_di
     return result;                                                                               \
   }
 #define OF_PROCESSORS (t->block_threads == 0)
-KERNEL_PASS(unroll, OF_PROCESSORS &&nxk_loads_under_masks(from), nxk_pass_unroll(k, d))
+KERNEL_PASS(unroll, OF_PROCESSORS && (nxk_loads_under_masks(from) || nxk_has_windows(from)),
+            nxk_pass_unroll(k, d))
 KERNEL_PASS(index_split, OF_PROCESSORS &&nxk_loads_under_masks(from), nxk_pass_index_split(k, t, d))
 KERNEL_PASS(unroll_pairs, OF_PROCESSORS &&nxk_has_pairs(from), nxk_pass_unroll_pairs(k, d))
 KERNEL_PASS(jam, OF_PROCESSORS &&nxk_has_shared_loads(from), nxk_pass_jam(k, t, d))

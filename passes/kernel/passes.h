@@ -32,9 +32,11 @@ bool nxk_split_reduction(const nxk_kernel *k, const nxi_target *t, nxk_kernel **
                          int *n_partials, nxi_diag *d);
 /* Whether the kernel has a masked load. */
 bool nxk_loads_under_masks(const nxk_kernel *k);
-/* Unrolls short reductions whose loop decides which operand is loaded. Logical level. New
- * kernel. */
+/* Unrolls short reductions whose loop decides which operand is loaded, and those over windows.
+ * Logical level. New kernel. */
 nxk_kernel *nxk_pass_unroll(const nxk_kernel *k, nxi_diag *d);
+/* Whether a reduction of the kernel has several loops, as one over windows has. */
+bool nxk_has_windows(const nxk_kernel *k);
 /* Cuts regions into smaller ones, in which conditions on outer loops are constant. Logical level.
  * New kernel. */
 nxk_kernel *nxk_pass_index_split(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Unrolls short reductions over joined arrays. If the loop of a run decides which operand an
- * element is loaded from, as in the mean of a stack, each element gets code of its own, with one
- * load and no mask. The elements are combined in the order of the reduction, so no bit changes.
+/* Unrolls short reductions. If the loop of a run decides which operand an element is loaded from,
+ * as in the mean of a stack, each element gets code of its own, with one load and no mask. If a run
+ * has several loops, as a window has, no element needs a division to find its place, the conditions
+ * of a border become ones of the outer loops, at which later passes cut them, and neighbouring
+ * windows share what they load. The elements are combined in the order of the reduction, so no bit
+ * changes.
  * Needs: logical level. Keeps: bits. */
 #include <assert.h>
 
@@ -9,8 +12,8 @@
 #include "passes.h"
 
 /* MOST_ELEMENTS: elements of a run. MOST_CODE: vector operations of all of them together. LANES:
- * those of the lanes order. */
-enum { MOST_ELEMENTS = 32, MOST_CODE = 2000, LANES = 16 };
+ * those of the lanes order. CLOSE: elements between neighbours that vectors load well. */
+enum { MOST_ELEMENTS = 32, MOST_CODE = 2000, LANES = 16, CLOSE = 4 };
 
 /* ---- what is written out */
 
@@ -30,14 +33,40 @@ static bool chooses_operand(const nxb_binder *b, const nxb_stage *s) {
   return false;
 }
 
+/* Whether all that a run reads lies close together at neighbouring points of this outer loop. */
+static bool reads_along(const nxb_binder *b, const nxb_stage *s, nxk_value outer) {
+  const nxk_kernel *k = b->from;
+  bool any = false, computed;
+  for (nxk_value v = s->first; v < s->last; v++) {
+    if (k->instrs[v].op != NXK_load) continue;
+    const nxk_access *a = &k->accesses[k->instrs[v].imm];
+    int64_t stride = nxb_stride(b, a, outer, &computed);
+    if (computed || a->index != NXK_NONE || stride < 0 || stride > CLOSE) return false;
+    any = any || stride > 0;
+  }
+  return any;
+}
+
+/* Whether a run has several loops, and vectors can run along a loop outside of it. */
+static bool is_window(const nxb_binder *b, const nxb_stage *s) {
+  const nxk_kernel *k = b->from;
+  for (nxk_value v = s->first; v-- > 0 && s->n_loops > 1;) {
+    const nxk_instr *in = &k->instrs[v];
+    if (in->op == NXK_for && k->loops[in->imm].kind == NXK_OUTER && b->end_of[v] > s->last &&
+        reads_along(b, s, v))
+      return true;
+  }
+  return false;
+}
+
 static bool fits(const nxb_binder *b, const nxb_stage *s) {
-  if (!s->simple || !s->reduces || s->n_loops != 1 || s->points < 2 || s->points > MOST_ELEMENTS ||
-      s->loops[0].lower != 0 || s->loops[0].step != 1)
-    return false;
+  if (!s->simple || !s->reduces || s->points < 2 || s->points > MOST_ELEMENTS) return false;
+  for (uint32_t i = 0; i < s->n_loops; i++)
+    if (s->loops[i].lower != 0 || s->loops[i].step != 1) return false;
   for (uint32_t i = 0; i < s->n_reduces; i++)
     if (!is_plain_reduce(b->from, s->reduce[i])) return false;
-  return s->n_reduces > 0 && chooses_operand(b, s) &&
-         nxb_code_cost(b, s->first, s->last) * s->points <= MOST_CODE;
+  bool pays = s->n_loops == 1 ? chooses_operand(b, s) : is_window(b, s);
+  return s->n_reduces > 0 && pays && nxb_code_cost(b, s->first, s->last) * s->points <= MOST_CODE;
 }
 
 /* ---- the order of the elements */
@@ -82,6 +111,12 @@ static nxk_value in_order(nxk_copies *w, nxk_value reduce, const nxk_value *x, i
 
 /* ---- writing */
 
+/* Makes the indices of all loops those of element e. */
+static void set_point(nxk_copies *w, const nxb_stage *s, int64_t e) {
+  for (uint32_t i = s->n_loops; i-- > 0; e /= s->loops[i].extent)
+    w->map[0][s->loops[i].value] = nxk_const_i(w->to, NX_I64, e % s->loops[i].extent);
+}
+
 static void write_out(nxk_copies *w, const nxb_stage *s) {
   const nxk_kernel *from = w->b.from;
   nxk_value *map = w->map[0];
@@ -89,11 +124,12 @@ static void write_out(nxk_copies *w, const nxb_stage *s) {
   nxk_value *elements = nxb_alloc(&w->b, s->n_reduces * MOST_ELEMENTS * sizeof *elements);
   for (int64_t e = 0; e < s->points && !w->b.failed; e++) {
     uint32_t n = 0;
-    map[s->first] = nxk_const_i(w->to, NX_I64, e);
-    for (nxk_value v = s->first + 1; v < s->last && !w->to->failed; v++)
-      if (from->instrs[v].op == NXK_reduce)
-        elements[n++ * MOST_ELEMENTS + e] = map[from->instrs[v].args[0]];
-      else nxk_copy_each(w, v, 1);
+    set_point(w, s, e);
+    for (nxk_value v = s->first + 1; v < s->last && !w->to->failed; v++) {
+      nxk_op op = (nxk_op)from->instrs[v].op;
+      if (op == NXK_reduce) elements[n++ * MOST_ELEMENTS + e] = map[from->instrs[v].args[0]];
+      else if (op != NXK_for && op != NXK_end) nxk_copy_each(w, v, 1);
+    }
   }
   for (uint32_t i = 0; i < s->n_reduces && !w->b.failed && !w->to->failed; i++)
     map[s->reduce[i]] = in_order(w, s->reduce[i], elements + i * MOST_ELEMENTS, s->points);
@@ -110,4 +146,13 @@ static nxk_value unroll_run(nxk_copies *w, nxk_value v) {
 
 nxk_kernel *nxk_pass_unroll(const nxk_kernel *k, nxi_diag *d) {
   return nxk_write_copies(k, NULL, 1, unroll_run, d);
+}
+
+bool nxk_has_windows(const nxk_kernel *k) {
+  bool nest = false;
+  for (nxk_value v = 0; v < k->n_instrs && !nest; v++) {
+    const nxk_instr *in = &k->instrs[v];
+    nest = in->op == NXK_for && k->loops[in->imm].kind == NXK_REDUCE && !nxk_begins_run(k, v);
+  }
+  return nest;
 }
