@@ -47,6 +47,10 @@ static inline bool nxp_is_placed(const nxp_temporary *t) {
 typedef void nxp_location_visit(void *user, nxp_location *where, bool writes);
 void nxp_each_location(const nxp_step *step, nxp_location_visit *visit, void *user);
 
+/* plan/order.c: gives the groups another order if that needs clearly less memory; tight: if it
+ * needs less at all. False without memory. */
+bool nxp_order_groups(const nxg_graph *g, nxp_clusters *c, bool tight);
+
 /* plan/fit.c. False without memory. */
 /* Puts temporaries into the memory of outputs that nothing has touched yet. */
 bool nxp_fit_outputs(nxp_plan *p);
