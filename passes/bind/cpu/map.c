@@ -122,9 +122,8 @@ static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value
  * block ends at the end of the tile, and may overlap the one before. */
 static nxk_value open_blocks(nxb_binder *b, const nxb_dim *d, int64_t side) {
   nxk_value at = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(d->lo), nxk_bound_of(d->hi), side);
-  return d->loop.extent % side == 0 /* NOLINT: side > 0 */ ? at
-                                                           : nxb_op(b, NXK_min, at,
-                                                                    nxb_add(b, d->hi, -side));
+  bool whole = !b->target->generic && d->loop.extent % side == 0; /* NOLINT: side > 0 */
+  return whole ? at : nxb_op(b, NXK_min, at, nxb_add(b, d->hi, -side));
 }
 
 static void copy_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value load) {

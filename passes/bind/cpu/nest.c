@@ -62,21 +62,6 @@ static void set_unit(nxb_binder *b, nxb_dim *d, nxb_lane_map *map, nxk_value uni
   else set_range(b, d, nxb_mul(b, unit, d->unit), d->unit);
 }
 
-/* The same as open_units, in a form that does not depend on how many units there are: `cut` says
- * whether it is a part of the dimension or all of it. */
-static void open_units_generic(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_lane_map *map,
-                               nxk_value first, int64_t n, bool cut) {
-  nxk_value units = nxb_int(b, units_of(d)), end = units;
-  if (d->walk == NXB_RANGE) {
-    nxk_value lo = nxb_op(b, NXK_mul, first, nxb_int(b, d->unit));
-    set_range(b, d, lo, n * d->unit);
-    if (!cut) d->hi = nxb_int(b, d->loop.extent);
-    return;
-  }
-  if (cut) end = nxb_op(b, NXK_min, nxb_op(b, NXK_add, first, nxb_int(b, n)), units);
-  set_unit(b, d, map, open_loop(b, nest, first, end));
-}
-
 /* Opens the loop over the units [first, first + n) of a dimension, which ends at the end of the
  * dimension. */
 static void open_units(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_lane_map *map,
@@ -143,6 +128,48 @@ void nxb_close_pending(nxb_binder *b) {
   b->pending = 0;
 }
 
+/* Opens the loops of a task in a form that does not depend on where the cut is: each dimension has
+ * chunks, of one unit before the cut and of all units after it. */
+static void open_dims_generic(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, const cut *c,
+                              nxk_value task) {
+  nxk_value number[NXB_MAX_DIMS] = {0};
+  for (uint32_t i = nest->n; i-- > 0;) {
+    int64_t chunks = i > c->at ? 1 : i == c->at ? c->chunks : units_of(&nest->dims[i]);
+    number[i] = i == 0 ? task : nxb_op(b, NXK_mod, task, nxb_int(b, chunks));
+    if (i > 0) task = nxb_op(b, NXK_div, task, nxb_int(b, chunks));
+  }
+  for (uint32_t i = 0; i < nest->n && !b->to->failed; i++) {
+    nxb_dim *d = &nest->dims[i];
+    int64_t n = i < c->at ? 1 : i == c->at ? c->chunk : units_of(d);
+    nxk_value first = nxb_op(b, NXK_mul, number[i], nxb_int(b, n));
+    if (d->walk == NXB_RANGE) {
+      set_range(b, d, nxb_op(b, NXK_mul, first, nxb_int(b, d->unit)), n * d->unit);
+    } else {
+      nxk_value end = nxb_op(b, NXK_add, first, nxb_int(b, n));
+      end = nxb_op(b, NXK_min, end, nxb_int(b, units_of(d)));
+      set_unit(b, d, map, open_loop(b, nest, first, end));
+    }
+    nxb_write_ready(b, map);
+  }
+}
+
+static void open_dims(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, const cut *c,
+                      nxk_value task) {
+  nxk_value number[NXB_MAX_DIMS] = {0}, rest = task;
+  for (uint32_t i = c->at + 1; i-- > 0;) {
+    int64_t n = i == c->at ? c->chunks : units_of(&nest->dims[i]);
+    number[i] = n == 1 ? nxb_int(b, 0) : i == 0 ? rest : nxb_mod(b, rest, n);
+    if (i > 0) rest = nxb_div(b, rest, n);
+  }
+  for (uint32_t i = 0; i < nest->n && !b->to->failed; i++) {
+    nxb_dim *d = &nest->dims[i];
+    if (i < c->at) open_units(b, nest, d, map, number[i], 1);
+    else if (i == c->at) open_units(b, nest, d, map, nxb_mul(b, number[i], c->chunk), c->chunk);
+    else open_units(b, nest, d, map, nxb_int(b, 0), units_of(d));
+    nxb_write_ready(b, map);
+  }
+}
+
 void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycles) {
   if (nest->n > 0 && nest->dims[0].loop.extent < 0) {
     nxb_close_pending(b);
@@ -153,27 +180,10 @@ void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycl
     return;
   }
   cut c = choose_cut(nest, unit_cycles);
-  nxk_value task = open_tasks(b, nest, c.tasks, unit_cycles), rest = task;
+  nxk_value task = open_tasks(b, nest, c.tasks, unit_cycles);
   if (nest->n == 0) return;
-  nxk_value number[NXB_MAX_DIMS] = {0};
-  for (uint32_t i = c.at + 1; i-- > 0;) {
-    int64_t n = i == c.at ? c.chunks : units_of(&nest->dims[i]);
-    bool known = n == 1 && !b->target->generic;
-    number[i] = known ? nxb_int(b, 0) : i == 0 ? rest : nxb_mod(b, rest, n);
-    if (i > 0) rest = nxb_div(b, rest, n);
-  }
-  for (uint32_t i = 0; i < nest->n && !b->to->failed; i++) {
-    nxb_dim *d = &nest->dims[i];
-    nxk_value by = b->target->generic ? nxb_int(b, c.chunk) : NXK_NONE;
-    if (i < c.at) open_units(b, nest, d, map, number[i], 1);
-    else if (b->target->generic && i == c.at)
-      open_units_generic(b, nest, d, map, nxb_op(b, NXK_mul, number[i], by), c.chunk, true);
-    else if (b->target->generic)
-      open_units_generic(b, nest, d, map, nxb_int(b, 0), units_of(d), false);
-    else if (i == c.at) open_units(b, nest, d, map, nxb_mul(b, number[i], c.chunk), c.chunk);
-    else open_units(b, nest, d, map, nxb_int(b, 0), units_of(d));
-    nxb_write_ready(b, map);
-  }
+  if (b->target->generic) open_dims_generic(b, nest, map, &c, task);
+  else open_dims(b, nest, map, &c, task);
 }
 
 void nxb_close(nxb_binder *b, nxb_nest *nest) {
