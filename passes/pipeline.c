@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "facts.h"
+#include "passes/bind/bind.h"
 #include "passes/graph/passes.h"
 
 nxp_debug nxp_debugging;
@@ -287,11 +288,13 @@ typedef nxk_kernel *kernel_pass(const nxk_kernel *k, const nxi_target *t, nxi_di
     return result;                                                                               \
   }
 #define OF_PROCESSORS (t->block_threads == 0)
+#define IS_SUITED     (!t->generic || !nxb_is_tiny(from)) /* see there */
 KERNEL_PASS(unroll, OF_PROCESSORS && (nxk_loads_under_masks(from) || nxk_has_windows(from)),
             nxk_pass_unroll(k, d))
 KERNEL_PASS(index_split, OF_PROCESSORS &&nxk_loads_under_masks(from), nxk_pass_index_split(k, t, d))
-KERNEL_PASS(unroll_pairs, OF_PROCESSORS &&nxk_has_pairs(from), nxk_pass_unroll_pairs(k, d))
-KERNEL_PASS(jam, OF_PROCESSORS &&nxk_has_shared_loads(from), nxk_pass_jam(k, t, d))
+KERNEL_PASS(unroll_pairs, OF_PROCESSORS &&nxk_has_pairs(from) && IS_SUITED,
+            nxk_pass_unroll_pairs(k, d))
+KERNEL_PASS(jam, OF_PROCESSORS &&nxk_has_shared_loads(from) && IS_SUITED, nxk_pass_jam(k, t, d))
 KERNEL_PASS(expand, true, nxk_pass_expand(k, d))
 KERNEL_PASS(bind, true, OF_PROCESSORS ? nxk_pass_bind_cpu(k, t, d) : nxk_pass_bind_gpu(k, t, d))
 KERNEL_PASS(ranges, now->threads == 0, nxk_pass_ranges(k, d))
@@ -299,6 +302,7 @@ KERNEL_PASS(legalize, true, nxk_pass_legalize(k, t, d))
 KERNEL_PASS(narrow, now->threads > 0, nxk_pass_narrow(k, d))
 #undef KERNEL_PASS
 #undef OF_PROCESSORS
+#undef IS_SUITED
 
 static const struct {
   int row;

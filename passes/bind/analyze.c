@@ -469,7 +469,7 @@ static double access_cycles(const nxb_binder *b, nxk_value v, nxk_value loop, nx
   if (stride == 0) return nxb_depends(b, v, loop) ? 1 : contiguous;
   int64_t distance = stride < 0 ? -stride : stride;
   if (distance == 1) return contiguous;
-  double apart = (double)distance * size >= 64 ? 3 : 1;
+  double apart = b->tiny || (double)distance * size >= 64 ? 3 : 1;
   return b->from->instrs[v].op == NXK_store ? 1.5 * apart : apart;
 }
 
@@ -531,7 +531,7 @@ double nxb_lane_cycles(const nxb_binder *b, nxk_value loop) {
         rows && w.stage->reduces ? 16 : nxb_ceil(b->target->vector_bytes, (int64_t)size);
     if (memory) one = access_cycles(b, w.v, run.along, run.pair);
     else one = nxk_scalars[in->op].cost * size / (double)b->target->vector_bytes;
-    cycles += w.trips * one / use_of_lanes(run.extent, lanes);
+    cycles += w.trips * one / (b->tiny ? 1 : use_of_lanes(run.extent, lanes));
   }
   return cycles;
 }

@@ -66,6 +66,7 @@ typedef struct nxb_binder {
   /* if a region with one task is still open so that further regions can be added to that task: the
    * cycles in it so far (cpu/nest.c); else 0 */
   double pending;
+  bool tiny;   /* and generic: its form depends on no extent (nxb_is_tiny) */
   bool failed; /* memory is exhausted */
 } nxb_binder;
 
@@ -76,6 +77,10 @@ void *nxb_alloc(nxb_binder *b, size_t bytes); /* zeroed; NULL sets failed */
  * not empty. threads: as in nxk_kernel. Returns a new kernel; NULL: d says why. */
 nxk_kernel *nxb_bind_kernel(const nxk_kernel *k, const nxi_target *t, uint16_t threads,
                             void (*bind)(nxb_binder *b), nxi_diag *d);
+
+/* Whether a logical kernel computes so few points that its form need not suit them. In the generic
+ * form all such kernels of a kind then have one. */
+bool nxb_is_tiny(const nxk_kernel *k);
 
 /* ---- bind/analyze.c */
 bool nxb_analyze_kernel(nxb_binder *b);

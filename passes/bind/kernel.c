@@ -5,6 +5,25 @@
 
 #include "passes/kernel/passes.h"
 
+enum { TINY_POINTS = 256 };
+
+static bool is_loop(const nxk_kernel *k, nxk_value v) {
+  return v != NXK_NONE && k->instrs[v].op == NXK_for;
+}
+
+bool nxb_is_tiny(const nxk_kernel *k) {
+  for (nxk_value v = 0; v < k->n_instrs; v++) {
+    int64_t points = 1;
+    for (nxk_value at = v; is_loop(k, at) && points <= TINY_POINTS; at = k->instrs[at].block) {
+      const nxk_loop *loop = &k->loops[k->instrs[at].imm];
+      if (loop->upper.value != NXK_NONE || loop->upper.constant > TINY_POINTS) return false;
+      points *= loop->upper.constant > 1 ? loop->upper.constant : 1;
+    }
+    if (points > TINY_POINTS) return false;
+  }
+  return true;
+}
+
 static void copy_launch(nxb_binder *b) {
   for (uint32_t i = 0; i < b->from->n_buffers; i++) {
     const nxk_buffer *buffer = &b->from->buffers[i];
@@ -71,7 +90,8 @@ nxk_kernel *nxb_bind_kernel(const nxk_kernel *k, const nxi_target *t, uint16_t t
                   .to = nxk_create(NXK_BOUND, k->name),
                   .target = t,
                   .diag = &own,
-                  .threads = threads};
+                  .threads = threads,
+                  .tiny = t->generic && nxb_is_tiny(k)};
   if (b.to) b.to->threads = threads;
   bool ok = b.to && bind_all(&b, bind);
   nxi_arena_destroy(&b.arena);

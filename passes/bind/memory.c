@@ -239,6 +239,7 @@ static uint16_t thread_lanes(const nxb_binder *b, const nxb_lane_map *map, const
  * nearly always has an active lane, so testing for none does not pay. */
 static bool sees_all(const nxb_binder *b, const nxb_lane_map *map, nxk_value mask) {
   if (map->vector == NXK_NONE || mask == NXK_NONE || nxb_lanes_of(b, mask) == 1) return false;
+  if (b->target->generic) return false; /* how long the loop is decides nothing */
   const nxk_loop *loop = &b->from->loops[b->from->instrs[map->vector].imm];
   return loop->upper.value == NXK_NONE && loop->lower.value == NXK_NONE &&
          loop->upper.constant - loop->lower.constant <= map->lanes * loop->step;

@@ -26,9 +26,9 @@ static bool is_strided(const nxb_binder *b, const nxb_lane_map *map, const nxk_a
                        const nxb_placed *p) {
   const nxk_buffer *buffer = &b->from->buffers[a->buffer];
   int64_t apart = p->access.lane_stride;
-  return b->threads == 0 && buffer->kind != NXK_LOCAL && map->lanes >= LEAST_LANES && apart >= 2 &&
-         apart <= MOST_APART && p->index == NXK_NONE && !p->twice && a->mask == NXK_NONE &&
-         map->active == NXK_NONE && shuffles_well(b, buffer->dtype, apart);
+  return b->threads == 0 && !b->tiny && buffer->kind != NXK_LOCAL && map->lanes >= LEAST_LANES &&
+         apart >= 2 && apart <= MOST_APART && p->index == NXK_NONE && !p->twice &&
+         a->mask == NXK_NONE && map->active == NXK_NONE && shuffles_well(b, buffer->dtype, apart);
 }
 
 /* ---- loads */

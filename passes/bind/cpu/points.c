@@ -195,8 +195,7 @@ nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t un
 uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent) {
   int64_t least = b->target->vector_bytes / widest, n = lanes;
   if (extent < 0 || extent > INT64_MAX / 1024) return lanes;
-  if (b->target->generic && extent > 1)
-    return extent >= least || lanes < least ? lanes : (uint16_t)least;
+  if (b->target->generic && extent > 1) return lanes;
   while (n > least && nxb_ceil(extent, n) * n * 5 > nxb_ceil(extent, least) * least * 6) n /= 2;
   while (n > 2 && n / 2 >= extent) n /= 2;
   return (uint16_t)n;

@@ -248,7 +248,7 @@ static void write_run(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const 
     if (b->to->failed) return;
     write_loop(b, maps, n_maps, s, c, true, lo, bound_of(b, squares));
     lo = bound_of(b, squares);
-    if (s->points % side == 0) return;
+    if (s->points % side == 0 && !b->target->generic) return;
   }
   write_loop(b, maps, n_maps, s, c, false, lo, hi);
 }
@@ -259,11 +259,12 @@ static void start(nxb_binder *b, const nxb_lane_map *maps, uint32_t n_maps, cons
     values[i] = identity(b, c->scan[i % c->n], maps[i / c->n].lanes);
 }
 
-/* Whether a scan of the stage has more than one block of 1024 elements. */
+/* Whether a scan of the stage has more than one block of 1024 elements, or is to be written as if
+ * it had. */
 static bool in_blocks(const nxb_binder *b, const carried *c, const nxb_stage *s) {
   bool any = false;
   for (uint32_t i = 0; i < c->n; i++) any = any || !in_order(b, c->scan[i]);
-  return any && s->points > NXK_SCAN_BLOCK;
+  return any && (b->target->generic || s->points > NXK_SCAN_BLOCK);
 }
 
 static void write_blocks(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
@@ -276,7 +277,8 @@ static void write_blocks(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, con
                                   nxk_bound_const(nxb_ceil(s->points, NXK_SCAN_BLOCK)), 1);
   open_carries(b, n, initial, c->before);
   nxk_value lo = nxb_mul(b, block, NXK_SCAN_BLOCK), hi = nxb_add(b, lo, NXK_SCAN_BLOCK);
-  if (s->points % NXK_SCAN_BLOCK != 0) hi = nxb_op(b, NXK_min, hi, nxb_int(b, s->points));
+  if (b->target->generic || s->points % NXK_SCAN_BLOCK != 0)
+    hi = nxb_op(b, NXK_min, hi, nxb_int(b, s->points));
   start(b, maps, n_maps, c, c->within);
   for (uint32_t i = 0; i < n; i++)
     if (in_order(b, c->scan[i % c->n])) c->within[i] = c->before[i];
@@ -396,8 +398,9 @@ static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
   if (!nxb_lane_map_init(b, &map)) return;
   nxb_open(b, &nest, &map, nxb_point_cycles(b) * (double)r->side);
   if (!b->to->failed && !b->failed) {
+    bool whole = !b->target->generic && r->across.extent % r->side == 0;
     nxk_value lo = rows_dim->lo, hi = rows_dim->hi,
-              last = r->across.extent % r->side != 0 ? nxb_add(b, hi, -r->side) : NXK_NONE;
+              last = whole ? NXK_NONE : nxb_add(b, hi, -r->side);
     r->first = nxk_begin_for(b->to, NXK_SEQ, bound_of(b, lo), bound_of(b, hi), r->side);
     if (last != NXK_NONE) r->first = nxb_op(b, NXK_min, r->first, last);
     map.lanes = (uint16_t)r->side;
