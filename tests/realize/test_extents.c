@@ -121,6 +121,74 @@ static void test_positions(void **state) {
   COMPILES_AT_MOST(12, appended(cache, 100));
 }
 
+/* A symmetric matrix whose factor of Cholesky has ones in and below its diagonal: min(i, j) + 1.
+ * Each step leaves the same matrix with a row and a column less, so that all is exact. */
+static void cholesky(int64_t n) {
+  nx_tensor *i = GOOD(nx_reshape(vector(n, 1, 1), (int64_t[]){n, 1}, 2, 0)),
+            *j = GOOD(nx_reshape(vector(n, 1, 1), (int64_t[]){1, n}, 2, 0)),
+            *a = GOOD(nx_min(i, j)), *product = number(1);
+  for (int64_t k = n; k > 0; k--) {
+    nx_tensor *first = box(a, 0, k, 0, 1), *pivot = GOOD(nx_sqrt(box(a, 0, 1, 0, 1)));
+    product = GOOD(nx_mul(GOOD(nx_add(product, number(1))), pivot));
+    if (k == 1) break;
+    nx_tensor *column = box(GOOD(nx_div(first, pivot)), 1, k, 0, 1);
+    nx_tensor *row = GOOD(nx_reshape(column, (int64_t[]){1, k - 1}, 2, 0));
+    a = GOOD(nx_sub(box(a, 1, k, 1, k), GOOD(nx_mul(column, row))));
+  }
+  EXPECT(GOOD(nx_reshape(product, (int64_t[]){1}, 1, 0)), (float)(n + 1));
+}
+
+/* As many as there are kinds of kernels. */
+static void test_written_out(void **state) {
+  (void)state;
+  COMPILES_AT_MOST(12, cholesky(60));
+}
+
+static void transpose(int64_t rows, int64_t columns) {
+  nx_scope *s = nx_scope_begin(ctx);
+  nx_tensor *x = matrix(rows, columns);
+  OK(nx_realize(ctx, &x, 1, NULL));
+  nx_tensor *y = GOOD(nx_contiguous(GOOD(nx_permute(x, (int32_t[]){1, 0}, 2))));
+  float *all = malloc((size_t)(rows * columns) * sizeof *all);
+  assert_non_null(all);
+  OK(nx_read(y, all, (size_t)(rows * columns) * sizeof *all, NULL));
+  for (int64_t i = 0; i < rows * columns; i++)
+    assert_true(all[i] == (float)(i % rows * columns + i / rows));
+  free(all);
+  nx_scope_end(s);
+}
+
+/* Extents from a vector on, so that some have tails and others have none, and some tasks are
+ * several rows of tiles and others a part of one. */
+static void transposes(void) {
+  for (int64_t i = 0; i < 60; i++) transpose(16 + i * 37 % 301, 16 + i * 91 % 457);
+}
+
+static void test_transposes(void **state) {
+  (void)state;
+  COMPILES_AT_MOST(7, transposes()); /* vector() itself is a kernel, too */
+}
+
+static void scan(int64_t n) {
+  nx_scope *s = nx_scope_begin(ctx);
+  nx_tensor *y = GOOD(nx_associative_scan(constant(n, 1), NX_SCAN_SUM, 0));
+  float *all = malloc((size_t)n * sizeof *all);
+  assert_non_null(all);
+  OK(nx_read(y, all, (size_t)n * sizeof *all, NULL));
+  for (int64_t i = 0; i < n; i++) assert_true(all[i] == (float)(i + 1));
+  free(all);
+  nx_scope_end(s);
+}
+
+static void scans(void) {
+  for (int64_t i = 1; i <= 64; i++) scan(i * 149);
+}
+
+static void test_scans(void **state) {
+  (void)state;
+  COMPILES_AT_MOST(6, scans());
+}
+
 static nx_report sine(int64_t n) {
   nx_report r = {.size = sizeof r};
   nx_run_options o = {.size = sizeof o, .report = &r};
@@ -162,8 +230,9 @@ static void test_what_is_counted(void **state) {
 
 NXT_MAIN(extents) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(test_lengths),   IN_SCOPE(test_batches),         IN_SCOPE(test_steps_of_a_graph),
-      IN_SCOPE(test_positions), IN_SCOPE(test_what_is_counted),
+      IN_SCOPE(test_lengths),    IN_SCOPE(test_batches),         IN_SCOPE(test_steps_of_a_graph),
+      IN_SCOPE(test_positions),  IN_SCOPE(test_what_is_counted), IN_SCOPE(test_written_out),
+      IN_SCOPE(test_transposes), IN_SCOPE(test_scans),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
