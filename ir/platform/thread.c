@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <signal.h>
 
+#include "pages.h"
+
 void nxi_shared_lock_init(nxi_shared_lock *l, bool writers_first) {
   pthread_rwlockattr_t attributes;
   pthread_rwlockattr_init(&attributes);
@@ -34,6 +36,8 @@ bool nxi_thread_start(nxi_thread *t, size_t stack_bytes, void *(*body)(void *arg
 }
 
 void nxi_thread_join(nxi_thread *t) { pthread_join(t->os, NULL); }
+
+bool nxi_threads_have_heaps(void) { return nxi_addresses_left((size_t)128 << 20); }
 
 bool nxi_thread_confine(nxi_thread *t, const int16_t *processors, int32_t n) {
   cpu_set_t set;

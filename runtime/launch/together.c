@@ -7,6 +7,7 @@
 
 #include "internal.h"
 #include "ir/platform/clock.h"
+#include "ir/platform/thread.h"
 #include "passes/pipeline.h"
 
 typedef struct loading {
@@ -148,8 +149,9 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
 
 /* A GPU's compiler takes one kernel at a time; stages are shown in the order of kernels; and how
  * much stack the threads of the library's user have is not known. */
-static nxi_pool *helpers(const nxi_executable *e) {
-  bool alone = e->plan->options.on_gpu || nxp_wanted("generic");
+static nxi_pool *helpers(const nxi_executable *e, uint32_t n_kinds) {
+  bool alone = n_kinds < 2 || e->plan->options.on_gpu || nxp_wanted("generic");
+  alone = alone || !nxi_threads_have_heaps();
   return !alone && nxi_pool_has_threads(e->options.pool) ? e->options.pool : NULL;
 }
 
@@ -158,12 +160,12 @@ nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile
                             nxi_diag *d) {
   loadings all = {.executable = e, .poll = poll};
   double began = nxi_now_ms();
-  nxi_pool *pool = helpers(e);
   if (!make_loadings(&all)) return nxi_oom(d);
+  nxi_pool *pool = helpers(e, all.n_kinds);
   nxi_diag_clear(&all.d);
   load_with(&all, pool);
   const loading *bad = failed(&all);
-  if (bad != NULL && bad->status == NX_OUT_OF_MEMORY && pool != NULL && all.n_kinds > 1) {
+  if (bad != NULL && bad->status == NX_OUT_OF_MEMORY && pool != NULL) {
     load_with(&all, NULL);
     bad = failed(&all);
   }

@@ -8,7 +8,7 @@
 #include "ir/platform/cpus.h"
 #include "ir/platform/lock.h"
 
-enum { STACK_BYTES = 8 << 20 }; /* address space: LLVM recurses on large kernels */
+enum { STACK_BYTES = 2 << 20 }; /* twice what LLVM's guard reserves on the first thread */
 
 struct nxi_code_job {
   nxi_code_job *next;
@@ -117,7 +117,7 @@ static bool start_thread(nxi_background *b) {
 
 bool nxi_background_start(nxi_background *b, nxi_code_job *j, nxi_plan *p) {
   NXI_HELD(&b->context->run_lock);
-  if (!start_thread(b)) return false;
+  if (!nxi_threads_have_heaps() || !start_thread(b)) return false;
   j->plan = p;
   j->next = NULL;
   p->users++;

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -183,6 +184,52 @@ static void exit_meanwhile(void **state) {
   }
 }
 
+/* ---- few addresses are left */
+
+enum { KINDS = 12, TIMES = 5, LACKING = 8 };
+
+static bool is_sanitized(void) {
+  return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init");
+}
+
+static bool limit_addresses(long mib) {
+  long pages = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  bool good = f && fscanf(f, "%ld", &pages) == 1;
+  if (f) fclose(f);
+  struct rlimit limit = {(rlim_t)(pages * sysconf(_SC_PAGESIZE) + (mib << 20)), RLIM_INFINITY};
+  return good && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+/* Returns the exit status: whether any call failed. */
+static int work_within(long mib) {
+  static uint32_t data[N];
+  nx_context *c = NULL;
+  nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = ""};
+  if (!limit_addresses(mib) || nx_context_create(&o, &c) != NX_OK) return 1;
+  for (int kind = 0; kind < KINDS; kind++)
+    for (int k = 0; k < TIMES; k++) {
+      nx_tensor *y = record(c, kind);
+      if (nx_read(y, data, sizeof data, NULL) != NX_OK) return LACKING;
+      nx_tensor_release(y);
+      for (int i = 0; i < 10; i++) pause_briefly();
+    }
+  nx_context_release(c);
+  return STATUS;
+}
+
+/* A thread without a heap of its own does not compile: it would take what the others need. */
+static void few_addresses(void **state) {
+  (void)state;
+  if (is_sanitized()) skip();
+  for (long mib = 12; mib <= 48; mib *= 2) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(work_within(mib));
+    expect_end(child, STATUS);
+  }
+}
+
 NXT_MAIN(background) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(interpreted_until_code_is_there),
@@ -191,6 +238,7 @@ NXT_MAIN(background) {
       cmocka_unit_test(context_ends_meanwhile),
       cmocka_unit_test(exit_meanwhile),
       cmocka_unit_test(fork_meanwhile),
+      cmocka_unit_test(few_addresses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
