@@ -215,6 +215,9 @@ nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, cons
 /* The work of one run: elements computed by all nodes together. A reduction counts the elements
  * that it reads, a matmul its scalar multiplications. */
 int64_t nxg_program_work(const nxg_program *p);
+/* Nanoseconds that a function takes for an element of this type, for each vector instruction of its
+ * cost (ir/scalar_ops.def), at most, on this processor. */
+double nxg_function_ns(nx_dtype t);
 
 /* The function that multiplies float matrices in a program. The runtime sets it to the BLAS that
  * its plans call, so that both give the same bits; it must be set before programs run. dtype:

@@ -148,7 +148,8 @@ static inline bool nxg_source_stopped(nxg_source *s, int64_t n) {
 }
 
 /* ---- kernels and what steps do */
-nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type); /* cast, bitcast, select excepted */
+nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type);      /* cast, bitcast, select excepted */
+nxg_map_kernel nxg_find_function(nxk_op op, nx_dtype type); /* NULL: not in blocks */
 nxg_map_kernel nxg_find_cast(nx_dtype from, nx_dtype to);
 nxg_map_kernel nxg_find_select(nx_dtype type);
 nxg_map_kernel nxg_find_bitcast(nx_dtype from, nx_dtype to);

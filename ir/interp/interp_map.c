@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Elementwise operations of the graph interpreter: a typed loop for each basic operation, written
- * as simply as C allows (the build forbids contraction), and the scalar evaluator for functions.
- * Dense operands take a single call of such a loop; others are copied in chunks. */
+ * as simply as C allows (the build forbids contraction). Functions are applied to blocks (block.h);
+ * what neither has is evaluated one scalar at a time. Dense operands take a single call of such a
+ * loop; others are copied in chunks. */
 #include <math.h>
 #include <string.h>
 
@@ -147,7 +148,8 @@ static void evaluate(const nxg_step *s, void *result, const void *const *operand
 }
 
 nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type) {
-  return kernels[op][type] ? kernels[op][type] : evaluate;
+  nxg_map_kernel found = kernels[op][type] ? kernels[op][type] : nxg_find_function(op, type);
+  return found ? found : evaluate;
 }
 
 /* ---- where: it copies bits */

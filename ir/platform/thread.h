@@ -92,8 +92,8 @@ typedef struct nxi_thread {
 bool nxi_thread_start(nxi_thread *t, size_t stack_bytes, void *(*body)(void *arg), void *arg);
 void nxi_thread_join(nxi_thread *t);
 /* Whether a thread that is not the process's first one should allocate much. The C library gives
- * each thread addresses for a heap of its own (glibc 64 MiB, taken of 128 so that they are aligned).
- * Where there are none, each allocation of that thread takes whole pages. */
+ * each thread addresses for a heap of its own (glibc 64 MiB, taken of 128 so that they are
+ * aligned). Where there are none, each allocation of that thread takes whole pages. */
 bool nxi_threads_have_heaps(void);
 /* Restricts the thread to these processors, which are numbered as in nxi_cpus. False: the system
  * does not allow it. */

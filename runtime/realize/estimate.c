@@ -10,14 +10,13 @@
 
 /* Nanoseconds an element. */
 static const double map_ns = 1.5, wide_ns = 4, strided_ns = 4, reduce_ns = 4, scan_ns = 14,
-                    function_ns = 12, /* times the cost of a function, in vector instructions */
-    complex_function_cost = 100;      /* of what complex numbers alone have */
+                    complex_function_cost = 100; /* of what complex numbers alone have */
 
 static double map_cost(const nxg_node *n) {
   const int op = nxg_ops[n->op].scalar;
   double ns = map_ns;
-  if (op < 0) ns = function_ns * complex_function_cost;
-  else if (nxk_scalars[op].flags & NXK_FUNC) ns = function_ns * nxk_scalars[op].cost;
+  if (op < 0) ns = nxg_function_ns(n->dtype) * complex_function_cost;
+  else if (nxk_scalars[op].flags & NXK_FUNC) ns += nxg_function_ns(n->dtype) * nxk_scalars[op].cost;
   if (nxi_is_small_float(n->dtype)) ns += wide_ns;
   return nxi_dtype_class(n->dtype) == NXI_COMPLEX ? 8 * ns : ns;
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC */
+/* Functions (exp, sin, ..) of the graph interpreter, a block of elements at a time: their expansion
+ * (ir/expand) is a list of basic operations, and each of them is a loop over the block. The scalar
+ * evaluator (nxk_eval), which the kernel interpreter uses, expands the same but shares nothing
+ * else, so a test compares the two. */
+#ifndef NXG_INTERP_BLOCK_H
+#define NXG_INTERP_BLOCK_H
+
+#include "ir/kernel/kernel.h"
+
+enum { NXG_BLOCK = 128 };
+
+/* Computes a block of results, which is none of the operands. An operation of fewer than three
+ * operands gets one of them again. Bools are bytes, 0 or 1. */
+typedef void nxg_block_loop(void *restrict result, const void *a, const void *b, const void *c);
+
+/* The loop of an operation; NULL: there is none. from: the type of the last operand. */
+typedef nxg_block_loop *nxg_block_loops(nxk_op op, nx_dtype from, nx_dtype to);
+nxg_block_loops nxg_block_generic, nxg_block_avx2; /* avx2: on x86-64 alone; needs AVX2 and FMA */
+nxg_block_loops *nxg_block_host(void);             /* the best that this processor has */
+
+typedef struct nxg_function nxg_function;
+/* NULL: out of memory, or the expansion has an operation without a loop. */
+nxg_function *nxg_function_create(nxk_op op, nx_dtype type, nxg_block_loops *loops);
+void nxg_function_destroy(nxg_function *f); /* NULL is allowed */
+/* n elements; dense, of the type of the function. */
+void nxg_function_apply(const nxg_function *f, void *result, const void *const *operands,
+                        int64_t n);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/* The loops over blocks for AVX2 and FMA. */
+#if defined(__x86_64__)
+#include <math.h>
+#include <string.h>
+
+#include "block.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma")
+#endif
+
+#define NXG_LOOPS nxg_block_avx2
+#include "block_loops.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+typedef int nxg_block_no_avx2; /* a file is never empty */
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: ISC */
+/* The expansion of a function as a list of loops over a block. Each value has a place: an operand,
+ * a constant, which is repeated over a block of its own, or one of the temporaries, which values
+ * share that are not needed at the same time. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "block.h"
+#include "interp_graph.h"
+#include "ir/kernel/build.h"
+
+enum { CELL = NXG_BLOCK * 8, MOST_TEMPORARIES = 96, MOST_OPERANDS = 4 };
+
+/* Without a loop: skips `skip` steps if place a has only zeros. */
+typedef struct block_step {
+  nxg_block_loop *loop;
+  uint16_t result, a, b, c;
+  uint32_t skip;
+} block_step;
+
+/* Places are numbered: operands, constants, temporaries. */
+struct nxg_function {
+  block_step *steps;
+  char *constants;
+  uint32_t n_steps, n_operands, n_constants, n_temporaries;
+  uint16_t result;
+  int64_t size;
+};
+
+/* ---- making */
+
+typedef struct making {
+  const nxk_kernel *k;
+  nxg_function *f;
+  nxg_block_loops *loops;
+  uint32_t *last_use; /* of each value: the instruction */
+  uint16_t *place;    /* of each value */
+  uint32_t opened;    /* the step of the cold block that is open */
+  bool used[MOST_TEMPORARIES];
+} making;
+
+/* The value that an argument stands for: of a cold block it is its condition. */
+static nxk_value argument(const nxk_kernel *k, const nxk_instr *in, uint32_t i) {
+  nxk_value v = in->args[i];
+  return k->instrs[v].op == NXK_cold ? k->instrs[v].args[0] : v;
+}
+
+static void find_last_uses(making *m, nxk_value result) {
+  for (uint32_t v = 0; v < m->k->n_instrs; v++) {
+    const nxk_instr *in = &m->k->instrs[v];
+    m->last_use[v] = v;
+    for (uint32_t i = 0; i < in->n_args; i++) m->last_use[argument(m->k, in, i)] = v;
+  }
+  m->last_use[result] = UINT32_MAX;
+}
+
+static bool take_temporary(making *m, nxk_value v) {
+  uint32_t i = 0;
+  while (i < MOST_TEMPORARIES && m->used[i]) i++;
+  if (i == MOST_TEMPORARIES) return false;
+  m->used[i] = true;
+  if (i >= m->f->n_temporaries) m->f->n_temporaries = i + 1;
+  m->place[v] = (uint16_t)(m->f->n_operands + m->f->n_constants + i);
+  return true;
+}
+
+/* Frees what nobody needs after instruction v. */
+static void free_temporaries(making *m, nxk_value v) {
+  const nxk_instr *in = &m->k->instrs[v];
+  uint32_t first = m->f->n_operands + m->f->n_constants;
+  for (uint32_t i = 0; i <= in->n_args; i++) {
+    nxk_value x = i < in->n_args ? argument(m->k, in, i) : v;
+    if (m->last_use[x] == v && m->place[x] >= first && m->place[x] != UINT16_MAX)
+      m->used[m->place[x] - first] = false;
+  }
+}
+
+static bool make_operation(making *m, nxk_value v) {
+  const nxk_instr *in = &m->k->instrs[v];
+  nxk_op op = in->op == NXK_blend ? NXK_select : (nxk_op)in->op;
+  if (op >= NXK_SCALAR_COUNT || in->n_args == 0 || in->lanes != 1) return false;
+  nx_dtype from = (nx_dtype)m->k->instrs[in->args[in->n_args - 1]].dtype;
+  block_step *s = &m->f->steps[m->f->n_steps++];
+  uint16_t at[3] = {0};
+  for (uint32_t i = 0; i < in->n_args; i++) at[i] = m->place[argument(m->k, in, i)];
+  s->loop = m->loops(op, from, (nx_dtype)in->dtype);
+  if (s->loop == NULL || !take_temporary(m, v)) return false;
+  s->result = m->place[v];
+  s->a = at[0];
+  s->b = in->n_args > 1 ? at[1] : at[0];
+  s->c = in->n_args > 2 ? at[2] : at[0];
+  return true;
+}
+
+static bool make_step(making *m, nxk_value v) {
+  const nxk_instr *in = &m->k->instrs[v];
+  if (in->op == NXK_const || in->op == NXK_param) return true;
+  if (in->op == NXK_cold) {
+    m->opened = m->f->n_steps;
+    m->f->steps[m->f->n_steps++] = (block_step){.a = m->place[in->args[0]]};
+    return true;
+  }
+  if (in->op == NXK_end) {
+    m->f->steps[m->opened].skip = m->f->n_steps - m->opened;
+    return true;
+  }
+  bool good = make_operation(m, v);
+  free_temporaries(m, v);
+  return good;
+}
+
+/* Gives operands and constants their places, and repeats each constant over its block. */
+static bool place_leaves(making *m) {
+  nxg_function *f = m->f;
+  for (uint32_t v = 0; v < m->k->n_instrs; v++) f->n_constants += m->k->instrs[v].op == NXK_const;
+  f->constants = nxi_calloc((size_t)f->n_constants + 1, CELL);
+  if (f->constants == NULL) return false;
+  uint32_t n = 0;
+  for (uint32_t v = 0; v < m->k->n_instrs; v++) {
+    const nxk_instr *in = &m->k->instrs[v];
+    m->place[v] = UINT16_MAX;
+    if (in->op == NXK_param) m->place[v] = (uint16_t)in->imm;
+    if (in->op != NXK_const) continue;
+    int64_t size = nxi_dtype_size((nx_dtype)in->dtype);
+    for (int64_t i = 0; i < NXG_BLOCK; i++)
+      nxi_store_element(f->constants + (size_t)n * CELL + i * size, (nx_dtype)in->dtype, in->imm);
+    m->place[v] = (uint16_t)(f->n_operands + n++);
+  }
+  return true;
+}
+
+static bool make(making *m, nxk_value result) {
+  nxg_function *f = m->f;
+  uint32_t n = m->k->n_instrs;
+  f->steps = nxi_calloc(n, sizeof *f->steps);
+  m->last_use = nxi_calloc(n, sizeof *m->last_use);
+  m->place = nxi_calloc(n, sizeof *m->place);
+  bool good = f->steps && m->last_use && m->place && place_leaves(m);
+  if (good) find_last_uses(m, result);
+  for (uint32_t v = 0; v < n && good; v++) good = make_step(m, v);
+  if (good) f->result = m->place[result];
+  nxi_free(m->last_use);
+  nxi_free(m->place);
+  return good;
+}
+
+nxg_function *nxg_function_create(nxk_op op, nx_dtype type, nxg_block_loops *loops) {
+  nxk_kernel *k = nxk_create(NXK_BOUND, nxk_op_name(op));
+  nxg_function *f = nxi_calloc(1, sizeof *f);
+  bool good = false;
+  if (k && f) {
+    nxk_value args[MOST_OPERANDS] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
+    f->n_operands = (uint32_t)nxk_scalars[op].arity;
+    f->size = nxi_dtype_size(type);
+    for (uint32_t i = 0; i < f->n_operands; i++) args[i] = nxk_param(k, nxk_add_param(k, type));
+    nxk_value result = nxk_expand_function(k, op, args);
+    making m = {.k = k, .f = f, .loops = loops};
+    good = !k->failed && result < k->n_instrs && make(&m, result);
+  }
+  nxk_destroy(k);
+  if (good) return f;
+  nxg_function_destroy(f);
+  return NULL;
+}
+
+void nxg_function_destroy(nxg_function *f) {
+  if (f == NULL) return;
+  nxi_free(f->steps);
+  nxi_free(f->constants);
+  nxi_free(f);
+}
+
+/* ---- applying */
+
+static bool all_zero(const char *bools) {
+  uint64_t any = 0, words[NXG_BLOCK / 8];
+  memcpy(words, bools, sizeof words);
+  for (size_t i = 0; i < NXG_BLOCK / 8; i++) any |= words[i];
+  return any == 0;
+}
+
+static void run_block(const nxg_function *f, char *const *at) {
+  for (uint32_t i = 0; i < f->n_steps; i++) {
+    const block_step *s = &f->steps[i];
+    if (s->loop) s->loop(at[s->result], at[s->a], at[s->b], at[s->c]);
+    else if (all_zero(at[s->a])) i += s->skip - 1;
+  }
+}
+
+/* The last block may be a part; what follows in it is zero, so that nobody reads past operands. */
+void nxg_function_apply(const nxg_function *f, void *result, const void *const *operands,
+                        int64_t n) {
+  _Alignas(64) char ends[MOST_OPERANDS][CELL];
+  _Alignas(64) char temporaries[f->n_temporaries + 1][CELL];
+  char *at[f->n_operands + f->n_constants + f->n_temporaries + 1];
+  uint32_t first = f->n_operands + f->n_constants;
+  for (uint32_t i = 0; i < f->n_constants; i++)
+    at[f->n_operands + i] = f->constants + (size_t)i * CELL;
+  for (uint32_t i = 0; i < f->n_temporaries; i++) at[first + i] = temporaries[i];
+  for (int64_t done = 0; done < n; done += NXG_BLOCK) {
+    int64_t bytes = (n - done < NXG_BLOCK ? n - done : NXG_BLOCK) * f->size;
+    for (uint32_t i = 0; i < f->n_operands; i++) {
+      at[i] = (char *)(uintptr_t)operands[i] + done * f->size;
+      if (n - done >= NXG_BLOCK) continue;
+      memset(ends[i], 0, CELL);
+      at[i] = memcpy(ends[i], at[i], (size_t)bytes);
+    }
+    run_block(f, at);
+    memcpy((char *)result + done * f->size, at[f->result], (size_t)bytes);
+  }
+}
+
+/* ---- the functions of graphs. They are made once in a process. */
+
+static _Atomic(nxg_function *) functions[NXK_SCALAR_COUNT][NXI_DTYPE_COUNT];
+
+static const nxg_function *find(nxk_op op, nx_dtype type) {
+  nxg_function *f = atomic_load_explicit(&functions[op][type], memory_order_acquire), *other = NULL;
+  if (f) return f;
+  f = nxg_function_create(op, type, nxg_block_host());
+  if (f && !atomic_compare_exchange_strong(&functions[op][type], &other, f)) {
+    nxg_function_destroy(f); /* another thread was first */
+    f = other;
+  }
+  return f;
+}
+
+static void apply(const nxg_step *s, void *result, const void *const *operands, int64_t n) {
+  nxg_function_apply(find(s->scalar, nxi_compute_dtype(s->dtype)), result, operands, n);
+}
+
+nxg_map_kernel nxg_find_function(nxk_op op, nx_dtype type) {
+  return nxk_scalars[op].flags & NXK_FUNC && find(op, type) ? apply : NULL;
+}
+
+/* Measured, and rounded up: with wide vectors, without, and of narrow integers, which are evaluated
+ * one after the other. */
+double nxg_function_ns(nx_dtype t) {
+  if (nxi_is_integer(t) && nxi_dtypes[t].bits < 32) return 12;
+  return nxg_block_host() != nxg_block_generic ? 0.5 : 2.2;
+}

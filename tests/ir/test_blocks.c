@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC */
+/* Functions applied to blocks give what the scalar evaluator gives, bit for bit (any NaN for a
+ * NaN): every function on every type that has loops, for both instruction sets, for lengths that
+ * are not multiples of a block. */
+#include "ir/interp/block.h"
+#include "tests/util/runner.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { N = 3 * NXG_BLOCK + 17, TYPES = 6 };
+static const nx_dtype types[TYPES] = {NX_F32, NX_F64, NX_I32, NX_I64, NX_U32, NX_U64};
+
+static uint64_t state;
+static uint64_t random_bits(void) { /* xorshift* */
+  state ^= state >> 12, state ^= state << 25, state ^= state >> 27;
+  return state * UINT64_C(2685821657736338717);
+}
+
+static const double specials[] = {
+    0,     -0.0,   1,       -1,       2,      0.5,    -0.5,     1e-310,   -1e-40,    1e300,
+    -1e30, 1e5,    -3e7,    88.8,     -105.5, 709.9,  -746.5,   INFINITY, -INFINITY, NAN,
+    3,     0x1p23, -0x1p52, 0x1p-126, 1e-8,   0.9999, -0.99999, 1.5707963};
+enum { SPECIALS = sizeof specials / sizeof *specials };
+
+/* Every eighth number has any bits; others are of moderate size, or special. */
+static uint64_t operand(nx_dtype t, int i, int k) {
+  uint64_t bits = random_bits();
+  if (i % 8 == 0) return nxi_dtype_size(t) == 4 ? bits >> 32 : bits;
+  if (!nxi_is_float(t)) return nxi_cast_bits((uint64_t)((int64_t)bits >> (bits % 64)), NX_I64, t);
+  double x = i % 3 ? ((double)(bits >> 11) * 0x1p-53 - 0.5) * (i % 2 ? 8 : 200)
+                   : specials[(size_t)(i / 3 * (k + 1)) % SPECIALS];
+  return nxi_cast_bits(nxi_bits_f64(x), NX_F64, t);
+}
+
+static bool same(nx_dtype t, uint64_t a, uint64_t b) {
+  if (!nxi_is_float(t)) return a == b;
+  double x = nxi_f64_bits(nxi_cast_bits(a, t, NX_F64)),
+         y = nxi_f64_bits(nxi_cast_bits(b, t, NX_F64));
+  return a == b || (x != x && y != y);
+}
+
+static void compare(nxk_op op, nx_dtype t, nxg_block_loops *loops, int64_t n) {
+  static _Alignas(64) char data[4][(N + 2) * 8], result[(N + 2) * 8];
+  const void *operands[4];
+  int64_t size = nxi_dtype_size(t);
+  nxg_function *f = nxg_function_create(op, t, loops);
+  if (f == NULL) fail_msg("%s of %s is not applied to blocks", nxk_op_name(op), nxi_dtypes[t].name);
+  for (int k = 0; k < 4; k++) {
+    operands[k] = data[k] + size; /* not aligned to vectors */
+    for (int i = 0; i < n; i++) nxi_store_element(data[k] + (i + 1) * size, t, operand(t, i, k));
+  }
+  memset(result, 0x5a, sizeof result);
+  nxg_function_apply(f, result + size, operands, n);
+  nxg_function_destroy(f);
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t args[4], got = nxi_load_element(result + (i + 1) * size, t);
+    for (int k = 0; k < 4; k++) args[k] = nxi_load_element(data[k] + (i + 1) * size, t);
+    uint64_t expected = nxk_eval(op, t, t, args);
+    if (!same(t, got, expected))
+      fail_msg("%s of %s of %llx, %llx: %llx, not %llx", nxk_op_name(op), nxi_dtypes[t].name,
+               (unsigned long long)args[0], (unsigned long long)args[1], (unsigned long long)got,
+               (unsigned long long)expected);
+  }
+  assert_int_equal(result[size - 1], 0x5a);
+  assert_int_equal(result[(n + 1) * size], 0x5a);
+}
+
+static bool admits(nxk_op op, nx_dtype t) {
+  const nxk_scalar_info *s = &nxk_scalars[op];
+  return s->flags & NXK_FUNC && s->admits & (uint32_t)nxi_dtype_class(t);
+}
+
+static void compare_all(nxg_block_loops *loops) {
+  state = 88172645463325252u;
+  for (int op = 0; op < NXK_SCALAR_COUNT; op++)
+    for (int t = 0; t < TYPES; t++)
+      if (admits((nxk_op)op, types[t])) {
+        compare((nxk_op)op, types[t], loops, N);
+        compare((nxk_op)op, types[t], loops, 1);
+        compare((nxk_op)op, types[t], loops, NXG_BLOCK);
+      }
+}
+
+static void any_processor(void **unused) {
+  (void)unused;
+  compare_all(nxg_block_generic);
+}
+
+static void this_processor(void **unused) {
+  (void)unused;
+  if (nxg_block_host() == nxg_block_generic) skip();
+  compare_all(nxg_block_host());
+}
+
+NXT_MAIN(blocks) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(any_processor),
+      cmocka_unit_test(this_processor),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
