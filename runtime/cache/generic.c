@@ -291,3 +291,14 @@ void nxi_generics_add(nxi_generics *g, const char *isa, const nxk_anatomy *a, nx
   *choice = (nxi_choice){0};
   e->made++;
 }
+
+void nxi_generics_forget(nxi_generics *g, const nxi_kernel *code) {
+  for (entry *e = g->newest; e != NULL; e = e->older)
+    for (uint32_t i = 0; i < e->n_code; i++) {
+      if (e->code[i].code != code) continue;
+      nxi_kernel_release(e->code[i].code);
+      nxi_choice_free(&e->code[i].choice);
+      e->code[i--] = e->code[--e->n_code];
+      e->code[e->n_code] = (served){0};
+    }
+}

@@ -38,5 +38,7 @@ void nxi_choice_free(nxi_choice *c);
 /* Adds code that was made by a choice; takes over the choice, and a reference of its own. */
 void nxi_generics_add(nxi_generics *g, const char *isa, const nxk_anatomy *a, nxi_choice *choice,
                       nxi_kernel *code);
+/* Gives up code that was added. The caller has a reference. */
+void nxi_generics_forget(nxi_generics *g, const nxi_kernel *code);
 
 #endif

@@ -90,6 +90,17 @@ static void unlink_use(nxi_kernel_cache *c, nxi_kernel *k) {
   else c->oldest = k->newer;
 }
 
+/* The code of others is used with every kernel that it serves; so it leaves the map after them, and
+ * its memory is then free, unless it is in use. */
+static void use_again(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
+  nxi_kernel *each[2] = {k, k->shared};
+  for (int i = 0; i < 2 && each[i] != NULL && each[i]->listed; i++) {
+    unlink_use(c, each[i]);
+    link_newest(c, each[i]);
+  }
+}
+
 static void remove_listed(nxi_kernel_cache *c, nxi_kernel *k) {
   NXI_HELD(&c->lock);
   nxi_kernel **at = &c->buckets[k->hash % NXI_KERNEL_BUCKETS];
@@ -115,6 +126,7 @@ static nxi_kernel *evict(nxi_kernel_cache *c) {
     nxi_kernel *k = c->oldest;
     unlink_use(c, k);
     remove_listed(c, k);
+    if (k->general) nxi_generics_forget(c->generics, k);
     c->n_ready--;
     c->stats.kernels -= k->shared == NULL;
     c->stats.code_bytes -= (int64_t)k->info.code_bytes;
@@ -371,6 +383,7 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                       nxi_kernel_outcome *how, nxi_diag *d) {
   double start = nxi_now_ms();
   nx_status s = NX_OK;
+  k->general = m->general;
   bool generic = nxi_kernel_wants_sharing(c, m), always = m->kind && m->kind->always;
   *how = NXI_KERNEL_DISK_HIT;
   if (always || !load_from_disk(c, k)) {
@@ -403,6 +416,7 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
   if (s == NX_OK) {
     k->state = READY;
     keep_ready(c, k);
+    use_again(c, k);
     gone = evict(c);
   } else {
     k->state = FAILED;
@@ -424,10 +438,7 @@ static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out
   nx_status s = k->state == READY ? NX_OK : k->fault.status;
   if (s == NX_OK) {
     c->stats.hits++;
-    if (k->listed) {
-      unlink_use(c, k);
-      link_newest(c, k);
-    }
+    use_again(c, k);
   }
   nxi_lock_give(&c->lock);
   if (s == NX_OK) {

@@ -19,6 +19,7 @@ struct nxi_kernel {
   _Atomic uint32_t references; /* one of the map, and one of each user */
   kernel_state state;          /* under the cache's lock until READY */
   bool listed;                 /* in the map */
+  bool general;                /* generic code: it may serve others */
   nxi_diag fault;              /* FAILED: why */
   const nxi_code_maker *maker;
   void *code;

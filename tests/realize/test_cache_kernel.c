@@ -321,12 +321,100 @@ static void test_targets(void **state) {
   nxi_kernel_cache_destroy(cache);
 }
 
+/* ---- code that is only counted */
+
+static int live_codes;
+
+static const char *no_environment(void) { return ""; }
+static nx_status count_compiled(void *user, const nxk_kernel *bound, const char *isa, void **object,
+                                size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d) {
+  (void)user, (void)bound, (void)isa, (void)info;
+  memset(entry, 0, 72);
+  *object = nxi_calloc(1, *size = 1);
+  return *object ? NX_OK : nxi_oom(d);
+}
+static nx_status count_loaded(void *user, const void *object, size_t size, const char *entry,
+                              const nxi_kernel_info *info, void **code, nxi_diag *d) {
+  (void)user, (void)object, (void)size, (void)entry, (void)info;
+  live_codes++;
+  *code = nxi_calloc(1, 1);
+  return *code ? NX_OK : nxi_oom(d);
+}
+static void count_unloaded(void *code) {
+  live_codes -= code != NULL;
+  nxi_free(code);
+}
+enum { CODE_BYTES = 1000 };
+static size_t always_as_many(const void *code) { return (void)code, CODE_BYTES; }
+static const nxi_code_maker counting = {no_environment, count_compiled, NULL,
+                                        count_loaded,   count_unloaded, always_as_many};
+
+/* A chain of operations that the bits of `number` name: kernels of a number are of one kind. */
+static nx_status load_chain(nxi_kernel_cache *c, int number, int length, nxi_diag *d) {
+  static const char *const words[] = {"sqrt", "exp"};
+  nxi_text text = {0};
+  nxg_graph *g = NULL;
+  nxi_executable *plan = NULL;
+  nxi_target t = *nxi_target_host();
+  nxi_executable_options o = {
+      .executor = NXI_COMPILED, .fuse = true, .target = &t, .threads = 1, .kernels = c};
+  nxi_text_add(&text, "nxir 2\ngraph @f(%%x0: f32[%d]) -> (%%x10) {\n", length);
+  for (int i = 0; i < 10; i++)
+    nxi_text_add(&text, "  %%x%d = %s %%x%d : f32[%d]\n", i + 1, words[number >> i & 1], i, length);
+  nxi_text_add(&text, "}\n");
+  nx_status s = nxg_parse(text.data, text.size, &g, d);
+  if (s == NX_OK) s = nxi_executable_create(g, &o, NULL, NULL, &plan, NULL, d);
+  nxi_executable_destroy(plan);
+  nxg_destroy(g);
+  nxi_text_free(&text);
+  return s;
+}
+
+static int64_t compiled_by(nxi_kernel_cache *c, int number, int length) {
+  nxi_kernel_stats before, after;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_kernel_cache_stats(c, &before);
+  if (load_chain(c, number, length, &d) != NX_OK) fail_msg("%s", d.message);
+  nxi_kernel_cache_stats(c, &after);
+  return after.misses - before.misses;
+}
+
+/* Generic code, too, is freed when the map has no room for it, and kept while it serves others. */
+static void test_generic_code_is_freed(void **state) {
+  (void)state;
+  nxi_diag d;
+  nxi_kernel_cache *c = NULL;
+  int64_t compiled = 0, of_one = 0;
+  nxi_diag_clear(&d);
+  assert_int_equal(nxi_kernel_cache_create_for(&counting, NULL, "", &c, &d), NX_OK);
+  nxi_kernel_cache_limit(c, 60, 30 * CODE_BYTES);
+  for (int number = 1; number < 500; number++) {
+    for (int i = 1; i <= 4; i++) {
+      compiled += compiled_by(c, number, 1000 * i);
+      assert_in_range(live_codes, 1, 30);
+    }
+    of_one += compiled_by(c, 0, 1000 * number);
+  }
+  assert_in_range(compiled, 499, 1500); /* of 1996 kernels */
+  assert_in_range(of_one, 1, 6);
+  for (int i = 1; i <= 20; i++) compiled_by(c, 1 + i % 4, 5000 + i); /* they come again */
+  assert_in_range(live_codes, 1, 30);
+  nxi_kernel_cache_destroy(c);
+  assert_int_equal(live_codes, 0);
+}
+
 NXT_MAIN(cache_kernel) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_hits),     cmocka_unit_test(test_eviction),
-      cmocka_unit_test(test_failures), cmocka_unit_test(test_exhausted_memory),
-      cmocka_unit_test(test_threads),  cmocka_unit_test(test_disk),
-      cmocka_unit_test(test_keys),     cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_hits),
+      cmocka_unit_test(test_eviction),
+      cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_exhausted_memory),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_disk),
+      cmocka_unit_test(test_keys),
+      cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_generic_code_is_freed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
