@@ -79,7 +79,7 @@ static nxk_value without_nan(const expand *e, nxk_value when, nxk_value x) {
 
 /* The part of a product whose parts both came out as NaN. It is infinite if a factor is infinite,
  * or if a product of two parts overflowed. */
-static nxk_value recover_product(const expand *e, nxk_op op, complex_value z, complex_value w,
+static nxk_value recover_product(const expand *e, bool real, complex_value z, complex_value w,
                                  nxk_value plain) {
   nxk_value z_infinite = x_either_infinite(e, z), w_infinite = x_either_infinite(e, w);
   complex_value products, crossed;
@@ -96,18 +96,8 @@ static nxk_value recover_product(const expand *e, nxk_op op, complex_value z, co
   z.im = without_nan(e, any, z.im);
   w.re = without_nan(e, any, w.re);
   w.im = without_nan(e, any, w.im);
-  nxk_value sign = op == NXK_mul_real ? product_real(e, z, w) : product_imag(e, z, w);
+  nxk_value sign = real ? product_real(e, z, w) : product_imag(e, z, w);
   return x_select(e, any, x_mul(e, x_f(e, INFINITY), sign), plain);
-}
-
-static nxk_value expand_product(const expand *e, nxk_op op, complex_value z, complex_value w) {
-  nxk_value re = product_real(e, z, w), im = product_imag(e, z, w);
-  nxk_value plain = op == NXK_mul_real ? re : im, lost = x_is_nan(e, re);
-  lost = x_and(e, lost, x_is_nan(e, im));
-  nxk_value cold = nxk_begin_cold(e->k, lost);
-  nxk_value inside = recover_product(e, op, z, w, plain);
-  nxk_end(e->k);
-  return nxk_blend(e->k, cold, inside, plain);
 }
 
 /* ---- quotients */
@@ -153,15 +143,37 @@ static nxk_value recover_quotient(const expand *e, bool real, complex_value z, c
   return x_select(e, w_zero, x_mul(e, pole, real ? z.re : z.im), y);
 }
 
-static nxk_value expand_quotient(const expand *e, nxk_op op, complex_value z, complex_value w,
-                                 bool narrow) {
-  nxk_value re = quotient(e, true, z, w, narrow), im = quotient(e, false, z, w, narrow);
-  nxk_value plain = op == NXK_div_real ? re : im, lost = x_is_nan(e, re);
-  lost = x_and(e, lost, x_is_nan(e, im));
+/* ---- both parts */
+
+/* The wanted parts of a product or a quotient. They share the test for two NaNs and what follows
+ * from it. */
+static void expand_parts(const expand *e, bool product, complex_value z, complex_value w,
+                         bool narrow, const bool *wanted, nxk_value *out) {
+  nxk_value plain[2], inside[2] = {NXK_NONE, NXK_NONE};
+  plain[0] = product ? product_real(e, z, w) : quotient(e, true, z, w, narrow);
+  plain[1] = product ? product_imag(e, z, w) : quotient(e, false, z, w, narrow);
+  nxk_value lost = x_is_nan(e, plain[0]);
+  lost = x_and(e, lost, x_is_nan(e, plain[1]));
   nxk_value cold = nxk_begin_cold(e->k, lost);
-  nxk_value inside = recover_quotient(e, op == NXK_div_real, z, w, plain);
+  for (int i = 0; i < 2; i++)
+    if (wanted[i])
+      inside[i] = product ? recover_product(e, i == 0, z, w, plain[i])
+                          : recover_quotient(e, i == 0, z, w, plain[i]);
   nxk_end(e->k);
-  return nxk_blend(e->k, cold, inside, plain);
+  for (int i = 0; i < 2; i++)
+    if (wanted[i]) out[i] = nxk_blend(e->k, cold, inside[i], plain[i]);
+}
+
+void nxk_expand_parts(nxk_kernel *k, bool product, const nxk_value *args, nxk_value *out) {
+  if (k->failed) return;
+  const nx_dtype t = nxk_dtype(k, args[0]);
+  const expand wide = expand_as(k, NX_F64), *d = &wide;
+  const bool both[2] = {true, true};
+  nxk_value x[4];
+  for (int i = 0; i < 4; i++) x[i] = x_cast(d, NX_F64, args[i]);
+  complex_value z = {x[0], x[1]}, w = {x[2], x[3]};
+  expand_parts(d, product, z, w, t != NX_F64, both, out);
+  for (int i = 0; i < 2 && !k->failed; i++) out[i] = x_cast(d, t, out[i]);
 }
 
 /* ---- modulus and direction */
@@ -194,6 +206,14 @@ static nxk_value expand_direction(const expand *e, complex_value z, bool narrow)
 
 /* ---- all */
 
+static nxk_value expand_part(const expand *e, nxk_op op, complex_value z, complex_value w,
+                             bool narrow) {
+  const bool real = op == NXK_mul_real || op == NXK_div_real, wanted[2] = {real, !real};
+  nxk_value out[2] = {NXK_NONE, NXK_NONE};
+  expand_parts(e, op == NXK_mul_real || op == NXK_mul_imag, z, w, narrow, wanted, out);
+  return out[real ? 0 : 1];
+}
+
 nxk_value nxi_expand_complex(const expand *e, nxk_op op, const nxk_value *args) {
   const expand wide = expand_as(e->k, NX_F64), *d = &wide;
   const bool narrow = !e->wide;
@@ -202,9 +222,9 @@ nxk_value nxi_expand_complex(const expand *e, nxk_op op, const nxk_value *args) 
   complex_value z = {x[0], x[1]}, w = {x[2], x[3]};
   switch (op) {
     case NXK_mul_real:
-    case NXK_mul_imag: y = expand_product(d, op, z, w); break;
+    case NXK_mul_imag:
     case NXK_div_real:
-    case NXK_div_imag: y = expand_quotient(d, op, z, w, narrow); break;
+    case NXK_div_imag: y = expand_part(d, op, z, w, narrow); break;
     case NXK_hypot: y = nxi_expand_modulus(d, z, narrow); break;
     case NXK_sign_real: y = expand_direction(d, z, narrow); break;
     default: y = nxi_expand_complex_function(d, op, z, w, narrow); break;

@@ -362,5 +362,8 @@ int64_t nxk_scratch_bytes(const nxk_kernel *k);
  * f32 or f64; or an integer for sign recip round pow) as other instructions, appended to k. Any
  * lanes. */
 nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args);
+/* Both parts of a complex product (or else of a quotient) of args[0 .. 1] and args[2 .. 3], which
+ * share the test for what is rare; the values are those of nxk_expand_function. */
+void nxk_expand_parts(nxk_kernel *k, bool product, const nxk_value *args, nxk_value *out);
 
 #endif

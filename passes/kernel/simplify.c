@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { FAR = 64 }; /* instructions between the parts of a complex value */
+
 /* Whether an instruction is kept even if nothing uses its result. Carries are kept as long as their
  * loop is. */
 static bool has_effect(const nxk_instr *in) {
@@ -53,7 +55,37 @@ void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed) {
   }
 }
 
-static nxk_kernel *rewrite(const nxk_kernel *k, bool expand, nxi_diag *d) {
+/* The other part of the complex product or quotient whose real part is v: later in the same block.
+ * NXK_NONE: nothing needs it. */
+static nxk_value other_part(const nxk_kernel *k, const uint8_t *needed, nxk_value v) {
+  const nxk_instr *in = &k->instrs[v];
+  if (in->op != NXK_mul_real && in->op != NXK_div_real) return NXK_NONE;
+  nxk_op other = in->op == NXK_mul_real ? NXK_mul_imag : NXK_div_imag;
+  for (nxk_value i = v + 1; i < k->n_instrs && i - v <= FAR; i++) {
+    const nxk_instr *x = &k->instrs[i];
+    bool same = needed[i] && x->op == other && x->block == in->block;
+    if (same && memcmp(x->args, in->args, sizeof x->args) == 0) return i;
+  }
+  return NXK_NONE;
+}
+
+/* Writes v, a function, in basic operations; and with it the other part of a complex value. */
+static void expand(nxk_kernel *copy, const nxk_kernel *k, const uint8_t *needed, nxk_value v,
+                   nxk_value *map) {
+  const nxk_instr *in = &k->instrs[v];
+  nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE}, other = other_part(k, needed, v);
+  for (int a = 0; a < in->n_args; a++) args[a] = map[in->args[a]];
+  if (other == NXK_NONE) {
+    map[v] = nxk_expand_function(copy, (nxk_op)in->op, args);
+  } else {
+    nxk_value both[2] = {NXK_NONE, NXK_NONE};
+    nxk_expand_parts(copy, in->op == NXK_mul_real, args, both);
+    map[v] = both[0];
+    map[other] = both[1];
+  }
+}
+
+static nxk_kernel *rewrite(const nxk_kernel *k, bool expands, nxi_diag *d) {
   nxk_kernel *copy = nxk_create_like(k);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
   nxk_value *map = nxi_malloc(((size_t)k->n_instrs + 1) * sizeof *map);
@@ -66,13 +98,8 @@ static nxk_kernel *rewrite(const nxk_kernel *k, bool expand, nxi_diag *d) {
     const nxk_instr *in = &k->instrs[i];
     if (!needed[i]) continue;
     bool function = in->op < NXK_SCALAR_COUNT && (nxk_scalars[in->op].flags & NXK_FUNC);
-    if (expand && function) {
-      nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
-      for (int a = 0; a < in->n_args; a++) args[a] = map[in->args[a]];
-      map[i] = nxk_expand_function(copy, (nxk_op)in->op, args);
-    } else {
-      nxk_copy_instr(copy, k, i, map);
-    }
+    if (!expands || !function) nxk_copy_instr(copy, k, i, map);
+    else if (map[i] == NXK_NONE) expand(copy, k, needed, i, map);
     ok = !copy->failed;
   }
   nxi_free(needed);

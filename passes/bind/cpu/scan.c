@@ -57,9 +57,8 @@ static void combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_va
     *out = nxb_op(b, nxk_reduce_op(b->from->instrs[scan].kind), *x, *y);
     return;
   }
-  nxk_value args[4] = {x[0], x[1], y[0], y[1]}, made[2];
-  made[0] = nxk_expand_function(b->to, NXK_mul_real, args);
-  made[1] = nxk_expand_function(b->to, NXK_mul_imag, args);
+  nxk_value args[4] = {x[0], x[1], y[0], y[1]}, made[2] = {NXK_NONE, NXK_NONE};
+  nxk_expand_parts(b->to, true, args, made);
   for (int k = 0; k < 2 && !b->to->failed; k++)
     out[k] = NXK_SCALAR3(b->to, NXK_select, first, args[2 + k], made[k]);
 }

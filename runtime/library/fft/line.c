@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-/* Rows up to SHORT are transformed several together, in lanes; rows with narrow passes up to
- * NARROW. Longer rows are faster one at a time. */
-enum { SHORT = 64, NARROW = 4096, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
+/* Rows of up to SHORT bytes of real parts are transformed several together, in lanes; rows with
+ * narrow passes up to NARROW elements. Longer rows are faster one at a time: what many of them need
+ * together leaves the first-level cache. */
+enum { SHORT = 800, NARROW = 4096, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
 
 static void *at(const nxi_fft_line *l, const void *p, int64_t reals) {
   return (char *)(uintptr_t)p + reals * l->real_bytes;
@@ -255,7 +256,7 @@ bool nxi_fft_line_local(const nxi_fft_line *l) {
 
 static bool goes_to_lanes(const nxi_fft_line *l) {
   return l->way == NXI_FFT_PASSES &&
-         (l->n <= SHORT || (l->n <= NARROW && l->stage[l->passes - 1].narrow));
+         (l->n * l->real_bytes <= SHORT || (l->n <= NARROW && l->stage[l->passes - 1].narrow));
 }
 
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *scratch) {
