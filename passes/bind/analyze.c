@@ -399,6 +399,38 @@ static uint32_t cost_by_width(const nxb_binder *b, nxk_value first, nxk_value la
   return nxb_code_cost(b, first, last) + (uint32_t)more;
 }
 
+/* The most instructions of [first, last] outside cold blocks that wait for each other. */
+static uint32_t longest_chain(const nxb_binder *b, nxk_value first, nxk_value last) {
+  const nxk_kernel *k = b->from;
+  uint32_t *length = nxi_calloc(last - first + 1, sizeof *length), most = 0;
+  for (nxk_value v = first; length && v <= last; v = after_cold(b, v) + 1) {
+    const nxk_instr *in = &k->instrs[v];
+    uint32_t before = 0;
+    for (int i = 0; i < in->n_args; i++) {
+      nxk_value a = in->args[i];
+      if (a >= first && a < v && length[a - first] > before) before = length[a - first];
+    }
+    length[v - first] = before + (in->op < NXK_SCALAR_COUNT && nxk_scalars[in->op].cost > 0);
+    if (length[v - first] > most) most = length[v - first];
+  }
+  nxi_free(length);
+  return most;
+}
+
+/* Whether elementwise code waits for its own results most of the time: the iterations that would
+ * hide that are more than a processor looks ahead. Two vectors side by side take longer to compile,
+ * so there must be enough points. */
+static bool is_bound_by_latency(const nxb_binder *b, nxk_value first, nxk_value last,
+                                uint32_t cost) {
+  enum { LEAST_CODE = 40, MOST_CODE = 700, LEAST_POINTS = 1 << 17, AT_ONCE = 4 };
+  int64_t points = 1;
+  if (cost < LEAST_CODE || cost > MOST_CODE || b->region->n_stages > 0 || b->target->generic)
+    return false;
+  for (uint32_t i = 0; i < b->region->n_outer && points < LEAST_POINTS; i++)
+    points *= b->region->outer[i].extent > 0 ? b->region->outer[i].extent : 0;
+  return points >= LEAST_POINTS && cost <= AT_ONCE * longest_chain(b, first, last);
+}
+
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                           uint32_t registers) {
   int64_t widest = nxb_widest(b, first, last, loop), lanes = b->target->vector_bytes / widest;
@@ -407,6 +439,7 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   uint32_t most = cost <= 40 ? 4 : cost <= 150 ? 2 : 1;
   if (registers > most) registers = most;
   while (registers > room && registers > 1) registers /= 2;
+  if (registers == 1 && is_bound_by_latency(b, first, last, cost)) registers = 2;
   lanes *= registers;
   if (cost <= 16 && lanes * 2 == nxb_line_lanes(b, first, last, loop)) lanes *= 2;
   if (lanes < 4) lanes = 4;
