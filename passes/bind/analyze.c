@@ -419,16 +419,18 @@ static uint32_t longest_chain(const nxb_binder *b, nxk_value first, nxk_value la
 
 /* Whether elementwise code waits for its own results most of the time: the iterations that would
  * hide that are more than a processor looks ahead. Two vectors side by side take longer to compile,
- * so there must be enough points. */
+ * so there must be enough points; short chains of much code are left to the processor. */
 static bool is_bound_by_latency(const nxb_binder *b, nxk_value first, nxk_value last,
                                 uint32_t cost) {
-  enum { LEAST_CODE = 40, MOST_CODE = 700, LEAST_POINTS = 1 << 17, AT_ONCE = 4 };
+  enum { LEAST_CODE = 40, MOST_CODE = 700, LEAST_CHAIN = 16, AT_ONCE = 4, LEAST_POINTS = 1 << 17 };
   int64_t points = 1;
   if (cost < LEAST_CODE || cost > MOST_CODE || b->region->n_stages > 0 || b->target->generic)
     return false;
   for (uint32_t i = 0; i < b->region->n_outer && points < LEAST_POINTS; i++)
     points *= b->region->outer[i].extent > 0 ? b->region->outer[i].extent : 0;
-  return points >= LEAST_POINTS && cost <= AT_ONCE * longest_chain(b, first, last);
+  if (points < LEAST_POINTS) return false;
+  const uint32_t chain = longest_chain(b, first, last);
+  return chain >= LEAST_CHAIN && cost <= AT_ONCE * chain;
 }
 
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
