@@ -56,7 +56,9 @@ static nx_status replace_graph(subject *s, nxg_graph *g) {
   return check_graph(s);
 }
 
-static nxp_products products_of(const subject *s) { return s->o->blas ? NXP_PRODUCTS_OF_BLAS : 0; }
+static nxp_products products_of(const subject *s) {
+  return (s->o->blas ? NXP_PRODUCTS_OF_BLAS : 0) | NXP_OF_SMALL_INTEGERS;
+}
 
 static nx_status run_graph_pass(subject *s, nxg_pass pass) {
   nxg_graph *next = NULL;
@@ -84,6 +86,7 @@ static nx_status pass_constant_fold(subject *s) {
   return run_graph_pass(s, nxg_pass_constant_fold);
 }
 static nx_status pass_algebra(subject *s) { return run_graph_pass(s, nxg_pass_algebra); }
+static nx_status pass_integers(subject *s) { return run_told_pass(s, nxg_pass_integers); }
 static nx_status pass_library(subject *s) { return run_told_pass(s, nxg_pass_library); }
 static nx_status pass_checks(subject *s) { return run_graph_pass(s, nxg_pass_checks); }
 static nx_status pass_vectors(subject *s) { return run_told_pass(s, nxg_pass_vectors); }

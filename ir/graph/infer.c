@@ -127,7 +127,7 @@ static nx_status check_dtypes(const inference *in) {
     if (done) continue;
     bool narrow = in->op == NXG_threefry && t != NX_I32 && t != NX_U32;
     if (!admits(in, t) || narrow) return nxg_fail_dtype(in->op, i, t, in->d);
-    if (t != in->args[first].dtype)
+    if (t != in->args[first].dtype && in->op != NXG_matmul_i32)
       return fail_operand(in,
                           FAIL(in, NX_INVALID_ARGUMENT,
                                "%s: operand %u has dtype %s, operand %u has %s: cast one of them",

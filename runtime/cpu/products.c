@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* Finds the products that a plan for the processor may leave to OpenBLAS. */
+/* Finds the products that a plan for the processor may leave to OpenBLAS. Those of small integers
+ * are our own. */
 #include "cpu.h"
 #include "runtime/library/blas/blas.h"
 
 static bool multiplies(const nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_nodes; i++)
-    if (g->nodes[i].op == NXG_matmul) return true;
+    if (g->nodes[i].op == NXG_matmul && !nxi_is_integer(g->nodes[i].dtype)) return true;
   return false;
 }
 
-/* OpenBLAS takes 2 ms to load, so it is not looked for where nothing is multiplied. */
+/* OpenBLAS takes 2 ms to load, so it is not looked for where no floats are multiplied. */
 void nxi_cpu_plan_for(const nxi_executable_options *o, const nxg_graph *g, nxp_options *out) {
   bool there = !multiplies(g) || nxi_blas_get(NULL) != NULL;
   (void)o;
-  out->all_products = NXP_PRODUCTS_OF_BLAS;
-  out->products = there ? NXP_PRODUCTS_OF_BLAS : 0;
+  out->all_products = NXP_PRODUCTS_OF_BLAS | NXP_OF_SMALL_INTEGERS;
+  out->products = there ? out->all_products : NXP_OF_SMALL_INTEGERS;
   out->no_library = there ? NULL : nxi_blas_missing();
 }
 

@@ -24,6 +24,7 @@ static void install(void) {
   nxg_set_functions(NXG_ifft, &nxi_fft_functions);
   nxg_set_functions(NXG_rfft, &nxi_fft_functions);
   nxg_set_functions(NXG_irfft, &nxi_fft_functions);
+  nxg_set_functions(NXG_matmul_i32, &nxi_matmul_i32_functions);
 }
 
 void nxi_use_libraries(void) {

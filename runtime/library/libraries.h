@@ -25,5 +25,7 @@ extern const nxg_functions nxi_top_functions;
 
 /* fft/fft.c: fft, ifft, rfft, irfft */
 extern const nxg_functions nxi_fft_functions;
+/* integers/product.c: matmul_i32 */
+extern const nxg_functions nxi_matmul_i32_functions;
 
 #endif

@@ -55,6 +55,20 @@ static uint32_t any_operand(nxt_generator *gen) {
   return x;
 }
 
+/* Matrices of few bits: any that there are, or new ones of sizes around those of a panel. */
+static uint32_t small_integers(nxt_generator *gen) {
+  for (int attempt = nxt_chance(&gen->r, 30) ? 40 : 0; attempt < 40; attempt++) {
+    uint32_t x = nxt_pick(gen);
+    const nxg_node *n = nxt_node_of(gen, x);
+    if (n->rank >= 2 && (n->dtype == NX_I8 || n->dtype == NX_U8 || n->dtype == NX_I16)) return x;
+  }
+  static const nx_dtype few[] = {NX_I8, NX_U8, NX_I16};
+  const int64_t shape[3] = {1 + nxt_below(&gen->r, 3), nxt_below(&gen->r, 20),
+                            nxt_below(&gen->r, 40)};
+  const int32_t rank = nxt_chance(&gen->r, 40) ? 3 : 2;
+  return nxt_matching(gen, few[nxt_below(&gen->r, 3)], rank, shape + 3 - rank);
+}
+
 /* A right side of a matrix: a vector or some columns for each of the batch. */
 static uint32_t right_side(nxt_generator *gen, uint32_t matrix) {
   const nxg_node *a = nxt_node_of(gen, matrix);
@@ -87,12 +101,16 @@ uint32_t nxt_add_call(nxt_generator *gen) {
   while (nxg_ops[op].kind != NXG_KIND_CALL);
   uint32_t args[NXG_CALL_OPERANDS], n = (uint32_t)nxg_ops[op].args;
   bool sound = nxg_call_fails(op) || nxt_chance(&gen->r, 30);
-  args[0] = sound ? sound_matrix(gen, wide[nxt_below(&gen->r, 4)]) : any_operand(gen);
+  args[0] = op == NXG_matmul_i32 ? small_integers(gen)
+            : sound              ? sound_matrix(gen, wide[nxt_below(&gen->r, 4)])
+                                 : any_operand(gen);
   if (args[0] == UINT32_MAX) return UINT32_MAX;
-  if (sound && nxt_chance(&gen->r, 40)) args[0] = nxt_read_matrix_oddly(gen, args[0]);
+  if (sound && op != NXG_matmul_i32 && nxt_chance(&gen->r, 40))
+    args[0] = nxt_read_matrix_oddly(gen, args[0]);
   if (args[0] == UINT32_MAX) return UINT32_MAX;
   for (uint32_t i = 1; i < n; i++)
-    args[i] = nxt_chance(&gen->r, 12) ? args[0] : right_side(gen, args[0]);
+    args[i] =
+        nxt_chance(&gen->r, op == NXG_matmul_i32 ? 50 : 12) ? args[0] : right_side(gen, args[0]);
   for (uint32_t i = 1; i < n; i++)
     if (args[i] == UINT32_MAX) return UINT32_MAX;
   for (int attempt = 0; attempt < 8; attempt++) {
