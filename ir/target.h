@@ -19,6 +19,7 @@ typedef struct nxi_target {
   /* kernels are bound in a form that depends little on their integers, see
    * passes/kernel/generalize.h */
   bool generic;
+  bool any_extent; /* a generic form for all extents; without it extents up to 4 shape it */
 } nxi_target;
 
 /* This machine, detected once; NX_ISA in the environment (avx2, generic) forbids wider vectors. */

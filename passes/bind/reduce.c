@@ -104,7 +104,7 @@ enum { FEW_POINTS = 4 };
 
 /* Adding the identity changes no value. */
 bool nxb_any_lanes(const nxb_binder *b, const nxb_stage *s) {
-  return b->target->generic && (b->tiny || s->points > FEW_POINTS);
+  return b->target->generic && (b->tiny || b->target->any_extent || s->points > FEW_POINTS);
 }
 
 nx_dtype nxb_item_type(int64_t items) { return items < INT32_MAX ? NX_I32 : NX_I64; }

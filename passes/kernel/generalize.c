@@ -111,7 +111,7 @@ static void fill_offset(walk *w, const nxk_access *from, nxk_access *to) {
 }
 
 static void fill_term(walk *w, nxk_term from, nxk_access *to) {
-  int32_t p = meet(w, NXK_PLACE, NX_I64, &from.stride);
+  int32_t p = meet(w, NXK_STRIDE, NX_I64, &from.stride);
   nxk_value index = operand(w, from.index);
   if (p == NXK_LITERAL) {
     add_term(to, index, from.stride);
@@ -127,7 +127,7 @@ static void fill_term(walk *w, nxk_term from, nxk_access *to) {
 static void fill_lane_stride(walk *w, uint16_t lanes, nxk_access *to) {
   if (lanes == 1 || to->index != NXK_NONE || (to->lane_stride >= -2 && to->lane_stride <= 2))
     return;
-  int32_t p = meet(w, NXK_PLACE, NX_I64, &to->lane_stride);
+  int32_t p = meet(w, NXK_STRIDE, NX_I64, &to->lane_stride);
   if (p == NXK_LITERAL || w->purpose != MAKE) return;
   nxk_value lane = nxk_step_vector(w->to, nxk_const_i(w->to, NX_I64, 0), lanes);
   to->index = NXK_SCALAR2(w->to, NXK_mul, lane, nxk_splat(w->to, w->params[p], lanes));
@@ -257,7 +257,7 @@ static void visit_buffers(walk *w) {
   for (uint32_t i = 0; i < w->k->n_buffers; i++) {
     nxk_buffer b = w->k->buffers[i];
     if (b.kind == NXK_LOCAL) meet(w, NXK_ROOM, NX_I64, &b.elements);
-    else b.elements = -1;
+    else if (w->k->level == NXK_BOUND) b.elements = -1;
     put(w,
         (uint64_t[]){(uint64_t)b.kind | (uint64_t)b.dtype << 8 | (uint64_t)b.aligned << 16 |
                      (uint64_t)b.restricted << 17},
@@ -331,7 +331,7 @@ nxk_kernel *nxk_generalize(const nxk_kernel *k, const int32_t *param, const nxk_
                            uint32_t n_params, nxi_diag *d) {
   walk w = {.k = k, .param = param, .literal = literal};
   bool ok = open_walk(&w, n_params) && walk_all(&w, PLAN);
-  if (ok) w.to = nxk_create(NXK_BOUND, k->name);
+  if (ok) w.to = nxk_create(k->level, k->name);
   ok = ok && w.to != NULL;
   if (ok) {
     memset(w.map, 0xff, ((size_t)k->n_instrs + 1) * sizeof *w.map);
@@ -343,4 +343,17 @@ nxk_kernel *nxk_generalize(const nxk_kernel *k, const int32_t *param, const nxk_
   nxk_destroy(w.to);
   nxi_oom(d);
   return NULL;
+}
+
+nxk_kernel *nxk_refill(const nxk_kernel *k, const nxk_hole *holes, uint32_t n_holes, nxi_diag *d) {
+  size_t bytes = ((size_t)n_holes + 1) * sizeof(int32_t);
+  int32_t *param = nxi_malloc(bytes);
+  if (param == NULL) {
+    nxi_oom(d);
+    return NULL;
+  }
+  memset(param, 0xff, bytes); /* NXK_LITERAL */
+  nxk_kernel *to = nxk_generalize(k, param, holes, 0, d);
+  nxi_free(param);
+  return to;
 }

@@ -10,9 +10,10 @@
 /* What a value of a bound kernel decides. */
 typedef enum nxk_role {
   NXK_ROOM,  /* elements of a LOCAL array; never a parameter */
-  NXK_PLACE, /* bounds of loops, numbers of tasks, offsets and strides; i64 */
-  NXK_WORD,  /* an i64 operand: of index arithmetic, or data */
-  NXK_DATA   /* any other operand */
+  NXK_PLACE, /* bounds of loops, numbers of tasks, offsets; i64 */
+  NXK_STRIDE,
+  NXK_WORD, /* an i64 operand: of index arithmetic, or data */
+  NXK_DATA  /* any other operand */
 } nxk_role;
 
 typedef struct nxk_hole {
@@ -38,5 +39,7 @@ enum { NXK_LITERAL = -1 };
  * n_params: how many such parameters there are. Rooms are literal. NULL: d says why. */
 nxk_kernel *nxk_generalize(const nxk_kernel *k, const int32_t *param, const nxk_hole *literal,
                            uint32_t n_params, nxi_diag *d);
+/* The kernel with other values in its holes, all of them literal. NULL: d says why. */
+nxk_kernel *nxk_refill(const nxk_kernel *k, const nxk_hole *holes, uint32_t n_holes, nxi_diag *d);
 
 #endif

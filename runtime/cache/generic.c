@@ -18,7 +18,8 @@ enum {
   PATIENT = 2,   /* so many are made of the integers that differed, before all become parameters */
   WEARY = 4,     /* and so many, before small ones do */
   SMALL = 16,    /* integers up to this are literal as long as they do not differ */
-  KINDS = 4096
+  KINDS = 4096,
+  FEW = 4
 };
 
 typedef struct served {
@@ -39,13 +40,24 @@ struct entry {
   uint8_t *differs; /* each hole: had another value than in the first kernel */
   served code[MOST_CODE];
   uint32_t n_code, made;
+  bool compared; /* with integers of another kernel */
 };
+
+/* An integer of the kernels of a kind. */
+typedef struct range {
+  int64_t first, reach; /* of the first kernel; the furthest that another was from it */
+} range;
+
+typedef struct kind {
+  uint64_t number;
+  range *ranges;
+} kind;
 
 struct nxi_generics {
   entry *buckets[BUCKETS];
   entry *newest, *oldest;
   uint32_t n_entries;
-  uint64_t kinds[KINDS];
+  kind kinds[KINDS];
 };
 
 nxi_generics *nxi_generics_create(void) { return nxi_calloc(1, sizeof(nxi_generics)); }
@@ -74,14 +86,90 @@ void nxi_generics_destroy(nxi_generics *g) {
     free_entry(e);
     e = older;
   }
+  for (uint32_t i = 0; g != NULL && i < KINDS; i++) nxi_free(g->kinds[i].ranges);
   nxi_free(g);
 }
 
-bool nxi_generics_knows(const nxi_generics *g, uint64_t kind) {
-  return kind != 0 && g->kinds[kind % KINDS] == kind;
+/* ---- kinds */
+
+static void start_kind(kind *slot, const nxi_kernel_kind *k) {
+  nxi_free(slot->ranges);
+  *slot = (kind){k->number, nxi_malloc(((size_t)k->n_holes + 1) * sizeof(range))};
+  for (uint32_t i = 0; slot->ranges != NULL && i < k->n_holes; i++)
+    slot->ranges[i] = (range){(int64_t)k->holes[i].value, 0};
 }
 
-void nxi_generics_note(nxi_generics *g, uint64_t kind) { g->kinds[kind % KINDS] = kind; }
+bool nxi_generics_note(nxi_generics *g, const nxi_kernel_kind *k) {
+  kind *slot = &g->kinds[k->number % KINDS];
+  if (slot->number != k->number || slot->ranges == NULL) {
+    start_kind(slot, k);
+    return false;
+  }
+  for (uint32_t i = 0; i < k->n_holes; i++) {
+    range *r = &slot->ranges[i];
+    int64_t value = (int64_t)k->holes[i].value, reach;
+    if (k->holes[i].role == NXK_DATA || __builtin_sub_overflow(value, r->first, &reach)) continue;
+    if (reach < 0) reach = -reach;
+    if (reach > r->reach) r->reach = reach;
+  }
+  return true;
+}
+
+static const range *ranges_of(const nxi_generics *g, const nxi_kernel_kind *k) {
+  const kind *slot = &g->kinds[k->number % KINDS];
+  return slot->number == k->number ? slot->ranges : NULL;
+}
+
+bool nxi_generics_few(const nxi_generics *g, const nxi_kernel_kind *k) {
+  const range *ranges = ranges_of(g, k);
+  bool few = false;
+  for (uint32_t i = 0; ranges != NULL && i < k->n_holes; i++)
+    few = few || (k->holes[i].role == NXK_PLACE && ranges[i].reach != 0 &&
+                  (int64_t)k->holes[i].value <= FEW);
+  return few;
+}
+
+/* How integers of kernels that might come are made of a kernel's own: those that differed are moved
+ * away from zero by their reach times `times`, and divided. `which`: all of them, or about half. */
+typedef struct change {
+  int64_t times, divisor;
+  enum { ALL_OF_THEM, SOME, OTHERS } which;
+} change;
+
+static const change changes[] = {
+    {1, 1, ALL_OF_THEM},  {2, 1, ALL_OF_THEM},  {3, 1, ALL_OF_THEM},   {7, 1, ALL_OF_THEM},
+    {16, 1, ALL_OF_THEM}, {33, 1, ALL_OF_THEM}, {100, 1, ALL_OF_THEM}, {1000, 1, ALL_OF_THEM},
+    {0, 2, ALL_OF_THEM},  {0, 9, ALL_OF_THEM},  {0, 70, ALL_OF_THEM},  {1, 1, SOME},
+    {1, 1, OTHERS},       {0, 9, SOME},         {0, 9, OTHERS},
+};
+
+/* Integers that are equal change alike. */
+static bool is_changed(uint64_t value, const change *how) {
+  bool some = value * UINT64_C(0x9e3779b97f4a7c15) >> 63;
+  return how->which == ALL_OF_THEM || some == (how->which == SOME);
+}
+
+static uint64_t changed(int64_t value, int64_t reach, const change *how) {
+  int64_t most = INT64_C(1) << 40, more, result;
+  if (__builtin_mul_overflow(reach, how->times, &more) || more > most || value > most ||
+      value < -most)
+    return (uint64_t)value;
+  result = (value < 0 ? value - more : value + more) / how->divisor;
+  return (uint64_t)(result == 0 ? value : result);
+}
+
+bool nxi_generics_imagine(const nxi_generics *g, const nxi_kernel_kind *k, uint32_t number,
+                          nxk_hole *holes) {
+  const range *ranges = ranges_of(g, k);
+  if (ranges == NULL || number >= sizeof changes / sizeof *changes) return false;
+  const change *how = &changes[number];
+  for (uint32_t i = 0; i < k->n_holes; i++) {
+    holes[i] = k->holes[i];
+    if (ranges[i].reach != 0 && is_changed(holes[i].value, how))
+      holes[i].value = changed((int64_t)holes[i].value, ranges[i].reach, how);
+  }
+  return true;
+}
 
 /* ---- entries */
 
@@ -188,6 +276,11 @@ void nxi_generics_see(nxi_generics *g, const char *isa, const nxk_anatomy *a) {
   if (e) divide(e, a->holes);
 }
 
+void nxi_generics_compare(nxi_generics *g, const char *isa, const nxk_anatomy *a) {
+  entry *e = find(g, isa, a);
+  if (e && divide(e, a->holes)) e->compared = true;
+}
+
 /* ---- matching */
 
 static bool serves(const nxi_choice *c, const nxk_anatomy *a, uint64_t *values) {
@@ -239,11 +332,11 @@ static bool becomes_param(const entry *e, const nxk_hole *hole, uint32_t i, zeal
   return zeal == ALL || !is_small(hole->value);
 }
 
-/* The least power of two that is not smaller; the rooms of most kernels of a structure are then
- * equal. */
-static uint64_t rounded(uint64_t n) {
-  uint64_t p = 64;
-  while (p < n) p *= 2;
+/* The rooms of most kernels of a structure are then equal. Scratch memory that is not used is not
+ * touched. */
+static uint64_t rounded(uint64_t n, bool differs) {
+  uint64_t p = differs ? 1024 : 64;
+  while (p < n) p *= differs ? 4 : 2;
   return p;
 }
 
@@ -256,7 +349,8 @@ static bool assign_params(const entry *e, const nxk_anatomy *a, zeal zeal, nxi_c
     int32_t *number = &of_group[e->group[i]];
     if (param && *number < 0) *number = (int32_t)out->n_params++;
     out->param[i] = param ? *number : NXK_LITERAL;
-    if (a->holes[i].role == NXK_ROOM) out->literal[i].value = rounded(a->holes[i].value);
+    if (a->holes[i].role == NXK_ROOM)
+      out->literal[i].value = rounded(a->holes[i].value, e->differs[i]);
   }
   nxi_free(of_group);
   return out->n_params <= NXI_MOST_VALUES;
@@ -264,10 +358,9 @@ static bool assign_params(const entry *e, const nxk_anatomy *a, zeal zeal, nxi_c
 
 bool nxi_generics_choose(nxi_generics *g, const char *isa, const nxk_anatomy *a, nxi_choice *out) {
   entry *e = find(g, isa, a);
-  bool met = e != NULL; /* an earlier kernel of this structure */
   if (!e) e = make_entry(g, isa, a);
   if (!e || !divide(e, a->holes)) return false;
-  zeal zeal = !met ? LARGE : e->made < PATIENT ? DIFFERING : e->made < WEARY ? LARGE : ALL;
+  zeal zeal = !e->compared ? LARGE : e->made < PATIENT ? DIFFERING : e->made < WEARY ? LARGE : ALL;
   *out = (nxi_choice){.n_holes = a->n_holes};
   out->param = nxi_malloc(((size_t)a->n_holes + 1) * sizeof *out->param);
   out->literal = copy_of(a->holes, a->n_holes * sizeof *a->holes);

@@ -14,13 +14,21 @@ nxi_generics *nxi_generics_create(void); /* NULL: out of memory */
 /* The kernels in it are released by the caller's `release` at once. NULL is allowed. */
 void nxi_generics_destroy(nxi_generics *g);
 
-/* Logical kernels of one kind differ only in integers. Whether one of this kind was noted lately;
- * the answer may be wrong, which costs a compilation. */
-bool nxi_generics_knows(const nxi_generics *g, uint64_t kind);
-void nxi_generics_note(nxi_generics *g, uint64_t kind);
+/* Logical kernels of one kind differ only in integers. Notes one, and how far its integers are from
+ * those of the first of the kind; true: one was noted before, lately. The answer may be wrong,
+ * which costs a compilation. */
+bool nxi_generics_note(nxi_generics *g, const nxi_kernel_kind *kind);
+/* Whether an extent that is small in this kernel was another one in an earlier kernel. */
+bool nxi_generics_few(const nxi_generics *g, const nxi_kernel_kind *kind);
+/* Integers that another kernel of the kind might have: where the integers of kernels differed, this
+ * kernel's, changed by more or less, depending on `number`. False: there are no more. */
+bool nxi_generics_imagine(const nxi_generics *g, const nxi_kernel_kind *kind, uint32_t number,
+                          nxk_hole *holes);
 
 /* Remembers the integers of a kernel, so that those which differ in the next one are known. */
 void nxi_generics_see(nxi_generics *g, const char *isa, const nxk_anatomy *a);
+/* The same, if the structure is known. */
+void nxi_generics_compare(nxi_generics *g, const char *isa, const nxk_anatomy *a);
 /* Code that serves this kernel, with a reference for the caller, and the values of its parameters
  * (room for NXI_MOST_VALUES); NULL: there is none. */
 nxi_kernel *nxi_generics_match(nxi_generics *g, const char *isa, const nxk_anatomy *a,

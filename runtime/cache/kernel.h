@@ -7,6 +7,7 @@
 
 #include "disk.h"
 #include "ir/kernel/kernel.h"
+#include "passes/kernel/generalize.h"
 
 /* Most parameters that generic code has besides those of the kernel. */
 enum { NXI_MOST_VALUES = 256 };
@@ -80,12 +81,18 @@ typedef nx_status nxi_kernel_produce(void *user, nxk_kernel **bound, nxi_diag *d
 nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
                          nxi_kernel_produce *produce, void *user, nxi_kernel **out,
                          nxi_kernel_outcome *how, nxi_diag *d);
+/* The same in a form that depends little on integers, of the kernel that has these; `few`: extents
+ * up to 4 are not the same in all kernels of the kind. */
+typedef nx_status nxi_kernel_vary(void *user, const nxk_hole *holes, bool few, nxk_kernel **bound,
+                                  nxi_diag *d);
 /* How kernels that differ only in integers share code. The first of a kind is compiled as it is; of
  * later ones the integers that differ become parameters (generic.h). */
 typedef struct nxi_kernel_kind {
-  uint64_t number;             /* equal for kernels that differ only in integers; 0: none */
-  bool always;                 /* the first, too, is made of parameters */
-  nxi_kernel_produce *produce; /* the bound kernel in a form that depends little on its integers */
+  uint64_t number;       /* equal for kernels that differ only in integers; 0: none */
+  bool always;           /* the first, too, is made of parameters */
+  const nxk_hole *holes; /* the integers of this one */
+  uint32_t n_holes;
+  nxi_kernel_vary *vary;
 } nxi_kernel_kind;
 nx_status nxi_kernel_get_of_kind(nxi_kernel_cache *c, const char *isa, const void *key,
                                  size_t key_size, nxi_kernel_produce *produce,

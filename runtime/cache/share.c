@@ -32,18 +32,56 @@ static nx_status get_generalized(nxi_kernel_cache *c, const nxi_kernel *k, const
   return s;
 }
 
+/* Learns which integers of a structure depend on those in which kernels of the kind differ: binds
+ * kernels that might come. It takes a small part of the time that a compilation does, and a later
+ * kernel finds code that serves it, although the number of its vectors, say, differs for the first
+ * time. Kernels of other structures tell nothing. */
+static void explore(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material *m,
+                    const nxk_anatomy *own) {
+  const nxi_kernel_kind *kind = m->kind;
+  nxk_hole *holes = nxi_malloc(((size_t)kind->n_holes + 1) * sizeof *holes);
+  bool more = holes != NULL;
+  nxi_lock_take(&c->lock);
+  nxi_generics_see(c->generics, k->isa, own);
+  nxi_lock_give(&c->lock);
+  for (uint32_t i = 0; more; i++) {
+    nxk_kernel *bound = NULL;
+    nxk_anatomy a;
+    nxi_diag ignored;
+    nxi_diag_clear(&ignored);
+    nxi_lock_take(&c->lock);
+    bool few = nxi_generics_few(c->generics, kind);
+    more = nxi_generics_imagine(c->generics, kind, i, holes);
+    nxi_lock_give(&c->lock);
+    if (more && kind->vary(m->user, holes, few, &bound, &ignored) == NX_OK &&
+        nxk_dissect(bound, &a)) {
+      nxi_lock_take(&c->lock);
+      nxi_generics_compare(c->generics, k->isa, &a);
+      nxi_lock_give(&c->lock);
+      nxk_anatomy_free(&a);
+    }
+    nxk_destroy(bound);
+  }
+  nxi_free(holes);
+}
+
 /* Finds or makes code that serves the kernel; values: of its parameters. NX_OK without *out: there
  * would be too many parameters. */
-static nx_status find_generic(nxi_kernel_cache *c, const nxi_kernel *k, const nxk_kernel *bound,
-                              const nxk_anatomy *a, uint64_t *values, uint32_t *n_values,
-                              nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d) {
+static nx_status find_generic(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material *m,
+                              const nxk_kernel *bound, const nxk_anatomy *a, uint64_t *values,
+                              uint32_t *n_values, nxi_kernel **out, nxi_kernel_outcome *how,
+                              nxi_diag *d) {
   nxi_choice choice = {0};
   *how = NXI_KERNEL_HIT;
   nxi_lock_take(&c->lock);
   *out = nxi_generics_match(c->generics, k->isa, a, values, n_values);
-  bool chosen = !*out && nxi_generics_choose(c->generics, k->isa, a, &choice);
   nxi_lock_give(&c->lock);
-  if (*out || !chosen) return NX_OK;
+  if (*out) return NX_OK;
+  explore(c, k, m, a);
+  nxi_lock_take(&c->lock);
+  bool chosen = nxi_generics_choose(c->generics, k->isa, a, &choice);
+  nxi_lock_give(&c->lock);
+  if (!chosen) return NX_OK;
   nx_status s = get_generalized(c, k, bound, &choice, out, how, d);
   if (s == NX_OK) {
     for (uint32_t i = 0; i < choice.n_holes; i++)
@@ -58,14 +96,14 @@ static nx_status find_generic(nxi_kernel_cache *c, const nxi_kernel *k, const nx
 }
 
 /* Lets generic code serve the kernel. NX_OK with k->shared NULL: none can. */
-static nx_status share(nxi_kernel_cache *c, nxi_kernel *k, const nxk_kernel *bound,
-                       nxi_kernel_outcome *how, nxi_diag *d) {
+static nx_status share(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
+                       const nxk_kernel *bound, nxi_kernel_outcome *how, nxi_diag *d) {
   nxk_anatomy a;
   uint64_t values[NXI_MOST_VALUES];
   uint32_t n = 0;
   nxi_kernel *code = NULL;
   if (!nxk_dissect(bound, &a)) return NX_OK;
-  nx_status s = find_generic(c, k, bound, &a, values, &n, &code, how, d);
+  nx_status s = find_generic(c, k, m, bound, &a, values, &n, &code, how, d);
   nxk_anatomy_free(&a);
   if (s != NX_OK || !code) return s;
   k->info = (nxi_kernel_info){.tasks_param = -1, .tasks_divisor = 1};
@@ -83,11 +121,20 @@ static nx_status share(nxi_kernel_cache *c, nxi_kernel *k, const nxk_kernel *bou
   return NX_OK;
 }
 
+/* The bound kernel in its generic form. */
+static nx_status produce(nxi_kernel_cache *c, const nxi_material *m, nxk_kernel **bound,
+                         nxi_diag *d) {
+  nxi_lock_take(&c->lock);
+  bool few = nxi_generics_few(c->generics, m->kind);
+  nxi_lock_give(&c->lock);
+  return m->kind->vary(m->user, m->kind->holes, few, bound, d);
+}
+
 nx_status nxi_kernel_share(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                            nxi_kernel_outcome *how, nxi_diag *d) {
   nxk_kernel *bound = NULL;
-  nx_status s = m->kind->produce(m->user, &bound, d);
-  if (s == NX_OK) s = share(c, k, bound, how, d);
+  nx_status s = produce(c, m, &bound, d);
+  if (s == NX_OK) s = share(c, k, m, bound, how, d);
   nxk_destroy(bound);
   return s;
 }
@@ -98,7 +145,7 @@ void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material
   nxk_anatomy a;
   nxi_diag ignored;
   nxi_diag_clear(&ignored);
-  if (m->kind->produce(m->user, &bound, &ignored) == NX_OK && nxk_dissect(bound, &a)) {
+  if (produce(c, m, &bound, &ignored) == NX_OK && nxk_dissect(bound, &a)) {
     nxi_lock_take(&c->lock);
     nxi_generics_see(c->generics, k->isa, &a);
     nxi_lock_give(&c->lock);
@@ -110,8 +157,7 @@ void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material
 bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m) {
   if (!m->kind) return false;
   nxi_lock_take(&c->lock);
-  bool known = nxi_generics_knows(c->generics, m->kind->number);
-  nxi_generics_note(c->generics, m->kind->number);
+  bool known = nxi_generics_note(c->generics, m->kind);
   nxi_lock_give(&c->lock);
   return known || m->kind->always;
 }

@@ -48,18 +48,26 @@ static nx_status show_code(const nxi_executable *e, const nxk_kernel *k, nxi_dia
 typedef struct production {
   const nxk_kernel *logical;
   const nxi_target *target;
+  nxk_anatomy integers; /* of the logical kernel */
 } production;
 
-nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, nxk_kernel **bound,
-                           nxi_diag *d) {
+nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, bool any_extent,
+                           nxk_kernel **bound, nxi_diag *d) {
   nxi_target target = *t;
   target.generic = true;
+  target.any_extent = any_extent;
   return nxp_bind_kernel(logical, &target, bound, d);
 }
 
-static nx_status produce_generic(void *user, nxk_kernel **bound, nxi_diag *d) {
+static nx_status vary(void *user, const nxk_hole *holes, bool few, nxk_kernel **bound,
+                      nxi_diag *d) {
   const production *p = user;
-  return nxi_bind_generic(p->logical, p->target, bound, d);
+  if (holes == p->integers.holes) return nxi_bind_generic(p->logical, p->target, few, bound, d);
+  nxk_kernel *other = nxk_refill(p->logical, holes, p->integers.n_holes, d);
+  if (other == NULL) return d->status;
+  nx_status status = nxi_bind_generic(other, p->target, few, bound, d);
+  nxk_destroy(other);
+  return status;
 }
 
 static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
@@ -67,11 +75,16 @@ static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
   return nxp_bind_kernel(p->logical, p->target, bound, d);
 }
 
+/* Strides of 0, 1 and -1 are part of a kind, because kernels with others are bound differently. */
 uint64_t nxi_kind_number(const nxk_kernel *logical) {
   nxk_anatomy a;
-  uint64_t hash = 0;
   if (!nxk_dissect(logical, &a)) return 0;
-  hash = XXH3_64bits(a.structure.data, a.structure.size);
+  uint64_t hash = XXH3_64bits(a.structure.data, a.structure.size);
+  for (uint32_t i = 0; i < a.n_holes; i++) {
+    uint64_t words[] = {hash, i, a.holes[i].value};
+    if (a.holes[i].role == NXK_STRIDE && a.holes[i].value + 1 <= 2)
+      hash = XXH3_64bits(words, sizeof words);
+  }
   nxk_anatomy_free(&a);
   return hash;
 }
@@ -84,14 +97,17 @@ nx_status nxi_get_code(nxi_kernel_cache *c, const nxk_kernel *logical, const nxi
                        uint64_t kind_number, nxi_kernel **out, nxi_kernel_outcome *how,
                        nxi_diag *d) {
   nxi_text key = {0};
-  production what = {logical, t};
-  nxi_kernel_kind kind = {kind_number, nxp_debugging.generic, produce_generic};
+  production what = {.logical = logical, .target = t};
+  bool has_kind = kind_number != 0 && nxk_dissect(logical, &what.integers);
+  nxi_kernel_kind kind = {kind_number, nxp_debugging.generic, what.integers.holes,
+                          what.integers.n_holes, vary};
   nxp_put_bind_key(logical, t, &key);
-  nx_status status =
-      key.failed ? nxi_oom(d)
-                 : nxi_kernel_get_of_kind(c, t->isa, key.data, key.size, produce,
-                                          kind.number != 0 ? &kind : NULL, &what, out, how, d);
+  nx_status status = key.failed
+                         ? nxi_oom(d)
+                         : nxi_kernel_get_of_kind(c, t->isa, key.data, key.size, produce,
+                                                  has_kind ? &kind : NULL, &what, out, how, d);
   nxi_text_free(&key);
+  nxk_anatomy_free(&what.integers);
   return status;
 }
 

@@ -61,7 +61,7 @@ static nx_status put_structure(nxi_generic_dump *g, const nxk_kernel *logical, c
                                nxi_text *out, nxi_diag *d) {
   nxk_kernel *bound = NULL;
   nxk_anatomy a;
-  nx_status status = nxi_bind_generic(logical, t, &bound, d);
+  nx_status status = nxi_bind_generic(logical, t, false, &bound, d);
   if (status == NX_OK && nxk_dissect(bound, &a)) {
     uint32_t structure = number_of(&g->structures, XXH3_64bits(a.structure.data, a.structure.size));
     nxi_text_add(out, "kind %u, structure %u with %u holes: ",

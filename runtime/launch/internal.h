@@ -32,14 +32,15 @@ nx_status nxi_load_calls(nxi_executable *e, nxi_diag *d);
  * between kernels. */
 nx_status nxi_load_kernels(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
                            nxi_diag *d);
-/* Kernels of one number differ only in integers; 0: this one is unlike any other. */
+/* Kernels of one number differ only in integers, and have the same strides of 1; 0: this one is
+ * unlike any other. */
 uint64_t nxi_kind_number(const nxk_kernel *logical);
 /* The code of a logical kernel, from the cache. kind: its number, above. */
 nx_status nxi_get_code(nxi_kernel_cache *c, const nxk_kernel *logical, const nxi_target *t,
                        uint64_t kind, nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d);
-/* The bound kernel in the form that depends little on its integers. */
-nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, nxk_kernel **bound,
-                           nxi_diag *d);
+/* The bound kernel in the form that depends little on its integers. any_extent: as in nxi_target. */
+nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, bool any_extent,
+                           nxk_kernel **bound, nxi_diag *d);
 
 /* Kernels of one number, of one plan, differ only in integers; 0: this one is unlike any other. */
 uint64_t nxi_kind_of_kernel(const nxi_executable *e, uint32_t number);

@@ -22,12 +22,13 @@
 #include "tests/util/share.h"
 
 __attribute__((unused)) static const nxi_target targets[] = {
-    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20, 0, 0, false},
-    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false},
-    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false},
-    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14, 0, 0, false}, /* all comes from memory */
-    {"sm_90", "test", 128, 2, 32 << 10, 1 << 18, 8 << 20, 32, 227 << 10, false},
-    {"sm_80", "test", 512, 2, 32 << 10, 1 << 18, 8 << 20, 128, 163 << 10, false},
+    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20, 0, 0, false, false},
+    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false, false},
+    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false, false},
+    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14, 0, 0, false,
+     false}, /* all comes from memory */
+    {"sm_90", "test", 128, 2, 32 << 10, 1 << 18, 8 << 20, 32, 227 << 10, false, false},
+    {"sm_80", "test", 512, 2, 32 << 10, 1 << 18, 8 << 20, 128, 163 << 10, false, false},
 };
 enum { TARGETS = 6, MAX_BUFFERS = 8, MAX_PARAMS = 4 };
 
@@ -228,7 +229,7 @@ static void check_bound(const nxk_kernel *k, const nxk_kernel *bound, const nxi_
 static uint32_t every_integer(const nxk_anatomy *a, int32_t *param, uint64_t *values) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < a->n_holes; i++) {
-    bool integer = a->holes[i].role == NXK_PLACE || a->holes[i].role == NXK_WORD;
+    bool integer = a->holes[i].role != NXK_ROOM && a->holes[i].role != NXK_DATA;
     uint32_t p = 0;
     while (integer && p < n && values[p] != a->holes[i].value) p++;
     param[i] = integer ? (int32_t)p : NXK_LITERAL;
@@ -246,6 +247,7 @@ static void check_general(const nxk_kernel *k, const nxi_target *t, const memory
   nxi_text faults = {0};
   nxi_diag_clear(&d);
   target.generic = true;
+  target.any_extent = k->n_instrs % 2 == 0;
   nxk_kernel *bound = nxk_pass_bind_cpu(k, &target, &d);
   if (!bound || !nxk_dissect(bound, &a)) fail_with(k, NULL, d.message);
   int32_t *param = calloc(a.n_holes + 1, sizeof *param);
