@@ -172,7 +172,7 @@ static void test_positions(void **state) {
   (void)state;
   nx_tensor *cache = matrix(100, 40);
   OK(nx_realize(ctx, &cache, 1, NULL));
-  COMPILES_AT_MOST(4, appended(cache, 100));
+  COMPILES_AT_MOST(7, appended(cache, 100));
 }
 
 /* A query against the keys so far, which are all 1 in the first of 16 columns, and the average of
