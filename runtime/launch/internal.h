@@ -38,7 +38,7 @@ uint64_t nxi_kind_number(const nxk_kernel *logical);
 /* The code of a logical kernel, from the cache. kind: its number, above. */
 nx_status nxi_get_code(nxi_kernel_cache *c, const nxk_kernel *logical, const nxi_target *t,
                        uint64_t kind, nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d);
-/* The bound kernel in the form that depends little on its integers. any_extent: as in nxi_target. */
+/* The bound kernel in the form that depends little on its integers; any_extent as in the target. */
 nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, bool any_extent,
                            nxk_kernel **bound, nxi_diag *d);
 
