@@ -101,7 +101,7 @@ static nx_status all_graph_passes(subject *s, bool optimise) {
 }
 
 static nx_status pass_cluster(subject *s) {
-  nxp_cluster_options options = {true, products_of(s), s->o->target};
+  nxp_cluster_options options = {true, products_of(s), s->o->target, false};
   if (s->ir.g == NULL) return wrong_level(s, "graphs");
   nx_status status = all_graph_passes(s, false);
   return status == NX_OK ? nxp_cluster(s->ir.g, &options, &s->clusters, s->d) : status;

@@ -61,7 +61,7 @@ bool nxi_debug_interpret_tiny(void) {
 
 uint32_t nxi_debug_key(void) {
   return (nxi_debug_fuse() ? 0 : NXI_KEY_UNFUSED) | (nxi_debug_whole() ? NXI_KEY_WHOLE : 0) |
-         atomic_load_explicit(&shown_since, memory_order_relaxed) << 2;
+         atomic_load_explicit(&shown_since, memory_order_relaxed) << 3;
 }
 
 const char *nx_debug_help(void) {

@@ -64,7 +64,8 @@ bool nxi_debug_whole(void); /* nxi_executable_options.whole */
 /* A part of the key of every plan: whether it fuses and packs operands, and the number of the last
  * request for stages. Because of that number each graph that runs after a new request is planned,
  * and shown, once more. */
-enum { NXI_KEY_UNFUSED = 1, NXI_KEY_WHOLE = 2 };
+enum { NXI_KEY_UNFUSED = 1, NXI_KEY_WHOLE = 2, NXI_KEY_TIGHT = 4 };
+/* Without NXI_KEY_TIGHT, which a run adds that is short of memory. */
 uint32_t nxi_debug_key(void);
 /* Keeps a source that the compiler of a device refuses, with its messages, in the directory for
  * dumps, and adds to the message of d where it is. */

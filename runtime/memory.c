@@ -437,6 +437,14 @@ void nxi_allocator_trim(nxi_allocator *a, int64_t keep) {
   give_back(drop);
 }
 
+int64_t nxi_allocator_room(nxi_allocator *a) {
+  if (a->memory_limit == INT64_MAX) return INT64_MAX; /* it never changes */
+  nxi_lock_take(&a->lock);
+  int64_t room = a->memory_limit - a->stats.live;
+  nxi_lock_give(&a->lock);
+  return room;
+}
+
 void nxi_allocator_stats(nxi_allocator *a, nxi_memory_stats *out) {
   nxi_lock_take(&a->lock);
   *out = a->stats;

@@ -45,6 +45,8 @@ void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes);
 
 /* Returns cached memory to the system until at most `keep` bytes of it are left. */
 void nxi_allocator_trim(nxi_allocator *a, int64_t keep);
+/* How many more bytes the limit allows; INT64_MAX: there is no limit. */
+int64_t nxi_allocator_room(nxi_allocator *a);
 void nxi_allocator_stats(nxi_allocator *a, nxi_memory_stats *out);
 /* Sets the peak to the bytes that are live now. */
 void nxi_allocator_reset_peak(nxi_allocator *a);

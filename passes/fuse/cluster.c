@@ -32,7 +32,7 @@
 
 #include <string.h>
 
-enum { MAX_SIZE = 320, MAX_READS = 24, MAX_ROOTS = 8, RECOMPUTE_COST = 6 };
+enum { MAX_SIZE = 320, MAX_READS = 24, MAX_ROOTS = 8, RECOMPUTE_COST = 6, TIGHT_COST = 64 };
 
 /* ---- merging */
 
@@ -96,6 +96,7 @@ static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
         !may_walk(c, x->reduced ? x : y, nxp_draft_full(c, x), reduced, node))
       return false;
   }
+  if (c->o->tight && !x->reduced && !y->reduced) return false;
   if (x->weight + y->weight > MAX_SIZE || x->reads + y->reads > MAX_READS ||
       x->n_roots + y->n_roots > MAX_ROOTS)
     return false;
@@ -473,7 +474,7 @@ static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) 
 static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxp_node_state *s = &c->nodes[node];
   if (u->n_contexts > NXP_MAX_CONTEXTS) return true; /* more groups than a node can list */
-  if (u->n_contexts > 1 && s->expense > RECOMPUTE_COST) return true;
+  if (u->n_contexts > 1 && s->expense > (c->o->tight ? TIGHT_COST : RECOMPUTE_COST)) return true;
   /* Both words of a block of random bits are results of one computation. */
   uint32_t ways = c->g->nodes[node].op == NXG_threefry ? (u->ways + 1) / 2 : u->ways;
   if (u->place.space == NXP_SPACE_ANY && ways > 1 && s->expense > RECOMPUTE_COST) return true;

@@ -63,6 +63,9 @@ typedef struct nxp_cluster_options {
   bool fuse;
   nxp_products products; /* float matmuls larger than NXP_SMALL_MATMUL go to a library */
   const nxi_target *target;
+  /* memory is short: elementwise work is computed in each group that reads it rather than stored,
+   * and groups that store arrays stay apart */
+  bool tight;
 } nxp_cluster_options;
 
 /* Products up to these extents are generated code. On a GPU those above the smaller extent go to

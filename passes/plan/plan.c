@@ -75,10 +75,10 @@ static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_
   nxp_products products = p->options.products;
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
-  nxp_cluster_options cluster = {p->options.fuse, products, &p->target};
+  nxp_cluster_options cluster = {p->options.fuse, products, &p->target, p->options.tight};
   nx_status status = nxp_run_graph_passes(recorded, p->options.fuse, products, poll, &g, d);
   if (status == NX_OK) status = nxp_cluster(g, &cluster, &clusters, d);
-  if (status == NX_OK && !nxp_order_groups(g, clusters, false)) status = nxi_oom(d);
+  if (status == NX_OK && !nxp_order_groups(g, clusters, p->options.tight)) status = nxi_oom(d);
   if (status == NX_OK) status = show_clusters(g, clusters, d);
   if (status == NX_OK) {
     nxp_plan_builder b = {.plan = p, .g = g, .recorded = recorded, .clusters = clusters, .d = d};

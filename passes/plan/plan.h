@@ -23,6 +23,7 @@
 typedef struct nxp_options {
   bool fuse;   /* false: one kernel a node (tests) */
   bool whole;  /* operands of products are written whole, however large (tests, measurements) */
+  bool tight;  /* memory is short: values that are cheap are computed again, steps in any order */
   bool on_gpu; /* all steps run on the GPU of the target, not its kernels alone */
   const nxi_target *target;
   int32_t threads;       /* that a launch may use: the size of its pool */

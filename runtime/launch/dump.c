@@ -52,7 +52,7 @@ static nx_status show_clusters(const dump *u) {
   shown.executor = NXI_KERNEL_INTERP;
   nxi_kind_for(&shown)->plan_for(&shown, u->g, &planned);
   const nxp_products products = planned.products;
-  nxp_cluster_options options = {shown.fuse, products, shown.target};
+  nxp_cluster_options options = {shown.fuse, products, shown.target, false};
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
   nx_status status = nxp_run_graph_passes(u->g, shown.fuse, products, NULL, &g, u->d);

@@ -97,8 +97,11 @@ static void count_steps(const nxp_plan *p, nxi_compile_report *report) {
 static nx_status create(nxi_executable *e, const nxg_graph *g, const nxi_poll *poll,
                         nxi_compile_report *report, nxi_diag *d) {
   const nxi_executable_options *o = &e->options;
-  nxp_options plan = {
-      .fuse = o->fuse, .whole = o->whole, .target = o->target, .threads = o->threads};
+  nxp_options plan = {.fuse = o->fuse,
+                      .whole = o->whole,
+                      .tight = o->tight,
+                      .target = o->target,
+                      .threads = o->threads};
   e->kind->plan_for(o, g, &plan);
   nx_status status = e->kind->load(e, g, &plan, poll, report, d);
   if (status != NX_OK) return status;

@@ -143,6 +143,7 @@ static nx_status try_plan(nxi_run *run, made *m, nxi_diag *d) {
   nxi_executor_options(run->context, run->device, &options);
   options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
   options.whole = run->debugging & NXI_KEY_WHOLE;
+  options.tight = run->debugging & NXI_KEY_TIGHT;
   nxg_graph *g = NULL;
   nx_status status = nxi_debug_graph(run, d);
   if (!status) status = nxi_decode(run, false, &g, d);
@@ -251,6 +252,32 @@ static nx_status no_result(nxi_run *run, nxi_node *n, nx_status status, nxi_diag
                         nxg_format_shape(shape, n->rank, nxi_node_shape(n)));
 }
 
+/* Whether the plan writes output i, which is not in place of an input, where it has to be. */
+static bool goes_there(const nxi_run_output *o, const nxi_executable *executable) {
+  bool aligned =
+      o->destination && ((uintptr_t)o->destination->data & 63) == 0; /* as plans assume */
+  return o->direct && aligned && (!o->preserved || nxi_executable_cannot_fail(executable));
+}
+
+/* The bytes that a launch reserves in memory of the host. */
+static int64_t bytes_to_reserve(const nxi_run *run, const nxi_executable *executable) {
+  const nxp_plan *plan = nxi_executable_plan(executable);
+  uint64_t bytes = (uint64_t)plan->temporary_bytes;
+  for (uint32_t i = 0; i < plan->n_outputs; i++)
+    if (plan->outputs[i].in_place_of < 0 && !goes_there(&run->outputs[i], executable))
+      add_bytes(&bytes, plan->outputs[i].bytes);
+  return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+}
+
+/* Whether another plan could help a launch that passes the memory limit. */
+static bool is_short(const nxi_run *run, const nxi_executable *executable) {
+  if (run->debugging & NXI_KEY_TIGHT || nxi_device_kind_of(run->device)->own_memory ||
+      nxi_executable_plan(executable)->temporary_bytes == 0)
+    return false;
+  int64_t room = nxi_allocator_room(run->context->allocator);
+  return room != INT64_MAX && bytes_to_reserve(run, executable) > room;
+}
+
 static nx_status reserve(nxi_run *run, const nxi_executable *executable, nxi_device *v,
                          int64_t *planned, nxi_diag *d) {
   const nxp_plan *plan = nxi_executable_plan(executable);
@@ -259,10 +286,7 @@ static nx_status reserve(nxi_run *run, const nxi_executable *executable, nxi_dev
     nxi_run_output *o = &run->outputs[i];
     o->in_place_of = outputs[i].in_place_of;
     if (o->in_place_of >= 0 && !has_to_leave(run, o)) continue;
-    bool aligned =
-        o->destination && ((uintptr_t)o->destination->data & 63) == 0; /* as plans assume */
-    if (o->in_place_of < 0 && o->direct && aligned &&
-        (!o->preserved || nxi_executable_cannot_fail(executable))) {
+    if (o->in_place_of < 0 && goes_there(o, executable)) {
       o->buffer = o->destination;
       nxi_buffer_ref(o->destination);
       continue;
@@ -381,7 +405,9 @@ static nx_status prepare(nxi_run *run, const nxi_executable *executable, nxi_dev
   nx_status status = reserve(run, executable, v, planned, d);
   if (!status) status = addresses(run, v, &placed, d);
   if (!status && bytes)
-    status = nxi_oom_during(d, v->kind->alloc(v, bytes, temporary, d), "intermediate results");
+    status =
+        nxi_oom_during(d, v->kind->alloc(v, bytes, temporary, d),
+                       "intermediate results, %lld bytes with its results", (long long)*planned);
   if (!status) return NX_OK;
   if (v->kind->own_memory) device_done(run, placed, NXI_NOW);
   return nxi_oom_during(d, status, "launching");
@@ -498,15 +524,38 @@ typedef struct execution {
   double ms;
 } execution;
 
+/* Makes the key that of a plan that needs less memory. */
+static void tighten(nxi_run *run) {
+  run->debugging |= NXI_KEY_TIGHT;
+  run->key[run->device_word] |= (uint64_t)NXI_KEY_TIGHT << 32;
+  run->hashed = false;
+}
+
+/* The same with a plan that needs less memory, if one that does not care needs too much. run_lock,
+ * as in obtain. */
+static nx_status obtain_that_fits(execution *e) {
+  nx_context *c = e->run->context;
+  nx_status status = obtain(e->run, e->p, &e->executable, &e->interpret, e->d);
+  if (status || !is_short(e->run, e->executable)) return status;
+  tighten(e->run);
+  nxi_plan *p = nxi_plan_find(c->plans, e->run, &e->miss, e->d);
+  if (!p) return NX_OUT_OF_MEMORY;
+  nxi_plan_leave(c->plans, e->p);
+  e->p = p;
+  return obtain(e->run, p, &e->executable, &e->interpret, e->d);
+}
+
 /* Executes the run; may be called on any thread. */
 static nx_status carry_out(void *arg) {
   execution *e = arg;
   nx_context *c = e->run->context;
   nxi_run_lock(c);
-  nx_status status = obtain(e->run, e->p, &e->executable, &e->interpret, e->d);
+  nx_status status = obtain_that_fits(e);
   nxi_oom_during(e->d, status, "planning");
   uint32_t nodes = e->p->report.nodes;
-  if (!status && nxi_run_reconsider(e->run, nxi_executable_plan(e->executable))) status = NXI_AGAIN;
+  bool keeps = !(e->run->debugging & NXI_KEY_TIGHT);
+  if (!status && keeps && nxi_run_reconsider(e->run, nxi_executable_plan(e->executable)))
+    status = NXI_AGAIN;
   nxi_run_unlock(c);
   if (status) return status;
   double began = nxi_now_ms();

@@ -498,6 +498,7 @@ static bool end_key(nxi_run *run) {
     if (!nxi_key_words(run, &slot, 1)) return false;
   }
   uint64_t device = (uint64_t)run->device | (uint64_t)run->debugging << 32;
+  run->device_word = run->n_key;
   return nxi_key_words(run, &device, 1);
 }
 

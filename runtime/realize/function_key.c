@@ -138,6 +138,7 @@ bool nxi_call_key(nxi_call *k) {
   run->debugging = nxi_debug_key();
   uint64_t head[4] = {CALL_MARK, k->f->id, (uint64_t)k->f->device | (uint64_t)run->debugging << 32,
                       (uint64_t)(k->n_values - k->n_inputs) | (uint64_t)k->n_alias_ranges << 32};
+  run->device_word = 2;
   bool good = nxi_key_words(run, head, 4);
   for (uint32_t i = 0; good && i < k->n_inputs; i++) good = add_key_input(k, i);
   for (uint32_t i = k->n_inputs; good && i < k->n_values; i++) good = add_old_value(k, i);

@@ -9,6 +9,7 @@
 
 #include "function.h"
 #include "plan_cache.h"
+#include "runtime/debug.h"
 
 typedef struct said {
   char *text;
@@ -162,6 +163,7 @@ static void find_input(said *s, const nxi_run *run, uint32_t same) {
 /* ---- the kind of the difference */
 
 static const char *reason_of(const nxi_plan *p, const nxi_run *run) {
+  if ((p->debugging ^ run->debugging) == NXI_KEY_TIGHT) return "memory is short";
   if (p->debugging != run->debugging) return "NX_DEBUG asks for something else";
   if (run->make_graph) return "inputs of the function differ";
   const uint64_t *a = p->key, *b = run->key;

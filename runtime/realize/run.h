@@ -63,7 +63,7 @@ struct nxi_run {
   bool acquired, overwriting; /* overwriting: an input's memory may be half written */
 
   uint64_t *key;
-  uint32_t n_key, cap_key;
+  uint32_t n_key, cap_key, device_word; /* number of the word with the device and debugging */
   nxi_run_input *inputs;
   uint32_t n_inputs, cap_inputs;
   uint64_t *params;

@@ -48,7 +48,7 @@ static bool in_order(const nxg_graph *g, const nxp_clusters *c) {
 
 bool nxt_groups_are_sound(const nxg_graph *g, const nxi_target *target, char *why, size_t size) {
   nxp_products products = NXP_PRODUCTS_OF_BLAS | NXP_OF_SMALL_INTEGERS;
-  nxp_cluster_options options = {true, products, target};
+  nxp_cluster_options options = {true, products, target, false};
   nxg_graph *passed = NULL;
   nxp_clusters *clusters = NULL;
   nxi_diag d;

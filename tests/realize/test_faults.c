@@ -358,7 +358,7 @@ static const struct {
     {"its result, f32[1]: memory is exhausted: ", "reduce_sum", false},
     {"its result, f32[1]: memory is exhausted: 4 bytes could not be had", "reduce_sum", false},
     {"compiling kernel ", NULL, true},
-    {"intermediate results: ", NULL, true},
+    {"intermediate results, ", NULL, true},
     {"interpreting: ", NULL, false} /* by some executors */
 };
 enum { PURPOSES = sizeof purposes / sizeof *purposes, SOMETIMES = PURPOSES - 1 };
