@@ -268,8 +268,9 @@ static void contexts(void **state) {
   OK(nx_context_create(NULL, &c));
   t = nx_full(ctx, 0, NX_F32, NX_SHAPE(2), NX_NUMBER(1));
   nx_named_tensor named = {"t", t};
-  OK(nx_save_safetensors(ctx, "handles.safetensors", &named, 1, NULL, 0, NULL));
-  OK(nx_archive_open("handles.safetensors", &a));
+  const char *path = nxt_own_file("handles.safetensors");
+  OK(nx_save_safetensors(ctx, path, &named, 1, NULL, 0, NULL));
+  OK(nx_archive_open(path, &a));
   assert_ptr_equal(nx_context_retain(c), c);
   nx_context_release(c);
   catch_begin();
@@ -312,7 +313,7 @@ static void contexts(void **state) {
   REFUSED(nx_archive_metadata(a, 0, NULL, NULL), closed);
   REFUSED(nx_archive_load(a, ctx, "t", NULL, &t), closed);
   catch_end();
-  unlink("handles.safetensors");
+  unlink(path);
 }
 
 static void what_lives_is_listed(void **state) {

@@ -117,7 +117,7 @@ static void indices_outside(void **state) {
 
 static void files_by_name(void **state) {
   (void)state;
-  static const char path[] = "messages.npy";
+  const char *path = nxt_own_file("messages.npy");
   nx_tensor *t;
   nx_archive *a;
   FILE *file = fopen(path, "w");
@@ -133,7 +133,7 @@ static void files_by_name(void **state) {
 /* Each call on an archive fails in its own name. */
 static void calls_of_archives(void **state) {
   (void)state;
-  static const char path[] = "messages.safetensors";
+  const char *path = nxt_own_file("messages.safetensors");
   nx_named_tensor named = {"t", made(NX_F32)};
   nx_array_info info = {.size = sizeof info};
   nx_archive *a;

@@ -30,6 +30,12 @@ const char *nxt_program(void) {
   return program;
 }
 
+const char *nxt_own_file(const char *name) {
+  static char own[256];
+  snprintf(own, sizeof own, "%ld-%s", (long)getpid(), name);
+  return own;
+}
+
 static int explain(FILE *to, int status) {
   fprintf(to, "usage: run_SUBJECT [--case PATTERN] TEST [ARGUMENTS]\n"
               "PATTERN chooses among the cases of the test; * and ? stand for any text and for one "

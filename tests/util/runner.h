@@ -25,6 +25,10 @@ void nxt_add_test(nxt_test *test);
  * the arguments. */
 const char *nxt_program(void);
 
+/* The name of a file in the working directory that belongs to this process alone, since a test may
+ * run at the same time with another executor; valid until the next call. The test deletes it. */
+const char *nxt_own_file(const char *name);
+
 /* The same for a name that is a macro. */
 #define NXT_MAIN_OF(macro) NXT_MAIN(macro)
 #define NXT_MAIN(name)                                        \
