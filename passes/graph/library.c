@@ -156,7 +156,8 @@ static void rewrite_top(nxg_rewrite *r, uint32_t i) {
   memcpy(shape, n->shape, (size_t)n->rank * sizeof *shape);
   shape[n->attrs[0]] = r->from->nodes[n->args[0]].shape[n->attrs[0]];
   nxg_view v;
-  nxg_view_contiguous(&v, n->rank, shape);
+  /* A view without elements has the strides of its own shape. */
+  nxg_view_contiguous(&v, n->rank, nxg_node_elements(n) == 0 ? n->shape : shape);
   memcpy(attrs + 1, v.strides, (size_t)n->rank * sizeof *attrs);
   r->changed = true;
   uint32_t sorted = nxg_rewrite_add(r, i, op, 1, &x, order, 2, n->dtype, n->rank, shape);
