@@ -91,7 +91,7 @@ static void new_length(int rounds) {
 }
 
 /* What is counted: functions that are not inlined, so that a profiler finds them. */
-#define COUNTED __attribute__((noinline, noclone)) void
+#define COUNTED __attribute__((noinline)) void
 COUNTED counted_record(int rounds) { record(rounds); }
 COUNTED counted_record_numbers(int rounds) { record_numbers(rounds); }
 COUNTED counted_realise(int rounds) { realise(rounds); }
