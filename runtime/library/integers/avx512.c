@@ -13,15 +13,8 @@
 
 #define TABLE(name)  name##_avx512
 #define OF_BYTES     0
-#define ROWS         8
-#define VECTORS      2
-#define VECTOR       __m512i
-#define LANES        16
-#define LOAD(p)      _mm512_loadu_si512(p)
-#define STORE(p, v)  _mm512_storeu_si512(p, v)
-#define SPREAD(x)    _mm512_set1_epi32(x)
-#define ADD(x, y)    _mm512_add_epi32(x, y)
 #define DOT(s, a, b) _mm512_add_epi32(s, _mm512_madd_epi16(a, b))
+#include "vectors_512.h"
 #include "engine.h"
 
 #if defined(__clang__)

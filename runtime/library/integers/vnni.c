@@ -23,28 +23,14 @@ static inline __m512i dot_words(__m512i sum, __m512i a, __m512i b) {
 
 #define TABLE(name)  name##_vnni
 #define OF_BYTES     0
-#define ROWS         8
-#define VECTORS      2
-#define VECTOR       __m512i
-#define LANES        16
-#define LOAD(p)      _mm512_loadu_si512(p)
-#define STORE(p, v)  _mm512_storeu_si512(p, v)
-#define SPREAD(x)    _mm512_set1_epi32(x)
-#define ADD(x, y)    _mm512_add_epi32(x, y)
 #define DOT(s, a, b) dot_words(s, a, b)
+#include "vectors_512.h"
 #include "engine.h"
 
 #define TABLE(name)  name##_vnni_bytes
 #define OF_BYTES     1
-#define ROWS         8
-#define VECTORS      2
-#define VECTOR       __m512i
-#define LANES        16
-#define LOAD(p)      _mm512_loadu_si512(p)
-#define STORE(p, v)  _mm512_storeu_si512(p, v)
-#define SPREAD(x)    _mm512_set1_epi32(x)
-#define ADD(x, y)    _mm512_add_epi32(x, y)
 #define DOT(s, a, b) dot_bytes(s, a, b)
+#include "vectors_512.h"
 #include "engine.h"
 
 #if defined(__clang__)
