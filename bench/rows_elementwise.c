@@ -13,6 +13,9 @@ static nx_tensor *squared(const bench_lab *lab, nx_tensor **x) {
 static nx_tensor *rooted(const bench_lab *lab, nx_tensor **x) {
   return nx_pow(x[0], bench_number(lab, x[0], 0.5));
 }
+static nx_tensor *cubed(const bench_lab *lab, nx_tensor **x) {
+  return nx_pow(x[0], bench_number(lab, x[0], 3));
+}
 static nx_tensor *product(const bench_lab *lab, nx_tensor **x) {
   return (void)lab, nx_mul(x[0], x[1]);
 }
@@ -106,11 +109,14 @@ static const bench_workload rows[] = {
     {"exp 1e6", "exp", bench_exponential, "f32:1000000", 0, 0, 0},
     {"exp 1e6 f64", "exp", bench_exponential, "f64:1000000", 0, 0, 0},
     {"log 1e6", "log", logarithm, "f32:1000000:0.1:9", 0, 0, 0},
+    {"log 1e6 f64", "log", logarithm, "f64:1000000:0.1:9", 0, 0, 0},
     {"sin 1e6", "sin", sine, "f32:1000000", 0, 0, 0},
+    {"sin 1e6 f64", "sin", sine, "f64:1000000", 0, 0, 0},
     {"erf 1e6", "erf", error_function, "f32:1000000", 0, 0, 0},
     {"gelu 1e6", "gelu", bench_gelu, "f32:1000000", 0, 0, 0},
     {"power of 2 1e6", "power2", squared, "f32:1000000", 0.7, 0, 0},
     {"power of 0.5 1e6", "powerhalf", rooted, "f32:1000000:0:4", 0, 0, 0},
+    {"power of 3 1e6", "power3", cubed, "f32:1000000", 0.7, 0, 0},
     {"row added 4098x1009", "sum", sum, "f32:4098x1009 f32:1009", 0.7, 0, 0},
     {"column added 100000x100", "sum", sum, "f32:100000x100 f32:100000x1", 0.7, 0, 0},
     {"complex product 1e6", "product", product, "c64:1000000 c64:1000000", 0, 0, 0},

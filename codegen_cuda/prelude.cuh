@@ -75,6 +75,19 @@ NX_NARROW(nx_u16, nx_least, "min")
 NX_INLINE nx_u64 nx_umulh(nx_u64 a, nx_u64 b) { return __umul64hi(a, b); }
 template <class T> NX_INLINE T nx_umulh(T, T) { return (T)0; }
 
+/* Bits, of the element's own width. */
+template <class T> NX_INLINE T nx_popcount(T a) {
+  nx_u64 bits = (nx_u64)(NX_WRAP(T))a << (64 - 8 * sizeof(T));
+  return (T)__popcll(bits);
+}
+template <class T> NX_INLINE T nx_clz(T a) {
+  nx_u64 bits = (nx_u64)(NX_WRAP(T))a << (64 - 8 * sizeof(T));
+  return (T)(bits ? __clzll((long long)bits) : (int)(8 * sizeof(T)));
+}
+template <class T> NX_INLINE T nx_reverse_bits(T a) {
+  return (T)__brevll((nx_u64)(NX_WRAP(T))a << (64 - 8 * sizeof(T)));
+}
+
 /* ---- floats */
 
 NX_INLINE float nx_abs(float a) { return fabsf(a); }

@@ -9,7 +9,11 @@ static const char reason[] = "this build has no LLVM";
 
 const char *nxl_unavailable(void) { return reason; }
 
+const char *nxl_refused(void) { return reason; }
+
 const char *nxl_lost(void) { return reason; }
+
+nx_status nxl_open(nxi_diag *d) { return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", reason); }
 
 nx_status nxl_start(nxi_diag *d) { return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", reason); }
 
@@ -17,6 +21,8 @@ const char *nxl_environment(const char *isa) {
   (void)isa;
   return "no LLVM";
 }
+
+const char *nxl_identity(void) { return "no LLVM"; }
 
 void nxl_set_verify(bool on) { (void)on; }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The LLVM code generator: bound kernel IR -> LLVM IR -> object -> code in this process.
- * Thread-safe: any number of threads may compile at once. Without LLVM (HAVE_LLVM unset) the
+ * Thread-safe: any number of threads may compile at once. LLVM is not part of the program until
+ * something is compiled (module.h). Without LLVM (HAVE_LLVM unset) the
  * functions exist and nxl_available says why not. */
 #ifndef NXI_CODEGEN_LLVM_H
 #define NXI_CODEGEN_LLVM_H
@@ -18,20 +19,27 @@ typedef struct nxl_target {
   char isa[16]; /* "avx512", "avx2", "generic", "neon": decides features when features is "" */
 } nxl_target;
 
-/* Starts LLVM, once in a process: registers its targets and detects the host. NX_OUT_OF_MEMORY:
- * there is too little memory now; a later call may succeed. */
+/* Loads LLVM, and does nothing with it. Failures as of nxl_start. */
+nx_status nxl_open(nxi_diag *d);
+/* Starts LLVM, once in a process: loads it, registers its targets and detects the host; the first
+ * compile does so too. NX_OUT_OF_MEMORY: there is too little memory now; a later call may succeed.
+ * NX_DEVICE_UNAVAILABLE: it is not there. */
 nx_status nxl_start(nxi_diag *d);
 /* NULL if code can be compiled and run here, else the reason, a static string. Starts LLVM, and
  * tests whether memory can be made executable. */
 const char *nxl_unavailable(void);
-/* The same by what is known so far; it costs two loads. The answer can change: a process may forbid
- * itself executable memory at any time, and LLVM is not used again after it ran out of memory in
- * the middle of a compilation. */
+/* The same as far as it can be told without LLVM, which is not started. */
+const char *nxl_refused(void);
+/* The same by what is known so far; it costs a few loads. The answer can change: LLVM is looked for
+ * when something has to be compiled, a process may forbid itself executable memory at any time, and
+ * LLVM is not used again after it ran out of memory in the middle of a compilation. */
 const char *nxl_lost(void);
-/* "LLVM 19.1.7; avx512; znver5; +avx512f,..." for cache keys and `nxc info`. A static string for
- * each isa; "" for an unknown isa. isa as above; for "" this machine with all its features, on
- * which all code made here depends. */
+/* "LLVM 19.1.7; avx512; znver5; +avx512f,..." for `nxc info`. Starts LLVM. A static string for each
+ * isa; "" for an unknown isa. isa as above; for "" this machine with all its features. */
 const char *nxl_environment(const char *isa);
+/* For keys of caches: a static string that differs where LLVM or the processor do, on which all
+ * code made here depends. Does not start LLVM on x86-64. */
+const char *nxl_identity(void);
 
 /* Kernels come expanded and legalised for the isa (nxk_pass_expand, nxk_pass_legalize); others are
  * refused. */

@@ -2,7 +2,6 @@
 /* From a bound kernel to an object file or to text: the emitter, a short list of passes, LLVM's
  * code generator. Every compilation has an LLVM context of its own, so any number may run at the
  * same time. */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,16 +10,13 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "guard.h"
-#include "jit.h"
+#include "ir/alloc.h"
+#include "machine.h"
 
 /* The LLVM IR that the emitter prints is nearly in its final form. early-cse alone gives code that
  * is as good as with more passes, in the shortest time; instcombine after it would take a tenth to
  * a fifth of a compilation. */
 static const char passes[] = "function(early-cse)";
-
-static _Atomic bool verify_modules;
-
-void nxl_set_verify(bool on) { verify_modules = on; }
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
@@ -103,8 +99,7 @@ static nx_status give_code(LLVMModuleRef module, LLVMTargetMachineRef machine, b
   return s;
 }
 
-static nx_status print_and_generate(nxl_emitter *e, const nxl_machine *m, nxl_form form,
-                                    void **data, size_t *size) {
+static nx_status print_and_generate(nxl_emitter *e, const nxl_machine *m, const nxl_request *r) {
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(m->handle);
   LLVMSetTarget(e->module, m->triple);
   LLVMSetModuleDataLayout(e->module, layout);
@@ -112,21 +107,20 @@ static nx_status print_and_generate(nxl_emitter *e, const nxl_machine *m, nxl_fo
   nx_status s = nxl_emit(e);
   if (s != NX_OK) return s;
   set_attributes(e, m);
-  if (verify_modules && (s = check_module(e->module, e->diag)) != NX_OK) return s;
-  if (form == NXL_IR) return give_ir(e->module, data, size, e->diag);
+  if (r->verify && (s = check_module(e->module, e->diag)) != NX_OK) return s;
+  if (r->form == NXL_IR) return give_ir(e->module, r->data, r->size, e->diag);
   if ((s = run_passes(e->module, m->handle, e->diag)) != NX_OK) return s;
-  if (form == NXL_IR_OPTIMIZED) return give_ir(e->module, data, size, e->diag);
-  return give_code(e->module, m->handle, form == NXL_ASM, data, size, e->diag);
+  if (r->form == NXL_IR_OPTIMIZED) return give_ir(e->module, r->data, r->size, e->diag);
+  return give_code(e->module, m->handle, r->form == NXL_ASM, r->data, r->size, e->diag);
 }
 
-static nx_status compile(const nxk_kernel *k, const nxl_machine *m, nxl_form form, void **data,
-                         size_t *size, nxi_diag *d) {
-  nxl_emitter e = {.k = k, .isa = m->isa, .diag = d};
+static nx_status compile(const nxl_request *r, const nxl_machine *m, nxi_diag *d) {
+  nxl_emitter e = {.k = r->kernel, .isa = m->isa, .diag = d};
   e.context = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(e.context, on_diagnostic, d);
-  e.module = LLVMModuleCreateWithNameInContext(k->name, e.context);
+  e.module = LLVMModuleCreateWithNameInContext(r->kernel->name, e.context);
   e.builder = LLVMCreateBuilderInContext(e.context);
-  nx_status s = print_and_generate(&e, m, form, data, size);
+  nx_status s = print_and_generate(&e, m, r);
   LLVMDisposeBuilder(e.builder);
   LLVMDisposeModule(e.module);
   LLVMContextDispose(e.context);
@@ -135,20 +129,12 @@ static nx_status compile(const nxk_kernel *k, const nxl_machine *m, nxl_form for
 
 /* ---- the work that is done inside the guard */
 
-typedef struct request {
-  const nxk_kernel *kernel;
-  const nxl_target *target;
-  nxl_form form;
-  void **data;
-  size_t *size;
-} request;
-
 static nx_status compile_inside(void *arg, nxi_diag *d) {
-  request *r = arg;
+  const nxl_request *r = *(const nxl_request **)arg;
   nxl_machine m;
   nx_status s = nxl_take_machine(r->target, &m, d);
   if (s != NX_OK) return s;
-  s = compile(r->kernel, &m, r->form, r->data, r->size, d);
+  s = compile(r, &m, d);
   nxl_return_machine(&m);
   if (s == NX_OK && r->form >= NXL_ASM) nxl_guard_warm();
   return s;
@@ -160,17 +146,14 @@ static size_t memory_for(const nxk_kernel *k) {
   return ((size_t)4 << 20) + (size_t)k->n_instrs * 6144;
 }
 
-nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, void **data,
-                      size_t *size, nxi_diag *diag) {
-  nxi_diag own, *d = diag ? diag : &own;
-  if (!diag) nxi_diag_clear(&own);
-  if (k->threads != 0)
-    return nxi_fail(d, NX_INVALID_ARGUMENT, "", "kernel %s is bound to threads, of a GPU", k->name);
-  request r = {k, t, form, data, size};
-  nx_status s = nxl_start_for(t, d);
+nx_status nxl_generate(const nxl_request *r, nxi_diag *d) {
+  if (r->kernel->threads != 0)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "", "kernel %s is bound to threads, of a GPU",
+                    r->kernel->name);
+  nx_status s = nxl_start_for(r->target, d);
   if (s != NX_OK) return s;
-  void *before = *data;
-  s = nxl_guarded(compile_inside, &r, memory_for(k), d);
-  if (s != NX_OK && *data != before) nxi_free(*data), *data = before;
+  void *before = *r->data;
+  s = nxl_guarded(compile_inside, &r, memory_for(r->kernel), d);
+  if (s != NX_OK && *r->data != before) nxi_free(*r->data), *r->data = before;
   return s;
 }

@@ -79,6 +79,10 @@ nxl_ref nxl_advance(nxl_emitter *e, nxl_ref index, int64_t step);
 nxl_ref nxl_interleave(nxl_emitter *e, const nxk_instr *in);
 nxl_ref nxl_concat(nxl_emitter *e, const nxk_instr *in);
 nxl_ref nxl_deinterleave(nxl_emitter *e, const nxk_instr *in);
+/* Every k-th lane, from lane `lane` on, of a row of k vectors, the last of which begins `overlap`
+ * lanes before the end of the others. Bools come and go as bytes. */
+nxl_ref nxl_take_apart(nxl_emitter *e, nx_dtype t, const nxl_ref *vectors, uint32_t k,
+                       uint32_t lane, uint32_t overlap);
 nxl_ref nxl_interleave_all(nxl_emitter *e, const nxk_instr *in);
 
 /* ---- scalar operations (emit_scalar.c, emit_integer.c) */
@@ -95,8 +99,8 @@ nxl_ref nxl_combine(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref
 nxl_ref nxl_arg_better(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref ia,
                        nxl_ref b, nxl_ref ib);
 typedef nxl_ref nxl_emit_fn(nxl_emitter *e, const nxl_operands *o);
-nxl_emit_fn nxl_emit_negate, nxl_emit_absolute, nxl_emit_divide, nxl_emit_modulo,
-    nxl_emit_shift_left, nxl_emit_shift_sign, nxl_emit_shift_zero, nxl_emit_umulh;
+nxl_emit_fn nxl_emit_negate, nxl_emit_absolute, nxl_emit_leading_zeros, nxl_emit_divide,
+    nxl_emit_modulo, nxl_emit_shift_left, nxl_emit_shift_sign, nxl_emit_shift_zero, nxl_emit_umulh;
 
 /* ---- memory (emit_memory.c) */
 /* A load or store through access `a`, displaced by `displacement` elements (i64) if that is not

@@ -14,6 +14,12 @@ nxl_ref nxl_emit_absolute(nxl_emitter *e, const nxl_operands *o) {
   return nxl_intrinsic(e, "llvm.abs", &type, 1, args, 2);
 }
 
+nxl_ref nxl_emit_leading_zeros(nxl_emitter *e, const nxl_operands *o) {
+  LLVMTypeRef type = LLVMTypeOf(o->a);
+  nxl_ref args[2] = {o->a, LLVMConstInt(e->i1, 0, 0)}; /* not poison for 0 */
+  return nxl_intrinsic(e, "llvm.ctlz", &type, 1, args, 2);
+}
+
 /* ---- shifts. The operand that a select does not choose may be poison. */
 
 static nxl_ref in_range(nxl_emitter *e, const nxl_operands *o) {

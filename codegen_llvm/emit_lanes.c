@@ -63,14 +63,16 @@ typedef struct row {
   uint32_t lanes; /* of a register */
   uint32_t run;   /* lanes that can be permuted at the price of one instruction */
   uint32_t n;     /* registers of all vectors */
+  bool bytes;     /* whole registers of bytes */
   nxl_ref at[MOST_REGISTERS];
 } row;
 
-static void init_row(const nxl_emitter *e, const nxk_instr *in, row *r) {
+static void init_row(const nxl_emitter *e, nx_dtype t, uint32_t lanes, uint32_t k, row *r) {
   static const uint32_t register_bytes[NXL_ISAS] = {16, 32, 64, 16};
-  uint32_t size = in->dtype == NX_BOOL ? 1 : (uint32_t)nxi_dtype_size(in->dtype);
+  uint32_t size = t == NX_BOOL ? 1 : (uint32_t)nxi_dtype_size(t);
   uint32_t most = register_bytes[e->isa] / size;
-  *r = (row){.k = in->n_args, .lanes = in->lanes < most ? in->lanes : most};
+  *r = (row){.k = k, .lanes = lanes < most ? lanes : most};
+  r->bytes = size == 1 && r->lanes == most;
   r->run = e->isa == NXL_AVX2 && size < 4 && r->lanes * size == 32 ? r->lanes / 2 : r->lanes;
 }
 
@@ -164,11 +166,14 @@ static nxl_ref second_lanes(nxl_emitter *e, nxl_ref x, nxl_ref y, uint32_t a, ui
   return shuffle(e, x, y, from, n);
 }
 
-/* Every fourth lane of four registers, from lane first[i] of each on. */
-static nxl_ref fourth_lanes(nxl_emitter *e, const nxl_ref *x, const uint32_t *first) {
+/* Every fourth lane of four registers, from lane first[i] of each on. Bytes are taken apart twice,
+ * each time by an instruction or a few; what LLVM finds if it looks at both together is no shorter,
+ * and the search takes two thirds of a compilation. */
+static nxl_ref fourth_lanes(nxl_emitter *e, const row *r, const nxl_ref *x, const uint32_t *first) {
   nxl_ref low = second_lanes(e, x[0], x[1], first[0] % 2, first[1] % 2),
           high = second_lanes(e, x[2], x[3], first[2] % 2, first[3] % 2);
   uint32_t from[MOST_LANES] = {0}, n = nxl_lanes_of(low);
+  if (r->bytes && e->isa != NXL_GENERIC) low = opaque(e, low), high = opaque(e, high);
   for (uint32_t l = 0; l < n; l++) from[l] = 2 * l + first[4 * l / n] / 2;
   return shuffle(e, low, high, from, n);
 }
@@ -180,25 +185,33 @@ static nxl_ref moved_down(nxl_emitter *e, nxl_ref v, uint32_t overlap) {
   return permute(e, v, from, n);
 }
 
-nxl_ref nxl_deinterleave(nxl_emitter *e, const nxk_instr *in) {
+nxl_ref nxl_take_apart(nxl_emitter *e, nx_dtype t, const nxl_ref *vectors, uint32_t k,
+                       uint32_t lane, uint32_t overlap) {
   row r;
-  init_row(e, in, &r);
-  uint32_t overlap = nxk_overlap_of(in), each = in->lanes / r.lanes;
-  for (uint32_t i = 0; i < r.k; i++) {
-    nxl_ref v = as_bytes(e, in, e->values[in->args[i]]);
-    if (i + 1 == r.k && r.k == 3 && overlap) v = moved_down(e, v, overlap);
+  uint32_t lanes = nxl_lanes_of(vectors[0]);
+  init_row(e, t, lanes, k, &r);
+  uint32_t each = lanes / r.lanes;
+  for (uint32_t i = 0; i < k; i++) {
+    nxl_ref v = i + 1 == k && k == 3 && overlap ? moved_down(e, vectors[i], overlap) : vectors[i];
     for (uint32_t j = 0; j < each; j++) r.at[r.n++] = register_of(e, v, j * r.lanes, r.lanes);
   }
   for (uint32_t j = 0; j < each; j++) {
-    const nxl_ref *x = r.at + j * r.k;
+    const nxl_ref *x = r.at + j * k;
     uint32_t first[4] = {0};
-    for (uint32_t i = 0; i < r.k; i++)
-      first[i] = nxk_first_of(in) + (j * r.k + i >= r.n - each ? overlap : 0);
-    r.at[j] = r.k == 2   ? second_lanes(e, x[0], x[1], first[0], first[1])
-              : r.k == 3 ? third_lanes(e, &r, x, nxk_first_of(in))
-                         : fourth_lanes(e, x, first);
+    for (uint32_t i = 0; i < k; i++) first[i] = lane + (j * k + i >= r.n - each ? overlap : 0);
+    r.at[j] = k == 2   ? second_lanes(e, x[0], x[1], first[0], first[1])
+              : k == 3 ? third_lanes(e, &r, x, lane)
+                       : fourth_lanes(e, &r, x, first);
   }
-  return from_bytes(e, in, join_registers(e, r.at, each));
+  return join_registers(e, r.at, each);
+}
+
+nxl_ref nxl_deinterleave(nxl_emitter *e, const nxk_instr *in) {
+  nxl_ref vectors[4] = {NULL};
+  for (uint32_t i = 0; i < in->n_args; i++) vectors[i] = as_bytes(e, in, e->values[in->args[i]]);
+  return from_bytes(
+      e, in,
+      nxl_take_apart(e, in->dtype, vectors, in->n_args, nxk_first_of(in), nxk_overlap_of(in)));
 }
 
 /* ---- interleaving */
@@ -236,7 +249,7 @@ static nxl_ref fourth_piece(nxl_emitter *e, const nxl_ref *x, uint32_t piece) {
 
 nxl_ref nxl_interleave_all(nxl_emitter *e, const nxk_instr *in) {
   row r;
-  init_row(e, in, &r);
+  init_row(e, in->dtype, in->lanes, in->n_args, &r);
   uint32_t each = in->lanes / r.lanes, k = r.k == 3 ? 3 : 4;
   for (uint32_t j = 0; j < each; j++) {
     uint32_t at = (uint32_t)in->imm * each + j; /* number of the register in the row */

@@ -388,6 +388,40 @@ static nxl_ref load_clamped(nxl_emitter *e, const site *s) {
   return load_vector(e, &there);
 }
 
+/* Lanes two to four elements apart, where whole vectors can be loaded and taken apart. */
+static bool lies_close(const nxl_emitter *e, const site *s) {
+  static const uint32_t register_bytes[NXL_ISAS] = {16, 32, 64, 16};
+  int64_t apart = s->access->lane_stride;
+  return !s->index && apart >= 2 && apart <= 4 && register_bytes[e->isa] > apart * s->bytes &&
+         s->bytes >= 4 && s->lanes >= 8;
+}
+
+/* The mask of the elements from `first` on, counted from that of lane 0: those of active lanes. */
+static nxl_ref mask_from(nxl_emitter *e, const site *s, int64_t first) {
+  nxl_ref order[128];
+  for (int64_t i = 0; i < s->lanes; i++) {
+    bool none = (first + i) % s->access->lane_stride != 0;
+    order[i] = nxl_int(e, e->i32, 1, none ? s->lanes : (first + i) / s->access->lane_stride);
+  }
+  return LLVMBuildShuffleVector(e->builder, s->mask, LLVMConstNull(LLVMTypeOf(s->mask)),
+                                LLVMConstVector(order, s->lanes), "");
+}
+
+/* Loads whole vectors, from the first lane to the last, and takes them apart. A mask leaves out
+ * all elements but those of active lanes. */
+static nxl_ref load_apart(nxl_emitter *e, const site *s) {
+  int64_t apart = s->access->lane_stride;
+  nxl_ref vectors[4] = {NULL}, zero = LLVMConstNull(s->type);
+  for (int64_t i = 0; i < apart; i++) {
+    int64_t first = i * s->lanes - (i + 1 == apart ? apart - 1 : 0);
+    nxl_ref base = at_element(e, s, s->base, nxl_i64(e, first));
+    vectors[i] = load_contiguous(e, s, base, s->mask ? mask_from(e, s, first) : NULL, zero);
+  }
+  nxl_ref v = nxl_take_apart(e, s->dtype, vectors, (uint32_t)apart, 0, (uint32_t)apart - 1);
+  bool others = s->mask && s->access->other != NXK_NONE;
+  return others ? LLVMBuildSelect(e->builder, s->mask, v, s->other, "") : v;
+}
+
 static nxl_ref load_skipping(nxl_emitter *e, const site *s) {
   const nxk_instr *mask = &e->k->instrs[s->access->mask];
   int64_t stride = s->access->lane_stride;
@@ -395,7 +429,10 @@ static nxl_ref load_skipping(nxl_emitter *e, const site *s) {
   site whole = *s;
   whole.mask = NULL;
   if (mask->op == NXK_splat)
-    return load_if(e, &whole, e->values[mask->args[0]], s->other, load_vector);
+    return load_if(e, &whole, e->values[mask->args[0]], s->other,
+                   lies_close(e, s) ? load_apart : load_vector);
+  if (lies_close(e, s) && has_masked(e, s))
+    return load_if(e, s, nxl_any_lane(e, s->mask), s->other, load_apart);
   if (adjacent && has_masked(e, s)) return e->clamps ? load_clamped(e, s) : load_active(e, s);
   nxl_ref none = nxl_any_lane(e, LLVMBuildNot(e->builder, s->mask, ""));
   nxl_ref some = load_if(e, s, none, LLVMConstNull(s->type), load_active);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Replaces functions that LLVM imports, for LLVM alone (ir/platform/imports.h). Allocations that
  * find no memory take it from a reserve of their thread, and destructors of LLVM's global objects
- * are not registered, so that exit() destroys nothing that a thread may be using. operator new is
- * in the C++ library and calls the process's new-handler, which is replaced too. If memory is
- * exhausted even after the reserve is used up, LLVM is left by longjmp; its locks and unfinished
- * global objects stay as they are, so LLVM is never entered again. On threads that are not inside
- * the guard the replaced functions behave as the originals.
+ * are not registered, so that exit() destroys nothing that a thread may be using. That holds from
+ * the first constructor of LLVM on: the module is linked with -z initfirst, so that its own
+ * constructor runs before those of all libraries that are loaded with it. operator new is in the
+ * C++ library and calls the process's new-handler, which is replaced too. If memory is exhausted
+ * even after the reserve is used up, LLVM is left by longjmp; its locks and unfinished global
+ * objects stay as they are, so LLVM is never entered again. On threads that are not inside the
+ * guard the replaced functions behave as the originals.
  *
  * The first call that generates code creates LLVM's global objects. Other threads wait for it, so
  * that no thread is inside LLVM and waits for a lock that the first one might leave held. */
@@ -20,11 +22,9 @@
 #include <string.h>
 
 #include "ir/alloc.h"
-#include "ir/op.h"
 #include "ir/platform/exit.h"
 #include "ir/platform/imports.h"
 #include "ir/platform/library.h"
-#include "ir/platform/loading.h"
 #include "ir/platform/pages.h"
 #include "ir/platform/stack.h"
 #include "ir/platform/thread.h"
@@ -95,11 +95,14 @@ static void *aligned_or_starve(size_t alignment, size_t bytes) {
   return p;
 }
 
+/* This thread loads the module, and LLVM with it. */
+static _Thread_local bool opening __attribute__((tls_model("initial-exec")));
+
 /* Reports success without registering the destructor. The memory of LLVM's global objects is freed
  * when the process ends. */
 static int register_nothing(void (*destroy)(void *), void *object, void *library) {
   extern int __cxa_atexit(void (*f)(void *), void *o, void *dso); /* NOLINT */
-  return current ? 0 : __cxa_atexit(destroy, object, library);
+  return current || opening ? 0 : __cxa_atexit(destroy, object, library);
 }
 
 /* The new-handler before ours, and what operator new does without one. */
@@ -131,7 +134,7 @@ static void on_fatal_error(const char *reason) {
   longjmp(s->escape, 1);
 }
 
-/* ---- installation, once */
+/* ---- installation */
 
 static void *address(void *library, const char *symbol) {
   return library ? nxi_library_symbol(library, symbol) : NULL;
@@ -157,24 +160,35 @@ static void install_handlers(void *llvm) {
   LLVMInstallFatalErrorHandler(on_fatal_error);
 }
 
-static void install(void) {
-  const void *inside = (const void *)(uintptr_t)LLVMContextCreate;
+static const void *inside_llvm(void) { return (const void *)(uintptr_t)LLVMContextCreate; }
+
+/* Constructors of LLVM register destructors of more than 3,000 objects, which a thread that ends
+ * the process meanwhile would run. Without -z initfirst, which not every loader heeds, this comes
+ * after them. */
+static void replace_imports(void) {
   const nxi_replaced imports[] = {
       {"malloc", (void *)(uintptr_t)malloc_again},
       {"calloc", (void *)(uintptr_t)calloc_again},
       {"realloc", (void *)(uintptr_t)realloc_again},
       {"__cxa_atexit", (void *)(uintptr_t)register_nothing},
   };
+  /* what LLVM brings with it registers destructors, too: those of libz3 are of 770 objects */
+  nxi_replace_imports_after((const void *)(uintptr_t)replace_imports, &imports[3], 1);
+  imports_replaced = nxi_replace_imports(inside_llvm(), imports, sizeof imports / sizeof *imports);
+}
+
+/* Under the lock of the loader, which this thread has: another one would make a deadlock possible
+ * (ir/platform/loading.h). */
+__attribute__((constructor)) static void install(void) {
+  opening = true;
+  replace_imports();
   /* NULL: LLVM is part of the program, whose symbols are found as well */
-  const char *name = nxi_library_name(inside);
-  nxi_stay_loaded(); /* LLVM's import table will point to this code */
-  nxi_loading_enter();
-  void *llvm = nxi_library_loaded(name);
+  void *llvm = nxi_library_loaded(nxi_library_name(inside_llvm()));
   install_handlers(llvm);
   if (llvm) nxi_library_close(llvm);
-  nxi_loading_leave();
-  imports_replaced = nxi_replace_imports(inside, imports, sizeof imports / sizeof *imports);
 }
+
+void nxl_guard_opened(void) { opening = false; }
 
 /* ---- entering and leaving LLVM */
 
@@ -220,21 +234,12 @@ void nxl_guard_warm(void) {
 }
 
 nx_status nxl_guarded(nxl_work *work, void *arg, size_t reserve, nxi_diag *d) {
-  static nxi_once once = NXI_ONCE_INITIALIZER;
   stay s = {.starved = false};
-  if (!nxi_exit_enter())
-    return nxi_exit_begun() ? nxi_fail(d, NX_COMPILE_FAILED, "",
-                                       "the process ends: no kernel is compiled any more")
-                            : nxi_oom(d);
-  nxi_once_run(&once, install);
   const char *why = nxl_abandoned();
   nx_status status = NX_OK;
-  nxi_fp environment = nxi_fp_enter();
-  if (why) status = nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why);
-  else if (!set_reserve(&s, reserve) || !grow_stack()) status = nxi_oom(d);
+  if (why) return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why);
+  if (!set_reserve(&s, reserve) || !grow_stack()) status = nxi_oom(d);
   else status = run_warm(work, arg, &s, d);
   give_reserve(&s);
-  nxi_fp_leave(environment);
-  nxi_exit_leave();
   return status;
 }

@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Private to the LLVM code generator: machines to compile for, and checking and linking of
- * objects. */
+/* Private to the library's part of the LLVM code generator: checking and linking of objects, and
+ * whether they may be executed. */
 #ifndef NXI_LLVM_JIT_H
 #define NXI_LLVM_JIT_H
 
-#include <llvm-c/TargetMachine.h>
-
-#include "emit.h"
-
-/* A target machine, from the pool or new, and the strings that go into the attributes of
- * functions. */
-typedef struct nxl_machine {
-  LLVMTargetMachineRef handle;
-  nxl_isa isa;
-  bool pooled; /* goes back to the pool */
-  char triple[64], cpu[64];
-  const char *features; /* static, or of the caller's nxl_target */
-} nxl_machine;
-
-/* Starts LLVM like nxl_start, with what is needed to compile for t: if its triple is not the
- * host's, all targets are registered. */
-nx_status nxl_start_for(const nxl_target *t, nxi_diag *d);
-/* Takes a machine for t. Must be called inside the guard, after nxl_start_for. */
-nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d);
-void nxl_return_machine(nxl_machine *m);
+#include "codegen_llvm.h"
 
 /* Checks that an ELF object is complete, is for `machine` (EM_X86_64, ...), and refers to no
  * symbols but nxl_symbols. *bytes: the memory that it takes when loaded. */

@@ -9,8 +9,8 @@
 
 #include "config.h"
 #include "guard.h"
-#include "jit.h"
 #include "ir/platform/thread.h"
+#include "machine.h"
 
 enum { MAX_FEATURES = 4096, MAX_ENVIRONMENT = MAX_FEATURES + 256, MAX_POOL = 8 };
 enum { SETUP_MEMORY = 1 << 20 }; /* bytes; LLVM needs a tenth of that */
@@ -21,12 +21,12 @@ static struct {
   char triple[64], cpu[64];
   char features[NXL_ISAS][MAX_FEATURES];
   char cpus[NXL_ISAS][64];
-  const char *unavailable;
 } host;
 static char environment[NXL_ISAS][MAX_ENVIRONMENT], whole_environment[MAX_ENVIRONMENT];
 static nxi_mutex start_lock = NXI_MUTEX_INITIALIZER;
 static _Atomic bool started, all_started;
 static LLVMTargetRef host_target;
+static _Atomic(const char *) no_target;
 
 static nxi_mutex pool_lock = NXI_MUTEX_INITIALIZER;
 static struct {
@@ -74,7 +74,6 @@ static void describe_x86(const char *features) {
   set_isa(NXL_AVX2, avx2 ? host.cpu : "x86-64-v3", avx2 ? host.features[NXL_AVX2] : "");
   set_isa(NXL_GENERIC, "x86-64-v2", "");
   set_isa(NXL_NEON, "generic", "");
-  if (!host_has(features, "sse4.1")) host.unavailable = "the CPU lacks SSE4.1";
 }
 
 static LLVMTargetRef find_target(const char *triple, nxi_diag *d) {
@@ -115,13 +114,11 @@ static nx_status setup(void *arg, nxi_diag *d) {
   set_isa(NXL_GENERIC, "generic", "");
   set_isa(NXL_AVX2, "x86-64-v3", "");
   set_isa(NXL_AVX512, "x86-64-v4", "");
-#else
-  host.unavailable = "code is generated for x86-64 and AArch64 with ELF objects alone";
 #endif
   LLVMDisposeMessage(triple);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
-  if (!host_target) host.unavailable = "LLVM has no target for this machine";
+  if (!host_target) atomic_store(&no_target, "LLVM has no target for this machine");
   return NX_OK;
 }
 
@@ -143,7 +140,7 @@ static nx_status start_once(_Atomic bool *done, nxl_work *work, nxi_diag *d) {
   return s;
 }
 
-nx_status nxl_start(nxi_diag *d) { return start_once(&started, setup, d); }
+nx_status nxl_start_host(nxi_diag *d) { return start_once(&started, setup, d); }
 
 /* The triple of t, or a triple of the other architecture if t's isa belongs to that. "": the
  * host's. */
@@ -159,24 +156,13 @@ static const char *foreign_triple(const nxl_target *t) {
 }
 
 nx_status nxl_start_for(const nxl_target *t, nxi_diag *d) {
-  nx_status s = nxl_start(d);
+  nx_status s = nxl_start_host(d);
   return s || !foreign_triple(t)[0] ? s : start_once(&all_started, setup_all, d);
 }
 
-const char *nxl_lost(void) {
+const char *nxl_useless(void) {
   const char *why = nxl_abandoned();
-  return why ? why : nxl_execution_was_refused();
-}
-
-const char *nxl_unavailable(void) {
-  nxi_diag d;
-  nxi_diag_clear(&d);
-  nx_status s = nxl_start(&d);
-  const char *why = nxl_lost();
-  if (why) return why;
-  if (s != NX_OK)
-    return s == NX_OUT_OF_MEMORY ? "there was no memory to start LLVM" : "the process ends";
-  return host.unavailable ? host.unavailable : nxl_execution_refused();
+  return why ? why : atomic_load_explicit(&no_target, memory_order_relaxed);
 }
 
 static bool find_isa(const char *name, nxl_isa *isa) {
@@ -188,9 +174,8 @@ static bool find_isa(const char *name, nxl_isa *isa) {
   return false;
 }
 
-const char *nxl_environment(const char *isa) {
+const char *nxl_describe(const char *isa) {
   nxl_isa number;
-  if (nxl_start(NULL) != NX_OK) return "";
   if (!isa[0]) return whole_environment;
   return find_isa(isa, &number) ? environment[number] : "";
 }

@@ -36,26 +36,39 @@ typedef struct number {
   uint64_t significand; /* FINITE: top bit set. NOT_A_NUMBER: the fraction bits, against the top */
 } number;
 
+typedef enum specials {
+  IEEE,      /* infinities, and NaNs above them */
+  ONE_NAN,   /* no infinities: all patterns are numbers except the NaN with all bits set */
+  FNUZ,      /* no infinities, no -0: its pattern is the NaN; the bias is one more */
+  SATURATES, /* numbers alone: what is beyond is the largest, and a NaN becomes -0 */
+  SCALE      /* powers of two, without a sign, zero and infinities */
+} specials;
+
 typedef struct float_format {
   int bits, fraction_bits;
-  bool finite; /* no infinities: all patterns are numbers except the NaN with all bits set */
+  specials specials;
 } float_format;
 
 static float_format format_of(nx_dtype t) {
   switch (t) {
-    case NX_F8E4M3: return (float_format){8, 3, true};
-    case NX_F8E5M2: return (float_format){8, 2, false};
-    case NX_F16: return (float_format){16, 10, false};
-    case NX_BF16: return (float_format){16, 7, false};
-    case NX_F32: return (float_format){32, 23, false};
-    default: return (float_format){64, 52, false};
+    case NX_F8E4M3: return (float_format){8, 3, ONE_NAN};
+    case NX_F8E5M2: return (float_format){8, 2, IEEE};
+    case NX_F16: return (float_format){16, 10, IEEE};
+    case NX_BF16: return (float_format){16, 7, IEEE};
+    case NX_F32: return (float_format){32, 23, IEEE};
+    case NX_F8E4M3FNUZ: return (float_format){8, 3, FNUZ};
+    case NX_F8E5M2FNUZ: return (float_format){8, 2, FNUZ};
+    case NX_F8E8M0: return (float_format){8, 0, SCALE};
+    case NX_F4E2M1: return (float_format){4, 1, SATURATES};
+    default: return (float_format){64, 52, IEEE};
   }
 }
 
 static uint64_t low_bits(uint64_t bits, int n) { return n >= 64 ? bits : bits & ((1ull << n) - 1); }
 
 static int exponent_mask(float_format f) { return (1 << (f.bits - 1 - f.fraction_bits)) - 1; }
-static int exponent_bias(float_format f) { return exponent_mask(f) >> 1; }
+static int exponent_bias(float_format f) { return (exponent_mask(f) >> 1) + (f.specials == FNUZ); }
+static uint64_t sign_bit(float_format f) { return UINT64_C(1) << (f.bits - 1); }
 
 static number normalized(bool negative, int exponent, uint64_t significand) {
   if (!significand) return (number){ZERO, negative, 0, 0};
@@ -63,13 +76,27 @@ static number normalized(bool negative, int exponent, uint64_t significand) {
   return (number){FINITE, negative, exponent - shift, significand << shift};
 }
 
+static number unpack_scale(uint64_t bits) {
+  if (bits == 255) return (number){NOT_A_NUMBER, false, 0, 0};
+  return (number){FINITE, false, (int)bits - 127, 1ull << 63};
+}
+
+/* To the nearest power of two, ties up; what is positive and below the least one becomes that. */
+static uint64_t pack_scale(number n) {
+  if (n.kind != FINITE || n.negative) return 255;
+  int exponent = n.exponent + (n.significand >> 62 & 1);
+  return exponent > 127 ? 255 : exponent < -127 ? 0 : (uint64_t)(exponent + 127);
+}
+
 static number unpack(uint64_t bits, float_format f) {
+  if (f.specials == SCALE) return unpack_scale(bits);
+  if (f.specials == FNUZ && bits == sign_bit(f)) return (number){NOT_A_NUMBER, false, 0, 0};
   bool negative = bits >> (f.bits - 1) & 1;
   int field = (int)(bits >> f.fraction_bits) & exponent_mask(f);
   uint64_t fraction = bits << (64 - f.fraction_bits); /* left-aligned, without the hidden bit */
-  if (f.finite && low_bits(~bits, f.bits - 1) == 0)
+  if (f.specials == ONE_NAN && low_bits(~bits, f.bits - 1) == 0)
     return (number){NOT_A_NUMBER, negative, 0, fraction};
-  if (field == exponent_mask(f) && !f.finite)
+  if (field == exponent_mask(f) && f.specials == IEEE)
     return (number){fraction ? NOT_A_NUMBER : INFINITE, negative, 0, fraction};
   if (field == 0)
     return normalized(negative, -exponent_bias(f),
@@ -85,11 +112,21 @@ static uint64_t shift_right_rounded(uint64_t value, int shift) {
   return kept + (dropped > half || (dropped == half && (kept & 1)));
 }
 
+/* What has no infinities: of what lies beyond the largest number, and of NaN. */
+static uint64_t pack_beyond(number n, float_format f) {
+  uint64_t all = low_bits(UINT64_MAX, f.bits - 1);
+  if (f.specials == FNUZ || (f.specials == SATURATES && n.kind == NOT_A_NUMBER)) return sign_bit(f);
+  return (n.negative ? sign_bit(f) : 0) | all;
+}
+
 static uint64_t pack(number n, float_format f) {
-  uint64_t sign = (uint64_t)n.negative << (f.bits - 1);
+  uint64_t sign = n.negative ? sign_bit(f) : 0;
   uint64_t infinity = (uint64_t)exponent_mask(f) << f.fraction_bits;
   uint64_t all = low_bits(UINT64_MAX, f.bits - 1);
-  if (f.finite && (n.kind == INFINITE || n.kind == NOT_A_NUMBER)) return sign | all;
+  bool finite = f.specials != IEEE;
+  if (f.specials == SCALE) return pack_scale(n);
+  if (finite && (n.kind == INFINITE || n.kind == NOT_A_NUMBER)) return pack_beyond(n, f);
+  if (f.specials == FNUZ && n.kind == ZERO) return 0;
   switch (n.kind) {
     case ZERO: return sign;
     case INFINITE: return sign | infinity;
@@ -99,7 +136,7 @@ static uint64_t pack(number n, float_format f) {
     case FINITE: break;
   }
   int field = n.exponent + exponent_bias(f);
-  if (field >= exponent_mask(f) + f.finite) return sign | (f.finite ? all : infinity);
+  if (field >= exponent_mask(f) + finite) return finite ? pack_beyond(n, f) : sign | infinity;
   /* The rounded significand holds its hidden bit; added to the field below, a carry out of the
    * fraction
    * raises the exponent, up to infinity (or, and past it, to the NaN of a finite format), and a
@@ -107,7 +144,8 @@ static uint64_t pack(number n, float_format f) {
   int below = field < 1 ? 1 - field : 0;
   uint64_t rounded = shift_right_rounded(n.significand, 63 - f.fraction_bits + below);
   uint64_t magnitude = ((uint64_t)(field < 1 ? 0 : field - 1) << f.fraction_bits) + rounded;
-  return sign | (magnitude > all ? all : magnitude);
+  if (magnitude > all) return pack_beyond(n, f);
+  return f.specials == FNUZ && magnitude == 0 ? 0 : sign | magnitude;
 }
 
 /* Truncated toward zero and saturated; NaN gives 0. */
@@ -139,12 +177,13 @@ static number integer_to_number(uint64_t bits, nx_dtype from) {
 
 uint64_t nxi_cast_bits(uint64_t bits, nx_dtype from, nx_dtype to) {
   if (from == to) return bits;
-  bool from_float = nxi_is_float(from);
-  if (to == NX_BOOL) return (from_float ? low_bits(bits, nxi_dtypes[from].bits - 1) : bits) != 0;
-  if (!from_float && !nxi_is_float(to))
-    return low_bits(widen_integer(bits, from), nxi_dtypes[to].bits);
+  bool from_float = nxi_is_float(from) || nxi_is_stored(from),
+       to_float = nxi_is_float(to) || nxi_is_stored(to);
+  if (to == NX_BOOL && !from_float) return bits != 0;
+  if (!from_float && !to_float) return low_bits(widen_integer(bits, from), nxi_dtypes[to].bits);
   number n = from_float ? unpack(bits, format_of(from)) : integer_to_number(bits, from);
-  return nxi_is_float(to) ? pack(n, format_of(to)) : number_to_integer(n, to);
+  if (to == NX_BOOL) return n.kind != ZERO;
+  return to_float ? pack(n, format_of(to)) : number_to_integer(n, to);
 }
 
 uint16_t nxi_f32_to_bf16(float x) {
@@ -223,7 +262,7 @@ void nxi_store_at(void *memory, nx_dtype t, int64_t i, uint64_t bits) {
 
 bool nxi_same_bits(uint64_t a, uint64_t b, nx_dtype t) {
   if (a == b) return true;
-  if (!nxi_is_float(t)) return false;
+  if (!nxi_is_float(t) && !nxi_is_stored(t)) return false;
   float_format f = format_of(t);
   return unpack(a, f).kind == NOT_A_NUMBER && unpack(b, f).kind == NOT_A_NUMBER;
 }

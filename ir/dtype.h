@@ -14,11 +14,18 @@ typedef enum nxi_class {
   NXI_INT = 2,
   NXI_UINT = 4,
   NXI_FLOAT = 8,
-  NXI_COMPLEX = 16
+  NXI_COMPLEX = 16,
+  NXI_STORED = 32
 } nxi_class;
-/* Masks for the classes of the contract: B, I, F, C. */
-enum { NXI_B = NXI_BOOL, NXI_I = NXI_INT | NXI_UINT, NXI_F = NXI_FLOAT, NXI_C = NXI_COMPLEX };
-enum { NXI_DTYPE_COUNT = 21 };
+/* Masks for the classes of the contract: B, I, F, C, S. */
+enum {
+  NXI_B = NXI_BOOL,
+  NXI_I = NXI_INT | NXI_UINT,
+  NXI_F = NXI_FLOAT,
+  NXI_C = NXI_COMPLEX,
+  NXI_S = NXI_STORED
+};
+enum { NXI_DTYPE_COUNT = 25 };
 
 typedef struct nxi_dtype_info {
   const char *name;
@@ -31,6 +38,8 @@ extern const nxi_dtype_info nxi_dtypes[NXI_DTYPE_COUNT]; /* row 0 is "no dtype" 
 static inline bool nxi_dtype_valid(nx_dtype t) { return t > 0 && t < NXI_DTYPE_COUNT; }
 static inline nxi_class nxi_dtype_class(nx_dtype t) { return (nxi_class)nxi_dtypes[t].cls; }
 static inline bool nxi_is_float(nx_dtype t) { return nxi_dtypes[t].cls == NXI_FLOAT; }
+/* Floats that passes know as the integers of their bits (passes/graph/stored_types.c). */
+static inline bool nxi_is_stored(nx_dtype t) { return nxi_dtypes[t].cls == NXI_STORED; }
 static inline bool nxi_is_complex(nx_dtype t) { return nxi_dtypes[t].cls == NXI_COMPLEX; }
 /* The dtype of the two parts of a complex one; any other is itself. */
 static inline nx_dtype nxi_part_dtype(nx_dtype t) {
@@ -39,7 +48,7 @@ static inline nx_dtype nxi_part_dtype(nx_dtype t) {
 static inline int nxi_parts(nx_dtype t) { return nxi_is_complex(t) ? 2 : 1; }
 static inline bool nxi_is_signed(nx_dtype t) { return nxi_dtypes[t].cls == NXI_INT; }
 static inline bool nxi_is_integer(nx_dtype t) { return (nxi_dtypes[t].cls & NXI_I) != 0; }
-/* i4 and u4: two elements in a byte of a tensor's memory, the even one in the low half. */
+/* i4, u4 and f4e2m1: two elements in a byte of a tensor's memory, the even one in the low half. */
 static inline bool nxi_is_nibble(nx_dtype t) { return nxi_dtypes[t].bits == 4; }
 /* Bytes of one element outside of packed memory. There an i4 or u4 has a byte of its own, where i4
  * is sign-extended. */
@@ -48,14 +57,14 @@ static inline int64_t nxi_dtype_size(nx_dtype t) { return (nxi_dtypes[t].bits + 
 static inline int64_t nxi_dtype_bytes(nx_dtype t, int64_t n) {
   return nxi_is_nibble(t) ? n / 2 + n % 2 : n * nxi_dtype_size(t);
 }
-/* Whether kernels have elements of this dtype: i4 and u4 are bytes there, and complex numbers pairs
- * of elements. */
+/* Whether kernels have elements of this dtype: i4 and u4 are bytes there, complex numbers pairs of
+ * elements, and stored floats their bits. */
 static inline bool nxi_is_element(nx_dtype t) {
-  return nxi_dtype_valid(t) && !nxi_is_nibble(t) && !nxi_is_complex(t);
+  return nxi_dtype_valid(t) && !nxi_is_nibble(t) && !nxi_is_complex(t) && !nxi_is_stored(t);
 }
-/* The complex dtype whose parts are of dtype t, 0 if there is none to compute in. */
+/* The complex dtype whose parts are of dtype t, 0 if there is none. */
 static inline nx_dtype nxi_pair_dtype(nx_dtype t) {
-  return t == NX_F32 ? NX_C64 : t == NX_F64 ? NX_C128 : 0;
+  return t == NX_F16 ? NX_C32 : t == NX_F32 ? NX_C64 : t == NX_F64 ? NX_C128 : 0;
 }
 /* f16, bf16 and the two f8: compute in f32, round each recorded result. */
 static inline bool nxi_is_small_float(nx_dtype t) {

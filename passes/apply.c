@@ -79,6 +79,7 @@ static nx_status run_told_pass(subject *s, nx_status (*pass)(const nxg_graph *, 
 }
 
 static nx_status pass_types(subject *s) { return run_graph_pass(s, nxg_pass_types); }
+static nx_status pass_stored_types(subject *s) { return run_graph_pass(s, nxg_pass_stored_types); }
 static nx_status pass_small_types(subject *s) { return run_graph_pass(s, nxg_pass_small_types); }
 static nx_status pass_views(subject *s) { return run_graph_pass(s, nxg_pass_views); }
 static nx_status pass_runs(subject *s) { return run_graph_pass(s, nxg_pass_runs); }
@@ -177,7 +178,7 @@ static nxk_kernel *bind(const nxk_kernel *k, const subject *s) {
   return t->block_threads > 0 ? nxk_pass_bind_gpu(k, t, s->d) : nxk_pass_bind_cpu(k, t, s->d);
 }
 static nxk_kernel *ranges(const nxk_kernel *k, const subject *s) {
-  return nxk_pass_ranges(k, s->d);
+  return nxk_pass_ranges(k, s->o->target, s->d);
 }
 static nxk_kernel *legalize(const nxk_kernel *k, const subject *s) {
   return nxk_pass_legalize(k, s->o->target, s->d);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "facts.h"
+#include "ir/library/custom.h"
 #include "passes/bind/bind.h"
 #include "passes/graph/passes.h"
 
@@ -59,6 +60,7 @@ nx_status nxp_check_graph(const nxg_graph *g, const char *pass, nxi_diag *d) {
     nxi_text_free(&faults);
   }
   if (status != NX_OK || !nxp_debugging.roundtrip) return status;
+  if (nxg_has_custom(g)) return NX_OK; /* a text alone does not have them */
   nxi_text first = {0}, second = {0};
   nxg_graph *again = NULL;
   nxg_print(g, &first);
@@ -129,6 +131,7 @@ typedef nx_status graph_pass(const nxg_graph *g, nxp_products products, nxg_grap
     return function(g, products, next, &changed, d);                                       \
   }
 ASKING(types, nxg_pass_types_for)
+PLAIN(stored_types)
 PLAIN(small_types)
 ASKING(vectors, nxg_pass_vectors)
 PLAIN(checks)
@@ -179,7 +182,8 @@ static nx_status run_graph_pass(int row, graph_pass *run, nxp_products products,
 }
 
 static bool may_fail(const nxg_node *n) {
-  return n->op == NXG_gather || n->op == NXG_scatter || nxg_ops[n->op].kind == NXG_KIND_CALL;
+  return n->op == NXG_gather || n->op == NXG_scatter || nxg_ops[n->op].kind == NXG_KIND_CALL ||
+         nxg_is_control(n->op);
 }
 
 /* Whether a node that no output needs could fail. Texts can have such nodes; recorded graphs
@@ -298,7 +302,7 @@ KERNEL_PASS(unroll_pairs, OF_PROCESSORS &&nxk_has_pairs(from) && IS_SUITED,
 KERNEL_PASS(jam, OF_PROCESSORS &&nxk_has_shared_loads(from) && IS_SUITED, nxk_pass_jam(k, t, d))
 KERNEL_PASS(expand, true, nxk_pass_expand(k, d))
 KERNEL_PASS(bind, true, OF_PROCESSORS ? nxk_pass_bind_cpu(k, t, d) : nxk_pass_bind_gpu(k, t, d))
-KERNEL_PASS(ranges, now->threads == 0, nxk_pass_ranges(k, d))
+KERNEL_PASS(ranges, now->threads == 0, nxk_pass_ranges(k, t, d))
 KERNEL_PASS(legalize, true, nxk_pass_legalize(k, t, d))
 KERNEL_PASS(narrow, now->threads > 0, nxk_pass_narrow(k, d))
 #undef KERNEL_PASS

@@ -8,6 +8,7 @@
 #include "runtime/library/blas/blas.h"
 #include "runtime/realize/offload.h"
 #include "runtime/realize/residency.h"
+#include "runtime/realize/runner.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
@@ -62,6 +63,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   if (!status) status = nxi_allocator_create(&memory, &c->allocator, d);
   if (!status) status = nxi_pool_create(&pool, &c->pool, d);
   if (!status) status = nxi_offload_create(&c->offload, d);
+  if (!status) status = nxi_runner_create(&c->runner, d);
   if (!status) status = nxi_executor_create(c, d);
   if (!status) status = nxi_devices_create(c, o, d);
   if (!status) status = nxi_fork_register(&c->fork_entry, &fork_hooks, c);
@@ -73,6 +75,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
 /* Destroys a context to which nothing refers. Left are objects whose teardown was deferred, and
  * caches. */
 static void destroy(nx_context *c) {
+  nxi_runner_destroy(c->runner);
   if (c->fork_registered) nxi_fork_unregister(&c->fork_entry);
   atomic_store(&c->refs, 1); /* teardown takes and gives references */
   nxi_record_lock(c);

@@ -30,7 +30,7 @@ typedef struct span {
 /* A thread. */
 typedef struct track {
   uintptr_t thread;
-  int32_t worker;  /* its number in a pool; 0: a thread of the program */
+  int32_t worker;  /* its number in a pool; 0: a thread of the program, as far as is known */
   char step[NAME]; /* that it is carrying out */
 } track;
 
@@ -56,11 +56,11 @@ static void clear(void) {
 
 /* ---- adding spans; the mutex is held */
 
-static track *track_of(uintptr_t thread, int32_t worker) {
+static track *track_of(uintptr_t thread) {
   for (uint32_t i = 0; i < n_tracks; i++)
-    if (tracks[i].thread == thread && tracks[i].worker == worker) return &tracks[i];
+    if (tracks[i].thread == thread) return &tracks[i];
   if (!nxi_grow(&tracks, &cap_tracks, n_tracks + 1, sizeof *tracks)) return NULL;
-  tracks[n_tracks] = (track){.thread = thread, .worker = worker};
+  tracks[n_tracks] = (track){.thread = thread};
   return &tracks[n_tracks++];
 }
 
@@ -82,13 +82,13 @@ static void add(const track *on, const span *s, const char *name) {
 void nxi_trace_add(const char *category, const char *name, int64_t began_ns) {
   span s = {.category = category, .began = began_ns, .ended = nxi_now_ns()};
   nxi_mutex_lock(&mutex);
-  if (nxi_trace_is_on()) add(track_of(nxi_thread_self(), 0), &s, name);
+  if (nxi_trace_is_on()) add(track_of(nxi_thread_self()), &s, name);
   nxi_mutex_unlock(&mutex);
 }
 
 int64_t nxi_trace_step(const char *name) {
   nxi_mutex_lock(&mutex);
-  track *own = nxi_trace_is_on() ? track_of(nxi_thread_self(), 0) : NULL;
+  track *own = nxi_trace_is_on() ? track_of(nxi_thread_self()) : NULL;
   if (own != NULL) snprintf(own->step, sizeof own->step, "%s", name);
   nxi_mutex_unlock(&mutex);
   return nxi_now_ns();
@@ -101,7 +101,7 @@ void nxi_trace_stepped(int64_t began_ns, int64_t bytes, int32_t threads) {
             .bytes = bytes,
             .threads = threads};
   nxi_mutex_lock(&mutex);
-  track *own = nxi_trace_is_on() ? track_of(nxi_thread_self(), 0) : NULL;
+  track *own = nxi_trace_is_on() ? track_of(nxi_thread_self()) : NULL;
   if (own != NULL && own->step[0] != 0) { /* else the trace began within the step */
     add(own, &s, own->step);
     own->step[0] = 0;
@@ -113,10 +113,12 @@ void nxi_trace_share(uintptr_t caller, int32_t worker, int64_t began_ns) {
   span s = {.category = "share", .began = began_ns, .ended = nxi_now_ns()};
   char name[NAME];
   nxi_mutex_lock(&mutex);
-  const track *of = nxi_trace_is_on() ? track_of(caller, 0) : NULL;
+  const track *of = nxi_trace_is_on() ? track_of(caller) : NULL;
   if (of != NULL) {
     snprintf(name, sizeof name, "%s", of->step[0] != 0 ? of->step : "work");
-    add(track_of(nxi_thread_self(), worker), &s, name);
+    track *own = track_of(nxi_thread_self());
+    if (own != NULL) own->worker = worker;
+    add(own, &s, name);
   }
   nxi_mutex_unlock(&mutex);
 }

@@ -43,10 +43,12 @@ SIZES = {
 ARRAYS = {
     "const int32_t *",
     "const int64_t *",
+    "const double *",
     "const nx_range *",
     "const nx_named_tensor *",
     "const nx_text_pair *",
     "nx_tensor *const *",
+    "nx_function *const *",
     "void *",
     "const void *",
 }
@@ -83,7 +85,19 @@ QUESTIONS = {
     "nx_device_of",
     "nx_context_of",
 }
+FILLED_LISTS = {
+    "nx_case",
+    "nx_custom_record",
+    "nx_for",
+    "nx_function_call",
+    "nx_function_call_async",
+    "nx_function_record",
+    "nx_scan",
+    "nx_while",
+}
 SEVERAL_RESULTS = {"nx_qr", "nx_svd", "nx_eigh", "nx_eig", "nx_slogdet", "nx_top_k"}
+# Functions whose results are a list.
+RESULT_LISTS = {"nx_reduce_by", "nx_scan_by", "nx_reduce_window", "nx_sort_by"}
 
 
 class Unreadable(Exception):
@@ -294,7 +308,7 @@ def role_of(function, name, text, sized):
         return "out" if text.endswith("**") else "take"
     if ENDS.fullmatch(function):
         return "take"
-    if text == "nx_tensor **" and function in ("nx_function_call", "nx_function_record"):
+    if text == "nx_tensor **" and function in FILLED_LISTS:
         return "inout"
     if (
         text.endswith("**")
@@ -313,7 +327,9 @@ def role_of(function, name, text, sized):
 def parameter(function, parameters, i, sized):
     name, text = parameters[i]
     entry = {"name": name, "type": text, "role": role_of(function, name, text, sized)}
-    is_list = text in ARRAYS or text == "nx_tensor **" and entry["role"] == "inout"
+    is_list = text in ARRAYS or (
+        text == "nx_tensor **" and (entry["role"] == "inout" or function in RESULT_LISTS)
+    )
     if (
         is_list
         or text == "const char *"

@@ -141,6 +141,7 @@ erf_tail = series(
 exp2_tail = series(
     lambda r: (mpf(2) ** r - 1) / r, taylor(lambda i: m.log(2) ** (i + 1) / F(i + 1))
 )
+cbrt_inverse = lambda f: (1 + f) ** (-mpf(1) / 3)
 log2_tail = series(
     lambda f: m.log(1 + f, 2) / f, taylor(lambda i: mpf((-1) ** i) / ((i + 1) * m.log(2)), 20)
 )
@@ -149,6 +150,21 @@ log2_ratio_tail = series(
     of_square(lambda s: 2 / m.log(2) * (m.atanh(s) / s - 1 - s * s / 3) / s**4),
     taylor(lambda i: 2 / m.log(2) / (2 * i + 5)),
 )
+
+
+ERF_FIRST = round_to(2 / m.sqrt(m.pi), "f32")
+
+
+def erf_root(t):
+    """(2 - 2 sqrt(erfc t)) / t, less its first coefficient as f32."""
+    if t < mpf("1e-12"):
+        return 2 / m.sqrt(m.pi) - ERF_FIRST
+    return 2 * (1 - m.sqrt(m.erfc(t))) / t - ERF_FIRST
+
+
+def erf_root_weight(t):
+    """What an error there does to erf, relatively."""
+    return m.sqrt(m.pi) / 2 if t < mpf("1e-12") else m.sqrt(m.erfc(t)) * t / m.erf(t)
 
 
 def erfc_log(t):
@@ -285,24 +301,23 @@ ROWS = [  # name, what, g, low, high, degree, weight, dtype
     ),
     (
         "erf_f32",
-        "(erf x - x) / x in x^2, |x| <= 0.93",
-        erf_tail,
+        "(2 - 2 sqrt(erfc t)) / t - 0x1.20dd76p+0, 0 <= t <= 3.9",
+        erf_root,
         0,
-        mpf("0.87"),
-        6,
-        lambda s: 1,
+        mpf("3.9"),
+        13,
+        erf_root_weight,
         "f32",
     ),
-    ("erf_f64", "the same, |x| <= 1", erf_tail, 0, mpf("1.0001"), 12, lambda s: 1, "f64"),
     (
-        "erfc_f32",
-        "-log(erfc t), 0.92 <= t <= 4",
-        erfc_log,
-        mpf("0.92"),
-        mpf(4),
-        6,
-        lambda t: m.erfc(t),
-        "f32",
+        "erf_f64",
+        "(erf x - x) / x in x^2, |x| <= 1",
+        erf_tail,
+        0,
+        mpf("1.0001"),
+        12,
+        lambda s: 1,
+        "f64",
     ),
     (
         "erfc_f64",
@@ -332,6 +347,37 @@ ROWS = [  # name, what, g, low, high, degree, weight, dtype
         mpf("0.501"),
         6,
         relative(1),
+        "f64",
+    ),
+    (
+        "exp2_f32",
+        "(2^r - 1) / r, |r| <= 1/2",
+        exp2_tail,
+        mpf("-0.5"),
+        mpf("0.5"),
+        6,
+        relative(1),
+        "f32",
+    ),
+    ("exp2_f64", "the same", exp2_tail, mpf("-0.5"), mpf("0.5"), 11, relative(1), "f64"),
+    (
+        "cbrt_f32",
+        "(1+f)^(-1/3), sqrt(1/2) <= 1+f <= sqrt 2",
+        cbrt_inverse,
+        LOG_LOW,
+        LOG_HIGH,
+        4,
+        lambda f: (1 + f) ** (mpf(1) / 3),
+        "f32",
+    ),
+    (
+        "cbrt_f64",
+        "the same",
+        cbrt_inverse,
+        LOG_LOW,
+        LOG_HIGH,
+        5,
+        lambda f: (1 + f) ** (mpf(1) / 3),
         "f64",
     ),
     (

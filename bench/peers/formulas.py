@@ -90,6 +90,7 @@ def forms(n, erf, softmax, roll, concatenate, relu):
         "gelu": gelu,
         "power2": lambda x: x**2,
         "powerhalf": lambda x: x**0.5,
+        "power3": lambda x: x**3,
         "sum": lambda a, b: a + b,
         "product": lambda a, b: a * b,
         "blackscholes": blackscholes,

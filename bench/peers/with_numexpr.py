@@ -15,6 +15,7 @@ EXPRESSIONS = {
     "sin": ("sin(a)", "a"),
     "power2": ("a**2", "a"),
     "powerhalf": ("sqrt(a)", "a"),
+    "power3": ("a**3", "a"),
     "sum": ("a + b", "ab"),
     "product": ("a * b", "ab"),
     "symmetric": ("a + b", "ab"),

@@ -433,6 +433,7 @@ FORMS = {
     "sin": into(np.sin),
     "power2": power(2),
     "powerhalf": power(0.5),
+    "power3": power(3),
     "sum": into(np.add),
     "product": into(np.multiply),
     "mandelbrot": mandelbrot,

@@ -32,16 +32,21 @@ enum {
   NX_BF16 = 15,
   NX_F32 = 16,
   NX_F64 = 17,
-  NX_C32 = 18, /**< pair of f16: storage and cast only */
+  NX_C32 = 18, /**< pair of f16; computed as c64, each result rounded */
   NX_C64 = 19,
-  NX_C128 = 20
+  NX_C128 = 20,
+  /* Floats that are stored, moved and cast, nothing else: */
+  NX_F8E4M3FNUZ = 21, /**< no infinity, no -0, one NaN; max 240 */
+  NX_F8E5M2FNUZ = 22, /**< no infinity, no -0, one NaN; max 57344 */
+  NX_F8E8M0 = 23,     /**< OCP scale: the powers of two from 2^-127 to 2^127, and NaN */
+  NX_F4E2M1 = 24      /**< OCP: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; two per byte */
 };
 
 /** "f32"; NULL for a value that is no dtype. Static. */
 NX_API const char *nx_dtype_name(nx_dtype dtype);
 /** The dtype of a name, 0 if there is none. */
 NX_API nx_dtype nx_dtype_from_name(const char *name);
-/** Bits of one element: 4 for i4 and u4, 8 for bool. 0 for a value that is no dtype. */
+/** Bits of one element: 4 for i4, u4 and f4e2m1, 8 for bool. 0 for a value that is no dtype. */
 NX_API size_t nx_dtype_bits(nx_dtype dtype);
 
 #ifdef __cplusplus

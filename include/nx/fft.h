@@ -10,10 +10,10 @@
  *
  * Axes may be negative (from the end) and in any order; NX_ALL_AXES (ops.h) names all of them, in
  * order. Their number is 1 at least. Refused when recorded: NX_INVALID_ARGUMENT for an axis that is
- * out of range or named twice, or for none; NX_UNSUPPORTED_DTYPE for c32 and for dtypes of other
- * classes. A tensor without elements gives one
- * without elements, but there is no spectrum of nothing: rfft along an axis of extent 0 and irfft
- * to 0 elements are NX_INVALID_ARGUMENT. When realised: NX_OUT_OF_MEMORY. */
+ * out of range or named twice, or for none; NX_UNSUPPORTED_DTYPE for dtypes of other classes. A
+ * tensor without elements gives one without elements, but there is no spectrum of nothing: rfft
+ * along an axis of extent 0 and irfft to 0 elements are NX_INVALID_ARGUMENT. When realised:
+ * NX_OUT_OF_MEMORY. */
 #ifndef NX_FFT_H
 #define NX_FFT_H
 

@@ -38,7 +38,7 @@ typedef struct nx_window {
   int32_t n;
   const int64_t *kernel, *stride, *dilation, *before, *after; /**< n entries each */
 } nx_window;
-/** All dtypes but c32. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of
+/** All dtypes. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of
  * windows), both in C order. A convolution is nx_matmul of weights [out, channels * kernel] and
  * this, reshaped to [images, channels * kernel, windows]; pooling a reduction of it over the last
  * axis but one. A reduction never stores the windows. Neither do products, of real or complex
@@ -47,13 +47,13 @@ typedef struct nx_window {
  * same where the pieces that the threads hold at once would be more than half of them, and where a
  * product multiplies them with themselves. NX_INVALID_ARGUMENT: the window is NULL, has no kernel
  * or more axes than x, a kernel, stride or dilation below 1, or zeros below 0; a rank of x and a
- * rank of the window that exceed 32 together. NX_UNSUPPORTED_DTYPE: c32. */
+ * rank of the window that exceed 32 together. */
 NX_API nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window);
 /** I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where
  * each element is the sum of those that unfold would have copied it to, in the order of
  * nx_reduce_sum over the kernel; 0 where there are none. n is the length of output and of the
  * window's lists. NX_INVALID_ARGUMENT: it is not, or the shapes do not fit each other. Statuses of
- * the window as of nx_unfold; NX_UNSUPPORTED_DTYPE: bool and c32. */
+ * the window as of nx_unfold; NX_UNSUPPORTED_DTYPE: bool. */
 NX_API nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, size_t n, const nx_window *window);
 
 /* ---- elements by number */

@@ -11,6 +11,7 @@
 #ifndef NX_IR_H
 #define NX_IR_H
 
+#include "custom.h"
 #include "function.h"
 
 #ifdef __cplusplus
@@ -18,8 +19,10 @@ extern "C" {
 #endif
 
 typedef struct nx_parse_options {
-  size_t size;      /**< sizeof(nx_parse_options) */
-  nx_device device; /**< of the tensors: a text names none */
+  size_t size;               /**< sizeof(nx_parse_options) */
+  nx_device device;          /**< of the tensors: a text names none */
+  nx_custom *const *customs; /**< the operations that the text may name; of equal names the first */
+  size_t n_customs;
 } nx_parse_options;
 
 /** A function from text, `size` bytes of it (no NUL needed). NULL options: device 0. Its inputs and

@@ -44,7 +44,11 @@ typedef enum nx_binary_op {
   NX_BINARY_AND = 17,
   NX_BINARY_SHL = 18,
   NX_BINARY_SHR = 19,
-  NX_BINARY_COMPLEX = 20
+  NX_BINARY_COMPLEX = 20,
+  NX_BINARY_FLOOR_DIV = 21,
+  NX_BINARY_FLOOR_MOD = 22,
+  NX_BINARY_LOGADDEXP = 23,
+  NX_BINARY_HYPOT = 24
 } nx_binary_op;
 
 /** `a op b` of two tensors: nx_binary(a, NX_BINARY_ADD, b) is nx_add(a, b). */

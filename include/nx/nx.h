@@ -3,7 +3,13 @@
 #ifndef NX_NX_H
 #define NX_NX_H
 
+#include "bits.h"
+#include "async.h"
+#include "by_function.h"
 #include "context.h"
+#include "control.h"
+#include "convolution.h"
+#include "custom.h"
 #include "debug.h"
 #include "dlpack.h"
 #include "dtype.h"
@@ -16,6 +22,7 @@
 #include "linalg.h"
 #include "number.h"
 #include "ops.h"
+#include "special.h"
 #include "status.h"
 #include "tensor.h"
 #include "version.h"

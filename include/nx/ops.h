@@ -4,10 +4,10 @@
  * range, operands on two devices) the result is NULL and this thread's error says which operand and
  * why (error.h). NULL in gives NULL out.
  *
- * Classes of dtypes below: B bool, I integers, F floats, C complex (c64 and c128; c32 is stored,
- * moved by views, copied, assigned and cast, nothing else). Binary operands have one dtype; shapes
- * broadcast as in NumPy. Axes count from 0, negative ones from the end. Every operation rounds to
- * its dtype: small floats compute in f32 and round each result to nearest even.
+ * Classes of dtypes below: B bool, I integers, F floats, C complex. Binary operands have one dtype;
+ * shapes broadcast as in NumPy. Axes count from 0, negative ones from the end. Every operation
+ * rounds to its dtype: small floats compute in f32, and c32 in c64, and round each result to
+ * nearest even.
  *
  * Operands are borrowed, lists copied; the result is one reference, the caller's. Statuses of every
  * operation: NX_UNSUPPORTED_DTYPE for a dtype of no class that its comment names;
@@ -69,6 +69,17 @@ NX_API nx_tensor *nx_mul(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_div(nx_tensor *a, nx_tensor *b);
 /** Remainder of a / b. I F. The sign of the dividend; x%0 = 0, MIN%-1 = 0; floats as C's fmod. */
 NX_API nx_tensor *nx_mod(nx_tensor *a, nx_tensor *b);
+/** Quotient rounded toward minus infinity, as Python's //. I F. Integers: x/0 = 0, MIN/-1 = MIN.
+ * Floats: x/0 is that of nx_div, and the quotient of an infinite x is NaN. */
+NX_API nx_tensor *nx_floor_div(nx_tensor *a, nx_tensor *b);
+/** The remainder of nx_floor_div, with the sign of b, as Python's % and NumPy's remainder. I F.
+ * Integers: x%0 = 0; floats: NaN for b = 0, b where a has the other sign and b is infinite. */
+NX_API nx_tensor *nx_floor_mod(nx_tensor *a, nx_tensor *b);
+/** log(e^a + e^b) without overflow. F. Within 4 ulp of the larger one of the result and of the
+ * operands: where they are negative and the result is near 0 it has fewer digits. */
+NX_API nx_tensor *nx_logaddexp(nx_tensor *a, nx_tensor *b);
+/** sqrt(a^2 + b^2) without overflow on the way, as C's hypot. F. Within 2 ulp. */
+NX_API nx_tensor *nx_hypot(nx_tensor *a, nx_tensor *b);
 /** a to the power b. I F C. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1,
  * else 0; floats as C's pow; C: exp(b log a), but 1 for b = 0, and 0 for a = 0 where b has a
  * positive real part. */
@@ -139,6 +150,10 @@ NX_API nx_tensor *nx_cosh(nx_tensor *x);
 NX_API nx_tensor *nx_tanh(nx_tensor *x);
 /** Error function. F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_erf(nx_tensor *x);
+/** Complementary error function, 1 - erf(x) without its cancellation. F alone. Else as nx_sqrt. */
+NX_API nx_tensor *nx_erfc(nx_tensor *x);
+/** The inverse of erf. F alone. At 1 and -1 infinite, beyond NaN. Else as nx_sqrt. */
+NX_API nx_tensor *nx_erfinv(nx_tensor *x);
 /** log(1 + x). F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_log1p(nx_tensor *x);
 /** exp(x) - 1. F alone. Else as nx_sqrt. */
@@ -149,6 +164,20 @@ NX_API nx_tensor *nx_asinh(nx_tensor *x);
 NX_API nx_tensor *nx_acosh(nx_tensor *x);
 /** Inverse hyperbolic tangent. F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_atanh(nx_tensor *x);
+/** 2 to the power x. F alone. Else as nx_sqrt. */
+NX_API nx_tensor *nx_exp2(nx_tensor *x);
+/** Logarithm to base 2; of powers of 2 exact. F C. As nx_sqrt; C: that of nx_log, divided. */
+NX_API nx_tensor *nx_log2(nx_tensor *x);
+/** Logarithm to base 10. As nx_log2. */
+NX_API nx_tensor *nx_log10(nx_tensor *x);
+/** The real cube root, with the sign of x. F alone. Else as nx_sqrt. */
+NX_API nx_tensor *nx_cbrt(nx_tensor *x);
+/** 1 / sqrt(x); of a zero infinite with its sign. F C. Else as nx_sqrt. */
+NX_API nx_tensor *nx_rsqrt(nx_tensor *x);
+/** 1 / (1 + e^-x), the sigmoid. F C. Else as nx_sqrt. */
+NX_API nx_tensor *nx_logistic(nx_tensor *x);
+/** x times x, which is nx_mul(x, x). I F C. */
+NX_API nx_tensor *nx_square(nx_tensor *x);
 /** To the nearest whole number, half to even. F. */
 NX_API nx_tensor *nx_rint(nx_tensor *x);
 /** Toward zero to a whole number. I F; the identity on integers. */
@@ -162,18 +191,22 @@ NX_API nx_tensor *nx_round(nx_tensor *x);
 
 /* ---- complex numbers */
 
-/** The real part of a complex number, f32 of c64 and f64 of c128. F C. A float is its own real
- * part. */
+/** The real part of a complex number: f16 of c32, f32 of c64, f64 of c128. F C. A float is its own
+ * real part. */
 NX_API nx_tensor *nx_real(nx_tensor *x);
 /** The imaginary part; of a float 0. Dtypes as of nx_real. */
 NX_API nx_tensor *nx_imag(nx_tensor *x);
 /** The conjugate, of the operand's dtype; a float is its own. F C. */
 NX_API nx_tensor *nx_conj(nx_tensor *x);
-/** Complex numbers of their parts: c64 of f32, c128 of f64; other dtypes are NX_UNSUPPORTED_DTYPE.
- * */
+/** Complex numbers of their parts: c32 of f16, c64 of f32, c128 of f64; other dtypes are
+ * NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_complex(nx_tensor *re, nx_tensor *im);
 
 /* ---- choice and conversion */
+
+/** x where it lies between low and high, else the nearer one of them: min(max(x, low), high). B I
+ * F, all of one dtype; all three broadcast. NaN in any gives NaN. */
+NX_API nx_tensor *nx_clamp(nx_tensor *low, nx_tensor *x, nx_tensor *high);
 
 /** Of a where cond is true, else of b. cond is bool; a and b are B I F C, of one dtype, which is
  * that of the result; all three broadcast. */
@@ -213,17 +246,35 @@ NX_API nx_tensor *nx_reduce_argmin(nx_tensor *x, int32_t axis, uint32_t flags, n
 
 /* ---- order */
 
-/** I F C; of the operand's shape and dtype. The elements of each line along axis in ascending
+/** B I F C; of the operand's shape and dtype. The elements of each line along axis in ascending
  * order, or with NX_DESCENDING in descending order; equal ones keep theirs (also in descending
  * order), and so do zeros of both signs, which are equal. NaNs come last in both directions, in
  * their order, with their bits. Complex numbers are ordered by their real parts, then by the
  * imaginary ones; those with a NaN in either are last. NX_INVALID_ARGUMENT: the axis is out of
  * range, another flag. NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_sort(nx_tensor *x, int32_t axis, uint32_t flags);
-/** I F C. The places on the axis that nx_sort takes its elements from, at most 2^31 - 1 of them, as
- * dtype: NX_I32 or NX_I64; another one is NX_UNSUPPORTED_DTYPE. Flags and statuses as of nx_sort;
- * NX_INVALID_ARGUMENT for a longer axis. */
+/** B I F C. The places on the axis that nx_sort takes its elements from, at most 2^31 - 1 of them,
+ * as dtype: NX_I32 or NX_I64; another one is NX_UNSUPPORTED_DTYPE. Flags and statuses as of
+ * nx_sort; NX_INVALID_ARGUMENT for a longer axis. */
 NX_API nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype);
+
+/** Flags of searchsorted. */
+enum { NX_AFTER_EQUAL = 1 /**< behind the elements that are equal, instead of before them */ };
+/** B I F. Where `values` would have to stand in sorted lines to keep them sorted: how many elements
+ * of the line are less, or with NX_AFTER_EQUAL less or equal. NaN is behind all numbers, and equal
+ * to NaN. sorted: of rank 1, and values of any shape; or values of its shape but for the last
+ * axis, each line beside its own. sorter: NULL, or i32 or i64 of the shape of sorted, as
+ * nx_argsort gives them: the order in which the lines are sorted. Of the shape of values, as
+ * dtype: NX_I32 or NX_I64, another one is NX_UNSUPPORTED_DTYPE. Lines that are not sorted give
+ * some place. As many gathers as the extent has bits. NX_INVALID_ARGUMENT: two dtypes, shapes that
+ * do not fit, another flag. */
+NX_API nx_tensor *nx_searchsorted(nx_tensor *sorted, nx_tensor *values, nx_tensor *sorter,
+                                  uint32_t flags, nx_dtype dtype);
+
+/** F. Signed integers of the width of x that are ordered as x is by its bits: -NaN, -infinity, ..
+ * -0, +0, .. infinity, NaN, where NaNs differ by sign and bits (totalOrder of IEEE 754). To compare
+ * two tensors in total order, or sort by it, do so with these. */
+NX_API nx_tensor *nx_total_order(nx_tensor *x);
 
 /** I F C. The k largest elements of each line along axis in descending order, or with NX_SMALLEST
  * the k smallest in ascending order: the first k that nx_sort gives, equal ones in their order,
@@ -258,8 +309,8 @@ NX_API nx_tensor *nx_flip(nx_tensor *x, const int32_t *axes, size_t n);
 
 /* ---- movement: new tensors */
 
-/** B I F C, every dtype but c32. before[i] elements of *value before axis i, after[i] behind it. n
- * is the length of both lists and the rank of x: any other one, a list that is NULL, an entry
+/** All dtypes. before[i] elements of *value before axis i, after[i] behind it. n is the length of
+ * both lists and the rank of x: any other one, a list that is NULL, an entry
  * below 0, a value that is NULL, or a shape beyond 63 bits is NX_INVALID_ARGUMENT. */
 NX_API nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after, size_t n,
                          const nx_scalar *value);
@@ -281,7 +332,7 @@ NX_API nx_tensor *nx_copy(nx_tensor *x);
 /** n elements start + i * step, where start and step become dtype first, as by nx_full. B I F C.
  * Integers wrap; f32 and f64 round the product and the sum; small floats compute both in f32,
  * which rounds each, and round the result to dtype; complex numbers part by part; bool: whether
- * the sum, of integers, is not 0. Statuses as of nx_full; NX_UNSUPPORTED_DTYPE: c32. */
+ * the sum, of integers, is not 0. Statuses as of nx_full. */
 NX_API nx_tensor *nx_arange(nx_context *context, nx_device device, nx_dtype dtype,
                             const nx_scalar *start, const nx_scalar *step, int64_t n);
 /** n rows, m columns, 1 where column - row == k, else 0. Every dtype. Statuses as of nx_empty. */
@@ -316,6 +367,25 @@ NX_API nx_tensor *nx_reduce_mean(nx_tensor *x, const int32_t *axes, size_t n, ui
  * NaN. */
 NX_API nx_tensor *nx_reduce_var(nx_tensor *x, const int32_t *axes, size_t n, double ddof,
                                 uint32_t flags);
+
+/** How a quantile that lies between two elements is made of them. */
+typedef enum nx_quantile_method {
+  NX_QUANTILE_LINEAR,  /**< in proportion */
+  NX_QUANTILE_LOWER,   /**< the lower one */
+  NX_QUANTILE_HIGHER,  /**< the higher one */
+  NX_QUANTILE_NEAREST, /**< the nearer one; of two, the one with an even place */
+  NX_QUANTILE_MIDPOINT /**< the middle */
+} nx_quantile_method;
+/** F. The quantiles q[i], from 0 to 1, of each line of n elements along axis: q[i] (n - 1) is a
+ * place in the sorted line. Along a new first axis, then the axes of x without the reduced one, or
+ * with NX_KEEPDIMS with extent 1. A NaN in a line makes NaN of it. Between a and b at part w of the
+ * way: a if they are equal, else a + w (b - a) for w < 0.5, else b - (1 - w) (b - a); floats below
+ * f32 in f32, rounded once. NX_INVALID_ARGUMENT: n_q is not from 1 to 64, a q outside, the axis is
+ * out of range or empty, rank 32, no such method, another flag. */
+NX_API nx_tensor *nx_quantile(nx_tensor *x, const double *q, size_t n_q, int32_t axis,
+                              nx_quantile_method method, uint32_t flags);
+/** The linear quantile at 0.5, without the axis of quantiles. Else as nx_quantile. */
+NX_API nx_tensor *nx_median(nx_tensor *x, int32_t axis, uint32_t flags);
 
 #ifdef __cplusplus
 }

@@ -132,22 +132,19 @@ static const double nxi_asinh_f64[] = {
     -0x1.6e8b8cb478f0ep-6, 0x1.1c4d307588855p-6, -0x1.c972fa54c1dcdp-7, 0x1.79424b60b00c5p-7,
     -0x1.386bbdcd0468ep-7, 0x1.e94be77fd1db2p-8, -0x1.372d84d34509dp-8, 0x1.c27f80ca8ff3ap-10,
 };
-/* (erf x - x) / x in x^2, |x| <= 0.93. Degree 6, bound 2^-29.9 */
+/* (2 - 2 sqrt(erfc t)) / t - 0x1.20dd76p+0, 0 <= t <= 3.9. Degree 13, bound 2^-28.4 */
 static const double nxi_erf_f32[] = {
-    0x1.06eba80000000p-3, -0x1.8127420000000p-2,  0x1.ce2dec0000000p-4,  -0x1.b80cd60000000p-6,
-    0x1.54bada0000000p-8, -0x1.a9de020000000p-11, 0x1.5bbb920000000p-14,
+    -0x1.ddf9a60000000p-25, 0x1.45f2f40000000p-2,  -0x1.9280e00000000p-3,  -0x1.5e88240000000p-4,
+    0x1.1117760000000p-5,   0x1.e683660000000p-7,  -0x1.4e928e0000000p-8,  -0x1.2808280000000p-10,
+    -0x1.ae89e80000000p-13, 0x1.791bec0000000p-11, -0x1.4b53500000000p-12, 0x1.11ce940000000p-14,
+    -0x1.cce49e0000000p-18, 0x1.40961e0000000p-22,
 };
-/* the same, |x| <= 1. Degree 12, bound 2^-55.4 */
+/* (erf x - x) / x in x^2, |x| <= 1. Degree 12, bound 2^-55.4 */
 static const double nxi_erf_f64[] = {
     0x1.06eba8214db69p-3,  -0x1.812746b037a28p-2,  0x1.ce2f21a045e16p-4,  -0x1.b82ce31379156p-6,
     0x1.565bcd3347fb0p-8,  -0x1.c02dbaa0a1ecdp-11, 0x1.f9a3e7249383ap-14, -0x1.f4e09d4bc6aedp-17,
     0x1.ba9a5ccb12201p-20, -0x1.653fe43eeafaep-23, 0x1.1c61fec91216ep-26, -0x1.fec5c9a841900p-30,
     0x1.8adefb2126fc5p-33,
-};
-/* -log(erfc t), 0.92 <= t <= 4. Degree 6, bound 2^-29.2 */
-static const double nxi_erfc_f32[] = {
-    0x1.b78c1a0000000p-13, 0x1.20ab860000000p+0, 0x1.4649d00000000p-1,   0x1.a957660000000p-4,
-    -0x1.6b75bc0000000p-6, 0x1.8d73620000000p-9, -0x1.988e940000000p-13,
 };
 /* -log(erfc t), 1 <= t <= 6. Degree 18, bound 2^-59.4 */
 static const double nxi_erfc_f64[] = {
@@ -168,6 +165,27 @@ static const double nxi_log2_wide[] = {
 static const double nxi_exp2_wide[] = {
     0x1.62e42fef7d8dbp-1,  0x1.ebfbe07d482d2p-3,  0x1.c6b08defaf856p-5,  0x1.3b29eeb635c30p-7,
     0x1.5d8726eed9064p-10, 0x1.44602ecae4524p-13, 0x1.00f00811fad6fp-16,
+};
+/* (2^r - 1) / r, |r| <= 1/2. Degree 6, bound 2^-32.3 */
+static const double nxi_exp2_f32[] = {
+    0x1.62e4300000000p-1,  0x1.ebfbe00000000p-3,  0x1.c6b0740000000p-5,  0x1.3b2a600000000p-7,
+    0x1.5d9c760000000p-10, 0x1.440a680000000p-13, 0x1.ed161e0000000p-17,
+};
+/* the same. Degree 11, bound 2^-59.1 */
+static const double nxi_exp2_f64[] = {
+    0x1.62e42fefa39efp-1,  0x1.ebfbdff82c58fp-3,  0x1.c6b08d704a1eap-5,  0x1.3b2ab6fba4d3cp-7,
+    0x1.5d87fe786e794p-10, 0x1.430912f8caebep-13, 0x1.ffcbfd681af57p-17, 0x1.62c020bd1ad9bp-20,
+    0x1.b522f075a63a2p-24, 0x1.e4d4959b13202p-28, 0x1.ecd3794eb373bp-32, 0x1.bd48c5b6911fap-36,
+};
+/* (1+f)^(-1/3), sqrt(1/2) <= 1+f <= sqrt 2. Degree 4, bound 2^-14.7 */
+static const double nxi_cbrt_f32[] = {
+    0x1.fffce80000000p-1,  -0x1.54e4520000000p-2, 0x1.cb7bb40000000p-3,
+    -0x1.82d9ea0000000p-3, 0x1.06f3a40000000p-3,
+};
+/* the same. Degree 5, bound 2^-17.4 */
+static const double nxi_cbrt_f64[] = {
+    0x1.00004058692cdp+0,  -0x1.55426face7bcbp-2, 0x1.c5da181b2cd9dp-3,
+    -0x1.6815beddf51d8p-3, 0x1.4874cee1bb291p-3,  -0x1.ba44f4a99c4c4p-4,
 };
 /* (log2((1+s)/(1-s)) / s - (1 + s^2/3) 2/ln2) / s^4, |s| <= 0.172. Degree 7, bound 2^-71.6 */
 static const double nxi_log2_ratio_f64[] = {

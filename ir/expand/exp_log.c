@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* exp, expm1, log, log1p, and the pieces of them that other expansions build on: argument
- * reductions, pairs of floats, polynomials. */
+/* exp, exp2, expm1, log, log2, log10, log1p, and the pieces of them that other expansions build
+ * on: argument reductions, pairs of floats, polynomials. */
 #include "expand.h"
 
 #include "coefficients.h"
@@ -60,6 +60,13 @@ nxk_value nxi_expand_exp(const expand *e, nxk_value x) {
   return x_ldexp(e, x_fma(e, x_fma(e, p, a.r, one), a.r, one), a.n);
 }
 
+/* 2^x = 2^n (1 + r q), n + r = x exactly. */
+nxk_value nxi_expand_exp2(const expand *e, nxk_value x) {
+  x = nxi_expand_clamp(e, x, e->wide ? -1076 : -151, e->wide ? 1025 : 129);
+  nxk_value n = x_rint(e, x), r = x_sub(e, x, n);
+  return x_ldexp(e, x_fma(e, X_POLY(e, r, exp2), r, x_f(e, 1)), n);
+}
+
 /* 2^n ((e^r - 1) + (1 - 2^-n)). The sum in brackets leaves the range of ldexp only for n = 0, where
  * ldexp is the identity. */
 nxk_value nxi_expand_expm1(const expand *e, nxk_value x) {
@@ -89,7 +96,7 @@ expand_split nxi_expand_split(const expand *e, nxk_value x) {
 
 /* log(1 + f) - f = f^2 (-1/2 + f P(f)). k times the high part of ln2 is exact; what its sum with f
  * rounds away goes into the tail, so that only the last addition rounds at the result's size. */
-nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_value low) {
+expand_pair nxi_expand_log_parts(const expand *e, nxk_value k, nxk_value f, nxk_value low) {
   nxk_value square = x_mul(e, f, f);
   nxk_value tail = x_fma(e, X_POLY(e, f, log), f, x_f(e, -0.5));
   nxk_value ln2 = x_f2(e, 0x1.62e4p-1, 0x1.62e42ffp-1);
@@ -97,7 +104,13 @@ nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_valu
   nxk_value lost = x_sub(e, f, x_fnma(e, k, ln2, high));
   if (low != NXK_NONE) lost = x_add(e, lost, low);
   lost = x_fma(e, k, x_f2(e, 0x1.7f7d1cp-20, -0x1.718432a1b0e26p-35), lost);
-  return x_add(e, high, x_fma(e, square, tail, lost));
+  expand_pair out = {high, x_fma(e, square, tail, lost)};
+  return out;
+}
+
+nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_value low) {
+  expand_pair parts = nxi_expand_log_parts(e, k, f, low);
+  return x_add(e, parts.high, parts.low);
 }
 
 /* Selects the logarithm: `y` for a finite positive x, and the values of C elsewhere: -infinity at
@@ -109,23 +122,53 @@ static nxk_value log_special(const expand *e, nxk_value x, nxk_value y) {
   return x_select(e, x_le(e, x, zero), pole, y);
 }
 
-static nxk_value log_normal(const expand *e, nxk_value x, nxk_value less) {
-  expand_split s = nxi_expand_split(e, x);
-  nxk_value k = less == NXK_NONE ? s.k : x_sub(e, s.k, less);
-  return nxi_expand_log_sum(e, k, x_sub(e, s.m, x_f(e, 1)), NXK_NONE);
+/* 1 / log b and log 2 / log b in two parts each, for f32 and f64. The high part of the second has
+ * so few bits that exponents times it are exact. */
+typedef struct log_base {
+  double scale[2], scale_low[2], two[2], two_low[2];
+} log_base;
+static const log_base base_2 = {
+    {0x1.715476p+0, 0x1.71547652b82fep+0}, {0x1.4ae0cp-26, 0x1.777d0ffda0d24p-56}, {1, 1}, {0, 0}};
+static const log_base base_10 = {{0x1.bcb7b2p-2, 0x1.bcb7b1526e50ep-2},
+                                 {-0x1.5b235ep-27, 0x1.95355baaafad3p-57},
+                                 {0x1.344p-2, 0x1.34413509f8p-2},
+                                 {0x1.3509f8p-18, -0x1.80433b83b532ap-44}};
+
+/* As nxi_expand_log_sum, to another base: f / log b is a product and what it rounds away. */
+static nxk_value log_sum_to_base(const expand *e, nxk_value k, nxk_value f, const log_base *b) {
+  nxk_value scale = x_f2(e, b->scale[0], b->scale[1]), two = x_f2(e, b->two[0], b->two[1]);
+  nxk_value square = x_mul(e, f, f), tail = x_fma(e, X_POLY(e, f, log), f, x_f(e, -0.5));
+  expand_pair first = nxi_expand_product(e, f, scale);
+  nxk_value high = x_fma(e, k, two, first.high);
+  nxk_value lost = x_sub(e, first.high, x_fnma(e, k, two, high));
+  lost = x_fma(e, f, x_f2(e, b->scale_low[0], b->scale_low[1]), x_add(e, lost, first.low));
+  lost = x_fma(e, k, x_f2(e, b->two_low[0], b->two_low[1]), lost);
+  return x_add(e, high, x_fma(e, x_mul(e, square, tail), scale, lost));
 }
 
-/* Everything but positive normal numbers is handled in a cold block. */
-nxk_value nxi_expand_log(const expand *e, nxk_value x) {
+static nxk_value log_normal(const expand *e, nxk_value x, nxk_value less, const log_base *b) {
+  expand_split s = nxi_expand_split(e, x);
+  nxk_value k = less == NXK_NONE ? s.k : x_sub(e, s.k, less);
+  nxk_value f = x_sub(e, s.m, x_f(e, 1));
+  return b ? log_sum_to_base(e, k, f, b) : nxi_expand_log_sum(e, k, f, NXK_NONE);
+}
+
+/* Everything but positive normal numbers is handled in a cold block. Without b: to base e. */
+static nxk_value log_to_base(const expand *e, nxk_value x, const log_base *b) {
   uint64_t least = e->wide ? 0x0010000000000000u : 0x00800000u,
            most = e->wide ? 0x7ff0000000000000u : 0x7f800000u;
-  nxk_value usual = log_normal(e, x, NXK_NONE), rank = x_sub(e, x_bits(e, e->u, x), x_u(e, least));
+  nxk_value usual = log_normal(e, x, NXK_NONE, b);
+  nxk_value rank = x_sub(e, x_bits(e, e->u, x), x_u(e, least));
   nxk_value cold = nxk_begin_cold(e->k, x_le(e, x_u(e, most - least), rank));
   nxk_value scaled = x_mul(e, x, x_f2(e, 0x1p25, 0x1p54));
-  nxk_value inside = log_special(e, x, log_normal(e, scaled, x_f2(e, 25, 54)));
+  nxk_value inside = log_special(e, x, log_normal(e, scaled, x_f2(e, 25, 54), b));
   nxk_end(e->k);
   return nxk_blend(e->k, cold, inside, usual);
 }
+
+nxk_value nxi_expand_log(const expand *e, nxk_value x) { return log_to_base(e, x, NULL); }
+nxk_value nxi_expand_log2(const expand *e, nxk_value x) { return log_to_base(e, x, &base_2); }
+nxk_value nxi_expand_log10(const expand *e, nxk_value x) { return log_to_base(e, x, &base_10); }
 
 /* u + c = 2^k (m + 2^-k c), so f = (m - 1) + 2^-k c, exact for k = 0 where it matters most. 2^-k
  * comes from the difference of the bits of u and m; k = 128 (1024), where c is 0, must not make it

@@ -33,6 +33,10 @@ static nxk_value expand_integer(nxk_kernel *k, nx_dtype t, nxk_op op, nxk_value 
       return x_select(e, unit, x, zero);
     }
     case NXK_round: return x;
+    case NXK_ctz: /* the bits below the lowest 1 */
+      return x_op1(e, NXK_popcount, x_and(e, x_not(e, x), x_sub(e, x, one)));
+    case NXK_floor_div: return nxi_expand_floor_div(e, x, y);
+    case NXK_floor_mod: return nxi_expand_floor_mod(e, x, y);
     case NXK_pow: return nxi_expand_pow_integer(k, t, x, y);
     default: return NXK_NONE;
   }
@@ -60,11 +64,28 @@ nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args) {
     case NXK_cosh: return nxi_expand_cosh(e, a);
     case NXK_tanh: return nxi_expand_tanh(e, a);
     case NXK_erf: return nxi_expand_erf(e, a);
+    case NXK_erfc: return nxi_expand_erfc(e, a);
+    case NXK_erfinv: return nxi_expand_erfinv(e, a);
+    case NXK_lgamma: return nxi_expand_lgamma(e, a);
+    case NXK_digamma: return nxi_expand_digamma(e, a);
+    case NXK_i0e:
+    case NXK_i1e:
+    case NXK_j0:
+    case NXK_j1: return nxi_expand_bessel(e, op, a);
     case NXK_log1p: return nxi_expand_log1p(e, a);
     case NXK_expm1: return nxi_expand_expm1(e, a);
     case NXK_asinh: return nxi_expand_asinh(e, a);
     case NXK_acosh: return nxi_expand_acosh(e, a);
     case NXK_atanh: return nxi_expand_atanh(e, a);
+    case NXK_exp2: return nxi_expand_exp2(e, a);
+    case NXK_log2: return nxi_expand_log2(e, a);
+    case NXK_log10: return nxi_expand_log10(e, a);
+    case NXK_cbrt: return nxi_expand_cbrt(e, a);
+    case NXK_rsqrt: return x_div(e, x_f(e, 1), x_sqrt(e, a));
+    case NXK_logistic: return nxi_expand_logistic(e, a);
+    case NXK_floor_div: return nxi_expand_floor_div(e, a, b);
+    case NXK_floor_mod: return nxi_expand_floor_mod(e, a, b);
+    case NXK_logaddexp: return nxi_expand_logaddexp(e, a, b);
     case NXK_pow: return nxi_expand_pow(e, a, b);
     case NXK_atan2: return nxi_expand_atan2(e, a, b);
     default: return nxi_expand_complex(e, op, args);

@@ -51,6 +51,8 @@ static inline nxk_value x_u(const expand *e, uint64_t x) { return nxk_const(e->k
 #define x_xor(e, a, b)       x_op2(e, NXK_xor, a, b)
 #define x_shl(e, a, b)       x_op2(e, NXK_shl, a, b)
 #define x_shr(e, a, b)       x_op2(e, NXK_shr, a, b)
+#define x_floor(e, a)        x_op1(e, NXK_floor, a)
+#define x_mod(e, a, b)       x_op2(e, NXK_mod, a, b)
 #define x_copysign(e, a, b)  x_op2(e, NXK_copysign, a, b)
 #define x_ldexp(e, a, b)     x_op2(e, NXK_ldexp, a, b)
 #define x_umulh(e, a, b)     x_op2(e, NXK_umulh, a, b)
@@ -91,6 +93,11 @@ nxk_value nxi_expand_poly(const expand *e, nxk_value x, const double *c, int cou
 #define X_POLY_OF(e, x, table) \
   nxi_expand_poly((e), (x), (table), (int)(sizeof(table) / sizeof(double)))
 
+/* A pair high + low with |low| <= ulp(high) / 2. */
+typedef struct expand_pair {
+  nxk_value high, low;
+} expand_pair;
+
 /* x = n ln2 + r, |r| <= ln2 / 2, n integral (as a float). x finite, |x| < 2^11. `high` is x minus n
  * times the high part of ln2, exactly; together with reduced_low it is r without rounding. */
 typedef struct expand_reduced {
@@ -110,6 +117,8 @@ expand_split nxi_expand_split(const expand *e, nxk_value x);
 
 /* k ln2 + log(1 + f) + low, for |f| <= 0.415, low far below f (or NXK_NONE), k integral. */
 nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_value low);
+/* The same, not yet added up; the low part may be a fifth of the high one. */
+expand_pair nxi_expand_log_parts(const expand *e, nxk_value k, nxk_value f, nxk_value low);
 /* more ln2 + log(u + c + low) for positive normal u, |c| at most half an ulp of u if u >= 2, |low|
  * far below ulp(u); low and more may be NXK_NONE. */
 nxk_value nxi_expand_log_pair(const expand *e, nxk_value u, nxk_value c, nxk_value low,
@@ -117,18 +126,33 @@ nxk_value nxi_expand_log_pair(const expand *e, nxk_value u, nxk_value c, nxk_val
 /* log of a positive normal f64 for f32 functions that work in f64: relative error below 2^-29. */
 nxk_value nxi_expand_log_wide(const expand *e, nxk_value x);
 
-/* A pair high + low with |low| <= ulp(high) / 2. */
-typedef struct expand_pair {
-  nxk_value high, low;
-} expand_pair;
 /* a + b exactly, for |a| >= |b| or a = 0. */
 expand_pair nxi_expand_fast_sum(const expand *e, nxk_value a, nxk_value b);
 /* a * b exactly (short of underflow). */
 expand_pair nxi_expand_product(const expand *e, nxk_value a, nxk_value b);
 
+/* x = q pi/2 + r + low, |r| <= pi/4 or a little above; q modulo 4 in the low bits (unsigned). */
+typedef struct expand_quadrant {
+  nxk_value q, r, low;
+} expand_quadrant;
+expand_quadrant nxi_expand_quadrant(const expand *e, nxk_value x);
+/* The sine, the cosine (of q + 1) and the tangent of a quadrant's angle. */
+nxk_value nxi_expand_sine(const expand *e, expand_quadrant a);
+expand_pair nxi_expand_sine_parts(const expand *e, expand_quadrant a); /* not yet added up */
+nxk_value nxi_expand_tangent(const expand *e, expand_quadrant a);
+
 nxk_value nxi_expand_exp(const expand *e, nxk_value x);
 nxk_value nxi_expand_expm1(const expand *e, nxk_value x);
 nxk_value nxi_expand_log(const expand *e, nxk_value x);
+nxk_value nxi_expand_exp2(const expand *e, nxk_value x);
+nxk_value nxi_expand_log2(const expand *e, nxk_value x);
+nxk_value nxi_expand_log10(const expand *e, nxk_value x);
+nxk_value nxi_expand_cbrt(const expand *e, nxk_value x);
+nxk_value nxi_expand_logistic(const expand *e, nxk_value x);
+nxk_value nxi_expand_logaddexp(const expand *e, nxk_value a, nxk_value b);
+/* The quotient toward minus infinity, and the remainder that has the sign of b. */
+nxk_value nxi_expand_floor_div(const expand *e, nxk_value a, nxk_value b);
+nxk_value nxi_expand_floor_mod(const expand *e, nxk_value a, nxk_value b);
 nxk_value nxi_expand_log1p(const expand *e, nxk_value x);
 nxk_value nxi_expand_trig(const expand *e, nxk_op op, nxk_value x); /* sin cos tan */
 nxk_value nxi_expand_asin(const expand *e, nxk_value x);
@@ -142,6 +166,11 @@ nxk_value nxi_expand_asinh(const expand *e, nxk_value x);
 nxk_value nxi_expand_acosh(const expand *e, nxk_value x);
 nxk_value nxi_expand_atanh(const expand *e, nxk_value x);
 nxk_value nxi_expand_erf(const expand *e, nxk_value x);
+nxk_value nxi_expand_erfc(const expand *e, nxk_value x);
+nxk_value nxi_expand_erfinv(const expand *e, nxk_value x);
+nxk_value nxi_expand_lgamma(const expand *e, nxk_value x);
+nxk_value nxi_expand_digamma(const expand *e, nxk_value x);
+nxk_value nxi_expand_bessel(const expand *e, nxk_op op, nxk_value x); /* i0e i1e j0 j1 */
 nxk_value nxi_expand_pow(const expand *e, nxk_value x, nxk_value y);
 /* Functions of complex numbers, in f64 for f32 parts: one part of the result. */
 nxk_value nxi_expand_complex(const expand *e, nxk_op op, const nxk_value *args);

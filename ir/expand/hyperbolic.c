@@ -57,15 +57,39 @@ nxk_value nxi_expand_tanh(const expand *e, nxk_value x) {
   return x_copysign(e, x_select(e, x_lt(e, a, x_f(e, 0.6)), lower, upper), x); /* keeps -0 */
 }
 
-/* Near 0 x + x P(x^2); beyond, 1 - exp(-Q(|x|)), Q = -log erfc, whose errors shrink with erfc. */
-nxk_value nxi_expand_erf(const expand *e, nxk_value x) {
-  nxk_value a = x_abs(e, x), border = x_f2(e, 0.925, 1), highest = x_f2(e, 4, 6),
-            square = x_mul(e, x, x);
-  nxk_value lower = x_fma(e, X_POLY(e, square, erf), x, x);
+/* A polynomial of odd degree by pairs of coefficients: a chain half as long as Horner's. */
+static nxk_value poly_by_pairs(const expand *e, nxk_value x, nxk_value square, const double *c,
+                               int last) {
+  nxk_value p = x_fma(e, x_f(e, c[last]), x, x_f(e, c[last - 1]));
+  for (int j = last - 2; j > 0; j -= 2)
+    p = x_fma(e, p, square, x_fma(e, x_f(e, c[j]), x, x_f(e, c[j - 1])));
+  return p;
+}
+
+/* f32: w = 2 - 2 sqrt(erfc |x|) is nearly a polynomial, and erf |x| = w - w^2 / 4. The first
+ * coefficient is applied last, so that w is rounded once. Beyond 4, as from 3.93 on, erf is 1. */
+static nxk_value erf_narrow(const expand *e, nxk_value x) {
+  const int last = (int)(sizeof nxi_erf_f32 / sizeof(double)) - 1;
+  nxk_value a = x_abs(e, x), highest = x_f(e, 4);
+  nxk_value t = x_select(e, x_lt(e, highest, a), highest, a), square = x_mul(e, t, t);
+  nxk_value rest = x_mul(e, t, poly_by_pairs(e, t, square, nxi_erf_f32, last));
+  nxk_value w = x_fma(e, t, x_f(e, 0x1.20dd76p+0), rest);
+  return x_copysign(e, x_fma(e, x_mul(e, w, x_f(e, -0.25)), w, w), x);
+}
+
+/* f64: near 0 x + x P(x^2); beyond, 1 - exp(-Q(|x|)), Q = -log erfc, whose errors shrink with
+ * erfc. */
+static nxk_value erf_wide(const expand *e, nxk_value x) {
+  nxk_value a = x_abs(e, x), highest = x_f(e, 6), square = x_mul(e, x, x);
+  nxk_value lower = x_fma(e, X_POLY_OF(e, square, nxi_erf_f64), x, x);
   nxk_value t = x_select(e, x_lt(e, highest, a), highest, a);
-  expand_reduced red = nxi_expand_reduce_ln2(e, x_neg(e, X_POLY(e, t, erfc)));
+  expand_reduced red = nxi_expand_reduce_ln2(e, x_neg(e, X_POLY_OF(e, t, nxi_erfc_f64)));
   nxk_value power = x_fma(e, X_POLY(e, red.r, exp), x_mul(e, red.r, red.r), red.r);
   nxk_value scale = x_ldexp(e, x_f(e, 1), red.n);
   nxk_value upper = x_sub(e, x_sub(e, x_f(e, 1), scale), x_mul(e, power, scale));
-  return x_select(e, x_lt(e, a, border), lower, x_copysign(e, upper, x));
+  return x_select(e, x_lt(e, a, x_f(e, 1)), lower, x_copysign(e, upper, x));
+}
+
+nxk_value nxi_expand_erf(const expand *e, nxk_value x) {
+  return e->wide ? erf_wide(e, x) : erf_narrow(e, x);
 }

@@ -81,34 +81,59 @@ static nxk_value pow_f64(const expand *e, nxk_value x, nxk_value y) {
   return pow_special(e, x, y, x_ldexp(e, x_add(e, p, x_f(e, 1)), n));
 }
 
+/* ---- exponents that have a formula of their own: -1, -0.5, 0.5, 1, 2, 3 */
+
 /* x^0.5 is the square root, but 0 for -0 and infinity for -infinity. */
 static nxk_value root(const expand *e, nxk_value x) {
   nxk_value least = x_eq(e, x, x_f(e, -INFINITY));
   return x_sqrt(e, x_select(e, least, x_f(e, INFINITY), x_add(e, x, x_f(e, 0))));
 }
 
-/* Whether a value is this constant, or one that is not; false: it is no constant. */
-static bool known(const expand *e, nxk_value v, double x, bool *equal) {
+/* The power of an exponent that is known; NXK_NONE if the exponent has no formula. */
+static nxk_value known_power(const expand *e, nxk_value x, double y) {
+  nxk_value one = x_f(e, 1);
+  if (y == 0) return one;
+  if (y == 1) return x;
+  if (y == 2) return x_mul(e, x, x);
+  if (y == 3) return x_mul(e, x_mul(e, x, x), x);
+  if (y == 0.5) return root(e, x);
+  if (y == -0.5) return x_div(e, one, root(e, x));
+  return y == -1 ? x_div(e, one, x) : NXK_NONE;
+}
+
+/* The same if the exponent is not known, and `usual` for exponents without a formula. */
+static nxk_value formula(const expand *e, nxk_value x, nxk_value y, nxk_value usual) {
+  nxk_value size = x_abs(e, y), one = x_f(e, 1), square = x_mul(e, x, x);
+  nxk_value halved = x_eq(e, size, x_f(e, 0.5)), single = x_eq(e, size, one);
+  nxk_value base = x_select(e, halved, root(e, x), x);
+  nxk_value signed_base = x_select(e, x_lt(e, y, x_f(e, 0)), x_div(e, one, base), base);
+  nxk_value power = x_select(e, x_or(e, halved, single), signed_base, usual);
+  power = x_select(e, x_eq(e, y, x_f(e, 2)), square, power);
+  return x_select(e, x_eq(e, y, x_f(e, 3)), x_mul(e, square, x), power);
+}
+
+/* Whether a value is a constant, and which. */
+static bool constant(const expand *e, nxk_value v, double *x) {
   const nxk_instr *in = &e->k->instrs[v];
   if (e->k->failed || in->op != NXK_const) return false;
-  *equal = in->imm == nxi_cast_bits(nxi_bits_f64(x), NX_F64, (nx_dtype)in->dtype);
+  *x = nxi_f64_bits(nxi_cast_bits(in->imm, (nx_dtype)in->dtype, NX_F64));
   return true;
 }
 
-/* x^2 and x^0.5 are correctly rounded: whether the exponent is known does not change the result. If
- * it is not, other exponents pass by the block. */
+/* Whether the exponent is known does not change the result. If it is not, exponents but the
+ * multiples of 1/2 up to 3 pass by the block. */
 nxk_value nxi_expand_pow(const expand *e, nxk_value x, nxk_value y) {
-  bool two = false, half = false;
-  const bool constant = known(e, y, 2, &two) && known(e, y, 0.5, &half);
-  if (two) return x_mul(e, x, x);
-  if (half) return root(e, x);
+  double exponent;
+  const bool is_constant = constant(e, y, &exponent);
+  nxk_value known = is_constant ? known_power(e, x, exponent) : NXK_NONE;
+  if (known != NXK_NONE) return known;
   nxk_value usual = e->wide ? pow_f64(e, x, y) : pow_f32(e, x, y);
-  if (constant) return usual;
-  nxk_value is_two = x_eq(e, y, x_f(e, 2));
-  nxk_value cold = nxk_begin_cold(e->k, x_or(e, is_two, x_eq(e, y, x_f(e, 0.5))));
-  nxk_value simple = x_select(e, is_two, x_mul(e, x, x), root(e, x));
+  if (is_constant) return usual;
+  nxk_value twice = x_add(e, y, y), small = x_le(e, x_abs(e, y), x_f(e, 3));
+  nxk_value cold = nxk_begin_cold(e->k, x_and(e, small, x_eq(e, x_trunc(e, twice), twice)));
+  nxk_value inside = formula(e, x, y, usual);
   nxk_end(e->k);
-  return nxk_blend(e->k, cold, simple, usual);
+  return nxk_blend(e->k, cold, inside, usual);
 }
 
 /* Squares and multiplies for bits first .. last of the exponent; *square is x^(2^first) at

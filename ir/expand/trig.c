@@ -6,10 +6,7 @@
 
 #include "coefficients.h"
 
-/* x = q pi/2 + r + low, |r| <= pi/4 or a little above; q modulo 4 in the low bits (unsigned). */
-typedef struct quadrant {
-  nxk_value q, r, low;
-} quadrant;
+typedef expand_quadrant quadrant;
 
 /* The fraction of 2/pi after the binary point, 64 bits a word, behind a word of zeros: 1,216 bits
  * suffice for the largest f64. */
@@ -131,7 +128,7 @@ static quadrant reduce_large(const expand *e, nxk_value x) {
   return a;
 }
 
-static quadrant reduce(const expand *e, nxk_value x) {
+quadrant nxi_expand_quadrant(const expand *e, nxk_value x) {
   quadrant usual = reduce_small(e, x);
   nxk_value cold = nxk_begin_cold(e->k, x_le(e, x_f(e, large(e)), x_abs(e, x)));
   quadrant huge = reduce_large(e, x);
@@ -162,7 +159,7 @@ static nxk_value divide_pairs(const expand *e, expand_pair top, expand_pair bott
 }
 
 /* sin / cos or -cos / sin. */
-static nxk_value tan_reduced(const expand *e, quadrant a) {
+nxk_value nxi_expand_tangent(const expand *e, quadrant a) {
   nxk_value square = x_mul(e, a.r, a.r), one = x_f(e, 1);
   nxk_value s = sin_tail(e, a, square), c = cos_tail(e, a, square);
   nxk_value odd = x_ne(e, x_and(e, a.q, x_u(e, 1)), x_u(e, 0));
@@ -175,16 +172,34 @@ static nxk_value tan_reduced(const expand *e, quadrant a) {
   return divide_pairs(e, top, bottom);
 }
 
-nxk_value nxi_expand_trig(const expand *e, nxk_op op, nxk_value x) {
-  quadrant a = reduce(e, x);
-  nxk_value at_zero = x_eq(e, x, x_f(e, 0)); /* keeps -0 */
-  if (op == NXK_tan) return x_select(e, at_zero, x, tan_reduced(e, a));
+nxk_value nxi_expand_sine(const expand *e, quadrant a) {
   nxk_value square = x_mul(e, a.r, a.r), one = x_u(e, 1);
   nxk_value s = x_add(e, a.r, sin_tail(e, a, square)),
             c = x_add(e, x_f(e, 1), cos_tail(e, a, square));
-  nxk_value q = op == NXK_cos ? x_add(e, a.q, one) : a.q;
-  nxk_value odd = x_ne(e, x_and(e, q, one), x_u(e, 0));
-  nxk_value sign = x_shl(e, x_and(e, q, x_u(e, 2)), x_u(e, e->wide ? 62 : 30));
-  nxk_value y = x_bits(e, e->f, x_xor(e, x_bits(e, e->u, x_select(e, odd, c, s)), sign));
+  nxk_value odd = x_ne(e, x_and(e, a.q, one), x_u(e, 0));
+  nxk_value sign = x_shl(e, x_and(e, a.q, x_u(e, 2)), x_u(e, e->wide ? 62 : 30));
+  return x_bits(e, e->f, x_xor(e, x_bits(e, e->u, x_select(e, odd, c, s)), sign));
+}
+
+static nxk_value with_sign(const expand *e, nxk_value sign, nxk_value x) {
+  return x_bits(e, e->f, x_xor(e, x_bits(e, e->u, x), sign));
+}
+
+expand_pair nxi_expand_sine_parts(const expand *e, quadrant a) {
+  nxk_value square = x_mul(e, a.r, a.r), one = x_u(e, 1);
+  nxk_value s = sin_tail(e, a, square), c = cos_tail(e, a, square);
+  nxk_value odd = x_ne(e, x_and(e, a.q, one), x_u(e, 0));
+  nxk_value sign = x_shl(e, x_and(e, a.q, x_u(e, 2)), x_u(e, e->wide ? 62 : 30));
+  expand_pair p = {with_sign(e, sign, x_select(e, odd, x_f(e, 1), a.r)), NXK_NONE};
+  p.low = with_sign(e, sign, x_select(e, odd, c, s));
+  return p;
+}
+
+nxk_value nxi_expand_trig(const expand *e, nxk_op op, nxk_value x) {
+  quadrant a = nxi_expand_quadrant(e, x);
+  nxk_value at_zero = x_eq(e, x, x_f(e, 0)); /* keeps -0 */
+  if (op == NXK_tan) return x_select(e, at_zero, x, nxi_expand_tangent(e, a));
+  if (op == NXK_cos) a.q = x_add(e, a.q, x_u(e, 1));
+  nxk_value y = nxi_expand_sine(e, a);
   return op == NXK_cos ? y : x_select(e, at_zero, x, y);
 }

@@ -67,8 +67,8 @@ nx_status nxg_fail_dtype(nxg_op op, uint32_t operand, nx_dtype t, nxi_diag *d) {
   const char *is = nxi_dtype_valid(t) ? nxi_dtypes[t].name : "?";
   list_classes(op, takes, sizeof takes);
   if (op == NXG_threefry) snprintf(takes, sizeof takes, "i32 and u32");
-  if (op == NXG_complex) snprintf(takes, sizeof takes, "f32 and f64");
-  if (t == NX_C32) way = "c32 is for storage alone: cast it to c64";
+  if (op == NXG_complex) snprintf(takes, sizeof takes, "f16, f32 and f64");
+  if (t == NX_C32 && nxg_ops[op].kind == NXG_KIND_CALL) way = "cast it to c64 first";
   nx_status status =
       nxi_fail(d, NX_UNSUPPORTED_DTYPE, name, "%s: operand %u has dtype %s, but %s takes %s: %s",
                name, operand, is, name, takes, way != NULL ? way : "cast it first");

@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control.h"
+
 #define B        NXI_B
 #define I        NXI_I
 #define F        NXI_F
 #define C        NXI_C
+#define S        NXI_S
 #define NXK_none -1
 const nxg_op_info nxg_ops[NXG_OP_COUNT] = {
 #define IS_MAP(kind) (NXG_KIND_##kind == NXG_KIND_MAP)
@@ -29,6 +32,7 @@ const nxg_op_info nxg_ops[NXG_OP_COUNT] = {
 #undef I
 #undef F
 #undef C
+#undef S
 #undef NXK_none
 #undef IS_MAP
 
@@ -58,8 +62,24 @@ void nxg_destroy(nxg_graph *g) {
   nxi_free(g->nodes);
   nxi_free(g->inputs);
   nxi_free(g->outputs);
+  for (uint32_t i = 0; i < g->n_bodies; i++) nxg_body_release(g->bodies[i]);
+  nxi_free(g->bodies);
   nxi_arena_destroy(&g->arena);
   nxi_free(g);
+}
+
+/* Holds the bodies that a new node names. One that does not exist is a fault that the verifier
+ * finds. */
+static bool hold_bodies(nxg_graph *g, nxg_op op, const int64_t *attrs, uint32_t n_attrs) {
+  uint32_t first, n = nxg_control_bodies(op, n_attrs, &first);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t known = 0;
+    while (known < g->n_bodies && g->bodies[known] != attrs[first + i]) known++;
+    if (known < g->n_bodies) continue;
+    if (!nxi_grow(&g->bodies, &g->cap_bodies, g->n_bodies + 1, sizeof *g->bodies)) return false;
+    if (nxg_body_hold(attrs[first + i])) g->bodies[g->n_bodies++] = attrs[first + i];
+  }
+  return true;
 }
 
 uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,
@@ -68,7 +88,8 @@ uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,
   size_t words = (size_t)rank + n_attrs,
          bytes = words * sizeof(int64_t) + n_args * sizeof(uint32_t);
   int64_t *piece = nxi_arena_alloc(&g->arena, bytes);
-  if (!piece || g->n_nodes == UINT32_MAX - 1 ||
+  bool held = !nxg_is_control(op) || hold_bodies(g, op, attrs, n_attrs);
+  if (!piece || !held || g->n_nodes == UINT32_MAX - 1 ||
       !nxi_grow(&g->nodes, &g->cap_nodes, g->n_nodes + 1, sizeof *g->nodes)) {
     g->failed = true;
     return UINT32_MAX;

@@ -26,7 +26,8 @@ typedef enum nxg_kind {
   NXG_KIND_MOVE,
   NXG_KIND_STORE,
   NXG_KIND_LIBRARY,
-  NXG_KIND_CALL
+  NXG_KIND_CALL,
+  NXG_KIND_CONTROL
 } nxg_kind;
 typedef enum nxg_result {
   NXG_RESULT_SAME,
@@ -75,7 +76,8 @@ typedef struct nxg_node {
 enum {
   NXG_INPUT_OVERWRITE =
       1, /* nothing outside this run needs its old contents: an update may write in place */
-  NXG_INPUT_ALIGNED = 2 /* its first element is 64-byte aligned at every launch */
+  NXG_INPUT_ALIGNED = 2, /* its first element is 64-byte aligned at every launch */
+  NXG_INPUT_GIVEN = 4    /* as overwrite, and any result may lie in its memory */
 };
 typedef struct nxg_input {
   uint32_t node;
@@ -97,7 +99,9 @@ typedef struct nxg_graph {
   nxg_output *outputs;
   uint32_t n_outputs, cap_outputs;
   uint32_t n_params; /* scalar launch parameters (`full` with a parameter number) */
-  bool failed;       /* an allocation failed while building */
+  int64_t *bodies;   /* that its nodes name, each once; held (body.h) */
+  uint32_t n_bodies, cap_bodies;
+  bool failed; /* an allocation failed while building */
 } nxg_graph;
 
 nxg_graph *nxg_create(const char *name);
@@ -180,7 +184,10 @@ int32_t nxg_reduce_runs(int32_t rank, const int64_t *shape, uint32_t mask, nxg_r
 
 /* ---- text. What is printed parses back to the same bytes. */
 void nxg_print(const nxg_graph *g, nxi_text *out);
-/* Also accepts movement operations (expand reshape permute shrink flip slice as_strided,
+/* The graph without the bodies that it names, whose numbers stand for them. */
+void nxg_print_alone(const nxg_graph *g, nxi_text *out);
+/* Several graphs are bodies, which those below name, and last the graph itself. Also accepts
+ * movement operations (expand reshape permute shrink flip slice as_strided,
  * contiguous) and broadcasting operands, which become view nodes. First line `nxir 2`,
  * or `nxir 1` (docs/ir.md). */
 nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
@@ -188,6 +195,10 @@ nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *
  * give a meaning at launch: launch parameters, and the third operand of an update (an input that
  * stands for part of another one's memory, which cannot be checked here). */
 nx_status nxg_parse_closed(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
+/* The same of a text that may name custom operations (ir/library/custom.h). */
+struct nxg_customs;
+nx_status nxg_parse_closed_with(const char *text, size_t length, const struct nxg_customs *customs,
+                                nxg_graph **out, nxi_diag *d);
 void nxg_print_dot(const nxg_graph *g, nxi_text *out); /* Graphviz */
 bool nxg_verify(const nxg_graph *g,
                 nxi_text *out); /* all faults under their lines; out may be NULL */

@@ -4,6 +4,7 @@
  * alike. */
 #include <string.h>
 
+#include "control.h"
 #include "ir/library/library.h"
 
 /* Everything one check needs; results go through the pointers. */
@@ -33,17 +34,13 @@ static const char *shape_text(char text[NXG_SHAPE_TEXT], const nxg_type *t) {
   return nxg_format_shape(text, t->rank, t->shape);
 }
 
-/* The operations that admit c32, which is a type for storage alone. */
-static bool stores(nxg_op op) {
-  return op == NXG_input || op == NXG_view || op == NXG_cast || op == NXG_copy ||
-         op == NXG_update || op == NXG_full || op == NXG_eye;
-}
-
 bool nxg_op_admits(nxg_op op, nx_dtype t) {
   if (!nxi_dtype_valid(t)) return false;
-  if (t == NX_C32 && !stores(op)) return false;
-  bool of_parts = op == NXG_complex || op == NXG_scan_prod_real || op == NXG_scan_prod_imag;
-  if (of_parts && nxi_pair_dtype(t) == 0) return false;
+  /* Calls compute in f32 at least; recording casts for them. */
+  if (t == NX_C32 && nxg_ops[op].kind == NXG_KIND_CALL) return false;
+  bool products = op == NXG_scan_prod_real || op == NXG_scan_prod_imag;
+  if ((op == NXG_complex || products) && nxi_pair_dtype(t) == 0) return false;
+  if (products && t == NX_F16) return false; /* those of c32 are computed in f32 */
   return (nxi_dtypes[t].cls & nxg_ops[op].admits) != 0;
 }
 
@@ -127,7 +124,7 @@ static nx_status check_dtypes(const inference *in) {
     if (done) continue;
     bool narrow = in->op == NXG_threefry && t != NX_I32 && t != NX_U32;
     if (!admits(in, t) || narrow) return nxg_fail_dtype(in->op, i, t, in->d);
-    if (t != in->args[first].dtype && in->op != NXG_matmul_i32)
+    if (t != in->args[first].dtype && in->op != NXG_matmul_i32 && in->op != NXG_custom)
       return fail_operand(in,
                           FAIL(in, NX_INVALID_ARGUMENT,
                                "%s: operand %u has dtype %s, operand %u has %s: cast one of them",
@@ -484,8 +481,10 @@ static nx_status infer_scatter(const inference *in) {
   if (in->attrs[1] & NXG_SCATTER_PAIRS) return infer_scatter_of_pairs(in);
   nx_status status = check_indexed(in, &in->args[0], 2, 3);
   if (status) return status;
-  if (in->attrs[1] == 1 && in->args[0].dtype == NX_BOOL)
-    return fail_operand(in, FAIL(in, NX_UNSUPPORTED_DTYPE, "scatter: bool cannot be added"), 0);
+  nx_dtype t = in->args[0].dtype;
+  if (in->attrs[1] == 1 && (t == NX_BOOL || nxi_is_stored(t)))
+    return fail_operand(
+        in, FAIL(in, NX_UNSUPPORTED_DTYPE, "scatter: %s cannot be added", dtype_text(t)), 0);
   if (!nxg_same_shape(indices->rank, indices->shape, updates->rank, updates->shape)) {
     char a[NXG_SHAPE_TEXT], b[NXG_SHAPE_TEXT];
     return fail_operand(in,
@@ -542,6 +541,14 @@ static nx_status infer_call(const inference *in) {
   return NX_OK;
 }
 
+static nx_status infer_control(const inference *in) {
+  nxg_control c;
+  nx_status status =
+      nxg_control_infer(in->op, in->n_args, in->args, in->attrs, in->n_attrs, &c, in->d);
+  if (!status) nxg_control_result(&c, c.result, in->dtype, in->rank, in->shape);
+  return status;
+}
+
 static nx_status infer_shape(const inference *in) {
   switch (nxg_ops[in->op].kind) {
     case NXG_KIND_LEAF: return infer_leaf(in);
@@ -550,6 +557,7 @@ static nx_status infer_shape(const inference *in) {
     case NXG_KIND_REDUCE: return infer_reduce(in);
     case NXG_KIND_STORE: return in->op == NXG_scatter ? infer_scatter(in) : infer_update(in);
     case NXG_KIND_CALL: return infer_call(in);
+    case NXG_KIND_CONTROL: return infer_control(in);
     default: break;
   }
   if (nxg_is_scan(in->op)) return infer_scan(in);
@@ -571,7 +579,7 @@ nx_status nxg_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int6
     return nxi_fail(d, NX_INVALID_ARGUMENT, "", "%d is no operation of the graph", (int)op);
   inference in = {op, nxg_ops[op].name, n_args, n_attrs, args, attrs, given, dtype, rank, shape, d};
   nx_status status = check_count(&in);
-  if (!status) status = check_dtypes(&in);
+  if (!status && !nxg_is_control(op)) status = check_dtypes(&in);
   if (!status) status = infer_shape(&in);
   if (status) return status;
   switch (nxg_ops[op].result) {
@@ -579,7 +587,7 @@ nx_status nxg_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int6
     case NXG_RESULT_BOOL: *dtype = NX_BOOL; break;
     case NXG_RESULT_LAST: *dtype = args[n_args - 1].dtype; break;
     case NXG_RESULT_I32: *dtype = NX_I32; break;
-    case NXG_RESULT_CALL: break; /* already set by infer_call */
+    case NXG_RESULT_CALL: break; /* already set */
     case NXG_RESULT_PART: *dtype = nxi_part_dtype(args[0].dtype); break;
     case NXG_RESULT_PAIR: *dtype = nxi_pair_dtype(args[0].dtype); break;
     default: *dtype = given;

@@ -106,7 +106,8 @@ static void print_faults(const verifier *v, nxi_text *out) {
   nxg_printer p;
   if (!nxg_printer_init(&p, v->g, out)) return;
   uint32_t at = 0;
-  nxg_print_head(&p);
+  nxg_print_version(out);
+  nxg_print_head(&p, v->g->name);
   for (; at < v->n_faults && v->faults[at].node == UINT32_MAX; at++)
     nxi_text_add(out, "  ; fault: %s\n", v->faults[at].message);
   for (uint32_t i = 0; i < v->g->n_nodes; i++) {

@@ -40,21 +40,27 @@
   LOOP(lt_##name, T, uint8_t, x < y)  \
   LOOP(le_##name, T, uint8_t, x <= y) \
   SELECT(name, T)
-#define INTEGER(name, T, U, bits)                                           \
-  COMPARE(name, T)                                                          \
-  LOOP(neg_##name, T, T, -(U)x)                                             \
-  LOOP(abs_##name, T, T, x < (T)1 && x != 0 ? -(U)x : (U)x)                 \
-  LOOP(not_##name, T, T, ~(U)x)                                             \
-  LOOP(add_##name, T, T, (U)x + (U)y)                                       \
-  LOOP(sub_##name, T, T, (U)x - (U)y)                                       \
-  LOOP(mul_##name, T, T, (U)x *(U)y)                                        \
-  LOOP(and_##name, T, T, (U)x &(U)y)                                        \
-  LOOP(or_##name, T, T, (U)x | (U)y)                                        \
-  LOOP(xor_##name, T, T, (U)x ^ (U)y)                                       \
-  LOOP(max_##name, T, T, x > y ? x : y)                                     \
-  LOOP(min_##name, T, T, x < y ? x : y)                                     \
-  LOOP(shl_##name, T, T, (U)y < (bits) ? (U)x << ((U)y & ((bits) - 1)) : 0) \
+#define INTEGER(name, T, U, bits)                                            \
+  COMPARE(name, T)                                                           \
+  LOOP(neg_##name, T, T, -(U)x)                                              \
+  LOOP(abs_##name, T, T, x < (T)1 && x != 0 ? -(U)x : (U)x)                  \
+  LOOP(not_##name, T, T, ~(U)x)                                              \
+  LOOP(popcount_##name, T, T, __builtin_popcountll((U)x))                    \
+  LOOP(add_##name, T, T, (U)x + (U)y)                                        \
+  LOOP(sub_##name, T, T, (U)x - (U)y)                                        \
+  LOOP(mul_##name, T, T, (U)x *(U)y)                                         \
+  LOOP(div_##name, T, T, QUOTIENT(x, y, T, U))                               \
+  LOOP(mod_##name, T, T, y == 0 ? 0 : (U)x - (U)QUOTIENT(x, y, T, U) * (U)y) \
+  LOOP(and_##name, T, T, (U)x &(U)y)                                         \
+  LOOP(or_##name, T, T, (U)x | (U)y)                                         \
+  LOOP(xor_##name, T, T, (U)x ^ (U)y)                                        \
+  LOOP(max_##name, T, T, x > y ? x : y)                                      \
+  LOOP(min_##name, T, T, x < y ? x : y)                                      \
+  LOOP(shl_##name, T, T, (U)y < (bits) ? (U)x << ((U)y & ((bits) - 1)) : 0)  \
   LOOP(shr_##name, T, T, SHIFTED(x, y, T, U, bits))
+/* x / 0 = 0, MIN / -1 = MIN; and x % 0 = 0. */
+#define QUOTIENT(x, y, T, U) \
+  ((y) == 0 ? (T)0 : (T)(-1) < (T)(1) && (y) == (T)(-1) ? (T)(0 - (U)(x)) : (T)((x) / (y)))
 /* Right by y: of signed numbers the sign remains, of others nothing. */
 #define SHIFTED(x, y, T, U, bits)                           \
   ((U)(y) < (bits)    ? (T)((x) >> ((U)(y) & ((bits) - 1))) \
@@ -90,6 +96,8 @@
   LOOP(abs_##name, T, T, __builtin_fabs##F(x))                                                   \
   LOOP(rint_##name, T, T, __builtin_rint##F(x))                                                  \
   LOOP(trunc_##name, T, T, __builtin_trunc##F(x))                                                \
+  LOOP(floor_##name, T, T, __builtin_floor##F(x))                                                \
+  LOOP(mod_##name, T, T, __builtin_fmod##F(x, y))                                                \
   LOOP(sqrt_##name, T, T, __builtin_sqrt##F(x))                                                  \
   LOOP(add_##name, T, T, x + y)                                                                  \
   LOOP(sub_##name, T, T, x - y)                                                                  \
@@ -138,11 +146,14 @@ LOOP(f64_to_i64, double, int64_t,
   ROW(neg, name, T) ROW(abs, name, T) ROW(add, name, T) ROW(sub, name, T) ROW(mul, name, T) \
   ROW(max, name, T) ROW(min, name, T)
 #define INTEGER_ROWS(name, T) \
-  COMMON_ROWS(name, T) ROW(not, name, T) ROW(and, name, T) ROW(or, name, T) ROW(xor, name, T) \
+  COMMON_ROWS(name, T) ROW(popcount, name, T) ROW(div, name, T) ROW(mod, name, T) \
+  ROW(not, name, T) ROW(and, name, T) \
+  ROW(or, name, T) ROW(xor, name, T) \
   ROW(shl, name, T) ROW(shr, name, T)
 #define FLOAT_ROWS(name, T) \
   COMMON_ROWS(name, T) ROW(rint, name, T) ROW(trunc, name, T) ROW(sqrt, name, T) \
-  ROW(div, name, T) ROW(copysign, name, T) ROW(fma, name, T) ROW(ldexp, name, T)
+  ROW(floor, name, T) ROW(mod, name, T) ROW(div, name, T) ROW(copysign, name, T) \
+  ROW(fma, name, T) ROW(ldexp, name, T)
 
 static nxg_block_loop *const loops[NXK_SCALAR_COUNT][NXI_DTYPE_COUNT] = {
   INTEGER_ROWS(i32, NX_I32) INTEGER_ROWS(u32, NX_U32)

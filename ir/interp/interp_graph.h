@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "ir/graph/control.h"
 #include "ir/library/library.h"
 
 /* Where a value's first element is. */
@@ -61,9 +62,23 @@ typedef struct nxg_program_call {
   const nxg_functions *functions;
   nxg_call_work work;
   nxg_place operands[NXG_CALL_OPERANDS], results[NXG_CALL_RESULTS], shared, own;
-  uint32_t origin; /* of the node */
+  uint32_t node, origin;
+  uint32_t taken; /* mask of results whose places are those of other nodes */
   struct nxg_program_call *next;
 } nxg_program_call;
+
+/* Control flow, in the program's arena: a program for each body, and the places of what a frame
+ * (control.h) consists of. */
+typedef struct nxg_program_control {
+  nxg_control c;
+  struct nxg_program *bodies[NXG_CONTROL_BRANCHES];
+  nxg_place *operands, *results, *spares; /* as in a frame */
+  nxg_place index, holds, pointers;
+  int64_t *bytes, *strides;
+  nx_dtype index_dtype;
+  uint32_t origin;
+  struct nxg_program_control *next;
+} nxg_program_control;
 
 struct nxg_step {
   void (*run)(const nxg_step *s, nxg_run_state *r);
@@ -81,6 +96,7 @@ struct nxg_step {
   int64_t *numbers; /* parameters of the step */
   nxg_place temporary; /* matmul of small floats, or with a vector */
   const nxg_program_call *call;
+  const nxg_program_control *control;
   uint32_t alias_range; /* update: input whose distance is added to `to`; UINT32_MAX: none */
 };
 
@@ -100,6 +116,7 @@ struct nxg_program {
   char *constants;
   uint32_t n_constants, cap_constants; /* 8 bytes each */
   nxg_program_call *calls;
+  nxg_program_control *controls;
   int64_t scratch_bytes;
   int64_t work;
   _Atomic(void *) spare; /* scratch memory of a run that is over */
@@ -180,5 +197,7 @@ void nxg_step_threefry(const nxg_step *s, nxg_run_state *r);
 void nxg_step_matmul(const nxg_step *s, nxg_run_state *r); /* numbers: see interp_library.c */
 void nxg_step_call(const nxg_step *s, nxg_run_state *r);
 void nxg_release_calls(nxg_program *p);
+void nxg_step_control(const nxg_step *s, nxg_run_state *r);
+void nxg_release_controls(nxg_program *p);
 
 #endif

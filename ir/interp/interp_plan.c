@@ -258,10 +258,11 @@ static nx_status plan_pack(nxg_planner *b, uint32_t node, uint32_t output) {
   return nxg_plan_operand(b, node, &s->args[0]);
 }
 
-/* Chooses the place of a node's value, before its steps are made. */
-static nx_status plan_storage(nxg_planner *b, uint32_t node) {
+/* Before the steps of the node are made. */
+nx_status nxg_plan_place(nxg_planner *b, uint32_t node) {
   const nxg_node *n = &b->g->nodes[node];
   nxg_planned *x = &b->values[node];
+  if (x->made) return NX_OK;
   if (n->op == NXG_input && !nxi_is_nibble(n->dtype)) {
     x->place = (nxg_place){NXG_INPUT, (uint32_t)n->attrs[0], 0};
     return NX_OK;
@@ -271,7 +272,7 @@ static nx_status plan_storage(nxg_planner *b, uint32_t node) {
     return n->attrs[1] < 0 ? plan_constant(b, n->dtype, (uint64_t)n->attrs[0], &x->place)
                            : plan_parameter(b, n, &x->place);
   }
-  if (x->place.memory == NXG_OUTPUT) return NX_OK;
+  if (x->place.memory == NXG_OUTPUT || x->bytes) return NX_OK;
   x->bytes = nxg_node_elements(n) * nxi_dtype_size(n->dtype);
   nx_status status = nxg_plan_temporary(b, x->bytes, &x->place);
   return status || n->op != NXG_input ? status : plan_unpack(b, node);
@@ -294,8 +295,9 @@ static nx_status plan_nodes(nxg_planner *b) {
   for (uint32_t i = 0; i < b->g->n_nodes; i++) {
     const nxg_node *n = &b->g->nodes[i];
     if (!b->values[i].needed || b->values[i].root != i) continue;
-    nx_status status = plan_storage(b, i);
-    if (!status && n->op != NXG_input && n->op != NXG_full) status = nxg_plan_node(b, i);
+    nx_status status = nxg_plan_place(b, i);
+    bool computed = n->op != NXG_input && n->op != NXG_full && !b->values[i].made;
+    if (!status && computed) status = nxg_plan_node(b, i);
     if (!status) status = release_dead(b, i);
     if (status) return status;
   }
@@ -346,6 +348,7 @@ nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d)
 void nxg_program_destroy(nxg_program *p) {
   if (!p) return;
   nxg_release_calls(p);
+  nxg_release_controls(p);
   nxi_free(p->steps);
   nxi_free(p->slots);
   nxi_free(p->constants);

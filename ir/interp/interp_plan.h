@@ -14,6 +14,7 @@ typedef struct nxg_planned {
   uint32_t root;     /* the node whose storage a view reads; itself if stored */
   uint32_t last_use; /* node after which the storage is free; UINT32_MAX: never */
   bool needed;
+  bool made;   /* by the steps of an earlier node that is another result of the same run */
   bool single; /* one element stands for all: a `full` */
 } nxg_planned;
 
@@ -54,8 +55,19 @@ nx_status nxg_plan_move(nxg_planner *b, uint32_t node, nxg_place to, int32_t ran
                         const int64_t *shape, const int64_t *strides);
 /* Stores a view's elements densely, for views that read it. */
 nx_status nxg_plan_stored_view(nxg_planner *b, uint32_t node);
+/* Chooses the place of a node's value, unless it has one. */
+nx_status nxg_plan_place(nxg_planner *b, uint32_t node);
 /* A library call (interp_call.c). */
 nx_status nxg_plan_call(nxg_planner *b, uint32_t node);
+/* A dense operand: where it is, or a copy of it in memory that is added to *held. */
+typedef struct nxg_held {
+  nxg_place place;
+  int64_t bytes;
+} nxg_held;
+nx_status nxg_plan_dense(nxg_planner *b, uint32_t node, nxg_place *place, nxg_held *held,
+                         uint32_t *n_held);
+/* Control flow (interp_control.c). */
+nx_status nxg_plan_control(nxg_planner *b, uint32_t node);
 /* The steps of a node that computes something. */
 nx_status nxg_plan_node(nxg_planner *b, uint32_t node);
 

@@ -426,6 +426,7 @@ nx_status nxg_plan_node(nxg_planner *b, uint32_t node) {
     case NXG_KIND_REDUCE: return plan_reduce(b, node);
     case NXG_KIND_STORE: return n->op == NXG_scatter ? plan_scatter(b, node) : plan_update(b, node);
     case NXG_KIND_CALL: return nxg_plan_call(b, node);
+    case NXG_KIND_CONTROL: return nxg_plan_control(b, node);
     default: break;
   }
   if (nxg_is_scan(n->op)) return plan_scan(b, node);

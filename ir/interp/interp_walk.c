@@ -48,6 +48,10 @@ COPIERS(8, uint64_t)
 
 static void gather_run(int32_t size, void *dense, const char *at, int64_t stride, int64_t n) {
   uint8_t *truth = dense;
+  if (stride == size && n > 0 && size > 0) {
+    memmove(dense, at, (size_t)(n * size));
+    return;
+  }
   switch (size) {
     case 0:
       for (int64_t i = 0; i < n; i++) truth[i] = at[i * stride] != 0;
@@ -60,6 +64,10 @@ static void gather_run(int32_t size, void *dense, const char *at, int64_t stride
 }
 
 static void scatter_run(int32_t size, const void *dense, char *at, int64_t stride, int64_t n) {
+  if (stride == size && n > 0 && size > 0) {
+    memmove(at, dense, (size_t)(n * size));
+    return;
+  }
   switch (size) {
     case 0:
     case 1: scatter_1(dense, at, stride, n); break;

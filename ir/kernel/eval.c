@@ -47,6 +47,17 @@ static uint64_t shift_right(nx_dtype t, uint64_t a, uint64_t count) {
   return (uint64_t)(number(t, a) >> (outside ? 63 : count));
 }
 
+static uint64_t leading_zeros(nx_dtype t, uint64_t a) {
+  uint32_t bits = nxi_dtypes[t].bits;
+  return a == 0 ? bits : (uint64_t)__builtin_clzll(a) - (64 - bits);
+}
+
+static uint64_t reversed(nx_dtype t, uint64_t a) {
+  uint64_t out = 0;
+  for (uint32_t i = 0; i < nxi_dtypes[t].bits; i++) out = out << 1 | (a >> i & 1);
+  return out;
+}
+
 static uint64_t eval_integer(nxk_op op, nx_dtype t, uint64_t a, uint64_t b) {
   switch (op) {
     case NXK_neg: return wrap(t, 0 - a);
@@ -64,6 +75,9 @@ static uint64_t eval_integer(nxk_op op, nx_dtype t, uint64_t a, uint64_t b) {
     case NXK_xor: return a ^ b;
     case NXK_shl: return wrap(t, (uint64_t)number(t, b) >= nxi_dtypes[t].bits ? 0 : a << b);
     case NXK_shr: return wrap(t, shift_right(t, a, (uint64_t)number(t, b)));
+    case NXK_popcount: return (uint64_t)__builtin_popcountll(a);
+    case NXK_clz: return leading_zeros(t, a);
+    case NXK_reverse_bits: return reversed(t, a);
     case NXK_umulh: return (uint64_t)((wide)a * b >> 64);
     case NXK_eq: return a == b;
     case NXK_ne: return a != b;

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "custom.h"
 #include "library_types.h"
 
 typedef struct row {
@@ -51,11 +52,20 @@ const char *nxg_call_key(nxg_op op, uint32_t i, size_t *length) {
   return key;
 }
 
+bool nxg_call_gives_nan(const nxg_call *call) {
+  size_t length;
+  if (nxg_is_scan(call->op)) return false;
+  for (uint32_t i = 0; i < call->n_attrs; i++)
+    if (call->attrs[i] && !memcmp(nxg_call_key(call->op, i, &length), "nan", 3)) return true;
+  return false;
+}
+
 uint32_t nxg_result_number(nxg_op op, const int64_t *attrs) {
   return row_of(op)->n_results > 1 ? (uint32_t)attrs[count_keys(op)] : 0;
 }
 
 bool nxg_same_call(const nxg_node *a, const nxg_node *b) {
+  if (nxg_is_control(a->op)) return nxg_same_control(a, b);
   return a->op == b->op && a->n_args == b->n_args &&
          memcmp(a->args, b->args, a->n_args * sizeof *a->args) == 0 &&
          memcmp(a->attrs, b->attrs, count_keys((nxg_op)a->op) * sizeof *a->attrs) == 0;
@@ -95,12 +105,12 @@ nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const
   const char *name = nxg_ops[op].name;
   const row *r = row_of(op);
   uint32_t keys = count_keys(op);
+  if (n_args > NXG_CALL_OPERANDS)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: it has %u operands, more than %d", name,
+                    n_args, NXG_CALL_OPERANDS);
   if (n_attrs < nxg_call_attrs(op) || n_attrs > NXG_CALL_MOST_ATTRS)
     return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: it has %u attributes where %u are wanted",
                     name, n_attrs, nxg_call_attrs(op));
-  if (r->n_results > 1 && (attrs[keys] < 0 || attrs[keys] >= r->n_results))
-    return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: there is no result %lld", name,
-                    (long long)attrs[keys]);
   memset(out, 0, sizeof *out);
   out->op = op;
   out->n_operands = n_args;
@@ -117,6 +127,9 @@ nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const
   if (nxg_call_has_rows(op, n_attrs))
     status = take_rows(out, attrs + nxg_call_attrs(op), n_attrs - nxg_call_attrs(op), d);
   if (!status) status = r->types(out, d);
+  if (!status && r->n_results > 1 && (attrs[keys] < 0 || attrs[keys] >= out->n_results))
+    status = nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: there is no result %lld", name,
+                      (long long)attrs[keys]);
   for (uint32_t i = 0; !status && i < out->n_results; i++)
     status = nxg_shape_check(NX_INVALID_ARGUMENT, name, out->results[i].rank, out->results[i].shape,
                              nxi_dtypes[out->results[i].dtype].bits, NULL, d);
@@ -173,9 +186,12 @@ void nxg_call_phase(const nxg_call_work *work, uint32_t phase, int64_t *tasks, i
 }
 
 nx_status nxg_call_failed(const nxg_call *call, const nxg_call_work *work, nx_status status,
-                          int64_t task, nxi_diag *d) {
+                          int64_t task, const char *said, nxi_diag *d) {
   int64_t index = work->split > 1 ? task / work->split : task;
   const char *name = nxg_ops[call->op].name;
+  if (call->op == NXG_custom)
+    return nxi_fail(d, status, name, "custom \"%s\": %s", nxg_custom_of(call->attrs)->name,
+                    said[0] ? said : nx_status_sentence(status));
   if (status == NX_OUT_OF_MEMORY) return nxi_oom_in(d, nxi_oom(d), name);
   nxi_fail(d, status, name, "%s: at index %lld of the batch: %s", name, (long long)index,
            nx_status_sentence(status));

@@ -16,9 +16,10 @@
 #ifndef NXG_LIBRARY_H
 #define NXG_LIBRARY_H
 
+#include "ir/graph/control.h"
 #include "ir/graph/graph.h"
 
-enum { NXG_CALL_OPERANDS = 3, NXG_CALL_RESULTS = 4, NXG_CALL_ATTRS = 8, NXG_CALL_PHASES = 8 };
+enum { NXG_CALL_OPERANDS = 16, NXG_CALL_RESULTS = 16, NXG_CALL_ATTRS = 8, NXG_CALL_PHASES = 8 };
 /* Attributes of a node, at most: its own, `result`, and the shapes of complex operands. */
 enum { NXG_CALL_MOST_ATTRS = NXG_CALL_ATTRS + 1 + NXG_CALL_OPERANDS * (1 + NXG_MAX_RANK) };
 
@@ -36,16 +37,19 @@ typedef struct nxg_call {
   int64_t attrs[NXG_CALL_ATTRS];
 } nxg_call;
 
-/* For operations of kind CALL: the number of results; whether values of operands can make them
+/* For operations of kind CALL: the number of results (of `custom` any number above 1, see
+ * nxg_call.n_results); whether values of operands can make them
  * fail; the number of attributes, with `result` if there are several results; and the names of
  * these, of which `result` is the last. */
 uint32_t nxg_call_results(nxg_op op);
 bool nxg_call_fails(nxg_op op);
 uint32_t nxg_call_attrs(nxg_op op);
 const char *nxg_call_key(nxg_op op, uint32_t i, size_t *length);
+/* Whether a matrix of the batch that cannot be done gives NaN, and is no failure. */
+bool nxg_call_gives_nan(const nxg_call *call);
 /* The number of the result that a node is. */
 uint32_t nxg_result_number(nxg_op op, const int64_t *attrs);
-/* Whether two nodes are results of one call. */
+/* Whether two nodes are results of one call, or of one run of control flow. */
 bool nxg_same_call(const nxg_node *a, const nxg_node *b);
 
 /* After complex values have become rows of their parts (passes/graph/types.c), a call with a
@@ -93,6 +97,9 @@ typedef struct nxg_call_part {
   bool (*stopped)(void *user);
   void *user;
   int64_t failed; /* if the function fails: the task that failed */
+  /* room for a sentence of its own about that, or NULL; only of a call of one task */
+  char *sentence;
+  size_t room;
 } nxg_call_part;
 
 typedef struct nxg_functions {
@@ -112,8 +119,9 @@ void nxg_set_functions(nxg_op op, const nxg_functions *f);
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,
                            nxi_diag *d);
 void nxg_call_phase(const nxg_call_work *work, uint32_t phase, int64_t *tasks, int64_t *grain);
-/* The sentence of a failure of a task. */
+/* The sentence of a failure of a task. said: its own, "" if it has none. */
 nx_status nxg_call_failed(const nxg_call *call, const nxg_call_work *work, nx_status status,
-                          int64_t task, nxi_diag *d);
+                          int64_t task, const char *said, nxi_diag *d);
+enum { NXG_CALL_SENTENCE = 256 };
 
 #endif

@@ -20,10 +20,11 @@ enum {
   /* a product smaller than four of these is still divided into four tiles */
   TILE_AREA_SPLIT = 64 << 10,
   TILE_AREA_FLOOR = 16 << 10, /* not smaller to get short tasks */
-  LONG_SIDE_MAX = 512 << 10,  /* elements of the operand along the long side of a tile: a cache */
-  DEPTH_WHOLE = 2048,         /* up to here the inner extent is not divided */
-  DEPTH_MAX = 1536,  /* most of a piece; if there are several, each has at least half of it */
-  TASKS_WANTED = 16, /* tasks of a product whose inner extent can be divided */
+  LONG_ROWS_MAX = 512 << 10,  /* elements of the operand along the long side of a tile: a cache */
+  LONG_COLUMNS_MAX = 256 << 10,
+  DEPTH_WHOLE = 2048, /* up to here the inner extent is not divided */
+  DEPTH_MAX = 1536,   /* most of a piece; if there are several, each has at least half of it */
+  TASKS_WANTED = 16,  /* tasks of a product whose inner extent can be divided */
   SHARED_AREA_MAX = 512 << 10, /* most elements of C for that; each share has a C of its own */
 };
 
@@ -42,8 +43,8 @@ static int64_t panel(int64_t length, int64_t wanted) {
 /* Shortens a tile that is much longer than wide. It packs the operand of its long side for few
  * results, and if that operand exceeds a cache, it is read from memory twice. An operand that is
  * computed tile by tile also stays in the cache only if tiles are short. */
-static int64_t shortened(int64_t length, int64_t width, int64_t k) {
-  return smaller(length, larger(LONG_SIDE_MAX / k, 2 * width));
+static int64_t shortened(int64_t length, int64_t width, int64_t most) {
+  return smaller(length, larger(most, 2 * width));
 }
 
 /* The elements of C that a tile should have. A small C is divided less if the inner extent can be
@@ -69,12 +70,14 @@ static int64_t skinny_panel(int64_t few, int64_t many, int64_t k, int64_t wanted
   return wanted < many ? larger(wanted / SKINNY_UNIT, 1) * SKINNY_UNIT : many;
 }
 
+bool nxi_matmul_is_skinny(int64_t m, int64_t n) { return m <= SKINNY || n <= SKINNY; }
+
 /* The length of the pieces of the inner extent. They bound the panel of an operand in both
  * directions. Small products that the library computes without packing are not divided. The number
  * of pieces is a power of two, because extents k (channels, positions, images) are usually
  * divisible by one. */
 static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k) {
-  bool skinny = m <= SKINNY || n <= SKINNY;
+  bool skinny = nxi_matmul_is_skinny(m, n);
   int64_t count = 2, most = skinny ? larger(SKINNY_VOLUME / t->rows / t->columns, UNIT) : DEPTH_MAX;
   if (k <= (skinny ? most : DEPTH_WHOLE)) return larger(k, 1);
   while (ceil_div(k, count) > most) count *= 2;
@@ -110,8 +113,8 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   } else if (n <= SKINNY) {
     t.rows = skinny_panel(n, m, k, area / n);
   } else {
-    t.rows = panel(m, shortened(rows, smaller(n, rows), k));
-    t.columns = panel(n, shortened(ceil_div(area, t.rows), t.rows, k));
+    t.rows = panel(m, shortened(rows, smaller(n, rows), LONG_ROWS_MAX / k));
+    t.columns = panel(n, shortened(ceil_div(area, t.rows), t.rows, LONG_COLUMNS_MAX / k));
   }
   t.depth = pieces_depth(&t, m, n, k);
   t.row_panels = ceil_div(m, t.rows);

@@ -41,9 +41,10 @@ static bool watch_exit(void) {
   return true;
 }
 
-/* The handler is registered when this library is loaded. LLVM has been loaded before, so its
- * handlers run after ours. A thread that makes the first context while the process ends is not let
- * in. If there is no memory for the handler, each nxi_exit_enter tries again. */
+/* The handler is registered when this library is loaded, and again when LLVM has been, so that
+ * handlers of the libraries that came with it run after ours. A thread that makes the first context
+ * while the process ends is not let in. If there is no memory for the handler, each nxi_exit_enter
+ * tries again. */
 __attribute__((constructor)) static void watch_from_the_start(void) { watch_exit(); }
 
 bool nxi_exit_enter(void) {

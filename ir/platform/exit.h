@@ -6,7 +6,7 @@
  *
  * Handlers run in the opposite order of their registration, so whatever a compiler registers while
  * somebody is inside runs before ours. The LLVM code generator therefore keeps LLVM from
- * registering anything (codegen_llvm/guard.c). */
+ * registering anything, from its first constructor on (codegen_llvm/guard.c). */
 #ifndef NXI_EXIT_H
 #define NXI_EXIT_H
 

@@ -59,23 +59,33 @@ static void read_dynamic(tables *t, const ElfW(Dyn) * entry) {
   }
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *user) {
-  search *s = user;
-  (void)size;
-  for (int i = 0; i < info->dlpi_phnum && !s->done; i++) {
+static bool contains(const struct dl_phdr_info *info, uintptr_t address) {
+  for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-    s->done = p->p_type == PT_LOAD && s->inside - (info->dlpi_addr + p->p_vaddr) < p->p_memsz;
+    if (p->p_type == PT_LOAD && address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz) return true;
   }
-  if (!s->done) return 0;
-  s->found.base = info->dlpi_addr;
-  s->name = info->dlpi_name;
+  return false;
+}
+
+static tables tables_of(const struct dl_phdr_info *info) {
+  tables t = {.base = info->dlpi_addr};
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
     uintptr_t at = info->dlpi_addr + p->p_vaddr;
     if (p->p_type == PT_DYNAMIC)
-      read_dynamic(&s->found, (const void *)at); /* NOLINT(performance-no-int-to-ptr) */
-    if (p->p_type == PT_GNU_RELRO) s->found.sealed = at, s->found.sealed_end = at + p->p_memsz;
+      read_dynamic(&t, (const void *)at); /* NOLINT(performance-no-int-to-ptr) */
+    if (p->p_type == PT_GNU_RELRO) t.sealed = at, t.sealed_end = at + p->p_memsz;
   }
+  return t;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *user) {
+  search *s = user;
+  (void)size;
+  s->done = contains(info, s->inside);
+  if (!s->done) return 0;
+  s->found = tables_of(info);
+  s->name = info->dlpi_name;
   return 1;
 }
 
@@ -102,19 +112,46 @@ static bool replace_in(const tables *t, const ElfW(Rela) * table, size_t n, uint
   return false;
 }
 
+static bool replace_all(const tables *t, const nxi_replaced *imports, size_t n) {
+  bool all = true;
+  if (!t->symbols || !t->strings) return false;
+  for (size_t i = 0; i < n; i++)
+    all &= replace_in(t, t->calls, t->calls ? t->n_calls : 0, CALL, &imports[i]) ||
+           replace_in(t, t->addresses, t->addresses ? t->n_addresses : 0, ADDRESS, &imports[i]);
+  return all;
+}
+
 /* A replacement that calls what it replaces must not be in the same object, or it would call
  * itself. */
 bool nxi_replace_imports(const void *inside, const nxi_replaced *imports, size_t n) {
   search s = {.inside = (uintptr_t)inside}, own = {.inside = (uintptr_t)nxi_replace_imports};
   dl_iterate_phdr(visit, &s);
   dl_iterate_phdr(visit, &own);
-  const tables *t = &s.found;
-  if (!s.done || !t->symbols || !t->strings || t->base == own.found.base) return false;
-  bool all = true;
-  for (size_t i = 0; i < n; i++)
-    all &= replace_in(t, t->calls, t->calls ? t->n_calls : 0, CALL, &imports[i]) ||
-           replace_in(t, t->addresses, t->addresses ? t->n_addresses : 0, ADDRESS, &imports[i]);
-  return all;
+  return s.done && s.found.base != own.found.base && replace_all(&s.found, imports, n);
+}
+
+typedef struct later {
+  uintptr_t inside;
+  bool found;
+  const nxi_replaced *imports;
+  size_t n;
+} later;
+
+/* Libraries are visited in the order in which they were loaded. */
+static int visit_later(struct dl_phdr_info *info, size_t size, void *user) {
+  later *l = user;
+  (void)size;
+  if (l->found) {
+    tables t = tables_of(info);
+    replace_all(&t, l->imports, l->n);
+  }
+  l->found = l->found || contains(info, l->inside);
+  return 0;
+}
+
+void nxi_replace_imports_after(const void *inside, const nxi_replaced *imports, size_t n) {
+  later l = {.inside = (uintptr_t)inside, .imports = imports, .n = n};
+  dl_iterate_phdr(visit_later, &l);
 }
 
 const char *nxi_library_name(const void *inside) {

@@ -16,6 +16,10 @@ typedef struct nxi_replaced {
  * nothing. */
 bool nxi_replace_imports(const void *inside, const nxi_replaced *imports, size_t n);
 
+/* The same for each library that was loaded after the one that contains the code at `inside`: of
+ * the names those that it imports. */
+void nxi_replace_imports_after(const void *inside, const nxi_replaced *imports, size_t n);
+
 /* The loader's name of the library that contains the code at `inside`; NULL for the program itself,
  * or if there is no such library. nxi_library_path also searches for the nearest symbol, which
  * takes long in a library with many symbols. */

@@ -6,6 +6,8 @@
 
 void *nxi_library_open(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
 
+void *nxi_library_open_lazily(const char *name) { return dlopen(name, RTLD_LAZY | RTLD_LOCAL); }
+
 void *nxi_library_open_apart(const char *name) {
   int flags = RTLD_NOW | RTLD_LOCAL;
 #ifdef RTLD_DEEPBIND

@@ -10,6 +10,8 @@
 /* Loads a file, or a library that the system searches by its name. Its symbols do not become
  * visible to other libraries. NULL: nxi_library_error has the reason. */
 void *nxi_library_open(const char *name);
+/* The same, sooner: functions that it imports are looked up when it first calls them. */
+void *nxi_library_open_lazily(const char *name);
 /* The same; and the library uses its own symbols even if the program has symbols of the same names.
  * The latter is not done if the process has a sanitizer, which refuses it. */
 void *nxi_library_open_apart(const char *name);

@@ -91,6 +91,8 @@ typedef struct nxi_thread {
  * system gives no thread, or no memory for one. */
 bool nxi_thread_start(nxi_thread *t, size_t stack_bytes, void *(*body)(void *arg), void *arg);
 void nxi_thread_join(nxi_thread *t);
+/* Nobody will join it: its memory goes when it ends. */
+static inline void nxi_thread_detach(nxi_thread *t) { pthread_detach(t->os); }
 /* Whether a thread that is not the process's first one should allocate much. The C library gives
  * each thread addresses for a heap of its own (glibc 64 MiB, taken of 128 so that they are
  * aligned). Where there are none, each allocation of that thread takes whole pages. */

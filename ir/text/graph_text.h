@@ -32,19 +32,39 @@ bool nxg_names_add(nxg_names *t, const char *key, uint32_t length,
                    uint32_t value); /* false: no memory */
 void nxg_names_free(nxg_names *t);
 
+/* ---- names of bodies in a text, each one body's */
+typedef struct nxg_body_name {
+  int64_t number;
+  char name[NXG_NAME_MOST + 1];
+} nxg_body_name;
+typedef struct nxg_body_names {
+  nxg_body_name *rows; /* a body comes after those that it names */
+  uint32_t n, capacity;
+} nxg_body_names;
+bool nxg_body_names_init(nxg_body_names *b, const nxg_graph *g); /* false: no memory */
+void nxg_body_names_free(nxg_body_names *b);
+void nxg_print_bodies(const nxg_body_names *b, nxi_text *out);
+
 /* ---- printing the text in pieces */
 typedef struct nxg_printer {
   const nxg_graph *g;
   nxi_text *out;
   /* the number of a node without a usable name; UINT32_MAX: its name is printed */
   uint32_t *number;
+  const nxg_body_names *bodies; /* NULL: they are printed as numbers */
 } nxg_printer;
 bool nxg_printer_init(nxg_printer *p, const nxg_graph *g, nxi_text *out); /* false: no memory */
 void nxg_printer_free(nxg_printer *p);
 /* "%x"; `node` may be a number that no node has */
 void nxg_print_label(const nxg_printer *p, uint32_t node);
 void nxg_print_type(nxi_text *out, nx_dtype t, int32_t rank, const int64_t *shape);
-void nxg_print_head(const nxg_printer *p);                /* up to and including "{\n" */
+void nxg_print_version(nxi_text *out);
+/* From "graph" up to and including "{\n". */
+void nxg_print_head(const nxg_printer *p, const char *name);
+void nxg_print_body_name(const nxg_printer *p, int64_t number); /* "@name" */
+/* A graph by this name, without a version. bodies: as in a printer. */
+void nxg_print_named(const nxg_graph *g, const char *name, const nxg_body_names *bodies,
+                     nxi_text *out);
 void nxg_print_node(const nxg_printer *p, uint32_t node); /* with its newline; not for inputs */
 
 /* ---- movement words: their names and attributes */

@@ -7,23 +7,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/graph/control.h"
 #include "ir/library/library.h"
 #include "parse_graph.h"
 
 const char *const nxg_key_names[NXG_KEYS] = {
-    "axes",   "axis",   "keepdims", "start",  "stop",      "count",     "step",
-    "before", "after",  "value",    "offset", "shape",     "strides",   "k",
-    "mode",   "upper",  "reduced",  "full",   "transpose", "unit_diag", "descending",
-    "size",   "result", "parts0",   "parts1", "parts2"};
+    "axes",   "axis",  "keepdims", "start",   "stop",      "count",     "step",
+    "before", "after", "value",    "offset",  "shape",     "strides",   "k",
+    "mode",   "upper", "reduced",  "full",    "transpose", "unit_diag", "descending",
+    "size",   "order", "nan",      "result",  "parts0",    "parts1",    "parts2",
+    "cond",   "body",  "branches", "carried", "stacked",   "reverse",   "limit"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
-#define KEY(name)             (1u << NXG_KEY_##name)
+#define KEY(name)             (UINT64_C(1) << NXG_KEY_##name)
 
 static nx_status out_of_memory(nxg_parser *p) { return nxg_parse_locate(p, p->at, nxi_oom(p->d)); }
 
 /* ---- attributes */
 
-static uint32_t keys_of_move(nxg_move m) {
+static uint64_t keys_of_move(nxg_move m) {
   switch (m) {
     case NXG_MOVE_EXPAND:
     case NXG_MOVE_RESHAPE: return KEY(shape);
@@ -47,14 +49,16 @@ static nxg_key key_of_call(nxg_op op, uint32_t i) {
   return (nxg_key)key;
 }
 
-static uint32_t keys_of_call(nxg_op op) {
-  uint32_t keys = 0;
-  for (uint32_t i = 0; i < nxg_call_attrs(op); i++) keys |= 1u << key_of_call(op, i);
+static uint64_t keys_of_call(nxg_op op) {
+  uint64_t keys = 0;
+  for (uint32_t i = 0; i < nxg_call_attrs(op); i++) keys |= UINT64_C(1) << key_of_call(op, i);
   return keys | KEY(parts0) | KEY(parts1) | KEY(parts2);
 }
 
-static uint32_t keys_of_op(nxg_op op) {
+static uint64_t keys_of_op(nxg_op op) {
+  if (op == NXG_custom) return KEY(order) | KEY(result) | KEY(parts0) | KEY(parts1) | KEY(parts2);
   if (nxg_ops[op].kind == NXG_KIND_CALL) return keys_of_call(op);
+  if (nxg_is_control(op)) return nxg_parse_control_keys(op);
   switch (op) {
     case NXG_arange: return KEY(start) | KEY(step);
     case NXG_eye: return KEY(k);
@@ -71,7 +75,7 @@ static uint32_t keys_of_op(nxg_op op) {
   }
 }
 
-static nx_status check_keys(nxg_parser *p, uint32_t allowed) {
+static nx_status check_keys(nxg_parser *p, uint64_t allowed) {
   int key = 0;
   while (key < NXG_KEYS && (!p->s.values[key].at || allowed >> key & 1)) key++;
   if (key == NXG_KEYS) return NX_OK;
@@ -103,7 +107,7 @@ static nx_status need_list(nxg_parser *p, nxg_key key, int32_t count, int64_t *l
 }
 
 /* Reads one integer. absent: its value if it is not written; NULL: it is required. */
-static nx_status get_integer(nxg_parser *p, nxg_key key, const int64_t *absent, int64_t *value) {
+nx_status nxg_parse_integer(nxg_parser *p, nxg_key key, const int64_t *absent, int64_t *value) {
   const nxg_value *v = &p->s.values[key];
   if (!v->at && !absent) return missing(p, key);
   if (!v->at) {
@@ -286,7 +290,7 @@ static nx_status move_view(nxg_parser *p, nxg_move m, int64_t storage) {
     case NXG_MOVE_AS_STRIDED:
       status = target_shape(p, &rank, &shape);
       if (!status) status = need_list(p, NXG_KEY_strides, rank, a);
-      if (!status) status = get_integer(p, NXG_KEY_offset, &zero, &offset);
+      if (!status) status = nxg_parse_integer(p, NXG_KEY_offset, &zero, &offset);
       return status ? status : nxg_view_as_strided(storage, rank, shape, a, offset, v, p->d);
     default: return NX_OK;
   }
@@ -323,7 +327,7 @@ static nx_status leaf_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *
   if (status) return status;
   if (op == NXG_eye) {
     *n = 1;
-    return get_integer(p, NXG_KEY_k, &zero, &attrs[0]);
+    return nxg_parse_integer(p, NXG_KEY_k, &zero, &attrs[0]);
   }
   int pair = nxi_is_complex(t);
   int64_t first[2] = {0, 0}, second[2] = {0, 0};
@@ -350,7 +354,7 @@ static nx_status reduce_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64
   uint32_t mask = 0;
   int64_t axis = 0;
   bool arg = nxg_finds_index(op);
-  nx_status status = arg ? get_integer(p, NXG_KEY_axis, NULL, &axis) : get_axes(p, axes, &n);
+  nx_status status = arg ? nxg_parse_integer(p, NXG_KEY_axis, NULL, &axis) : get_axes(p, axes, &n);
   if (status) return status;
   if (arg) axes[0] = saturate(axis);
   status = nxg_axes_mask(nxg_ops[op].name, a->rank, axes, (size_t)n, &mask, p->d);
@@ -372,7 +376,7 @@ static nx_status pad_attrs(nxg_parser *p, const nxg_node *a, int64_t *attrs) {
 static nx_status cat_attrs(nxg_parser *p, const nxg_node *a, int64_t *attrs) {
   uint32_t mask = 0;
   attrs[0] = 0;
-  nx_status status = get_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
+  nx_status status = nxg_parse_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
   if (status) return status;
   int32_t axis = saturate(attrs[0]);
   status = nxg_axes_mask("cat", a->rank, &axis, 1, &mask, p->d);
@@ -386,7 +390,7 @@ static nx_status update_attrs(nxg_parser *p, int64_t *attrs, uint32_t *n) {
   if (!shape->at) return missing(p, NXG_KEY_shape);
   nx_status status = need_list(p, NXG_KEY_shape, shape->n, attrs + 2);
   if (!status) status = need_list(p, NXG_KEY_strides, shape->n, attrs + 2 + shape->n);
-  if (!status) status = get_integer(p, NXG_KEY_offset, &zero, &attrs[0]);
+  if (!status) status = nxg_parse_integer(p, NXG_KEY_offset, &zero, &attrs[0]);
   if (status) return status;
   attrs[1] = shape->n;
   *n = 2 + 2 * (uint32_t)shape->n;
@@ -399,8 +403,8 @@ static nx_status call_rows(nxg_parser *p, int64_t *attrs, uint32_t *n) {
   const nxg_value *v = &p->s.values[NXG_KEY_parts0];
   bool any = v[0].at || v[1].at || v[2].at;
   for (uint32_t i = 0; any && i < p->n_operands && i < NXG_CALL_OPERANDS; i++) {
-    bool real = !v[i].at || (v[i].is_list && v[i].n == 1 && v[i].list[0] == -1);
-    if (v[i].at && !v[i].is_list)
+    bool real = i > 2 || !v[i].at || (v[i].is_list && v[i].n == 1 && v[i].list[0] == -1);
+    if (i <= 2 && v[i].at && !v[i].is_list)
       return MALFORMED(p, v[i].at, "the attribute parts%u is a list", i);
     attrs[(*n)++] = real ? -1 : v[i].n;
     for (int32_t k = 0; !real && k < v[i].n; k++) attrs[(*n)++] = v[i].list[k];
@@ -417,7 +421,7 @@ static nx_status call_axes(nxg_parser *p, nxg_op op, nxg_key key, const nxg_node
   int64_t axis = 0, zero = 0;
   uint32_t mask = 0;
   nx_status status =
-      key == NXG_KEY_axes ? get_axes(p, axes, &n) : get_integer(p, key, &zero, &axis);
+      key == NXG_KEY_axes ? get_axes(p, axes, &n) : nxg_parse_integer(p, key, &zero, &axis);
   if (key == NXG_KEY_axis) axes[0] = saturate(axis);
   if (!status)
     status = nxg_axes_mask(nxg_ops[op].name, real ? a->rank : row->n, axes, (size_t)n, &mask, p->d);
@@ -425,16 +429,30 @@ static nx_status call_axes(nxg_parser *p, nxg_op op, nxg_key key, const nxg_node
   return status;
 }
 
+static nx_status custom_attrs(nxg_parser *p, int64_t *attrs, uint32_t *n) {
+  int64_t zero = 0;
+  *n = NXG_CUSTOM_ATTRS + 1;
+  attrs[NXG_CUSTOM_SELF] = (int64_t)(uintptr_t)p->s.custom;
+  attrs[NXG_CUSTOM_NUMBER] = (int64_t)p->s.custom->number;
+  nx_status status = nxg_parse_integer(p, NXG_KEY_order, &zero, &attrs[NXG_CUSTOM_ORDER]);
+  if (!status && attrs[NXG_CUSTOM_ORDER] > NXG_CUSTOM_MOST_ORDER)
+    status =
+        MALFORMED(p, p->s.values[NXG_KEY_order].at, "the order is above %d", NXG_CUSTOM_MOST_ORDER);
+  if (!status) status = nxg_parse_integer(p, NXG_KEY_result, &zero, &attrs[NXG_CUSTOM_ATTRS]);
+  return status ? status : call_rows(p, attrs, n);
+}
+
 static nx_status call_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t *attrs,
                             uint32_t *n) {
   int64_t zero = 0;
+  if (op == NXG_custom) return custom_attrs(p, attrs, n);
   nx_status status = NX_OK;
   *n = nxg_call_attrs(op);
   for (uint32_t i = 0; !status && i < *n; i++) {
     nxg_key key = key_of_call(op, i);
     if ((key == NXG_KEY_axes || key == NXG_KEY_axis) && a)
       status = call_axes(p, op, key, a, &attrs[i]);
-    else status = get_integer(p, key, &zero, &attrs[i]);
+    else status = nxg_parse_integer(p, key, &zero, &attrs[i]);
   }
   return status ? status : call_rows(p, attrs, n);
 }
@@ -463,8 +481,8 @@ static nx_status indexed_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int6
   const nxg_value *shape = &p->s.values[NXG_KEY_shape];
   int32_t rank = a->rank;
   attrs[0] = attrs[1] = 0;
-  nx_status status = get_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
-  if (!status && !gathers) status = get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
+  nx_status status = nxg_parse_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
+  if (!status && !gathers) status = nxg_parse_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
   *n = gathers ? 1 : 2;
   if (!status && !gathers && (attrs[1] & NXG_SCATTER_PAIRS)) {
     rank = shape->n;
@@ -486,6 +504,7 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
   *n = 0;
   if (nxg_ops[op].kind == NXG_KIND_LEAF) return leaf_attrs(p, op, attrs, n);
   if (nxg_ops[op].kind == NXG_KIND_CALL) return call_attrs(p, op, a, attrs, n);
+  if (nxg_is_control(op)) return nxg_parse_control(p, op, attrs, n);
   if (!a) return NX_OK; /* nxg_infer reports that operands are missing */
   if (nxg_ops[op].kind == NXG_KIND_REDUCE) {
     *n = 2;
@@ -494,7 +513,7 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
   if (nxg_is_scan(op)) {
     *n = 2;
     status = cat_attrs(p, a, attrs);
-    return status ? status : get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
+    return status ? status : nxg_parse_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
   }
   switch ((int)op) {
     case NXG_pad: *n = 1 + 2u * a->rank + nxi_is_complex(a->dtype); return pad_attrs(p, a, attrs);
@@ -512,7 +531,7 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
         return NX_OK;
       }
       status = need_list(p, NXG_KEY_strides, p->s.rank, attrs + 1);
-      return status ? status : get_integer(p, NXG_KEY_offset, &zero, &attrs[0]);
+      return status ? status : nxg_parse_integer(p, NXG_KEY_offset, &zero, &attrs[0]);
     default: return NX_OK;
   }
 }

@@ -250,6 +250,7 @@ static nx_status take_attribute(nxg_parser *p) {
   nx_status status = expect(p, '=', "after the attribute's name");
   if (status) return status;
   v->is_list = at_char(p, '[');
+  if (nxg_names_bodies((nxg_key)key)) return nxg_parse_named(p, (nxg_key)key);
   if (v->is_list) return take_list(p, v->list, &v->n);
   const char *scalar;
   v->length = take_scalar(p, &scalar);
@@ -272,6 +273,22 @@ static nx_status take_operand(nxg_parser *p) {
   p->operands[p->n_operands] = node;
   p->operand_at[p->n_operands++] = at;
   return NX_OK;
+}
+
+/* The name after `custom`, which must be among those that the caller of the parser gave. */
+static nx_status take_custom(nxg_parser *p) {
+  char name[NXG_CUSTOM_NAME];
+  skip_blanks(p);
+  const char *at = p->at;
+  nx_status status = take_string(p, name, sizeof name);
+  if (status) return status;
+  p->s.custom = nxg_customs_find(p->customs, name);
+  if (p->s.custom) return NX_OK;
+  return nxg_parse_fail(
+      p, at, NX_INVALID_ARGUMENT,
+      "custom: there is no operation \"%s\" among the %zu that are given with the "
+      "text",
+      name, p->customs ? p->customs->n : 0);
 }
 
 /* Reads the operands; after `full`, the scalar or `param N` that it has instead. */
@@ -364,10 +381,11 @@ static nx_status take_statement(nxg_parser *p) {
   status = expect(p, '=', "after the name");
   if (status) return status;
   clear_statement(&p->s);
-  p->n_operands = 0;
+  p->n_operands = p->n_named = 0;
   p->s.word_length = take_word(p, &p->s.at);
   if (!p->s.word_length) return MALFORMED(p, p->at, "an operation is missing here");
-  status = take_operands(p, word_is(p->s.at, p->s.word_length, "full"));
+  if (word_is(p->s.at, p->s.word_length, "custom")) status = take_custom(p);
+  if (!status) status = take_operands(p, word_is(p->s.at, p->s.word_length, "full"));
   if (!status) status = take_rest(p);
   if (!status) status = nxg_build_statement(p, &node);
   if (!status) status = check_closed(p, node);
@@ -377,7 +395,7 @@ static nx_status take_statement(nxg_parser *p) {
 
 /* ---- head and outputs */
 
-/* `overwrite`, `aligned`, `alias=3`, tag and note, in any order. */
+/* `overwrite`, `given`, `aligned`, `alias=3`, tag and note, in any order. */
 static nx_status take_input_flags(nxg_parser *p, uint32_t *flags, int32_t *alias) {
   for (;;) {
     const char *word;
@@ -388,6 +406,8 @@ static nx_status take_input_flags(nxg_parser *p, uint32_t *flags, int32_t *alias
     if (!n) return NX_OK;
     if (word_is(word, n, "overwrite")) {
       *flags |= NXG_INPUT_OVERWRITE;
+    } else if (word_is(word, n, "given")) {
+      *flags |= NXG_INPUT_GIVEN;
     } else if (word_is(word, n, "aligned")) {
       *flags |= NXG_INPUT_ALIGNED;
     } else if (word_is(word, n, "alias")) {
@@ -487,7 +507,7 @@ static nx_status take_outputs(nxg_parser *p, bool defined) {
   }
 }
 
-static nx_status take_version(nxg_parser *p) {
+nx_status nxg_parse_version(nxg_parser *p) {
   const char *word, *at;
   skip_lines(p);
   uint32_t n = take_word(p, &word);
@@ -505,18 +525,17 @@ static nx_status take_version(nxg_parser *p) {
                                    : NX_OK;
 }
 
-static nx_status take_graph(nxg_parser *p) {
+nx_status nxg_parse_one(nxg_parser *p) {
   const char *word, *name;
   uint32_t n = 0;
-  nx_status status = take_version(p);
-  if (status) return status;
   skip_lines(p);
   uint32_t length = take_word(p, &word);
   if (!word_is(word, length, "graph"))
     return MALFORMED(p, word, "a graph is expected here%s",
                      word_is(word, length, "kernel") ? ", and this is a kernel" : "");
-  status = expect(p, '@', "before the graph's name");
+  nx_status status = expect(p, '@', "before the graph's name");
   if (status) return status;
+  p->name_at = p->at;
   if (!at_char(p, '(')) status = take_name(p, &name, &n); /* the name may be empty */
   if (status) return status;
   snprintf(p->g->name, sizeof p->g->name, "%.*s", (int)n, n ? name : "");
@@ -536,41 +555,17 @@ static nx_status take_graph(nxg_parser *p) {
     status = take_statement(p);
   }
   skip_lines(p);
-  if (!status && more(p)) status = MALFORMED(p, p->at, "text follows the graph");
+  const char *end = p->at;
   p->at = outputs;
-  return status ? status : take_outputs(p, true);
-}
-
-static nx_status run_parser(nxg_parser *p, const char *text, size_t length, nxi_diag *own) {
-  p->text = p->at = text;
-  p->end = text + length;
-  p->d = own;
-  p->g = nxg_create("");
-  nx_status status = p->g ? take_graph(p) : nxi_oom(own);
-  nxg_names_free(&p->names);
-  nxi_free(p->operands);
-  nxi_free(p->operand_at);
-  nxi_free(p->types);
-  if (status) nxg_destroy(p->g);
+  if (!status) status = take_outputs(p, true);
+  p->at = end;
   return status;
 }
 
-static nx_status parse(const char *text, size_t length, bool closed, nxg_graph **out, nxi_diag *d) {
-  nxi_diag own;
-  nxi_diag_clear(&own);
-  nxg_parser *p = nxi_calloc(1, sizeof *p); /* some kilobytes, which are too much for the stack */
-  if (p) p->closed = closed;
-  nx_status status = p ? run_parser(p, text, length, &own) : nxi_oom(&own);
-  if (p && !status) *out = p->g;
-  nxi_free(p);
-  if (status && d && d->status == NX_OK) *d = own;
-  return status;
-}
+/* ---- for the whole of a text */
 
-nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d) {
-  return parse(text, length, false, out, d);
-}
-
-nx_status nxg_parse_closed(const char *text, size_t length, nxg_graph **out, nxi_diag *d) {
-  return parse(text, length, true, out, d);
+bool nxg_parse_more(const nxg_parser *p) { return more(p); }
+bool nxg_parse_take(nxg_parser *p, char c) { return take(p, c); }
+nx_status nxg_parse_name(nxg_parser *p, const char **name, uint32_t *n) {
+  return take_name(p, name, n);
 }

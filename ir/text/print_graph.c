@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "graph_text.h"
-#include "ir/library/library.h"
+#include "ir/graph/control.h"
+#include "ir/library/custom.h"
 
 /* ---- labels */
 
 bool nxg_printer_init(nxg_printer *p, const nxg_graph *g, nxi_text *out) {
-  *p = (nxg_printer){g, out, nxi_malloc((size_t)g->n_nodes * sizeof *p->number)};
+  *p = (nxg_printer){g, out, nxi_malloc((size_t)g->n_nodes * sizeof *p->number), NULL};
   nxg_names names = {0};
   bool ok = p->number != NULL;
   uint32_t next = 0;
@@ -196,9 +197,17 @@ static void print_mask(nxi_text *out, uint64_t mask) {
   print_list(out, " axes=", n, axes);
 }
 
+static void print_custom(nxi_text *out, const nxg_node *n) {
+  if (n->attrs[NXG_CUSTOM_ORDER])
+    nxi_text_add(out, " order=%lld", (long long)n->attrs[NXG_CUSTOM_ORDER]);
+  if (n->attrs[NXG_CUSTOM_ATTRS])
+    nxi_text_add(out, " result=%lld", (long long)n->attrs[NXG_CUSTOM_ATTRS]);
+}
+
 static void print_call(nxi_text *out, const nxg_node *n) {
   size_t length;
-  for (uint32_t i = 0; i < nxg_call_attrs((nxg_op)n->op); i++) {
+  if (n->op == NXG_custom) print_custom(out, n);
+  for (uint32_t i = 0; n->op != NXG_custom && i < nxg_call_attrs((nxg_op)n->op); i++) {
     const char *name = nxg_call_key((nxg_op)n->op, i, &length);
     if (length == 4 && memcmp(name, "axes", 4) == 0) print_mask(out, (uint64_t)n->attrs[i]);
     else if (n->attrs[i])
@@ -243,6 +252,32 @@ static void print_reduce(nxi_text *out, const nxg_node *n) {
 static void print_scan(nxi_text *out, const nxg_node *n) {
   nxi_text_add(out, " axis=%lld", (long long)n->attrs[0]);
   if (n->attrs[1]) nxi_text_add(out, " mode=%lld", (long long)n->attrs[1]);
+}
+
+static void print_number(nxi_text *out, const char *name, int64_t value) {
+  if (value != 0) nxi_text_add(out, " %s=%lld", name, (long long)value);
+}
+
+static void print_control(const nxg_printer *p, const nxg_node *n) {
+  nxi_text *out = p->out;
+  uint32_t first, bodies = nxg_control_bodies((nxg_op)n->op, n->n_attrs, &first);
+  const char *separator = n->op == NXG_case ? " branches=[" : " cond=";
+  if (n->op == NXG_for || n->op == NXG_scan) {
+    if (n->attrs[NXG_FOR_COUNT] >= 0)
+      nxi_text_add(out, " count=%lld", (long long)n->attrs[NXG_FOR_COUNT]);
+    print_number(out, "carried", n->attrs[NXG_FOR_CARRIED]);
+    print_number(out, "stacked", n->attrs[NXG_FOR_STACKED]);
+    print_number(out, "reverse", n->attrs[NXG_FOR_REVERSE]);
+    separator = " body=";
+  }
+  for (uint32_t i = 0; i < bodies; i++) {
+    put(out, separator);
+    nxg_print_body_name(p, n->attrs[first + i]);
+    separator = n->op == NXG_case ? ", " : " body=";
+  }
+  if (n->op == NXG_case) put(out, "]");
+  else print_number(out, "limit", n->attrs[1]);
+  print_number(out, "result", n->attrs[0]);
 }
 
 static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
@@ -308,6 +343,7 @@ static uint32_t attrs_wanted(const nxg_node *n) {
     default: break;
   }
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) return nxg_call_attrs((nxg_op)n->op);
+  if (nxg_is_control(n->op)) return n->op == NXG_case ? 1 : n->op == NXG_while ? 4 : 7;
   return nxg_ops[n->op].kind == NXG_KIND_REDUCE || nxg_is_scan(n->op) ? 2 : 0;
 }
 
@@ -321,6 +357,8 @@ void nxg_print_node(const nxg_printer *p, uint32_t node) {
     print_view(p, n);
   } else {
     put(out, n->op < NXG_OP_COUNT ? nxg_ops[n->op].name : "?");
+    if (n->op == NXG_custom && n->n_attrs >= attrs_wanted(n) && nxg_custom_of(n->attrs))
+      nxi_text_add(out, " \"%s\"", nxg_custom_of(n->attrs)->name);
     for (uint32_t i = 0; i < n->n_args; i++) {
       put(out, i ? ", " : " ");
       nxg_print_label(p, n->args[i]);
@@ -328,9 +366,10 @@ void nxg_print_node(const nxg_printer *p, uint32_t node) {
     nx_dtype operand =
         n->n_args && n->args[0] < p->g->n_nodes ? p->g->nodes[n->args[0]].dtype : n->dtype;
     if (n->op < NXG_OP_COUNT && n->n_attrs >= attrs_wanted(n) && nxi_dtype_valid(n->dtype) &&
-        nxi_dtype_valid(operand))
-      print_attrs(out, n, operand);
-    else print_list(out, " attrs=", n->n_attrs, n->attrs);
+        nxi_dtype_valid(operand)) {
+      if (nxg_is_control(n->op)) print_control(p, n);
+      else print_attrs(out, n, operand);
+    } else print_list(out, " attrs=", n->n_attrs, n->attrs);
   }
   put(out, " : ");
   nxg_print_type(out, n->dtype, n->rank, n->shape);
@@ -347,6 +386,7 @@ static void print_input(const nxg_printer *p, const nxg_input *in) {
     put(p->out, ": ");
     nxg_print_type(p->out, n->dtype, n->rank, n->shape);
     if (in->flags & NXG_INPUT_OVERWRITE) put(p->out, " overwrite");
+    if (in->flags & NXG_INPUT_GIVEN) put(p->out, " given");
     if (in->flags & NXG_INPUT_ALIGNED) put(p->out, " aligned");
     if (in->alias >= 0) nxi_text_add(p->out, " alias=%d", in->alias);
     print_tag(p->out, n);
@@ -362,10 +402,12 @@ static void print_output(const nxg_printer *p, const nxg_output *o) {
     nxi_text_add(p->out, " as %s", o->name);
 }
 
-void nxg_print_head(const nxg_printer *p) {
+void nxg_print_version(nxi_text *out) { put(out, "nxir 2\n"); }
+
+void nxg_print_head(const nxg_printer *p, const char *name) {
   const nxg_graph *g = p->g;
-  put(p->out, "nxir 2\ngraph @");
-  for (const char *c = g->name; *c; c++) nxi_text_put(p->out, nxg_is_name_char(*c) ? c : "_", 1);
+  put(p->out, "graph @");
+  for (const char *c = name; *c; c++) nxi_text_put(p->out, nxg_is_name_char(*c) ? c : "_", 1);
   put(p->out, "(");
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     if (i) put(p->out, ", ");
@@ -379,14 +421,33 @@ void nxg_print_head(const nxg_printer *p) {
   put(p->out, ") {\n");
 }
 
-void nxg_print(const nxg_graph *g, nxi_text *out) {
+void nxg_print_named(const nxg_graph *g, const char *name, const nxg_body_names *bodies,
+                     nxi_text *out) {
   nxg_printer p;
   if (!nxg_printer_init(&p, g, out)) return;
-  nxg_print_head(&p);
+  p.bodies = bodies;
+  nxg_print_head(&p, name);
   for (uint32_t i = 0; i < g->n_nodes; i++)
     if (g->nodes[i].op != NXG_input) nxg_print_node(&p, i);
   put(out, "}\n");
   nxg_printer_free(&p);
+}
+
+void nxg_print_alone(const nxg_graph *g, nxi_text *out) {
+  nxg_print_version(out);
+  nxg_print_named(g, g->name, NULL, out);
+}
+
+void nxg_print(const nxg_graph *g, nxi_text *out) {
+  nxg_body_names bodies;
+  if (!nxg_body_names_init(&bodies, g)) {
+    out->failed = true;
+    return;
+  }
+  nxg_print_version(out);
+  nxg_print_bodies(&bodies, out);
+  nxg_print_named(g, g->name, &bodies, out);
+  nxg_body_names_free(&bodies);
 }
 
 void nxg_print_dot(const nxg_graph *g, nxi_text *out) {

@@ -56,6 +56,25 @@ static uint64_t loops_around(const nxb_binder *b, nxk_value v, nxk_loop_kind kin
   return bits;
 }
 
+/* The points of the outer loops that hold v; a loop whose end is unknown counts once. */
+static double points_around(const nxk_kernel *k, nxk_value v) {
+  double points = 1;
+  for (nxk_value block = k->instrs[v].block; block != NXK_NONE; block = k->instrs[block].block) {
+    const nxk_loop *loop = loop_of(k, block);
+    if (!loop || loop->kind != NXK_OUTER || loop->upper.value != NXK_NONE) continue;
+    int64_t extent = (loop->upper.constant - loop->lower.constant) / loop->step; /* NOLINT: > 0 */
+    if (loop->lower.value == NXK_NONE && extent > 1) points *= (double)extent;
+  }
+  return points;
+}
+
+static void find_most_points(nxb_binder *b) {
+  for (nxk_value v = 0; v < b->from->n_instrs; v++) {
+    double points = b->from->instrs[v].op == NXK_store ? points_around(b->from, v) : 0;
+    if (points > b->most_points) b->most_points = points;
+  }
+}
+
 static uint64_t access_bits(const nxb_binder *b, nxk_value v, const nxk_access *a) {
   uint64_t bits = bits_of(b, a->index) | bits_of(b, a->mask) | bits_of(b, a->other);
   for (uint32_t i = 0; i < a->n_terms; i++) bits |= bits_of(b, a->terms[i].index);
@@ -87,6 +106,7 @@ bool nxb_analyze_kernel(nxb_binder *b) {
   memset(b->top, 0xff, n * sizeof *b->top);
   number_loops(b);
   find_dependences(b);
+  find_most_points(b);
   return true;
 }
 
@@ -241,69 +261,6 @@ bool nxb_exact(const nxk_kernel *k, nxk_value reduce) {
 
 /* ---- costs */
 
-/* Whether v is i64 arithmetic on loop indices, which is kept as base and step and needs no
- * vector. */
-static bool is_index_like(const nxk_kernel *k, nxk_value v, int depth) {
-  const nxk_instr *in = &k->instrs[v];
-  if (in->dtype != NX_I64 || depth == 0) return false;
-  if (in->op == NXK_for || in->op == NXK_const || in->op == NXK_param) return true;
-  if (in->op != NXK_add && in->op != NXK_sub && in->op != NXK_mul) return false;
-  return is_index_like(k, in->args[0], depth - 1) && is_index_like(k, in->args[1], depth - 1);
-}
-
-/* The end of v if it is a cold block, else v. What vectors are like is decided by the code outside
- * cold blocks, since that is what runs. */
-static nxk_value after_cold(const nxb_binder *b, nxk_value v) {
-  return b->from->instrs[v].op == NXK_cold ? b->end_of[v] : v;
-}
-
-int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop) {
-  const nxk_kernel *k = b->from;
-  int64_t computed = 0, moved = 1;
-  for (nxk_value v = first; v <= last; v = after_cold(b, v) + 1) {
-    const nxk_instr *in = &k->instrs[v];
-    if (loop != NXK_NONE && !nxb_depends(b, v, loop)) continue;
-    if (in->op == NXK_store || in->op == NXK_load) {
-      int64_t size = nxi_dtype_size(k->buffers[k->accesses[in->imm].buffer].dtype);
-      if (size > moved) moved = size;
-    } else if (in->op < NXK_SCALAR_COUNT && in->dtype != NX_BOOL && !is_index_like(k, v, 6)) {
-      int64_t size = nxi_dtype_size(in->dtype);
-      if (size > computed) computed = size;
-    }
-  }
-  return computed ? computed : moved;
-}
-
-/* The largest number of values that vary along the loop and are live at the same time. */
-static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop) {
-  const nxk_kernel *k = b->from;
-  uint32_t n = last - first + 1, alive = 0, most = 1;
-  /* how many values are last used at an instruction */
-  uint32_t *dies = nxi_calloc(n, sizeof *dies);
-  uint8_t *used = nxi_calloc(n, 1);
-  bool ok = dies && used; /* if memory is exhausted: as if nothing were live */
-  for (nxk_value v = last + 1; ok && v-- > first;)
-    for (int i = 0; i < k->instrs[v].n_args; i++) {
-      nxk_value a = k->instrs[v].args[i];
-      if (a < first || a > last || used[a - first] || k->instrs[a].op == NXK_cold) continue;
-      if (loop != NXK_NONE && !nxb_depends(b, a, loop)) continue;
-      used[a - first] = 1;
-      dies[v - first]++;
-    }
-  nxk_value hot = first; /* the next instruction outside cold blocks */
-  for (uint32_t i = 0; ok && i < n; i++) {
-    alive += used[i];
-    if (first + i == hot) {
-      if (alive > most) most = alive;
-      hot = after_cold(b, hot) + 1;
-    }
-    alive -= dies[i];
-  }
-  nxi_free(dies);
-  nxi_free(used);
-  return most;
-}
-
 static uint32_t reduce_cost(const nxk_kernel *k, const nxk_instr *in) {
   const nxk_reduction *row = nxk_reduction_of(in->kind);
   return nxi_is_float(k->instrs[in->args[0]].dtype) ? row->cost_of_floats : row->cost;
@@ -329,123 +286,6 @@ bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage) {
     bytes += from->elements * (int64_t)nxi_dtype_size(from->dtype);
   }
   return bytes >= b->target->l3_bytes / 4 * 3;
-}
-
-/* Whether vectors along the loop of a multiple of `line` elements are whole cache lines of what the
- * access writes. */
-static bool walks_lines(const nxb_binder *b, const nxk_access *a, nxk_value loop, int64_t line) {
-  bool along = false;
-  if (!b->from->buffers[a->buffer].aligned || a->index != NXK_NONE || a->mask != NXK_NONE ||
-      a->offset % line != 0)
-    return false;
-  for (uint32_t i = 0; i < a->n_terms; i++) {
-    along = along || (a->terms[i].index == loop && a->terms[i].stride == 1);
-    if (a->terms[i].index != loop && a->terms[i].stride % line != 0) return false;
-  }
-  return along;
-}
-
-int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop) {
-  int64_t lanes = 1;
-  for (nxk_value v = first; v <= last; v++) {
-    if (b->from->instrs[v].op != NXK_store) continue;
-    const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
-    int64_t line = nxk_line_of(b->from, a);
-    if ((a->flags & NXK_NONTEMPORAL) && walks_lines(b, a, loop, line) && line > lanes) lanes = line;
-  }
-  return lanes;
-}
-
-/* Whether both accesses are at the start of a cache line in the same iterations of all loops. */
-static bool lies_alike(const nxb_binder *b, const nxk_access *x, const nxk_access *y,
-                       int64_t line) {
-  bool alike = nxi_dtype_size(b->from->buffers[x->buffer].dtype) ==
-                   nxi_dtype_size(b->from->buffers[y->buffer].dtype) &&
-               (x->offset - y->offset) % line == 0 && x->n_terms == y->n_terms;
-  for (uint32_t i = 0; alike && i < x->n_terms; i++)
-    alike = x->terms[i].index == y->terms[i].index &&
-            (x->terms[i].stride - y->terms[i].stride) % line == 0;
-  return alike;
-}
-
-const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_value last,
-                                    nxk_value loop) {
-  const nxk_access *to = NULL;
-  for (nxk_value v = first; v <= last; v++) {
-    if (b->from->instrs[v].op != NXK_store) continue;
-    const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
-    int64_t line = nxk_line_of(b->from, a);
-    bool computed;
-    if (!(a->flags & NXK_NONTEMPORAL)) continue;
-    if (!b->from->buffers[a->buffer].aligned || a->index != NXK_NONE || a->mask != NXK_NONE ||
-        nxb_stride(b, a, loop, &computed) != 1 || computed || walks_lines(b, a, loop, line) ||
-        (to && !lies_alike(b, to, a, line)))
-      return NULL;
-    to = a;
-  }
-  return to;
-}
-
-/* The cost of code whose values are at most `widest` bytes; wider ones, in cold blocks, take
- * several registers and as many instructions. */
-static uint32_t cost_by_width(const nxb_binder *b, nxk_value first, nxk_value last,
-                              int64_t widest) {
-  int64_t more = 0;
-  for (nxk_value v = first; v <= last; v++) {
-    const nxk_instr *in = &b->from->instrs[v];
-    int64_t size = in->op < NXK_SCALAR_COUNT ? (int64_t)nxi_dtype_size(in->dtype) : 0;
-    if (size > widest) more += nxk_scalars[in->op].cost * (size / widest - 1);
-  }
-  return nxb_code_cost(b, first, last) + (uint32_t)more;
-}
-
-/* The most instructions of [first, last] outside cold blocks that wait for each other. */
-static uint32_t longest_chain(const nxb_binder *b, nxk_value first, nxk_value last) {
-  const nxk_kernel *k = b->from;
-  uint32_t *length = nxi_calloc(last - first + 1, sizeof *length), most = 0;
-  for (nxk_value v = first; length && v <= last; v = after_cold(b, v) + 1) {
-    const nxk_instr *in = &k->instrs[v];
-    uint32_t before = 0;
-    for (int i = 0; i < in->n_args; i++) {
-      nxk_value a = in->args[i];
-      if (a >= first && a < v && length[a - first] > before) before = length[a - first];
-    }
-    length[v - first] = before + (in->op < NXK_SCALAR_COUNT && nxk_scalars[in->op].cost > 0);
-    if (length[v - first] > most) most = length[v - first];
-  }
-  nxi_free(length);
-  return most;
-}
-
-/* Whether elementwise code waits for its own results most of the time: the iterations that would
- * hide that are more than a processor looks ahead. Two vectors side by side take longer to compile,
- * so there must be enough points; short chains of much code are left to the processor. */
-static bool is_bound_by_latency(const nxb_binder *b, nxk_value first, nxk_value last,
-                                uint32_t cost) {
-  enum { LEAST_CODE = 40, MOST_CODE = 700, LEAST_CHAIN = 16, AT_ONCE = 4, LEAST_POINTS = 1 << 17 };
-  int64_t points = 1;
-  if (cost < LEAST_CODE || cost > MOST_CODE || b->region->n_stages > 0 || b->target->generic)
-    return false;
-  for (uint32_t i = 0; i < b->region->n_outer && points < LEAST_POINTS; i++)
-    points *= b->region->outer[i].extent > 0 ? b->region->outer[i].extent : 0;
-  if (points < LEAST_POINTS) return false;
-  const uint32_t chain = longest_chain(b, first, last);
-  return chain >= LEAST_CHAIN && cost <= AT_ONCE * chain;
-}
-
-uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
-                          uint32_t registers) {
-  int64_t widest = nxb_widest(b, first, last, loop), lanes = b->target->vector_bytes / widest;
-  uint32_t cost = cost_by_width(b, first, last, widest);
-  uint32_t room = (b->target->vector_bytes >= 64 ? 24 : 12) / pressure(b, first, last, loop);
-  uint32_t most = cost <= 40 ? 4 : cost <= 150 ? 2 : 1;
-  if (registers > most) registers = most;
-  while (registers > room && registers > 1) registers /= 2;
-  if (registers == 1 && is_bound_by_latency(b, first, last, cost)) registers = 2;
-  lanes *= registers;
-  if (cost <= 16 && lanes * 2 == nxb_line_lanes(b, first, last, loop)) lanes *= 2;
-  if (lanes < 4) lanes = 4;
-  return lanes > NXB_MAX_LANES ? NXB_MAX_LANES : (uint16_t)lanes;
 }
 
 /* State of a walk over the body of a region: how many times an instruction runs for one outer

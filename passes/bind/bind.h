@@ -62,7 +62,8 @@ typedef struct nxb_binder {
   /* LOCAL buffer -> its bound one in the region that is being written, or NXK_NONE */
   uint32_t *local;
   const nxb_region *region;
-  uint16_t threads; /* of a block, on a GPU; else 0 */
+  double most_points; /* of the outer loops around any store */
+  uint16_t threads;   /* of a block, on a GPU; else 0 */
   /* if a region with one task is still open so that further regions can be added to that task: the
    * cycles in it so far (cpu/nest.c); else 0 */
   double pending;
@@ -100,6 +101,18 @@ bool nxb_pairs_fill(const nxb_stage *s, int64_t lanes);
 int64_t nxb_stride(const nxb_binder *b, const nxk_access *a, nxk_value loop, bool *computed);
 /* True if this reduction has the same bits in any order. */
 bool nxb_exact(const nxk_kernel *k, nxk_value reduce);
+/* A rough estimate of the cycles that one outer point takes when all its code is vectorised. */
+double nxb_point_cycles(const nxb_binder *b);
+/* Vector operations that the code [first, last] takes, by the cost column of scalar_ops.def. The
+ * body of a loop counts once. */
+uint32_t nxb_code_cost(const nxb_binder *b, nxk_value first, nxk_value last);
+/* Whether the buffers that a stage reads are larger than 3/4 of the last-level cache. */
+bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage);
+/* The estimated cycles of one outer point if lanes run along `loop`, which is an outer loop;
+ * NXK_NONE: along the last loop of each stage. */
+double nxb_lane_cycles(const nxb_binder *b, nxk_value loop);
+
+/* ---- bind/lanes.c */
 /* Bytes of the widest value in [first, last] that varies along `loop` (NXK_NONE: of any value). */
 int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
 /* Lanes for code that varies along `loop`: each value takes `registers` vector registers if few
@@ -113,16 +126,6 @@ int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk
  * all nontemporal stores in [first, last] are whole lines: one of these stores. Else NULL. */
 const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_value last,
                                     nxk_value loop);
-/* A rough estimate of the cycles that one outer point takes when all its code is vectorised. */
-double nxb_point_cycles(const nxb_binder *b);
-/* Vector operations that the code [first, last] takes, by the cost column of scalar_ops.def. The
- * body of a loop counts once. */
-uint32_t nxb_code_cost(const nxb_binder *b, nxk_value first, nxk_value last);
-/* Whether the buffers that a stage reads are larger than 3/4 of the last-level cache. */
-bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage);
-/* The estimated cycles of one outer point if lanes run along `loop`, which is an outer loop;
- * NXK_NONE: along the last loop of each stage. */
-double nxb_lane_cycles(const nxb_binder *b, nxk_value loop);
 
 /* ---- bind/lane_map.c: values */
 /* A tile of the iteration space whose loads were copied to LOCAL arrays before. The element for the
@@ -165,6 +168,7 @@ typedef struct nxb_lane_map {
    * the point l % 2 of `pair`, in iteration twice_base + l / 2 of `twice`. Else NXK_NONE. Both
    * loops have their values in `bound` as well. */
   nxk_value twice, pair, twice_base;
+  int64_t prefetch;     /* elements beyond a load that are prefetched, or 0 */
   const nxb_tile *tile; /* or NULL */
   nxk_value given;      /* a load whose value is in `bound` already, or NXK_NONE */
 } nxb_lane_map;
@@ -177,6 +181,10 @@ void nxb_lane_map_assign(const nxb_binder *b, nxb_lane_map *to,
 nxk_value nxb_operand(nxb_binder *b, const nxb_lane_map *map, nxk_value v);
 /* The value with map->lanes. */
 nxk_value nxb_wide(nxb_binder *b, const nxb_lane_map *map, nxk_value v);
+/* Repeats in all lanes what code of the stage that varies reads of loaded values that do not: once,
+ * where this is called, and not at each use. */
+void nxb_widen_shared(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, const bool *varies,
+                      uint16_t lanes);
 /* Sets the index of a loop to iteration `i` (i64, one lane); if `vector`, to the iterations i, i +
  * 1, ... in the lanes. */
 void nxb_set_index(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loop, nxk_value i,
@@ -278,6 +286,12 @@ void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const 
  * `lanes` is a whole number of lines. */
 void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uint16_t lanes,
                        const nxk_access *to, nxb_body body, void *user);
+/* The same for one of the blocks that a dim is cut into, whose unit is a whole number of lines. The
+ * last line that begins in a block is left to the next one, unless the row ends here; so a block
+ * also computes elements of the block before, at most a line of them, from iteration `from` on.
+ * `from` is dim->lo less a line, or 0 in the first block. */
+void nxb_shifted_block(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, nxk_value from,
+                       const nxk_access *to, nxb_body body, void *user);
 /* Writes the tail alone: dim->lo is its start, less than `lanes` before the end. */
 void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
@@ -362,6 +376,8 @@ typedef bool (*nxb_stage_writer)(nxb_binder *b, nxb_lane_map *maps, uint32_t n_m
  * (may be NULL) writes them. */
 void nxb_write_body(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value first,
                     nxk_value last, nxb_stage_writer writer, void *user);
+/* A writer of vectors of points: all code of the region, for the points of the lane maps. */
+void nxb_write_points(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user);
 /* Adds bound arrays for the LOCAL arrays of the region, each with room for `columns` outer
  * points. */
 void nxb_add_locals(nxb_binder *b, int64_t columns);

@@ -120,6 +120,19 @@ nxk_value nxb_wide(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
   return nxk_splat(b->to, nxb_operand(b, map, v), map->lanes);
 }
 
+void nxb_widen_shared(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, const bool *varies,
+                      uint16_t lanes) {
+  for (nxk_value v = s->first; v <= s->last; v++) {
+    const nxk_instr *user = &b->from->instrs[v];
+    for (int i = 0; i < user->n_args && user->op < NXK_SCALAR_COUNT && varies[v]; i++) {
+      nxk_value shared = user->args[i];
+      if (varies[shared] || b->from->instrs[shared].op != NXK_load || b->to->failed) continue;
+      if (map->bound[shared] != NXK_NONE)
+        map->bound[shared] = nxk_splat(b->to, map->bound[shared], lanes);
+    }
+  }
+}
+
 void nxb_set_value(nxb_lane_map *map, nxk_value v, nxk_value bound, int64_t step) {
   if (!map->bound || !map->step) return; /* out of memory; the binder has recorded that */
   map->bound[v] = bound;
@@ -220,15 +233,26 @@ static bool write_affine(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   return true;
 }
 
-/* Writes a comparison of the form base + lane < end, where `end` is the same in all lanes, as an
- * `active`. False: v is not of this form. */
+/* The lanes below `limit` of an index that grows by `step` from lane to lane, a power of two. */
+static nxk_value lanes_below(nxb_binder *b, const nxb_lane_map *map, nxk_value base, int64_t step,
+                             nxk_value limit) {
+  if (step == 1) return nxk_active(b->to, base, limit, map->lanes);
+  nxk_value reach = nxb_add(b, nxb_op(b, NXK_sub, limit, base), step - 1);
+  nxk_value end = nxb_op(b, NXK_shr, reach, nxb_int(b, __builtin_ctzll((uint64_t)step)));
+  return nxk_active(b->to, nxb_int(b, 0), end, map->lanes);
+}
+
+/* Writes a comparison of the form base + step * lane < end, where `end` is the same in all lanes,
+ * as an `active`. False: v is not of this form. */
 static bool write_active(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   if ((in->op != NXK_lt && in->op != NXK_le) || nxk_dtype(b->from, in->args[0]) != NX_I64)
     return false;
-  bool index_left = nxb_step_of(map, in->args[0]) == 1;
+  bool index_left = nxb_step_of(map, in->args[0]) != 0;
   nxk_value index = in->args[index_left ? 0 : 1], end = in->args[index_left ? 1 : 0];
-  if (nxb_step_of(map, index) != 1 || nxb_step_of(map, end) != 0) return false;
+  int64_t step = nxb_step_of(map, index), most = b->threads == 0 ? 8 : 1;
+  if (step < 1 || step > most || (step & (step - 1)) != 0 || nxb_step_of(map, end) != 0)
+    return false;
   nxk_value base = nxb_base_of(b, map, index), limit = nxb_base_of(b, map, end);
   if (b->to->failed || nxb_lanes_of(b, limit) > 1 || nxb_lanes_of(b, base) > 1) return false;
   int64_t constant;
@@ -236,7 +260,7 @@ static bool write_active(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
     if (!nxb_is_constant(b->to, limit, &constant) || constant == INT64_MAX) return false;
     limit = nxb_int(b, constant + 1);
   }
-  nxk_value active = nxk_active(b->to, base, limit, map->lanes);
+  nxk_value active = lanes_below(b, map, base, step, limit);
   nxb_set_value(map, v,
                 index_left ? active : nxk_scalar(b->to, NXK_not, 0, active, NXK_NONE, NXK_NONE), 0);
   return true;

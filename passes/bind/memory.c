@@ -268,6 +268,7 @@ void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
     return;
   }
   if (!nxb_place_access(b, map, a, true, &p)) return;
+  if (map->prefetch > 0) p.access.prefetch = map->prefetch;
   nxk_value other = p.access.other;
   if (p.twice) {
     nxb_set_value(map, v, load_twice(b, map, &p.access), 0);
@@ -327,12 +328,14 @@ static void write_plain_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   nxk_value value = nxb_operand(b, map, in->args[0]);
   nxb_placed p;
   if (!map->stores || !nxb_place_access(b, map, a, false, &p)) return;
-  if (p.wide || nxb_lanes_of(b, value) > 1) {
+  const bool some =
+      map->storing != NXK_NONE && b->from->buffers[a->buffer].kind != NXK_LOCAL; /* lanes do */
+  if (p.wide || nxb_lanes_of(b, value) > 1 || (some && nxb_lanes_of(b, map->storing) > 1)) {
     finish_wide(b, map, &p.access);
     value = nxk_splat(b->to, value, map->lanes);
     mark_whole(b, map, a, &p.access);
   }
-  if (map->storing != NXK_NONE && b->from->buffers[a->buffer].kind != NXK_LOCAL)
+  if (some)
     p.access.mask =
         p.access.mask == NXK_NONE ? map->storing : nxb_op(b, NXK_and, p.access.mask, map->storing);
   if ((p.access.flags & NXK_NONTEMPORAL) && !nxb_is_whole_lines(b, map, a, &p.access))

@@ -10,7 +10,7 @@ enum { MOST_APART = 4, LEAST_LANES = 4 };
 
 /* Whether two accesses differ in their offsets alone. */
 static bool is_beside(const nxk_access *a, const nxk_access *next) {
-  bool same = a->buffer == next->buffer && a->n_terms == next->n_terms && next->mask == NXK_NONE &&
+  bool same = a->buffer == next->buffer && a->n_terms == next->n_terms && next->mask == a->mask &&
               next->index == a->index && a->flags == next->flags;
   for (uint32_t i = 0; same && i < a->n_terms; i++)
     same = a->terms[i].index == next->terms[i].index && a->terms[i].stride == next->terms[i].stride;
@@ -22,13 +22,20 @@ static bool shuffles_well(const nxb_binder *b, nx_dtype t, int64_t apart) {
   return apart != 3 || nxi_dtype_size(t) >= 4 || b->target->vector_bytes >= 32;
 }
 
+/* Whether an access has no mask, or one that is the same in all lanes. */
+static bool is_all_or_none(const nxb_binder *b, const nxk_access *a, const nxb_placed *p) {
+  if (a->other != NXK_NONE || b->to->failed) return false;
+  return a->mask == NXK_NONE || nxb_lanes_of(b, p->access.mask) == 1;
+}
+
 static bool is_strided(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *a,
                        const nxb_placed *p) {
   const nxk_buffer *buffer = &b->from->buffers[a->buffer];
   int64_t apart = p->access.lane_stride;
   return b->threads == 0 && !b->tiny && buffer->kind != NXK_LOCAL && map->lanes >= LEAST_LANES &&
          apart >= 2 && apart <= MOST_APART && p->index == NXK_NONE && !p->twice &&
-         a->mask == NXK_NONE && map->active == NXK_NONE && shuffles_well(b, buffer->dtype, apart);
+         is_all_or_none(b, a, p) && map->active == NXK_NONE &&
+         shuffles_well(b, buffer->dtype, apart);
 }
 
 /* ---- loads */
@@ -85,6 +92,7 @@ bool nxb_load_strided(nxb_binder *b, nxb_lane_map *map, nxk_value v, const nxb_p
     nxk_access whole = p->access;
     whole.lane_stride = 1;
     whole.prefetch = 0;
+    if (a->mask != NXK_NONE) whole.flags |= NXK_SKIPS;
     whole.offset += (int64_t)i * map->lanes - first - (i + 1 == apart ? overlap : 0);
     vectors[i] = nxk_load(b->to, &whole, map->lanes);
   }
@@ -139,7 +147,8 @@ uint32_t nxb_store_interleaved(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   bool second = v + 1 < b->from->n_instrs && in[1].op == NXK_store;
   if (!second || !map->stores || map->storing != NXK_NONE || map->active != NXK_NONE ||
       b->threads != 0 || map->lanes < LEAST_LANES || !nxb_place_access(b, map, a, false, &p) ||
-      !is_strided(b, map, a, &p) || !fill_gaps(b, v, (uint32_t)p.access.lane_stride))
+      a->mask != NXK_NONE || !is_strided(b, map, a, &p) ||
+      !fill_gaps(b, v, (uint32_t)p.access.lane_stride))
     return 0;
   uint32_t n = (uint32_t)p.access.lane_stride;
   p.access.lane_stride = 1;

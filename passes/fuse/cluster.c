@@ -459,7 +459,7 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
  * results have the same operands. */
 static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
-  if (nxg_call_results((nxg_op)n->op) == 1) return false;
+  if (!nxg_is_control(n->op) && nxg_call_results((nxg_op)n->op) == 1) return false;
   uint32_t shared = nxp_rarest_operand(c, n);
   for (uint32_t i = c->first_user[shared]; i < c->first_user[shared + 1]; i++) {
     uint32_t other = c->user[i];
@@ -562,8 +562,9 @@ static void place(nxp_clusterer *c, uint32_t node) {
     inline_in(c, node, &u);
     return;
   }
-  if (nxg_ops[c->g->nodes[node].op].kind == NXG_KIND_CALL && store_with_sibling(c, node, &u))
-    return;
+  uint32_t op = c->g->nodes[node].op;
+  bool several = nxg_ops[op].kind == NXG_KIND_CALL || nxg_is_control(op);
+  if (several && store_with_sibling(c, node, &u)) return;
   if (u.n_contexts == 0 || !store_with_reader(c, node, &u)) new_group_for(c, node, &u);
 }
 

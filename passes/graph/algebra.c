@@ -32,7 +32,8 @@ static bool is_right_neutral(const nxg_rewrite *r, nxg_op op, uint32_t b) {
     case NXG_add: /* only -0 */ return is_float ? x == 0 && signbit(x) : bits == 0;
     case NXG_sub: /* only +0 */ return is_float ? x == 0 && !signbit(x) : bits == 0;
     case NXG_mul:
-    case NXG_div: return is_float ? x == 1 : bits == 1;
+    case NXG_div:
+    case NXG_pow: return is_float ? x == 1 : bits == 1;
     case NXG_or:
     case NXG_xor:
     case NXG_shl:
@@ -107,17 +108,34 @@ static bool divide_by_power(nxg_rewrite *r, uint32_t i) {
   return true;
 }
 
-/* pow(x, 2) is x x by its definition (ir/expand/pow.c), but not for complex numbers. */
-static bool square(nxg_rewrite *r, uint32_t i) {
-  const nxg_node *n = &r->from->nodes[i];
+/* The exponent of a power if it is a constant between -1 and 3, otherwise 4. */
+static double small_exponent(const nxg_rewrite *r, const nxg_node *n) {
   uint64_t bits;
   nx_dtype t;
-  if (n->op != NXG_pow || !constant_of(r, r->map[n->args[1]], &bits, &t)) return false;
-  if (nxi_is_float(t) ? as_double(bits, t) != 2 : bits != 2) return false;
-  uint32_t args[2] = {r->map[n->args[0]], r->map[n->args[0]]};
-  nxg_rewrite_map(r, i,
-                  nxg_rewrite_add(r, i, NXG_mul, 2, args, NULL, 0, n->dtype, n->rank, n->shape));
-  return true;
+  if (n->op != NXG_pow || !constant_of(r, r->map[n->args[1]], &bits, &t)) return 4;
+  const double y = as_double(bits, t);
+  return y >= -1 && y <= 3 ? y : 4;
+}
+
+/* Powers that are products by their definition (ir/expand/pow.c), but not of complex numbers. The
+ * two products of a cube would round small floats twice, and an integer has no other inverse. */
+static bool expand_power(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  const double y = small_exponent(r, n);
+  if (y > 3) return false;
+  const uint32_t x = r->map[n->args[0]];
+  const int64_t one[2] = {(int64_t)nxi_cast_bits(nxi_bits_f64(1), NX_F64, n->dtype), -1};
+  uint32_t args[2] = {x, x}, power = UINT32_MAX;
+  if (y == 0) power = nxg_rewrite_add(r, i, NXG_full, 0, NULL, one, 2, n->dtype, n->rank, n->shape);
+  else if (y == -1 && nxi_is_float(n->dtype))
+    power = nxg_rewrite_add(r, i, NXG_recip, 1, args, NULL, 0, n->dtype, n->rank, n->shape);
+  else if (y == 2 || (y == 3 && !nxi_is_small_float(n->dtype)))
+    power = nxg_rewrite_add(r, i, NXG_mul, 2, args, NULL, 0, n->dtype, n->rank, n->shape);
+  if (y == 3 && power != UINT32_MAX)
+    power = nxg_rewrite_add(r, i, NXG_mul, 2, (uint32_t[]){power, x}, NULL, 0, n->dtype, n->rank,
+                            n->shape);
+  if (power != UINT32_MAX) nxg_rewrite_map(r, i, power);
+  return power != UINT32_MAX;
 }
 
 /* Marks the nodes that products read, also through views. The layout of such an operand in memory
@@ -152,7 +170,7 @@ nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed, n
     if (g->nodes[i].op == NXG_input) continue;
     uint32_t equal = equal_node(&r, &g->nodes[i]);
     if (equal != UINT32_MAX) take_equal(&r, i, equal, dense[i]);
-    else if (!divide_by_power(&r, i) && !square(&r, i)) nxg_rewrite_copy(&r, i);
+    else if (!divide_by_power(&r, i) && !expand_power(&r, i)) nxg_rewrite_copy(&r, i);
     else equal = r.map[i];
     r.changed = r.changed || equal != UINT32_MAX;
   }

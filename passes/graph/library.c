@@ -105,14 +105,15 @@ static void rewrite_matmul(nxg_rewrite *r, uint32_t i, nxp_products products) {
 }
 
 /* Whether an operand of a call is memory that is dense from some element on. Any other value is
- * stored first. */
+ * stored first, and so is a view of a view, of which the first may become one of memory that is not
+ * dense. */
 static bool call_can_read(const nxg_graph *g, uint32_t node) {
   nxg_view v;
   nxg_node_view(g, node, &v);
   uint32_t base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
   v.offset = 0;
   bool leaf = nxg_ops[g->nodes[base].op].kind == NXG_KIND_LEAF && g->nodes[base].op != NXG_input;
-  return !leaf && nxg_view_is_contiguous(&v);
+  return !leaf && g->nodes[base].op != NXG_view && nxg_view_is_contiguous(&v);
 }
 
 static uint32_t readable_by_call(nxg_rewrite *r, uint32_t i, uint32_t node) {
@@ -121,19 +122,22 @@ static uint32_t readable_by_call(nxg_rewrite *r, uint32_t i, uint32_t node) {
 
 static void rewrite_call(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
-  uint32_t args[NXG_CALL_OPERANDS];
+  uint32_t *args = nxi_malloc((n->n_args + 1) * sizeof *args);
   bool same = true;
+  if (args == NULL) {
+    r->failed = true;
+    return;
+  }
   for (uint32_t a = 0; a < n->n_args && !nxg_rewrite_failed(r); a++) {
     args[a] = readable_by_call(r, i, r->map[n->args[a]]);
     same = same && args[a] == r->map[n->args[a]];
   }
-  if (same) {
-    nxg_rewrite_copy(r, i);
-    return;
-  }
-  uint32_t node = nxg_rewrite_add(r, i, (nxg_op)n->op, n->n_args, args, n->attrs, n->n_attrs,
-                                  n->dtype, n->rank, n->shape);
-  nxg_rewrite_map(r, i, node);
+  if (same) nxg_rewrite_copy(r, i);
+  else
+    nxg_rewrite_map(r, i,
+                    nxg_rewrite_add(r, i, (nxg_op)n->op, n->n_args, args, n->attrs, n->n_attrs,
+                                    n->dtype, n->rank, n->shape));
+  nxi_free(args);
 }
 
 /* The first elements of a row are those of a sort where the sort is the quicker one: on a GPU, and
@@ -207,7 +211,7 @@ nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph 
     if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], products))
       rewrite_matmul(&r, i, products);
     else if (is_top_of_sort(g, &g->nodes[i], products)) rewrite_top(&r, i);
-    else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL ||
+    else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL || nxg_is_control(g->nodes[i].op) ||
              nxp_scan_called(&g->nodes[i], products))
       rewrite_call(&r, i);
     else if (g->nodes[i].op == NXG_update || g->nodes[i].op == NXG_scatter) rewrite_update(&r, i);

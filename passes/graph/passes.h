@@ -23,6 +23,8 @@ nx_status nxg_pass_scans(const nxg_graph *g, nxp_products products, nxg_graph **
                          nxi_diag *d); /* splits long scans into blocks, or makes them calls */
 nx_status nxg_pass_small_types(const nxg_graph *g, nxg_graph **out, bool *changed,
                                nxi_diag *d); /* makes i4 and u4 bytes */
+nx_status nxg_pass_stored_types(const nxg_graph *g, nxg_graph **out, bool *changed,
+                                nxi_diag *d); /* stored floats become their bits */
 nx_status nxg_pass_vectors(const nxg_graph *g, nxp_products products, nxg_graph **out,
                            bool *changed, nxi_diag *d); /* products with a vector become sums */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);

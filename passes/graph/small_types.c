@@ -400,6 +400,8 @@ static bool may_leave(const nxg_node *n) {
     case NXG_pow:
     case NXG_shl:
     case NXG_neg:
+    case NXG_not:
+    case NXG_floor_div:
     case NXG_abs:
     case NXG_cast:
     case NXG_bitcast:
@@ -418,6 +420,21 @@ static uint32_t saturated(unpacking *u, const nxg_node *n, uint32_t a) {
   return with(u, NXG_max, with(u, NXG_min, a, 7), -8 & 0xff);
 }
 
+/* What looks at the bits of an element, of which eight have four that are no part of it. */
+static bool counts_bits(const nxg_node *n) {
+  return n->op == NXG_popcount || n->op == NXG_clz || n->op == NXG_ctz || n->op == NXG_reverse_bits;
+}
+
+static uint32_t of_four_bits(unpacking *u, const nxg_node *n, int p) {
+  uint32_t a = p < 0 ? value_of(u, n->args[0]) : half_of(u, n->args[0], p);
+  if (n->op == NXG_ctz) a = with(u, NXG_or, a, 16); /* 4 of 0 */
+  else if (n->op != NXG_reverse_bits) a = with(u, NXG_and, a, 15);
+  nxg_node x = node_of(u, a);
+  a = add(u, (nxg_op)n->op, 1, &a, NULL, 0, x.dtype, x.rank, x.shape);
+  if (n->op == NXG_clz) return with(u, NXG_sub, a, 4);
+  return n->op == NXG_reverse_bits ? with(u, NXG_shr, a, 4) : a;
+}
+
 static uint32_t rewritten(unpacking *u, const nxg_node *n, int p) {
   int64_t attrs[2];
   const int64_t *changed = n->attrs;
@@ -432,6 +449,7 @@ static uint32_t rewritten(unpacking *u, const nxg_node *n, int p) {
                              : wrapped(u, n->dtype, cast(u, wide(n->dtype), a));
     if (nxi_is_nibble(from)) return cast(u, n->dtype, a);
   }
+  if (nibbles && counts_bits(n)) return of_four_bits(u, n, p);
   if (nibbles && (n->op == NXG_full || n->op == NXG_arange)) {
     attrs[0] = wide_bits(n->dtype, n->attrs[0]);
     attrs[1] = n->op == NXG_full ? n->attrs[1] : wide_bits(n->dtype, n->attrs[1]);

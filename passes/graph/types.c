@@ -11,6 +11,8 @@
 #include "passes.h"
 #include "types.h"
 
+#include "ir/graph/control.h"
+
 /* ---- new nodes, of the shape of the old one */
 
 static uint32_t add_two(nxg_types *t, nxg_op op, nx_dtype dtype, uint32_t a, uint32_t b) {
@@ -215,31 +217,38 @@ static void rewrite_cast(nxg_types *t) {
   }
 }
 
-/* A bitcast between c64 and a type of 64 bits; no other complex type has a real type of its size.
- * The real part is in the low half. */
+/* The unsigned type of the bits of both parts, and that of one. */
+static nx_dtype bits_of_pair(nx_dtype t) { return t == NX_C32 ? NX_U32 : NX_U64; }
+static nx_dtype bits_of_part(nx_dtype t) { return t == NX_C32 ? NX_U16 : NX_U32; }
+
+/* A bitcast between c64 and a type of 64 bits, or c32 and one of 32; c128 has no real type of its
+ * size. The real part is in the low half. */
 static void rewrite_bitcast(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i), *x = nxg_types_old(t, n->args[0]);
+  nx_dtype pair = bits_of_pair(nxi_is_complex(n->dtype) ? n->dtype : x->dtype),
+           half_of = bits_of_part(nxi_is_complex(n->dtype) ? n->dtype : x->dtype);
+  uint64_t width = nxi_dtypes[half_of].bits;
   if (n->dtype == x->dtype) {
     rewrite_copy(t);
   } else if (nxi_is_complex(x->dtype)) {
     uint32_t half[2];
     for (int k = 0; k < 2; k++) {
       uint32_t p = nxg_types_part(t, n->args[0], k);
-      half[k] = nxg_types_add(t, NXG_bitcast, NX_U32, 1, &p);
-      half[k] = nxg_types_add(t, NXG_cast, NX_U64, 1, &half[k]);
+      half[k] = nxg_types_add(t, NXG_bitcast, half_of, 1, &p);
+      half[k] = nxg_types_add(t, NXG_cast, pair, 1, &half[k]);
     }
-    uint32_t high = add_two(t, NXG_shl, NX_U64, half[1], nxg_types_constant(t, NX_U64, 32));
-    uint32_t bits = add_two(t, NXG_or, NX_U64, half[0], high);
-    nxg_types_set_real(t, n->dtype == NX_U64 ? bits
-                                             : nxg_types_add(t, NXG_bitcast, n->dtype, 1, &bits));
+    uint32_t high = add_two(t, NXG_shl, pair, half[1], nxg_types_constant(t, pair, width));
+    uint32_t bits = add_two(t, NXG_or, pair, half[0], high);
+    nxg_types_set_real(t,
+                       n->dtype == pair ? bits : nxg_types_add(t, NXG_bitcast, n->dtype, 1, &bits));
   } else {
     uint32_t bits = t->r.map[n->args[0]], half[2];
-    if (x->dtype != NX_U64) bits = nxg_types_add(t, NXG_bitcast, NX_U64, 1, &bits);
+    if (x->dtype != pair) bits = nxg_types_add(t, NXG_bitcast, pair, 1, &bits);
     half[0] = bits;
-    half[1] = add_two(t, NXG_shr, NX_U64, bits, nxg_types_constant(t, NX_U64, 32));
+    half[1] = add_two(t, NXG_shr, pair, bits, nxg_types_constant(t, pair, width));
     for (int k = 0; k < 2; k++) {
-      half[k] = nxg_types_add(t, NXG_cast, NX_U32, 1, &half[k]);
-      half[k] = nxg_types_add(t, NXG_bitcast, NX_F32, 1, &half[k]);
+      half[k] = nxg_types_add(t, NXG_cast, half_of, 1, &half[k]);
+      half[k] = nxg_types_add(t, NXG_bitcast, nxi_part_dtype(n->dtype), 1, &half[k]);
     }
     nxg_types_set_parts(t, half[0], half[1]);
   }
@@ -341,6 +350,19 @@ static void rewrite_log(nxg_types *t) {
   nxg_types_set_parts(t, modulus, add_cast(t, add_two(t, NXG_atan2, NX_F64, y, x), NX_F64, p));
 }
 
+/* Both parts of the logarithm times `scale`, 1 / log of the base. */
+static void rewrite_log_to_base(nxg_types *t, double scale) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t x = add_cast(t, nxg_types_part(t, n->args[0], 0), p, NX_F64),
+           y = add_cast(t, nxg_types_part(t, n->args[0], 1), p, NX_F64),
+           by = nxg_types_constant(t, NX_F64, nxi_bits_f64(scale));
+  uint32_t re = add_two(t, NXG_mul, NX_F64, add_two(t, NXG_log_real, NX_F64, x, y), by),
+           im = add_two(t, NXG_mul, NX_F64, add_two(t, NXG_atan2, NX_F64, y, x), by);
+  re = add_cast(t, re, NX_F64, p);
+  nxg_types_set_parts(t, re, add_cast(t, im, NX_F64, p));
+}
+
 static void rewrite_modulus(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
@@ -354,20 +376,72 @@ static void rewrite_modulus(nxg_types *t) {
   }
 }
 
+static uint32_t one_of(nxg_types *t, nx_dtype p) {
+  return nxg_types_constant(t, p, nxi_cast_bits(1, NX_I64, p));
+}
+
 static void rewrite_recip(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
-  uint32_t args[4] = {nxg_types_constant(t, p, nxi_cast_bits(1, NX_I64, p))};
+  uint32_t args[4] = {one_of(t, p)};
   args[1] = nxg_types_constant(t, p, 0);
   for (int k = 0; k < 2; k++) args[2 + k] = nxg_types_part(t, n->args[0], k);
   uint32_t re = nxg_types_add(t, NXG_div_real, p, 4, args);
   nxg_types_set_parts(t, re, nxg_types_add(t, NXG_div_imag, p, 4, args));
 }
 
+static uint32_t choose(nxg_types *t, nx_dtype p, uint32_t when, uint32_t a, uint32_t b) {
+  uint32_t args[3] = {when, a, b};
+  return nxg_types_add(t, NXG_where, p, 3, args);
+}
+
+/* w / (1 + w) of w = e^z where z is on the left, else 1 / (1 + w) of w = e^-z: nothing overflows.
+ * In f64, as the functions that it is made of. */
+static void rewrite_logistic(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t x = add_cast(t, nxg_types_part(t, n->args[0], 0), p, NX_F64),
+           y = add_cast(t, nxg_types_part(t, n->args[0], 1), p, NX_F64),
+           zero = nxg_types_constant(t, NX_F64, 0), one = one_of(t, NX_F64);
+  uint32_t left = add_two(t, NXG_cmplt, NX_BOOL, x, zero), minus_y = y, size = x, args[4];
+  size = nxg_types_add(t, NXG_abs, NX_F64, 1, &size);
+  size = nxg_types_add(t, NXG_neg, NX_F64, 1, &size);
+  minus_y = nxg_types_add(t, NXG_neg, NX_F64, 1, &minus_y);
+  y = choose(t, NX_F64, left, y, minus_y);
+  uint32_t re = add_two(t, NXG_exp_real, NX_F64, size, y),
+           im = add_two(t, NXG_exp_imag, NX_F64, size, y);
+  args[0] = choose(t, NX_F64, left, re, one);
+  args[1] = choose(t, NX_F64, left, im, zero);
+  args[2] = add_two(t, NXG_add, NX_F64, re, one);
+  args[3] = im;
+  re = add_cast(t, nxg_types_add(t, NXG_div_real, NX_F64, 4, args), NX_F64, p);
+  im = add_cast(t, nxg_types_add(t, NXG_div_imag, NX_F64, 4, args), NX_F64, p);
+  nxg_types_set_parts(t, re, im);
+}
+
+/* 1 / sqrt z, in f64. */
+static void rewrite_rsqrt(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t x = add_cast(t, nxg_types_part(t, n->args[0], 0), p, NX_F64),
+           y = add_cast(t, nxg_types_part(t, n->args[0], 1), p, NX_F64);
+  uint32_t args[4] = {one_of(t, NX_F64)};
+  args[1] = nxg_types_constant(t, NX_F64, 0);
+  args[2] = add_two(t, NXG_sqrt_real, NX_F64, x, y);
+  args[3] = add_two(t, NXG_sqrt_imag, NX_F64, x, y);
+  uint32_t re = add_cast(t, nxg_types_add(t, NXG_div_real, NX_F64, 4, args), NX_F64, p),
+           im = add_cast(t, nxg_types_add(t, NXG_div_imag, NX_F64, 4, args), NX_F64, p);
+  nxg_types_set_parts(t, re, im);
+}
+
 static void rewrite(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
     nxg_types_call(t);
+    return;
+  }
+  if (nxg_is_control(n->op)) {
+    nxg_types_control(t);
     return;
   }
   switch ((int)n->op) {
@@ -392,6 +466,10 @@ static void rewrite(nxg_types *t) {
     case NXG_atan: rewrite_turned(t, NXG_atanh_real, NXG_atanh_imag, true); break;
     case NXG_cos: rewrite_turned(t, NXG_cosh_real, NXG_cosh_imag, false); break;
     case NXG_log: rewrite_log(t); break;
+    case NXG_log2: rewrite_log_to_base(t, 0x1.71547652b82fep+0); break;
+    case NXG_log10: rewrite_log_to_base(t, 0x1.bcb7b1526e50ep-2); break;
+    case NXG_rsqrt: rewrite_rsqrt(t); break;
+    case NXG_logistic: rewrite_logistic(t); break;
     case NXG_reduce_prod: nxg_types_product_over_axes(t); break;
     case NXG_scan_prod: nxg_types_products_so_far(t); break;
     case NXG_matmul: nxg_types_matmul(t); break;
@@ -410,6 +488,7 @@ static void rewrite(nxg_types *t) {
 
 /* Operations that do not exist after this pass. */
 static bool is_of_types(const nxg_graph *g, const nxg_node *n) {
+  if (nxg_is_control(n->op) && nxg_types_in_bodies(n)) return true;
   if (nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag || n->op == NXG_conj)
     return true;
   for (uint32_t a = 0; a < n->n_args; a++)

@@ -56,5 +56,8 @@ void nxg_types_matmul(nxg_types *t);
 void nxg_types_gather(nxg_types *t);
 void nxg_types_scatter(nxg_types *t);
 void nxg_types_call(nxg_types *t);
+/* types_control.c. Whether a body that the node names has complex values. */
+bool nxg_types_in_bodies(const nxg_node *n);
+void nxg_types_control(nxg_types *t);
 
 #endif

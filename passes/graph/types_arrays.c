@@ -65,37 +65,49 @@ static complex_nodes reduce_axis(nxg_types *t, complex_nodes x, int32_t axis, nx
   return x;
 }
 
+/* Parts of f16 are multiplied in f32, and the product is rounded once. */
+static uint32_t as_parts_of(nxg_types *t, uint32_t like, uint32_t part, nx_dtype from,
+                            nx_dtype to) {
+  if (from == to) return part;
+  return nxg_types_add_like(t, like, NXG_cast, to, 1, &part, NULL, 0);
+}
+
 void nxg_types_product_over_axes(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i), *operand = nxg_types_old(t, n->args[0]);
-  nx_dtype p = nxi_part_dtype(n->dtype);
+  nx_dtype part = nxi_part_dtype(n->dtype), p = nxi_compute_dtype(part);
   complex_nodes x = {.rank = operand->rank};
   bool empty = false;
   memcpy(x.shape, operand->shape, (size_t)x.rank * sizeof *x.shape);
-  for (int k = 0; k < 2; k++) x.part[k] = nxg_types_part(t, n->args[0], k);
+  for (int k = 0; k < 2; k++)
+    x.part[k] = as_parts_of(t, n->args[0], nxg_types_part(t, n->args[0], k), part, p);
   for (int32_t axis = x.rank; axis-- > 0;) {
     if (!(n->attrs[0] >> axis & 1)) continue;
     empty = empty || x.shape[axis] == 0;
     if (!empty) x = reduce_axis(t, x, axis, p);
   }
   if (empty) {
-    uint32_t one = nxg_types_constant(t, p, nxi_cast_bits(1, NX_I64, p));
-    nxg_types_set_parts(t, one, nxg_types_constant(t, p, 0));
+    uint32_t one = nxg_types_constant(t, part, nxi_cast_bits(1, NX_I64, part));
+    nxg_types_set_parts(t, one, nxg_types_constant(t, part, 0));
     return;
   }
   nxg_view v;
   nxg_view_contiguous(&v, n->rank, n->shape);
-  for (int k = 0; k < 2; k++) x.part[k] = nxg_types_view(t, x.part[k], p, &v);
+  for (int k = 0; k < 2; k++)
+    x.part[k] = as_parts_of(t, t->i, nxg_types_view(t, x.part[k], p, &v), p, part);
   nxg_types_set_parts(t, x.part[0], x.part[1]);
 }
 
 void nxg_types_products_so_far(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
-  nx_dtype p = nxi_part_dtype(n->dtype);
+  nx_dtype part = nxi_part_dtype(n->dtype), p = nxi_compute_dtype(part);
   uint32_t args[2], made[2];
-  for (int k = 0; k < 2; k++) args[k] = nxg_types_part(t, n->args[0], k);
   for (int k = 0; k < 2; k++)
+    args[k] = as_parts_of(t, t->i, nxg_types_part(t, n->args[0], k), part, p);
+  for (int k = 0; k < 2; k++) {
     made[k] = nxg_types_add_like(t, t->i, k ? NXG_scan_prod_imag : NXG_scan_prod_real, p, 2, args,
                                  n->attrs, n->n_attrs);
+    made[k] = as_parts_of(t, t->i, made[k], p, part);
+  }
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
@@ -241,19 +253,31 @@ void nxg_types_gather(nxg_types *t) {
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
-/* A scatter works on woven values, so that it can be done in place. */
+static uint32_t cast_row(nxg_types *t, uint32_t row, int64_t parts, nx_dtype from, nx_dtype to) {
+  if (from == to) return row;
+  return nxg_rewrite_add(&t->r, t->i, NXG_cast, 1, &row, NULL, 0, to, 1, &parts);
+}
+
+/* A scatter works on woven values, so that it can be done in place. Sums of f16 are sums in f32,
+ * rounded once. */
 void nxg_types_scatter(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   int64_t attrs[3 + NXG_MAX_RANK], twice = 2 * nxg_node_elements(n);
   uint32_t args[4], rank = n->rank;
+  nx_dtype part = nxi_part_dtype(n->dtype),
+           p = n->attrs[1] & NXG_SCATTER_ADDS ? nxi_compute_dtype(part) : part;
   attrs[0] = n->attrs[0];
   attrs[1] = n->attrs[1] | NXG_SCATTER_PAIRS;
   memcpy(attrs + 2, n->shape, rank * sizeof *attrs);
   if (n->n_args == 4) attrs[2 + rank] = n->attrs[2];
-  for (uint32_t a = 0; a < n->n_args; a++)
-    args[a] = a % 2 == 0 ? nxg_types_woven(t, n->args[a]) : t->r.map[n->args[a]];
-  t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, NXG_scatter, n->n_args, args, attrs,
-                                   rank + n->n_attrs, nxi_part_dtype(n->dtype), 1, &twice);
+  for (uint32_t a = 0; a < n->n_args; a++) {
+    int64_t parts = 2 * nxg_node_elements(nxg_types_old(t, n->args[a]));
+    args[a] =
+        a % 2 ? t->r.map[n->args[a]] : cast_row(t, nxg_types_woven(t, n->args[a]), parts, part, p);
+  }
+  uint32_t row = nxg_rewrite_add(&t->r, t->i, NXG_scatter, n->n_args, args, attrs,
+                                 rank + n->n_attrs, p, 1, &twice);
+  t->woven[t->i] = cast_row(t, row, twice, p, part);
 }
 
 /* Operands and results of a library call are in memory: complex ones are rows of parts, and their

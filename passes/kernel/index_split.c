@@ -311,11 +311,13 @@ static bool find_boxes(cutter *c, nxk_value v) {
   if (!nxb_analyze_region(&c->b, v, &c->region)) return false;
   if (!has_plain_loops(c) || !has_masked_load(c)) return true;
   box all = {{0}, {0}};
+  c->points = 1;
   for (uint32_t i = 0; i < c->region.n_outer; i++) {
     all.count[i] = c->region.outer[i].extent;
-    if (all.count[i] > (INT64_C(1) << 40)) return true;
+    /* Those of a kernel that was written as text may have any product. */
+    bool over = __builtin_mul_overflow(c->points, all.count[i], &c->points);
+    if (over || all.count[i] > (INT64_C(1) << 40)) return true;
   }
-  c->points = points_of(c, &all);
   int64_t *cuts = nxb_alloc(&c->b, (MOST_CUTS + 1) * sizeof *cuts);
   c->conditions = nxb_alloc(&c->b, (c->region.last - c->region.first) * sizeof *c->conditions);
   if (c->b.failed) return false;

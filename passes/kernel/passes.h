@@ -73,7 +73,7 @@ nxk_value nxk_scale_within(nxk_kernel *k, const nxk_kernel *source, nxk_value v,
                            const nxk_value *map);
 /* Cuts sequential loops where masks of loads change. Bound level; kernels with threads are not
  * changed. New kernel. */
-nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, nxi_diag *d);
+nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Narrows the index arithmetic of a kernel with threads to 32 bits where that gives the same
  * values. New kernel. */
 nxk_kernel *nxk_pass_narrow(const nxk_kernel *k, nxi_diag *d);

@@ -6,14 +6,17 @@
  *
  * A condition is constant in a piece if the bounds of its operands there decide it. Where to cut is
  * found by bisection, which assumes that index arithmetic is monotone in the loop; if it is not, a
- * cut may be useless, but it is never wrong. Needs: bound level, processors. Keeps: bits. */
+ * cut may be useless, but it is never wrong. In the generic form short loops stay whole and a piece
+ * of one iteration stays a loop, or its structure would depend on extents. Needs: bound level,
+ * processors. Keeps: bits. */
 #include <string.h>
 
 #include "passes.h"
 
 /* MOST_PIECES: pieces of a loop. MOST_GROWTH: instructions of the result for each of the source;
- * MOST_CODE: the limit of that product. DEPTH: depth to which operands are followed. */
-enum { MOST_PIECES = 16, MOST_GROWTH = 16, MOST_CODE = 2400, DEPTH = 16 };
+ * MOST_CODE: the limit of that product. DEPTH: depth to which operands are followed. SHORT: the
+ * iterations of a short loop. */
+enum { MOST_PIECES = 16, MOST_GROWTH = 16, MOST_CODE = 2400, DEPTH = 16, SHORT = 16 };
 
 typedef struct interval {
   int64_t low, high; /* both inclusive */
@@ -29,6 +32,7 @@ typedef struct ranger {
   bool *known;       /* whether `range` is set */
   bool *single;      /* whether the loop is a single iteration, written without a loop */
   uint32_t most;     /* instructions above which no loop is cut */
+  bool generic;      /* the form that depends little on extents is wanted */
   bool cut;
 } ranger;
 
@@ -192,21 +196,21 @@ static void write_piece(ranger *r, nxk_value v, int64_t first, int64_t n) {
   const nxk_loop *loop = &r->from->loops[r->from->instrs[v].imm];
   int64_t low = loop->lower.constant + first * loop->step, high = low + n * loop->step;
   if (high > loop->upper.constant) high = loop->upper.constant;
-  r->single[v] = n == 1;
+  r->single[v] = n == 1 && !r->generic;
   r->range[v] = (interval){low, low + (n - 1) * loop->step};
-  r->map[v] = n == 1 ? nxk_const_i(r->to, NX_I64, low)
-                     : nxk_begin_for(r->to, NXK_SEQ, nxk_bound_const(low), nxk_bound_const(high),
-                                     loop->step);
+  r->map[v] = r->single[v] ? nxk_const_i(r->to, NX_I64, low)
+                           : nxk_begin_for(r->to, NXK_SEQ, nxk_bound_const(low),
+                                           nxk_bound_const(high), loop->step);
   nxk_value body = write_carries(r, v, first == 0);
   write_block(r, body, r->end_of[v]);
-  if (n > 1) nxk_end(r->to);
-  for (nxk_value c = v + 1; n == 1 && c < body; c++) r->map[c] = r->after[c];
+  if (!r->single[v]) nxk_end(r->to);
+  for (nxk_value c = v + 1; r->single[v] && c < body; c++) r->map[c] = r->after[c];
 }
 
 /* Writes the loop in pieces. False: it is not cut. */
 static bool write_pieces(ranger *r, nxk_value v) {
   int64_t n = iterations(&r->from->loops[r->from->instrs[v].imm]), cuts[MOST_PIECES];
-  if (n < 2 || r->to->n_instrs > r->most) return false;
+  if (n < (r->generic ? SHORT + 1 : 2) || r->to->n_instrs > r->most) return false;
   enter_loop(r, v);
   uint32_t n_cuts = find_cuts(r, v, n, cuts);
   if (n_cuts == 0) return false;
@@ -267,8 +271,8 @@ static bool prepare(ranger *r, nxi_arena *arena) {
   return true;
 }
 
-nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, nxi_diag *d) {
-  ranger r = {.from = k};
+nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  ranger r = {.from = k, .generic = t->generic};
   nxi_arena arena = {0};
   if (k->threads > 0 || !has_skipping_load(k)) {
     nxk_kernel *same = nxk_clone(k);

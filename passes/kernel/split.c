@@ -77,7 +77,7 @@ static bool fits(splitter *s, const nxi_target *t) {
   for (uint32_t i = 0; good && i < s->region.n_outer; i++) {
     good = is_plain_loop(&s->region.outer[i]) &&
            s->region.outer[i].extent <= NXK_SPLIT_STRIPS * NXK_SPLIT_COLUMNS / s->points;
-    s->points *= s->region.outer[i].extent;
+    if (good) s->points *= s->region.outer[i].extent;
   }
   return good;
 }

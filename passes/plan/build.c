@@ -142,6 +142,7 @@ static nx_status add_group(nxp_step_builder *s, uint32_t i) {
   if (s->deferred[i] != NXP_NONE && waits(s, s->deferred[i]))
     status = nxp_add_matmul_group(s, s->deferred[i]); /* no epilogue took it */
   if (status != NX_OK) return status;
+  if (nxg_is_control(node_of(s, group->roots[0].node)->op)) return nxp_add_control_group(s, i);
   if (group_is_empty(s, group)) return add_empty_group(s, group);
   if (group->kind == NXP_GROUP_CALL) return nxp_add_call_group(s, i);
   if (group->kind == NXP_GROUP_SCATTER) return nxp_add_scatter_group(s, i);
@@ -168,6 +169,7 @@ static nx_status build(nxp_step_builder *s, const nxi_poll *poll) {
   }
   nx_status status = place_outputs(s);
   if (status == NX_OK && !nxp_note_stored(s)) status = nxi_oom(b->d);
+  if (status == NX_OK && !nxp_use_given(s)) status = nxi_oom(b->d);
   if (status == NX_OK) find_lifetimes(s);
   return status;
 }

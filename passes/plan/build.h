@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Inside plan building: what the files plan/via_temporary.c, plan/build.c, plan/call.c,
- * plan/chain.c, plan/packed_tiles.c, plan/packed_walk.c, plan/reads.c, plan/steps.c, plan/sum.c,
- * plan/traffic.c, plan/update.c and plan/product.c share. */
+ * plan/chain.c, plan/given.c, plan/packed_tiles.c, plan/packed_walk.c, plan/reads.c, plan/steps.c,
+ * plan/sum.c, plan/traffic.c, plan/update.c and plan/product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -48,6 +48,9 @@ static inline int64_t node_bytes(const nxp_step_builder *s, uint32_t node) {
 
 /* plan/stored.c: fills `stored` of the plan, once its steps are there. False without memory. */
 bool nxp_note_stored(nxp_step_builder *s);
+/* plan/given.c: moves results into the memory of inputs that are given to the run. After the last
+ * step. False without memory. */
+bool nxp_use_given(nxp_step_builder *s);
 /* plan/reads.c */
 /* Finds who reads what and what is updated. False without memory. */
 bool nxp_examine(nxp_step_builder *s);
@@ -88,6 +91,8 @@ nx_status nxp_add_update(nxp_step_builder *s, nxk_kernel *k, const nxp_kernel_bi
 nx_status nxp_add_via_temporary(nxp_step_builder *s, nxk_kernel *k,
                                 const nxp_kernel_binding *binding, const nxp_location *buffers,
                                 uint32_t node);
+/* plan/control.c */
+nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group);
 /* plan/call.c */
 nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group);
 /* plan/product.c */

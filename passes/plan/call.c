@@ -44,14 +44,15 @@ nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group) {
   const nxp_group *members = &b->clusters->groups[group];
   uint32_t node = members->roots[0].node;
   const nxg_node *n = node_of(s, node);
-  uint32_t n_buffers = n->n_args + nxg_call_results((nxg_op)n->op) + 2;
-  nxp_step *step = nxp_add_step(s, NXP_STEP_CALL, node, n_buffers);
-  nxp_call *call = step ? nxi_arena_alloc(&b->plan->arena, sizeof *call) : NULL;
+  nxp_call *call = nxi_arena_alloc(&b->plan->arena, sizeof *call);
   if (call == NULL) return nxi_oom(b->d);
-  step->name = nxg_ops[n->op].name;
-  call->origin = n->origin;
   nx_status status = nxg_call_of_node(b->g, node, &call->call, b->d);
   if (status != NX_OK) return status;
+  uint32_t n_buffers = n->n_args + call->call.n_results + 2;
+  nxp_step *step = nxp_add_step(s, NXP_STEP_CALL, node, n_buffers);
+  if (step == NULL) return nxi_oom(b->d);
+  step->name = nxg_ops[n->op].name;
+  call->origin = n->origin;
   step->call = call;
   for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = operand_location(s, n->args[i]);
   bool ok = place_results(s, step, members) && nxp_new_scratch(s, step, n_buffers - 2) &&

@@ -24,6 +24,9 @@ nxp_plan *nxp_new_plan(const nxg_graph *g, const nxp_options *o);
  */
 bool nxp_note_interpreted(nxp_plan *p, const nxg_graph *g);
 
+/* plan/control.c: lets go of the bodies that steps name. */
+void nxp_release_bodies(nxp_plan *p);
+
 /* plan/memory.c: step buffers of kind NXP_TEMPORARY hold the number of one of these until the plan
  * is packed. */
 typedef struct nxp_temporary {

@@ -199,8 +199,10 @@ static void resolve(void *user, nxp_location *where, bool writes) {
 
 /* Scratch that nobody needs is nowhere. */
 static void drop_scratch(nxp_plan *plan, nxp_step *step) {
+  bool control = step->kind == NXP_STEP_CONTROL;
   uint32_t first = step->kind == NXP_STEP_CALL ? step->n_buffers - 2 : 3;
-  if (step->kind != NXP_STEP_CALL && step->kind != NXP_STEP_SCATTER) return;
+  if (control) first = step->control->n_operands + step->control->c.n_results;
+  if (!control && step->kind != NXP_STEP_CALL && step->kind != NXP_STEP_SCATTER) return;
   for (uint32_t i = first; i < step->n_buffers; i++)
     if (plan->temporaries[step->buffers[i].number].bytes == 0)
       step->buffers[i] = (nxp_location){.kind = NXP_NOWHERE, .alias_range = NXP_NO_ALIAS_RANGE};

@@ -10,6 +10,7 @@
 enum {
   LEAST_UNIT = 32, /* columns of a packed tile whose columns lie beside each other: two vectors */
   MOST_UNIT = 128,
+  SHORT_LINE = 4,           /* columns that share a byte */
   UNIT_ELEMENTS = 32 << 10, /* of a unit in all: some microseconds for a call of the kernel */
   LEAST_DEPTH = 64,         /* elements of the inner extent in a unit that divides it evenly */
   DEPTH_UNITS =
@@ -120,13 +121,19 @@ static void slide(const nxp_walk *factors, int32_t at, int64_t count, cut *c) {
 }
 
 /* Columns: lines are the innermost factors, as many as make a unit; units are lines, or slide along
- * them. */
+ * them. Where those factors are short (the two halves of a byte) and the next one is too long for a
+ * unit, units slide along that. */
 static void cut_columns(const nxp_packed_tiles *g, const nxp_walk *factors, int64_t depth, cut *c) {
   int64_t least = g->inner ? LEAST_UNIT : 1, most = limited(g->width / 4, least, MOST_UNIT),
           wanted = limited(UNIT_ELEMENTS / depth, least, most);
   int32_t at = c->end - 1;
   int64_t line = factors->extent[at];
   while (at > c->first && line * factors->extent[at - 1] <= wanted) line *= factors->extent[--at];
+  if (g->inner && line <= SHORT_LINE && at > c->first) {
+    int64_t next = factors->extent[--at], count = (next * line + wanted - 1) / wanted;
+    slide(factors, at, (next + count - 1) / count, c);
+    return;
+  }
   one_line(factors, at, c);
   if (at != c->end - 1 || line <= wanted + wanted / 2) return;
   int64_t count = (line + wanted - 1) / wanted, unit = (line + count - 1) / count;

@@ -13,7 +13,8 @@ static double work_of(const nxg_graph *g, const nxg_node *n) {
     case NXG_KIND_MOVE:
     case NXG_KIND_STORE: return elements;
     case NXG_KIND_REDUCE: return (double)nxg_node_elements(x);
-    case NXG_KIND_CALL: return 0; /* the step says it */
+    case NXG_KIND_CALL:
+    case NXG_KIND_CONTROL: return 0; /* the step says it */
     case NXG_KIND_LIBRARY:
       return elements * (n->op == NXG_matmul ? (double)x->shape[x->rank - 1] : THREEFRY_COST);
     default: return 0;
@@ -122,6 +123,7 @@ nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, const nxi_po
 void nxp_plan_destroy(nxp_plan *p) {
   if (p == NULL) return;
   for (uint32_t i = 0; i < p->n_kernels; i++) nxk_destroy(p->kernels[i].ir);
+  nxp_release_bodies(p);
   nxi_free(p->kernels);
   nxi_free(p->temporaries);
   nxi_free(p->steps);

@@ -10,6 +10,7 @@
 #ifndef NXP_PLAN_H
 #define NXP_PLAN_H
 
+#include "ir/graph/control.h"
 #include "ir/graph/graph.h"
 #include "ir/kernel/kernel.h"
 #include "ir/library/library.h"
@@ -63,6 +64,7 @@ typedef enum nxp_step_kind {
   NXP_STEP_MATMUL,
   NXP_STEP_COPY,
   NXP_STEP_CALL,
+  NXP_STEP_CONTROL,
   NXP_STEP_CHECK,  /* buffers[0]: position of the first bad index, INT64_MAX: there is none */
   NXP_STEP_SCATTER /* buffers: to, indices, updates, scratch of a GPU */
 } nxp_step_kind;
@@ -78,6 +80,7 @@ typedef struct nxp_kernel {
   /* machine code that serves other kernels, too: parameters that follow those of the step */
   const uint64_t *values;
   uint32_t n_values;
+  bool varies; /* its extents follow from how many parts others have: they are never the same */
 } nxp_kernel;
 
 /* What a step of kind CALL does. */
@@ -89,6 +92,18 @@ typedef struct nxp_call {
   nxg_call_work work;
   const char *by, *missing;
 } nxp_call;
+
+/* What a step of kind CONTROL does. Buffers: operands, results, second places of carried values,
+ * places of slices of stacked results (nowhere: they are written in the stack), the number of the
+ * step and 64 bytes after it the condition's value, pointers (on the host), temporaries of
+ * bodies. */
+typedef struct nxp_control {
+  nxg_control c;
+  uint32_t origin, n_operands;
+  int64_t *bytes, *strides; /* as in nxg_control_frame */
+  nx_dtype index_dtype;
+  uint32_t held; /* bodies that the plan holds */
+} nxp_control;
 
 /* How the units of packed tiles lie along one direction of the operand: in lines. They begin at
  * multiples of `step` in a line; step 0: a line is a unit. */
@@ -167,6 +182,7 @@ typedef struct nxp_step {
   int64_t *row_shape, *row_bytes;
   int64_t bytes; /* copy: its length; kernel: what it reads and writes (plan/traffic.c) */
   nxp_call *call;
+  nxp_control *control;
   /* check: the shape that positions count in, and that of all indices; what to report */
   int32_t rank;
   int64_t *looked_at, *shape;
@@ -220,6 +236,7 @@ nx_status nxp_plan_create_interpreted(const nxg_graph *g, const nxp_options *o, 
                                       nxi_diag *d);
 void nxp_plan_destroy(nxp_plan *p);
 
+uint32_t nxp_control_buffers(const nxp_control *k);
 /* How many bytes the scratch buffer of a step needs. */
 void nxp_plan_set_scratch(nxp_plan *p, const nxp_step *step, uint32_t buffer, int64_t bytes);
 /* Adds instructions, up to what an integer holds. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "ir/library/custom.h"
 
 static void put_location(nxi_text *out, const nxp_location *l) {
   static const char *const kinds[] = {"nowhere", "input ", "output ", "temporary"};
@@ -117,7 +118,8 @@ static void put_array(nxi_text *out, const nxg_array *a) {
 static void put_call(nxi_text *out, const nxp_step *s) {
   const nxg_call *call = &s->call->call;
   nxi_text_add(out, "call %s", s->name);
-  for (uint32_t i = 0; i < call->n_attrs; i++) {
+  if (call->op == NXG_custom) nxi_text_add(out, " \"%s\"", nxg_custom_of(call->attrs)->name);
+  for (uint32_t i = 0; call->op != NXG_custom && i < call->n_attrs; i++) {
     size_t length;
     const char *key = nxg_call_key(call->op, i, &length);
     bool mask = length == 4 && memcmp(key, "axes", 4) == 0;
@@ -145,6 +147,15 @@ static void put_call(nxi_text *out, const nxp_step *s) {
   put_group(out, s);
 }
 
+static void put_control(nxi_text *out, const nxp_step *s) {
+  const nxg_control *c = &s->control->c;
+  nxi_text_add(out, "%s", s->name);
+  if (c->count >= 0 && c->counted) nxi_text_add(out, " of %lld steps", (long long)c->count);
+  for (uint32_t i = 0; i < c->n_bodies; i++)
+    nxi_text_add(out, "%s@%s", i == 0 ? ", runs " : ", ", nxg_body_find(c->bodies[i])->graph->name);
+  put_group(out, s);
+}
+
 void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
   if (p->interpreted) {
     nxi_text_add(out, "plan: interpreted node by node\n");
@@ -161,6 +172,7 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
     if (s->kind == NXP_STEP_KERNEL) put_kernel(out, p, s);
     else if (s->kind == NXP_STEP_MATMUL) put_products(out, p, s);
     else if (s->kind == NXP_STEP_CALL) put_call(out, s);
+    else if (s->kind == NXP_STEP_CONTROL) put_control(out, s);
     else if (s->kind == NXP_STEP_CHECK) nxi_text_add(out, "check the indices of %s\n", s->op);
     else if (s->kind == NXP_STEP_SCATTER) {
       nxi_text_add(out, "scatter");

@@ -82,8 +82,8 @@ bool nxp_examine(nxp_step_builder *s) {
     if (!scan_group(s, i, i, i + 1)) return false;
   for (uint32_t i = 0; i < c->n_groups; i++) {
     const nxg_node *first = node_of(s, c->groups[i].roots[0].node);
-    if (c->groups[i].kind == NXP_GROUP_CALL && nxg_call_fails((nxg_op)first->op) &&
-        i + 1 > s->last_failing)
+    if (c->groups[i].kind == NXP_GROUP_CALL &&
+        (nxg_is_control(first->op) || nxg_call_fails((nxg_op)first->op)) && i + 1 > s->last_failing)
       s->last_failing = i + 1;
     if (c->groups[i].kind != NXP_GROUP_UPDATE && c->groups[i].kind != NXP_GROUP_SCATTER) continue;
     uint32_t node = c->groups[i].roots[0].node, old = node_of(s, node)->args[0];

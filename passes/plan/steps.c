@@ -121,9 +121,10 @@ static nx_status add_split(nxp_step_builder *s, const nxp_split *split, const nx
   for (int i = 0; i < split->n_partials; i++)
     if (!nxp_new_temporary(s, split->partial_bytes[i], &all[n++])) return nxi_oom(s->b->d);
   nx_status status = nxp_add_kernel(s, split->first, all, binding->params, binding->n_params, node);
-  return status == NX_OK
-             ? nxp_add_kernel(s, split->second, all, binding->params, binding->n_params, node)
-             : status;
+  if (status == NX_OK)
+    status = nxp_add_kernel(s, split->second, all, binding->params, binding->n_params, node);
+  if (status == NX_OK) s->b->plan->kernels[s->b->plan->n_kernels - 1].varies = true;
+  return status;
 }
 
 /* Outputs and temporaries begin at multiples of 64 bytes, inputs where the graph says so. Of what

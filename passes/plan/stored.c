@@ -94,7 +94,8 @@ bool nxp_note_interpreted(nxp_plan *p, const nxg_graph *g) {
   uint32_t n = 0;
   for (int pass = 0; pass < 2; pass++) {
     for (uint32_t i = n = 0; i < g->n_nodes; i++) {
-      bool stored = g->nodes[i].op == NXG_matmul || nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL;
+      uint32_t op = g->nodes[i].op;
+      bool stored = op == NXG_matmul || nxg_ops[op].kind == NXG_KIND_CALL || nxg_is_control(op);
       if (!stored) continue;
       if (pass == 1) p->stored[n] = g->nodes[i].origin;
       n++;

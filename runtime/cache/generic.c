@@ -19,7 +19,8 @@ enum {
   WEARY = 4,     /* and so many, before small ones do */
   SMALL = 16,    /* integers up to this are literal as long as they do not differ */
   KINDS = 4096,
-  FEW = 4
+  FEW = 4,
+  MOST_ALONE = 16 /* values of which each is changed alone */
 };
 
 typedef struct served {
@@ -40,7 +41,7 @@ struct entry {
   uint8_t *differs; /* each hole: had another value than in the first kernel */
   served code[MOST_CODE];
   uint32_t n_code, made;
-  bool compared; /* with integers of another kernel */
+  bool compared; /* with other integers */
 };
 
 /* An integer of the kernels of a kind. */
@@ -92,11 +93,22 @@ void nxi_generics_destroy(nxi_generics *g) {
 
 /* ---- kinds */
 
+/* How far an integer is taken to vary in a kind of which no second kernel is known. Those that
+ * decide what a kernel is, strides of 1 above all, stay. */
+static int64_t assumed_reach(const nxk_hole *hole) {
+  int64_t value = (int64_t)hole->value;
+  const int64_t most = INT64_C(1) << 40;
+  if (hole->role == NXK_DATA || (value >= -1 && value <= 1) || value > most || value < -most)
+    return 0;
+  return value < 0 ? -value : value;
+}
+
 static void start_kind(kind *slot, const nxi_kernel_kind *k) {
   nxi_free(slot->ranges);
   *slot = (kind){k->number, nxi_malloc(((size_t)k->n_holes + 1) * sizeof(range))};
   for (uint32_t i = 0; slot->ranges != NULL && i < k->n_holes; i++)
-    slot->ranges[i] = (range){(int64_t)k->holes[i].value, 0};
+    slot->ranges[i] =
+        (range){(int64_t)k->holes[i].value, k->varies ? assumed_reach(&k->holes[i]) : 0};
 }
 
 bool nxi_generics_note(nxi_generics *g, const nxi_kernel_kind *k) {
@@ -158,10 +170,34 @@ static uint64_t changed(int64_t value, int64_t reach, const change *how) {
   return (uint64_t)(result == 0 ? value : result);
 }
 
+/* The integers of a kind of which no second kernel is known, one value after the other changed
+ * alone: changed together they would often be no kernel that could come. */
+static bool imagine_one(const range *ranges, const nxi_kernel_kind *k, uint32_t number,
+                        nxk_hole *holes) {
+  int64_t met[MOST_ALONE], chosen;
+  uint32_t n_met = 0;
+  for (uint32_t i = 0; i < k->n_holes && n_met < MOST_ALONE; i++) {
+    uint32_t j = 0;
+    while (j < n_met && met[j] != (int64_t)k->holes[i].value) j++;
+    if (j == n_met && ranges[i].reach != 0) met[n_met++] = (int64_t)k->holes[i].value;
+  }
+  if (!k->varies || number / 2 >= n_met) return false;
+  chosen = met[number / 2];
+  for (uint32_t i = 0; i < k->n_holes; i++) {
+    holes[i] = k->holes[i];
+    bool is_chosen = ranges[i].reach != 0 && (int64_t)holes[i].value == chosen;
+    int64_t more = number % 2 == 0 ? ranges[i].reach + 1 : ranges[i].reach / 2 + 3;
+    if (is_chosen) holes[i].value = (uint64_t)(chosen < 0 ? chosen - more : chosen + more);
+  }
+  return true;
+}
+
 bool nxi_generics_imagine(const nxi_generics *g, const nxi_kernel_kind *k, uint32_t number,
                           nxk_hole *holes) {
   const range *ranges = ranges_of(g, k);
-  if (ranges == NULL || number >= sizeof changes / sizeof *changes) return false;
+  const uint32_t n_changes = sizeof changes / sizeof *changes;
+  if (ranges == NULL) return false;
+  if (number >= n_changes) return imagine_one(ranges, k, number - n_changes, holes);
   const change *how = &changes[number];
   for (uint32_t i = 0; i < k->n_holes; i++) {
     holes[i] = k->holes[i];
@@ -278,7 +314,8 @@ void nxi_generics_see(nxi_generics *g, const char *isa, const nxk_anatomy *a) {
 
 void nxi_generics_compare(nxi_generics *g, const char *isa, const nxk_anatomy *a) {
   entry *e = find(g, isa, a);
-  if (e && divide(e, a->holes)) e->compared = true;
+  if (e == NULL || !divide(e, a->holes)) return;
+  for (uint32_t i = 0; i < e->n_holes; i++) e->compared = e->compared || e->differs[i];
 }
 
 /* ---- matching */
@@ -356,11 +393,16 @@ static bool assign_params(const entry *e, const nxk_anatomy *a, zeal zeal, nxi_c
   return out->n_params <= NXI_MOST_VALUES;
 }
 
-bool nxi_generics_choose(nxi_generics *g, const char *isa, const nxk_anatomy *a, nxi_choice *out) {
+bool nxi_generics_choose(nxi_generics *g, const char *isa, const nxk_anatomy *a, bool all,
+                         nxi_choice *out) {
   entry *e = find(g, isa, a);
   if (!e) e = make_entry(g, isa, a);
   if (!e || !divide(e, a->holes)) return false;
-  zeal zeal = !e->compared ? LARGE : e->made < PATIENT ? DIFFERING : e->made < WEARY ? LARGE : ALL;
+  zeal zeal = all                 ? ALL
+              : !e->compared      ? LARGE
+              : e->made < PATIENT ? DIFFERING
+              : e->made < WEARY   ? LARGE
+                                  : ALL;
   *out = (nxi_choice){.n_holes = a->n_holes};
   out->param = nxi_malloc(((size_t)a->n_holes + 1) * sizeof *out->param);
   out->literal = copy_of(a->holes, a->n_holes * sizeof *a->holes);

@@ -40,8 +40,9 @@ typedef struct nxi_choice {
   nxk_hole *literal; /* the holes, with rooms made larger */
   uint32_t n_holes, n_params;
 } nxi_choice;
-/* False: out of memory, or there would be too many parameters. */
-bool nxi_generics_choose(nxi_generics *g, const char *isa, const nxk_anatomy *a, nxi_choice *out);
+/* all: all of them do. False: out of memory, or there would be too many parameters. */
+bool nxi_generics_choose(nxi_generics *g, const char *isa, const nxk_anatomy *a, bool all,
+                         nxi_choice *out);
 void nxi_choice_free(nxi_choice *c);
 /* Adds code that was made by a choice; takes over the choice, and a reference of its own. */
 void nxi_generics_add(nxi_generics *g, const char *isa, const nxk_anatomy *a, nxi_choice *choice,

@@ -88,12 +88,17 @@ typedef nx_status nxi_kernel_vary(void *user, const nxk_hole *holes, bool few, n
 /* How kernels that differ only in integers share code. The first of a kind is compiled as it is; of
  * later ones the integers that differ become parameters (generic.h). */
 typedef struct nxi_kernel_kind {
-  uint64_t number;       /* equal for kernels that differ only in integers; 0: none */
-  bool always;           /* the first, too, is made of parameters */
-  const nxk_hole *holes; /* the integers of this one */
+  uint64_t number; /* equal for kernels that differ only in integers; 0: none */
+  bool always;     /* the first, too, is made of parameters */
+  bool varies;     /* the same, because kernels with other integers are likely to come */
+  bool all;        /* and in code for it all integers are parameters: it does little work */
+  nxk_hole *holes; /* the integers of this one */
   uint32_t n_holes;
   nxi_kernel_vary *vary;
 } nxi_kernel_kind;
+/* Notes a kernel of a kind before the first one is asked for, which is then made of parameters,
+ * too. */
+void nxi_kernel_expect(nxi_kernel_cache *c, const nxi_kernel_kind *kind);
 nx_status nxi_kernel_get_of_kind(nxi_kernel_cache *c, const char *isa, const void *key,
                                  size_t key_size, nxi_kernel_produce *produce,
                                  const nxi_kernel_kind *kind, void *user, nxi_kernel **out,

@@ -77,9 +77,9 @@ static nx_status find_generic(nxi_kernel_cache *c, const nxi_kernel *k, const nx
   *out = nxi_generics_match(c->generics, k->isa, a, values, n_values);
   nxi_lock_give(&c->lock);
   if (*out) return NX_OK;
-  explore(c, k, m, a);
+  if (!m->kind->all) explore(c, k, m, a);
   nxi_lock_take(&c->lock);
-  bool chosen = nxi_generics_choose(c->generics, k->isa, a, &choice);
+  bool chosen = nxi_generics_choose(c->generics, k->isa, a, m->kind->all, &choice);
   nxi_lock_give(&c->lock);
   if (!chosen) return NX_OK;
   nx_status s = get_generalized(c, k, bound, &choice, out, how, d);
@@ -159,5 +159,11 @@ bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m) {
   nxi_lock_take(&c->lock);
   bool known = nxi_generics_note(c->generics, m->kind);
   nxi_lock_give(&c->lock);
-  return known || m->kind->always;
+  return known || m->kind->always || m->kind->varies || m->kind->all;
+}
+
+void nxi_kernel_expect(nxi_kernel_cache *c, const nxi_kernel_kind *kind) {
+  nxi_lock_take(&c->lock);
+  nxi_generics_note(c->generics, kind);
+  nxi_lock_give(&c->lock);
 }

@@ -16,12 +16,13 @@ typedef struct cpu {
   const char *missing;
 } cpu;
 
-/* A lack of memory passes; whatever else is missing does so for good. */
+/* LLVM is loaded when something is compiled first, unless nothing else will do. A lack of memory
+ * passes; whatever else is missing does so for good. */
 static nx_status find_llvm(cpu *v, nxi_diag *d) {
   nxi_diag own;
   nxi_diag_clear(&own);
-  if (nxl_start(&own) == NX_OUT_OF_MEMORY) return nxi_oom(d);
-  v->missing = nxl_unavailable();
+  if (nxi_debug_llvm_wanted() && nxl_start(&own) == NX_OUT_OF_MEMORY) return nxi_oom(d);
+  v->missing = nxl_refused();
   if (v->missing == NULL) return NX_OK;
   v->executor = NXI_GRAPH_INTERP;
   if (!nxi_debug_llvm_wanted()) return NX_OK;
@@ -77,7 +78,7 @@ static bool runs(const nxi_target *t) { return t->block_threads == 0; }
 
 static bool has_calls(const nxp_plan *p) {
   for (uint32_t i = 0; i < p->n_steps; i++)
-    if (p->steps[i].kind == NXP_STEP_CALL) return true;
+    if (p->steps[i].kind == NXP_STEP_CALL || p->steps[i].kind == NXP_STEP_CONTROL) return true;
   return false;
 }
 
@@ -86,6 +87,7 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
   nx_status status = nxi_cpu_find_blas(g, d);
   if (status == NX_OK) status = nxi_load_plan(e, g, o, poll, report, d);
   if (status == NX_OK) status = nxi_load_calls(e, d);
+  if (status == NX_OK) status = nxi_load_controls(e, poll, report, d);
   if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
   if (status != NX_OK) return status;
   e->cannot_fail = e->options.executor == NXI_COMPILED && !e->plan->checks && !has_calls(e->plan);

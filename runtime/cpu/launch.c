@@ -288,6 +288,43 @@ static nx_status run_call(run *r, const nxi_poll *poll) {
   return nxi_run_call(s->call, functions, r->buffers, r->launch->pool, poll, r->d);
 }
 
+/* ---- control flow */
+
+static nx_status run_body(void *user, uint32_t body, void *const *inputs, void *const *outputs,
+                          nxi_diag *d) {
+  nxi_control_device *v = user;
+  const nxi_executable *e = v->bodies[body];
+  nxi_launch l = {.inputs = inputs,
+                  .outputs = outputs,
+                  .temporary = v->temporary,
+                  .pool = v->launch->pool,
+                  .poll = v->poll->fn != NULL ? nxi_control_poll : NULL,
+                  .poll_user = v};
+  return e->kind->launch(e, &l, d);
+}
+
+static nx_status copy_bytes(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d) {
+  nxi_control_device *v = user;
+  const nxi_poll none = {NULL, NULL};
+  (void)d;
+  return bytes > 0 ? nxi_copy_run(v->launch->pool, &none, to, from, bytes) : NX_OK;
+}
+
+static nx_status run_control(const run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  nxi_control_device v = {.run = run_body,
+                          .copy = copy_bytes,
+                          .fetch = copy_bytes,
+                          .put = copy_bytes,
+                          .ask = nxi_control_ask,
+                          .bodies = r->executable->bodies[s - r->plan->steps],
+                          .launch = r->launch,
+                          .poll = poll};
+  void **at = (void **)(void *)address(r, &s->buffers[s->n_buffers - 2]);
+  for (uint32_t i = 0; i < s->n_buffers; i++) at[i] = address(r, &s->buffers[i]);
+  return nxi_run_control(s, at, &v, r->d);
+}
+
 static const char *step_name(const nxp_step *s) {
   if (s->name != NULL) return s->name;
   return s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
@@ -313,6 +350,7 @@ static nx_status run_step(run *r, const nxi_poll *poll) {
   if (s->kind == NXP_STEP_KERNEL) return run_kernel(r, poll);
   if (s->kind == NXP_STEP_MATMUL) return run_matmul(r, poll);
   if (s->kind == NXP_STEP_CALL) return run_call(r, poll);
+  if (s->kind == NXP_STEP_CONTROL) return run_control(r, poll);
   return nxi_copy_run(r->launch->pool, poll, address(r, &s->buffers[1]), address(r, &s->buffers[0]),
                       s->bytes);
 }

@@ -7,8 +7,6 @@
 
 #include "codegen_llvm/codegen_llvm.h"
 
-static const char *llvm_environment(void) { return nxl_environment(""); }
-
 static nx_status llvm_compile(void *user, const nxk_kernel *bound, const char *isa, void **object,
                               size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d) {
   nxl_target target = {0};
@@ -32,8 +30,8 @@ static nx_status llvm_load(void *user, const void *object, size_t size, const ch
 static void llvm_unload(void *code) { nxl_unload(code); }
 static size_t llvm_bytes(const void *code) { return nxl_code_bytes(code); }
 
-static const nxi_code_maker llvm_maker = {llvm_environment, llvm_compile, NULL,
-                                          llvm_load,        llvm_unload,  llvm_bytes};
+static const nxi_code_maker llvm_maker = {nxl_identity, llvm_compile, NULL,
+                                          llvm_load,    llvm_unload,  llvm_bytes};
 
 nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
   return nxi_kernel_cache_create_for(&llvm_maker, NULL, cache_dir, out, d);

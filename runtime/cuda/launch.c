@@ -160,7 +160,7 @@ static nx_status run_call(const gpu_run *r) {
   if (status != NX_OK || run.why == NX_OK) return status;
   if (r->d != NULL) r->d->node = (int32_t)c->origin;
   nxg_call_work batch = {.split = 1};
-  return nxg_call_failed(call, &batch, run.why, run.failed, r->d);
+  return nxg_call_failed(call, &batch, run.why, run.failed, "", r->d);
 }
 
 /* Finds the range of bytes of elements with these strides, relative to the element with index 0. */
@@ -217,6 +217,52 @@ static nx_status run_matmul(const gpu_run *r) {
   return nxi_gpu_run_product(r->step, gpu_of(r), at, r->d);
 }
 
+/* ---- control flow: the host reads the condition between launches of bodies */
+
+static nxi_gpu *gpu_of_bodies(const nxi_control_device *v) { return nxi_gpu_of(v->bodies[0]); }
+static uint64_t at_of(const void *p) { return (uint64_t)(uintptr_t)p; }
+
+static nx_status run_body(void *user, uint32_t body, void *const *inputs, void *const *outputs,
+                          nxi_diag *d) {
+  nxi_control_device *v = user;
+  nxi_poll poll = {v->poll->fn != NULL ? nxi_control_poll : NULL, v};
+  nxi_launch l = {
+      .inputs = inputs, .outputs = outputs, .temporary = v->temporary, .pool = v->launch->pool};
+  return nxi_gpu_start_steps(v->bodies[body], &l, &poll, d);
+}
+
+static nx_status copy_within(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d) {
+  return bytes > 0 ? nxi_gpu_copy(gpu_of_bodies(user), at_of(to), at_of(from), bytes, d) : NX_OK;
+}
+
+static nx_status fetch(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d) {
+  nxi_control_device *v = user;
+  return nxi_gpu_download(gpu_of_bodies(v), to, at_of(from), bytes, NXI_NOW, v->poll, d);
+}
+
+static nx_status put(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d) {
+  return nxi_gpu_upload(gpu_of_bodies(user), at_of(to), from, bytes, NXI_NOW, d);
+}
+
+static nx_status run_control(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  nxi_control_device v = {.run = run_body,
+                          .copy = copy_within,
+                          .fetch = fetch,
+                          .put = put,
+                          .ask = nxi_control_ask,
+                          .bodies = r->executable->bodies[number_of(r)],
+                          .launch = r->launch,
+                          .poll = r->poll};
+  uint32_t n = s->n_buffers;
+  void **at = nxi_malloc((n + nxg_control_room(&s->control->c)) * sizeof *at);
+  if (at == NULL) return nxi_oom(r->d);
+  for (uint32_t i = 0; i < n; i++) at[i] = (void *)(uintptr_t)address(r, &s->buffers[i]);
+  nx_status status = nxi_run_control(s, at, &v, r->d);
+  nxi_free(at);
+  return status;
+}
+
 /* ---- all */
 
 static nx_status run_step(const gpu_run *r) {
@@ -226,6 +272,7 @@ static nx_status run_step(const gpu_run *r) {
     case NXP_STEP_CHECK: return run_check(r);
     case NXP_STEP_SCATTER: return run_scatter(r);
     case NXP_STEP_CALL: return run_call(r);
+    case NXP_STEP_CONTROL: return run_control(r);
     case NXP_STEP_COPY:
       return nxi_gpu_copy(gpu_of(r), address(r, &s->buffers[1]), address(r, &s->buffers[0]),
                           s->bytes, r->d);

@@ -14,6 +14,7 @@ typedef struct call_run {
   const nxi_poll *poll;
   atomic_bool stop;              /* the poll has requested a stop */
   _Atomic uint64_t first_failed; /* task << 8 | status; UINT64_MAX: none */
+  char sentence[NXG_CALL_SENTENCE];
 } call_run;
 
 static int32_t ask(void *user) {
@@ -57,7 +58,9 @@ static void run_part(void *arg, int worker, int64_t begin, int64_t end) {
                         .own = own ? (char *)scratch[1] + own * worker : NULL,
                         .stopped = worker == 0 ? stopped_caller : stopped_other,
                         .user = r,
-                        .failed = begin};
+                        .failed = begin,
+                        .sentence = r->sentence,
+                        .room = sizeof r->sentence};
   nx_status status = r->functions->run(&part);
   if (status != NX_OK) note_failure(r, part.failed, status);
 }
@@ -65,6 +68,7 @@ static void run_part(void *arg, int worker, int64_t begin, int64_t end) {
 nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, void *const *buffers,
                        nxi_pool *pool, const nxi_poll *poll, nxi_diag *d) {
   call_run r = {.call = call, .functions = functions, .buffers = buffers, .poll = poll};
+  r.sentence[0] = 0;
   nxi_poll own = {poll->fn != NULL ? ask : NULL, &r};
   atomic_init(&r.stop, false);
   atomic_init(&r.first_failed, UINT64_MAX);
@@ -82,7 +86,7 @@ nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, voi
     if (failed == UINT64_MAX) continue;
     if (d != NULL) d->node = (int32_t)call->origin;
     return nxg_call_failed(&call->call, &call->work, (nx_status)(failed & 0xff),
-                           (int64_t)(failed >> 8), d);
+                           (int64_t)(failed >> 8), r.sentence, d);
   }
   return NX_OK;
 }

@@ -48,7 +48,7 @@ static nx_status show_code(const nxi_executable *e, const nxk_kernel *k, nxi_dia
 typedef struct production {
   const nxk_kernel *logical;
   const nxi_target *target;
-  nxk_anatomy integers; /* of the logical kernel */
+  const nxi_kernel_kind *kind; /* of the logical kernel */
 } production;
 
 nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, bool any_extent,
@@ -59,13 +59,37 @@ nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, bool 
   return nxp_bind_kernel(logical, &target, bound, d);
 }
 
+/* The iterations of the loop and of those around it, as far as they are known; INT64_MAX: more than
+ * can be counted. */
+static int64_t iterations_of(const nxk_kernel *k, nxk_value loop) {
+  int64_t n = 1;
+  for (nxk_value v = loop; v != NXK_NONE; v = k->instrs[v].block) {
+    if (k->instrs[v].op != NXK_for) continue;
+    const nxk_loop *l = &k->loops[k->instrs[v].imm];
+    const bool known = l->lower.value == NXK_NONE && l->upper.value == NXK_NONE;
+    const int64_t trips = known ? l->upper.constant - l->lower.constant : 1;
+    if (trips > 0 && __builtin_mul_overflow(n, trips, &n)) return INT64_MAX;
+  }
+  return n;
+}
+
+/* Whether there may be such a kernel: integers that all grew can stand for more elements than any
+ * memory has, and the binder, which counts them, need not expect that. */
+static bool is_possible(const nxk_kernel *k) {
+  const int64_t most = INT64_C(1) << 56;
+  for (nxk_value v = 0; v < k->n_instrs; v++)
+    if (k->instrs[v].op == NXK_for && iterations_of(k, v) > most) return false;
+  return true;
+}
+
 static nx_status vary(void *user, const nxk_hole *holes, bool few, nxk_kernel **bound,
                       nxi_diag *d) {
   const production *p = user;
-  if (holes == p->integers.holes) return nxi_bind_generic(p->logical, p->target, few, bound, d);
-  nxk_kernel *other = nxk_refill(p->logical, holes, p->integers.n_holes, d);
+  if (holes == p->kind->holes) return nxi_bind_generic(p->logical, p->target, few, bound, d);
+  nxk_kernel *other = nxk_refill(p->logical, holes, p->kind->n_holes, d);
   if (other == NULL) return d->status;
-  nx_status status = nxi_bind_generic(other, p->target, few, bound, d);
+  nx_status status = is_possible(other) ? nxi_bind_generic(other, p->target, few, bound, d)
+                                        : nxi_fail(d, NX_COMPILE_FAILED, "", "too many elements");
   nxk_destroy(other);
   return status;
 }
@@ -76,38 +100,38 @@ static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
 }
 
 /* Strides of 0, 1 and -1 are part of a kind, because kernels with others are bound differently. */
-uint64_t nxi_kind_number(const nxk_kernel *logical) {
+nxi_kernel_kind nxi_kind_of(const nxk_kernel *logical) {
   nxk_anatomy a;
-  if (!nxk_dissect(logical, &a)) return 0;
+  if (!nxk_dissect(logical, &a)) return (nxi_kernel_kind){0};
   uint64_t hash = XXH3_64bits(a.structure.data, a.structure.size);
   for (uint32_t i = 0; i < a.n_holes; i++) {
     uint64_t words[] = {hash, i, a.holes[i].value};
     if (a.holes[i].role == NXK_STRIDE && a.holes[i].value + 1 <= 2)
       hash = XXH3_64bits(words, sizeof words);
   }
-  nxk_anatomy_free(&a);
-  return hash;
+  nxi_text_free(&a.structure);
+  return (nxi_kernel_kind){.number = hash, .holes = a.holes, .n_holes = a.n_holes};
 }
 
-uint64_t nxi_kind_of_kernel(const nxi_executable *e, uint32_t number) {
-  return e->plan->options.on_gpu ? 0 : nxi_kind_number(e->plan->kernels[number].ir);
+void nxi_kind_free(nxi_kernel_kind *k) {
+  nxi_free(k->holes);
+  *k = (nxi_kernel_kind){0};
 }
 
 nx_status nxi_get_code(nxi_kernel_cache *c, const nxk_kernel *logical, const nxi_target *t,
-                       uint64_t kind_number, nxi_kernel **out, nxi_kernel_outcome *how,
+                       const nxi_kernel_kind *kind, nxi_kernel **out, nxi_kernel_outcome *how,
                        nxi_diag *d) {
   nxi_text key = {0};
-  production what = {.logical = logical, .target = t};
-  bool has_kind = kind_number != 0 && nxk_dissect(logical, &what.integers);
-  nxi_kernel_kind kind = {kind_number, nxp_debugging.generic, what.integers.holes,
-                          what.integers.n_holes, vary};
+  nxi_kernel_kind own = *kind;
+  production what = {.logical = logical, .target = t, .kind = &own};
+  own.always = nxp_debugging.generic;
+  own.vary = vary;
   nxp_put_bind_key(logical, t, &key);
-  nx_status status = key.failed
-                         ? nxi_oom(d)
-                         : nxi_kernel_get_of_kind(c, t->isa, key.data, key.size, produce,
-                                                  has_kind ? &kind : NULL, &what, out, how, d);
+  nx_status status =
+      key.failed ? nxi_oom(d)
+                 : nxi_kernel_get_of_kind(c, t->isa, key.data, key.size, produce,
+                                          own.number != 0 ? &own : NULL, &what, out, how, d);
   nxi_text_free(&key);
-  nxk_anatomy_free(&what.integers);
   return status;
 }
 
@@ -121,7 +145,7 @@ static void count_outcome(nxi_compile_report *report, nxi_kernel_outcome how, bo
   report->compile_ms += how == NXI_KERNEL_COMPILED ? ms : 0;
 }
 
-nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, uint64_t kind,
+nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, const nxi_kernel_kind *kind,
                           nxi_compile_report *report, nxi_diag *d) {
   nxp_plan *p = e->plan;
   nxp_kernel *k = &p->kernels[number];

@@ -63,9 +63,11 @@ static nx_status put_structure(nxi_generic_dump *g, const nxk_kernel *logical, c
   nxk_anatomy a;
   nx_status status = nxi_bind_generic(logical, t, false, &bound, d);
   if (status == NX_OK && nxk_dissect(bound, &a)) {
+    nxi_kernel_kind kind = nxi_kind_of(logical);
     uint32_t structure = number_of(&g->structures, XXH3_64bits(a.structure.data, a.structure.size));
-    nxi_text_add(out, "kind %u, structure %u with %u holes: ",
-                 number_of(&g->kinds, nxi_kind_number(logical)), structure, a.n_holes);
+    nxi_text_add(out, "kind %u, structure %u with %u holes: ", number_of(&g->kinds, kind.number),
+                 structure, a.n_holes);
+    nxi_kind_free(&kind);
     nxk_anatomy_free(&a);
   }
   nxk_destroy(bound);
@@ -91,8 +93,10 @@ nx_status nxi_generic_dump_add(nxi_generic_dump *g, const nxk_kernel *logical, c
   if (g->cache == NULL) status = nxi_kernel_cache_create_for(&noting, g, "", &g->cache, d);
   nxi_text_add(out, "; kernel @%s: ", logical->name);
   if (status == NX_OK && !on_gpu) status = put_structure(g, logical, t, out, d);
-  uint64_t kind = on_gpu ? 0 : nxi_kind_number(logical);
-  if (status == NX_OK) status = nxi_get_code(g->cache, logical, t, kind, &k, &how, d);
+  nxi_kernel_kind kind = {0};
+  if (!on_gpu) kind = nxi_kind_of(logical);
+  if (status == NX_OK) status = nxi_get_code(g->cache, logical, t, &kind, &k, &how, d);
+  nxi_kind_free(&kind);
   if (status != NX_OK) return status;
   put_code(g, logical, k, how == NXI_KERNEL_COMPILED, out);
   nxi_kernel_release(k);

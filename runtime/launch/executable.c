@@ -147,6 +147,7 @@ void nxi_executable_destroy(nxi_executable *e) {
   for (uint32_t i = 0; e->functions != NULL && i < e->plan->n_steps; i++) release_call(e, i);
   for (uint32_t i = 0; e->code != NULL && i < e->plan->n_kernels; i++)
     nxi_kernel_release(e->code[i]);
+  if (e->plan != NULL) nxi_release_controls(e);
   nxi_free(e->functions);
   nxi_free(e->code);
   nxp_plan_destroy(e->plan);

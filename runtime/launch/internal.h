@@ -16,6 +16,8 @@ struct nxi_executable {
   nxi_kernel **code; /* indexed by kernel; NULL: kernels are interpreted */
   /* Indexed by step: the functions that execute a call on the host. NULL: there are no calls. */
   const nxg_functions **functions;
+  /* Indexed by step: the executables of bodies. NULL: there is no control flow. */
+  nxi_executable ***bodies;
   void *own; /* data of the kind */
 };
 
@@ -28,25 +30,51 @@ nx_status nxi_load_plan(nxi_executable *e, const nxg_graph *g, const nxp_options
                         const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d);
 /* Prepares functions of the host for the calls that the device does not execute itself. */
 nx_status nxi_load_calls(nxi_executable *e, nxi_diag *d);
+/* control.c: makes executables of the bodies of control flow, after the plan's kernels. */
+nx_status nxi_load_controls(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
+                            nxi_diag *d);
+void nxi_release_controls(nxi_executable *e);
+/* How a device carries out what control flow consists of: as in nxg_control_frame, whose user this
+ * is. */
+typedef struct nxi_control_device {
+  nx_status (*run)(void *user, uint32_t body, void *const *inputs, void *const *outputs,
+                   nxi_diag *d);
+  nx_status (*copy)(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d);
+  nx_status (*fetch)(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d);
+  nx_status (*put)(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d);
+  nx_status (*ask)(void *user, nxi_diag *d);
+  nxi_executable *const *bodies;
+  const nxi_launch *launch;
+  const nxi_poll *poll;
+  int64_t polled_ns; /* 0 at first */
+  int32_t stopped;
+  void *temporary; /* filled in: of the bodies */
+} nxi_control_device;
+/* at: the addresses of the step's buffers, and room for the pointers of a frame after them. */
+nx_status nxi_run_control(const nxp_step *s, void **at, nxi_control_device *v, nxi_diag *d);
+/* For `ask`, and as the poll of bodies; user: an nxi_control_device. */
+nx_status nxi_control_ask(void *user, nxi_diag *d);
+int32_t nxi_control_poll(void *user);
 /* code.c: loads the machine code of all kernels, or the form that is interpreted. Calls the poll
  * between kernels. */
 nx_status nxi_load_kernels(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
                            nxi_diag *d);
-/* Kernels of one number differ only in integers, and have the same strides of 1; 0: this one is
- * unlike any other. */
-uint64_t nxi_kind_number(const nxk_kernel *logical);
-/* The code of a logical kernel, from the cache. kind: its number, above. */
+/* The number and the integers of a logical kernel's kind, the caller's to free. Kernels of one
+ * number differ only in integers, and have the same strides of 1; 0: this one is unlike any
+ * other. */
+nxi_kernel_kind nxi_kind_of(const nxk_kernel *logical);
+void nxi_kind_free(nxi_kernel_kind *k);
+/* The code of a logical kernel, from the cache. kind: its own, above. */
 nx_status nxi_get_code(nxi_kernel_cache *c, const nxk_kernel *logical, const nxi_target *t,
-                       uint64_t kind, nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d);
+                       const nxi_kernel_kind *kind, nxi_kernel **out, nxi_kernel_outcome *how,
+                       nxi_diag *d);
 /* The bound kernel in the form that depends little on its integers; any_extent as in the target. */
 nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, bool any_extent,
                            nxk_kernel **bound, nxi_diag *d);
 
-/* Kernels of one number, of one plan, differ only in integers; 0: this one is unlike any other. */
-uint64_t nxi_kind_of_kernel(const nxi_executable *e, uint32_t number);
 /* Loads the machine code of a kernel, which replaces the IR. Other threads may load other kernels
- * of the plan meanwhile. kind: the number above. */
-nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, uint64_t kind,
+ * of the plan meanwhile. kind: of the kernel. */
+nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, const nxi_kernel_kind *kind,
                           nxi_compile_report *report, nxi_diag *d);
 /* together.c: loads the machine code of all kernels, on the threads of the pool. */
 nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,

@@ -21,6 +21,7 @@ typedef struct nxi_executable_options {
   nxi_executor_kind executor;
   bool fuse, whole, tight; /* see nxp_options */
   bool bound_interp;       /* KERNEL_INTERP: run the bound form instead of the logical one */
+  bool varies;             /* graphs of the same operations with other shapes were met */
   const nxi_target *target;
   int32_t threads;                  /* the most threads of a launch: the size of its pool */
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */

@@ -10,9 +10,11 @@
 #include "ir/platform/thread.h"
 #include "passes/pipeline.h"
 
+enum { MANY = 8 };
+
 typedef struct loading {
   uint32_t number; /* of the kernel */
-  uint64_t kind;
+  nxi_kernel_kind kind;
   size_t weight; /* instructions of all kernels of the kind */
   nx_status status;
   nxi_compile_report report;
@@ -34,7 +36,7 @@ typedef struct loadings {
 
 static int by_kind(const void *a, const void *b) {
   const loading *x = a, *y = b;
-  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+  if (x->kind.number != y->kind.number) return x->kind.number < y->kind.number ? -1 : 1;
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -46,8 +48,8 @@ static int by_weight(const void *a, const void *b) {
 
 static uint32_t end_of_kind(const loadings *all, uint32_t first) {
   uint32_t end = first + 1;
-  while (all->of[first].kind != 0 && end < all->n && all->of[end].kind == all->of[first].kind)
-    end++;
+  uint64_t number = all->of[first].kind.number;
+  while (number != 0 && end < all->n && all->of[end].kind.number == number) end++;
   return end;
 }
 
@@ -65,15 +67,58 @@ static void sort_loadings(loadings *all) {
   qsort(all->of, all->n, sizeof *all->of, by_weight);
 }
 
+/* ---- kinds of many kernels */
+
+static bool same_integers(const nxi_kernel_kind *a, const nxi_kernel_kind *b) {
+  for (uint32_t i = 0; i < a->n_holes; i++)
+    if (a->holes[i].value != b->holes[i].value) return false;
+  return true;
+}
+
+/* How many kernels of a kind differ, up to MANY. */
+static uint32_t count_different(const loading *l, uint32_t n) {
+  const nxi_kernel_kind *met[MANY];
+  uint32_t n_met = 0;
+  for (uint32_t i = 0; i < n && n_met < MANY; i++) {
+    uint32_t k = 0;
+    while (k < n_met && !same_integers(met[k], &l[i].kind)) k++;
+    if (k == n_met) met[n_met++] = &l[i].kind;
+  }
+  return n_met;
+}
+
+/* A special form of the first of many kernels of a kind would be a compilation for one of many
+ * steps. And the code that serves all of them is made knowing all of them. */
+static void expect_many(const loadings *all) {
+  for (uint32_t first = 0, end; first < all->n; first = end) {
+    end = end_of_kind(all, first);
+    if (all->of[first].kind.number == 0 || end - first < MANY) continue;
+    if (count_different(&all->of[first], end - first) < MANY) continue;
+    for (uint32_t i = first; i < end; i++)
+      nxi_kernel_expect(all->executable->options.kernels, &all->of[i].kind);
+  }
+}
+
 static bool make_loadings(loadings *all) {
   const nxp_plan *p = all->executable->plan;
   all->n = p->n_kernels;
   all->of = nxi_calloc((size_t)all->n + 1, sizeof *all->of);
   if (all->of == NULL) return false;
-  for (uint32_t i = 0; i < all->n; i++)
-    all->of[i] = (loading){.number = i, .kind = nxi_kind_of_kernel(all->executable, i)};
+  for (uint32_t i = 0; i < all->n; i++) {
+    all->of[i].number = i;
+    if (p->options.on_gpu) continue;
+    all->of[i].kind = nxi_kind_of(p->kernels[i].ir);
+    all->of[i].kind.varies = all->executable->options.varies;
+    all->of[i].kind.all = p->kernels[i].varies;
+  }
   sort_loadings(all);
+  expect_many(all);
   return true;
+}
+
+static void free_loadings(loadings *all) {
+  for (uint32_t i = 0; i < all->n; i++) nxi_kind_free(&all->of[i].kind);
+  nxi_free(all->of);
 }
 
 /* ---- loading */
@@ -95,7 +140,7 @@ static void load_one(loadings *all, loading *l, int worker) {
   bool goes_on = (worker != 0 || all->asked == NX_OK) && !atomic_load(&all->stopped);
   if (goes_on && p->kernels[l->number].ir != NULL) {
     nxi_diag_clear(&l->d);
-    l->status = nxi_load_kernel(all->executable, l->number, l->kind, &l->report, &l->d);
+    l->status = nxi_load_kernel(all->executable, l->number, &l->kind, &l->report, &l->d);
   }
   if (!goes_on || l->status != NX_OK) atomic_store(&all->stopped, true);
 }
@@ -174,6 +219,6 @@ nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile
   if (bad != NULL)
     nxi_oom_during(d, status, "compiling kernel %.64s", e->plan->kernels[bad->number].name);
   if (status == NX_OK) add_up(&all, nxi_now_ms() - began, report);
-  nxi_free(all.of);
+  free_loadings(&all);
   return status;
 }

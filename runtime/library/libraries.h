@@ -18,6 +18,12 @@ extern const nxg_functions nxi_eigh_functions, nxi_eig_functions;
 /* linalg/solve.c, linalg/det.c */
 extern const nxg_functions nxi_triangular_solve_functions, nxi_solve_functions, nxi_inv_functions,
     nxi_det_functions;
+/* linalg/lu_packed.c; linalg/householder.c: geqrf, geqp3, householder_product, ormqr */
+extern const nxg_functions nxi_lu_functions, nxi_householder_functions;
+/* linalg/banded.c, linalg/cholesky_update.c; linalg/forms.c: sytrd, gehrd, schur; linalg/expm.c;
+ * linalg/functions.c: sqrtm, logm */
+extern const nxg_functions nxi_banded_functions, nxi_cholesky_update_functions, nxi_form_functions,
+    nxi_expm_functions, nxi_matrix_functions;
 /* sort/sort.c: sort and argsort */
 extern const nxg_functions nxi_sort_functions;
 /* sort/top.c: top_k */

@@ -64,6 +64,7 @@ typedef void (*row_fn)(void *restrict to, int64_t to_step, const void *restrict 
   M(set_16, uint16_t, 1, =, )      \
   M(set_32, uint32_t, 1, =, )      \
   M(set_64, uint64_t, 1, =, )      \
+  M(set_c32, uint16_t, 2, =, )     \
   M(set_c64, uint32_t, 2, =, )     \
   M(set_c128, uint64_t, 2, =, )    \
   M(add_8, uint8_t, 1, +=, )       \
@@ -181,6 +182,7 @@ static const struct {
 static int move_of(const nxi_scatter *s) {
   bool wide = nxi_dtype_size(s->dtype) == 8;
   if (s->pairs && s->adds) return wide ? MOVE_add_c128 : MOVE_add_c64;
+  if (s->pairs && nxi_dtype_size(s->dtype) == 2) return MOVE_set_c32;
   if (s->pairs) return wide ? MOVE_set_c128 : MOVE_set_c64;
   if (s->adds && nxi_is_float(s->dtype)) return wide ? MOVE_add_f64 : MOVE_add_f32;
   if (s->dtype == NX_BOOL) return MOVE_set_bool;

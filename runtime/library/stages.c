@@ -4,6 +4,11 @@
 
 enum { TOGETHER = 8 }; /* most matrices that go through the stages together */
 
+/* The word after the memory of a matrix that goes through the stages with others: whether it has
+ * failed, and has its results. Each stage but the first is begun when the one before has ended, and
+ * a stage that may fail is one task, so no two threads meet there. */
+enum { WORD = 64 };
+
 static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
 static void phase_of(const void *state, uint32_t phase, int64_t *tasks, int64_t *grain) {
@@ -13,7 +18,7 @@ static void phase_of(const void *state, uint32_t phase, int64_t *tasks, int64_t 
 }
 
 bool nxi_stages_work(nxi_stages *stages, nxg_call_work *work, double cost) {
-  const int64_t memory = aligned(stages->bytes), own = aligned(stages->own_bytes);
+  const int64_t memory = aligned(stages->bytes) + WORD, own = aligned(stages->own_bytes);
   stages->together = stages->batches <= TOGETHER;
   work->n_phases = stages->together ? stages->count : 1;
   work->phase = phase_of;
@@ -24,13 +29,21 @@ bool nxi_stages_work(nxi_stages *stages, nxg_call_work *work, double cost) {
 }
 
 static nx_status run_together(const nxi_stages *s, nxg_call_part *part) {
-  const int64_t each = s->tasks(s, part->phase), memory = aligned(s->bytes);
+  const int64_t each = s->tasks(s, part->phase), memory = aligned(s->bytes) + WORD;
   for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
     const nxi_stage_task t = {s,           part,     i / each,
                               part->phase, i % each, (char *)part->shared + i / each * memory,
                               part->own};
+    int *failed = (int *)(void *)((char *)t.memory + memory - WORD);
+    if (part->phase == 0 && t.task == 0) *failed = 0;
+    if (part->phase > 0 && *failed) continue;
     const nx_status status = s->run(&t);
     if (status == NX_OK) continue;
+    if (nxi_is_nan_instead(part->call, status)) {
+      nxi_store_nans(part, t.index);
+      *failed = 1;
+      continue;
+    }
     part->failed = i;
     return status;
   }
@@ -55,6 +68,10 @@ nx_status nxi_stages_run(const nxi_stages *stages, nxg_call_part *part) {
   for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
     const nx_status status = run_alone(stages, part, i);
     if (status == NX_OK) continue;
+    if (nxi_is_nan_instead(part->call, status)) {
+      nxi_store_nans(part, i);
+      continue;
+    }
     part->failed = i;
     return status;
   }

@@ -161,7 +161,7 @@ static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar
   nxi_fp environment = nxi_fp_enter();
   uint64_t bits = nxi_load_at(b->data, part, offset * nxi_parts(t));
   memset(out, 0, sizeof *out);
-  if (nxi_is_float(part)) {
+  if (nxi_is_float(part) || nxi_is_stored(part)) {
     out->kind = part == t ? NX_SCALAR_F64 : NX_SCALAR_C128;
     out->v.f[0] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
     if (part != t) {

@@ -8,6 +8,7 @@
 #include "ir/platform/lock.h"
 #include "ir/platform/thread.h"
 #include "run.h"
+#include "runtime/record/custom.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
 #include "runtime/record/record.h"
@@ -210,6 +211,9 @@ static void drop_operands(nx_context *c, nxi_node *n) {
   nxi_node **args = nxi_node_args(n);
   for (uint32_t i = 0; i < n->n_args; i++) nxi_node_unref(c, args[i]);
   n->n_args = 0;
+  if (n->op != NXG_custom) return;
+  nxi_custom_unref(c, nxi_node_attrs(n)); /* it may go before its result does */
+  nxi_node_attrs(n)[NXG_CUSTOM_SELF] = 0;
 }
 
 /* Ends the donation of an input. back: the storage gets the donated value back, unless something
@@ -300,16 +304,34 @@ void nxi_attach(nxi_run *run) {
   nxi_run_unlock(c);
 }
 
+static bool is_ordered(nxi_node *n) {
+  return n->op == NXG_custom && nxi_node_attrs(n)[NXG_CUSTOM_ORDER];
+}
+
+/* Ordered operations that were called are not called again: they fail, all that the run was to call
+ * of them. Both locks; before the outputs give up their references. */
+static void fail_effects(nxi_run *run, nx_status failure) {
+  for (uint32_t i = 0; run->effects && !run->make_graph && i < run->n_order; i++) {
+    nxi_node *n = run->order[i];
+    if (n->state != NXI_PENDING || !is_ordered(n)) continue;
+    nxi_pending_end(run->context, n);
+    n->state = NXI_FAILED;
+    n->failure = (uint8_t)failure;
+  }
+}
+
 /* Makes the nodes of a run pending again. Those that cannot be fail instead: a leaf that a call was
- * going to fill, and memory that was half overwritten when its thread was lost in a fork. Both
- * locks. */
+ * going to fill, and memory that was half overwritten when its thread was lost in a fork, and
+ * ordered operations that may have been called. Both locks. */
 void nxi_release_locked(nxi_run *run, nx_status failure) {
   NXI_HELD(&run->context->run_lock);
   NXI_HELD(&run->context->record_lock);
   nx_context *c = run->context;
+  fail_effects(run, failure);
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
-    bool lost = o->node->op == NXI_OP_LEAF || (run->overwriting && o->in_place_of >= 0);
+    bool lost = o->node->op == NXI_OP_LEAF || (run->overwriting && o->in_place_of >= 0) ||
+                (run->effects && is_ordered(o->node));
     o->node->state = lost ? NXI_FAILED : NXI_PENDING;
     o->node->failure = lost ? (uint8_t)failure : 0;
     if (lost) nxi_pending_end(c, o->node);

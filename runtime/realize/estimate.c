@@ -6,11 +6,14 @@
 
 #include <math.h>
 
+#include "ir/graph/control.h"
 #include "ir/op.h"
 
 /* Nanoseconds an element. */
 static const double map_ns = 1.5, wide_ns = 4, strided_ns = 4, reduce_ns = 4, scan_ns = 14,
                     complex_function_cost = 100; /* of what complex numbers alone have */
+/* Of a product of matrices: each multiplication, and calling the library. */
+static const double product_ns = 4, call_ns = 2000;
 
 static double map_cost(const nxg_node *n) {
   const int op = nxg_ops[n->op].scalar;
@@ -21,7 +24,20 @@ static double map_cost(const nxg_node *n) {
   return nxi_dtype_class(n->dtype) == NXI_COMPLEX ? 8 * ns : ns;
 }
 
-/* Nanoseconds for each element of the node. */
+/* An update copies the storage whole, which code would do in place. */
+static double store_cost(const nxg_graph *g, const nxg_node *n) {
+  if (n->op != NXG_update) return INFINITY;
+  double written = (double)nxg_node_elements(&g->nodes[n->args[1]]);
+  return (double)nxg_node_elements(n) * map_ns + written * strided_ns;
+}
+
+static double product_cost(const nxg_node *n, const nxg_node *x) {
+  if (n->op != NXG_matmul || (n->dtype != NX_F32 && n->dtype != NX_F64)) return INFINITY;
+  double multiplications = (double)nxg_node_elements(n) * (double)x->shape[x->rank - 1];
+  return call_ns + multiplications * product_ns;
+}
+
+/* Nanoseconds for the node. */
 static double cost_of(const nxg_graph *g, const nxg_node *n) {
   const nxg_node *x = n->n_args ? &g->nodes[n->args[0]] : n;
   double elements = (double)nxg_node_elements(n);
@@ -31,6 +47,8 @@ static double cost_of(const nxg_graph *g, const nxg_node *n) {
     case NXG_KIND_MAP: return elements * map_cost(n);
     case NXG_KIND_REDUCE: return (double)nxg_node_elements(x) * reduce_ns;
     case NXG_KIND_MOVE: return elements * (nxg_is_scan(n->op) ? scan_ns : strided_ns);
+    case NXG_KIND_STORE: return store_cost(g, n);
+    case NXG_KIND_LIBRARY: return product_cost(n, x);
     default: return INFINITY;
   }
 }
@@ -39,4 +57,44 @@ double nxi_interpreter_ms(const nxg_graph *g, double most) {
   double ns = 0;
   for (uint32_t i = 0; i < g->n_nodes && ns <= most * 1e6; i++) ns += cost_of(g, &g->nodes[i]);
   return ns * 1e-6;
+}
+
+/* ---- whether there is hardly any work */
+
+static double work_of_node(const nxg_graph *g, const nxg_node *n);
+
+/* A loop has all the work of its steps; of one whose count is not known there is no saying. */
+static double work_of_control(const nxg_node *n) {
+  nxg_control c;
+  double work = 0;
+  nxg_control_of_node(n, &c);
+  if (c.op != NXG_case && c.count < 0) return NXI_TINY_WORK;
+  for (uint32_t b = 0; b < c.n_bodies; b++) {
+    const nxg_graph *g = nxg_body_find(c.bodies[b])->graph;
+    for (uint32_t i = 0; i < g->n_nodes && work < NXI_TINY_WORK; i++)
+      work += work_of_node(g, &g->nodes[i]) + 1;
+  }
+  return c.op == NXG_case ? work : work * (double)c.count;
+}
+
+static double work_of_node(const nxg_graph *g, const nxg_node *n) {
+  const nxg_node *x = n->n_args ? &g->nodes[n->args[0]] : n;
+  double elements = (double)nxg_node_elements(n), work = elements;
+  if (nxg_ops[n->op].kind == NXG_KIND_REDUCE) work += (double)nxg_node_elements(x);
+  if (n->op == NXG_matmul) work += elements * (double)x->shape[x->rank - 1];
+  if (nxg_ops[n->op].kind == NXG_KIND_CALL) work += (double)NXI_TINY_WORK;
+  if (nxg_is_control(n->op)) work += work_of_control(n);
+  return work;
+}
+
+bool nxi_is_tiny(const nxg_graph *g) {
+  double work = 0; /* a double cannot overflow here */
+  int64_t nodes = 0;
+  for (uint32_t i = 0; i < g->n_nodes && work < NXI_TINY_WORK; i++) {
+    const nxg_node *n = &g->nodes[i];
+    if (n->op == NXG_input) continue;
+    nodes++;
+    work += work_of_node(g, n);
+  }
+  return nodes < NXI_TINY_NODES && work < NXI_TINY_WORK;
 }

@@ -16,11 +16,13 @@
 #include "residency.h"
 #include "runtime/debug.h"
 #include "runtime/device.h"
+#include "runtime/record/custom.h"
 #include "runtime/record/objects.h"
 
-enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;
 static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
+/* and that graphs of the same operations are, each of which is met for the first time */
+static const double most_interpreted_ms = 50;
 
 nx_status nxi_executor_create(nx_context *c, nxi_diag *d) {
   c->plans = nxi_plan_cache_create();
@@ -53,23 +55,6 @@ static nxi_executor_kind executor_of(const nxi_run *run) {
 
 /* ---- plans */
 
-static bool is_tiny(const nxg_graph *g) {
-  double work = 0; /* a double cannot overflow here */
-  int64_t nodes = 0;
-  for (uint32_t i = 0; i < g->n_nodes && work < TINY_WORK; i++) {
-    const nxg_node *n = &g->nodes[i];
-    if (n->op == NXG_input) continue;
-    nodes++;
-    const nxg_node *x = n->n_args ? &g->nodes[n->args[0]] : n;
-    double elements = (double)nxg_node_elements(n);
-    work += elements;
-    if (nxg_ops[n->op].kind == NXG_KIND_REDUCE) work += (double)nxg_node_elements(x);
-    if (n->op == NXG_matmul) work += elements * (double)x->shape[x->rank - 1];
-    if (nxg_ops[n->op].kind == NXG_KIND_CALL) work += (double)TINY_WORK;
-  }
-  return nodes < TINY_NODES && work < TINY_WORK;
-}
-
 void nxi_count_kernels(nx_context *c, const nxi_compile_report *made) {
   atomic_fetch_add(&c->kernels_compiled, made->kernel_misses);
   atomic_fetch_add(&c->kernels_generic, made->generic_misses);
@@ -97,13 +82,13 @@ static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
 /* Whether the graph is interpreted while its code is made in the background. */
 static bool may_wait(const nxi_run *run, const nxg_graph *g) {
   return !nxi_device_kind_of(run->device)->own_memory && nxi_debug_background() &&
-         nxi_interpreter_ms(g, brief_ms) <= brief_ms;
+         nxi_interpreter_ms(g, brief_ms) <= brief_ms && !nxg_has_custom(g);
 }
 
 /* What making a plan starts from, and its results. */
 typedef struct made {
-  double interpreted_ms;
-  bool interpreted, waits; /* as in nxi_plan */
+  double interpreted_ms, alike_ms; /* alike: of all graphs with the same operations */
+  bool interpreted, waits, alike;  /* as in nxi_plan */
   nxi_executable *executable;
   nxi_compile_report report;
   bool interpret, tiny;
@@ -122,18 +107,19 @@ static nx_status make_executable(nxi_run *run, const nxg_graph *g,
 }
 
 /* A graph that is brief for the interpreter is only interpreted when it is met for the first time:
- * many never come again. */
+ * many never come again. If that has happened to very many with the same operations, code pays, for
+ * they share it. */
 static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
                                nxi_diag *d) {
   nxi_executor_kind kind = options->executor;
-  m->tiny = is_tiny(g);
+  m->tiny = nxi_is_tiny(g);
   m->interpret = interprets(run, kind, m->tiny, m->interpreted_ms);
   bool brief = !m->interpret && kind == NXI_COMPILED && !m->waits && may_wait(run, g);
   if (brief && m->interpreted) {
     m->job = nxi_code_job_create(g, options);
     return m->job ? NX_OK : nxi_oom(d);
   }
-  m->interpret = m->interpret || brief;
+  m->interpret = m->interpret || (brief && m->alike_ms < most_interpreted_ms);
   if (m->interpret) options->executor = NXI_GRAPH_INTERP;
   return make_executable(run, g, options, m, d);
 }
@@ -144,6 +130,7 @@ static nx_status try_plan(nxi_run *run, made *m, nxi_diag *d) {
   options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
   options.whole = run->debugging & NXI_KEY_WHOLE;
   options.tight = run->debugging & NXI_KEY_TIGHT;
+  options.varies = m->alike;
   nxg_graph *g = NULL;
   nx_status status = nxi_debug_graph(run, d);
   if (!status) status = nxi_decode(run, false, &g, d);
@@ -203,8 +190,10 @@ static nx_status obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *i
     }
     p->busy = true;
     made m = {.interpreted_ms = p->interpreted_ms,
+              .alike_ms = nxi_plan_interpreted_ms(c->plans, p),
               .interpreted = p->interpreted != NULL,
-              .waits = p->waits};
+              .waits = p->waits,
+              .alike = p->alike};
     nxi_run_unlock(c);
     nx_status status = make_plan(run, &m, d);
     nxi_run_lock(c);
@@ -421,6 +410,8 @@ static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_
   nx_status status = prepare(run, executable, v, &temporary, &planned, d);
   if (status) return status;
   run->overwriting = true;
+  const uint64_t effects = nxi_custom_effects();
+  atomic_store_explicit(&run->launcher, nxi_thread_self(), memory_order_relaxed);
   nxi_launch l = {.inputs = run->pointers,
                   .params = run->params,
                   .outputs = run->pointers + run->n_inputs,
@@ -433,6 +424,8 @@ static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_
     l.poll_user = run->options->user;
   }
   status = nxi_executable_launch(executable, &l, d);
+  atomic_store_explicit(&run->launcher, 0, memory_order_relaxed);
+  run->effects = run->effects || nxi_custom_effects() != effects;
   nxi_poll poll = {l.poll, l.poll_user};
   uint64_t mark = v->kind->mark(v);
   if (v->kind->own_memory) {
@@ -482,16 +475,18 @@ static const uint64_t brief_bytes = 8 << 20;
 /* A conservative form of is_tiny that needs the key only, not a graph. */
 static bool has_tiny_key(const nxi_run *run) {
   int64_t most = 1, elements = 0, reductions = 0;
-  if (run->make_graph || run->n_slots >= TINY_NODES) return false;
+  if (run->make_graph || run->n_slots >= NXI_TINY_NODES) return false;
   for (const uint64_t *w = run->key; *w != UINT64_MAX; w = nxi_key_next(w)) {
     uint32_t op = w[0] & 0xffff;
     int64_t n = nxg_elements((int32_t)(w[0] >> 24 & 0xff), (const int64_t *)(w + 2));
-    if (op == NXG_matmul || nxg_ops[op].kind == NXG_KIND_CALL || n >= TINY_WORK) return false;
+    if (op == NXG_matmul || nxg_ops[op].kind == NXG_KIND_CALL || nxg_is_control(op) ||
+        n >= NXI_TINY_WORK)
+      return false;
     reductions += nxg_ops[op].kind == NXG_KIND_REDUCE;
     elements += n;
     most = n > most ? n : most;
   }
-  return elements + reductions * most < TINY_WORK;
+  return elements + reductions * most < NXI_TINY_WORK;
 }
 
 bool nxi_poll_briefly;
@@ -581,7 +576,7 @@ nx_status nxi_execute(nxi_run *run, nxi_action *a) {
   nx_status status = e.brief ? carry_out(&e) : nxi_action_work(a, carry_out, &e);
   nxi_run_lock(c);
   if (!status) count_run(run, e.p, nxi_executable_plan(e.executable), e.interpret, e.miss, e.ms);
-  if (e.interpret) e.p->interpreted_ms += e.ms;
+  if (e.interpret) nxi_plan_count_interpreted(c->plans, e.p, e.ms);
   nxi_plan_leave(c->plans, e.p);
   nxi_run_unlock(c);
   return status;

@@ -25,7 +25,8 @@ void nxi_run_reset(nxi_run *run) {
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
   run->n_slots = run->n_aliases = run->n_updates = run->n_states = run->n_kept = run->n_held = 0;
   run->weighed = run->hashed = false;
-  run->acquired = run->overwriting = run->may_alias = false;
+  run->acquired = run->overwriting = run->may_alias = run->effects = false;
+  run->first_order = 0;
   run->make_graph = NULL;
   run->culprit = NULL;
 }
@@ -124,8 +125,9 @@ static bool is_special(uint64_t bits, nx_dtype t) {
   if (t == NX_BOOL) return true;
   uint64_t wide = nxi_cast_bits(bits, t, NX_F64);
   double x = nxi_f64_bits(wide);
-  if (nxi_is_integer(t)) return x >= -2 && x <= 2;
-  return !(x - x == 0) || x == 0 || x == 1 || x == -1 || x == 2 || x == -2 || x == 0.5 || x == -0.5;
+  if (nxi_is_integer(t)) return x >= -2 && x <= 3;
+  if (!(x - x == 0) || x == 0.5 || x == -0.5) return true;
+  return x >= -2 && x <= 3 && x == (int)x;
 }
 
 /* Adds a launch parameter and returns its number; -1 if memory is exhausted. */
@@ -152,14 +154,13 @@ static bool emit_real_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t
   return true;
 }
 
-/* Writes a constant; a complex one as both parts and their combination. A c32 cannot be made of two
- * parts, so its value is in the key. */
+/* Writes a constant; a complex one as both parts and their combination. */
 static bool emit_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape, uint64_t re,
                       uint64_t im) {
   nx_dtype part = nxi_part_dtype(t);
   uint32_t slots[2];
   if (part == t) return emit_real_full(run, t, rank, shape, re);
-  if (t == NX_C32 || (is_special(re, part) && is_special(im, part))) {
+  if (is_special(re, part) && is_special(im, part)) {
     uint64_t *w = node_words(run, NXG_full, (uint32_t)t, rank, shape, 3, 0);
     if (!w) return false;
     w[0] = re;
@@ -399,6 +400,7 @@ static bool emit(nxi_run *run, nxi_node *n) {
       if (leaf && nxi_is_nibble(n->dtype)) run->n_updates++;
       return leaf && !nxi_is_nibble(n->dtype) ? emit_alias_update(run, n, leaf)
                                               : emit_plain(run, n);
+    case NXG_custom: return emit_plain(run, n) && nxi_run_number(run, n);
     case NXG_scatter: run->n_updates++; return emit_plain(run, n);
     case NXG_pad: return pads_specially(n) ? emit_plain(run, n) : emit_pad(run, n);
     default: return emit_plain(run, n);

@@ -8,6 +8,7 @@
 #include "ir/platform/lock.h"
 #include "runtime/record/assign.h"
 #include "runtime/record/capture.h"
+#include "runtime/record/custom.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
@@ -34,6 +35,7 @@ nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32
   f->head.kind = NXI_FUNCTION;
   f->context = c;
   f->graph = g;
+  if (g) nxi_customs_ref(g);
   f->n_in = n_in;
   f->n_out = n_out;
   nxi_record_lock(c);
@@ -52,6 +54,7 @@ void nxi_function_drop(nx_context *c, nx_function *f) {
   }
   for (uint32_t i = 0; i < f->n_effects; i++)
     if (f->effects[i].storage) nxi_storage_unref(c, f->effects[i].storage);
+  nxi_customs_unref(c, f->graph);
   nxg_destroy(f->graph);
   nxi_free(f->sources);
   nxi_free(f->effects);
@@ -202,8 +205,21 @@ static nxi_node *record_source(nx_context *c, const nxi_source *s) {
              : n;
 }
 
+/* An input of the graph beyond the function's own. */
+static nxi_node *record_read(nx_context *c, const nx_function *f, const nxg_node *n,
+                             bool *exposed) {
+  const nxi_source *s = &f->sources[n->attrs[0] - f->n_in];
+  nxi_node *read = record_source(c, s);
+  int64_t strides[NXG_MAX_RANK];
+  *exposed |= s->cell && s->cell->write_pins > 0;
+  if (!read || nxg_same_shape(read->rank, nxi_node_shape(read), n->rank, n->shape)) return read;
+  /* since the capture it was assigned a value of another shape */
+  nxg_contiguous_strides(n->rank, n->shape, strides);
+  return nxi_node_view(c, read, n->rank, n->shape, strides, 0);
+}
+
 static nxi_node *record_node(nx_context *c, const nx_function *f, const nxg_node *n,
-                             nxi_node *const *nodes, nxi_node **operands) {
+                             nxi_node *const *nodes, nxi_node **operands, int64_t shift) {
   nxi_recording r = {.context = c,
                      .op = n->op,
                      .dtype = n->dtype,
@@ -213,6 +229,12 @@ static nxi_node *record_node(nx_context *c, const nx_function *f, const nxg_node
                      .attrs = n->attrs,
                      .n_attrs = n->n_attrs,
                      .called = n->called};
+  int64_t attrs[NXG_CALL_MOST_ATTRS];
+  if (n->op == NXG_custom && n->attrs[NXG_CUSTOM_ORDER]) {
+    memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
+    attrs[NXG_CUSTOM_ORDER] += shift;
+    r.attrs = attrs;
+  }
   for (uint32_t i = 0; i < n->n_args; i++) {
     operands[i] = nodes[n->args[i]];
     operands[i]->refs++;
@@ -223,25 +245,17 @@ static nxi_node *record_node(nx_context *c, const nx_function *f, const nxg_node
 static bool record_graph(nx_context *c, const nx_function *f, nx_tensor *const *in,
                          nxi_node **nodes, nxi_node **operands, bool *exposed) {
   const nxg_graph *g = f->graph;
+  int64_t shift = nxi_custom_shift(g);
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];
     if (n->op != NXG_input) {
-      nodes[i] = record_node(c, f, n, nodes, operands);
+      nodes[i] = record_node(c, f, n, nodes, operands, shift);
     } else if (n->attrs[0] < f->n_in) {
       nxi_operand o = nxi_operand_of(in[n->attrs[0]]);
       nodes[i] = nxi_operand_node(c, &o);
       *exposed |= in[n->attrs[0]]->storage->write_pins > 0;
     } else {
-      const nxi_source *s = &f->sources[n->attrs[0] - f->n_in];
-      nodes[i] = record_source(c, s);
-      *exposed |= s->cell && s->cell->write_pins > 0;
-      if (nodes[i] &&
-          !nxg_same_shape(nodes[i]->rank, nxi_node_shape(nodes[i]), n->rank, n->shape)) {
-        /* since the capture it was assigned a value of another shape */
-        int64_t strides[NXG_MAX_RANK];
-        nxg_contiguous_strides(n->rank, n->shape, strides);
-        nodes[i] = nxi_node_view(c, nodes[i], n->rank, n->shape, strides, 0);
-      }
+      nodes[i] = record_read(c, f, n, exposed);
     }
     if (!nodes[i]) return false;
   }
@@ -370,4 +384,42 @@ nx_status nx_function_record(nx_function *f, nx_tensor *const *in, size_t n_in, 
   let_go(f, &r, out, status == NX_OK);
   nxi_free(nodes);
   return status;
+}
+
+/* ---- the part of a body that does not depend on its inputs */
+
+static bool record_fixed(nx_function *f, const bool *varies, nxi_node **nodes, nx_tensor **values,
+                         bool *exposed) {
+  nx_context *c = f->context;
+  const nxg_graph *g = f->graph;
+  int64_t shift = nxi_custom_shift(g);
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    if (varies[i]) continue;
+    nodes[i] = n->op == NXG_input ? record_read(c, f, n, exposed)
+                                  : record_node(c, f, n, nodes, nodes + g->n_nodes, shift);
+    if (!nodes[i] || !(values[i] = tensor_of(c, nodes[i]))) return false;
+  }
+  return true;
+}
+
+nx_status nxi_function_fixed(nx_function *f, const bool *varies, nx_tensor **values) {
+  nx_context *c = f->context;
+  uint32_t n = f->graph->n_nodes, most = 1;
+  bool exposed = false;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  for (uint32_t i = 0; i < n; i++)
+    if (f->graph->nodes[i].n_args > most) most = f->graph->nodes[i].n_args;
+  nxi_node **nodes = nxi_calloc((size_t)n + most, sizeof *nodes);
+  nxi_record_lock(c);
+  bool good = nodes && record_fixed(f, varies, nodes, values, &exposed);
+  for (uint32_t i = 0; nodes && i < n; i++)
+    if (nodes[i]) nxi_node_unref(c, nodes[i]);
+  nxi_record_unlock(c);
+  nxi_free(nodes);
+  if (!good) return nxi_oom_in(&d, nxi_oom(&d), "function"), nxi_error_report(&d);
+  for (uint32_t i = 0; exposed && i < n; i++)
+    if (values[i] && nx_realize(c, &values[i], 1, NULL)) return nxi_error_status();
+  return NX_OK;
 }

@@ -39,6 +39,10 @@ nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32
 /* Checks the arguments `in` and `out` of a call; false: the failure is in d. */
 bool nxi_function_check(const nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
                         size_t n_out, nxi_diag *d);
+/* Records the nodes of the body that do not vary with the inputs; values[i]: a handle of node i,
+ * one reference, or NULL if it varies. Those made before a failure are there too; it is
+ * reported. */
+nx_status nxi_function_fixed(nx_function *f, const bool *varies, nx_tensor **values);
 /* function_capture.c. Sources and effects of a failed or dead function; record_lock. */
 void nxi_function_drop(nx_context *c, nx_function *f);
 

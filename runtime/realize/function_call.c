@@ -164,7 +164,7 @@ static nx_status realize_inputs(nxi_call *k) {
  * value, if there are no other references to it. Both locks. `known`: the number of references that
  * belong to the call and to the storage, or to what the storage names instead. */
 
-static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known) {
+static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known, bool give) {
   nxi_run_input *in = &k->run->inputs[i];
   nxi_buffer *b = in->buffer;
   if (!in->node || in->node->refs != known || b->immutable || !nxi_buffer_idle(b)) return;
@@ -172,16 +172,25 @@ static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known) {
   if (b->pinner ? b->pinner != k->storages[i]
                 : atomic_load_explicit(&b->refs, memory_order_relaxed) != 1)
     return;
-  k->run->key[in->flags_at] |= NXG_INPUT_OVERWRITE;
+  k->run->key[in->flags_at] |= NXG_INPUT_OVERWRITE | (give && !b->pinner ? NXG_INPUT_GIVEN : 0);
+}
+
+/* Whether no result has memory where it has to be. If one has, it is written there, and not into
+ * memory that is given. */
+static bool are_free(const nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (run->outputs[i].destination) return false;
+  return true;
 }
 
 static void allow_overwrites(nxi_call *k) {
   nx_function *f = k->f;
+  const bool give = are_free(k->run);
   for (uint32_t i = 0; i < f->n_in; i++)
-    if (k->run->inputs[i].gone) allow_overwrite(k, i, 2);
+    if (k->run->inputs[i].gone) allow_overwrite(k, i, 2, give);
   for (uint32_t n = 0; n < k->n_targets; n++) {
     const nxi_assignee *t = &k->targets[n];
-    if (t->input != NXI_NONE) allow_overwrite(k, t->input, 1 + t->reads);
+    if (t->input != NXI_NONE) allow_overwrite(k, t->input, 1 + t->reads, give);
   }
 }
 

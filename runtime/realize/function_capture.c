@@ -5,6 +5,7 @@
 
 #include "function.h"
 #include "runtime/record/capture.h"
+#include "runtime/record/custom.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/record.h"
@@ -263,6 +264,7 @@ static nx_status attempt(capture *k, const char *name, nx_tensor *const *in, nx_
   }
   if (!status) status = trace(k, in, f->n_in, roots, f->n_out);
   if (status) undo(k);
+  else nxi_customs_ref(k->g);
   for (uint32_t i = 0; i < f->n_out; i++) {
     if (roots[i]) nxi_node_unref(c, roots[i]);
     roots[i] = NULL;
@@ -344,6 +346,28 @@ static void make_safe(nxg_graph *g) {
   }
 }
 
+enum { MOST_CUSTOMS = 1 << 20 };
+
+/* The operations that the text may name. */
+static nx_status take_customs(nx_context *c, const nx_parse_options *o, const nxg_custom **bodies,
+                              nxi_diag *d) {
+  if (o->n_customs > MOST_CUSTOMS || (o->n_customs && !o->customs))
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "parse",
+                    "parse: the list of operations is null, or longer than a million");
+  for (size_t i = 0; i < o->n_customs; i++) {
+    nx_custom *f = o->customs[i];
+    if (!f || !nxi_looks_live(f, NXI_CUSTOM)) {
+      nxi_handle_fault("parse", (int32_t)i, f, NXI_CUSTOM, d);
+      return d->status;
+    }
+    if (nxi_custom_context(f) != c)
+      return nxi_fail(d, NX_INVALID_ARGUMENT, "parse",
+                      "parse: operation %zu belongs to another context", i);
+    bodies[i] = nxi_custom_body(f);
+  }
+  return NX_OK;
+}
+
 nx_status nx_function_parse(nx_context *c, const char *text, size_t size,
                             const nx_parse_options *options, nx_function **out) {
   nxi_diag d;
@@ -356,7 +380,13 @@ nx_status nx_function_parse(nx_context *c, const char *text, size_t size,
     return nxi_error_report(&d);
   nxg_graph *g = NULL;
   nxi_fp environment = nxi_fp_enter();
-  nx_status status = nxg_parse_closed(text, size, &g, &d);
+  const nxg_custom *few[8], **bodies = few;
+  if (o.n_customs > 8 && o.n_customs <= MOST_CUSTOMS)
+    bodies = nxi_malloc(o.n_customs * sizeof *bodies);
+  nx_status status = bodies ? take_customs(c, &o, bodies, &d) : nxi_oom(&d);
+  nxg_customs customs = {bodies, o.n_customs};
+  if (!status) status = nxg_parse_closed_with(text, size, &customs, &g, &d);
+  if (bodies != few) nxi_free((void *)bodies);
   nxi_fp_leave(environment);
   if (status && d.line) { /* the sentence starts with the position */
     char message[sizeof d.message];

@@ -8,6 +8,7 @@
 #include "ir/op.h"
 #include "ir/text/graph_text.h"
 #include "residency.h"
+#include "ir/library/custom.h"
 #include "runtime/debug.h"
 #include "runtime/record/error.h"
 #include "passes/graph/passes.h"
@@ -128,7 +129,9 @@ static void name_culprit(const nxg_graph *g, const own_outputs *own, void *const
 }
 
 void nxi_debug_nan(const nxi_run *run) {
-  if (run->n_updates || !results_have_nan(run)) return; /* inputs may be overwritten by now */
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (run->outputs[i].in_place_of >= 0) return; /* inputs are overwritten by now */
+  if (!results_have_nan(run)) return;
   nxi_diag d;
   nxi_diag_clear(&d);
   nxg_graph *g = NULL;
@@ -139,7 +142,10 @@ void nxi_debug_nan(const nxi_run *run) {
   g->n_outputs = g->cap_outputs = 0;
   for (uint32_t i = 0; i < g->n_nodes; i++) nxg_add_output(g, i, NULL);
   void **values = nxi_calloc(g->n_nodes, sizeof *values);
-  bool good = values && !g->failed && !nxp_program_create(g, &program, &d);
+  bool again = !nxg_has_custom(g);
+  if (!again)
+    fputs("nx: NaN in a run with custom operations, which are not called again\n", stderr);
+  bool good = again && values && !g->failed && !nxp_program_create(g, &program, &d);
   for (uint32_t i = 0; good && i < g->n_nodes; i++) {
     values[i] =
         nxi_malloc((size_t)nxi_dtype_bytes(g->nodes[i].dtype, nxg_node_elements(&g->nodes[i])));

@@ -12,13 +12,19 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024, SETS = 256, WAYS = 8 };
+enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024, KINDS = 256, SETS = 256, WAYS = 8 };
+
+typedef struct kind {
+  uint64_t skeleton;
+  double interpreted_ms;
+} kind;
 
 struct nxi_plan_cache {
   nxi_plan *buckets[BUCKETS];
   nxi_plan *newest, *oldest;
   uint32_t plans;
   uint64_t words;
+  kind kinds[KINDS]; /* each in the only place where it is looked for, until another comes there */
   nxi_stored *stored[SETS][WAYS]; /* in each set the newest comes first */
 };
 
@@ -81,6 +87,27 @@ static uint64_t skeleton_of(const nxi_run *run) {
   return hash;
 }
 
+/* ---- graphs of the same operations */
+
+/* True: it was met before. */
+static bool note_skeleton(nxi_plan_cache *cache, uint64_t skeleton) {
+  kind *k = &cache->kinds[skeleton % KINDS];
+  bool met = k->skeleton == skeleton;
+  if (!met) *k = (kind){.skeleton = skeleton};
+  return met;
+}
+
+double nxi_plan_interpreted_ms(const nxi_plan_cache *cache, const nxi_plan *p) {
+  const kind *k = &cache->kinds[p->skeleton % KINDS];
+  return k->skeleton == p->skeleton ? k->interpreted_ms : p->interpreted_ms;
+}
+
+void nxi_plan_count_interpreted(nxi_plan_cache *cache, nxi_plan *p, double ms) {
+  note_skeleton(cache, p->skeleton);
+  cache->kinds[p->skeleton % KINDS].interpreted_ms += ms;
+  p->interpreted_ms += ms;
+}
+
 /* ---- look-up */
 
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d) {
@@ -111,6 +138,7 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
   p->hash[0] = hash.low64;
   p->hash[1] = hash.high64;
   p->skeleton = skeleton_of(run);
+  p->alike = note_skeleton(cache, p->skeleton);
   p->users = 1;
   p->function = run->make_graph != NULL;
   *miss = nxi_plan_miss(cache->newest, run, p->skeleton, run->report->miss_detail);

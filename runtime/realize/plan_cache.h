@@ -18,6 +18,7 @@ struct nxi_plan {
   bool tiny;             /* worth interpreting at first */
   bool pending;          /* its code is made in the background; it is interpreted meanwhile */
   bool waits;            /* not in the background: there it could not be made */
+  bool alike;            /* graphs of the same operations were met before */
   double interpreted_ms; /* time spent in the interpreter so far */
   nxi_executable *interpreted, *compiled;
   nxi_compile_report report; /* of the newest of both */
@@ -30,6 +31,11 @@ void nxi_plan_cache_destroy(nxi_plan_cache *cache);
  * of its users until nxi_plan_leave. NULL without memory. */
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
+
+/* The time that the interpreter spent on graphs with the operations of this one, whatever their
+ * shapes: as far as is remembered. */
+double nxi_plan_interpreted_ms(const nxi_plan_cache *cache, const nxi_plan *p);
+void nxi_plan_count_interpreted(nxi_plan_cache *cache, nxi_plan *p, double ms);
 
 /* The values that a plan stores anyway, by the hash of a run's key: numbers of nodes of the key,
  * ascending. The table is bounded; entries that were dropped are computed again. NULL: not

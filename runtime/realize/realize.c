@@ -6,6 +6,8 @@
 #include "ir/platform/clock.h"
 #include "ir/platform/lock.h"
 #include "run.h"
+#include "ir/platform/thread.h"
+#include "runtime/record/custom.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 
@@ -104,6 +106,22 @@ static nx_status attempt(nxi_run *run, nxi_node *const *nodes, uint32_t n, nxi_n
   return nxi_oom_during(d, status, "planning");
 }
 
+/* Whether a custom operation, which this thread is in, waits for the run that called it, or for one
+ * around that: there is no other run. run_lock. */
+static bool waits_for_itself(const nx_context *c) {
+  NXI_HELD(&c->run_lock);
+  if (nxi_custom_depth() == 0) return false;
+  for (const nxi_run *run = c->runs; run; run = run->next)
+    if (atomic_load_explicit(&run->launcher, memory_order_relaxed) != nxi_thread_self())
+      return false;
+  return c->runs != NULL;
+}
+
+static nx_status fail_waiting(nxi_diag *d) {
+  return nxi_fail(d, NX_INVALID_ARGUMENT, "custom",
+                  "custom: the function waits for what the run that called it computes");
+}
+
 static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes, uint32_t n,
                             nxi_node **roots) {
   nx_context *c = a->context;
@@ -112,6 +130,7 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
     double began = a->filled.report ? nxi_now_ms() : 0;
     nxi_run_lock(c);
     nx_status status = attempt(run, nodes, n, roots, &acquired, &a->diag);
+    if (status == NXI_WAIT && waits_for_itself(c)) status = fail_waiting(&a->diag);
     if (status == NXI_WAIT) status = nxi_wait_change(c, a->options, &a->diag);
     else if (!status && !acquired) return nxi_run_unlock(c), NX_OK;
     if (status) blame(a, run, nodes, n);
@@ -125,7 +144,7 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
       continue;
     }
     /* memory may suffice for the requested values alone */
-    if (status == NX_OUT_OF_MEMORY && run->n_kept) {
+    if (status == NX_OUT_OF_MEMORY && run->n_kept && !run->effects) {
       nxi_release(run, status);
       nxi_diag_clear(&a->diag);
       run->frugal = true;

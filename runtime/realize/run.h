@@ -61,6 +61,9 @@ struct nxi_run {
   int32_t device;
   uint32_t debugging;         /* nxi_debug_key; part of the key, like the device */
   bool acquired, overwriting; /* overwriting: an input's memory may be half written */
+  bool effects;               /* an ordered custom operation has been called */
+  int64_t first_order;        /* of the ordered operations in the key; 0: there is none yet */
+  _Atomic uintptr_t launcher; /* the thread that carries out the plan now; 0: none */
 
   uint64_t *key;
   uint32_t n_key, cap_key, device_word; /* number of the word with the device and debugging */
@@ -146,6 +149,9 @@ bool nxi_node_is_cheap(const nxi_node *n);
 nxi_node *nxi_leaf_under(const nxi_node *user);
 /* extract_calls.c. Fills `siblings` for the calls in `order`; run_lock. False: out of memory. */
 bool nxi_run_take_siblings(nxi_run *run);
+/* Makes the number of the custom operation n, whose words end the key, independent of when it was
+ * recorded. True. */
+bool nxi_run_number(nxi_run *run, const nxi_node *n);
 /* The record lock must not be held. */
 void nxi_run_drop_siblings(nxi_run *run);
 void nxi_run_drop_tags(nxi_run *run);

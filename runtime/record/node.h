@@ -134,6 +134,13 @@ static inline nxi_node **nxi_node_args(nxi_node *n) {
   return (nxi_node **)(void *)(n->tail + n->rank + n->n_attrs);
 }
 
+/* Whether the node names bodies (ir/graph/body.h), which it holds. */
+static inline bool nxi_node_controls(const nxi_node *n) {
+  return n->op >= NXG_while && n->op <= NXG_scan;
+}
+/* Takes or gives up the references of its bodies. objects.c */
+void nxi_node_bodies(nxi_node *n, bool hold);
+
 struct nxi_storage {
   uint32_t refs; /* record_lock, like everything that changes here */
   uint8_t dtype, device;

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "capture.h"
+#include "custom.h"
 #include "error.h"
 #include "pending.h"
 #include "ir/platform/lock.h"
 #include "ir/platform/thread.h"
+#include "nx/async.h"
 #include "record.h"
 #include "runtime/realize/residency.h"
 
@@ -202,6 +204,15 @@ static void storage_teardown(nx_context *c, nxi_storage *s) {
   nxi_block_give(c, s, sizeof *s);
 }
 
+void nxi_node_bodies(nxi_node *n, bool hold) {
+  uint32_t first, bodies = nxg_control_bodies((nxg_op)n->op, n->n_attrs, &first);
+  const int64_t *attrs = nxi_node_attrs(n) + first;
+  for (uint32_t i = 0; i < bodies; i++) {
+    if (hold) nxg_body_hold(attrs[i]);
+    else nxg_body_release(attrs[i]);
+  }
+}
+
 static void node_teardown(nx_context *c, nxi_node *n) {
   nxi_node **args = nxi_node_args(n);
   for (uint32_t i = 0; i < n->n_args; i++) nxi_node_unref(c, args[i]);
@@ -209,7 +220,9 @@ static void node_teardown(nx_context *c, nxi_node *n) {
     if (n->buffer->value == n) n->buffer->value = NULL;
     nxi_buffer_unref(c, n->buffer);
   }
+  if (n->op == NXG_custom) nxi_custom_unref(c, nxi_node_attrs(n));
   nxi_tag_release(n->tag);
+  if (nxi_node_controls(n)) nxi_node_bodies(n, false);
   if (n->state == NXI_PENDING) nxi_pending_end(c, n);
   c->live_nodes--;
   nxi_block_give(c, n, n->size);
@@ -224,6 +237,8 @@ void nxi_node_discard(nx_context *c, nxi_node *n) {
 
 void nxi_mapping_teardown(nx_context *c, nx_mapping *m);   /* mapping.c */
 void nxi_function_teardown(nx_context *c, nx_function *f); /* function.c */
+void nxi_custom_teardown(nx_context *c, nx_custom *f);     /* custom.c */
+void nxi_event_teardown(nx_event *e);                      /* runner.c */
 
 static void head_teardown(nx_context *c, nxi_head *h) {
   switch ((nxi_kind)h->kind) {
@@ -237,6 +252,8 @@ static void head_teardown(nx_context *c, nxi_head *h) {
     }
     case NXI_MAPPING: nxi_mapping_teardown(c, (nx_mapping *)h); break;
     case NXI_FUNCTION: nxi_function_teardown(c, (nx_function *)h); break;
+    case NXI_CUSTOM: nxi_custom_teardown(c, (nx_custom *)h); break;
+    case NXI_EVENT: nxi_event_teardown((nx_event *)h); break;
     default: break; /* the other kinds have no such head */
   }
   atomic_fetch_sub_explicit(&c->refs, 1,

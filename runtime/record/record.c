@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "custom.h"
 #include "error.h"
 #include "number.h"
 #include "objects.h"
@@ -30,6 +31,8 @@ static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_a
   for (int32_t i = 0; i < r->rank; i++) elements *= n->tail[i] = r->shape[i];
   n->elements = elements;
   for (uint32_t i = 0; i < r->n_attrs; i++) n->tail[r->rank + i] = r->attrs[i];
+  if (r->op == NXG_custom) nxi_custom_ref(r->attrs);
+  if (nxi_node_controls(n)) nxi_node_bodies(n, true);
   c->live_nodes++;
   nxi_pending_begin(c, n);
   return n;

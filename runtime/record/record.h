@@ -67,8 +67,10 @@ int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_d
 /* Adds n, or finds a node that equals it. False without memory. */
 bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal);
 void nxi_table_remove(nx_context *c, nxi_node *n); /* if it is listed */
-/* A listed node that is result `result` of the call of which n is one; NULL if there is none. */
-nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uint32_t result);
+/* A listed node that is result `result` of the call of which n is one, of this type; attr: the
+ * attribute that says which result it is. NULL if there is none. */
+nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_array *type, uint32_t attr,
+                           uint32_t result);
 void nxi_table_free(nxi_table *t);
 
 /* ---- the operations' files share these */

@@ -205,9 +205,9 @@ static nxi_node *find(nx_context *c, nxi_node *n) {
 }
 
 /* Results may differ in type: what is wanted has the type that the call gives it. */
-nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uint32_t result) {
+nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_array *type, uint32_t attr,
+                           uint32_t result) {
   NXI_HELD(&c->record_lock);
-  const nxg_array *type = &call->results[result];
   uint32_t words = (uint32_t)type->rank + n->n_attrs + n->n_args;
   nxi_node *like = nxi_malloc(sizeof *like + words * sizeof(int64_t));
   if (!like) return NULL; /* then it is computed by a call of its own */
@@ -217,7 +217,7 @@ nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uin
   like->size = (uint32_t)(sizeof *like + words * sizeof(int64_t));
   if (type->rank) memcpy(like->tail, type->shape, (size_t)type->rank * sizeof *like->tail);
   memcpy(nxi_node_attrs(like), nxi_node_attrs(n), n->n_attrs * sizeof(int64_t));
-  nxi_node_attrs(like)[n->n_attrs - 1] = result;
+  nxi_node_attrs(like)[attr] = result;
   memcpy(nxi_node_args(like), nxi_node_args(n), n->n_args * sizeof(nxi_node *));
   nxi_node *found = find(c, like);
   nxi_free(like);

@@ -198,6 +198,8 @@ static const char *kind_name(nxi_kind kind) {
     case NXI_CONTEXT: return "context";
     case NXI_SCOPE: return "scope";
     case NXI_ARCHIVE: return "archive";
+    case NXI_CUSTOM: return "custom operation";
+    case NXI_EVENT: return "event";
   }
   return "handle";
 }

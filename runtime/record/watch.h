@@ -32,7 +32,9 @@ typedef enum nxi_kind {
   NXI_FUNCTION = 0x6e78a3c3,
   NXI_CONTEXT = 0x6e78a3c4,
   NXI_SCOPE = 0x6e78a3c5,
-  NXI_ARCHIVE = 0x6e78a3c6
+  NXI_ARCHIVE = 0x6e78a3c6,
+  NXI_CUSTOM = 0x6e78a3c7,
+  NXI_EVENT = 0x6e78a3c8
 } nxi_kind;
 
 /* The head of every handle with an atomic count. */
@@ -100,6 +102,12 @@ static inline bool nxi_have_mapping(const char *op, int32_t operand, const void 
 }
 static inline bool nxi_have_function(const char *op, int32_t operand, const void *f) {
   return (f && nxi_looks_live(f, NXI_FUNCTION)) || nxi_handle_bad(op, operand, f, NXI_FUNCTION);
+}
+static inline bool nxi_have_custom(const char *op, int32_t operand, const void *f) {
+  return (f && nxi_looks_live(f, NXI_CUSTOM)) || nxi_handle_bad(op, operand, f, NXI_CUSTOM);
+}
+static inline bool nxi_have_event(const char *op, int32_t operand, const void *e) {
+  return (e && nxi_looks_live(e, NXI_EVENT)) || nxi_handle_bad(op, operand, e, NXI_EVENT);
 }
 static inline bool nxi_have_context(const char *op, int32_t operand, const void *c) {
   return (c && nxi_known_live(c, NXI_CONTEXT)) || nxi_handle_bad(op, operand, c, NXI_CONTEXT);

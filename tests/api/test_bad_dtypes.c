@@ -8,7 +8,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 enum { INDEX = TYPE(NX_I32) | TYPE(NX_I64), WORD = TYPE(NX_I32) | TYPE(NX_U32) };
-enum { TYPES = 20 };
+enum { TYPES = 24 };
 static nx_dtype type_number(int i) { return (nx_dtype)(NX_BOOL + i); }
 
 static nx_tensor *square_of(nx_dtype t) {
@@ -18,6 +18,7 @@ static nx_tensor *square_of(nx_dtype t) {
 /* ---- one operand of the type, all others as they should be */
 
 static const int64_t one[2] = {1, 1}, none[2] = {0, 0}, two = 2;
+static const nx_convolution_options plain = {.size = sizeof plain};
 static const nx_window window = {.size = sizeof window, .n = 1, .kernel = &two};
 static nx_tensor *truth, *word, *place, *single; /* of 2 x 2 elements */
 static nx_tensor *or_null(nx_status status, nx_tensor *t) { return status == NX_OK ? t : NULL; }
@@ -27,6 +28,7 @@ static nx_dtype dtype_of(const nx_tensor *x) {
   nx_tensor_describe(x, &info);
   return info.dtype;
 }
+static nx_tensor *line_of(nx_dtype t) { return GOOD(nx_full(ctx, 0, t, &two, 1, NX_INTEGER(1))); }
 
 #define AS(name, expression) \
   static nx_tensor *name(nx_tensor *x) { return expression; }
@@ -43,6 +45,8 @@ AS(to_device, nx_to_device(x, 1))
 AS(get, nx_get(x, NULL, 0))
 AS(cast, nx_cast(x, NX_F32))
 AS(bitcast, nx_bitcast(x, dtype_of(x)))
+AS(reduce_precision, nx_reduce_precision(x, 5, 2))
+AS(bitcast_convert, nx_bitcast_convert(x, NX_U4))
 AS(condition, nx_where(x, word, word))
 AS(choice, nx_where(truth, x, x))
 AS(sum, nx_reduce_sum(x, NX_AXES(0), 0))
@@ -53,6 +57,7 @@ AS(argmax, nx_reduce_argmax(x, 0, 0, NX_I32))
 AS(argmin, nx_reduce_argmin(x, 0, 0, NX_I32))
 AS(sort, nx_sort(x, 0, 0))
 AS(argsort, nx_argsort(x, 0, NX_DESCENDING, NX_I32))
+AS(total_order, nx_total_order(x))
 AS(top_k, or_null(nx_top_k(x, 1, 0, 0, NX_I32, NULL, NULL), x))
 AS(threefry, nx_threefry(x, x))
 AS(data, nx_gather(x, place, 0))
@@ -68,6 +73,8 @@ AS(true_indices, nx_true_indices(x, 3))
 AS(one_hot, nx_one_hot(x, 3, NX_F32))
 AS(unfold, nx_unfold(x, &window))
 AS(fold, nx_fold(x, (int64_t[]){3}, 1, &window))
+AS(convolution, nx_convolution(x, x, &plain))
+AS(pad_between, nx_pad_between(x, (int64_t[]){0, 1}, (int64_t[]){0, 0}, NULL, 2, NX_INTEGER(0)))
 AS(key_of_rand,
    nx_rand(GOOD(nx_reshape(nx_shrink(x, none, (int64_t[]){1, 2}, 2), &two, 1, 0)), NX_F32, NULL, 0))
 AS(key_of_randn, nx_randn(GOOD(nx_reshape(nx_shrink(x, none, (int64_t[]){1, 2}, 2), &two, 1, 0)),
@@ -93,6 +100,29 @@ AS(svd, or_null(nx_svd(x, NX_FULL_MATRICES, NULL, NULL, NULL), x))
 AS(eig, or_null(nx_eig(x, NULL, NULL), x))
 AS(eigh, or_null(nx_eigh(x, 0, NULL, NULL), x))
 AS(slogdet, or_null(nx_slogdet(x, NULL, NULL), x))
+AS(lu, or_null(nx_lu(x, NULL, NULL, NULL, NULL), x))
+AS(geqrf, or_null(nx_geqrf(x, NULL, NULL), x))
+AS(geqp3, or_null(nx_geqp3(x, NULL, NULL, NULL), x))
+AS(qr_pivoted, or_null(nx_qr_pivoted(x, 0, NULL, NULL, NULL), x))
+AS(lstsq_qr, nx_lstsq_qr(x, x, 0))
+AS(lu_solve, nx_lu_solve(x, line_of(NX_I32), x, 0))
+AS(householder_product, nx_householder_product(x, line_of(dtype_of(x))))
+AS(ormqr, nx_ormqr(x, line_of(dtype_of(x)), x, 0))
+AS(banded_solve, nx_banded_solve(x, 1, 0, x, 0))
+AS(tridiagonal_solve,
+   nx_tridiagonal_solve(line_of(dtype_of(x)), line_of(dtype_of(x)), line_of(dtype_of(x)), x, 0))
+AS(triangular_inv, nx_triangular_inv(x, 0))
+AS(cholesky_update, nx_cholesky_update(x, line_of(dtype_of(x)), 0))
+AS(sytrd, or_null(nx_sytrd(x, 0, NULL, NULL, NULL, NULL), x))
+AS(gehrd, or_null(nx_gehrd(x, NULL, NULL), x))
+AS(hessenberg, or_null(nx_hessenberg(x, NULL, NULL), x))
+AS(schur, or_null(nx_schur(x, 0, NULL, NULL), x))
+AS(eig_left, or_null(nx_eig_left(x, 0, NULL, NULL, NULL), x))
+AS(eigh_generalized, or_null(nx_eigh_generalized(x, x, 1, 0, NULL, NULL), x))
+AS(expm, nx_expm(x))
+AS(sqrtm, nx_sqrtm(x, 0))
+AS(logm, nx_logm(x, 0))
+AS(matrix_power, nx_matrix_power(x, 3, 0))
 AS(assign, or_null(nx_assign(x, x), x))
 
 static const struct row {
@@ -120,11 +150,34 @@ static const struct row {
     U(cosh, F | C),
     U(tanh, F | C),
     U(erf, F),
+    U(erfc, F),
+    U(erfinv, F),
+    U(lgamma, F),
+    U(digamma, F),
+    U(i0e, F),
+    U(i1e, F),
+    U(j0, F),
+    U(j1, F),
     U(log1p, F),
     U(expm1, F),
     U(asinh, F),
     U(acosh, F),
     U(atanh, F),
+    U(exp2, F),
+    U(log2, F | C),
+    U(log10, F | C),
+    U(cbrt, F),
+    U(rsqrt, F | C),
+    U(logistic, F | C),
+    U(not, B | I),
+    U(popcount, I),
+    U(clz, I),
+    U(ctz, I),
+    U(reverse_bits, I),
+    U(signbit, F),
+    U(isnan, I | F | C),
+    U(isinf, I | F | C),
+    U(isfinite, I | F | C),
     U(rint, F),
     U(trunc, I | F),
     U(ceil, I | F),
@@ -146,24 +199,27 @@ static const struct row {
     R("get", get, ALL),
     R("cast", cast, ALL),
     R("assign", assign, ALL),
-    R("bitcast", bitcast, B | I | F | C),
-    R("pad", pad, B | I | F | C),
-    R("cat", cat, B | I | F | C),
+    R("bitcast", bitcast, ALL),
+    R("reduce_precision", reduce_precision, F),
+    R("bitcast_convert", bitcast_convert, B | I | F | STORED | TYPE(NX_C32) | TYPE(NX_C64)),
+    R("pad", pad, ALL),
+    R("cat", cat, ALL),
     R("where", condition, B),
-    {"where", choice, B | I | F | C, 1},
+    {"where", choice, ALL, 1},
     R("reduce_sum", sum, I | F | C),
     R("reduce_prod", product, I | F | C),
     R("reduce_max", highest, B | I | F),
     R("reduce_min", lowest, B | I | F),
     R("reduce_argmax", argmax, B | I | F),
     R("reduce_argmin", argmin, B | I | F),
-    R("sort", sort, I | F | C),
-    R("argsort", argsort, I | F | C),
+    R("sort", sort, B | I | F | C),
+    R("total_order", total_order, F),
+    R("argsort", argsort, B | I | F | C),
     R("top_k", top_k, I | F | C),
     R("threefry", threefry, WORD),
-    R("gather", data, B | I | F | C),
+    R("gather", data, ALL),
     {"gather", indices, INDEX, 1},
-    R("scatter", set_at, B | I | F | C),
+    R("scatter", set_at, ALL),
     R("scatter", add_at, I | F | C),
     {"scatter", set_where, INDEX, 1},
     R("associative_scan", scan_sum, I | F | C),
@@ -172,8 +228,10 @@ static const struct row {
     R("associative_scan", scan_min, I | F),
     R("true_indices", true_indices, B),
     R("one_hot", one_hot, I),
-    R("unfold", unfold, B | I | F | C),
+    R("unfold", unfold, ALL),
     R("fold", fold, I | F | C),
+    R("convolution", convolution, I | F | C),
+    R("pad_between", pad_between, ALL),
     R("rand", key_of_rand, WORD),
     R("randn", key_of_randn, WORD),
     R("permutation", key_of_order, WORD),
@@ -196,6 +254,28 @@ static const struct row {
     R("eig", eig, F | C),
     R("eigh", eigh, F | C),
     R("slogdet", slogdet, F | C),
+    R("lu", lu, F | C),
+    R("geqrf", geqrf, F | C),
+    R("geqp3", geqp3, F | C),
+    R("qr_pivoted", qr_pivoted, F | C),
+    R("lstsq_qr", lstsq_qr, F | C),
+    R("lu_solve", lu_solve, F | C),
+    R("householder_product", householder_product, F | C),
+    R("ormqr", ormqr, F | C),
+    R("banded_solve", banded_solve, F | C),
+    R("tridiagonal_solve", tridiagonal_solve, F | C),
+    R("triangular_inv", triangular_inv, F | C),
+    R("cholesky_update", cholesky_update, F | C),
+    R("sytrd", sytrd, F | C),
+    R("gehrd", gehrd, F | C),
+    R("hessenberg", hessenberg, F | C),
+    R("schur", schur, F | C),
+    R("eig_left", eig_left, F | C),
+    R("eigh_generalized", eigh_generalized, F | C),
+    R("expm", expm, F | C),
+    R("sqrtm", sqrtm, F | C),
+    R("logm", logm, F | C),
+    R("matrix_power", matrix_power, F | C),
 };
 
 static void expect(const char *name, const char *type, nx_status status, int32_t operand) {
@@ -239,6 +319,15 @@ OF_TWO(cat2, nx_cat((nx_tensor *[]){a, b}, 2, 0))
 OF_TWO(scatter2, nx_scatter(a, place, b, 0, NX_SCATTER_SET, 0))
 OF_TWO(lstsq2, nx_lstsq(a, b, 0, 0))
 OF_TWO(solve2, nx_solve(a, b, 0))
+OF_TWO(lstsq_qr2, nx_lstsq_qr(a, b, 0))
+OF_TWO(lu_solve2, nx_lu_solve(a, line_of(NX_I32), b, 0))
+OF_TWO(householder_product2, nx_householder_product(a, line_of(dtype_of(b))))
+OF_TWO(ormqr2, nx_ormqr(a, line_of(dtype_of(a)), b, 0))
+OF_TWO(banded_solve2, nx_banded_solve(a, 0, 1, b, 0))
+OF_TWO(tridiagonal_solve2,
+       nx_tridiagonal_solve(line_of(dtype_of(a)), line_of(dtype_of(b)), line_of(dtype_of(a)), a, 0))
+OF_TWO(cholesky_update2, nx_cholesky_update(a, line_of(dtype_of(b)), 0))
+OF_TWO(eigh_generalized2, or_null(nx_eigh_generalized(a, b, 1, 0, NULL, NULL), a))
 OF_TWO(triangular_solve2, nx_triangular_solve(a, b, NX_UPPER))
 OF_TWO(assign2, or_null(nx_assign(a, b), a))
 OF_TWO(set2, or_null(nx_set(a, NULL, 0, b), a))
@@ -272,15 +361,31 @@ static const struct pair {
     P(and, B | I),
     P(shl, I),
     P(shr, I),
-    Q(complex, TYPE(NX_F32) | TYPE(NX_F64)),
+    P(shr_logical, I),
+    P(shr_arithmetic, I),
+    P(floor_div, I | F),
+    P(floor_mod, I | F),
+    Q(hypot, F),
+    Q(logaddexp, F),
+    Q(copysign, F),
+    Q(nextafter, F),
+    Q(complex, TYPE(NX_F16) | TYPE(NX_F32) | TYPE(NX_F64)),
     P(matmul, I | F | C),
     P(threefry, WORD),
     {"solve", solve2, F | C, NX_F32, 1},
-    {"where", where2, B | I | F | C, NX_F32, 2},
-    {"cat", cat2, B | I | F | C, NX_F32, 1},
-    {"scatter", scatter2, B | I | F | C, NX_F32, 2},
+    {"where", where2, ALL, NX_F32, 2},
+    {"cat", cat2, ALL, NX_F32, 1},
+    {"scatter", scatter2, ALL, NX_F32, 2},
     {"lstsq", lstsq2, F | C, NX_F32, 1},
     {"triangular_solve", triangular_solve2, F | C, NX_F32, 1},
+    {"lstsq_qr", lstsq_qr2, F | C, NX_F32, 1},
+    {"lu_solve", lu_solve2, F | C, NX_F32, 1},
+    {"householder_product", householder_product2, F | C, NX_F32, 1},
+    {"ormqr", ormqr2, F | C, NX_F32, 2},
+    {"banded_solve", banded_solve2, F | C, NX_F32, 1},
+    {"tridiagonal_solve", tridiagonal_solve2, F | C, NX_F32, 1},
+    {"cholesky_update", cholesky_update2, F | C, NX_F32, 1},
+    {"eigh_generalized", eigh_generalized2, F | C, NX_F32, 1},
     {"assign", assign2, ALL, NX_F32, 1},
     {"set", set2, ALL, NX_F32, 1},
 };
@@ -338,10 +443,10 @@ static const struct source {
     {"full", full_of, ALL, ALL},
     {"import", import_of, ALL, ALL},
     {"arange", arange_of, B | I | F | C, ALL},
-    {"eye", eye_of, ALL, ALL},
+    {"eye", eye_of, B | I | F | C, ALL},
     {"cast", cast_to, ALL, ALL},
-    {"bitcast", bitcast_to, B | I | F | C, TYPE(NX_F32) | TYPE(NX_I32) | TYPE(NX_U32)},
-    {"one_hot", one_hot_of, ALL, ALL},
+    {"bitcast", bitcast_to, ALL, TYPE(NX_F32) | TYPE(NX_I32) | TYPE(NX_U32) | TYPE(NX_C32)},
+    {"one_hot", one_hot_of, B | I | F | C, ALL},
     {"rand", rand_of, F & ~(TYPE(NX_F8E4M3) | TYPE(NX_F8E5M2)), ALL},
     {"randn", randn_of, F & ~(TYPE(NX_F8E4M3) | TYPE(NX_F8E5M2)), ALL},
 };

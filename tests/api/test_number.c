@@ -12,14 +12,32 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-static nx_tensor *(*const functions[])(nx_tensor *, nx_tensor *) = {
-    [NX_BINARY_ADD] = nx_add,     [NX_BINARY_SUB] = nx_sub,     [NX_BINARY_MUL] = nx_mul,
-    [NX_BINARY_DIV] = nx_div,     [NX_BINARY_MOD] = nx_mod,     [NX_BINARY_POW] = nx_pow,
-    [NX_BINARY_ATAN2] = nx_atan2, [NX_BINARY_CMPEQ] = nx_cmpeq, [NX_BINARY_CMPNE] = nx_cmpne,
-    [NX_BINARY_CMPLT] = nx_cmplt, [NX_BINARY_CMPLE] = nx_cmple, [NX_BINARY_CMPGT] = nx_cmpgt,
-    [NX_BINARY_CMPGE] = nx_cmpge, [NX_BINARY_MAX] = nx_max,     [NX_BINARY_MIN] = nx_min,
-    [NX_BINARY_XOR] = nx_xor,     [NX_BINARY_OR] = nx_or,       [NX_BINARY_AND] = nx_and,
-    [NX_BINARY_SHL] = nx_shl,     [NX_BINARY_SHR] = nx_shr,     [NX_BINARY_COMPLEX] = nx_complex};
+static nx_tensor *(*const functions[])(nx_tensor *,
+                                       nx_tensor *) = {[NX_BINARY_ADD] = nx_add,
+                                                       [NX_BINARY_SUB] = nx_sub,
+                                                       [NX_BINARY_MUL] = nx_mul,
+                                                       [NX_BINARY_DIV] = nx_div,
+                                                       [NX_BINARY_MOD] = nx_mod,
+                                                       [NX_BINARY_POW] = nx_pow,
+                                                       [NX_BINARY_ATAN2] = nx_atan2,
+                                                       [NX_BINARY_CMPEQ] = nx_cmpeq,
+                                                       [NX_BINARY_CMPNE] = nx_cmpne,
+                                                       [NX_BINARY_CMPLT] = nx_cmplt,
+                                                       [NX_BINARY_CMPLE] = nx_cmple,
+                                                       [NX_BINARY_CMPGT] = nx_cmpgt,
+                                                       [NX_BINARY_CMPGE] = nx_cmpge,
+                                                       [NX_BINARY_MAX] = nx_max,
+                                                       [NX_BINARY_MIN] = nx_min,
+                                                       [NX_BINARY_XOR] = nx_xor,
+                                                       [NX_BINARY_OR] = nx_or,
+                                                       [NX_BINARY_AND] = nx_and,
+                                                       [NX_BINARY_SHL] = nx_shl,
+                                                       [NX_BINARY_SHR] = nx_shr,
+                                                       [NX_BINARY_COMPLEX] = nx_complex,
+                                                       [NX_BINARY_FLOOR_DIV] = nx_floor_div,
+                                                       [NX_BINARY_FLOOR_MOD] = nx_floor_mod,
+                                                       [NX_BINARY_LOGADDEXP] = nx_logaddexp,
+                                                       [NX_BINARY_HYPOT] = nx_hypot};
 
 /* Numbers of every kind: in range, rounded, out of range, not finite. */
 static const nx_scalar values[] = {

@@ -116,6 +116,35 @@ static void test_map_tasks(void **state) {
     }
 }
 
+/* Transposes past the caches whose rows begin anywhere in a cache line: two tiles that write whole
+ * lines have to agree about which of them writes the line across their border. */
+static void test_shifted_tiles(void **state) {
+  (void)state;
+  static const struct {
+    int64_t rows, columns, offset;
+    nx_dtype type;
+  } cases[] = {{20, 257, 0, NX_F32},  {270, 324, 0, NX_F32}, {9, 321, 5, NX_F32},
+               {12, 640, 16, NX_F32}, {11, 705, 3, NX_F32},  {40, 131, 1, NX_F64},
+               {9, 1000, 0, NX_I16}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    int64_t rows = cases[c].rows, columns = cases[c].columns, pitch = columns + (c == 3 ? 8 : 0);
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "shifted");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, cases[c].type, rows * columns),
+             z = nxk_add_buffer(k, NXK_IN, cases[c].type, rows * columns),
+             y = nxk_add_buffer(k, NXK_OUT, cases[c].type, rows * pitch + cases[c].offset);
+    k->buffers[y].aligned = true;
+    nxk_begin_region(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, rows), j = nxk_begin_range(k, NXK_OUTER, columns);
+    nxk_value v = load2(k, x, i, 1, j, rows);
+    if (c % 2) v = add(k, v, load2(k, z, i, columns, j, 1));
+    nxk_access a = at(y, cases[c].offset, (nxk_term[]){{i, pitch}, {j, 1}}, 2);
+    a.flags = NXK_NONTEMPORAL;
+    nxk_store(k, &a, v);
+    end_all(k, 3);
+    check(k);
+  }
+}
+
 static void test_parameter_extent(void **state) {
   (void)state;
   static const int64_t sizes[] = {0, 1, 15, 16, 17, 63, 64, 65, 1000, 30000};
@@ -321,6 +350,7 @@ NXT_MAIN_OF(NXT_NAME) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_maps),
       cmocka_unit_test(test_map_tasks),
+      cmocka_unit_test(test_shifted_tiles),
       cmocka_unit_test(test_parameter_extent),
       cmocka_unit_test(test_indices),
       cmocka_unit_test(test_rare),

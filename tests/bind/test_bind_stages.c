@@ -314,6 +314,34 @@ static void test_strips_with_nests(void **state) {
   check(k);
 }
 
+/* Scans along contiguous rows whose results go past the caches: with narrow vectors two square
+ * blocks are one line. Some rows have a rest after the last line, and some cases one after the last
+ * block of rows. The first operand is large, so that rows are prefetched. */
+static void test_scanned_lines(void **state) {
+  (void)state;
+  static const struct {
+    nx_dtype type;
+    int64_t rows, pitch, length;
+  } cases[] = {{NX_F32, 18, 1 << 14, 304}, {NX_F64, 13, 1104, 1100}, {NX_F32, 13, 1024, 1000},
+               {NX_F32, 9, 2064, 2064},    {NX_F64, 8, 48, 41},      {NX_F32, 16, 16, 9}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    int64_t pitch = cases[c].pitch, n = cases[c].rows * pitch;
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "scanned");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, cases[c].type, n),
+             y = nxk_add_buffer(k, NXK_OUT, cases[c].type, n);
+    k->buffers[y].aligned = true;
+    nxk_begin_region(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, cases[c].rows),
+              j = nxk_begin_range(k, NXK_MAP, cases[c].length);
+    nxk_value v = load2(k, x, i, pitch, j, 1);
+    nxk_access a = at(y, 0, (nxk_term[]){{i, pitch}, {j, 1}}, 2);
+    a.flags = NXK_NONTEMPORAL;
+    nxk_store(k, &a, nxk_scan(k, NXK_SUM, NXK_ORDER_PLAIN, v, NXK_NONE));
+    end_all(k, 3);
+    check(k);
+  }
+}
+
 static void test_exhausted_memory(void **state) {
   (void)state;
   check_exhausted(normalize_kernel(NX_F32, 3, 40, true, true, false));
@@ -333,6 +361,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_middle),
       cmocka_unit_test(test_strips_with_rare),
       cmocka_unit_test(test_strips_with_nests),
+      cmocka_unit_test(test_scanned_lines),
       cmocka_unit_test(test_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,8 @@ OPERATIONS = {
     "cmple": np.less_equal,
     "cmpgt": np.greater,
     "cmpge": np.greater_equal,
+    "floor_div": np.floor_divide,
+    "floor_mod": np.remainder,
     "shl": np.left_shift,
     "shr": np.right_shift,
 }
@@ -71,7 +73,16 @@ def function_agrees(name, a, b, result):
         return None
     a, b, is_ = number(a), number(b), number(result)
     with_two = {"pow": lambda: a**b, "atan2": lambda: mpmath.atan2(a, b)}
-    want = with_two.get(name, lambda: getattr(mpmath, name)(a))()
+    with_two["hypot"] = lambda: mpmath.hypot(a, b)
+    with_two["logaddexp"] = lambda: mpmath.log(mpmath.exp(a) + mpmath.exp(b))
+    of_one = {
+        "exp2": lambda: mpmath.mpf(2) ** a,
+        "log2": lambda: mpmath.log(a, 2),
+        "cbrt": lambda: mpmath.cbrt(abs(a)) * mpmath.sign(a),
+        "rsqrt": lambda: 1 / mpmath.sqrt(a),
+        "logistic": lambda: 1 / (1 + mpmath.exp(-a)),
+    }
+    want = {**with_two, **of_one}.get(name, lambda: getattr(mpmath, name)(a))()
     if isinstance(want, mpmath.mpc) and want.imag != 0:
         return bool(mpmath.isnan(is_))
     return abs(is_ - want.real) <= mpmath.ldexp(abs(want.real), -60)

@@ -55,6 +55,21 @@ COMPLEX(sinh, value_of(csinhl(wide_of(a))))
 COMPLEX(cosh, value_of(ccoshl(wide_of(a))))
 COMPLEX(tanh, value_of(ctanhl(wide_of(a))))
 
+COMPLEX(isnan, ((value){isnan(a.re) || isnan(a.im), 0}))
+COMPLEX(isinf, ((value){isinf(a.re) || isinf(a.im), 0}))
+COMPLEX(isfinite, ((value){isfinite(a.re) && isfinite(a.im), 0}))
+COMPLEX(square, complex_mul(a, a))
+
+static value times(value a, long double x) { return (value){a.re * x, a.im * x}; }
+COMPLEX(log2, times(complex_log(a, b), 1 / logl(2)))
+COMPLEX(log10, times(complex_log(a, b), 1 / logl(10)))
+/* In steps, each with the special values of its own. */
+COMPLEX(rsqrt, complex_recip(complex_sqrt(a, b), b))
+value complex_logistic(value a, value b) {
+  value power = complex_exp(complex_neg(a, b), b);
+  return complex_recip((value){power.re + 1, power.im}, b);
+}
+
 static bool both_finite(value a) { return isfinite(a.re) && isfinite(a.im); }
 static bool one_infinite(value a) { return isinf(a.re) || isinf(a.im); }
 static long double one_if(bool set, long double sign) { return copysignl(set ? 1 : 0, sign); }

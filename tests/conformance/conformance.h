@@ -19,6 +19,9 @@
 /* ---- element types, as the contract has them */
 
 typedef enum kind { KIND_BOOL, KIND_SIGNED, KIND_UNSIGNED, KIND_FLOAT, KIND_COMPLEX } kind;
+/* Whether floats have infinities, and if not, what is NaN: all ones; or what would be -0; or
+ * nothing, and what is too large becomes the largest number. SCALES are the powers of two. */
+typedef enum specials { INFINITE, ALL_ONES, NO_MINUS_ZERO, SATURATING, SCALES } specials;
 typedef struct format {
   nx_dtype dtype;
   const char *name;
@@ -27,10 +30,10 @@ typedef struct format {
   /* of floats, and of the parts of complex numbers */
   int precision, least_exponent; /* digits with the hidden one; of the least normal number */
   long double largest;
-  bool has_infinity;
+  specials specials;
   nx_dtype part; /* of complex numbers, else the type itself */
 } format;
-enum { FORMATS = 20 };
+enum { FORMATS = 24 };
 extern const format formats[FORMATS]; /* in the order of their numbers, from NX_BOOL on */
 const format *format_of(nx_dtype dtype);
 

@@ -68,15 +68,16 @@ static nx_tensor *record_cast(trial *t, nx_dtype dtype) {
 /* ---- bitcast */
 
 static bits recast(nx_dtype from, bits b, nx_dtype to) {
+  if (from == NX_C32) b = (bits){b.low | b.high << 16, 0};
   if (from == NX_C64) b = (bits){b.low | b.high << 32, 0};
   if (to == NX_BOOL) return (bits){b.low != 0, 0};
+  if (to == NX_C32) return (bits){b.low & 0xffffu, b.low >> 16};
   if (to == NX_C64) return (bits){b.low & 0xffffffffu, b.low >> 32};
   return b;
 }
 
-/* c32 is only stored, moved and cast. */
 static bool has_bitcast(nx_dtype from, nx_dtype to) {
-  return nx_dtype_bits(from) == nx_dtype_bits(to) && to != NX_C32;
+  return nx_dtype_bits(from) == nx_dtype_bits(to);
 }
 
 static void expect_bitcast(trial *t, array *a, layout l) {
@@ -141,7 +142,7 @@ static nx_tensor *record_where(trial *t, nx_dtype dtype) {
 /* ---- complex numbers of two parts */
 
 static void check_complex(trial *t) {
-  nx_dtype to = t->dtype == NX_F32 ? NX_C64 : NX_C128;
+  nx_dtype to = t->dtype == NX_F16 ? NX_C32 : t->dtype == NX_F32 ? NX_C64 : NX_C128;
   for (layout l = 0; l < LAYOUTS; l++) {
     if (!is_due(t, l, LAYOUTS)) continue;
     array *a = some_values(t, t->dtype, 2, plane, 1), *b = some_values(t, t->dtype, 2, plane, 2);
@@ -159,9 +160,10 @@ static nx_tensor *record_complex(trial *t, nx_dtype dtype) {
 
 static const operation convert_table[] = {
     {"cast", ALL, check_cast, record_cast, NULL, 0, NULL},
-    {"bitcast", B | I | F | C, check_bitcast, record_bitcast, NULL, 0, NULL},
-    {"where", B | I | F | C, check_where, record_where, NULL, 0, NULL},
-    {"complex", TYPE(NX_F32) | TYPE(NX_F64), check_complex, record_complex, NULL, 0, NULL},
+    {"bitcast", ALL, check_bitcast, record_bitcast, NULL, 0, NULL},
+    {"where", ALL, check_where, record_where, NULL, 0, NULL},
+    {"complex", TYPE(NX_F16) | TYPE(NX_F32) | TYPE(NX_F64), check_complex, record_complex, NULL, 0,
+     NULL},
 };
 const family convert_family = {"Conversion", convert_table,
                                sizeof convert_table / sizeof *convert_table};

@@ -214,7 +214,7 @@ static const operation create_table[] = {
     {"from_data", ALL, check_from_data, NULL, NULL, 0, NULL},
     {"full", ALL, check_full, record_full, NULL, 0, NULL},
     {"arange", B | I | F | C, check_arange, record_arange, NULL, 0, NULL},
-    {"eye", ALL, check_eye, record_eye, NULL, 0, NULL},
+    {"eye", B | I | F | C, check_eye, record_eye, NULL, 0, NULL},
     {"item", ALL, check_item, NULL, NULL, 0, NULL},
 };
 const family create_family = {"Creation", create_table, sizeof create_table / sizeof *create_table};

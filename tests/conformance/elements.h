@@ -9,7 +9,7 @@ typedef enum result_type { AS_OPERAND, IS_BOOL, IS_PART } result_type;
 /* An integer type, for references whose result depends on it. */
 typedef struct width {
   int bits;
-  bool is_signed;
+  bool is_signed, is_bool;
 } width;
 typedef long double real;
 
@@ -25,6 +25,7 @@ typedef struct element {
   /* Functions: in long double, and how far results may be off, in units of the last place. */
   real (*function)(real a, real b);
   double bound;
+  real (*least)(real a); /* the size that a result counts as having at least; NULL: none */
   /* On the exact parts; rounded once if `rounds`, else within `complex_bound` of each part, or of
    * the modulus. */
   value (*complex_value)(value a, value b);
@@ -34,6 +35,12 @@ typedef struct element {
 
 /* Where Annex G leaves signs open. */
 bool signs_are_open(value a);
+
+/* Functions that C does not have, or not with this meaning at infinities and poles. */
+real special_erfinv(real x);
+real special_digamma(real x);
+real special_modified(real x, int order); /* e^-|x| I of the order */
+real special_bessel(real x, int order);
 
 #define DECLARE_COMPLEX(name) value complex_##name(value a, value b);
 DECLARE_COMPLEX(add)
@@ -62,6 +69,14 @@ DECLARE_COMPLEX(tanh)
 DECLARE_COMPLEX(real)
 DECLARE_COMPLEX(imag)
 DECLARE_COMPLEX(conj)
+DECLARE_COMPLEX(isnan)
+DECLARE_COMPLEX(isinf)
+DECLARE_COMPLEX(isfinite)
+DECLARE_COMPLEX(log2)
+DECLARE_COMPLEX(log10)
+DECLARE_COMPLEX(rsqrt)
+DECLARE_COMPLEX(logistic)
+DECLARE_COMPLEX(square)
 
 void check_element(trial *t);
 nx_tensor *record_element(trial *t, nx_dtype dtype);

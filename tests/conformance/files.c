@@ -381,7 +381,7 @@ static void check_file(trial *t) {
 }
 
 enum {
-  UNNAMED = TYPE(NX_I4) | TYPE(NX_U4) | H, /* dtypes that no format has a name for */
+  UNNAMED = TYPE(NX_I4) | TYPE(NX_U4) | H | STORED, /* dtypes that no format has a name for */
   F8 = TYPE(NX_F8E4M3) | TYPE(NX_F8E5M2)
 };
 static const operation file_table[] = {

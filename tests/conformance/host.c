@@ -164,7 +164,11 @@ typedef struct DLManagedTensor {
 static uint8_t code_of(nx_dtype dtype) {
   switch (dtype) {
     case NX_F8E4M3: return 10;
+    case NX_F8E4M3FNUZ: return 11;
     case NX_F8E5M2: return 12;
+    case NX_F8E5M2FNUZ: return 13;
+    case NX_F8E8M0: return 14;
+    case NX_F4E2M1: return 17;
     case NX_BF16: return 4;
     default: break;
   }

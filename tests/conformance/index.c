@@ -165,8 +165,9 @@ static void check_unfold(trial *t) {
     array *a = some_values(t, t->dtype, 3, image, 1), *want = new_array(t, t->dtype, 3, columns);
     x = laid_out(t, a, l);
     for (int64_t i = 0, place; i < (int64_t)want->n; i++)
-      if (in_image(i / WINDOWS % KERNEL, i % WINDOWS, &place))
-        want->at[i] = a->at[i / (KERNEL * WINDOWS) * HEIGHT * WIDTH + place];
+      want->at[i] = in_image(i / WINDOWS % KERNEL, i % WINDOWS, &place)
+                        ? a->at[i / (KERNEL * WINDOWS) * HEIGHT * WIDTH + place]
+                        : encode_real(t->dtype, 0);
     expect(t, nx_unfold(x, &window), want, SAME_BITS, layout_names[l]);
   }
   nx_window bad = {.size = sizeof bad, .n = 4, .kernel = (const int64_t[]){1, 1, 1, 1}};
@@ -388,16 +389,79 @@ static void check_sort(trial *t) {
   else expect_refusal(t, nx_sort(x, 0, 2), NX_INVALID_ARGUMENT, "a flag that is unknown");
 }
 
+/* ---- places in sorted lines */
+
+/* How many of the n sorted elements come before x, or are equal to it; NaNs are last and equal. */
+static uint64_t count_before(nx_dtype dtype, const bits *line, int64_t n, bits x, bool equal) {
+  uint64_t count = 0;
+  for (int64_t i = 0; i < n; i++) {
+    value a = decode(dtype, line[i]), b = decode(dtype, x);
+    count += equal ? !comes_before(b, a, false) : comes_before(a, b, false);
+  }
+  return count;
+}
+
+static void search_one(trial *t, int64_t lines, int64_t n, layout l, bool flat) {
+  int64_t shape[] = {lines, n}, values_shape[] = {lines, 6};
+  array *a = some_values(t, t->dtype, 2, shape, 3),
+        *v = some_values(t, t->dtype, 2, values_shape, 4),
+        *want = new_array(t, l % 2 ? NX_I32 : NX_I64, 2, values_shape);
+  for (int64_t i = 0; i < lines; i++) { /* by insertion */
+    bits *line = a->at + i * n;
+    for (int64_t k = 1; k < n; k++)
+      for (int64_t j = k;
+           j && comes_before(decode(t->dtype, line[j]), decode(t->dtype, line[j - 1]), false);
+           j--) {
+        bits swap = line[j];
+        line[j] = line[j - 1];
+        line[j - 1] = swap;
+      }
+  }
+  for (size_t i = 0; i < v->n && n; i += 3) v->at[i] = a->at[i % (size_t)n];
+  nx_tensor *values = laid_out(t, v, l), *sorted = tensor_of(t, a);
+  bool right = l % 3;
+  for (size_t i = 0; i < want->n; i++)
+    want->at[i].low =
+        count_before(t->dtype, a->at + (flat ? 0 : (int64_t)i / 6 * n), n, v->at[i], right);
+  if (flat) sorted = nx_reshape(sorted, &n, 1, 0);
+  expect(t, nx_searchsorted(sorted, values, NULL, right ? NX_AFTER_EQUAL : 0, want->dtype), want,
+         SAME, layout_names[l]);
+}
+
+static void check_search(trial *t) {
+  for (layout l = 0; l < LAYOUTS; l++) {
+    if (is_due(t, l, LAYOUTS)) search_one(t, 3, 8 + (int64_t)l * 3, l, false);
+    if (is_due(t, (l + 3) % LAYOUTS, LAYOUTS)) search_one(t, 1, 5 + (int64_t)l * 3, l, true);
+  }
+  search_one(t, 2, 0, CONTIGUOUS, false);
+  search_one(t, 2, 1, CONTIGUOUS, false);
+  const int64_t shape[] = {2, 3};
+  nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 2, shape)),
+            *line = tensor_of(t, new_array(t, t->dtype, 1, shape)),
+            *place = tensor_of(t, new_array(t, NX_I64, 1, shape));
+  expect_refusal(t, nx_searchsorted(NULL, x, NULL, 0, NX_I32), NX_INVALID_ARGUMENT, "null");
+  expect_refusal(t, nx_searchsorted(x, line, NULL, 0, NX_I32), NX_INVALID_ARGUMENT, "ranks");
+  expect_refusal(t, nx_searchsorted(x, x, place, 0, NX_I32), NX_INVALID_ARGUMENT, "a short sorter");
+  expect_refusal(t, nx_searchsorted(x, x, NULL, 2, NX_I32), NX_INVALID_ARGUMENT, "a flag");
+  expect_refusal(t, nx_searchsorted(x, x, NULL, 0, NX_F32), NX_UNSUPPORTED_DTYPE, "f32 places");
+}
+static nx_tensor *record_search(trial *t, nx_dtype dtype) {
+  const int64_t shape[] = {3};
+  nx_tensor *x = tensor_of(t, tame_values(t, dtype, 1, shape, 1));
+  return nx_searchsorted(x, x, NULL, 0, NX_I32);
+}
+
 static const operation index_table[] = {
-    {"gather", B | I | F | C, check_gather_all, record_gather, NULL, 0, NULL},
-    {"scatter, set", B | I | F | C, check_scatter, record_scatter, NULL, 0, NULL},
+    {"gather", ALL, check_gather_all, record_gather, NULL, 0, NULL},
+    {"scatter, set", ALL, check_scatter, record_scatter, NULL, 0, NULL},
     {"scatter, add", I | F | C, check_scatter, record_scatter, NULL, 0, NULL},
-    {"unfold", B | I | F | C, check_unfold, record_unfold, NULL, 0, NULL},
+    {"unfold", ALL, check_unfold, record_unfold, NULL, 0, NULL},
     {"fold", I | F | C, check_fold, record_fold, NULL, 0, NULL},
     {"true_indices", B, check_true, record_true, NULL, 0, NULL},
-    {"one_hot", ALL, check_one_hot, record_one_hot, NULL, 0, NULL},
-    {"sort", I | F | C, check_sort, record_sort, NULL, 0, NULL},
-    {"argsort", I | F | C, check_sort, record_sort, NULL, 0, NULL},
+    {"one_hot", B | I | F | C, check_one_hot, record_one_hot, NULL, 0, NULL},
+    {"sort", B | I | F | C, check_sort, record_sort, NULL, 0, NULL},
+    {"argsort", B | I | F | C, check_sort, record_sort, NULL, 0, NULL},
+    {"searchsorted", B | I | F, check_search, record_search, NULL, 0, NULL},
     {"top_k", I | F | C, check_top, record_top, NULL, 0, NULL},
 };
 const family index_family = {"Indices and order", index_table,

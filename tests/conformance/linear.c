@@ -9,7 +9,7 @@
 
 /* ---- small matrices of long double */
 
-static value times(value a, value b) {
+value value_product(value a, value b) {
   return (value){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
@@ -18,7 +18,7 @@ matrix matrix_product(const matrix *a, const matrix *b) {
   for (int i = 0; i < c.rows; i++)
     for (int j = 0; j < c.columns; j++)
       for (int k = 0; k < a->columns; k++) {
-        value p = times(a->at[i][k], b->at[k][j]);
+        value p = value_product(a->at[i][k], b->at[k][j]);
         c.at[i][j] = (value){c.at[i][j].re + p.re, c.at[i][j].im + p.im};
       }
   return c;
@@ -31,7 +31,7 @@ matrix matrix_adjoint(const matrix *a) {
   return c;
 }
 
-static matrix identity(int n) {
+matrix matrix_identity(int n) {
   matrix c = {.rows = n, .columns = n};
   for (int i = 0; i < n; i++) c.at[i][i].re = 1;
   return c;
@@ -45,7 +45,7 @@ matrix matrix_of(const array *a, int number, int rows, int columns) {
   return c;
 }
 
-static matrix diagonal_of(const array *a, int number, int n) {
+matrix diagonal_of(const array *a, int number, int n) {
   matrix c = {.rows = n, .columns = n};
   for (int i = 0; i < n; i++) c.at[i][i] = decode(a->dtype, a->at[number * n + i]);
   return c;
@@ -94,7 +94,7 @@ static matrix some_matrix(trial *t, shape s, int number) {
 }
 
 /* What a Hermitian operand stands for. */
-static matrix mirrored(const matrix *m) {
+matrix matrix_mirrored(const matrix *m) {
   matrix c = *m;
   for (int i = 0; i < m->rows; i++)
     for (int j = i + 1; j < m->columns; j++) c.at[i][j] = (value){m->at[j][i].re, -m->at[j][i].im};
@@ -110,25 +110,9 @@ array *batch_of(trial *t, nx_dtype dtype, shape s) {
   return a;
 }
 
-/* ---- the operations: up to three results of a (and of a right side), and what they satisfy */
+/* ---- the operations */
 
-typedef struct results {
-  nx_tensor *tensor[3];
-  nx_status status;
-} results;
-typedef struct call {
-  shape operand;
-  int n; /* results */
-  results (*record)(nx_tensor *a, nx_tensor *b);
-  /* The types and shapes (without the batch) of the results. */
-  nx_dtype (*dtype)(nx_dtype dtype, int result);
-  extent result[3];
-  void (*satisfy)(trial *t, const matrix *a, const matrix *b, array *const *r, int number);
-  /* of a second matrix that is zero (of NaN if that is NX_NO_CONVERGENCE); NX_OK: none */
-  nx_status failure;
-} call;
-
-static nx_dtype same_dtype(nx_dtype dtype, int result) {
+nx_dtype same_dtype(nx_dtype dtype, int result) {
   (void)result;
   return dtype;
 }
@@ -142,28 +126,11 @@ static nx_dtype part_second(nx_dtype dtype, int result) {
   return result == 1 ? format_of(dtype)->part : dtype;
 }
 
-#define ONE(name, expression)                            \
-  static results do_##name(nx_tensor *a, nx_tensor *b) { \
-    (void)b;                                             \
-    results r = {{expression, NULL, NULL}, NX_OK};       \
-    return r;                                            \
-  }
-#define MANY(name, expression)                           \
-  static results do_##name(nx_tensor *a, nx_tensor *b) { \
-    (void)b;                                             \
-    results r = {{NULL, NULL, NULL}, NX_OK};             \
-    r.status = expression;                               \
-    return r;                                            \
-  }
-#define SATISFY(name)                                                                     \
-  static void satisfy_##name(trial *t, const matrix *a, const matrix *b, array *const *r, \
-                             int number)
-
 ONE(cholesky, nx_cholesky(a, NX_LOWER))
 SATISFY(cholesky) {
   (void)b;
   matrix l = matrix_of(r[0], number, N, N), up = matrix_adjoint(&l), p = matrix_product(&l, &up),
-         whole = mirrored(a);
+         whole = matrix_mirrored(a);
   expect_matrix(t, &p, &whole, "L L^H");
   for (int i = 0; i < N; i++)
     for (int j = i + 1; j < N; j++)
@@ -173,12 +140,12 @@ ONE(cholesky_upper, nx_cholesky(a, NX_UPPER))
 SATISFY(cholesky_upper) {
   (void)b;
   matrix u = matrix_of(r[0], number, N, N), low = matrix_adjoint(&u), p = matrix_product(&low, &u),
-         whole = mirrored(a);
+         whole = matrix_mirrored(a);
   expect_matrix(t, &p, &whole, "U^H U");
 }
 
-static void expect_orthonormal(trial *t, const matrix *q, const char *what) {
-  matrix back = matrix_adjoint(q), p = matrix_product(&back, q), one = identity(q->columns);
+void expect_orthonormal(trial *t, const matrix *q, const char *what) {
+  matrix back = matrix_adjoint(q), p = matrix_product(&back, q), one = matrix_identity(q->columns);
   expect_matrix(t, &p, &one, what);
 }
 
@@ -227,7 +194,7 @@ SATISFY(svd_full) {
          vh = matrix_of(r[2], number, N, N), v = matrix_adjoint(&vh),
          us = {.rows = M, .columns = N};
   for (int i = 0; i < M; i++) /* the last columns of U have no values */
-    for (int j = 0; j < N; j++) us.at[i][j] = times(u.at[i][j], s.at[j][j]);
+    for (int j = 0; j < N; j++) us.at[i][j] = value_product(u.at[i][j], s.at[j][j]);
   matrix p = matrix_product(&us, &vh);
   expect_matrix(t, &p, a, "U S V^H");
   expect_orthonormal(t, &u, "U^H U");
@@ -237,7 +204,8 @@ SATISFY(svd_full) {
 MANY(eigh, nx_eigh(a, 0, &r.tensor[0], &r.tensor[1]))
 SATISFY(eigh) {
   (void)b;
-  matrix w = diagonal_of(r[0], number, N), v = matrix_of(r[1], number, N, N), whole = mirrored(a);
+  matrix w = diagonal_of(r[0], number, N), v = matrix_of(r[1], number, N, N),
+         whole = matrix_mirrored(a);
   matrix is = matrix_product(&whole, &v), want = matrix_product(&v, &w);
   expect_matrix(t, &is, &want, "A V and V W");
   expect_orthonormal(t, &v, "V^H V");
@@ -261,7 +229,7 @@ static void expect_traces(trial *t, const matrix *a, const matrix *w) {
 ONE(eigvalsh, nx_eigvalsh(a, 0))
 SATISFY(eigvalsh) {
   (void)b;
-  matrix w = diagonal_of(r[0], number, N), whole = mirrored(a);
+  matrix w = diagonal_of(r[0], number, N), whole = matrix_mirrored(a);
   expect_traces(t, &whole, &w);
 }
 MANY(eig, nx_eig(a, &r.tensor[0], &r.tensor[1]))
@@ -281,7 +249,7 @@ SATISFY(eigvals) {
 ONE(inv, nx_inv(a))
 SATISFY(inv) {
   (void)b;
-  matrix x = matrix_of(r[0], number, N, N), p = matrix_product(a, &x), one = identity(N);
+  matrix x = matrix_of(r[0], number, N, N), p = matrix_product(a, &x), one = matrix_identity(N);
   expect_matrix(t, &p, &one, "A A^-1");
 }
 
@@ -292,11 +260,11 @@ static value determinant(matrix m) {
     value pivot = m.at[k][k];
     long double square = pivot.re * pivot.re + pivot.im * pivot.im;
     value inverse = {pivot.re / square, -pivot.im / square};
-    det = times(det, pivot);
+    det = value_product(det, pivot);
     for (int i = k + 1; i < N; i++) {
-      value factor = times(m.at[i][k], inverse);
+      value factor = value_product(m.at[i][k], inverse);
       for (int j = k; j < N; j++) {
-        value p = times(factor, m.at[k][j]);
+        value p = value_product(factor, m.at[k][j]);
         m.at[i][j] = (value){m.at[i][j].re - p.re, m.at[i][j].im - p.im};
       }
     }
@@ -333,14 +301,16 @@ SATISFY(pinv) {
 /* ---- running them */
 
 bool is_small_float(nx_dtype dtype) {
-  return format_of(dtype)->kind == KIND_FLOAT && format_of(dtype)->precision < 24;
+  return format_of(dtype)->kind >= KIND_FLOAT && format_of(dtype)->precision < 24;
 }
 
-/* What the same call gives in f32, rounded. */
-static void expect_like_f32(trial *t, const call *c, array *const *is, nx_tensor *a, nx_tensor *b) {
-  results wide = c->record(nx_cast(a, NX_F32), nx_cast(b, NX_F32));
+/* What the same call gives in f32, or c64, rounded. */
+static void expect_like_f32(trial *t, const linear_call *c, array *const *is, nx_tensor *a,
+                            nx_tensor *b) {
+  nx_dtype as = t->dtype == NX_C32 ? NX_C64 : NX_F32;
+  results wide = c->record(nx_cast(a, as), nx_cast(b, as));
   for (int k = 0; k < c->n; k++) {
-    nx_dtype dtype = c->dtype(NX_F32, k);
+    nx_dtype dtype = c->dtype(as, k);
     array *want = result_of(t, wide.tensor[k], dtype, is[k]->rank, is[k]->shape, "in f32");
     if (!want) return;
     for (size_t i = 0; i < want->n; i++) {
@@ -352,9 +322,9 @@ static void expect_like_f32(trial *t, const call *c, array *const *is, nx_tensor
   }
 }
 
-static void check_results(trial *t, const call *c, layout l) {
+static void check_results(trial *t, const linear_call *c, layout l) {
   array *a = batch_of(t, t->dtype, c->operand);
-  array *b = batch_of(t, t->dtype, c->operand == TALL ? TALL : SQUARE), *is[3];
+  array *b = batch_of(t, t->dtype, c->operand == TALL ? TALL : SQUARE), *is[4];
   nx_tensor *x = laid_out(t, a, l), *y = laid_out(t, b, (l + 1) % BROADCAST);
   results r = c->record(x, y);
   for (int k = 0; k < c->n; k++) {
@@ -374,8 +344,8 @@ static void check_results(trial *t, const call *c, layout l) {
   }
 }
 
-static void expect_bad_call(trial *t, const call *c, nx_tensor *a, nx_tensor *b, nx_status status,
-                            const char *what) {
+static void expect_bad_call(trial *t, const linear_call *c, nx_tensor *a, nx_tensor *b,
+                            nx_status status, const char *what) {
   results r = c->record(a, b);
   for (int k = 0; k < c->n; k++)
     if (r.tensor[k]) fault(t, "%s: was not refused", what);
@@ -383,8 +353,8 @@ static void expect_bad_call(trial *t, const call *c, nx_tensor *a, nx_tensor *b,
   else expect_refusal(t, NULL, status, what);
 }
 
-static void check_linear(trial *t) {
-  const call *c = t->op->detail;
+void check_linear(trial *t) {
+  const linear_call *c = t->op->detail;
   for (layout l = 0; l < BROADCAST; l++)
     if (is_due(t, l, BROADCAST)) check_results(t, c, l);
   nx_tensor *square = tensor_of(t, batch_of(t, t->dtype, SQUARE));
@@ -403,8 +373,8 @@ static void check_linear(trial *t) {
                  "a second matrix that cannot be done");
 }
 
-static nx_tensor *record_linear(trial *t, nx_dtype dtype) {
-  const call *c = t->op->detail;
+nx_tensor *record_linear(trial *t, nx_dtype dtype) {
+  const linear_call *c = t->op->detail;
   nx_tensor *a = tensor_of(t, batch_of(t, dtype, c->operand));
   return c->record(a, a).tensor[0];
 }
@@ -484,8 +454,6 @@ static nx_tensor *record_matmul(trial *t, nx_dtype dtype) {
   return nx_matmul(a, a);
 }
 
-#define CALL(name, ...) \
-  {name, F | C, check_linear, record_linear, &(const call){__VA_ARGS__}, 0, NULL}
 static const operation linear_table[] = {
     {"matmul", I | F | C, check_matmul, record_matmul, NULL, 0, NULL},
     CALL("cholesky", POSITIVE, 1, do_cholesky, same_dtype, {{2, {N, N}}}, satisfy_cholesky,

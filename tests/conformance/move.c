@@ -300,8 +300,8 @@ static const operation move_table[] = {
     COPY(contiguous, nx_contiguous),
     COPY(copy, nx_copy),
     COPY(to_device, do_to_device),
-    {"pad", B | I | F | C, check_pad, record_pad, NULL, 0, NULL},
-    {"cat", B | I | F | C, check_cat, record_cat, NULL, 0, NULL},
+    {"pad", ALL, check_pad, record_pad, NULL, 0, NULL},
+    {"cat", ALL, check_cat, record_cat, NULL, 0, NULL},
     {"assign", ALL, check_assign, NULL, NULL, 0, NULL},
     {"set", ALL, check_assign, NULL, NULL, 0, NULL},
 };

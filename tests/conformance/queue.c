@@ -88,7 +88,7 @@ static bool same_bits(nx_dtype dtype, bits a, bits b, agreement how) {
 static bool near(nx_dtype dtype, long double is, long double exact, long double distance,
                  bool open) {
   if (isnan(is) || isnan(exact)) {
-    bool overflows = !format_of(format_of(dtype)->part)->has_infinity && isnan(is) &&
+    bool overflows = format_of(format_of(dtype)->part)->specials != INFINITE && isnan(is) &&
                      fabsl(exact) > format_of(dtype)->largest;
     return overflows || (isnan(is) && isnan(exact));
   }

@@ -22,7 +22,7 @@ static void print_integer(FILE *to, const char *name, const element *e, nx_dtype
   for (size_t i = 0; i < n * n; i++) {
     whole a = wrapped(dtype, (whole)corner[i / n].low),
           b = wrapped(dtype, (whole)corner[i % n].low);
-    whole y = wrapped(dtype, e->integer(a, b, (width){f->bits, f->kind == KIND_SIGNED}));
+    whole y = wrapped(dtype, e->integer(a, b, (width){f->bits, f->kind == KIND_SIGNED, false}));
     fprintf(to, "integer %s %s %llx %llx %llx\n", name, f->name, (unsigned long long)a,
             (unsigned long long)b, (unsigned long long)y);
   }

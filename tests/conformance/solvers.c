@@ -54,11 +54,13 @@ static void expect_solution(trial *t, const matrix *a, const matrix *x, const ma
 /* The same call in f32, rounded. */
 static void expect_rounded(trial *t, solver *solve, uint32_t f, nx_tensor *a, nx_tensor *b,
                            const array *is, const char *what) {
-  nx_tensor *wide = solve(nx_cast(a, NX_F32), nx_cast(b, NX_F32), f);
-  array *want = result_of(t, wide, NX_F32, is->rank, is->shape, what);
+  nx_dtype as = t->dtype == NX_C32 ? NX_C64 : NX_F32;
+  nx_tensor *wide = solve(nx_cast(a, as), nx_cast(b, as), f);
+  array *want = result_of(t, wide, as, is->rank, is->shape, what);
   for (size_t i = 0; want && i < is->n; i++) {
     t->cell->checked++;
-    if (converted(NX_F32, want->at[i], t->dtype).low == is->at[i].low) continue;
+    bits rounded = converted(as, want->at[i], t->dtype);
+    if (rounded.low == is->at[i].low && rounded.high == is->at[i].high) continue;
     fault(t, "%s: element %zu is not that of f32, rounded", what, i);
     return;
   }
@@ -197,6 +199,7 @@ static const operation solver_table[] = {
     SOLVER("triangular_solve", nx_triangular_solve, WELL, true),
     SOLVER("solve", nx_solve, WELL, false),
     SOLVER("lstsq", least, TALL, false),
+    SOLVER("lstsq_qr", nx_lstsq_qr, TALL, false),
 };
 const family solver_family = {"Matrices and right sides", solver_table,
                               sizeof solver_table / sizeof *solver_table};

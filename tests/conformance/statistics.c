@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct statistic {
   bool is_variance;
@@ -111,9 +112,104 @@ static nx_tensor *record_statistic(trial *t, nx_dtype dtype) {
   return call(t, tensor_of(t, tame_values(t, dtype, 2, shape, 1)), NX_AXES(1), 0);
 }
 
+/* ---- quantiles, of lines that are sorted by insertion */
+
+static const double fractions[] = {0, 0.25, 0.5, 0.625, 1};
+enum { FRACTIONS = sizeof fractions / sizeof *fractions };
+static bool is_median(const trial *t) { return !strcmp(t->op->name, "median"); }
+
+static long double between(const trial *t, long double a, long double b, long double w) {
+  if (a == b) return a;
+  if (is_wide(t)) {
+    double x = (double)a, apart = (double)b - x;
+    return w < 0.5L ? x + (double)(apart * (double)w)
+                    : (double)b - (double)(apart * (double)(1 - w));
+  }
+  float x = (float)a, apart = (float)b - x;
+  return w < 0.5L ? x + (float)(apart * (float)w) : (float)b - (float)(apart * (float)(1 - w));
+}
+
+static bits quantile_of(const trial *t, const long double *line, size_t n, double q, int method) {
+  long double at = (long double)(q * (double)(n - 1)), low = floorl(at), w = at - low;
+  size_t i = (size_t)low;
+  if (isnan(line[n - 1])) return encode_real(t->dtype, (long double)NAN);
+  if (method == NX_QUANTILE_MIDPOINT && w > 0) w = 0.5L;
+  if (method == NX_QUANTILE_HIGHER) i += w > 0;
+  if (method == NX_QUANTILE_NEAREST) i += w > 0.5L || (w == 0.5L && i % 2);
+  bool apart = w > 0 && (method == NX_QUANTILE_LINEAR || method == NX_QUANTILE_MIDPOINT);
+  return encode_real(t->dtype, apart ? between(t, line[i], line[i + 1], w) : line[i]);
+}
+
+static void insert(long double *line, size_t n, long double x) {
+  for (; n && (isnan(line[n - 1]) || line[n - 1] > x) && !isnan(x); n--) line[n] = line[n - 1];
+  line[n] = x;
+}
+
+static void expect_quantiles(trial *t, array *a, layout l, int32_t axis, int method, bool keep) {
+  nx_tensor *x = laid_out(t, a, l);
+  int64_t shape[4], index[4], lines[4], out = !is_median(t);
+  int32_t rank = 0;
+  if (out) shape[rank++] = FRACTIONS;
+  for (int32_t i = 0; i < a->rank; i++) {
+    lines[i] = i == axis ? 1 : a->shape[i];
+    if (i != axis || keep) shape[rank++] = lines[i];
+  }
+  array *want = new_array(t, t->dtype, rank, shape);
+  size_t n = (size_t)a->shape[axis], count = a->n / n, each = out ? FRACTIONS : 1;
+  long double *line = room(t, (n + 1) * sizeof *line);
+  for (size_t i = 0; i < count; i++) {
+    unravel(i, a->rank, lines, index);
+    for (size_t k = 0; k < n; k++) {
+      index[axis] = (int64_t)k;
+      insert(line, k, decode(t->dtype, a->at[ravel(a->rank, a->shape, index)]).re);
+    }
+    for (size_t k = 0; k < each; k++)
+      want->at[k * count + i] = quantile_of(t, line, n, out ? fractions[k] : 0.5, method);
+  }
+  char what[80];
+  snprintf(what, sizeof what, "method %d, axis %d, %s", method, axis, layout_names[l]);
+  uint32_t flags = keep ? NX_KEEPDIMS : 0;
+  nx_tensor *y = out ? nx_quantile(x, fractions, FRACTIONS, axis - (l % 2 ? a->rank : 0),
+                                   (nx_quantile_method)method, flags)
+                     : nx_median(x, axis, flags);
+  expect(t, y, want, SAME, what);
+}
+
+static void check_quantile(trial *t) {
+  static const int64_t cube[] = {4, 3, 7}, none[] = {3, 0, 2}, even[] = {2, 16};
+  static const double bad[] = {0.5, 1.5}, nan[] = {(double)NAN};
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (int32_t axis = 0; axis < 3; axis++)
+      if (is_due(t, l * 3 + (layout)axis, 18))
+        expect_quantiles(t, whole_numbers(t, 3, cube), l, axis, is_median(t) ? 0 : (int)l % 5,
+                         axis % 2);
+  for (int method = 0; method < (is_median(t) ? 1 : 5); method++)
+    expect_quantiles(t, whole_numbers(t, 2, even), CONTIGUOUS, 1, method, false);
+  expect_quantiles(t, some_values(t, t->dtype, 2, even, 3), CONTIGUOUS, 1,
+                   NX_QUANTILE_LOWER * !is_median(t), false);
+  nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, none)),
+            *y = tensor_of(t, whole_numbers(t, 2, even));
+  expect_refusal(t, nx_median(NULL, 0, 0), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, nx_median(x, 1, 0), NX_INVALID_ARGUMENT, "over nothing");
+  expect_refusal(t, nx_median(y, 2, 0), NX_INVALID_ARGUMENT, "axis 2 of rank 2");
+  expect_refusal(t, nx_quantile(y, bad, 2, 1, NX_QUANTILE_LINEAR, 0), NX_INVALID_ARGUMENT, "1.5");
+  expect_refusal(t, nx_quantile(y, nan, 1, 1, NX_QUANTILE_LINEAR, 0), NX_INVALID_ARGUMENT, "NaN");
+  expect_refusal(t, nx_quantile(y, bad, 0, 1, NX_QUANTILE_LINEAR, 0), NX_INVALID_ARGUMENT, "none");
+  expect_refusal(t, nx_quantile(y, bad, 1, 1, (nx_quantile_method)9, 0), NX_INVALID_ARGUMENT,
+                 "a method that does not exist");
+}
+
+static nx_tensor *record_quantile(trial *t, nx_dtype dtype) {
+  const int64_t shape[] = {2, 3};
+  nx_tensor *x = tensor_of(t, tame_values(t, dtype, 2, shape, 1));
+  return is_median(t) ? nx_median(x, 1, 0) : nx_quantile(x, fractions, 2, 1, NX_QUANTILE_LINEAR, 0);
+}
+
 static const operation statistic_table[] = {
     {"reduce_mean", F | C, check_statistic, record_statistic, &(const statistic){false}, 0, NULL},
     {"reduce_var", F | C, check_statistic, record_statistic, &(const statistic){true}, 0, NULL},
+    {"quantile", F, check_quantile, record_quantile, NULL, 0, NULL},
+    {"median", F, check_quantile, record_quantile, NULL, 0, NULL},
 };
 const family statistic_family = {"Statistics", statistic_table,
                                  sizeof statistic_table / sizeof *statistic_table};

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#define INTEGER(t, n, k, b)                   {t, n, k, b, 0, 0, 0, false, t}
+#define INTEGER(t, n, k, b)                   {t, n, k, b, 0, 0, 0, INFINITE, t}
 #define FLOAT(t, n, b, p, e, largest, inf)    {t, n, KIND_FLOAT, b, p, e, largest, inf, t}
-#define COMPLEX(t, n, b, p, e, largest, part) {t, n, KIND_COMPLEX, b, p, e, largest, true, part}
+#define COMPLEX(t, n, b, p, e, largest, part) {t, n, KIND_COMPLEX, b, p, e, largest, INFINITE, part}
 
 const format formats[FORMATS] = {
     INTEGER(NX_BOOL, "bool", KIND_BOOL, 8),
@@ -22,15 +22,19 @@ const format formats[FORMATS] = {
     INTEGER(NX_U32, "u32", KIND_UNSIGNED, 32),
     INTEGER(NX_I64, "i64", KIND_SIGNED, 64),
     INTEGER(NX_U64, "u64", KIND_UNSIGNED, 64),
-    FLOAT(NX_F8E4M3, "f8e4m3", 8, 4, -6, 448, false),
-    FLOAT(NX_F8E5M2, "f8e5m2", 8, 3, -14, 57344, true),
-    FLOAT(NX_F16, "f16", 16, 11, -14, 65504, true),
-    FLOAT(NX_BF16, "bf16", 16, 8, -126, 0x1.fep127L, true),
-    FLOAT(NX_F32, "f32", 32, 24, -126, 0x1.fffffep127L, true),
-    FLOAT(NX_F64, "f64", 64, 53, -1022, 0x1.fffffffffffffp1023L, true),
+    FLOAT(NX_F8E4M3, "f8e4m3", 8, 4, -6, 448, ALL_ONES),
+    FLOAT(NX_F8E5M2, "f8e5m2", 8, 3, -14, 57344, INFINITE),
+    FLOAT(NX_F16, "f16", 16, 11, -14, 65504, INFINITE),
+    FLOAT(NX_BF16, "bf16", 16, 8, -126, 0x1.fep127L, INFINITE),
+    FLOAT(NX_F32, "f32", 32, 24, -126, 0x1.fffffep127L, INFINITE),
+    FLOAT(NX_F64, "f64", 64, 53, -1022, 0x1.fffffffffffffp1023L, INFINITE),
     COMPLEX(NX_C32, "c32", 32, 11, -14, 65504, NX_F16),
     COMPLEX(NX_C64, "c64", 64, 24, -126, 0x1.fffffep127L, NX_F32),
     COMPLEX(NX_C128, "c128", 128, 53, -1022, 0x1.fffffffffffffp1023L, NX_F64),
+    FLOAT(NX_F8E4M3FNUZ, "f8e4m3fnuz", 8, 4, -7, 240, NO_MINUS_ZERO),
+    FLOAT(NX_F8E5M2FNUZ, "f8e5m2fnuz", 8, 3, -15, 57344, NO_MINUS_ZERO),
+    FLOAT(NX_F8E8M0, "f8e8m0", 8, 1, -127, 0x1p127L, SCALES),
+    FLOAT(NX_F4E2M1, "f4e2m1", 4, 2, 0, 6, SATURATING),
 };
 
 const format *format_of(nx_dtype dtype) { return &formats[dtype - NX_BOOL]; }
@@ -45,8 +49,10 @@ static long double decode_float(const format *f, uint64_t b) {
   uint64_t exponent = b >> digits & mask(exponents), fraction = b & mask(digits);
   bool top = exponent == mask(exponents);
   long double x;
-  if (top && f->has_infinity) x = fraction ? (long double)NAN : (long double)INFINITY;
-  else if (top && fraction == mask(digits)) x = (long double)NAN;
+  if (f->specials == SCALES) return b == 255 ? (long double)NAN : ldexpl(1, (int)b - 127);
+  if (f->specials == NO_MINUS_ZERO && b == 1u << (f->bits - 1)) return (long double)NAN;
+  if (top && f->specials == INFINITE) x = fraction ? (long double)NAN : (long double)INFINITY;
+  else if (top && f->specials == ALL_ONES && fraction == mask(digits)) x = (long double)NAN;
   else if (!exponent) x = ldexpl((long double)fraction, f->least_exponent - digits);
   else
     x = ldexpl((long double)(fraction | (uint64_t)1 << digits),
@@ -54,20 +60,42 @@ static long double decode_float(const format *f, uint64_t b) {
   return negative ? -x : x;
 }
 
+static uint64_t encode_scale(long double x) {
+  if (!(x > 0) || isinf(x)) return 255;
+  int exponent = ilogbl(x);
+  exponent += x >= ldexpl(1.5L, exponent);
+  return exponent > 127 ? 255 : exponent < -127 ? 0 : (uint64_t)(exponent + 127);
+}
+
+/* What stands for NaN, and for a number of this sign that is too large. */
+static uint64_t nan_of(const format *f, uint64_t sign) {
+  int digits = f->precision - 1;
+  uint64_t infinity = mask(f->bits - f->precision) << digits;
+  switch (f->specials) {
+    case INFINITE: return infinity | (uint64_t)1 << (digits - 1);
+    case ALL_ONES: return infinity | mask(digits);
+    default: return sign;
+  }
+}
+
 static uint64_t encode_float(const format *f, long double x) {
   int digits = f->precision - 1, exponents = f->bits - f->precision;
-  uint64_t sign = (uint64_t)(signbit(x) != 0) << (f->bits - 1);
+  uint64_t top = (uint64_t)1 << (f->bits - 1), sign = signbit(x) ? top : 0;
+  if (f->specials == SCALES) return encode_scale(x);
+  if (isnan(x)) return nan_of(f, top);
   uint64_t infinity = mask(exponents) << digits,
-           nan = f->has_infinity ? infinity | (uint64_t)1 << (digits - 1) : infinity | mask(digits);
-  if (isnan(x)) return nan;
-  uint64_t too_large = sign | (f->has_infinity ? infinity : nan);
+           too_large = f->specials == INFINITE     ? sign | infinity
+                       : f->specials == SATURATING ? sign | infinity | mask(digits)
+                       : f->specials == ALL_ONES   ? sign | nan_of(f, top)
+                                                   : top;
   if (isinf(x)) return too_large;
   x = fabsl(x);
-  if (x == 0) return sign;
+  if (x == 0) return f->specials == NO_MINUS_ZERO ? 0 : sign;
   int exponent = ilogbl(x) < f->least_exponent ? f->least_exponent : ilogbl(x);
   long double steps = rintl(ldexpl(x, digits - exponent)); /* a tie to the even one */
   if (ldexpl(steps, exponent - digits) > f->largest) return too_large;
   uint64_t n = (uint64_t)steps;
+  if (n == 0 && f->specials == NO_MINUS_ZERO) return 0;
   /* The hidden digit adds one to the exponent's field; so does a carry. */
   return sign | (n + ((uint64_t)(exponent - f->least_exponent) << digits));
 }

@@ -148,6 +148,39 @@ static nx_status scenario(nx_context *c, float out[4]) {
   return status;
 }
 
+static nx_status doubles(const nx_custom_call *k) {
+  for (int64_t i = 0; i < k->operands[0].elements; i++)
+    ((float *)k->results[0].data)[i] = 2 * ((const float *)k->operands[0].data)[i];
+  ++*(int *)k->user;
+  return NX_OK;
+}
+
+/* Functions of the caller are called with memory of the host. */
+static void custom_operations(void **state) {
+  (void)state;
+  int calls = 0;
+  const nx_type line = {NX_F32, 1, (int64_t[]){3}};
+  nx_custom_desc desc = {.size = sizeof desc,
+                         .name = "doubles",
+                         .run = doubles,
+                         .user = &calls,
+                         .flags = NX_ORDERED,
+                         .n_operands = 1,
+                         .operands = &line,
+                         .n_results = 1,
+                         .results = &line};
+  nx_custom *f = NULL;
+  OK(nx_custom_create(ctx, &desc, &f));
+  nx_tensor *x = ramp(3, 1), *given = GOOD(nx_add(x, x)), *y = NULL, *z = NULL;
+  nx_tensor *token = GOOD(nx_token(ctx, CUDA));
+  OK(nx_custom_record(f, &given, 1, token, &y, 1));
+  OK(nx_custom_record(f, &y, 1, token, &z, 1));
+  EXPECT(nx_add(z, x), 0, 9, 18);
+  OK(nx_realize(ctx, &token, 1, NULL));
+  assert_int_equal(calls, 2);
+  nx_custom_release(f);
+}
+
 static void every_call_fails(void **state) {
   static const struct {
     int result;
@@ -264,9 +297,9 @@ NXT_MAIN(cuda_device) {
       IN_SCOPE(devices_are_described), IN_SCOPE(values_are_computed_there),
       IN_SCOPE(recording_asks_nobody), IN_SCOPE(values_come_and_go),
       IN_SCOPE(assigns_and_mappings),  IN_SCOPE(indices_are_checked),
-      IN_SCOPE(host_functions),        IN_SCOPE(every_call_fails),
-      IN_SCOPE(memory_is_limited),     IN_SCOPE(a_child_has_no_gpu),
-      IN_SCOPE(a_source_is_refused),
+      IN_SCOPE(host_functions),        IN_SCOPE(custom_operations),
+      IN_SCOPE(every_call_fails),      IN_SCOPE(memory_is_limited),
+      IN_SCOPE(a_child_has_no_gpu),    IN_SCOPE(a_source_is_refused),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }

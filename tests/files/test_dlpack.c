@@ -234,11 +234,13 @@ static void unaligned(void **state) {
 static const struct {
   uint8_t code, bits;
   nx_dtype dtype;
-} types[] = {{6, 8, NX_BOOL},    {0, 4, NX_I4},   {1, 4, NX_U4},    {0, 8, NX_I8},
-             {1, 8, NX_U8},      {0, 16, NX_I16}, {1, 16, NX_U16},  {0, 32, NX_I32},
-             {1, 32, NX_U32},    {0, 64, NX_I64}, {1, 64, NX_U64},  {10, 8, NX_F8E4M3},
-             {12, 8, NX_F8E5M2}, {2, 16, NX_F16}, {4, 16, NX_BF16}, {2, 32, NX_F32},
-             {2, 64, NX_F64},    {5, 32, NX_C32}, {5, 64, NX_C64},  {5, 128, NX_C128}};
+} types[] = {
+    {6, 8, NX_BOOL},        {0, 4, NX_I4},          {1, 4, NX_U4},      {0, 8, NX_I8},
+    {1, 8, NX_U8},          {0, 16, NX_I16},        {1, 16, NX_U16},    {0, 32, NX_I32},
+    {1, 32, NX_U32},        {0, 64, NX_I64},        {1, 64, NX_U64},    {10, 8, NX_F8E4M3},
+    {12, 8, NX_F8E5M2},     {2, 16, NX_F16},        {4, 16, NX_BF16},   {2, 32, NX_F32},
+    {2, 64, NX_F64},        {5, 32, NX_C32},        {5, 64, NX_C64},    {5, 128, NX_C128},
+    {11, 8, NX_F8E4M3FNUZ}, {13, 8, NX_F8E5M2FNUZ}, {14, 8, NX_F8E8M0}, {17, 4, NX_F4E2M1}};
 enum { TYPES = sizeof types / sizeof *types };
 
 static void element_types(void **state) {

@@ -33,8 +33,8 @@ SPOIL(nowhere, t->device.type = INT32_MIN)
 SPOIL(lanes, t->dtype.lanes = 4)
 SPOIL(no_lanes, t->dtype.lanes = 0)
 SPOIL(complex_type, t->dtype.code = 5; t->dtype.bits = 16)
-SPOIL(float8, t->dtype.code = 13; t->dtype.bits = 8)
-SPOIL(float4, t->dtype.code = 17; t->dtype.bits = 4; t->dtype.lanes = 1)
+SPOIL(float8, t->dtype.code = 7; t->dtype.bits = 8)
+SPOIL(float6, t->dtype.code = 15; t->dtype.bits = 6; t->dtype.lanes = 1)
 SPOIL(padded, m->flags = 4; t->dtype.code = 0; t->dtype.bits = 4)
 SPOIL(handle_type, t->dtype.code = 3)
 SPOIL(no_data, t->data = NULL)
@@ -68,8 +68,8 @@ static const fault faults[] = {
     {"lanes", NX_UNSUPPORTED_DTYPE, lanes, NX_IMPORT_COPY},
     {"no lanes", NX_UNSUPPORTED_DTYPE, no_lanes, NX_IMPORT_COPY},
     {"complex of bytes", NX_UNSUPPORTED_DTYPE, complex_type, NX_IMPORT_COPY},
-    {"f8e5m2fnuz", NX_UNSUPPORTED_DTYPE, float8, NX_IMPORT_COPY},
-    {"f4e2m1", NX_UNSUPPORTED_DTYPE, float4, NX_IMPORT_COPY},
+    {"f8e3m4", NX_UNSUPPORTED_DTYPE, float8, NX_IMPORT_COPY},
+    {"f6e2m3", NX_UNSUPPORTED_DTYPE, float6, NX_IMPORT_COPY},
     {"padded i4", NX_UNSUPPORTED_DTYPE, padded, NX_IMPORT_COPY},
     {"handles", NX_UNSUPPORTED_DTYPE, handle_type, NX_IMPORT_COPY},
     {"no data", NX_INVALID_ARGUMENT, no_data, NX_IMPORT_COPY},

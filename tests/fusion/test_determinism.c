@@ -243,10 +243,15 @@ static digests run(int threads, const char *cache_dir, layout l, bool stepwise) 
   return all;
 }
 
+/* The program of products of more than 8 rows and columns, which are a BLAS's, and so have other
+ * bits, where there are no vectors that multiply and add at once. */
+enum { PRODUCTS = 6 };
+
 static void expect_same(const digests *a, const digests *b, const char *what) {
+  const bool other_products = strcmp(what, "generic") == 0;
   int differ = 0;
   for (int i = 0; i < PROGRAMS; i++)
-    if (a->of[i] != b->of[i]) {
+    if (a->of[i] != b->of[i] && !(i == PRODUCTS && other_products)) {
       fprintf(stderr, "%s: program %d differs\n", what, i);
       differ++;
     }

@@ -220,12 +220,12 @@ static void views(nxg_graph *g, int64_t n) {
 
 /* All of one matrix; and two results of each of others. */
 static void calls(nxg_graph *g, int64_t n) {
-  const int64_t shape[2] = {4, 4}, column[2] = {4, 1};
+  const int64_t shape[2] = {4, 4}, column[2] = {4, 1}, plain = 0;
   uint32_t a = nxt_input(g, "tame", NX_F32, 2, shape);
   for (int64_t i = 0; i < n / 2; i++) {
     uint32_t pair[2] = {a, nxt_input(g, "tame", NX_F32, 2, column)},
              b = nxt_input(g, "tame", NX_F32, 2, shape);
-    nxg_add_output(g, nxt_node(g, NXG_solve, 2, pair, 0, NULL, 0), NULL);
+    nxg_add_output(g, nxt_node(g, NXG_solve, 2, pair, 1, &plain, 0), NULL);
     for (int64_t k = 0; k < 2; k++)
       nxg_add_output(g, nxt_node(g, NXG_slogdet, 1, &b, 1, &k, 0), NULL);
   }

@@ -62,6 +62,20 @@ static const row reductions[] = {
      "%c = cat %tame0, %tame1, %tame2 axis=0\n %z = argmax %c axis=0\n"},
     {"running sum along what is joined", XYZ,
      "%c = cat %tame0, %tame1 axis=1\n %z = scan_sum %c axis=1\n"},
+    {"every second element of padded rows", X,
+     "%c = cat %tame0, %tame0 axis=1\n %p = pad %c value=2 before=[1,5] after=[1,9]\n %a = slice "
+     "%p start=[0,0] count=[$1,$2] step=[1,2]\n %b = slice %p start=[0,9] count=[$1,$2] "
+     "step=[1,2]\n %z = add %a, "
+     "%b\n"},
+    {"every third element of padded rows", X,
+     "%c = cat %tame0, %tame0, %tame0 axis=1\n %p = pad %c value=2 before=[1,5] after=[1,9]\n %a = "
+     "slice %p start=[0,0] count=[$1,$2] step=[1,3]\n %b = slice %p start=[0,9] count=[$1,$2] "
+     "step=[1,3]\n %z = add %a, "
+     "%b\n"},
+    {"every fourth element of padded rows", "%tame0: $T[$1,$6]",
+     "%p = pad %tame0 value=2 before=[1,5] after=[1,9]\n %a = slice %p start=[0,0] count=[$1,$2] "
+     "step=[1,4]\n %b = slice %p start=[0,9] count=[$1,$2] step=[1,4]\n %z = add %a, "
+     "%b\n"},
     {"many narrow pieces", X,
      "%a = shrink %tame0 start=[0,0] stop=[$1,1]\n %b = shrink %tame0 start=[0,1] stop=[$1,3]\n %c "
      "= cat %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, "

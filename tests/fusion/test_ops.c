@@ -233,7 +233,6 @@ static void every_layout(void **state) {
 static void nasty_pairs(void **state) {
   (void)state;
   for (int i = 0; i < DTYPES; i++) {
-    if (dtypes[i] == NX_C32) continue;
     int64_t n = nxt_nasty_count(dtypes[i]), extent = n * n + 37;
     all_operations(dtypes[i], CONTIGUOUS, 1, &extent, true, "all pairs of nasty values",
                    NXT_COMPILED | NXT_INTERPRETED);

@@ -51,8 +51,8 @@ def check(good, sentence):
         raise Failure(sentence)
 
 
-def run(*command, cwd=None, more=None, status=0):
-    """Standard output of a command that ends with this status."""
+def run(*command, cwd=None, more=None, status=0, complaint=""):
+    """Standard output of a command that ends with this status, and that complains of this."""
     command = [str(word) for word in command]
     done = subprocess.run(
         command,
@@ -66,6 +66,7 @@ def run(*command, cwd=None, more=None, status=0):
         done.returncode == status,
         f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}{done.stderr}",
     )
+    check(complaint in done.stderr, f"{' '.join(command)}: no \"{complaint}\" in {done.stderr}")
     return done.stdout
 
 
@@ -104,17 +105,25 @@ class Installed:
             "NX_CACHE_DIR": str(self.scratch / "kernels"),
             "CMAKE_PREFIX_PATH": str(self.prefix),
         }
+        self.scratch.mkdir(parents=True, exist_ok=True)
         self.shared, self.static = (
             (self.libraries / name).exists() for name in ("libnx.so", "libnx.a")
         )
         check(self.shared or self.static, f"{self.libraries} has no library")
-        self.scratch.mkdir(parents=True, exist_ok=True)
+        # What makes code by LLVM; a build without LLVM has none.
+        self.modules = [path.name for path in (self.libraries / "nx").glob("*")]
+        check(
+            not self.modules or self.modules == [f"libnx-llvm-{self.flags('--modversion')[0]}.so"],
+            f"modules: {self.modules}",
+        )
+        if self.modules:  # nothing is interpreted instead
+            self.environment["NX_EXECUTOR"] = "llvm"
         program = fenced(self.source / "README.md", "c")
         for suffix in LANGUAGES:
             (self.scratch / f"first.{suffix}").write_text(program)
 
-    def run(self, *command, **more):
-        return run(*command, cwd=self.scratch, more=self.environment, **more)
+    def run(self, *command, more=None, **others):
+        return run(*command, cwd=self.scratch, more=self.environment | (more or {}), **others)
 
     def flags(self, *options):
         return self.run("pkg-config", *self.variables, *options, "nx").split()
@@ -146,8 +155,12 @@ class Installed:
             looking.append(self.linked())
         for file in looking:
             for folder in filter(None, ":".join(needed(file)[1]).split(":")):
+                of_modules = (
+                    Path(folder.replace("$ORIGIN", str(file.parent))).resolve()
+                    == (self.libraries / "nx").resolve()
+                )
                 check(
-                    folder[0] == "/" and not (Path(folder) / "libnx.so").exists(),
+                    of_modules or folder[0] == "/" and not (Path(folder) / "libnx.so").exists(),
                     f"{file} looks for libraries in {folder}",
                 )
 
@@ -267,10 +280,32 @@ class Installed:
             b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(4 << 22)
         )
         nxc = self.prefix / "bin/nxc"
-        check("\ndevice 0 " in self.run(nxc, "info"), "nxc info says nothing of device 0")
+        info = self.run(nxc, "info")
+        check("\ndevice 0 " in info, "nxc info says nothing of device 0")
+        check(("\ncode        LLVM" in info) == bool(self.modules), f"nxc info:\n{info}")
         self.run(nxc, "run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
         last = struct.unpack("<f", (self.scratch / "y.npy").read_bytes()[-4:])[0]
         check(last == 1 / 1024, f"softmax of zeros is {last}")
+
+    def without_module(self):
+        """A prefix from which the module is gone: all is interpreted, and nxc says why."""
+        if not self.modules:
+            return
+        module = self.libraries / "nx" / self.modules[0]
+        away = module.with_suffix(".away")
+        program = self.scratch / ("shared-c" if self.shared else "static-c")
+        os.rename(module, away)
+        info = self.run(self.prefix / "bin/nxc", "info", more={"NX_EXECUTOR": ""})
+        check(
+            "code        interpreter: LLVM cannot be loaded: " in info and module.name in info,
+            f"nxc info without the module:\n{info}",
+        )
+        check(is_softmax(self.run(program, more={"NX_EXECUTOR": ""})), "nothing is interpreted")
+        kernels = {"NX_EXECUTOR": "", "NX_BACKGROUND": "off", "NX_CACHE_DIR": "none"}
+        slow = "nx: kernels are interpreted, some hundred times as slow: LLVM cannot be loaded: "
+        nxc = self.prefix / "bin/nxc"
+        self.run(nxc, "run", "softmax.nxir", "--input", "x=x.npy", more=kernels, complaint=slow)
+        os.rename(away, module)
 
     def everything(self):
         for part in (
@@ -281,6 +316,7 @@ class Installed:
             self.by_pkg_config,
             self.by_cmake,
             self.command,
+            self.without_module,
         ):
             part()
             print(f"{part.__name__}: good", flush=True)

@@ -234,7 +234,7 @@ static const refusal refusals[] = {
     {NX_PARSE, 2, 10, "'%' is missing", "nxir 2\ngraph @g(f32[3])"},
     {NX_PARSE, 2, 14, "q32 is no element type", "nxir 2\ngraph @g(%x: q32[3]) -> () {\n}"},
     {NX_UNSUPPORTED_DTYPE, 3, 12, "operand 0 has dtype c32",
-     "nxir 2\ngraph @g(%x: c32[3]) -> () {\n  %y = neg %x\n}"},
+     "nxir 2\ngraph @g(%x: c32[3]) -> () {\n  %y = fft %x axes=[0]\n}"},
     {NX_INVALID_ARGUMENT, 2, 14, "extent 0 of the shape [-3] is negative",
      "nxir 2\ngraph @g(%x: f32[-3]) -> () {\n}"},
     {NX_INVALID_ARGUMENT, 2, 14, "does not fit in 63 bits",

@@ -149,7 +149,9 @@ static outcome call(nxg_op op, const int64_t *attrs, const matrices *a, const ma
                     manner how) {
   outcome o = {.index = -1};
   int64_t all[NXG_CALL_ATTRS] = {0};
-  const uint32_t n_attrs = nxg_call_attrs(op), own = n_attrs - (nxg_call_results(op) > 1);
+  size_t length;
+  const uint32_t n_attrs = nxg_call_attrs(op), last = n_attrs - (nxg_call_results(op) > 1),
+                 own = last - (last && !memcmp(nxg_call_key(op, last - 1, &length), "nan", 3));
   for (uint32_t i = 0; attrs && i < own; i++) all[i] = attrs[i];
   nxg_type types[2] = {{a->type.dtype, a->type.rank, a->type.shape}, {0}};
   if (b) types[1] = (nxg_type){b->type.dtype, b->type.rank, b->type.shape};

@@ -314,6 +314,32 @@ static void memory_does_not_grow_with_the_windows(void **state) {
   assert_true(bytes[1] <= bytes[0] || bytes[1] >= unfolded);
 }
 
+/* Few rows times weights of four bits with a scale for each 20 rows. Two columns are one byte. */
+static nx_tensor *quantised_product(int64_t m, int64_t k, int64_t n) {
+  const int64_t x[2] = {m, k}, w[2] = {k, n}, s[3] = {k / 20, 1, n}, groups[3] = {k / 20, 20, n};
+  nx_tensor *seven = GOOD(nx_full(ctx, 0, NX_F32, NULL, 0, NX_NUMBER(7.9))),
+            *bits = GOOD(nx_cast(nx_mul(ramp(NX_F32, 2, w), seven), NX_I4));
+  OK(nx_realize(ctx, &bits, 1, NULL));
+  nx_tensor *wide = GOOD(nx_reshape(nx_cast(bits, NX_F32), groups, 3, 0)),
+            *weights = GOOD(nx_reshape(nx_mul(wide, ramp(NX_F32, 3, s)), w, 2, 0));
+  return GOOD(nx_matmul(ramp(NX_F32, 2, x), weights));
+}
+
+static void packed_bytes_of_two_columns_have_the_same_bits(void **state) {
+  (void)state;
+  static const int64_t shapes[][3] = {{5, 1100, 1058}, {3, 640, 2050}, {40, 900, 1302}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    const int64_t *e = shapes[i], count = e[0] * e[2];
+    uint64_t planned[2];
+    float *packed = realised(quantised_product(e[0], e[1], e[2]), count, &planned[0]);
+    OK(nx_debug_set("nopacking"));
+    float *whole = realised(quantised_product(e[0], e[1], e[2]), count, &planned[1]);
+    OK(nx_debug_set(NULL));
+    assert_memory_equal(packed, whole, (size_t)count * sizeof *packed);
+    free(packed), free(whole);
+  }
+}
+
 static int32_t stop(void *user) {
   int *left = user;
   return (*left)-- <= 0;
@@ -347,6 +373,7 @@ NXT_MAIN(convolution) {
       IN_SCOPE(it_is_what_it_is_defined_to_be),
       IN_SCOPE(memory_does_not_hold_the_windows),
       IN_SCOPE(memory_does_not_grow_with_the_windows),
+      IN_SCOPE(packed_bytes_of_two_columns_have_the_same_bits),
       IN_SCOPE(interrupted_it_is_done_again),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);

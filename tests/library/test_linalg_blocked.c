@@ -72,6 +72,8 @@ static void same_bits(void **state) {
   bits(NXG_solve, NULL, NX_C64, 0, true);
   bits(NXG_inv, NULL, NX_F32, 0, false);
   bits(NXG_det, NULL, NX_F64, 0, false);
+  bits(NXG_lu, NULL, NX_F64, 0, false);
+  bits(NXG_lu, NULL, NX_C64, 0, false);
   bits(NXG_slogdet, NULL, NX_C128, 0, false);
   bits(NXG_triangular_solve, yes, NX_F64, 20, true);
   bits(NXG_eigh, NULL, NX_F64, 0, false);

@@ -202,12 +202,9 @@ static void refused(void **state) {
   }
   assert_null(nx_argsort(number(1), 0, 0, NX_I32));
   assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
-  nx_dtype bad[] = {NX_BOOL, NX_C32};
-  for (int i = 0; i < 2; i++) {
-    assert_null(nx_argsort(GOOD(nx_empty(ctx, 0, bad[i], NX_SHAPE(3))), 0, 0, NX_I32));
-    assert_int_equal(nx_error_take(&e), NX_UNSUPPORTED_DTYPE);
-    assert_int_equal(e.operand, 0);
-  }
+  assert_null(nx_argsort(GOOD(nx_empty(ctx, 0, NX_F8E8M0, NX_SHAPE(3))), 0, 0, NX_I32));
+  assert_int_equal(nx_error_take(&e), NX_UNSUPPORTED_DTYPE);
+  assert_int_equal(e.operand, 0);
   nx_tensor *kept = x;
   FAILS(NX_INVALID_ARGUMENT, nx_top_k(x, 5, 0, 0, NX_I32, &kept, NULL));
   FAILS(NX_INVALID_ARGUMENT, nx_top_k(x, -1, 0, 0, NX_I32, &kept, NULL));

@@ -274,6 +274,15 @@ def from_ints(ints, t, shape):
     )
 
 
+def int_floor(x, y, t, i):
+    pairs = zip(x.flat, y.flat)
+    return from_ints([divmod(int(a), int(b))[i] if b else 0 for a, b in pairs], t, x.shape)
+
+
+def of_bits(f, x, t):  # f takes the bits as text, the highest first
+    return from_ints([f(format(int(a) % 2 ** BITS[t], f"0{BITS[t]}b")) for a in x.flat], t, x.shape)
+
+
 def shift(x, y, t, left):
     def one(a, b):
         inside = 0 <= b < BITS[t]
@@ -303,6 +312,8 @@ BINARY_FLOAT = {
     "mul": np.multiply,
     "div": np.divide,
     "mod": np.fmod,
+    "floor_div": np.floor_divide,
+    "floor_mod": np.remainder,
     "max": lambda x, y: best(x, y, True),
     "min": lambda x, y: best(x, y, False),
 }
@@ -312,6 +323,8 @@ BINARY_INT = {
     "mul": lambda x, y, t: x * y,
     "div": int_div,
     "mod": int_mod,
+    "floor_div": lambda x, y, t: int_floor(x, y, t, 0),
+    "floor_mod": lambda x, y, t: int_floor(x, y, t, 1),
     "pow": int_pow,
     "max": lambda x, y, t: np.maximum(x, y),
     "min": lambda x, y, t: np.minimum(x, y),
@@ -345,6 +358,11 @@ UNARY_INT = {
     "neg": lambda x, t: from_ints([-int(a) for a in x.flat], t, x.shape),
     "abs": lambda x, t: from_ints([abs(int(a)) for a in x.flat], t, x.shape),
     "sign": lambda x, t: np.sign(x),
+    "not": lambda x, t: ~x,
+    "popcount": lambda x, t: of_bits(lambda w: w.count("1"), x, t),
+    "clz": lambda x, t: of_bits(lambda w: len(w) - len(w.lstrip("0")), x, t),
+    "ctz": lambda x, t: of_bits(lambda w: len(w) - len(w.rstrip("0")), x, t),
+    "reverse_bits": lambda x, t: of_bits(lambda w: int(w[::-1], 2), x, t),
     "recip": lambda x, t: int_div(np.ones_like(x), x, t),
     "trunc": lambda x, t: x,
     "ceil": lambda x, t: x,
@@ -367,11 +385,17 @@ FUNCTIONS = {
     "erf": erf,
     "log1p": np.log1p,
     "expm1": np.expm1,
+    "exp2": np.exp2,
+    "log2": np.log2,
+    "log10": np.log10,
+    "cbrt": np.cbrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "logistic": lambda x: 1 / (1 + np.exp(-x)),
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
     "atanh": np.arctanh,
 }
-FUNCTIONS2 = {"pow": np.power, "atan2": np.arctan2}
+FUNCTIONS2 = {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot}
 
 
 def higher(x, t):

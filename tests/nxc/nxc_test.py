@@ -15,71 +15,17 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 import zipfile
 from pathlib import Path
 
 import trace_check
+from nxc_case import GOLDEN, NXC, SHARED_RUN, SOFTMAX, Case, npy, read_npy
 
 try:
     import numpy
 except ImportError:
     numpy = None
-
-NXC, GOLDEN, SHARED_RUN = os.path.abspath(sys.argv[1]), Path(sys.argv[2]), os.path.abspath(sys.argv[3])
-SOFTMAX = """nxir 2
-graph @softmax(%x: f32[256,64]) -> (%y) {
-  %m = reduce_max %x axes=[1] keepdims : f32[256,1]
-  %d = sub %x, %m : f32[256,64]
-  %e = exp %d : f32[256,64]
-  %s = reduce_sum %e axes=[1] keepdims : f32[256,1]
-  %y = div %e, %s : f32[256,64]
-}
-"""
-CODES = {"<f4": "f", "<f8": "d", "<i4": "i"}
-
-
-def npy(descr, shape, values, fortran=False):
-    head = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape!r}, }}"
-    head += " " * (63 - (10 + len(head)) % 64) + "\n"
-    data = struct.pack(f"<{len(values)}{CODES[descr]}", *values)
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
-
-
-def read_npy(path):
-    data = path.read_bytes()
-    head = eval(data[10 : 10 + struct.unpack("<H", data[8:10])[0]])  # of a file just written
-    body = data[10 + struct.unpack("<H", data[8:10])[0] :]
-    return head, struct.unpack(f"<{len(body) // struct.calcsize(CODES[head['descr']])}{CODES[head['descr']]}", body)
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.dir = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.dir)
-        self.environment = {**os.environ, "NX_CACHE_DIR": str(self.dir / "cache")}
-        for name in ("NX_DEBUG", "NX_DUMP_DIR", "NX_SKIP", "NX_EXECUTOR", "NX_ISA", "NX_TRACE"):
-            self.environment.pop(name, None)
-
-    def file(self, name, content):
-        (self.dir / name).write_bytes(content.encode() if isinstance(content, str) else content)
-        return name
-
-    def nxc(self, *arguments, status=0, text=None):
-        """Standard output and standard error of nxc in the case's directory."""
-        done = subprocess.run([NXC, *arguments], cwd=self.dir, env=self.environment, input=text, capture_output=True,
-                              text=True, timeout=120)
-        self.assertEqual(done.returncode, status, f"nxc {' '.join(arguments)}: {done.stdout}{done.stderr}")
-        return done.stdout, done.stderr
-
-    def refused(self, pattern, *arguments, status=1, text=None):
-        """nxc ends with the status, prints nothing and complains in one line that the pattern
-        matches."""
-        out, err = self.nxc(*arguments, status=status, text=text)
-        self.assertEqual(out, "")
-        self.assertEqual(err.count("\n"), 1, err)
-        self.assertRegex(err, pattern)
 
 
 class Run(Case):
@@ -139,6 +85,15 @@ class Run(Case):
         self.assertIn("y: f64[] = 2.25", self.nxc("run", "-", "--input", "x=s.npy", "--input", "n=1", text=text)[0])
         self.refused("input n: there is no file \"1.5\"", "run", "-", "--input", "x=1", "--input", "n=1.5", text=text)
         self.refused("input n: there is no file \"none.npy\"", "run", "-", "--input", "x=1", "--input", "n=none.npy", text=text)
+
+    def test_threads_have_one_track_each(self):
+        # four kernels, which workers help to compile and to run
+        lines = "".join("  %%s%d = reduce_sum %%%s axes=[%d] : %s[1000]\n" % (i, x, i % 2, t) for i, (x, t) in enumerate([("x", "f32"), ("x", "f32"), ("y", "f64"), ("y", "f64")]))
+        self.file("many.nxir", "nxir 2\ngraph @f(%x: f32[1000,1000]) -> (%s0, %s1, %s2, %s3) {\n  %y = cast %x : f64[1000,1000]\n" + lines + "}\n")
+        self.nxc("run", "many.nxir", "--fill", "--trace", "many.json")
+        names = trace_check.threads(self.dir / "many.json")
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual([n for n in names if not n.startswith("worker ")], ["thread 1"])
 
     def test_outputs_without_a_file_are_printed(self):
         self.file("f.nxir", "nxir 2\ngraph @f(%x: i32[2,2]) -> (%y, %z) {\n  %y = add %x, %x : i32[2,2]\n  %z = expand %x shape=[50,2,2] : i32[50,2,2]\n}\n")

@@ -19,6 +19,12 @@ def is_nested(spans):
     return True
 
 
+def threads(path):
+    """The names of a file's tracks."""
+    events = json.loads(path.read_text())["traceEvents"]
+    return [e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"]
+
+
 def spans(path):
     """Those of a file; AssertionError, if it breaks a rule."""
     events = json.loads(path.read_text())["traceEvents"]

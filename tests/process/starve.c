@@ -2,7 +2,7 @@
 /* A library to be loaded before all others (LD_PRELOAD): allocations of the whole process, those of
  * other libraries included, fail from the moment on that a program calls starve(). By default each
  * works; starve(n, false) lets the n-th from now on fail, starve(n, true) that and all that follow;
- * starve_within(function) those that an exported function of a library, or what it calls, makes.
+ * starve_within(address) those that an exported function of a library, or what it calls, makes.
  * starve_count() says how many there were, or how many of these. */
 #undef _FILE_OFFSET_BITS /* both names of mmap are defined here */
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
     *__libc_memalign(size_t, size_t); /* NOLINT */
 
 __attribute__((visibility("default"))) void starve(int64_t n, bool sticky);
-__attribute__((visibility("default"))) void starve_within(const char *function);
+__attribute__((visibility("default"))) void starve_within(void *function);
 __attribute__((visibility("default"))) int64_t starve_count(void);
 
 static _Atomic bool counting, all_after;
@@ -38,12 +38,12 @@ void starve(int64_t n, bool sticky) {
 }
 
 /* The first look at the stack loads a library. */
-void starve_within(const char *function) {
-  void *frame, *begin = dlsym(RTLD_DEFAULT, function);
+void starve_within(void *begin) {
+  void *frame;
   const ElfW(Sym) *symbol = NULL;
   Dl_info info;
   backtrace(&frame, 1);
-  if (!begin || !dladdr1(begin, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol) return;
+  if (!dladdr1(begin, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol) return;
   atomic_store(&count, 0);
   atomic_store(&within, (uintptr_t)begin);
   atomic_store(&within_end, (uintptr_t)begin + symbol->st_size);

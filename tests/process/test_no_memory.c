@@ -16,6 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "codegen_llvm/codegen_llvm.h"
+#include "config.h"
+
 enum { N = 3000, SIDE = 130, SECONDS = 60 };
 
 /* ---- the program that runs with little memory. Its exit status is 0, or the number of the step
@@ -141,7 +144,8 @@ static bool host_asks;
 static int host_asked;
 
 static void *cxx(const char *symbol) {
-  void *at = dlsym(RTLD_DEFAULT, symbol);
+  void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL),
+       *at = library ? dlsym(library, symbol) : NULL;
   if (!at) _exit(NEVER_WORKED);
   return at;
 }
@@ -170,6 +174,19 @@ static bool host_is_asked(void) {
 }
 
 /* ---- the whole program */
+
+/* Constructors of LLVM end the process when they find no memory, as they did in a program that was
+ * linked with it. That there is room for them is found out before, which test_loading tries. */
+static void open_llvm(void) {
+  if (nxl_open(NULL) != NX_OK) _exit(NEVER_WORKED);
+}
+
+static void *function_of_llvm(const char *name) {
+  void *module = dlopen(NX_LLVM_MODULE, RTLD_LAZY | RTLD_NOLOAD),
+       *at = module ? dlsym(module, name) : NULL;
+  if (!at) _exit(NEVER_WORKED);
+  return at;
+}
 
 /* The context is made with little memory, or with `late` before memory becomes short. Returns the
  * exit status. */
@@ -207,7 +224,8 @@ static const char *fate(pid_t child, char text[80]) {
 
 /* ---- limits of addresses */
 
-static int64_t headroom; /* bytes */
+enum { MOST_LOADING = 1024 }; /* MiB, in which everything works */
+static int64_t headroom;      /* bytes */
 
 static void limit_addresses(void) {
   long pages = 0;
@@ -221,6 +239,7 @@ static void limit_addresses(void) {
 static int run_limited(int kib, bool late) {
   headroom = (int64_t)kib << 10;
   alarm(SECONDS);
+  open_llvm();
   int status = run_program(limit_addresses, late);
   return kib == 64 << 10 && lacks && late ? NEVER_WORKED : status;
 }
@@ -248,6 +267,27 @@ static void test_limits_late(void **state) {
   try_limits(true);
 }
 
+/* LLVM is loaded with little room: it is refused, or works. */
+static int run_loading(int mib) {
+  headroom = (int64_t)mib << 20;
+  alarm(SECONDS);
+  int status = run_program(limit_addresses, false);
+  return mib == MOST_LOADING && lacks ? NEVER_WORKED : status;
+}
+
+static void test_loading(void **state) {
+  (void)state;
+  if (is_sanitized()) skip();
+  for (int mib = 192; mib <= MOST_LOADING; mib += mib < 256 ? 16 : mib) {
+    char text[80];
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) exit(run_loading(mib));
+    const char *end = fate(child, text);
+    if (end) fail_msg("%d MiB of addresses left: %s", mib, end);
+  }
+}
+
 /* ---- every allocation of the process */
 
 static int64_t starving;
@@ -257,11 +297,12 @@ static int64_t (*starve_count)(void);
 
 static bool with_handler;
 static const char *starving_in; /* a function of LLVM; NULL: everywhere */
-static void (*starve_within)(const char *function);
+static void (*starve_within)(void *function);
 
 static void begin_starving(void) {
   if (with_handler) set_handler(on_host_lack);
-  if (starving_in) starve_within(starving_in);
+  open_llvm();
+  if (starving_in) starve_within(function_of_llvm(starving_in));
   else starve(starving, starving_all);
 }
 
@@ -364,6 +405,7 @@ NXT_MAIN(no_memory) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_limits_late),
+      cmocka_unit_test(test_loading),
       cmocka_unit_test(test_starving),
       cmocka_unit_test(test_starving_function),
       cmocka_unit_test(test_host_with_handler),

@@ -189,7 +189,7 @@ static bool free_memory(const nxg_graph *g, memory *m, const memory *pristine) {
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     if (m->alias_range[i]) continue;
     hold = hold && nxt_guards_hold(m->inputs[i], input_bytes(g, i));
-    if (pristine != NULL && !(g->inputs[i].flags & NXG_INPUT_OVERWRITE))
+    if (pristine != NULL && !(g->inputs[i].flags & (NXG_INPUT_OVERWRITE | NXG_INPUT_GIVEN)))
       hold = hold && memcmp(m->inputs[i], pristine->inputs[i], (size_t)input_bytes(g, i)) == 0;
   }
   for (uint32_t i = 0; i < g->n_inputs; i++)

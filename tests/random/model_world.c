@@ -197,8 +197,8 @@ void check_handle(world *w, handle *h) {
 
 void choose_style(world *w) {
   static const nx_dtype usual[] = {NX_F32, NX_F32, NX_I32, NX_I4, NX_U4, NX_F64, NX_C64},
-                        rare[] = {NX_U8,   NX_BF16,   NX_F16, NX_C128,   NX_I64,
-                                  NX_BOOL, NX_F8E5M2, NX_I16, NX_F8E4M3, NX_U64};
+                        rare[] = {NX_C32,  NX_U8,     NX_BF16, NX_F16,    NX_C128, NX_I64,
+                                  NX_BOOL, NX_F8E5M2, NX_I16,  NX_F8E4M3, NX_U64};
   w->dtypes[0] = usual[below(w, sizeof usual / sizeof *usual)];
   w->dtypes[1] = chance(w, 40) ? NX_I32 : rare[below(w, sizeof rare / sizeof *rare)];
   w->extent = chance(w, 75) ? 3 : chance(w, 70) ? 17 : 40;

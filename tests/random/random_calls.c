@@ -70,13 +70,21 @@ static uint32_t small_integers(nxt_generator *gen) {
 }
 
 /* A right side of a matrix: a vector or some columns for each of the batch. */
-static uint32_t right_side(nxt_generator *gen, uint32_t matrix) {
+static uint32_t right_side(nxt_generator *gen, uint32_t matrix, int32_t vectors_in_100) {
   const nxg_node *a = nxt_node_of(gen, matrix);
   int64_t shape[NXG_MAX_RANK];
-  int32_t rank = a->rank - nxt_chance(&gen->r, 30);
+  int32_t rank = a->rank - nxt_chance(&gen->r, vectors_in_100);
   memcpy(shape, a->shape, (size_t)a->rank * sizeof *shape);
   if (rank == a->rank) shape[rank - 1] = nxt_below(&gen->r, 6);
   return nxt_matching(gen, a->dtype, rank, shape);
+}
+
+/* An operand after the first one. */
+static uint32_t other_operand(nxt_generator *gen, nxg_op op, uint32_t number, uint32_t first) {
+  const bool vector = number == 1 && (op == NXG_householder_product || op == NXG_ormqr ||
+                                      op == NXG_cholesky_update);
+  if (nxt_chance(&gen->r, op == NXG_matmul_i32 ? 50 : 12)) return first;
+  return right_side(gen, first, vector ? 100 : 30);
 }
 
 /* All results of a call, or one of them. */
@@ -97,10 +105,12 @@ static uint32_t add_results(nxt_generator *gen, nxg_op op, uint32_t n_args, cons
 uint32_t nxt_add_call(nxt_generator *gen) {
   static const nx_dtype wide[] = {NX_F32, NX_F64, NX_C64, NX_C128};
   nxg_op op;
-  do op = (nxg_op)nxt_below(&gen->r, NXG_OP_COUNT);
+  do op = (nxg_op)nxt_below(&gen->r, NXG_custom); /* the last one, which needs a function */
   while (nxg_ops[op].kind != NXG_KIND_CALL);
+  /* The only one of small integers, among so many of matrices. */
+  if (nxt_chance(&gen->r, 4)) op = NXG_matmul_i32;
   uint32_t args[NXG_CALL_OPERANDS], n = (uint32_t)nxg_ops[op].args;
-  bool sound = nxg_call_fails(op) || nxt_chance(&gen->r, 30);
+  bool sound = nxg_call_fails(op) || (n > 1 && op != NXG_matmul_i32) || nxt_chance(&gen->r, 30);
   args[0] = op == NXG_matmul_i32 ? small_integers(gen)
             : sound              ? sound_matrix(gen, wide[nxt_below(&gen->r, 4)])
                                  : any_operand(gen);
@@ -108,9 +118,7 @@ uint32_t nxt_add_call(nxt_generator *gen) {
   if (sound && op != NXG_matmul_i32 && nxt_chance(&gen->r, 40))
     args[0] = nxt_read_matrix_oddly(gen, args[0]);
   if (args[0] == UINT32_MAX) return UINT32_MAX;
-  for (uint32_t i = 1; i < n; i++)
-    args[i] =
-        nxt_chance(&gen->r, op == NXG_matmul_i32 ? 50 : 12) ? args[0] : right_side(gen, args[0]);
+  for (uint32_t i = 1; i < n; i++) args[i] = other_operand(gen, op, i, args[0]);
   for (uint32_t i = 1; i < n; i++)
     if (args[i] == UINT32_MAX) return UINT32_MAX;
   for (int attempt = 0; attempt < 8; attempt++) {
@@ -118,6 +126,7 @@ uint32_t nxt_add_call(nxt_generator *gen) {
     for (uint32_t i = 0; i < NXG_CALL_ATTRS + 1; i++)
       attrs[i] =
           nxt_below(&gen->r, nxt_chance(&gen->r, 70) ? 2 : nxt_node_of(gen, args[0])->rank + 2);
+    if (op == NXG_banded_solve) attrs[2] = 1; /* as bands no such matrix is sound */
     uint32_t added = add_results(gen, op, n, args, attrs);
     if (added != UINT32_MAX) return added;
   }

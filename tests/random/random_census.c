@@ -363,6 +363,7 @@ static bool call_admits(nxg_op op, nx_dtype t) {
   int64_t attrs[NXG_CALL_MOST_ATTRS] = {0};
   nxg_type types[NXG_CALL_OPERANDS];
   bool admits = false;
+  if (op == NXG_custom) return false; /* they need a function of a caller */
   for (uint32_t i = 0; i < (uint32_t)nxg_ops[op].args; i++) types[i] = (nxg_type){t, 2, shape};
   for (; attrs[0] < 2 && !admits; attrs[0]++) {
     nxg_call call;
@@ -377,13 +378,12 @@ static bool call_admits(nxg_op op, nx_dtype t) {
 static bool print_operations(const census *c) {
   bool complete = true;
   printf("%-12s", "");
-  for (int t = 1; t < NXI_DTYPE_COUNT; t++)
-    if (t != NX_C32) printf("%7s", nxi_dtypes[t].name);
+  for (int t = 1; t < NXI_DTYPE_COUNT; t++) printf("%7s", nxi_dtypes[t].name);
   printf("\n");
   for (int op = 0; op < NXG_OP_COUNT; op++) {
+    if (nxg_ops[op].kind == NXG_KIND_CONTROL) continue; /* random_loops.c */
     printf("%-12s", nxg_ops[op].name);
     for (int t = 1; t < NXI_DTYPE_COUNT; t++) {
-      if (t == NX_C32) continue; /* nothing but storage */
       bool admitted = nxg_op_admits((nxg_op)op, t) &&
                       (nxg_ops[op].kind != NXG_KIND_CALL || call_admits((nxg_op)op, t)) &&
                       (op != NXG_threefry || t == NX_I32 || t == NX_U32);
@@ -397,10 +397,22 @@ static bool print_operations(const census *c) {
   return complete;
 }
 
+/* Calls that are mostly given sound matrices: others may be singular, or must be square. */
+static bool wants_sound(nxg_op op) {
+  return nxg_call_fails(op) || (nxg_ops[op].args > 1 && op != NXG_matmul_i32) || op == NXG_det ||
+         op == NXG_slogdet || op == NXG_sytrd || op == NXG_gehrd || op == NXG_expm;
+}
+
+/* The second operand has another rank than the first. */
+static bool takes_a_vector(int op) {
+  return op == NXG_householder_product || op == NXG_ormqr || op == NXG_cholesky_update;
+}
+
 /* Leaves have no operands, some operations take one, of some rank, or nothing that a parameter can
  * be. */
 static bool can_meet(int op, int way) {
   bool leaf = nxg_ops[op].kind == NXG_KIND_LEAF, call = nxg_ops[op].kind == NXG_KIND_CALL;
+  if (op == NXG_custom) return false;
   switch (way) {
     case W_rank_0:
       return op == NXG_neg || op == NXG_view || op == NXG_copy || op == NXG_pad ||
@@ -410,9 +422,10 @@ static bool can_meet(int op, int way) {
     case W_output:
     case W_shared: return true;
     case W_updated: return op != NXG_view;
-    case W_twice: return (nxg_ops[op].args > 1 || nxg_ops[op].args < 0) && op != NXG_gather;
-    case W_overlapping: /* such a matrix may be singular */
-      return !leaf && !(call && (nxg_call_fails((nxg_op)op) || op == NXG_det || op == NXG_slogdet));
+    case W_twice:
+      return (nxg_ops[op].args > 1 || nxg_ops[op].args < 0) && op != NXG_gather &&
+             !takes_a_vector(op);
+    case W_overlapping: return !leaf && !(call && wants_sound((nxg_op)op));
     case W_parameter: return op == NXG_full || (!leaf && !call);
     default: return !leaf;
   }
@@ -425,7 +438,7 @@ static bool print_ways(const census *c) {
   for (int w = 0; w < WAY_COUNT; w++) printf("%7c", 'a' + w);
   printf("\n");
   for (int op = 0; op < NXG_OP_COUNT; op++) {
-    if ((int)row_of((uint32_t)op) != op) continue;
+    if ((int)row_of((uint32_t)op) != op || nxg_ops[op].kind == NXG_KIND_CONTROL) continue;
     printf("%-16s", op == NXG_neg ? "elementwise" : nxg_ops[op].name);
     for (int w = 0; w < WAY_COUNT; w++) {
       bool can = can_meet(op, w);

@@ -10,8 +10,9 @@
 #include "random_generator.h"
 
 static const nx_dtype dtypes[] = {
-    NX_F32, NX_F32, NX_F32, NX_F64, NX_F64,  NX_F16,    NX_BF16,   NX_I32, NX_I64, NX_I8,  NX_U8,
-    NX_I16, NX_U16, NX_U32, NX_U64, NX_BOOL, NX_F8E4M3, NX_F8E5M2, NX_I4,  NX_U4,  NX_C64, NX_C128};
+    NX_F32, NX_F32, NX_F32, NX_F64,  NX_F64, NX_F16,        NX_BF16,       NX_I32,    NX_I64,
+    NX_I8,  NX_U8,  NX_I16, NX_U16,  NX_U32, NX_U64,        NX_BOOL,       NX_F8E4M3, NX_F8E5M2,
+    NX_I4,  NX_U4,  NX_C64, NX_C128, NX_C32, NX_F8E4M3FNUZ, NX_F8E5M2FNUZ, NX_F8E8M0, NX_F4E2M1};
 nx_dtype nxt_random_dtype(nxt_generator *gen) {
   return dtypes[nxt_below(&gen->r, sizeof dtypes / sizeof dtypes[0])];
 }
@@ -263,8 +264,21 @@ uint32_t nxt_add_reduce(nxt_generator *gen) {
   return reduce(gen, x, nxt_chance(&gen->r, 60));
 }
 
+/* Operations one after the other on one value, as a loop leaves them that was written out. */
+static void add_chain(nxt_generator *gen) {
+  uint32_t x = nxt_pick(gen);
+  for (int64_t n = 10 + nxt_below(&gen->r, 50); n > 0; n--) {
+    uint32_t next = nxt_add_map_on(gen, x);
+    if (next != UINT32_MAX) x = next;
+  }
+}
+
 static void add_something(nxt_generator *gen) {
   int64_t dice = nxt_below(&gen->r, 126);
+  if (nxt_chance(&gen->r, 1)) {
+    add_chain(gen);
+    return;
+  }
   if (gen->o.elementwise && nxt_chance(&gen->r, 80)) dice = 0;
   if (dice < 42) nxt_add_map_on(gen, nxt_pick(gen));
   else if (dice < 58) nxt_add_movement(gen);
@@ -328,6 +342,7 @@ static void large_shape(nxt_generator *gen, int32_t *rank, int64_t *shape) {
 
 uint32_t nxt_input_flags(nxt_generator *gen) {
   uint32_t flags = nxt_chance(&gen->r, 20) ? NXG_INPUT_OVERWRITE : 0;
+  if (flags && gen->g->n_inputs % 4 != 3) flags |= NXG_INPUT_GIVEN | NXG_INPUT_ALIGNED;
   return nxt_chance(&gen->r, 25) ? flags | NXG_INPUT_ALIGNED : flags;
 }
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N = 10000, SECONDS = 60, STATUS = 7, THREADS = 4 };
+enum { N = 10000, SECONDS = 60, STATUS = 7, THREADS = 4, WIDE = 64 };
 
 static void pause_briefly(void) { nanosleep(&(struct timespec){0, 200000}, NULL); }
 
@@ -93,6 +93,60 @@ static void long_work_is_compiled_at_once(void **state) {
   assert_int_equal(report.interpreted, 0);
   assert_int_equal(report.kernels, 1);
   nx_tensor_release(x), nx_tensor_release(y);
+  nx_context_release(c);
+}
+
+/* A row is assigned to a cache, whose rows so far are multiplied by a column. Returns whether it
+ * was interpreted. */
+static bool append(nx_context *c, nx_tensor *cache, int64_t row) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_scope *s = nx_scope_begin(c);
+  nx_tensor *place = nx_shrink(cache, (int64_t[]){row, 0}, (int64_t[]){row + 1, WIDE}, 2);
+  OK(nx_assign(place, nx_full(c, 0, NX_F32, (int64_t[]){1, WIDE}, 2, NX_NUMBER((double)row))));
+  nx_tensor *rows = nx_shrink(cache, (int64_t[]){0, 0}, (int64_t[]){row + 1, WIDE}, 2);
+  nx_tensor *ones = nx_full(c, 0, NX_F32, (int64_t[]){WIDE, 1}, 2, NX_NUMBER(1));
+  nx_tensor *product = nx_matmul(rows, nx_exp(nx_sub(ones, ones)));
+  float got[100];
+  OK(nx_read(product, got, (size_t)(row + 1) * sizeof *got, &o));
+  for (int64_t i = 0; i <= row; i++) assert_true(got[i] == (float)(WIDE * i));
+  nx_scope_end(s);
+  return report.interpreted == report.runs;
+}
+
+/* Updates and products of small matrices are brief, too. They are few, since it is time that is
+ * counted, and a busy machine takes its time. */
+static void caches_that_grow(void **state) {
+  nx_context *c = new_context();
+  nx_tensor *cache = nx_full(c, 0, NX_F32, (int64_t[]){100, WIDE}, 2, NX_NUMBER(0));
+  (void)state;
+  OK(nx_realize(c, &cache, 1, NULL));
+  for (int64_t row = 0; row < 8; row++) assert_true(append(c, cache, row));
+  assert_int_equal(compiled(c), 0);
+  nx_tensor_release(cache);
+  nx_context_release(c);
+}
+
+/* Returns whether the sines of n numbers were interpreted. */
+static bool sines(nx_context *c, int64_t n) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), n), *y = nx_sin(x),
+            *z = nx_sin(y);
+  OK(nx_realize(c, &z, 1, &o));
+  nx_tensor_release(x), nx_tensor_release(y), nx_tensor_release(z);
+  return report.interpreted == report.runs;
+}
+
+/* Graphs that never come again are compiled as soon as many alike have been met. */
+static void code_of_changing_shapes(void **state) {
+  nx_context *c = new_context();
+  int64_t n = 40000, most = n + 2000;
+  (void)state;
+  while (n < most && sines(c, n)) n++;
+  assert_in_range(n, 40001, most - 1);
+  for (int i = 0; i < 20; i++) assert_false(sines(c, ++n));
+  assert_in_range(compiled(c), 1, 2);
   nx_context_release(c);
 }
 
@@ -234,6 +288,8 @@ NXT_MAIN(background) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(interpreted_until_code_is_there),
       cmocka_unit_test(long_work_is_compiled_at_once),
+      cmocka_unit_test(caches_that_grow),
+      cmocka_unit_test(code_of_changing_shapes),
       cmocka_unit_test(several_threads),
       cmocka_unit_test(context_ends_meanwhile),
       cmocka_unit_test(exit_meanwhile),

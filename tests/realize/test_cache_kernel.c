@@ -284,7 +284,7 @@ static void test_keys(void **state) {
   const char *code = strstr(disk->environment, "; code ");
   assert_non_null(code);
   assert_int_equal(strspn(code + 7, "0123456789abcdef"), 32);
-  assert_true(nxl_environment("")[0] && strstr(disk->environment, nxl_environment("")));
+  assert_true(nxl_identity()[0] && strstr(disk->environment, nxl_identity()));
   nxi_disk_close(disk);
   snprintf(command, sizeof command, "rm -r %s", directory);
   assert_int_equal(system(command), 0);

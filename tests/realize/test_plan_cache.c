@@ -54,7 +54,7 @@ static void scalars_are_parameters(void **state) {
   (void)state;
   nx_tensor *x = vector(5, 0, 1);
   OK(nx_realize(ctx, &x, 1, NULL));
-  const float values[] = {3, 4, 5.5f, -7};
+  const float values[] = {3.5f, 4, 5.5f, -7};
   for (int i = 0; i < 4; i++) {
     nx_tensor *k = number(values[i]),
               *y = nx_pad(nx_mul(x, k), (int64_t[]){1}, (int64_t[]){2}, 1, NX_NUMBER(values[i]));

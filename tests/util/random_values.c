@@ -59,7 +59,7 @@ static void fill(nxt_random *r, nx_dtype t, void *data, int64_t n, bool plain) {
   t = nxi_part_dtype(t);
   for (int64_t i = 0; i < n; i++) {
     uint64_t bits;
-    if (nxi_is_float(t))
+    if (nxi_is_float(t) || nxi_is_stored(t))
       bits = nxi_cast_bits(nxi_bits_f64(plain ? small_double(r) : random_double(r)), NX_F64, t);
     else if (t == NX_BOOL) bits = nxt_next(r) & 1;
     else if (!plain && nxt_chance(r, 15)) bits = nxi_cast_bits(nxt_next(r), NX_U64, t);

@@ -14,9 +14,10 @@ enum {
       TYPE(NX_I32) | TYPE(NX_U32) | TYPE(NX_I64) | TYPE(NX_U64),
   F = TYPE(NX_F8E4M3) | TYPE(NX_F8E5M2) | TYPE(NX_F16) | TYPE(NX_BF16) | TYPE(NX_F32) |
       TYPE(NX_F64),
-  C = TYPE(NX_C64) | TYPE(NX_C128),
-  H = TYPE(NX_C32), /* stored, moved, cast */
-  ALL = B | I | F | C | H
+  H = TYPE(NX_C32), /* which few formats of files have */
+  C = H | TYPE(NX_C64) | TYPE(NX_C128),
+  STORED = TYPE(NX_F8E4M3FNUZ) | TYPE(NX_F8E5M2FNUZ) | TYPE(NX_F8E8M0) | TYPE(NX_F4E2M1),
+  ALL = B | I | F | C | STORED
 };
 
 #endif

@@ -32,7 +32,8 @@ static nx_tensor *numbers(nx_context *c, nx_device device, const nx_port_info *t
 }
 
 nx_tensor *nxc_filled(nx_context *context, nx_device device, const nx_port_info *type) {
-  bool floats = nxi_is_float(type->dtype) || nxi_is_complex(type->dtype);
+  bool floats =
+      nxi_is_float(type->dtype) || nxi_is_complex(type->dtype) || nxi_is_stored(type->dtype);
   nx_tensor *plain = numbers(context, device, type, !floats);
   if (plain == NULL) return NULL;
   nx_tensor *t = nx_cast(plain, type->dtype);

@@ -40,7 +40,9 @@ static bool wants_strips(const nxb_binder *b, const nxb_loop *loop) {
     }
   }
   int64_t vector = b->target->vector_bytes / widest;
-  if (rows <= 4 || loop->extent < 8 * vector || !is_contiguous(b, loop->value)) return false;
+  if ((rows <= 4 && !b->target->any_extent) || loop->extent < 8 * vector ||
+      !is_contiguous(b, loop->value))
+    return false;
   return b->region->n_stages == 1 || rows * vector * widest > b->target->l1_bytes / 4;
 }
 

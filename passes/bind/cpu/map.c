@@ -27,6 +27,7 @@ typedef struct map_plan {
   bool halves;
   /* the store whose cache lines the vectors of a row are shifted to, or NULL */
   const nxk_access *shifted;
+  nxk_value from; /* in a tile that is shifted: the iteration that its array begins with */
   nxb_tile staged;
 } map_plan;
 
@@ -127,7 +128,9 @@ static nxk_value open_blocks(nxb_binder *b, const nxb_dim *d, int64_t side) {
 }
 
 static void copy_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value load) {
-  nxk_value along = open_blocks(b, &m->vector, m->side), across = open_blocks(b, &m->tile, m->side);
+  nxb_dim columns = m->vector;
+  if (m->shifted) columns.lo = m->from;
+  nxk_value along = open_blocks(b, &columns, m->side), across = open_blocks(b, &m->tile, m->side);
   if (!b->to->failed) copy_block(b, map, m, load, along, across);
   nxk_end(b->to);
   nxk_end(b->to);
@@ -167,6 +170,17 @@ static void write_halves(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
   write_blocks(b, map, m, &last, 1, EVEN_ROWS);
 }
 
+/* Writes a tile whose rows are shifted to cache lines. Its array begins one line before it, since a
+ * tile writes the line that begins in the tile before and ends in this one. */
+static void write_shifted_tile(nxb_binder *b, nxb_lane_map *map, const map_plan *m) {
+  nxk_value i =
+      nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(m->tile.lo), nxk_bound_of(m->tile.hi), 1);
+  nxb_set_index(b, map, &m->tile.loop, i, false);
+  if (!b->to->failed)
+    nxb_shifted_block(b, map, &m->vector, m->from, m->shifted, write_element, NULL);
+  nxk_end(b->to);
+}
+
 static void write_direct(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
   if (m->halves) write_halves(b, map, m);
   else write_blocks(b, map, m, &m->vector, m->beside, ALL_ROWS);
@@ -179,14 +193,19 @@ static void write_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
     return;
   }
   if (!nxb_lane_map_copy(b, &before, map)) return;
+  if (m->shifted) {
+    int64_t line = nxk_line_of(b->from, m->shifted);
+    m->from = nxb_op(b, NXK_max, nxb_add(b, m->vector.lo, -line), nxb_int(b, 0));
+  }
   m->staged.row_origin = nxb_add(b, nxb_mul(b, m->tile.lo, m->tile.loop.step), m->tile.loop.lower);
   m->staged.column_origin =
       nxb_add(b, nxb_mul(b, m->vector.lo, m->vector.loop.step), m->vector.loop.lower);
   for (nxk_value v = b->region->first; v < b->region->last && !b->to->failed && !b->failed; v++)
     if (m->staged.array[v] != NXK_NONE) copy_tile(b, &before, m, v);
   map->tile = &m->staged;
-  if (!b->to->failed && !b->failed)
-    nxb_vector_loops(b, map, 1, &m->vector, m->lanes, m->tail, write_tile_rows, m);
+  if (b->to->failed || b->failed) return;
+  if (m->shifted) write_shifted_tile(b, map, m);
+  else nxb_vector_loops(b, map, 1, &m->vector, m->lanes, m->tail, write_tile_rows, m);
 }
 
 /* True if a load or store is contiguous along `loop` and not along `vector`. */
@@ -253,6 +272,37 @@ static bool has_halves(const nxb_binder *b, const map_plan *m) {
   return halves && m->side % 2 == 0;
 }
 
+/* The store to whose cache lines the vectors of each row along `vector` are shifted, for rows that
+ * begin in the middle of lines, or NULL. The two additional loops pay if rows are long. It is not
+ * done if rows share loads: passes/kernel/jam.c computes such rows together, which needs the same
+ * vectors in each. */
+static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vector) {
+  const nxb_region *region = b->region;
+  enum { LEAST_LINES = 16, MOST_COST = 16, MOST_LOADS = 4 };
+  int64_t loads = 0;
+  for (nxk_value v = region->body_first; v <= region->body_last; v++)
+    loads += b->from->instrs[v].op == NXK_load;
+  if (vector->extent < 0 || vector->step != 1 || loads > MOST_LOADS ||
+      nxb_code_cost(b, region->body_first, region->body_last) > MOST_COST ||
+      !nxb_masks_well(b, region->body_first, region->body_last))
+    return NULL;
+  const nxk_access *to = nxb_shifted_store(b, region->body_first, region->body_last, vector->value);
+  return to && vector->extent >= LEAST_LINES * nxk_line_of(b->from, to) ? to : NULL;
+}
+
+/* Shifts the rows of a tile that goes through its array to cache lines, if a block is narrower than
+ * a line. Such a tile reads a line more of each row than it writes, and uses whole lines of what it
+ * writes, so it is long. */
+static void shift_tile(const nxb_binder *b, map_plan *m) {
+  const nxk_access *to = choose_shift(b, &m->vector.loop);
+  int64_t line = to ? nxk_line_of(b->from, to) : 1;
+  if (line <= m->side || m->vector.unit % line != 0) return;
+  m->shifted = to;
+  m->tile.unit *= FAR_TILES;
+  if (m->staged.margin < line) m->staged.margin = line;
+  m->staged.pitch = m->vector.unit + m->staged.margin + line;
+}
+
 /* Chooses the loads that go through an array: the crossing ones, unless they have masks or computed
  * indices. */
 static void plan_tile(nxb_binder *b, map_plan *m) {
@@ -281,6 +331,7 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
   if (m->direct != NXK_NONE && m->beside > 1) m->tile.unit *= FAR_TILES;
   if (m->direct != NXK_NONE) return;
   if (!is_unit_loop(&m->vector.loop, m->side) || !is_unit_loop(&m->tile.loop, m->side)) return;
+  shift_tile(b, m);
   for (nxk_value v = b->region->first; v < b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     if (in->op != NXK_load || !crosses(b, v, t->column, t->row)) continue;
@@ -322,26 +373,10 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
   return 2;
 }
 
-/* Decides whether the vectors of each row are shifted to the cache lines of a nontemporal store,
- * for rows that begin in the middle of lines. The two additional loops pay if rows are long. It is
- * not done if rows share loads: passes/kernel/jam.c computes such rows together, which needs the
- * same vectors in each. */
 static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector) {
-  const nxb_region *region = b->region;
-  enum { LEAST_LINES = 16, MOST_COST = 16, MOST_LOADS = 4 };
-  int64_t loads = 0;
-  for (nxk_value v = region->body_first; v <= region->body_last; v++)
-    loads += b->from->instrs[v].op == NXK_load;
-  if (m->tiles || vector->extent < 0 || vector->step != 1 || loads > MOST_LOADS ||
-      nxb_code_cost(b, region->body_first, region->body_last) > MOST_COST ||
-      !nxb_masks_well(b, region->body_first, region->body_last))
-    return;
-  const nxk_access *to = nxb_shifted_store(b, region->body_first, region->body_last, vector->value);
-  if (!to) return;
-  int64_t line = nxk_line_of(b->from, to);
-  if (vector->extent < LEAST_LINES * line) return;
-  m->shifted = to;
-  if (m->lanes < line) m->lanes = (uint16_t)line;
+  m->shifted = m->tiles ? NULL : choose_shift(b, vector);
+  if (m->shifted && m->lanes < nxk_line_of(b->from, m->shifted))
+    m->lanes = (uint16_t)nxk_line_of(b->from, m->shifted);
 }
 
 void nxb_bind_map(nxb_binder *b) {

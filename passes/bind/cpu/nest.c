@@ -292,21 +292,56 @@ void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const 
   if (!b->failed) write_main_and_tail(&l, lanes, tail);
 }
 
+/* Writes the elements [lo, first) and [last, rest) under masks, and those between them in whole
+ * lines. */
+static void write_shifted(lane_loop *l, int64_t line, int64_t lanes, const nxk_value at[4]) {
+  write_lanes(l, at[0], at[1], line, (lane_limits){at[1], NXK_NONE});
+  write_lanes(l, at[1], at[2], lanes, no_limits);
+  write_lanes(l, at[2], at[3], line, (lane_limits){at[3], NXK_NONE});
+}
+
+/* How far it is from an iteration to the next one whose store begins a line. */
+static nxk_value steps_to_line(nxb_binder *b, nxb_lane_map *map, const nxb_lane_map *saved,
+                               const nxb_dim *dim, nxk_value from, const nxk_access *to) {
+  nxk_value steps = nxb_lanes_to_line(b, map, to, &dim->loop, from);
+  nxb_lane_map_assign(b, map, saved);
+  return steps;
+}
+
+/* at[1] and at[2]: the first iteration that is so many steps from at[0], and the end of the whole
+ * vectors from there on. */
+static void find_whole(nxb_binder *b, const nxb_dim *dim, nxk_value steps, int64_t lanes,
+                       nxk_value at[4]) {
+  at[1] = nxb_op(b, NXK_min, nxb_op(b, NXK_add, at[0], steps), dim->hi);
+  nxk_value length = nxb_op(b, NXK_sub, dim->hi, at[1]);
+  at[2] = nxb_op(b, NXK_add, at[1], nxb_op(b, NXK_and, length, nxb_int(b, -lanes)));
+}
+
 void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uint16_t lanes,
                        const nxk_access *to, nxb_body body, void *user) {
   nxb_lane_map saved;
   lane_loop l = {b, map, &saved, 1, dim, body, user, true};
-  int64_t line = nxk_line_of(b->from, to);
+  nxk_value at[4] = {dim->lo, NXK_NONE, NXK_NONE, dim->hi};
   if (!nxb_lane_map_copy(b, &saved, map)) return;
-  nxk_value before = nxb_lanes_to_line(b, map, to, &dim->loop, dim->lo);
-  nxb_lane_map_assign(b, map, &saved);
-  nxk_value first = nxb_op(b, NXK_min, nxb_op(b, NXK_add, dim->lo, before), dim->hi);
-  nxk_value length = nxb_op(b, NXK_sub, dim->hi, first);
-  nxk_value last =
-      nxb_op(b, NXK_add, first, nxb_op(b, NXK_and, length, nxb_int(b, -(int64_t)lanes)));
-  write_lanes(&l, dim->lo, first, line, (lane_limits){first, NXK_NONE});
-  write_lanes(&l, first, last, lanes, no_limits);
-  write_lanes(&l, last, dim->hi, line, (lane_limits){dim->hi, NXK_NONE});
+  find_whole(b, dim, steps_to_line(b, map, &saved, dim, dim->lo, to), lanes, at);
+  write_shifted(&l, nxk_line_of(b->from, to), lanes, at);
+}
+
+void nxb_shifted_block(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, nxk_value from,
+                       const nxk_access *to, nxb_body body, void *user) {
+  nxb_lane_map saved;
+  lane_loop l = {b, map, &saved, 1, dim, body, user, true};
+  int64_t line = nxk_line_of(b->from, to);
+  nxk_value at[4] = {from};
+  if (!nxb_lane_map_copy(b, &saved, map)) return;
+  nxk_value steps = steps_to_line(b, map, &saved, dim, from, to);
+  /* 1 .. line instead of 0 .. line - 1, so that the line at `from` is the block's before */
+  steps = nxb_add(b, nxb_op(b, NXK_and, nxb_add(b, steps, -1), nxb_int(b, line - 1)), 1);
+  find_whole(b, dim, steps, line, at);
+  nxk_value inside = nxb_op(b, NXK_lt, dim->hi, nxb_int(b, dim->loop.extent));
+  at[0] = dim->lo;
+  at[3] = nxk_scalar(b->to, NXK_select, 0, inside, at[2], dim->hi);
+  write_shifted(&l, line, line, at);
 }
 
 bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {

@@ -211,7 +211,7 @@ typedef struct points {
   uint16_t lanes;
 } points;
 
-static void write_points(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
+void nxb_write_points(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   (void)user;
   for (uint32_t i = 0; i < n_maps; i++) {
     maps[i].columns = maps[i].lanes;
@@ -222,8 +222,8 @@ static void write_points(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, voi
 
 static void write_vectors(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, points *p) {
   if (p->vectors)
-    nxb_vector_loops(b, maps, n_maps, &p->vector_dim, p->lanes, p->tail, write_points, NULL);
-  else write_points(b, maps, n_maps, NULL);
+    nxb_vector_loops(b, maps, n_maps, &p->vector_dim, p->lanes, p->tail, nxb_write_points, NULL);
+  else nxb_write_points(b, maps, n_maps, NULL);
 }
 
 /* Writes the iterations lo .. hi of the jammed loop, `n` of them in one. */

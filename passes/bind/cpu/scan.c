@@ -4,7 +4,7 @@
  * (docs/numerics.md). Lanes run along an outer loop that memory is contiguous along, in vectors of
  * several registers, so that a step reads a few cache lines. If memory is contiguous along the scan
  * itself, each lane is a row: square blocks are loaded and transposed in registers, and transposed
- * back before they are stored. */
+ * back before they are stored, two beside each other where that makes whole cache lines. */
 #include <string.h>
 
 #include "passes/bind/bind.h"
@@ -20,7 +20,11 @@ typedef struct rows {
   nxb_loop across; /* the loop over the rows */
   nxk_value first; /* iteration of lane 0 */
   int64_t side;    /* rows and columns of a square block */
-  bool *turned;    /* loads and stores that go through transposed blocks */
+  /* neighbouring blocks that are written together, so that they fill cache lines, and the columns
+   * of all of them */
+  int64_t beside, columns;
+  int64_t ahead; /* elements beyond a load that are prefetched, or 0 */
+  bool *turned;  /* loads and stores that go through transposed blocks */
   /* for each transposed load: the vector of all lanes at each element of the block; for each
    * transposed store: the vectors to be stored */
   nxk_value (*tile)[16];
@@ -149,14 +153,20 @@ static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, co
   }
 }
 
-/* Sets a lane map to one row of the square block at element `at`, with lanes along the scan. */
+/* Sets a lane map to `lanes` elements of one row, from `at` on, which is a multiple of their
+ * number. */
 static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const rows *r,
-                     nxk_value at, int64_t number) {
-  row->lanes = (uint16_t)r->side;
+                     nxk_value at, int64_t number, int64_t lanes) {
+  row->lanes = (uint16_t)lanes;
   row->vector = s->loops[0].value;
-  row->base_multiple = r->side; /* square blocks begin at multiples of it */
+  row->base_multiple = lanes;
   nxb_set_index(b, row, &s->loops[0], at, true);
   nxb_set_index(b, row, &r->across, nxb_add(b, r->first, number), false);
+}
+
+static void turn_over(nxb_binder *b, const rows *r, nxk_value *tile) {
+  for (int64_t q = 0; q < r->columns && !b->to->failed && !b->failed; q += r->side)
+    nxb_turn_over(b, tile + q, r->side);
 }
 
 static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s, const rows *r,
@@ -165,12 +175,13 @@ static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *
     nxb_lane_map row;
     if (!r->turned[v] || b->from->instrs[v].op != NXK_load || !nxb_lane_map_copy(b, &row, map))
       continue;
-    for (int64_t q = 0; q < r->side && !b->to->failed && !b->failed; q++) {
-      show_row(b, &row, s, r, at, q);
+    for (int64_t q = 0; q < r->columns && !b->to->failed && !b->failed; q++) {
+      show_row(b, &row, s, r, nxb_add(b, at, q / r->side * r->side), q % r->side, r->side);
+      row.prefetch = q < r->side ? r->ahead : 0;
       nxb_write(b, &row, v);
       r->tile[v][q] = nxb_wide(b, &row, v);
     }
-    if (!b->to->failed && !b->failed) nxb_turn_over(b, r->tile[v], r->side);
+    turn_over(b, r, r->tile[v]);
   }
 }
 
@@ -180,22 +191,24 @@ static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage 
     nxb_lane_map row;
     if (!r->turned[v] || b->from->instrs[v].op != NXK_store || !nxb_lane_map_copy(b, &row, map))
       continue;
-    nxb_turn_over(b, r->tile[v], r->side);
+    turn_over(b, r, r->tile[v]);
     for (int64_t q = 0; q < r->side && !b->to->failed && !b->failed; q++) {
-      show_row(b, &row, s, r, at, q);
-      set_value(&row, b->from->instrs[v].args[0], r->tile[v][q]);
+      nxk_value value = r->tile[v][q];
+      if (r->beside > 1) value = nxk_concat(b->to, value, r->tile[v][r->side + q]);
+      show_row(b, &row, s, r, at, q, r->columns);
+      set_value(&row, b->from->instrs[v].args[0], value);
       nxb_write(b, &row, v);
     }
   }
 }
 
-/* Writes the element at `at`, or a square block from there on; next[i]: the new values of the
+/* Writes the element at `at`, or square blocks from there on; next[i]: the new values of the
  * carries. */
 static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                        carried *c, bool square, nxk_value at, nxk_value *next) {
   uint32_t n = n_maps * c->n;
   if (square) load_tiles(b, maps, s, c->rows, at);
-  for (int64_t q = 0; q < (square ? c->rows->side : 1) && !b->to->failed && !b->failed; q++) {
+  for (int64_t q = 0; q < (square ? c->rows->columns : 1) && !b->to->failed && !b->failed; q++) {
     c->at = square ? q : -1;
     nxk_value element = nxb_add(b, at, q);
     for (uint32_t i = 0; i < n_maps; i++) nxb_set_point(b, &maps[i], s, element, 1);
@@ -218,7 +231,7 @@ static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const
   nxk_value *next = nxb_alloc(b, n * sizeof *next), *current = nxb_alloc(b, n * sizeof *current),
             *passed = nxb_alloc(b, n * sizeof *passed), *initial = c->within;
   if (b->failed) return;
-  nxk_value at = nxk_begin_for(b->to, NXK_SEQ, lo, hi, square ? c->rows->side : 1);
+  nxk_value at = nxk_begin_for(b->to, NXK_SEQ, lo, hi, square ? c->rows->columns : 1);
   open_carries(b, n, initial, current);
   memcpy(passed, current, n * sizeof *passed);
   c->within = passed;
@@ -238,16 +251,16 @@ static nxk_bound_value bound_of(const nxb_binder *b, nxk_value v) {
   return nxb_is_constant(b->to, v, &x) ? nxk_bound_const(x) : nxk_bound_of(v);
 }
 
-/* lo is a multiple of the side of a square block. */
+/* lo is a multiple of the columns of the square blocks. */
 static void write_run(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                       carried *c, nxk_bound_value lo, nxk_bound_value hi) {
-  int64_t side = c->rows != NULL ? c->rows->side : 1;
-  if (side > 1) {
-    nxk_value squares = nxb_op(b, NXK_and, value_of(b, hi), nxb_int(b, -side));
+  int64_t columns = c->rows != NULL ? c->rows->columns : 1;
+  if (columns > 1) {
+    nxk_value squares = nxb_op(b, NXK_and, value_of(b, hi), nxb_int(b, -columns));
     if (b->to->failed) return;
     write_loop(b, maps, n_maps, s, c, true, lo, bound_of(b, squares));
     lo = bound_of(b, squares);
-    if (s->points % side == 0 && !b->target->generic) return;
+    if (s->points % columns == 0 && !b->target->generic) return;
   }
   write_loop(b, maps, n_maps, s, c, false, lo, hi);
 }
@@ -349,6 +362,21 @@ static bool is_turned(const nxb_binder *b, nxk_value v, const nxb_loop *loop) {
  * the block. */
 enum { LONG_CODE = 48 };
 
+/* Bytes between what is read of a row and what is prefetched of it. A block reads a line of each of
+ * as many rows as it has, which are more streams than a prefetcher of the processor follows. */
+enum { AHEAD = 512 };
+
+/* Whether the buffers that the stage reads exceed the private cache of a core. */
+static bool reads_pass_own_cache(const nxb_binder *b, const nxb_stage *s) {
+  int64_t bytes = 0;
+  for (nxk_value v = s->first; v <= s->last; v++) {
+    if (b->from->instrs[v].op != NXK_load) continue;
+    const nxk_buffer *from = &b->from->buffers[b->from->accesses[b->from->instrs[v].imm].buffer];
+    bytes += from->elements * (int64_t)nxi_dtype_size(from->dtype);
+  }
+  return bytes > b->target->l2_bytes;
+}
+
 /* Plans the scan of rows in lanes; false if that is not possible, or there are too few rows. */
 static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
   const nxb_region *p = b->region;
@@ -371,6 +399,10 @@ static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
     if (size > widest) widest = size;
   }
   r->side = b->target->vector_bytes / widest < 16 ? b->target->vector_bytes / widest : 16;
+  int64_t line = nxb_line_lanes(b, s->first, s->last, s->loops[0].value);
+  r->beside = line == 2 * r->side && s->points >= line ? 2 : 1;
+  r->columns = r->side * r->beside;
+  r->ahead = reads_pass_own_cache(b, s) && s->points * widest >= 2 * AHEAD ? AHEAD / widest : 0;
   for (*at = p->n_outer; (*at)-- > 0;)
     if (p->outer[*at].extent >= r->side && p->outer[*at].step == 1 && p->outer[*at].lower == 0)
       break;

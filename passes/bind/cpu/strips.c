@@ -258,6 +258,9 @@ static void leave_partial(strips *s, const strip_run *f, uint32_t i, nxb_partial
   }
 }
 
+/* Whether a block is two groups of rows. Then both are written. */
+static bool in_halves(const strip_run *f) { return f->block == 2 * (int64_t)f->rows; }
+
 /* Combines the rows item .. item + n - 1 with the partial results of all columns. */
 static void write_pass(strips *s, const strip_run *f, nxk_value item, uint32_t n, bool first,
                        finish how, nxk_value number) {
@@ -270,6 +273,8 @@ static void write_pass(strips *s, const strip_run *f, nxk_value item, uint32_t n
     nxb_lane_map_assign(b, &s->rows[q], &s->map);
     nxb_set_point(b, &s->rows[q], f->stage, point, 1);
     write_part_of(s, &s->rows[q], f->stage->first, f->stage->last, false);
+    if (in_halves(f)) /* such short code has registers for what all columns share */
+      nxb_widen_shared(b, &s->rows[q], f->stage, s->varies, s->lanes);
   }
   open_columns(s);
   for (nxk_value v = f->stage->first; v < f->stage->last; v++) visit_operands(s, v, fetch);
@@ -312,6 +317,9 @@ static void hand_on(strips *s, const strip_run *f, finish how, nxk_value number,
   close_columns(s);
 }
 
+/* Whether partial results are the identity in memory when a block begins. */
+static bool begins_in_memory(const strip_run *f) { return f->block > f->rows && !in_halves(f); }
+
 /* Combines the items first .. first + count - 1, `rows` at a time. If `some` is given (a bound
  * value, a multiple of `rows`), it replaces `count`. Except in the shortest blocks, partial results
  * are in memory between groups of rows, so that the code for a group is written only once. */
@@ -319,6 +327,11 @@ static void write_block(strips *s, const strip_run *f, nxk_value first, int64_t 
                         nxk_value some, finish how, nxk_value number) {
   nxb_binder *b = s->b;
   int64_t done = count - count % f->rows;
+  if (in_halves(f) && count > f->rows) {
+    write_pass(s, f, first, f->rows, true, KEEP, NXK_NONE);
+    write_pass(s, f, nxb_add(b, first, f->rows), (uint32_t)count - f->rows, false, how, number);
+    return;
+  }
   if (count <= f->rows) {
     bool apart = count == MAX_ROWS && how == PUSH; /* the tree is more streams through memory */
     write_pass(s, f, first, (uint32_t)count, true, apart ? KEEP : how, number);
@@ -364,7 +377,7 @@ static void write_block_generic(strips *s, const strip_run *f, nxk_value first, 
 /* The same as write_run. The last block, be it whole or not, is written apart. */
 static void write_run_generic(strips *s, strip_run *f, int64_t items) {
   nxb_binder *b = s->b;
-  if (f->block > f->rows) reset(s, f, nxb_int(b, 0));
+  if (begins_in_memory(f)) reset(s, f, nxb_int(b, 0));
   if (f->block == INT64_MAX) {
     write_block_generic(s, f, nxb_int(b, 0), items, STORE, NXK_NONE);
     return;
@@ -373,7 +386,7 @@ static void write_run_generic(strips *s, strip_run *f, int64_t items) {
   nxk_value block = nxk_begin_range(b->to, NXK_SEQ, blocks);
   write_block(s, f, nxb_mul(b, block, f->block), f->block, NXK_NONE, PUSH, block);
   nxk_end(b->to);
-  if (f->block <= f->rows) reset(s, f, nxb_int(b, 0));
+  if (!begins_in_memory(f)) reset(s, f, nxb_int(b, 0));
   write_block_generic(s, f, nxb_int(b, blocks * f->block), items - blocks * f->block, PUSH,
                       nxb_int(b, blocks));
   join_blocks(s, f, blocks + 1);
@@ -386,13 +399,13 @@ static void write_run(strips *s, strip_run *f, int64_t items) {
     write_run_generic(s, f, items);
     return;
   }
-  if (f->block > f->rows && items > f->rows) reset(s, f, nxb_int(b, 0));
+  if (begins_in_memory(f) && items > f->rows) reset(s, f, nxb_int(b, 0));
   if (f->block >= items) {
     write_block(s, f, nxb_int(b, 0), items, NXK_NONE, STORE, NXK_NONE);
     return;
   }
   int64_t blocks = items / f->block, rest = items % f->block, all = blocks + (rest > 0);
-  bool alike = rest > 0 && f->block > f->rows && f->block % f->rows == 0 && rest % f->rows == 0;
+  bool alike = rest > 0 && begins_in_memory(f) && f->block % f->rows == 0 && rest % f->rows == 0;
   int64_t looped = alike ? all : blocks;
   nxk_value block = looped > 1 ? nxk_begin_range(b->to, NXK_SEQ, looped) : nxb_int(b, 0);
   nxk_value first = nxb_mul(b, block, f->block), some = NXK_NONE;
@@ -529,14 +542,6 @@ static void write_strip(strips *s, nxk_value first, nxk_value last) {
   }
 }
 
-/* Writes the rest of the last strip, which is less than a vector of columns. */
-static void write_left_over(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
-  (void)user;
-  maps[0].columns = maps[0].lanes;
-  nxb_write_ready(b, &maps[0]);
-  nxb_write_body(b, maps, n_maps, b->region->body_first, b->region->body_last, NULL, NULL);
-}
-
 static bool prepare(nxb_binder *b, strips *s) {
   size_t n = b->from->n_instrs;
   s->b = b;
@@ -585,11 +590,11 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   if (!nxb_lane_map_copy(b, &before, &s.map) || b->to->failed) return;
   write_segment(&s, region->first + 1, region->body_first - 1);
   write_strip(&s, region->body_first, region->body_last);
-  if (left_over) {
+  if (left_over) { /* less than a vector of columns */
     nxb_dim left = s.dim;
     left.lo = s.end;
     nxb_tail_loop(b, &before, 1, &left, s.lanes,
-                  nxb_choose_tail(b, region->first, region->last, -1, 0), write_left_over, NULL);
+                  nxb_choose_tail(b, region->first, region->last, -1, 0), nxb_write_points, NULL);
   }
   nxb_close(b, &nest);
 }

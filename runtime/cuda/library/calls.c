@@ -7,6 +7,7 @@ static const nxi_gpu_functions *const all[] = {&nxi_gpu_sort_functions,   &nxi_g
                                                &nxi_gpu_vector_functions, NULL};
 
 const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call) {
+  if (nxg_call_gives_nan(call)) return NULL; /* the host tells matrices that fail from others */
   for (int i = 0; all[i] != NULL; i++)
     if (all[i]->takes(g, call)) return all[i];
   return NULL;
@@ -14,6 +15,7 @@ const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call
 
 const char *nxi_gpu_call_lacks(const nxg_call *call) {
   const char *why = NULL;
+  if (nxg_call_gives_nan(call)) return NULL;
   for (int i = 0; all[i] != NULL && why == NULL; i++)
     if (all[i]->lacks != NULL) why = all[i]->lacks(call);
   return why;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products through OpenBLAS, which is loaded when it is first needed.
+/* Matrix products: OpenBLAS, which is loaded when it is first needed, and loops of our own
+ * (runtime/library/floats) for all with more than 8 rows and columns.
  *
- * A product is cut into panels by its shape alone, each panel is one single-threaded library call,
- * and our own pool runs the calls. The bits of the result therefore depend on the shape, the
+ * A product is cut into panels by its shape alone, each panel is multiplied by one thread, and our
+ * own pool runs them. The bits of a result of the library's therefore depend on the shape, the
  * library, its version and its core type, and on nothing else: not on the number of threads, not on
- * whether there is an epilogue. */
+ * whether there is an epilogue. Those of our loops depend on the shape. */
 #ifndef NXI_BLAS_H
 #define NXI_BLAS_H
 

@@ -95,3 +95,8 @@ void nxi_blas_buffers_enter(void) {
 }
 
 void nxi_blas_buffers_leave(void) { atomic_fetch_sub_explicit(&b.calls, 1, memory_order_release); }
+
+void *nxi_blas_buffer_take(void) { return b.take && b.give ? b.take(0) : NULL; }
+void nxi_blas_buffer_give(void *buffer) {
+  if (buffer) b.give(buffer);
+}

@@ -14,6 +14,11 @@ bool nxi_blas_buffers_init(void *take, void *give);
 void nxi_blas_buffers_enter(void);
 void nxi_blas_buffers_leave(void);
 
+/* In the place of a call of the library, between enter and leave: one of its buffers; NULL if it
+ * has none. */
+void *nxi_blas_buffer_take(void);
+void nxi_blas_buffer_give(void *buffer);
+
 /* Called in the child of a fork: the calls of other threads do not go on there, but their buffers
  * stay taken. */
 void nxi_blas_buffers_in_child(void);

@@ -4,7 +4,9 @@
 #include <stdatomic.h>
 
 #include "blas.h"
+#include "buffers.h"
 #include "ir/alloc.h"
+#include "runtime/library/floats/multiply.h"
 
 /* One run. Tile number t of a batched product: batch, then row panel, then column panel, the last
  * fastest. */
@@ -82,6 +84,28 @@ static char *result_at(const matmul_run *r, const tile *at, int64_t share, int64
   return r->partials + number * r->share_bytes;
 }
 
+/* Multiplies a piece of a tile: by loops of our own where the host has them, by the library if the
+ * product has few rows or columns. From the whole product's shape. */
+static void multiply(const nxi_blas *blas, const nxi_matmul *p, const nxi_floats_product *piece) {
+  const nxi_floats_kernels *own =
+      nxi_matmul_is_skinny(p->m, p->n) || piece->k == 0 ? NULL : nxi_floats_kernels_for(p->type);
+  if (!own) {
+    (piece->add ? nxi_gemm_add : nxi_gemm)(blas, p->type, p->a.transposed, p->b.transposed,
+                                           piece->m, piece->n, piece->k, piece->a, piece->a_ld,
+                                           piece->b, piece->b_ld, piece->c, piece->c_ld);
+    return;
+  }
+  if (!nxi_floats_wants_room(own, piece)) {
+    nxi_floats_multiply(own, piece, NULL);
+    return;
+  }
+  nxi_blas_enter(blas);
+  void *room = nxi_blas_buffer_take();
+  nxi_floats_multiply(own, piece, room);
+  nxi_blas_buffer_give(room);
+  nxi_blas_leave(blas);
+}
+
 /* Makes one library call, for the piece of the inner extent that starts at `begin`. staged: the
  * packed tile of the operand that is computed for it, or NULL. */
 static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *staged) {
@@ -90,11 +114,21 @@ static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *
   int64_t row = at->row_panel * t->rows, column = at->column_panel * t->columns, ld;
   bool first = staged && p->staging->operand == 0;
   char *c = result_at(r, at, begin / t->share, &ld);
-  (begin % t->share == 0 ? nxi_gemm : nxi_gemm_add)(
-      r->blas, p->type, p->a.transposed, p->b.transposed, rows_of(r, at), columns_of(r, at),
-      smaller(t->depth, p->k - begin),
-      operand_at(p, &p->a, first ? staged : NULL, at->batch, row, begin), p->a.ld,
-      operand_at(p, &p->b, first ? NULL : staged, at->batch, begin, column), p->b.ld, c, ld);
+  const nxi_floats_product piece = {
+      .m = rows_of(r, at),
+      .n = columns_of(r, at),
+      .k = smaller(t->depth, p->k - begin),
+      .a = operand_at(p, &p->a, first ? staged : NULL, at->batch, row, begin),
+      .b = operand_at(p, &p->b, first ? NULL : staged, at->batch, begin, column),
+      .a_transposed = p->a.transposed,
+      .b_transposed = p->b.transposed,
+      .a_ld = p->a.ld,
+      .b_ld = p->b.ld,
+      .c = c,
+      .c_ld = ld,
+      .add = begin % t->share != 0,
+      .b_is_cached = staged && !first};
+  multiply(r->blas, p, &piece);
 }
 
 /* c = c + x, row by row. */
@@ -258,10 +292,19 @@ static void run_rows(const chain_run *r, int which, int64_t batch, int64_t begin
                              : operand_at(p, &p->a, NULL, batch, row, d),
              *c = which == 0 ? rows + ((row - begin) * p->c.ld + column) * size
                              : operand_at(p, &p->c, NULL, batch, row, column);
-        (d == 0 ? nxi_gemm : nxi_gemm_add)(
-            r->blas, p->type, p->a.transposed, p->b.transposed, smaller(t->rows, end - row),
-            smaller(t->columns, p->n - column), smaller(t->depth, p->k - d), a, p->a.ld,
-            operand_at(p, &p->b, NULL, batch, d, column), p->b.ld, c, p->c.ld);
+        const nxi_floats_product piece = {.m = smaller(t->rows, end - row),
+                                          .n = smaller(t->columns, p->n - column),
+                                          .k = smaller(t->depth, p->k - d),
+                                          .a = a,
+                                          .b = operand_at(p, &p->b, NULL, batch, d, column),
+                                          .a_transposed = p->a.transposed,
+                                          .b_transposed = p->b.transposed,
+                                          .a_ld = p->a.ld,
+                                          .b_ld = p->b.ld,
+                                          .c = c,
+                                          .c_ld = p->c.ld,
+                                          .add = d > 0};
+        multiply(r->blas, p, &piece);
       }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* eig and eigvals of f64 and c128. The operand is transposed for LAPACK, and vectors are transposed
- * back. For a real matrix LAPACK gives the real and the imaginary parts of a vector in two columns,
- * which are combined to complex numbers. A matrix that is not finite does not converge. */
+/* eig, eig_left and eigvals of f64 and c128. The operand is transposed for LAPACK, and vectors are
+ * transposed back. For a real matrix LAPACK gives the real and the imaginary parts of a vector in
+ * two columns, which are combined to complex numbers. A matrix that is not finite does not
+ * converge. */
 #include <string.h>
 
 #include "lapack.h"
@@ -16,20 +17,22 @@ typedef void (*complex_fn)(const char *left, const char *right, const int *n, vo
 
 /* pieces of scratch memory. VALUES: the eigenvalues of a real matrix, or real work memory for a
  * complex one */
-enum { MATRIX, VECTORS, WORK, VALUES };
+enum { MATRIX, VECTORS, WORK, VALUES, LEFT };
 
 /* For a real matrix the eigenvalues are written to `values`, first all real parts, then all
  * imaginary parts; for a complex matrix they are written to w. */
-static int geev(nx_dtype t, bool vectors, int n, void *a, double *values, void *w, void *v,
-                void *work, int lwork) {
-  const char *job = vectors ? "V" : "N";
+static int geev(nx_dtype t, bool vectors, int n, void *a, double *values, void *w, void *left,
+                void *v, void *work, int lwork) {
+  const char *job = vectors ? "V" : "N", *other = left ? "V" : "N";
   int info = 0;
   nxi_lapack_fn f = nxi_lapack(NXI_LAPACK_geev, t);
   nxi_lapack_enter();
   if (t == NX_C128)
-    ((complex_fn)f)("N", job, &n, a, &n, w, v, &n, v, &n, work, &lwork, values, &info, 1, 1);
+    ((complex_fn)f)(other, job, &n, a, &n, w, left ? left : v, &n, v, &n, work, &lwork, values,
+                    &info, 1, 1);
   else
-    ((real_fn)f)("N", job, &n, a, &n, values, values + n, v, &n, v, &n, work, &lwork, &info, 1, 1);
+    ((real_fn)f)(other, job, &n, a, &n, values, values + n, left ? left : v, &n, v, &n, work,
+                 &lwork, &info, 1, 1);
   nxi_lapack_leave();
   return info;
 }
@@ -37,15 +40,16 @@ static int geev(nx_dtype t, bool vectors, int n, void *a, double *values, void *
 static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0];
   int rank = a->rank, size = (int)a->shape[rank - 1];
-  bool vectors = call->n_results > 1;
+  bool vectors = call->n_results > 1, left = call->op == NXG_eig_left;
   nx_status status = nxi_lapack_ready(nxg_ops[call->op].name, d);
   double n = size;
   nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, (vectors ? 26 : 10) * n * n * n, 4 * n * n);
   if (status || !size) return status;
   double first[2] = {0};
-  geev(a->dtype, vectors, size, first, first, first, first, first, -1);
-  const double all[] = {n * n, vectors ? n * n : 1, nxi_work_length(a->dtype, first), 2 * n};
-  return nxi_work_state(call, work, a->dtype, all, 4, d);
+  geev(a->dtype, vectors, size, first, first, first, left ? first : NULL, first, first, -1);
+  const double all[] = {n * n, vectors ? n * n : 1, nxi_work_length(a->dtype, first), 2 * n,
+                        left ? n * n : 1};
+  return nxi_work_state(call, work, a->dtype, all, 5, d);
 }
 
 /* Converts column j of the vectors, or columns j and j + 1 of a conjugate pair, to rows of complex
@@ -66,6 +70,14 @@ static void join_vectors(int n, const double *im, const double *v, double *to) {
   }
 }
 
+/* Writes the vectors as a result. */
+static void write_vectors(const nxg_call_part *part, uint32_t result, int64_t index, int n,
+                          const double *im, const void *v) {
+  double *to = nxi_item(&part->call->results[result], part->results[result], 2, index);
+  if (part->call->operands[0].dtype == NX_F64) join_vectors(n, im, v, to);
+  else nxi_transpose(NX_C128, n, n, v, n, to, n, false);
+}
+
 static nx_status one(const nxg_call_part *part, int64_t index) {
   const nxg_call *call = part->call;
   const nxg_array *array = &call->operands[0];
@@ -76,18 +88,18 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   double *w = nxi_item(&call->results[0], part->results[0], 1, index),
          *values = nxi_work_array(part, VALUES, NULL);
   void *copy = nxi_work_array(part, MATRIX, NULL), *v = nxi_work_array(part, VECTORS, NULL),
-       *work = nxi_work_array(part, WORK, &lwork);
+       *work = nxi_work_array(part, WORK, &lwork),
+       *left = call->op == NXG_eig_left ? nxi_work_array(part, LEFT, NULL) : NULL;
   if (!nxi_all_finite(t, (int64_t)n * n, a)) return NX_NO_CONVERGENCE;
   nxi_transpose(t, n, n, a, n, copy, n, false);
-  int info = geev(t, vectors, n, copy, values, w, v, work, lwork);
+  int info = geev(t, vectors, n, copy, values, w, left, v, work, lwork);
   if (info != 0) return NX_NO_CONVERGENCE;
   for (int i = 0; t == NX_F64 && i < n; i++) {
     w[2 * i] = values[i];
     w[2 * i + 1] = values[n + i];
   }
-  double *to = vectors ? nxi_item(&call->results[1], part->results[1], 2, index) : NULL;
-  if (vectors && t == NX_F64) join_vectors(n, values + n, v, to);
-  else if (vectors) nxi_transpose(t, n, n, v, n, to, n, false);
+  if (left) write_vectors(part, 1, index, n, values + n, left);
+  if (vectors) write_vectors(part, left ? 2 : 1, index, n, values + n, v);
   return NX_OK;
 }
 

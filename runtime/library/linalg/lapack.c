@@ -151,11 +151,41 @@ void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index) {
   return from ? (char *)base + from : base; /* an empty array may have no memory */
 }
 
+bool nxi_is_nan_instead(const nxg_call *call, nx_status status) {
+  return (status == NX_SINGULAR || status == NX_NO_CONVERGENCE ||
+          status == NX_NOT_POSITIVE_DEFINITE) &&
+         nxg_call_gives_nan(call);
+}
+
+void nxi_nan_columns(nx_dtype t, int64_t rows, int64_t columns, void *a, int64_t ld) {
+  const int64_t parts = nxi_lapack_complex(t) ? 2 : 1;
+  float *f = a;
+  double *g = a;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns * parts; j++)
+      if (nxi_lapack_single(t)) f[i * ld * parts + j] = NAN;
+      else g[i * ld * parts + j] = NAN;
+}
+
+void nxi_store_nans(const nxg_call_part *part, int64_t index) {
+  const nxg_call *call = part->call;
+  const int32_t batch = call->operands[0].rank - 2;
+  for (uint32_t i = 0; i < call->n_results; i++) {
+    const nxg_array *r = &call->results[i];
+    const int64_t n = nxg_elements(r->rank - batch, r->shape + batch);
+    nxi_nan_columns(r->dtype, 1, n, nxi_item(r, part->results[i], r->rank - batch, index), n);
+  }
+}
+
 nx_status nxi_each_item(nxg_call_part *part,
                         nx_status (*one)(const nxg_call_part *part, int64_t index)) {
   for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
     nx_status status = one(part, i);
     if (status == NX_OK) continue;
+    if (nxi_is_nan_instead(part->call, status)) {
+      nxi_store_nans(part, i);
+      continue;
+    }
     part->failed = i;
     return status;
   }

@@ -53,9 +53,17 @@ void nxi_identity(nx_dtype t, int64_t rows, int64_t columns, void *a);
 int64_t nxi_batches(const nxg_array *a, int32_t matrix);
 /* Number `index` of the batch, whose items have `rank` dimensions. */
 void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index);
-/* Computes one item after the other, until the poll says to stop or one fails. */
+/* Computes one item after the other, until the poll says to stop or one fails; or makes the
+ * results of one that fails NaN. */
 nx_status nxi_each_item(nxg_call_part *part,
                         nx_status (*one)(const nxg_call_part *part, int64_t index));
+/* Whether a failure with this status is no failure of the call: nxg_call_gives_nan, and the matrix
+ * could not be factored. */
+bool nxi_is_nan_instead(const nxg_call *call, nx_status status);
+/* Makes all elements of number `index` of each result NaN. */
+void nxi_store_nans(const nxg_call_part *part, int64_t index);
+/* The same of `columns` columns, `ld` elements from row to row. */
+void nxi_nan_columns(nx_dtype t, int64_t rows, int64_t columns, void *a, int64_t ld);
 /* One phase over the matrices of a batch, each of so many floating-point operations and so many
  * elements moved. */
 void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double elements);

@@ -72,6 +72,12 @@ static bool update(const nxi_lu *lu, const nxg_call_part *part, char *a, const i
 static void copy_panel(const nxi_lu *lu, const char *from, char *a, int panel) {
   const int first = panel * lu->panel;
   const size_t column = (size_t)lu->n * (size_t)nxi_dtype_size(lu->t);
+  if (lu->turned) {
+    nxi_transpose(lu->t, lu->n, width_of(lu, first, lu->panel),
+                  from + first * nxi_dtype_size(lu->t), lu->n, a + (size_t)first * column, lu->n,
+                  false);
+    return;
+  }
   memcpy(a + (size_t)first * column, from + (size_t)first * column,
          (size_t)width_of(lu, first, lu->panel) * column);
 }
@@ -113,7 +119,8 @@ static nx_status run(const nxi_stage_task *task) {
   if (task->stage < factoring)
     run_stage(&c->lu, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
   else if (task->stage > factoring || c->determinant) c->finish(task, &c->lu);
-  else if (nxi_zero_on_diagonal(c->lu.t, c->lu.n, task->memory)) return NX_SINGULAR;
+  else if (!c->unchecked && nxi_zero_on_diagonal(c->lu.t, c->lu.n, task->memory))
+    return NX_SINGULAR;
   return NX_OK;
 }
 
@@ -125,6 +132,7 @@ nx_status nxi_lu_prepare(const nxg_call *call, nxg_call_work *work, const nxi_lu
   if (!c) return nxi_oom_in(d, nxi_oom(d), name);
   *c = *what;
   init(&c->lu, a->dtype, (int)a->shape[a->rank - 1]);
+  c->lu.turned = what->turned;
   c->stages.batches = nxi_batches(&call->operands[call->n_operands - 1], 2);
   c->stages.bytes = c->lu.bytes;
   c->stages.count = (uint32_t)c->lu.panels + (c->determinant ? 1 : 3);

@@ -12,6 +12,7 @@ enum { NXI_LU_LEAST = 256 }; /* the least size; LAPACK factors smaller matrices 
 
 typedef struct nxi_lu {
   nx_dtype t;
+  bool turned; /* the operand is copied by columns, and so factored as it is, not transposed */
   int n, panel, panels, chunk;
   int64_t pivots_at, bytes;
 } nxi_lu;
@@ -20,8 +21,9 @@ typedef struct nxi_lu_call {
   nxi_stages stages; /* first: the state is seen as them */
   nxi_lu lu;
   /* The caller says: */
-  bool determinant; /* nothing can fail, and only the diagonal counts */
-  int64_t tasks;    /* that follow the factors of a matrix */
+  bool determinant;       /* nothing can fail, and only the diagonal counts */
+  bool unchecked, turned; /* zero pivots are no failure; nxi_lu.turned */
+  int64_t tasks;          /* that follow the factors of a matrix */
   void (*finish)(const nxi_stage_task *task, const nxi_lu *lu); /* one of them */
 } nxi_lu_call;
 

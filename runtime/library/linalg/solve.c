@@ -15,7 +15,7 @@ typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, in
 
 /* ---- triangular_solve */
 
-enum { UPPER, TRANSPOSE, UNIT_DIAG };
+enum { UPPER, TRANSPOSE, UNIT_DIAG, GIVES_NAN };
 enum { PANEL = 256 }; /* columns of X */
 
 static int64_t panels_of(int64_t columns) {
@@ -46,7 +46,11 @@ static nx_status one_triangular(const nxg_call_part *part, int64_t task) {
   const char *matrix = nxi_item(a, part->operands[0], 2, index),
              *from = (char *)nxi_item(b, part->operands[1], 2, index) + skip;
   char *to = (char *)nxi_item(b, part->results[0], 2, index) + skip;
-  if (!attrs[UNIT_DIAG] && nxi_zero_on_diagonal(a->dtype, n, matrix)) return NX_SINGULAR;
+  if (!attrs[UNIT_DIAG] && nxi_zero_on_diagonal(a->dtype, n, matrix)) {
+    if (!attrs[GIVES_NAN]) return NX_SINGULAR;
+    nxi_nan_columns(a->dtype, n, width, to, columns);
+    return NX_OK;
+  }
   copy_columns(n, (size_t)columns * size, (size_t)width * size, from, to);
   nxi_solve_right(part, a->dtype, attrs[UPPER] ? "L" : "U", attrs[TRANSPOSE] ? "C" : "N",
                   attrs[UNIT_DIAG] ? "U" : "N", width, n, matrix, n, to, columns > 0 ? columns : 1);

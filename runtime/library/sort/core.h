@@ -9,6 +9,7 @@
  *   sort/quick.c   partitions keys and sorts a few, for its quicksort
  *   sort/rows.c    many rows, each on one thread; rows along other axes
  *   sort/long.c    few long rows, each on all threads
+ *   sort/deal.c    moves the keys of a long row to their buckets by partitions
  *   sort/columns.c many short rows of one length together, a row a lane, where vectors are wide
  *   sort/top.c     the library call top_k: the first elements of rows, without sorting the others
  *   sort/vqsort.cc short rows by vector instructions, where Highway is there
@@ -296,6 +297,17 @@ void nxi_sort_run_long(const nxi_sort *s, nxg_call_part *part);
 void nxi_sort_stretch_of(const nxi_sort *s, nxg_call_part *part, const nxi_sort_stretch *row,
                          char *at, char *spare, int64_t begin, int64_t n);
 int64_t nxi_sort_cutter_bytes(void);
+
+/* How the elements of a row are divided into buckets, by leading bits of their keys. */
+typedef struct nxi_sort_cut {
+  int64_t buckets;
+  int64_t starts[SORT_BUCKETS + 1]; /* places in the row */
+  uint64_t lasts[SORT_BUCKETS];     /* of each bucket the greatest key that belongs to it */
+} nxi_sort_cut;
+/* sort/deal.c: moves n keys, which are integers for which there are partitions, to their buckets in
+ * `to`, and advances the places `next` of the buckets. The keys are lost. room: SORT_COUNTS. */
+void nxi_sort_deal(const nxi_sort *s, const nxi_sort_cut *c, char *keys, int64_t n, char *to,
+                   int64_t *next, uint32_t *room);
 
 static inline int64_t nxi_sort_aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 

@@ -13,7 +13,8 @@
 
 enum {
   CACHE_BYTES = 1 << 20,  /* elements that one thread sorts at once */
-  BUCKET_BYTES = 1 << 16, /* elements that are not worth being cut further */
+  BUCKET_BYTES = 1 << 16, /* elements that are not worth being cut further ... */
+  DEALT_BYTES = 1 << 18,  /* ... nor by partitions, of which a bucket's sort consists too */
   LEAST_BLOCK = 1 << 15,  /* elements */
   MOST_BLOCK = 1 << 19,   /* so that polls are not late */
   USUAL_BLOCKS = 64,      /* of a row, at most, as long as they are not longer than that */
@@ -25,10 +26,7 @@ enum {
   LEVELS = 20,
 };
 
-typedef struct cut {
-  int64_t buckets;
-  int64_t starts[SORT_BUCKETS + 1]; /* places in the row */
-} cut;
+typedef nxi_sort_cut cut;
 
 /* Values of leading bits: how often they are there, and whose bucket they belong to. */
 typedef struct tally {
@@ -62,15 +60,22 @@ static int shift_of(const nxi_sort_range *range) {
   return width > SORT_VALUE_BITS ? width - SORT_VALUE_BITS : 0;
 }
 
+/* Whether elements go to their buckets by partitions. */
+static bool is_dealt(const nxi_sort *s) {
+  return s->form.element == SORT_32 && nxi_sort_quick_of(32) != NULL;
+}
+
 /* A bucket takes values until it would have more than 1/255 of the elements. Two neighbours
  * together then have more, so there are 511 at most; and one that has more is of one value. */
-static void choose_buckets(const nxi_sort *s, tally *t, int64_t begin, int64_t n, cut *c) {
+static void choose_buckets(const nxi_sort *s, const nxi_sort_range *range, tally *t, int64_t begin,
+                           int64_t n, cut *c) {
+  const int64_t least = (is_dealt(s) ? DEALT_BYTES : BUCKET_BYTES) / (int64_t)s->form.engine->size;
   int64_t enough = n / 255 + 1, in_bucket = 0, before = begin, bucket = 0;
-  if (enough < BUCKET_BYTES / (int64_t)s->form.engine->size)
-    enough = BUCKET_BYTES / (int64_t)s->form.engine->size;
+  if (enough < least) enough = least;
   c->starts[0] = before;
   for (int v = 0; v < SORT_VALUES; v++) {
     if (in_bucket > 0 && in_bucket + t->totals[v] > enough) {
+      c->lasts[bucket] = range->least + ((uint64_t)v << shift_of(range)) - 1;
       c->starts[++bucket] = before;
       in_bucket = 0;
     }
@@ -181,12 +186,15 @@ static bool cut_stretch(const stretch *w, const nxi_sort_range *range, cut *c) {
                                  cutter->counts);
     for (int v = 0; v < SORT_VALUES; v++) t->totals[v] += cutter->counts[v];
   }
-  choose_buckets(s, t, w->begin, w->n, c);
+  choose_buckets(s, range, t, w->begin, w->n, c);
   memcpy(cutter->next, c->starts, (size_t)c->buckets * sizeof *cutter->next);
   for (int64_t i = 0; i < w->n; i += PIECE) {
+    char *at = place(s, w->at, w->begin + i);
     if (stopped(w)) return false;
-    s->form.engine->scatter(place(s, w->at, w->begin + i), piece(w, i), w->spare, range->least,
-                            shift, t->bucket_of, cutter->next);
+    if (is_dealt(s)) nxi_sort_deal(s, c, at, piece(w, i), w->spare, cutter->next, w->counts);
+    else
+      s->form.engine->scatter(at, piece(w, i), w->spare, range->least, shift, t->bucket_of,
+                              cutter->next);
   }
   return true;
 }
@@ -368,15 +376,21 @@ static void cut_row(const work *w) {
   for (int64_t i = 0; i < w->sort->blocks; i++)
     for (int v = 0; v < SORT_VALUES; v++) row->tally.totals[v] += row->blocks[i].counts[v];
   if (is_counted(w, &row->range)) return;
-  choose_buckets(w->sort, &row->tally, 0, w->sort->length, &row->cut);
+  choose_buckets(w->sort, &row->range, &row->tally, 0, w->sort->length, &row->cut);
   place_blocks(w);
 }
 
-static void move_block(const work *w) {
+static void move_block(const work *w, const nxg_call_part *part) {
+  const nxi_sort *s = w->sort;
   const nxi_sort_range *range = &w->state->range;
+  char *at = place(s, w->at, w->begin);
   if (is_sorted(w, range) || is_counted(w, range)) return;
-  w->sort->form.engine->scatter(place(w->sort, w->at, w->begin), w->n, w->spare, range->least,
-                                shift_of(range), w->state->tally.bucket_of, w->block->next);
+  if (is_dealt(s))
+    nxi_sort_deal(s, &w->state->cut, at, w->n, w->spare, w->block->next,
+                  nxi_sort_own_of(s, part).counts);
+  else
+    s->form.engine->scatter(at, w->n, w->spare, range->least, shift_of(range),
+                            w->state->tally.bucket_of, w->block->next);
 }
 
 /* ---- a part of the sorted row */
@@ -449,7 +463,7 @@ void nxi_sort_run_long(const nxi_sort *s, nxg_call_part *part) {
       case ENCODE: encode_block(&w); break;
       case COUNT: count_block(&w); break;
       case CUT: cut_row(&w); break;
-      case MOVE: move_block(&w); break;
+      case MOVE: move_block(&w, part); break;
       case SORT: sort_part(&w, part); break;
       case COUNT_SPECIAL: count_special(&w); break;
       default: write_special(&w);

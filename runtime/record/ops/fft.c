@@ -14,7 +14,7 @@ typedef struct transform {
   int64_t size;  /* of irfft along it; 0: the default */
 } transform;
 
-static nx_tensor *record(const transform *t, nx_tensor *x) {
+static nx_tensor *record_wide(const transform *t, nx_tensor *x) {
   nxi_diag d;
   nxi_diag_clear(&d);
   int64_t attrs[3] = {t->mask, 0, 0};
@@ -22,6 +22,19 @@ static nx_tensor *record(const transform *t, nx_tensor *x) {
   if (t->op == NXG_irfft) attrs[2] = t->size;
   nxi_operand o = nxi_operand_of(x);
   return nxi_record_inferred(t->op, &o, 1, attrs, nxg_call_attrs(t->op), &d);
+}
+
+/* A transform of c32 is that of c64, rounded. */
+static nx_tensor *record(const transform *t, nx_tensor *x) {
+  if (x->storage->dtype != NX_C32) return record_wide(t, x);
+  uint16_t outer = nxi_called_begin(t->op);
+  nx_tensor *wide = nxi_widened(x, false),
+            *result = wide
+                          ? nxi_narrowed(record_wide(t, wide), t->op == NXG_irfft ? NX_F16 : NX_C32)
+                          : NULL;
+  nx_tensor_release(wide);
+  nxi_called_end(outer);
+  return result;
 }
 
 /* ---- the functions */
@@ -58,7 +71,9 @@ nx_tensor *nx_rfft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
   if (!nxi_have_tensor("rfft", 0, x)) return NULL;
   if (!find_axes(&t, x, &axes, &n_axes)) return NULL;
   uint16_t outer = nxi_called_begin(NXG_rfft);
-  nx_tensor *wide = nxi_widened(x, false), *result = wide ? record(&t, wide) : NULL;
+  bool real = nxi_is_float(x->storage->dtype); /* others are refused as what they are */
+  nx_tensor *wide = real ? nxi_widened(x, false) : nx_tensor_retain(x),
+            *result = wide ? record_wide(&t, wide) : NULL;
   nx_tensor_release(wide);
   nxi_called_end(outer);
   return result;

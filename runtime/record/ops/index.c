@@ -84,6 +84,9 @@ nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype) {
     nxi_fail(&d, NX_UNSUPPORTED_DTYPE, "one_hot",
              "one_hot: the indices have dtype %s, not integers", nxi_dtypes[t].name),
         d.operand = 0;
+  else if (nxi_is_stored(dtype))
+    nxi_fail(&d, NX_UNSUPPORTED_DTYPE, "one_hot", "one_hot: %s is stored, moved and cast alone",
+             nxi_dtypes[dtype].name);
   else if (indices->rank == NXG_MAX_RANK || n < 0)
     nxi_fail(&d, NX_INVALID_ARGUMENT, "one_hot", "one_hot: %lld classes of indices of rank %d",
              (long long)n, indices->rank);

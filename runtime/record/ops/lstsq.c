@@ -9,13 +9,7 @@
 #include "runtime/record/record.h"
 
 static nx_tensor *adjoint(nxi_steps *p, nx_tensor *x) {
-  int32_t axes[NXG_MAX_RANK];
-  if (!x) return NULL;
-  for (int32_t i = 0; i < x->rank; i++) axes[i] = i;
-  axes[x->rank - 2] = x->rank - 1;
-  axes[x->rank - 1] = x->rank - 2;
-  nx_tensor *turned = nxi_step(p, nx_permute(x, axes, x->rank));
-  return nxi_is_complex(x->storage->dtype) ? nxi_step(p, nx_conj(turned)) : turned;
+  return x ? nxi_step(p, nxi_turned(x, true)) : NULL;
 }
 
 /* What counts as zero unless the caller says something else: the rounding unit times the larger
@@ -150,7 +144,7 @@ static bool check_lstsq(const char *op, nx_tensor *a, nx_tensor *b, uint32_t fla
   nxi_diag d;
   nxi_diag_clear(&d);
   if (nxi_check_flags(op, flags, NX_VECTORS, "NX_VECTORS", &d))
-    return nxi_check_matrices(op, both, 2) && nxi_is_right_side(op, a, b, nxi_is_vector(b, flags));
+    return nxi_check_matrices(op, both, 2) && nxi_is_side(op, a, b, nxi_is_vector(b, flags), false);
   nxi_fail_null(&d);
   return false;
 }

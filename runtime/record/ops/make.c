@@ -107,8 +107,12 @@ nx_tensor *nx_arange(nx_context *c, nx_device device, nx_dtype dtype, const nx_s
 nx_tensor *nx_eye(nx_context *c, nx_device device, nx_dtype dtype, int64_t n, int64_t m,
                   int64_t k) {
   nxi_diag d;
-  int64_t shape[2] = {n, m};
-  if (!check_source("eye", c, device, dtype, 2, shape, &d)) return nxi_fail_null(&d);
+  nx_dtype inferred;
+  int32_t rank = 2;
+  int64_t shape[NXG_MAX_RANK] = {n, m};
+  if (!check_source("eye", c, device, dtype, rank, shape, &d) ||
+      nxg_infer(NXG_eye, 0, NULL, &k, 1, dtype, &inferred, &rank, shape, &d))
+    return nxi_fail_null(&d);
   return record_source(c, NXG_eye, device, dtype, 2, shape, &k, 1);
 }
 

@@ -2,6 +2,7 @@
 /* Recording of elementwise operations: dtypes are checked, shapes are broadcast through views. */
 #include <string.h>
 
+#include "compose.h"
 #include "runtime/record/error.h"
 #include "runtime/record/number.h"
 #include "runtime/record/record.h"
@@ -151,18 +152,37 @@ UNARY(neg) UNARY(abs) UNARY(sign) UNARY(recip) UNARY(sqrt) UNARY(exp) UNARY(log)
 UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh)
 UNARY(cosh) UNARY(tanh) UNARY(erf) UNARY(log1p) UNARY(expm1) UNARY(asinh) UNARY(acosh)
 UNARY(atanh) UNARY(rint) UNARY(trunc) UNARY(ceil) UNARY(floor) UNARY(round) UNARY(real)
-UNARY(imag) UNARY(conj)
+UNARY(imag) UNARY(conj) UNARY(not) UNARY(popcount) UNARY(clz) UNARY(ctz) UNARY(reverse_bits)
+UNARY(exp2) UNARY(log2) UNARY(log10) UNARY(cbrt) UNARY(rsqrt) UNARY(logistic)
+UNARY(erfc) UNARY(erfinv) UNARY(lgamma) UNARY(digamma) UNARY(i0e) UNARY(i1e) UNARY(j0) UNARY(j1)
 
 #define BINARY(name) \
   nx_tensor *nx_##name(nx_tensor *a, nx_tensor *b) { return record_binary(NXG_##name, a, b); }
 BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(mod) BINARY(pow) BINARY(atan2) BINARY(cmpeq)
 BINARY(cmpne) BINARY(cmplt) BINARY(cmple) BINARY(max) BINARY(min) BINARY(xor) BINARY(or) BINARY(and)
-BINARY(shl) BINARY(shr) BINARY(complex)
+BINARY(shl) BINARY(shr) BINARY(complex) BINARY(floor_div) BINARY(floor_mod) BINARY(logaddexp)
+BINARY(hypot)
     /* clang-format on */
 
     nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b) {
   nx_tensor *t[3] = {cond, a, b};
   return record_map(NXG_where, t, 3, 0, false);
+}
+
+nx_tensor *nx_square(nx_tensor *x) {
+  nx_tensor *t[2] = {x, x};
+  uint16_t outer = nxi_called_begin(NXI_COMPOSITE_square);
+  nx_tensor *result = record_map(NXG_mul, t, 2, 0, false);
+  nxi_called_end(outer);
+  return result;
+}
+
+nx_tensor *nx_clamp(nx_tensor *low, nx_tensor *x, nx_tensor *high) {
+  nx_tensor *t[3] = {low, x, high};
+  if (!nxi_check_operands("clamp", t, 3)) return NULL;
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_clamp, low);
+  nx_tensor *above = nxi_step(&s, nx_max(x, low));
+  return nxi_steps_end(&s, nxi_step(&s, nx_min(above, high)));
 }
 
 /* A dtype that does not exist must not look like "none given". */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of everything that is neither elementwise, nor a view, nor a source: reductions, pad,
  * cat, copies, random bits. nxg_infer checks; what it gives is recorded. */
+#include "linalg.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
@@ -125,13 +126,40 @@ nx_tensor *nx_reduce_argmin(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype
                 dtype);
 }
 
-/* ---- order */
+/* ---- order: of c32 that of its equals in c64, of bools that of the bytes that they are */
 
-nx_tensor *nx_sort(nx_tensor *x, int32_t axis, uint32_t flags) {
+static nx_dtype sorted_as(const nx_tensor *x) {
+  nx_dtype t = x->storage->dtype;
+  return t == NX_C32 ? NX_C64 : t == NX_BOOL ? NX_U8 : t;
+}
+
+static nx_tensor *sorted(nx_tensor *x, int32_t axis, uint32_t flags) {
   return along(NXG_sort, x, axis, flags, NX_DESCENDING, "NX_DESCENDING");
 }
-nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype) {
+nx_tensor *nx_sort(nx_tensor *x, int32_t axis, uint32_t flags) {
+  if (!nxi_have_tensor("sort", 0, x)) return NULL;
+  nx_dtype own = x->storage->dtype, as = sorted_as(x);
+  if (as == own) return sorted(x, axis, flags);
+  uint16_t outer = nxi_called_begin(NXG_sort);
+  nx_tensor *wide = nx_cast(x, as), *line = wide ? sorted(wide, axis, flags) : NULL,
+            *result = line ? nx_cast(line, own) : NULL;
+  nx_tensor_release(wide), nx_tensor_release(line);
+  nxi_called_end(outer);
+  return result;
+}
+
+static nx_tensor *sorted_places(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype) {
   return places(NXG_argsort, NXG_argsort, x, axis, flags, NX_DESCENDING, "NX_DESCENDING", dtype);
+}
+nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype) {
+  if (!nxi_have_tensor("argsort", 0, x)) return NULL;
+  nx_dtype as = sorted_as(x);
+  if (as == x->storage->dtype) return sorted_places(x, axis, flags, dtype);
+  uint16_t outer = nxi_called_begin(NXG_argsort);
+  nx_tensor *wide = nx_cast(x, as), *result = wide ? sorted_places(wide, axis, flags, dtype) : NULL;
+  nx_tensor_release(wide);
+  nxi_called_end(outer);
+  return result;
 }
 
 /* ---- pad, cat */

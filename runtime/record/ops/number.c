@@ -38,6 +38,10 @@ static const binary_row rows[] = {
     ROW(SHL, shl),
     ROW(SHR, shr),
     ROW(COMPLEX, complex),
+    ROW(FLOOR_DIV, floor_div),
+    ROW(FLOOR_MOD, floor_mod),
+    ROW(LOGADDEXP, logaddexp),
+    ROW(HYPOT, hypot),
 #undef ROW
 #undef TURNED
 };

@@ -40,9 +40,9 @@ static nx_tensor *mean_of(nxi_steps *s, nx_tensor *x, const int32_t *axes, size_
   return sum ? divided(s, sum, (double)count_of(x, sum)) : NULL;
 }
 
-/* As t, if that is smaller than f32. */
+/* As t, if that is smaller than f32, or c32. */
 static nx_tensor *narrowed(nxi_steps *s, nx_tensor *x, nx_dtype t) {
-  return nxi_is_small_float(t) ? nxi_step(s, nx_cast(x, t)) : x;
+  return nxi_is_small_float(t) || t == NX_C32 ? nxi_step(s, nx_cast(x, t)) : x;
 }
 
 nx_tensor *nx_reduce_mean(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags) {

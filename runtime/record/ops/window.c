@@ -118,10 +118,6 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   int64_t shape[NXG_MAX_RANK];
   if (!nxi_have_tensor("unfold", 0, x)) return NULL;
   nxi_diag_clear(&d);
-  if (x->storage->dtype == NX_C32) {
-    refuse_dtype("unfold", x, &d);
-    return nxi_fail_null(&d);
-  }
   if (read_window("unfold", window, &w, &d)) return nxi_fail_null(&d);
   w.lead = x->rank - w.n;
   if (w.lead < 0)
@@ -205,7 +201,7 @@ static bool check_fold(const nx_tensor *x, const int64_t *output, size_t n, wind
   char text[NXG_SHAPE_TEXT];
   nx_dtype t = x->storage->dtype;
   w->lead = x->rank - 2;
-  if (t == NX_BOOL || t == NX_C32) return !refuse_dtype("fold", x, d);
+  if (t == NX_BOOL || nxi_is_stored(t)) return !refuse_dtype("fold", x, d);
   if (!output) return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: the output size is null");
   if (n != (size_t)w->n)
     return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold",

@@ -53,6 +53,14 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
   return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
+static inline int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
+static inline int __clzll(long long a) { return a ? __builtin_clzll((unsigned long long)a) : 64; }
+static inline unsigned long long __brevll(unsigned long long a) {
+  unsigned long long out = 0;
+  for (int i = 0; i < 64; i++) out = out << 1 | (a >> i & 1);
+  return out;
+}
+
 /* ---- threads of a block */
 
 enum {

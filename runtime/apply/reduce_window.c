@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: ISC */
+/* reduce_window: the operand is spread and padded with the initial value, seen through its windows,
+ * and reduced over the elements of the kernel: by the library's own reduction where the combiner is
+ * one, else element by element of the kernel in one kernel, and for long windows axis by axis. */
+#include <string.h>
+
+#include "body.h"
+#include "runtime/record/objects.h"
+
+enum { MOST_ELEMENTS = 64 };
+
+typedef struct sliding {
+  int32_t n, lead;
+  int64_t kernel[NXG_MAX_RANK], stride[NXG_MAX_RANK], dilation[NXG_MAX_RANK], spread[NXG_MAX_RANK],
+      before[NXG_MAX_RANK], after[NXG_MAX_RANK];
+  int64_t count[NXG_MAX_RANK]; /* of windows */
+  int64_t elements;            /* of the kernel, MOST_ELEMENTS + 1 if there are more */
+  bool empty;
+} sliding;
+
+/* ---- checks */
+
+static bool read_window(const char *op, const nx_sliding_window *given, sliding *w, nxi_diag *d) {
+  nx_sliding_window g = {0};
+  if (!given) return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the window is null", op);
+  if (nxi_take(&g, given, sizeof g, "nx_sliding_window", op, d)) return false;
+  if (g.n < 0 || g.n > NXG_MAX_RANK || (g.n && !g.kernel))
+    return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: a window of rank %d, or without a kernel", op,
+                     g.n);
+  w->n = g.n;
+  for (int32_t i = 0; i < g.n; i++) {
+    w->kernel[i] = g.kernel[i];
+    w->stride[i] = g.stride ? g.stride[i] : 1;
+    w->dilation[i] = g.dilation ? g.dilation[i] : 1;
+    w->spread[i] = g.base_dilation ? g.base_dilation[i] : 1;
+    w->before[i] = g.before ? g.before[i] : 0;
+    w->after[i] = g.after ? g.after[i] : 0;
+    if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->spread[i] < 1)
+      return !nxi_fail(d, NX_INVALID_ARGUMENT, op,
+                       "%s: axis %d of the window has kernel %lld, stride %lld, dilation %lld and "
+                       "base dilation %lld",
+                       op, i, (long long)w->kernel[i], (long long)w->stride[i],
+                       (long long)w->dilation[i], (long long)w->spread[i]);
+  }
+  return true;
+}
+
+/* The extent of an axis with gaps, and of all that is padded; false: a number beyond 63 bits. */
+static bool extents(const sliding *w, int32_t i, int64_t extent, int64_t *all) {
+  int64_t gaps = 0;
+  if (extent && __builtin_mul_overflow(extent - 1, w->spread[i], &gaps)) return false;
+  return !__builtin_add_overflow(extent ? gaps + 1 : 0, w->before[i], all) &&
+         !__builtin_add_overflow(*all, w->after[i], all) && *all < INT64_MAX / 2;
+}
+
+static bool count_windows(sliding *w, const int64_t *shape) {
+  w->elements = 1;
+  for (int32_t i = 0; i < w->n; i++) {
+    int64_t all, reach;
+    if (!extents(w, i, shape[i], &all) ||
+        __builtin_mul_overflow(w->kernel[i] - 1, w->dilation[i], &reach))
+      return false;
+    w->count[i] = all > reach ? (all - reach - 1) / w->stride[i] + 1 : 0; /* NOLINT: >= 1 */
+    w->empty |= !w->count[i];
+    w->elements = w->kernel[i] > MOST_ELEMENTS ? MOST_ELEMENTS + 1 : w->elements * w->kernel[i];
+    if (w->elements > MOST_ELEMENTS) w->elements = MOST_ELEMENTS + 1;
+  }
+  return true;
+}
+
+static bool check_window(const nxi_by *by, const nx_sliding_window *window, sliding *w,
+                         nxi_diag *d) {
+  const nx_tensor *x = by->x[0];
+  if (!by->init)
+    nxi_fail(d, NX_INVALID_ARGUMENT, by->op, "%s: there are no initial values", by->op);
+  if (d->status || !read_window(by->op, window, w, d)) return false;
+  w->lead = x->rank - w->n;
+  if (w->lead < 0 || x->rank + w->n + 1 > NXG_MAX_RANK)
+    return !nxi_fail(d, NX_INVALID_ARGUMENT, by->op,
+                     "%s: a window of rank %d slides over operands of rank %d; there are at most "
+                     "%d axes on the way",
+                     by->op, w->n, x->rank, NXG_MAX_RANK);
+  if (count_windows(w, nxi_shape(x) + w->lead)) return true;
+  return !nxi_fail(d, NX_INVALID_ARGUMENT, by->op,
+                   "%s: the window or its padding is larger than 63 bits can say", by->op);
+}
+
+/* ---- the operand with what lies between and around its elements */
+
+/* What fills a gap: bits of a constant. */
+typedef struct filling {
+  uint64_t bits[2];
+} filling;
+
+/* Whether init is a constant, and which. */
+static bool constant_of(nx_tensor *init, filling *out) {
+  nx_context *c = init->context;
+  nxi_operand o = nxi_operand_of(init);
+  nxi_record_lock(c);
+  nxi_node *n = nxi_operand_node(c, &o);
+  const int64_t *attrs = n ? nxi_node_attrs(n) : NULL;
+  bool is = n && n->op == NXG_full && n->rank == 0 && attrs[1] < 0;
+  if (is)
+    *out = (filling){
+        {(uint64_t)attrs[0], nxi_is_complex(n->dtype) ? (uint64_t)attrs[2] : UINT64_C(0)}};
+  if (n) nxi_node_unref(c, n);
+  nxi_record_unlock(c);
+  return is;
+}
+
+static nx_tensor *pad_axis(nx_tensor *x, int32_t axis, int64_t before, int64_t after,
+                           const filling *f) {
+  int64_t attrs[2 + 2 * NXG_MAX_RANK] = {(int64_t)f->bits[0]};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (!x || (!before && !after)) return x;
+  attrs[1 + axis] = before;
+  attrs[1 + x->rank + axis] = after;
+  attrs[1 + 2 * x->rank] = (int64_t)f->bits[1];
+  nxi_operand o = nxi_operand_of(x);
+  uint32_t n_attrs = 1 + 2 * (uint32_t)x->rank + nxi_is_complex(x->storage->dtype);
+  return nxi_record_inferred(NXG_pad, &o, 1, attrs, n_attrs, &d);
+}
+
+/* spread - 1 gaps between neighbours of an axis. */
+static nx_tensor *spread_axis(nx_tensor *x, int32_t axis, int64_t spread, const filling *f) {
+  int64_t shape[NXG_MAX_RANK + 1];
+  int64_t n = x ? nxi_shape(x)[axis] : 0;
+  if (n < 2 || spread == 1) return x;
+  int32_t rank = x->rank;
+  memcpy(shape, nxi_shape(x), (size_t)rank * sizeof *shape);
+  memmove(shape + axis + 2, shape + axis + 1, (size_t)(rank - axis - 1) * sizeof *shape);
+  shape[axis + 1] = 1;
+  nx_tensor *apart =
+      pad_axis(nx_reshape(x, shape, rank + 1, NX_MAY_COPY), axis + 1, 0, spread - 1, f);
+  memmove(shape + axis + 1, shape + axis + 2, (size_t)(rank - axis - 1) * sizeof *shape);
+  shape[axis] = n * spread;
+  nx_tensor *joined = apart ? nx_reshape(apart, shape, rank, 0) : NULL;
+  return nxi_part(joined, axis, 0, (n - 1) * spread + 1, 1);
+}
+
+/* Cuts where there is less than nothing around the axis, then pads. */
+static nx_tensor *surround_axis(nx_tensor *x, int32_t axis, int64_t before, int64_t after,
+                                const filling *f) {
+  if (!x) return NULL;
+  int64_t n = nxi_shape(x)[axis], front = before < 0 ? -before : 0, back = after < 0 ? -after : 0;
+  int64_t start = front < n ? front : n, stop = back < n - start ? n - back : start;
+  /* what is cut beyond the elements is cut from the padding of the other side */
+  int64_t more = front - start, less = back - (n - stop);
+  before = (before > 0 ? before : 0) - less;
+  after = (after > 0 ? after : 0) - more;
+  if (start || stop < n) x = nxi_part(x, axis, start, stop, 1);
+  return pad_axis(x, axis, before, after, f);
+}
+
+static nx_tensor *surround(nx_tensor *x, const sliding *w, const filling *f) {
+  for (int32_t i = 0; i < w->n && x; i++)
+    x = surround_axis(spread_axis(x, w->lead + i, w->spread[i], f), w->lead + i, w->before[i],
+                      w->after[i], f);
+  return x;
+}
+
+/* Gaps and padding are init: a constant at once, else where a mask has no elements. */
+static nx_tensor *filled(nx_tensor *x, nx_tensor *init, const sliding *w) {
+  filling f = {{0, 0}};
+  nx_tensor *all = NULL;
+  if (constant_of(init, &f)) return surround(x, w, &f);
+  all = nx_full(x->context, x->storage->device, NX_BOOL, nxi_shape(x), x->rank, NX_INTEGER(1));
+  nx_tensor *with = surround(x, w, &f), *mask = surround(all, w, &f);
+  if (with == x) return x;
+  return with && mask ? nx_where(mask, with, init) : NULL;
+}
+
+/* ---- reducing */
+
+/* (lead.., kernel.., windows..) */
+static nx_tensor *view_windows(nx_tensor *x, const sliding *w) {
+  int64_t shape[2 * NXG_MAX_RANK], strides[2 * NXG_MAX_RANK];
+  nxg_view v, out;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_view_of(x, &v);
+  for (int32_t i = 0; i < w->lead; i++) {
+    shape[i] = v.shape[i];
+    strides[i] = v.strides[i];
+  }
+  for (int32_t i = 0; i < w->n; i++) {
+    int32_t k = w->lead + i, l = k + w->n;
+    shape[k] = w->kernel[i];
+    shape[l] = w->count[i];
+    strides[k] = w->kernel[i] > 1 ? w->dilation[i] * v.strides[k] : 0;
+    strides[l] = w->count[i] > 1 ? w->stride[i] * v.strides[k] : 0;
+  }
+  if (nxg_view_as_strided(x->storage->elements, w->lead + 2 * w->n, shape, strides, v.offset, &out,
+                          &d))
+    return nxi_fail_null(&d);
+  return nxi_view_tensor("reduce_window", x, &out);
+}
+
+/* Element `number` of the kernel of each window. */
+static nx_tensor *element_of(nx_tensor *x, const sliding *w, int64_t number) {
+  nx_range ranges[NXG_MAX_RANK];
+  for (int32_t i = 0; i < w->lead; i++) ranges[i] = (nx_range){NX_OPEN, NX_OPEN, 1};
+  for (int32_t i = w->n - 1; i >= 0; i--) {
+    int64_t start = number % w->kernel[i] * w->dilation[i];
+    ranges[w->lead + i] =
+        (nx_range){start, start + (w->count[i] - 1) * w->stride[i] + 1, w->stride[i]};
+    number /= w->kernel[i];
+  }
+  return nx_get(x, ranges, (size_t)x->rank);
+}
+
+static bool reduce_elements(nxi_body *b, const sliding *w, nxi_row *x) {
+  nxi_row rows[MOST_ELEMENTS];
+  for (int64_t j = 0; j < w->elements; j++)
+    for (uint32_t i = 0; i < b->f->n_out; i++)
+      if (!(rows[j].at[i] = element_of(x->at[i], w, j))) return false;
+  if (!nxi_reduce_rows(b, rows, (uint32_t)w->elements)) return false;
+  *x = rows[0];
+  return true;
+}
+
+static bool reduce_views(const nxi_by *by, nxi_body *b, const sliding *w, nxi_row *x) {
+  int32_t axes[NXG_MAX_RANK];
+  for (size_t i = 0; i < by->k; i++)
+    if (!(x->at[i] = view_windows(x->at[i], w))) return false;
+  for (int32_t i = 0; i < w->n; i++) axes[i] = w->lead + i;
+  if (nxi_is_reduction(by)) return nxi_reduce_recognised(by, axes, (size_t)w->n, x);
+  for (int32_t i = w->n; i-- > 0;)
+    if (!nxi_reduce_axis(b, x, w->lead + i)) return false;
+  return true;
+}
+
+static bool reduce_windows(const nxi_by *by, nxi_body *b, const sliding *w, nxi_row *r) {
+  int64_t shape[NXG_MAX_RANK];
+  int32_t rank = by->x[0]->rank;
+  nxi_row init;
+  memcpy(shape, nxi_shape(by->x[0]), (size_t)w->lead * sizeof *shape);
+  memcpy(shape + w->lead, w->count, (size_t)w->n * sizeof *shape);
+  if (!nxi_init_rows(by, rank, shape, &init)) return false;
+  *r = init;
+  for (int32_t i = 0; i < w->lead; i++)
+    if (!shape[i]) return true;
+  if (w->empty) return true;
+  for (size_t i = 0; i < by->k; i++)
+    if (!(r->at[i] = filled(by->x[i], by->init[i], w))) return false;
+  bool listed = w->elements <= MOST_ELEMENTS && !nxi_is_reduction(by);
+  if (!(listed ? reduce_elements(b, w, r) : reduce_views(by, b, w, r))) return false;
+  for (size_t i = 0; !listed && i < by->k; i++) {
+    nx_tensor *own = nx_copy(r->at[i]);
+    if (!own || !(r->at[i] = nx_reshape(own, shape, rank, 0))) return false;
+  }
+  return nxi_body_combine(b, &init, r, r);
+}
+
+nx_status nx_reduce_window(nx_function *f, nx_tensor *const *x, nx_tensor *const *init, size_t n_in,
+                           const nx_sliding_window *window, nx_tensor **out, size_t n_out) {
+  nxi_by by = {"reduce_window", f, x, init, n_in, n_out, out, 0, false};
+  sliding w = {0};
+  nxi_body b;
+  nxi_row r;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (!nxi_by_check(&by)) return nxi_error_status();
+  if (!check_window(&by, window, &w, &d)) return nxi_error_report(&d);
+  if (!nxi_body_begin(&b, NXI_COMPOSITE_reduce_window, f, by.device)) return nxi_error_status();
+  bool good = reduce_windows(&by, &b, &w, &r);
+  return nxi_body_end(&b, good, r.at, out, n_in);
+}

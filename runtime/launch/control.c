@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: ISC */
+/* Control flow as steps of plans: bodies are executables of their own, which share the temporary
+ * memory of the step. Bodies of very little work are interpreted, which costs less than launching a
+ * plan. The order of what runs is that of ir/graph/control_run.c. */
+#include "internal.h"
+
+#include <string.h>
+
+#include "ir/platform/clock.h"
+
+enum { FEW_NODES = 8, FEW_ELEMENTS = 64 };
+static const int64_t poll_ns = 10 * 1000 * 1000;
+
+/* ---- executables of bodies */
+
+/* Whether a body is done sooner by the interpreter than by kernels. */
+static bool is_slight(const nxg_graph *g) {
+  int64_t elements = 0, nodes = 0;
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    const nxg_node *x = n->n_args ? &g->nodes[n->args[0]] : n;
+    uint8_t kind = nxg_ops[n->op].kind;
+    if (n->op == NXG_input) continue;
+    if (kind == NXG_KIND_CALL || kind == NXG_KIND_LIBRARY || kind == NXG_KIND_CONTROL) return false;
+    if (kind != NXG_KIND_VIEW && n->op != NXG_full) nodes++;
+    elements += nxg_node_elements(n) + nxg_node_elements(x);
+    if (nodes > FEW_NODES || elements > FEW_ELEMENTS) return false;
+  }
+  return true;
+}
+
+static void add_report(nxi_compile_report *to, const nxi_compile_report *from) {
+  to->kernels += from->kernels;
+  to->library_calls += from->library_calls;
+  to->host_calls += from->host_calls;
+  to->kernel_hits += from->kernel_hits;
+  to->kernel_disk_hits += from->kernel_disk_hits;
+  to->kernel_misses += from->kernel_misses;
+  to->generic_hits += from->generic_hits;
+  to->generic_misses += from->generic_misses;
+  to->without_library += from->without_library;
+  if (from->missing_library != NULL) to->missing_library = from->missing_library;
+  to->compile_ms += from->compile_ms;
+}
+
+static nx_status load_body(nxi_executable *e, const nxg_graph *g, const nxi_poll *poll,
+                           nxi_executable **out, nxi_compile_report *report, nxi_diag *d) {
+  nxi_executable_options o = e->options;
+  nxi_compile_report own = {0};
+  o.target = &e->plan->target;
+  bool host = o.device == NULL || !o.device->kind->own_memory;
+  if (o.executor == NXI_COMPILED && host && !o.printed && is_slight(g))
+    o.executor = NXI_GRAPH_INTERP;
+  nx_status status = nxi_executable_create(g, &o, poll->fn, poll->user, out, &own, d);
+  add_report(report, &own);
+  return status;
+}
+
+static nx_status load_control(nxi_executable *e, uint32_t number, const nxi_poll *poll,
+                              nxi_compile_report *report, nxi_diag *d) {
+  const nxp_step *step = &e->plan->steps[number];
+  const nxg_control *c = &step->control->c;
+  nxi_executable **bodies = nxi_calloc(c->n_bodies, sizeof(nxi_executable *));
+  if (bodies == NULL) return nxi_oom(d);
+  e->bodies[number] = bodies;
+  int64_t most = 0, steps = c->op == NXG_case ? 1 : c->count >= 0 ? c->count : 1 << 20;
+  for (uint32_t i = 0; i < c->n_bodies; i++) {
+    const nxg_graph *g = nxg_body_find(c->bodies[i])->graph;
+    nx_status status = load_body(e, g, poll, &bodies[i], report, d);
+    if (status != NX_OK) return status;
+    const nxp_plan *p = bodies[i]->plan;
+    if (p->temporary_bytes > most) most = p->temporary_bytes;
+    nxp_more_work(e->plan, (double)steps * (double)(p->work + 1));
+  }
+  nxp_plan_set_scratch(e->plan, step, step->n_buffers - 1, most);
+  return NX_OK;
+}
+
+nx_status nxi_load_controls(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
+                            nxi_diag *d) {
+  const nxp_plan *p = e->plan;
+  nx_status status = NX_OK;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->n_steps; i++) n += p->steps[i].kind == NXP_STEP_CONTROL;
+  if (n == 0) return NX_OK;
+  e->bodies = nxi_calloc(p->n_steps, sizeof *e->bodies);
+  if (e->bodies == NULL) return nxi_oom(d);
+  for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++)
+    if (p->steps[i].kind == NXP_STEP_CONTROL) status = load_control(e, i, poll, report, d);
+  return status;
+}
+
+void nxi_release_controls(nxi_executable *e) {
+  for (uint32_t i = 0; e->bodies != NULL && i < e->plan->n_steps; i++) {
+    const nxp_control *k = e->plan->steps[i].control;
+    for (uint32_t b = 0; e->bodies[i] != NULL && b < k->c.n_bodies; b++)
+      nxi_executable_destroy(e->bodies[i][b]);
+    nxi_free(e->bodies[i]);
+  }
+  nxi_free(e->bodies);
+}
+
+/* ---- running */
+
+nx_status nxi_run_control(const nxp_step *s, void **at, nxi_control_device *v, nxi_diag *d) {
+  const nxp_control *k = s->control;
+  void **results = at + k->n_operands, **spares = results + k->c.n_results;
+  char *values = at[s->n_buffers - 3];
+  v->temporary = at[s->n_buffers - 1];
+  nxg_control_frame f = {.c = &k->c,
+                         .operands = at,
+                         .results = results,
+                         .spares = spares,
+                         .index = values,
+                         .holds = values + 64,
+                         .slices = spares + k->c.n_carried,
+                         .bytes = k->bytes,
+                         .strides = k->strides,
+                         .room = at + s->n_buffers,
+                         .run = v->run,
+                         .copy = v->copy,
+                         .fetch = v->fetch,
+                         .put = v->put,
+                         .ask = v->ask,
+                         .user = v,
+                         .index_dtype = k->index_dtype};
+  nx_status status = nxg_control_run(&f, d);
+  if (status != NX_OK && d != NULL && d->node < 0) d->node = (int32_t)k->origin;
+  return status;
+}
+
+/* The caller's poll, at most every 10 ms however short the steps of bodies are. */
+int32_t nxi_control_poll(void *user) {
+  nxi_control_device *v = user;
+  int64_t now = nxi_now_ns();
+  if (v->stopped || now - v->polled_ns < poll_ns) return v->stopped;
+  v->stopped = v->poll->fn(v->poll->user) != 0;
+  v->polled_ns = nxi_now_ns(); /* the function has taken time */
+  return v->stopped;
+}
+
+nx_status nxi_control_ask(void *user, nxi_diag *d) {
+  nxi_control_device *v = user;
+  if (v->poll->fn == NULL || nxi_control_poll(v) == 0) return NX_OK;
+  return nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
+}

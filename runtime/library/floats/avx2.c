@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC */
+/* Products of f32 and f64 for AVX2. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma")
+#endif
+#include "vectors.h"
+
+/* A mask begins among eight numbers with all bits set, and as many without. */
+static inline __m256i lanes_of(int64_t n, int64_t lanes) {
+  static const int32_t bits[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return _mm256_loadu_si256((const __m256i *)(const void *)(bits + (lanes - n) * 8 / lanes));
+}
+
+#define TABLE(name)            name##_avx2_f32
+#define REAL                   float
+#define ROWS                   4
+#define VECTOR                 __m256
+#define LANES                  8
+#define MASK                   __m256i
+#define MASK_OF(n)             lanes_of(n, 8)
+#define LOAD(p)                _mm256_loadu_ps(p)
+#define STORE(p, v)            _mm256_storeu_ps(p, v)
+#define LOAD_SOME(p, mask)     _mm256_maskload_ps(p, mask)
+#define STORE_SOME(p, mask, v) _mm256_maskstore_ps(p, mask, v)
+#define ZERO                   _mm256_setzero_ps()
+#define SPREAD(x)              _mm256_set1_ps(x)
+#define ADD(x, y)              _mm256_add_ps(x, y)
+#define FMA(a, b, sum)         _mm256_fmadd_ps(a, b, sum)
+#define TILE                   8
+#define TRANSPOSE              transpose_f32
+#include "engine.h"
+
+#define TABLE(name)            name##_avx2_f64
+#define REAL                   double
+#define ROWS                   4
+#define VECTOR                 __m256d
+#define LANES                  4
+#define MASK                   __m256i
+#define MASK_OF(n)             lanes_of(n, 4)
+#define LOAD(p)                _mm256_loadu_pd(p)
+#define STORE(p, v)            _mm256_storeu_pd(p, v)
+#define LOAD_SOME(p, mask)     _mm256_maskload_pd(p, mask)
+#define STORE_SOME(p, mask, v) _mm256_maskstore_pd(p, mask, v)
+#define ZERO                   _mm256_setzero_pd()
+#define SPREAD(x)              _mm256_set1_pd(x)
+#define ADD(x, y)              _mm256_add_pd(x, y)
+#define FMA(a, b, sum)         _mm256_fmadd_pd(a, b, sum)
+#define TILE                   4
+#define TRANSPOSE              transpose_f64
+#include "engine.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+typedef int nxi_floats_avx2_absent; /* a file is never empty */
+#endif

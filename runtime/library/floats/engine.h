@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC */
+/* Makes the kernels of one set and type: included with these macros defined, which it removes.
+ *     TABLE(name)                name of something of this set
+ *     REAL                       float or double
+ *     ROWS                       8 or 4: most rows of a block
+ *     VECTOR, LANES              a vector of LANES numbers
+ *     MASK, MASK_OF(n)           a mask of the first n lanes
+ *     LOAD(p), STORE(p, v), LOAD_SOME(p, mask), STORE_SOME(p, mask, v)
+ *     ZERO, SPREAD(x), ADD(x, y), FMA(a, b, sum)
+ *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves */
+
+/* sum of a block; rows, vectors and `some` (the last vector is not whole) are constants here. */
+static inline __attribute__((always_inline)) void TABLE(block)(const nxi_floats_block *t,
+                                                               const int rows, const int vectors,
+                                                               const bool some) {
+  VECTOR sum[ROWS][NXI_FLOATS_VECTORS];
+  const REAL *a = t->a, *b = t->b;
+  const int64_t across = t->across, along = t->along, ld = t->b_ld;
+  const MASK mask = MASK_OF(some ? t->last : LANES);
+  UNROLL
+  for (int i = 0; i < rows; i++) UNROLL
+  for (int j = 0; j < vectors; j++) sum[i][j] = ZERO;
+  for (int64_t p = t->depth; p > 0; p--, a += along, b += ld) {
+    VECTOR y[NXI_FLOATS_VECTORS];
+    UNROLL
+    for (int j = 0; j < vectors; j++)
+      y[j] = some && j == vectors - 1 ? LOAD_SOME(b + j * LANES, mask) : LOAD(b + j * LANES);
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+      const VECTOR x = SPREAD(a[i * across]);
+      UNROLL
+      for (int j = 0; j < vectors; j++) sum[i][j] = FMA(x, y[j], sum[i][j]);
+    }
+  }
+  UNROLL
+  for (int i = 0; i < rows; i++) UNROLL
+  for (int j = 0; j < vectors; j++) {
+    REAL *c = (REAL *)t->c + i * t->c_ld + j * LANES;
+    if (some && j == vectors - 1)
+      STORE_SOME(c, mask, t->add ? ADD(LOAD_SOME(c, mask), sum[i][j]) : sum[i][j]);
+    else STORE(c, t->add ? ADD(LOAD(c), sum[i][j]) : sum[i][j]);
+  }
+}
+
+#define KERNEL(rows, vectors)                                              \
+  static void TABLE(block_##rows##_##vectors)(const nxi_floats_block *t) { \
+    if (t->last == LANES) TABLE(block)(t, rows, vectors, false);           \
+    else TABLE(block)(t, rows, vectors, true);                             \
+  }
+#define KERNELS(rows) KERNEL(rows, 1) KERNEL(rows, 2) KERNEL(rows, 3)
+KERNELS(1)
+KERNELS(2)
+KERNELS(4)
+#if ROWS == 8
+KERNELS(8)
+#endif
+#undef KERNEL
+#undef KERNELS
+
+static void TABLE(transpose)(const void *from, int64_t ld, int64_t width, int64_t depth, void *to) {
+  const REAL *x = from;
+  REAL *y = to;
+  const int64_t deep = depth - depth % TILE;
+  for (int64_t j = 0, n; j < width; j += n) { /* two squares beside each other fill a cache line */
+    n = width - j >= 2 * TILE ? 2 * TILE : width - j >= TILE ? TILE : 1;
+    const int64_t end = n >= TILE ? deep : 0;
+    for (int64_t p = 0; p < end; p += TILE)
+      for (int64_t i = j; i < j + n; i += TILE)
+        TRANSPOSE(x + i * ld + p, ld, y + p * width + i, width);
+    for (int64_t p = end; p < depth; p++)
+      for (int64_t i = j; i < j + n; i++) y[p * width + i] = x[i * ld + p];
+  }
+}
+
+#define ROW(rows) {TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)}
+const nxi_floats_kernels TABLE(nxi_floats) = {
+    ROWS,
+    LANES,
+    sizeof(REAL),
+    {ROW(1), ROW(2), ROW(4),
+#if ROWS == 8
+     ROW(8)
+#endif
+    },
+    TABLE(transpose),
+};
+#undef ROW
+
+#undef TABLE
+#undef REAL
+#undef ROWS
+#undef VECTOR
+#undef LANES
+#undef MASK
+#undef MASK_OF
+#undef LOAD
+#undef STORE
+#undef LOAD_SOME
+#undef STORE_SOME
+#undef ZERO
+#undef SPREAD
+#undef ADD
+#undef FMA
+#undef TILE
+#undef TRANSPOSE

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/* The innermost loops of products of f32 and f64, one set for each instruction set and type. A
+ * kernel makes a block of some rows and some vectors of columns of C in registers: the elements of
+ * a row of B are beside each other and those of A are spread to all lanes, so each element of C is
+ * a chain of fma over the inner extent in order. Which block it is in, its width and whether
+ * operands were packed change no bit; all sets give the same. */
+#ifndef NXI_FLOATS_KERNELS_H
+#define NXI_FLOATS_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+  NXI_FLOATS_CLASSES = 4, /* of blocks by rows: 1, 2, 4, 8 */
+  NXI_FLOATS_VECTORS = 3, /* most vectors of a block */
+};
+
+/* What a kernel multiplies. Strides count elements. */
+typedef struct nxi_floats_block {
+  int64_t depth; /* the inner extent, 1 at least */
+  const void *a;
+  int64_t across, along; /* of a: from row to row, and along the inner extent */
+  const void *b;
+  int64_t b_ld; /* from one element of the inner extent to the next */
+  void *c;
+  int64_t c_ld;
+  int64_t last; /* lanes of the last vector that there are */
+  bool add;     /* c = c + a b; else c is written */
+} nxi_floats_block;
+
+typedef void (*nxi_floats_kernel)(const nxi_floats_block *block);
+
+typedef struct nxi_floats_kernels {
+  int32_t rows, lanes, size; /* most rows of a block; of a vector; bytes of a number */
+  /* for blocks of 1 << i rows and 1 + j vectors */
+  nxi_floats_kernel multiply[NXI_FLOATS_CLASSES][NXI_FLOATS_VECTORS];
+  /* Writes `width` columns of `depth` elements each, `ld` apart, as rows of `width`. */
+  void (*transpose)(const void *from, int64_t ld, int64_t width, int64_t depth, void *to);
+} nxi_floats_kernels;
+
+#if defined(__x86_64__)
+extern const nxi_floats_kernels nxi_floats_avx2_f32, nxi_floats_avx2_f64, nxi_floats_avx512_f32,
+    nxi_floats_avx512_f64;
+#endif
+
+#endif

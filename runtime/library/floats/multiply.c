@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: ISC */
+/* One product of f32 or f64 on the calling thread. Strips of C, a few vectors wide, one after the
+ * other; each is made in blocks of some rows. The strip of B stays in a cache meanwhile, and A
+ * passes by. A is read where it lies if its rows are contiguous. B is copied, some strips at once,
+ * if its columns are contiguous, or its rows are so long that each is on a page of its own. */
+#include "multiply.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/target.h"
+
+enum {
+  NEAR = 4096,  /* bytes from one row of B to the next: on a page of its own, and copied */
+  SPREAD = 256, /* such distances that a greater power of two divides fill few sets of a cache */
+  SMALL = 16 << 10,        /* bytes of B that are never copied if its rows are contiguous */
+  AHEAD = 8,               /* rows of B that are prefetched before they are copied */
+  DEEP = 8,                /* elements of the inner extent that are copied of each row of A */
+  PASSING = 128 << 10,     /* bytes of rows of A that are read for each strip in turn */
+  STRIPS_ROOM = 640 << 10, /* bytes of the copy of B, which stays in a cache, and of that of A */
+  ROWS_ROOM = NXI_FLOATS_ROOM - STRIPS_ROOM,
+};
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+const nxi_floats_kernels *nxi_floats_kernels_for(nx_dtype type) {
+#if defined(__x86_64__)
+  const char *isa = nxi_target_host()->isa;
+  if (type != NX_F32 && type != NX_F64) return NULL;
+  if (strcmp(isa, "avx512") == 0)
+    return type == NX_F32 ? &nxi_floats_avx512_f32 : &nxi_floats_avx512_f64;
+  if (strcmp(isa, "avx2") == 0) return type == NX_F32 ? &nxi_floats_avx2_f32 : &nxi_floats_avx2_f64;
+#endif
+  (void)type;
+  return NULL;
+}
+
+/* ---- what is copied */
+
+static bool copies_b(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  const int64_t bytes = p->b_ld * f->size;
+  return p->b_transposed ||
+         (!p->b_is_cached && p->k * bytes > SMALL && (bytes >= NEAR || (bytes & -bytes) > SPREAD));
+}
+
+bool nxi_floats_wants_room(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  return p->a_transposed || copies_b(f, p);
+}
+
+/* Some strips of B: each becomes rows of `width` numbers, of which the last one may have fewer. */
+static void copy_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t column,
+                        int64_t columns, int64_t width, char *to) {
+  const int64_t size = f->size;
+  const char *from = (const char *)p->b + column * size * (p->b_transposed ? p->b_ld : 1);
+  if (p->b_transposed)
+    for (int64_t j = 0; j < columns; j += width)
+      f->transpose(from + j * p->b_ld * size, p->b_ld, least(width, columns - j), p->k,
+                   to + j * p->k * size);
+  else
+    for (int64_t i = 0; i < p->k; i++, from += p->b_ld * size)
+      for (int64_t j = 0; j < columns; j += width) {
+        const int64_t bytes = least(width, columns - j) * size;
+        for (int64_t k = 0; k < bytes && i + AHEAD < p->k; k += 64)
+          __builtin_prefetch(from + AHEAD * p->b_ld * size + j * size + k);
+        memcpy(to + j * p->k * size + i * bytes, from + j * size, (size_t)bytes);
+      }
+}
+
+/* The most rows of a block out of `rows`, as a power of two. */
+static int class_of(const nxi_floats_kernels *f, int64_t rows) {
+  int class = 0;
+  while (2 << class <= least(rows, f->rows)) class ++;
+  return class;
+}
+
+static void copy_numbers(char *to, const char *from, int64_t bytes) {
+  if (bytes == 16) memcpy(to, from, 16);
+  else if (bytes == 32) memcpy(to, from, 32);
+  else if (bytes == 64) memcpy(to, from, 64);
+  else memcpy(to, from, (size_t)bytes);
+}
+
+/* Rows of A that lie across: for each block the inner extent, its rows beside each other. */
+static void copy_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
+                      int64_t rows, char *to) {
+  const int64_t size = f->size, ld = p->a_ld * size;
+  const char *from = (const char *)p->a + row * size;
+  for (int64_t d = 0; d < p->k; d += DEEP)
+    for (int64_t i = 0, n; i < rows; i += n) {
+      n = INT64_C(1) << class_of(f, rows - i);
+      for (int64_t e = d; e < least(d + DEEP, p->k); e++)
+        copy_numbers(to + (i * p->k + e * n) * size, from + e * ld + i * size, n * size);
+    }
+}
+
+/* ---- multiplying */
+
+/* Strips have the same number of vectors, or one less. */
+static int64_t strip_width(const nxi_floats_kernels *f, int64_t columns) {
+  const int64_t vectors = (columns + f->lanes - 1) / f->lanes,
+                strips = (vectors + NXI_FLOATS_VECTORS - 1) / NXI_FLOATS_VECTORS;
+  return least(columns, (vectors + strips - 1) / strips * f->lanes);
+}
+
+/* Rows row .. row + rows - 1 of a strip of C. rows_copy: those of A, or NULL where they lie. */
+static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
+                           int64_t rows, const char *rows_copy, int64_t column, int64_t width,
+                           const char *strip, int64_t strip_ld) {
+  const int64_t size = f->size, vectors = (width + f->lanes - 1) / f->lanes;
+  nxi_floats_block block = {.depth = p->k,
+                            .b = strip,
+                            .b_ld = strip_ld,
+                            .c_ld = p->c_ld,
+                            .last = width - (vectors - 1) * f->lanes,
+                            .add = p->add};
+  for (int64_t i = 0, n; i < rows; i += n) {
+    const int class = class_of(f, rows - i);
+    n = INT64_C(1) << class;
+    block.across = rows_copy ? 1 : p->a_transposed ? 1 : p->a_ld;
+    block.along = rows_copy ? n : p->a_transposed ? p->a_ld : 1;
+    block.a = rows_copy ? rows_copy + i * p->k * size
+                        : (const char *)p->a + (row + i) * block.across * size;
+    block.c = (char *)p->c + ((row + i) * p->c_ld + column) * size;
+    f->multiply[class][vectors - 1](&block);
+  }
+}
+
+/* Without memory for a copy of B whose columns are contiguous. */
+static void multiply_slowly(const nxi_floats_product *p, bool single) {
+  for (int64_t i = 0; i < p->m; i++)
+    for (int64_t j = 0; j < p->n; j++) {
+      double wide = 0;
+      float narrow = 0;
+      for (int64_t d = 0; d < p->k; d++) {
+        const int64_t a = p->a_transposed ? d * p->a_ld + i : i * p->a_ld + d, b = j * p->b_ld + d;
+        if (single) narrow = fmaf(((const float *)p->a)[a], ((const float *)p->b)[b], narrow);
+        else wide = fma(((const double *)p->a)[a], ((const double *)p->b)[b], wide);
+      }
+      const int64_t at = i * p->c_ld + j;
+      if (single) ((float *)p->c)[at] = p->add ? ((float *)p->c)[at] + narrow : narrow;
+      else ((double *)p->c)[at] = p->add ? ((double *)p->c)[at] + wide : wide;
+    }
+}
+
+/* Columns first .. first + columns - 1 of the same rows; some rows of A pass by all strips. */
+static void multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
+                            int64_t rows, const char *rows_copy, int64_t first, int64_t columns,
+                            const char *room) {
+  const int64_t width = strip_width(f, p->n), bytes = p->k * f->size,
+                some = larger(PASSING / bytes / f->rows, 1) * f->rows;
+  for (int64_t i = 0; i < rows; i += some)
+    for (int64_t j = 0; j < columns; j += width) {
+      const int64_t wide = least(width, columns - j);
+      const char *b = room ? room + j * bytes : (const char *)p->b + (first + j) * f->size;
+      multiply_strip(f, p, row + i, least(some, rows - i), rows_copy ? rows_copy + i * bytes : NULL,
+                     first + j, wide, b, room ? wide : p->b_ld);
+    }
+}
+
+/* Rows row .. row + rows - 1 of C. */
+static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
+                          int64_t rows, const char *rows_copy, char *room) {
+  const int64_t width = strip_width(f, p->n), bytes = p->k * f->size,
+                some = room ? larger(STRIPS_ROOM / bytes / width, 1) * width : p->n;
+  for (int64_t first = 0; first < p->n; first += some) {
+    const int64_t columns = least(some, p->n - first);
+    if (room) copy_strips(f, p, first, columns, width, room);
+    multiply_strips(f, p, row, rows, rows_copy, first, columns, room);
+  }
+}
+
+void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
+  const int64_t bytes = p->k * f->size, most = ROWS_ROOM / bytes / f->rows * f->rows;
+  if (most == 0 || STRIPS_ROOM < bytes * strip_width(f, p->n)) room = NULL;
+  if (!room && p->b_transposed) {
+    multiply_slowly(p, f->size == (int32_t)sizeof(float));
+    return;
+  }
+  const bool copies = room && p->a_transposed;
+  const int64_t rows = copies ? most : p->m;
+  char *strips = room && copies_b(f, p) ? room : NULL,
+       *copy = copies ? (char *)room + STRIPS_ROOM : NULL;
+  for (int64_t row = 0; row < p->m; row += rows) {
+    const int64_t some = least(rows, p->m - row);
+    if (copies) copy_rows(f, p, row, some, copy);
+    multiply_rows(f, p, row, some, copy, strips);
+  }
+}

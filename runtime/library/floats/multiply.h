@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: ISC */
+/* One product of f32 or f64 on the calling thread, by loops of our own. */
+#ifndef NXI_FLOATS_MULTIPLY_H
+#define NXI_FLOATS_MULTIPLY_H
+
+#include "ir/dtype.h"
+#include "kernels.h"
+
+/* Row-major: c is m x n, a is m x k (stored k x m if a_transposed), b is k x n (stored n x k if
+ * b_transposed). */
+typedef struct nxi_floats_product {
+  int64_t m, n, k;
+  const void *a, *b;
+  bool a_transposed, b_transposed;
+  int64_t a_ld, b_ld;
+  void *c;
+  int64_t c_ld;
+  bool add;         /* c = c + a b */
+  bool b_is_cached; /* this thread has just written b: it is read where it lies */
+} nxi_floats_product;
+
+/* Bytes that nxi_floats_multiply may use for operands. */
+enum { NXI_FLOATS_ROOM = 6 << 20 };
+
+/* The kernels for the host; NULL where it has none, and for other types. */
+const nxi_floats_kernels *nxi_floats_kernels_for(nx_dtype type);
+
+/* Whether the product would be faster with memory: an operand is packed. b_transposed wants it. */
+bool nxi_floats_wants_room(const nxi_floats_kernels *f, const nxi_floats_product *p);
+
+/* room: aligned to 64 bytes, or NULL. The same bits with and without it. */
+void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/* Custom operations as objects: a handle of the caller, and the operation behind it, which lives as
+ * long as the handle, a recorded node or a function needs it. Its references are those of a buffer,
+ * whose release callback is the end of it, so that the caller's is called without locks. */
+#ifndef NXI_CUSTOM_H
+#define NXI_CUSTOM_H
+
+#include "context.h"
+#include "ir/library/custom.h"
+#include "nx/custom.h"
+
+/* References of the operation of a node, and of all nodes of a graph. What gives one up holds
+ * record_lock. */
+void nxi_custom_ref(const int64_t *attrs);
+void nxi_custom_unref(nx_context *c, const int64_t *attrs);
+void nxi_customs_ref(const nxg_graph *g);
+void nxi_customs_unref(nx_context *c, const nxg_graph *g);
+/* What has to be added to the orders of a graph's operations where it is recorded once more. */
+int64_t nxi_custom_shift(const nxg_graph *g);
+int64_t nxi_custom_order(void); /* one that no recording has had */
+/* The operation behind a handle, and the context of it. */
+const nxg_custom *nxi_custom_body(const nx_custom *f);
+nx_context *nxi_custom_context(const nx_custom *f);
+
+/* How many ordered operations this thread has called so far, and how many calls it is in. */
+uint64_t nxi_custom_effects(void);
+uint32_t nxi_custom_depth(void);
+
+#endif

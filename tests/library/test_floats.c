@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC */
+/* Loops for products of f32 and f64, against chains of fma written down here, bit for bit: every
+ * set that this machine has, sizes around those of blocks, vectors and strips, operands transposed
+ * or not, rows that are far apart, with and without memory for copies, written and added to. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ir/target.h"
+#include "runtime/library/floats/multiply.h"
+#include "tests/util/runner.h"
+
+typedef struct problem {
+  int64_t m, n, k;
+  int64_t more[3]; /* elements between the rows of a, b and c */
+} problem;
+
+static double number(uint32_t *seed) {
+  *seed = *seed * 1664525 + 1013904223;
+  return (double)(*seed >> 8) / (double)(1 << 23) - 1;
+}
+
+/* Memory of exactly so many numbers, so that sanitizers see reads past them. */
+static void *filled(int64_t rows, int64_t row, int64_t ld, int32_t size, uint32_t seed) {
+  const int64_t n = (rows - 1) * ld + row;
+  char *m = malloc((size_t)(n * size));
+  assert_non_null(m);
+  for (int64_t i = 0; i < n; i++) {
+    const double x = number(&seed);
+    const float y = (float)x;
+    memcpy(m + i * size, size == 4 ? (const void *)&y : (const void *)&x, (size_t)size);
+  }
+  return m;
+}
+
+static double element(const void *m, int64_t i, int32_t size) {
+  return size == 4 ? (double)((const float *)m)[i] : ((const double *)m)[i];
+}
+
+static uint64_t bits_of(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+/* What an element of C, which was `before`, has to be. */
+static double wanted(const nxi_floats_product *p, int64_t row, int64_t column, double before,
+                     int32_t size) {
+  double sum = 0;
+  for (int64_t d = 0; d < p->k; d++) {
+    const double x = element(p->a, p->a_transposed ? d * p->a_ld + row : row * p->a_ld + d, size),
+                 y = element(p->b, p->b_transposed ? column * p->b_ld + d : d * p->b_ld + column,
+                             size);
+    sum = size == 4 ? (double)fmaf((float)x, (float)y, (float)sum) : fma(x, y, sum);
+  }
+  if (!p->add) return sum;
+  return size == 4 ? (double)((float)before + (float)sum) : before + sum;
+}
+
+static void compare(const nxi_floats_product *p, const void *before, int64_t c_elements,
+                    int32_t size) {
+  for (int64_t at = 0; at < c_elements; at++) {
+    const int64_t row = at / p->c_ld, column = at % p->c_ld;
+    const double is = element(p->c, at, size), was = element(before, at, size),
+                 is_to_be = column < p->n ? wanted(p, row, column, was, size) : was;
+    if (bits_of(is) != bits_of(is_to_be))
+      fail_msg("%lld x %lld x %lld, transposed %d %d: row %lld column %lld is %.9g, not %.9g",
+               (long long)p->m, (long long)p->n, (long long)p->k, p->a_transposed, p->b_transposed,
+               (long long)row, (long long)column, is, is_to_be);
+  }
+}
+
+static void check(const nxi_floats_kernels *f, const problem *q, int how) {
+  nxi_floats_product p = {.m = q->m,
+                          .n = q->n,
+                          .k = q->k,
+                          .a_transposed = how & 1,
+                          .b_transposed = how & 2,
+                          .add = how & 4,
+                          .c_ld = q->n + q->more[2]};
+  const int64_t a_row = how & 1 ? q->m : q->k, b_row = how & 2 ? q->k : q->n,
+                c_elements = (q->m - 1) * p.c_ld + q->n;
+  p.a_ld = a_row + q->more[0];
+  p.b_ld = b_row + q->more[1];
+  void *a = filled(how & 1 ? q->k : q->m, a_row, p.a_ld, f->size, 1),
+       *b = filled(how & 2 ? q->n : q->k, b_row, p.b_ld, f->size, 2),
+       *c = filled(q->m, q->n, p.c_ld, f->size, 3),
+       *before = filled(q->m, q->n, p.c_ld, f->size, 3),
+       *room = how & 8 ? aligned_alloc(64, NXI_FLOATS_ROOM) : NULL;
+  p.a = a, p.b = b, p.c = c;
+  nxi_floats_multiply(f, &p, room);
+  compare(&p, before, c_elements, f->size);
+  free(a), free(b), free(c), free(before), free(room);
+}
+
+static const problem problems[] = {
+    {9, 9, 1, {0, 0, 0}},        {16, 48, 5, {0, 0, 0}},    {23, 49, 40, {1, 2, 3}},
+    {10, 63, 17, {0, 3000, 0}},  {13, 100, 33, {0, 0, 60}}, {31, 24, 70, {2000, 1, 0}},
+    {12, 70, 2048, {0, 0, 0}},   {9, 161, 9, {0, 95, 0}},   {11, 20, 2500, {0, 1024, 0}},
+    {70, 17, 515, {3, 2048, 1}},
+};
+
+static void a_product_is_its_chains_of_fma(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  static const struct {
+    const char *isa;
+    const nxi_floats_kernels *kernels[2];
+  } sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
+              {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
+  nxi_target target;
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    for (int how = 0; how < 32 && nxi_target_for_isa(sets[i].isa, &target); how++)
+      for (size_t j = 0; j < sizeof problems / sizeof *problems; j++)
+        check(sets[i].kernels[how >> 4], &problems[j], how & 15);
+#endif
+}
+
+static void other_types_have_none(void **state) {
+  (void)state;
+  assert_null(nxi_floats_kernels_for(NX_F16));
+  assert_null(nxi_floats_kernels_for(NX_I32));
+}
+
+NXT_MAIN(floats) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_product_is_its_chains_of_fma),
+      cmocka_unit_test(other_types_have_none),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
