@@ -35,11 +35,10 @@ enum {
   NX_C32 = 18, /**< pair of f16; computed as c64, each result rounded */
   NX_C64 = 19,
   NX_C128 = 20,
-  /* Floats that are stored, moved and cast, nothing else: */
-  NX_F8E4M3FNUZ = 21, /**< no infinity, no -0, one NaN; max 240 */
-  NX_F8E5M2FNUZ = 22, /**< no infinity, no -0, one NaN; max 57344 */
-  NX_F8E8M0 = 23,     /**< OCP scale: the powers of two from 2^-127 to 2^127, and NaN */
-  NX_F4E2M1 = 24      /**< OCP: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; two per byte */
+  NX_F8E4M3FNUZ = 21, /**< stored, moved and cast only: no infinity, no -0, one NaN; max 240 */
+  NX_F8E5M2FNUZ = 22, /**< the same: no infinity, no -0, one NaN; max 57344 */
+  NX_F8E8M0 = 23,     /**< the same, OCP scale: powers of two from 2^-127 to 2^127, and NaN */
+  NX_F4E2M1 = 24 /**< the same, OCP: 0, 0.5, 1, 1.5, 2, 3, 4, 6, their negatives; two per byte */
 };
 
 /** "f32"; NULL for a value that is no dtype. Static. */

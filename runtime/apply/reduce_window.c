@@ -234,7 +234,7 @@ static bool reduce_views(const nxi_by *by, nxi_body *b, const sliding *w, nxi_ro
 static bool reduce_windows(const nxi_by *by, nxi_body *b, const sliding *w, nxi_row *r) {
   int64_t shape[NXG_MAX_RANK];
   int32_t rank = by->x[0]->rank;
-  nxi_row init;
+  nxi_row init = {0};
   memcpy(shape, nxi_shape(by->x[0]), (size_t)w->lead * sizeof *shape);
   memcpy(shape + w->lead, w->count, (size_t)w->n * sizeof *shape);
   if (!nxi_init_rows(by, rank, shape, &init)) return false;
@@ -258,7 +258,7 @@ nx_status nx_reduce_window(nx_function *f, nx_tensor *const *x, nx_tensor *const
   nxi_by by = {"reduce_window", f, x, init, n_in, n_out, out, 0, false};
   sliding w = {0};
   nxi_body b;
-  nxi_row r;
+  nxi_row r = {0};
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!nxi_by_check(&by)) return nxi_error_status();

@@ -92,7 +92,7 @@ static bool scan_groups(nxi_body *b, const nxi_row *x, int32_t axis, uint32_t n,
 }
 
 static bool join_rows(nxi_body *b, nxi_row *rows, uint32_t n, int32_t axis, nxi_row *out) {
-  nx_tensor *parts[GROUP];
+  nx_tensor *parts[GROUP] = {NULL};
   for (uint32_t i = 0; i < b->f->n_out; i++) {
     for (uint32_t j = 0; j < n; j++) parts[j] = rows[j].at[i];
     if (!(out->at[i] = interleaved(parts, n, axis))) return false;
@@ -102,7 +102,7 @@ static bool join_rows(nxi_body *b, nxi_row *rows, uint32_t n, int32_t axis, nxi_
 
 /* x, of whose first element along axis f(before, x) does not hold. */
 static bool combine_behind(nxi_body *b, const nxi_row *before, nx_tensor *behind, nxi_row *x) {
-  nxi_row both;
+  nxi_row both = {0};
   if (!nxi_body_combine(b, before, x, &both)) return false;
   for (uint32_t i = 0; i < b->f->n_out; i++)
     if (!(x->at[i] = nx_where(behind, both.at[i], x->at[i]))) return false;
@@ -112,7 +112,7 @@ static bool combine_behind(nxi_body *b, const nxi_row *before, nx_tensor *behind
 /* Inclusive, from the first element on. */
 static bool scan_axis(nxi_body *b, nxi_row *x, int32_t axis) { // NOLINT(misc-no-recursion): 22 deep
   int64_t n = nxi_shape(x->at[0])[axis], groups = (n - 1) / GROUP + 1;
-  nxi_row rows[GROUP], before;
+  nxi_row rows[GROUP] = {0}, before;
   if (n <= GROUP)
     return scan_groups(b, x, axis, (uint32_t)n, rows) && join_rows(b, rows, (uint32_t)n, axis, x);
   for (uint32_t i = 0; n % GROUP && i < b->f->n_out; i++)
@@ -142,7 +142,7 @@ static bool turned(nxi_row *x, size_t k, int32_t axis) {
 
 /* The results moved one place on, the initial value before them, and combined with it. */
 static bool with_init(const nxi_by *by, nxi_body *b, int32_t axis, bool exclusive, nxi_row *x) {
-  nxi_row init;
+  nxi_row init = {0};
   nx_tensor *first = x->at[0];
   if (!nxi_init_rows(by, first->rank, nxi_shape(first), &init)) return false;
   if (!exclusive) return nxi_body_combine(b, &init, x, x);
@@ -157,7 +157,7 @@ static bool with_init(const nxi_by *by, nxi_body *b, int32_t axis, bool exclusiv
 
 static bool scan(const nxi_by *by, nxi_body *b, int32_t axis, uint32_t flags, nxi_row *x) {
   for (size_t i = 0; i < by->k; i++) x->at[i] = by->x[i];
-  if (x->at[0]->elements == 0) return true;
+  if (x->at[0]->elements == 0) return true; /* NOLINT: one operand at least */
   if ((flags & NX_REVERSE) && !turned(x, by->k, axis)) return false;
   bool good = all_recognised(by) ? scan_recognised(by, axis, x) : scan_axis(b, x, axis);
   if (good && by->init) good = with_init(by, b, axis, flags & NX_EXCLUSIVE, x);
@@ -168,7 +168,7 @@ nx_status nx_scan_by(nx_function *f, nx_tensor *const *x, nx_tensor *const *init
                      int32_t axis, uint32_t flags, nx_tensor **out, size_t n_out) {
   nxi_by by = {"scan_by", f, x, init, n_in, n_out, out, 0, false};
   nxi_body b;
-  nxi_row r;
+  nxi_row r = {0};
   nxi_diag d;
   int64_t at = 0;
   nxi_diag_clear(&d);

@@ -9,7 +9,7 @@
 
 /* The key of all elements: what the comparator computes of the first place. */
 static nx_tensor *key_of(nxi_body *b, const nxi_keys *keys, uint32_t i, const nxi_row *x) {
-  nx_tensor *in[2 * NXI_MOST_OPERANDS], *ignored;
+  nx_tensor *in[2 * NXI_MOST_OPERANDS] = {NULL}, *ignored;
   for (uint32_t j = 0; j < b->f->n_in; j++) in[j] = x->at[j / 2];
   return nxi_body_apply(b, in, &ignored) ? b->values[keys->node[i]] : NULL;
 }
@@ -49,7 +49,7 @@ static bool sort_by_keys(nxi_body *b, const nxi_keys *keys, int32_t axis, nxi_ro
 
 /* Exchanges the axis with the last one. */
 static bool turn_axis(nxi_row *x, uint32_t k, int32_t axis) {
-  int32_t axes[NXG_MAX_RANK], rank = x->at[0]->rank;
+  int32_t axes[NXG_MAX_RANK], rank = x->at[0]->rank; /* NOLINT: checked, not null */
   for (int32_t i = 0; i < rank; i++) axes[i] = i;
   axes[axis] = rank - 1;
   axes[rank - 1] = axis;
@@ -84,7 +84,7 @@ nx_status nx_sort_by(nx_function *f, nx_tensor *const *x, size_t n_in, int32_t a
   nxi_by by = {"sort_by", f, x, NULL, n_in, n_out, out, 0, true};
   nxi_keys keys;
   nxi_body b;
-  nxi_row r;
+  nxi_row r = {0};
   nxi_diag d;
   int64_t at;
   nxi_diag_clear(&d);

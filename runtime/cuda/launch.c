@@ -118,7 +118,7 @@ static nx_status bring_back(const gpu_run *r, const span *spans, uint32_t n) {
 
 static nx_status run_call_on_host(const gpu_run *r) {
   const nxp_step *s = r->step;
-  const nxg_call *call = &s->call->call;
+  const nxg_call *call = s->call->call;
   const nxg_functions *functions = r->executable->functions[number_of(r)];
   span spans[MOST_SPANS] = {{0}};
   void *host[MOST_SPANS], *memory = NULL;
@@ -144,7 +144,7 @@ static nx_status run_call_on_host(const gpu_run *r) {
 
 static nx_status run_call(const gpu_run *r) {
   const nxp_call *c = r->step->call;
-  const nxg_call *call = &c->call;
+  const nxg_call *call = c->call;
   uint64_t at[MOST_SPANS];
   uint32_t n = call->n_operands + call->n_results;
   if (own_of(r)->functions == NULL) return run_call_on_host(r);

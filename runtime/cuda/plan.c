@@ -8,12 +8,12 @@ static nx_status take_call(nxi_executable *e, uint32_t number, nxi_diag *d) {
   const nxp_step *step = &p->steps[number];
   nxp_call *call = step->call;
   nxi_gpu_step *own = &nxi_gpu_plan_of(e)->calls[number];
-  const nxi_gpu_functions *functions = nxi_gpu_call_functions(nxi_gpu_of(e), &call->call);
+  const nxi_gpu_functions *functions = nxi_gpu_call_functions(nxi_gpu_of(e), call->call);
   if (functions == NULL) {
-    call->missing = nxg_is_scan(call->call.op) ? NULL : nxi_gpu_call_lacks(&call->call);
+    call->missing = nxg_is_scan(call->call->op) ? NULL : nxi_gpu_call_lacks(call->call);
     return NX_OK;
   }
-  nx_status status = functions->prepare(nxi_gpu_of(e), &call->call, &own->work, d);
+  nx_status status = functions->prepare(nxi_gpu_of(e), call->call, &own->work, d);
   if (status != NX_OK) return status;
   own->functions = functions;
   call->by = functions->by;

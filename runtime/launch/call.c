@@ -43,7 +43,7 @@ static void note_failure(call_run *r, int64_t task, nx_status status) {
 
 static void run_part(void *arg, int worker, int64_t begin, int64_t end) {
   call_run *r = arg;
-  const nxg_call *call = &r->call->call;
+  const nxg_call *call = r->call->call;
   void *const *results = r->buffers + call->n_operands, *const *scratch = results + call->n_results;
   if ((uint64_t)begin > atomic_load_explicit(&r->first_failed, memory_order_relaxed) >> 8) return;
   int64_t own = (r->call->work.own_bytes + 63) & ~(int64_t)63;
@@ -85,7 +85,7 @@ nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, voi
     uint64_t failed = atomic_load_explicit(&r.first_failed, memory_order_relaxed);
     if (failed == UINT64_MAX) continue;
     if (d != NULL) d->node = (int32_t)call->origin;
-    return nxg_call_failed(&call->call, &call->work, (nx_status)(failed & 0xff),
+    return nxg_call_failed(call->call, &call->work, (nx_status)(failed & 0xff),
                            (int64_t)(failed >> 8), r.sentence, d);
   }
   return NX_OK;

@@ -100,6 +100,7 @@ static bool prepare(async_call *k, nx_event *e) {
 static void donate(async_call *k) {
   for (uint32_t i = 0; k->gone && i < k->f->n_in; i++) {
     nxi_storage *s = k->in[i]->storage;
+    /* NOLINTNEXTLINE: `values` lie behind `gone` */
     if (!k->gone[i] || s->pins || s->value != k->values[i]) continue;
     nxi_storage_set(k->f->context, s, k->gone[i]);
     k->gone[i] = NULL;

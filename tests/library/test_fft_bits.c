@@ -238,11 +238,12 @@ static void test_polls(void **state) {
   const nxg_functions noting = {.run = run_noting};
   fft_call c = {
       .kind = NXG_fft, .dtype = NX_C64, .rank = 2, .shape = shape, .n_axes = 1, .axes = axes};
-  nxp_call call = {0};
-  assert_int_equal(infer(&c, &call.call, NULL), NX_OK);
-  assert_int_equal(nxi_fft_prepare(&call.call, nxi_target_host(), &call.work, NULL), NX_OK);
+  nxg_call described;
+  nxp_call call = {.call = &described};
+  assert_int_equal(infer(&c, &described, NULL), NX_OK);
+  assert_int_equal(nxi_fft_prepare(&described, nxi_target_host(), &call.work, NULL), NX_OK);
   assert_true(call.work.n_phases > 60);
-  void *buffers[] = {numbers(F32, 2 * 40000 * 17), room(bytes_of(&call.call.results[0])),
+  void *buffers[] = {numbers(F32, 2 * 40000 * 17), room(bytes_of(&described.results[0])),
                      room(call.work.shared_bytes), room(call.work.own_bytes)};
   nxi_poll poll = {stop, NULL};
   for (int at = 0; at < 50; at = 3 * at + 1) { /* 0: it is not told to stop */

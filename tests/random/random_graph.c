@@ -179,7 +179,7 @@ static uint32_t reduce(nxt_generator *gen, uint32_t x, bool keepdims) {
   if (rank == 0) return UINT32_MAX;
   if (op == NXG_argmax || op == NXG_argmin) attrs[0] = nxt_below(&gen->r, rank);
   else if (nxt_chance(&gen->r, 30)) attrs[0] = (int64_t)1 << (rank - 1);
-  else if (nxt_chance(&gen->r, 30)) attrs[0] = (((int64_t)1 << rank) - 1) & 0x55555555; /* apart */
+  else if (nxt_chance(&gen->r, 45)) attrs[0] = (((int64_t)1 << rank) - 1) & 0x55555555; /* apart */
   else attrs[0] = nxt_below(&gen->r, (int64_t)1 << rank);
   return nxt_try(gen, op, 1, &x, attrs, 2, 0, 0, NULL);
 }

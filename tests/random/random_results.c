@@ -232,6 +232,7 @@ static void choose_type(nxt_results *s) {
   static const int64_t extents[] = {2, 3, 4, 5, 8, 17};
   nxt_random *r = &s->gen->r;
   s->t = nxt_chance(r, 75) ? often[nxt_below(r, 5)] : nxt_random_dtype(s->gen);
+  if (nxi_is_stored(s->t)) s->t = NX_F16; /* few operations take stored values */
   s->rank = nxt_chance(r, 70) ? 2 : 1 + (int32_t)nxt_below(r, 4);
   for (int32_t i = 0; i < s->rank; i++) s->shape[i] = extents[nxt_below(r, s->rank > 2 ? 3 : 6)];
   if (s->rank > 1 && nxt_chance(r, 50)) s->shape[s->rank - 1] = s->shape[s->rank - 2];

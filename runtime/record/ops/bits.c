@@ -271,7 +271,7 @@ static nx_tensor *split(nxi_steps *s, nx_tensor *x, nx_dtype word, int32_t ratio
 
 /* Every other element along the last axis, from `first` on. */
 static nx_tensor *every_other(nxi_steps *s, nx_tensor *x, int64_t first) {
-  int64_t start[NXG_MAX_RANK] = {0}, count[NXG_MAX_RANK], step[NXG_MAX_RANK];
+  int64_t start[NXG_MAX_RANK] = {0}, count[NXG_MAX_RANK] = {0}, step[NXG_MAX_RANK] = {0};
   if (!x) return NULL;
   for (int32_t i = 0; i < x->rank; i++) {
     count[i] = nxi_shape(x)[i];

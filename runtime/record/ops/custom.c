@@ -87,7 +87,7 @@ static bool check_operands(const nxg_custom *f, nx_context *c, nx_tensor *const 
   nxi_diag d;
   nxi_diag_clear(&d);
   for (uint32_t i = 0; !d.status && i < f->n_operands; i++)
-    if (t[i]->context != c)
+    if (t[i]->context != c) /* NOLINT: checked above, not null */
       nxi_fail(&d, NX_INVALID_ARGUMENT, "custom",
                "custom \"%s\": operand %u belongs to another context", f->name, i);
   return d.status ? (nxi_error_report(&d), false) : true;

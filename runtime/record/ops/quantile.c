@@ -124,7 +124,7 @@ static nx_tensor *all_quantiles(nxi_steps *s, nx_tensor *sorted, const double *q
 
 static nx_tensor *record_quantile(uint32_t called, nx_tensor *x, const double *q, size_t n_q,
                                   int32_t axis, nx_quantile_method method, uint32_t flags) {
-  int64_t at, shape[NXG_MAX_RANK + 1];
+  int64_t at = 0, shape[NXG_MAX_RANK + 1] = {0};
   const char *op = nxi_op_name(called);
   int32_t rank = 0;
   if (!nxi_have_tensor(op, 0, x) ||
