@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Custom operations: functions of the caller as operations of the graph. What they read is computed
- * first, what they give can be recorded upon like any other result, and a captured function that
- * holds one calls it at each of its calls.
+/* Custom operations: functions of the caller, or kernels in text, as operations of the graph. What
+ * they read is computed first, what they give can be recorded upon like any other result, and a
+ * captured function that holds one calls it at each of its calls.
  *
  *   static nx_status median(const nx_custom_call *k) { .. k->operands[0].data .. }
  *
@@ -86,13 +86,22 @@ typedef struct nx_custom_desc {
   uint32_t flags;
   size_t n_operands, n_results; /**< at most 15 each */
   const nx_type *operands, *results;
+  /** Instead of `run`: kernel_size bytes of a kernel in text (docs/ir.md), logical, without
+   * parameters, whose buffers of the launch are the operands (`in`) and then the results (`out`),
+   * with all their elements. It is compiled for the device with the rest of the graph. One loop
+   * over all elements, whose loads and stores are at the element of the loop, is recorded as the
+   * operations that it consists of, and fuses with its neighbours. NULL: there is a `run` */
+  const char *kernel;
+  size_t kernel_size;
 } nx_custom_desc;
 
 /** Describes an operation. Everything but `user` is copied. *f is one reference; untouched on
- * failure, when `release` is not called either. NX_INVALID_ARGUMENT: no function, a name with other
- * characters or of another length, too many operands or results, no result of one that is not
- * ordered, a rank above 32, a negative extent, other flags. NX_UNSUPPORTED_DTYPE: i4, u4 and c32,
- * which the host has no arrays of: cast them. NX_OUT_OF_MEMORY. */
+ * failure, when `release` is not called either. NX_INVALID_ARGUMENT: no function and no kernel,
+ * or both, a kernel that does not fit the types, reaches outside its buffers, or is ordered, a
+ * name with other characters or of another length, too many operands or results, no result of one
+ * that is not ordered, a rank above 32, a negative extent, other flags. NX_UNSUPPORTED_DTYPE: i4,
+ * u4 and c32, which the host has no arrays of: cast them. NX_PARSE: the kernel, with the line.
+ * NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_custom_create(nx_context *context, const nx_custom_desc *desc, nx_custom **f);
 /** One more reference, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_custom *nx_custom_retain(nx_custom *f);

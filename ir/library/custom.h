@@ -27,7 +27,12 @@ struct nxg_custom {
   char name[NXG_CUSTOM_NAME];
   /* Computes the results. sentence: room for one that says why it failed; empty before. */
   nx_status (*run)(const nxg_custom *f, const nxg_call_part *part, char *sentence, size_t room);
+  /* NULL, or what plans carry out instead of `run`: a logical kernel whose buffers are the operands
+   * and then the results (custom_kernel.c) */
+  struct nxk_kernel *kernel;
 };
+/* Gives f, whose types are filled in, the kernel of a text. */
+nx_status nxg_custom_take_kernel(nxg_custom *f, const char *text, size_t size, nxi_diag *d);
 
 /* Names of operations in a text, as the caller gives them. */
 typedef struct nxg_customs nxg_customs;

@@ -26,12 +26,24 @@ static uint32_t add(storing *s, nxg_op op, nx_dtype t, uint32_t n, const uint32_
   return nxg_rewrite_add(&s->r, s->i, op, n, args, NULL, 0, t, of->rank, of->shape);
 }
 static uint32_t one(storing *s, nxg_op op, nx_dtype t, uint32_t a) { return add(s, op, t, 1, &a); }
-static uint32_t two(storing *s, nxg_op op, nx_dtype t, uint32_t a, uint32_t b) {
-  return add(s, op, t, 2, (uint32_t[]){a, b});
-}
-static uint32_t choose(storing *s, nx_dtype t, uint32_t which, uint32_t a, uint32_t b) {
-  return add(s, NXG_where, t, 3, (uint32_t[]){which, a, b});
-}
+/* Operands are mostly calls that add nodes. These macros evaluate them from left to right;
+ * arguments of a function are evaluated in an order that the compiler chooses, and the graph would
+ * be another. */
+#define two(s, op, t, a, b)                               \
+  __extension__({                                         \
+    uint32_t two_a_ = (a);                                \
+    uint32_t two_b_ = (b);                                \
+    add((s), (op), (t), 2, (uint32_t[]){two_a_, two_b_}); \
+  })
+#define choose(s, t, which, a, b)                                                   \
+  __extension__({                                                                   \
+    uint32_t choose_which_ = (which);                                               \
+    uint32_t choose_a_ = (a);                                                       \
+    uint32_t choose_b_ = (b);                                                       \
+    add((s), NXG_where, (t), 3, (uint32_t[]){choose_which_, choose_a_, choose_b_}); \
+  })
+#define either(s, which, a, b) choose((s), NX_U32, (which), (a), (b))
+
 static uint32_t constant(storing *s, nx_dtype t, uint64_t bits) {
   const nxg_node *of = &s->r.from->nodes[s->i];
   int64_t attrs[2] = {(int64_t)bits, -1};
@@ -58,9 +70,6 @@ static uint32_t below(storing *s, uint32_t a, uint32_t x) {
 }
 static uint32_t equals(storing *s, uint32_t a, uint32_t x) {
   return two(s, NXG_cmpeq, NX_BOOL, a, number(s, x));
-}
-static uint32_t either(storing *s, uint32_t which, uint32_t a, uint32_t b) {
-  return choose(s, NX_U32, which, a, b);
 }
 
 /* ---- formats with a sign */

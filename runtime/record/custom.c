@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "ir/kernel/kernel.h"
 #include "ir/platform/lock.h"
 #include "objects.h"
 #include "record.h"
@@ -60,6 +61,7 @@ nx_context *nxi_custom_context(const nx_custom *f) { return f->context; }
 static void end_operation(void *user) {
   operation *o = user;
   if (o->release) o->release(o->user);
+  nxk_destroy(o->base.kernel);
   nxi_free(o);
 }
 
@@ -194,8 +196,11 @@ static nx_status take_types(const char *what, const nx_type *from, size_t n, nxg
 }
 
 static nx_status check(const nx_custom_desc *k, nxi_diag *d) {
-  if (!k->run)
+  if (!k->run && !k->kernel)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "custom", "custom: there is no function to call");
+  if (k->run && k->kernel)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "custom",
+                    "custom: there are a function and a kernel: it is one of them");
   if (!is_name(k->name))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "custom",
                     "custom: the name is null, or not 1 to 63 letters, digits and signs of _.:/-");
@@ -237,7 +242,7 @@ static nx_status fill(operation *o, const nx_custom_desc *k, nxi_diag *d) {
   o->run = k->run;
   o->user = k->user;
   o->release = k->release;
-  return NX_OK;
+  return k->kernel ? nxg_custom_take_kernel(f, k->kernel, k->kernel_size, d) : NX_OK;
 }
 
 static nx_custom *new_custom(nx_context *c, const nx_custom_desc *k, nxi_diag *d) {

@@ -77,7 +77,8 @@ static inline int reference_modified(mpfr_t r, const mpfr_t x, int n) {
       mpfr_div_si(term, term, k * (k + n), MPFR_RNDN);
     }
     mpfr_add(sum, sum, term, MPFR_RNDN);
-    if (mpfr_zero_p(term) || mpfr_get_exp(term) < mpfr_get_exp(sum) - 200) break;
+    if (!mpfr_regular_p(term) || !mpfr_regular_p(sum)) break;
+    if (mpfr_get_exp(term) < mpfr_get_exp(sum) - 200) break;
   }
   if (far) {
     mpfr_const_pi(factor, MPFR_RNDN);

@@ -24,7 +24,9 @@ typedef struct loop {
   nxi_diag d;
 } loop;
 
-static bool passes(const nxg_node *n) { return !nxi_is_nibble(n->dtype) && n->dtype != NX_C32; }
+static bool passes(const nxg_node *n) {
+  return !nxi_is_nibble(n->dtype) && n->dtype != NX_C32 && !nxi_is_stored(n->dtype);
+}
 
 static bool same_type(const nxg_node *a, const nxg_node *b) {
   return a->dtype == b->dtype && nxg_same_shape(a->rank, a->shape, b->rank, b->shape);

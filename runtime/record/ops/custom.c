@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of custom operations. */
-#include "runtime/record/custom.h"
+#include "custom_kernel.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static bool check_lists(const nxg_custom *f, nx_tensor *const *in, size_t n_in, 
 }
 
 static bool is_exposed(nx_tensor *t) {
-  nxi_record_lock(t->context);
+  nxi_record_lock(t->context); /* NOLINT: checked, not null */
   bool exposed = t->storage->write_pins > 0;
   nxi_record_unlock(t->context);
   return exposed;
@@ -76,6 +76,21 @@ static bool record(const nxg_custom *f, nx_tensor *const *given, nx_tensor *toke
   return good;
 }
 
+/* Whether the operands have the types of the description. */
+static bool check_types(const nxg_custom *f, nx_tensor *const *operands) {
+  nxg_type types[NXG_CALL_OPERANDS];
+  nxg_call call;
+  const int64_t attrs[NXG_CUSTOM_ATTRS + 1] = {(int64_t)(uintptr_t)f, (int64_t)f->number};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  for (uint32_t i = 0; i < f->n_operands; i++)
+    types[i] = (nxg_type){operands[i]->storage->dtype, /* NOLINT: checked, not null */
+                          operands[i]->rank, nxi_shape(operands[i])};
+  if (nxg_call_infer(NXG_custom, f->n_operands, types, attrs, NXG_CUSTOM_ATTRS + 1, &call, &d))
+    return nxi_error_report(&d), false;
+  return true;
+}
+
 /* The operand of an operation that has none. */
 static nx_tensor *nothing(nx_context *c, nx_tensor *token) {
   return token ? nx_tensor_retain(token) : nx_token(c, 0);
@@ -107,7 +122,10 @@ nx_status nx_custom_record(nx_custom *f, nx_tensor *const *in, size_t n_in, nx_t
   for (size_t i = 0; i < n_in; i++) given[i] = in[i];
   if (body->hides && !(given[n_in] = last = nothing(c, token))) return nxi_error_status();
   uint16_t outer = nxi_called_begin(NXG_custom);
-  bool good = check_operands(body, c, given) && record(body, given, token, made);
+  bool good = check_operands(body, c, given);
+  if (good && nxi_kernel_is_elementwise(body))
+    good = check_types(body, given) && nxi_record_elementwise(body, given, made);
+  else good = good && record(body, given, token, made);
   nxi_called_end(outer);
   nx_tensor_release(last);
   for (uint32_t i = 0; i < body->n_results; i++) {
