@@ -10,11 +10,28 @@
 #include "safetensors.h"
 
 static const nxi_safetensors_type types[] = {
-    {"BOOL", NX_BOOL, 8},      {"U8", NX_U8, 8},    {"I8", NX_I8, 8},    {"F8_E4M3", NX_F8E4M3, 8},
-    {"F8_E5M2", NX_F8E5M2, 8}, {"U16", NX_U16, 16}, {"I16", NX_I16, 16}, {"F16", NX_F16, 16},
-    {"BF16", NX_BF16, 16},     {"U32", NX_U32, 32}, {"I32", NX_I32, 32}, {"F32", NX_F32, 32},
-    {"U64", NX_U64, 64},       {"I64", NX_I64, 64}, {"F64", NX_F64, 64}, {"C64", NX_C64, 64},
-    {"F8_E8M0", 0, 8},         {"F6_E2M3", 0, 6},   {"F6_E3M2", 0, 6},   {"F4", 0, 4},
+    {"BOOL", NX_BOOL, 8},
+    {"U8", NX_U8, 8},
+    {"I8", NX_I8, 8},
+    {"F8_E4M3", NX_F8E4M3, 8},
+    {"F8_E5M2", NX_F8E5M2, 8},
+    {"U16", NX_U16, 16},
+    {"I16", NX_I16, 16},
+    {"F16", NX_F16, 16},
+    {"BF16", NX_BF16, 16},
+    {"U32", NX_U32, 32},
+    {"I32", NX_I32, 32},
+    {"F32", NX_F32, 32},
+    {"U64", NX_U64, 64},
+    {"I64", NX_I64, 64},
+    {"F64", NX_F64, 64},
+    {"C64", NX_C64, 64},
+    {"F8_E8M0", NX_F8E8M0, 8},
+    {"F8_E4M3FNUZ", NX_F8E4M3FNUZ, 8},
+    {"F8_E5M2FNUZ", NX_F8E5M2FNUZ, 8},
+    {"F4", NX_F4E2M1, 4},
+    {"F6_E2M3", 0, 6},
+    {"F6_E3M2", 0, 6},
 };
 enum { TYPES = sizeof types / sizeof *types };
 

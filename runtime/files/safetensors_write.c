@@ -41,7 +41,7 @@ static int64_t width(const job *j, uint32_t i) {
 
 static void make_order(job *j) {
   uint32_t at = 0;
-  for (int64_t bits = 64; bits >= 8; bits /= 2)
+  for (int64_t bits = 64; bits >= 4; bits /= 2)
     for (uint32_t i = 0; i < j->n; i++)
       if (width(j, i) == bits) j->order[at++] = i;
 }
@@ -145,6 +145,10 @@ static nx_status check(const job *j, const nx_text_pair *metadata, size_t n, nxi
       return nxi_fail(d, NX_UNSUPPORTED_DTYPE, saving,
                       "save: %s, of tensor %.80s, has no counterpart in .safetensors files",
                       nx_dtype_name(x->tensor->storage->dtype), x->name);
+    if (x->tensor->elements * nxi_dtypes[x->tensor->storage->dtype].bits % 8)
+      return nxi_fail(d, NX_INVALID_ARGUMENT, saving,
+                      "save: tensor %.80s has %lld elements of 4 bits, and the format whole bytes",
+                      x->name, (long long)x->tensor->elements);
   }
   for (size_t i = 0; i < n; i++)
     if (!metadata[i].key || !metadata[i].value || !nxi_utf8_valid(metadata[i].key) ||

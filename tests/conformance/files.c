@@ -119,7 +119,7 @@ static content npy_of(trial *t, const array *a, bool fortran, bool swapped) {
   return c;
 }
 
-static const int64_t shape[] = {5, 7}, long_shape[] = {2, 1, 3, 4}, empty_shape[] = {4, 0};
+static const int64_t shape[] = {5, 8}, long_shape[] = {2, 1, 3, 4}, empty_shape[] = {4, 0};
 
 static void check_loading(trial *t, const array *a, bool fortran, bool swapped) {
   content c = npy_of(t, a, fortran, swapped);
@@ -145,7 +145,7 @@ static void check_saving(trial *t, layout l) {
   c.at[10 + header - 1] = 0;
   const char *text = (const char *)c.at + 10;
   if (!strstr(text, descr[t->dtype]) || !strstr(text, "'fortran_order': False") ||
-      !strstr(text, "(5, 7)"))
+      !strstr(text, "(5, 8)"))
     fault(t, "%s: the header is %s", layout_names[l], text);
 }
 
@@ -266,17 +266,32 @@ static void check_npz(trial *t) {
 
 /* ---- .safetensors */
 
-static const char *const named[] = {
-    [NX_BOOL] = "BOOL", [NX_I8] = "I8",   [NX_U8] = "U8",          [NX_I16] = "I16",
-    [NX_U16] = "U16",   [NX_I32] = "I32", [NX_U32] = "U32",        [NX_I64] = "I64",
-    [NX_U64] = "U64",   [NX_F16] = "F16", [NX_BF16] = "BF16",      [NX_F32] = "F32",
-    [NX_F64] = "F64",   [NX_C64] = "C64", [NX_F8E4M3] = "F8_E4M3", [NX_F8E5M2] = "F8_E5M2"};
+static const char *const named[] = {[NX_BOOL] = "BOOL",
+                                    [NX_I8] = "I8",
+                                    [NX_U8] = "U8",
+                                    [NX_I16] = "I16",
+                                    [NX_U16] = "U16",
+                                    [NX_I32] = "I32",
+                                    [NX_U32] = "U32",
+                                    [NX_I64] = "I64",
+                                    [NX_U64] = "U64",
+                                    [NX_F16] = "F16",
+                                    [NX_BF16] = "BF16",
+                                    [NX_F32] = "F32",
+                                    [NX_F64] = "F64",
+                                    [NX_C64] = "C64",
+                                    [NX_F8E4M3] = "F8_E4M3",
+                                    [NX_F8E5M2] = "F8_E5M2",
+                                    [NX_F8E4M3FNUZ] = "F8_E4M3FNUZ",
+                                    [NX_F8E5M2FNUZ] = "F8_E5M2FNUZ",
+                                    [NX_F8E8M0] = "F8_E8M0",
+                                    [NX_F4E2M1] = "F4"};
 
 static content safetensors_of(trial *t, const array *a) {
   char header[200];
   content c = {0}, elements = elements_of(t, a, false, false);
   int n = snprintf(header, sizeof header,
-                   "{\"x\":{\"dtype\":\"%s\",\"shape\":[5,7],\"data_offsets\":[0,%zu]}}",
+                   "{\"x\":{\"dtype\":\"%s\",\"shape\":[5,8],\"data_offsets\":[0,%zu]}}",
                    named[a->dtype], elements.n);
   append_number(t, &c, (uint64_t)n, 8);
   append_text(t, &c, header);
@@ -381,14 +396,15 @@ static void check_file(trial *t) {
 }
 
 enum {
-  UNNAMED = TYPE(NX_I4) | TYPE(NX_U4) | H | STORED, /* dtypes that no format has a name for */
+  NIBBLES = TYPE(NX_I4) | TYPE(NX_U4),
+  UNNAMED = NIBBLES | H | STORED, /* dtypes that no format has a name for */
   F8 = TYPE(NX_F8E4M3) | TYPE(NX_F8E5M2)
 };
 static const operation file_table[] = {
     {".npy", ALL & ~(UNNAMED | F8), check_npy, record_npy, NULL, 0, NULL},
     {".npz", ALL & ~(UNNAMED | F8), check_npz, record_npy, NULL, 0, NULL},
-    {".safetensors", ALL & ~(UNNAMED | TYPE(NX_C128)), check_safetensors, record_safetensors, NULL,
-     0, NULL},
+    {".safetensors", ALL & ~(NIBBLES | H | TYPE(NX_C128)), check_safetensors, record_safetensors,
+     NULL, 0, NULL},
     {"import_file", ALL, check_file, NULL, NULL, 0, NULL},
 };
 const family file_family = {"Files", file_table, sizeof file_table / sizeof *file_table};
