@@ -238,35 +238,6 @@ static void unknown_type(void **state) {
   release(t);
 }
 
-/* Two elements a byte, the first one in its lower half, behind types that take more; an odd number
- * of them is no whole number of bytes. */
-static void nibbles(void **state) {
-  (void)state;
-  static const uint8_t bits[] = {0x21, 0x43, 0xf7}, scale[] = {127};
-  nx_tensor *t[2], *odd = NULL, *back = NULL;
-  uint8_t is[3];
-  for (int i = 0; i < 2; i++)
-    t[i] = nx_from_data(ctx, 0, i ? NX_F8E8M0 : NX_F4E2M1, NX_SHAPE(i ? 1 : 2, i ? 1 : 3),
-                        i ? scale : bits, i ? sizeof scale : sizeof bits);
-  assert_true(t[0] && t[1]);
-  const nx_named_tensor named[2] = {{"w", t[0]}, {"s", t[1]}};
-  OK(nx_save_safetensors(ctx, in_root("n"), named, 2, NULL, 0, NULL));
-  nx_archive *a = NULL;
-  OK(nx_archive_open(in_root("n"), &a));
-  nx_array_info info = {.size = sizeof info};
-  OK(nx_archive_describe(a, 1, &info));
-  assert_string_equal(info.type, "F4");
-  assert_int_equal(info.dtype, NX_F4E2M1);
-  OK(nx_archive_load(a, ctx, "w", NULL, &back));
-  OK(nx_read(back, is, sizeof is, NULL));
-  assert_memory_equal(is, bits, sizeof bits);
-  nx_archive_close(a);
-  odd = nx_shrink(t[0], (const int64_t[]){0, 0}, (const int64_t[]){1, 3}, 2);
-  FAILS(NX_INVALID_ARGUMENT,
-        nx_save_safetensors(ctx, in_root("n"), &(nx_named_tensor){"w", odd}, 1, NULL, 0, NULL));
-  release(t[0]), release(t[1]), release(odd), release(back);
-}
-
 /* ---- .npz: the stored seed with bytes changed */
 
 enum { FIRST_DATA = 30 + 5 + 20 }; /* local header, name, sizes of 64 bits */
@@ -595,13 +566,19 @@ static int remove_root(void **state) {
 
 NXT_MAIN(archive) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(reading),         IN_SCOPE(writing),
-      IN_SCOPE(bad_json),        IN_SCOPE(bad_zip),
-      IN_SCOPE(bad_members),     IN_SCOPE(unknown_type),
-      IN_SCOPE(nibbles),         IN_SCOPE(deflated),
-      IN_SCOPE(without_memory),  IN_SCOPE(touched_pages),
-      IN_SCOPE(several_threads), IN_SCOPE(interrupted),
-      IN_SCOPE(numpy_npz),       IN_SCOPE(python_safetensors),
+      IN_SCOPE(reading),
+      IN_SCOPE(writing),
+      IN_SCOPE(bad_json),
+      IN_SCOPE(bad_zip),
+      IN_SCOPE(bad_members),
+      IN_SCOPE(unknown_type),
+      IN_SCOPE(deflated),
+      IN_SCOPE(without_memory),
+      IN_SCOPE(touched_pages),
+      IN_SCOPE(several_threads),
+      IN_SCOPE(interrupted),
+      IN_SCOPE(numpy_npz),
+      IN_SCOPE(python_safetensors),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }

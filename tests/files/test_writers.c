@@ -281,6 +281,37 @@ static void refused(void **state) {
   assert_int_equal(unlink(path), 0);
 }
 
+/* ---- what is written */
+
+/* Two elements a byte, the first one in its lower half, behind types that take more; an odd number
+ * of them is no whole number of bytes. */
+static void nibbles(void **state) {
+  (void)state;
+  static const uint8_t bits[] = {0x21, 0x43, 0xf7}, scale[] = {127};
+  nx_tensor *t[2], *odd = NULL, *back = NULL;
+  uint8_t is[3];
+  for (int i = 0; i < 2; i++)
+    t[i] = nx_from_data(ctx, 0, i ? NX_F8E8M0 : NX_F4E2M1, NX_SHAPE(i ? 1 : 2, i ? 1 : 3),
+                        i ? scale : bits, i ? sizeof scale : sizeof bits);
+  assert_true(t[0] && t[1]);
+  const nx_named_tensor named[2] = {{"w", t[0]}, {"s", t[1]}};
+  OK(nx_save_safetensors(ctx, path, named, 2, NULL, 0, NULL));
+  nx_archive *a = NULL;
+  OK(nx_archive_open(path, &a));
+  nx_array_info info = {.size = sizeof info};
+  OK(nx_archive_describe(a, 1, &info));
+  assert_string_equal(info.type, "F4");
+  assert_int_equal(info.dtype, NX_F4E2M1);
+  OK(nx_archive_load(a, ctx, "w", NULL, &back));
+  OK(nx_read(back, is, sizeof is, NULL));
+  assert_memory_equal(is, bits, sizeof bits);
+  nx_archive_close(a);
+  odd = nx_shrink(t[0], (const int64_t[]){0, 0}, (const int64_t[]){1, 3}, 2);
+  FAILS(NX_INVALID_ARGUMENT,
+        nx_save_safetensors(ctx, path, &(nx_named_tensor){"w", odd}, 1, NULL, 0, NULL));
+  remove(path);
+}
+
 static int setup(void **state) {
   assert_non_null(mkdtemp(root));
   snprintf(path, sizeof path, "%s/file", root);
@@ -302,6 +333,7 @@ NXT_MAIN(writers) {
       IN_SCOPE(each_call_fails),
       IN_SCOPE(no_descriptor_for_the_folder),
       IN_SCOPE(refused),
+      IN_SCOPE(nibbles),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
