@@ -22,6 +22,7 @@
 #include "linalg.h"
 #include "number.h"
 #include "ops.h"
+#include "random.h"
 #include "special.h"
 #include "status.h"
 #include "tensor.h"

@@ -147,6 +147,62 @@ static nx_tensor *record_randn(trial *t, nx_dtype dtype) {
   return nx_randn(tensor_of(t, key_of(t, NX_U32)), dtype, random_shape, 3);
 }
 
+/* ---- of random.h: counters are (high word, low word) */
+
+static uint64_t bits_of(uint32_t i, int width) {
+  words w = threefry(seed, (words){0, i});
+  uint64_t all = width == 64 ? (uint64_t)w.first << 32 | w.second : w.first ^ w.second;
+  return width < 64 ? all & (((uint64_t)1 << width) - 1) : all;
+}
+
+static void check_bits(trial *t) {
+  array *want = new_array(t, t->dtype, 3, random_shape);
+  for (uint32_t i = 0; i < want->n; i++) want->at[i].low = bits_of(i, t->format->bits);
+  nx_tensor *key = tensor_of(t, key_of(t, t->turn % 2 ? NX_I32 : NX_U32));
+  expect(t, nx_random_bits(key, t->dtype, random_shape, 3), want, SAME, "bits");
+  expect_refusal(t, nx_random_bits(NULL, t->dtype, random_shape, 3), NX_INVALID_ARGUMENT, "no key");
+}
+static nx_tensor *record_bits(trial *t, nx_dtype dtype) {
+  return nx_random_bits(tensor_of(t, key_of(t, NX_U32)), dtype, random_shape, 3);
+}
+
+/* The highest bits of a word, of eight bits for bf16, as a fraction. */
+static long double unit_of(const format *f, uint32_t i) {
+  int fraction = f->precision - 1, width = fraction < 8 ? 8 : f->bits;
+  return ldexpl((long double)(bits_of(i, width) >> (width - fraction)), -fraction);
+}
+
+static void check_uniform(trial *t) {
+  array *want = new_array(t, t->dtype, 3, random_shape),
+        *scaled = new_array(t, t->dtype, 3, random_shape);
+  for (uint32_t i = 0; i < want->n; i++) {
+    want->at[i] = encode_real(t->dtype, unit_of(t->format, i));
+    scaled->at[i] = encode_real(t->dtype, 4 * unit_of(t->format, i) - 4);
+  }
+  nx_tensor *key = tensor_of(t, key_of(t, NX_U32));
+  expect(t, nx_random_uniform(key, t->dtype, random_shape, 3, 0, 1), want, SAME, "0 to 1");
+  expect(t, nx_random_uniform(key, t->dtype, random_shape, 3, -4, 0), scaled, SAME, "-4 to 0");
+  expect_refusal(t, nx_random_uniform(key, t->dtype, random_shape, 3, 0, INFINITY),
+                 NX_INVALID_ARGUMENT, "an infinite bound");
+}
+static nx_tensor *record_uniform(trial *t, nx_dtype dtype) {
+  return nx_random_uniform(tensor_of(t, key_of(t, NX_U32)), dtype, random_shape, 3, 0, 1);
+}
+
+static void check_exponential(trial *t) {
+  array *want = new_array(t, t->dtype, 3, random_shape);
+  value *exact = room(t, want->n * sizeof *exact);
+  const format *f = format_of(t->dtype == NX_F64 ? NX_F64 : NX_F32);
+  for (uint32_t i = 0; i < want->n; i++)
+    exact[i].re = -logl(unit_of(f, i) + ldexpl(1, -f->precision));
+  nx_tensor *key = tensor_of(t, key_of(t, NX_U32));
+  expect_near(t, nx_random_exponential(key, t->dtype, random_shape, 3), want, exact, NEAR,
+              t->format->precision < 24 ? 0.51 : 2, NULL, NULL, "exponential numbers");
+}
+static nx_tensor *record_exponential(trial *t, nx_dtype dtype) {
+  return nx_random_exponential(tensor_of(t, key_of(t, NX_U32)), dtype, random_shape, 3);
+}
+
 static void check_permutation(trial *t) {
   enum { LENGTH = 50 };
   uint64_t number[LENGTH];
@@ -176,6 +232,12 @@ static const operation random_table[] = {
      NULL, 0, NULL},
     {"randn", TYPE(NX_F16) | TYPE(NX_BF16) | TYPE(NX_F32) | TYPE(NX_F64), check_randn, record_randn,
      NULL, 0, NULL},
+    {"random_bits", TYPE(NX_U8) | TYPE(NX_U16) | TYPE(NX_U32) | TYPE(NX_U64), check_bits,
+     record_bits, NULL, 0, NULL},
+    {"random_uniform", TYPE(NX_F16) | TYPE(NX_BF16) | TYPE(NX_F32) | TYPE(NX_F64), check_uniform,
+     record_uniform, NULL, 0, NULL},
+    {"random_exponential", TYPE(NX_F16) | TYPE(NX_BF16) | TYPE(NX_F32) | TYPE(NX_F64),
+     check_exponential, record_exponential, NULL, 0, NULL},
     {"permutation, of a key", TYPE(NX_I32) | TYPE(NX_U32), check_permutation, NULL, NULL, 0, NULL},
 };
 const family random_family = {"Random numbers", random_table,
