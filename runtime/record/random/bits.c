@@ -138,26 +138,16 @@ static nx_tensor *high_word(nx_tensor *x) {
 }
 
 /* The counters from the first one on: u64 of shape [n]. */
-static nx_tensor *counters(const generator *g, int64_t n) {
-  nx_scalar zero = {NX_SCALAR_I64, {.i = 0}}, one = {NX_SCALAR_I64, {.i = 1}};
-  return nx_add(nx_arange(g->draw.context, g->draw.device, NX_U64, &zero, &one, n), g->counter[0]);
+static nx_tensor *counters(generator *g, int64_t n) {
+  return nx_add(nxi_draw_counters(&g->draw, n), g->counter[0]);
 }
 
-/* Threefry whose input is (low, high). */
-static bool threefry(const generator *g, int64_t n, nx_tensor **out) {
-  int64_t column[2] = {n, 1}, two = 2;
-  nx_tensor *all = counters(g, n),
-            *pair[2] = {nx_reshape(low_word(all), column, 2, 0),
-                        nx_reshape(high_word(all), column, 2, 0)},
-            *key[2] = {nx_reshape(low_word(g->key), (int64_t[]){1}, 1, 0),
-                       nx_reshape(high_word(g->key), (int64_t[]){1}, 1, 0)};
-  if (!pair[0] || !pair[1] || !key[0] || !key[1]) return false;
-  nx_tensor *words = nx_threefry(nx_reshape(nx_cat(key, 2, 0), &two, 1, 0), nx_cat(pair, 2, 1));
-  for (int i = 0; i < 2 && words; i++) {
-    int64_t start[2] = {0, i}, stop[2] = {n, i + 1};
-    out[i] = nx_reshape(nx_shrink(words, start, stop, 2), &n, 1, NX_MAY_COPY);
-  }
-  return words && out[0] && out[1];
+/* Threefry whose key and input are (low, high). */
+static bool threefry(generator *g, int64_t n, nx_tensor **out) {
+  int64_t two = 2;
+  nx_tensor *pairs = nxi_draw_pairs(&g->draw, counters(g, n), false),
+            *key = nx_reshape(nxi_draw_pairs(&g->draw, g->key, false), &two, 1, 0);
+  return nxi_draw_columns(nx_threefry(key, pairs), &n, 1, &out[0], &out[1]);
 }
 
 /* The axis whose elements alternate between first and second words: the first even one, else the
@@ -173,7 +163,7 @@ static int32_t split_axis(const generator *g) {
 
 /* 32 bits an element: words of half the shape, interleaved along an axis. *used: how many
  * counters. */
-static nx_tensor *threefry_words(const generator *g, int64_t *used) {
+static nx_tensor *threefry_words(generator *g, int64_t *used) {
   int64_t shape[NXG_MAX_RANK + 2], start[NXG_MAX_RANK] = {0}, half = 1;
   int32_t axis = split_axis(g);
   nx_tensor *word[2];
@@ -190,7 +180,7 @@ static nx_tensor *threefry_words(const generator *g, int64_t *used) {
   return nx_shrink(nx_reshape(both, shape, g->rank, 0), start, g->shape, (size_t)g->rank);
 }
 
-static nx_tensor *threefry_bits(const generator *g, int64_t *used) {
+static nx_tensor *threefry_bits(generator *g, int64_t *used) {
   nx_tensor *word[2];
   if (g->dtype != NX_U64) return nx_cast(threefry_words(g, used), g->dtype);
   *used = g->n;
@@ -199,7 +189,7 @@ static nx_tensor *threefry_bits(const generator *g, int64_t *used) {
 }
 
 /* Four words a counter of 128 bits, in turn. */
-static nx_tensor *philox_bits(const generator *g, int64_t *used) {
+static nx_tensor *philox_bits(generator *g, int64_t *used) {
   bool wide = g->dtype == NX_U64;
   int64_t each = wide ? 2 : 4, n = (g->n + each - 1) / each, all = n * each, zero = 0,
           column[2] = {n, 1};

@@ -126,19 +126,74 @@ nx_tensor *nxi_draw_spread(nx_tensor *x, nx_dtype t, const int64_t *shape, int32
   return nx_expand(nx_cast(x, t), shape, rank);
 }
 
-/* Pairs (high word, low word) of the counters go through threefry. */
-bool nxi_draw_words(nxi_draw *d, nx_tensor *key, const int64_t *shape, int32_t rank,
-                    nx_tensor **first, nx_tensor **second) {
-  int64_t n = nxg_elements(rank, shape), column[2] = {n, 1};
-  nx_tensor *counter = nx_arange(d->context, d->device, NX_U64, NX_NUMBER(0), NX_NUMBER(1), n),
-            *half[2] = {nx_reshape(nx_cast(nx_binary_i64(counter, NX_BINARY_SHR, 32), NX_U32),
-                                   column, 2, 0),
-                        nx_reshape(nx_cast(counter, NX_U32), column, 2, 0)};
-  if (!half[0] || !half[1]) return false;
-  nx_tensor *words = nx_threefry(nx_bitcast(key, NX_U32), nx_cat(half, 2, 1));
+nx_tensor *nxi_draw_pairs(nxi_draw *d, nx_tensor *counter, bool high_first) {
+  const int64_t column[2] = {counter ? counter->elements : 0, 1};
+  nx_scalar first = {NX_SCALAR_I64, {.i = high_first ? 32 : 0}},
+            step = {NX_SCALAR_I64, {.i = high_first ? -32 : 32}};
+  nx_tensor *shift = nx_arange(d->context, d->device, NX_U64, &first, &step, 2);
+  return nx_cast(nx_shr(nx_reshape(counter, column, 2, 0), shift), NX_U32);
+}
+
+nx_tensor *nxi_draw_counters(nxi_draw *d, int64_t n) {
+  nx_scalar zero = {NX_SCALAR_I64, {.i = 0}}, one = {NX_SCALAR_I64, {.i = 1}};
+  return nx_arange(d->context, d->device, NX_U64, &zero, &one, n);
+}
+
+bool nxi_draw_columns(nx_tensor *words, const int64_t *shape, int32_t rank, nx_tensor **first,
+                      nx_tensor **second) {
+  if (!words) return false;
   for (int i = 0; i < 2; i++) {
-    int64_t start[2] = {0, i}, stop[2] = {n, i + 1};
+    int64_t start[2] = {0, i}, stop[2] = {nxi_shape(words)[0], i + 1};
     *(i ? second : first) = nx_reshape(nx_shrink(words, start, stop, 2), shape, rank, NX_MAY_COPY);
   }
+  return *first && *second;
+}
+
+/* x turned left. */
+static nx_tensor *turned(nx_tensor *x, int by) {
+  return nx_or(nx_binary_i64(x, NX_BINARY_SHL, by), nx_binary_i64(x, NX_BINARY_SHR, 32 - by));
+}
+
+/* Threefry-2x32 of 20 rounds, word by word: the operation nx_threefry takes pairs, which would have
+ * to be stored first. */
+static void threefry(nx_tensor *const *key, nx_tensor **x) {
+  static const int turns[] = {13, 15, 26, 6, 17, 29, 16, 24};
+  nx_tensor *parity = nx_binary_i64(nx_xor(key[0], key[1]), NX_BINARY_XOR, 0x1BD11BDA),
+            *keys[3] = {key[0], key[1], parity};
+  for (int i = 0; i < 2; i++) x[i] = nx_add(x[i], keys[i]);
+  for (int round = 0; round < 20 && x[0]; round++) {
+    x[0] = nx_add(x[0], x[1]);
+    x[1] = nx_xor(turned(x[1], turns[round % 8]), x[0]);
+    if (round % 4 != 3) continue;
+    int n = round / 4 + 1;
+    x[0] = nx_add(x[0], keys[n % 3]);
+    x[1] = nx_add(x[1], nx_binary_i64(keys[(n + 1) % 3], NX_BINARY_ADD, n));
+  }
+}
+
+/* The words of the counters 0 .. n - 1: most of the time 32 bits are enough. */
+static void counters(nxi_draw *d, int64_t n, nx_tensor **x) {
+  nx_scalar zero = {NX_SCALAR_I64, {.i = 0}}, one = {NX_SCALAR_I64, {.i = 1}};
+  if (n <= UINT32_MAX) {
+    x[0] = nx_full(d->context, d->device, NX_U32, &n, 1, &zero);
+    x[1] = nx_arange(d->context, d->device, NX_U32, &zero, &one, n);
+    return;
+  }
+  nx_tensor *counter = nxi_draw_counters(d, n);
+  x[0] = nx_cast(nx_binary_i64(counter, NX_BINARY_SHR, 32), NX_U32);
+  x[1] = nx_cast(counter, NX_U32);
+}
+
+bool nxi_draw_words(nxi_draw *d, nx_tensor *key, const int64_t *shape, int32_t rank,
+                    nx_tensor **first, nx_tensor **second) {
+  nx_tensor *whole = nx_bitcast(key, NX_U32), *half[2], *x[2];
+  for (int64_t i = 0; i < 2; i++) {
+    int64_t stop = i + 1;
+    half[i] = nx_reshape(nx_shrink(whole, &i, &stop, 1), NULL, 0, NX_MAY_COPY);
+  }
+  counters(d, nxg_elements(rank, shape), x);
+  threefry(half, x);
+  *first = nx_reshape(x[0], shape, rank, 0);
+  *second = nx_reshape(x[1], shape, rank, 0);
   return *first && *second;
 }

@@ -41,7 +41,14 @@ nx_tensor *nxi_draw_stream(nxi_draw *d, nx_tensor *key, int64_t number);
 nx_tensor *nxi_draw_number(nxi_draw *d, nx_dtype dtype, double value);
 /* The parameter in the dtype that is computed in, and of the shape. */
 nx_tensor *nxi_draw_spread(nx_tensor *x, nx_dtype t, const int64_t *shape, int32_t rank);
-/* Words of a key: two for each counter 0, 1, .. of a shape. */
+/* u64 0, 1, .. n - 1. */
+nx_tensor *nxi_draw_counters(nxi_draw *d, int64_t n);
+/* u32 [n, 2]: both words of each. It is arithmetic, and no cat, so that it fuses. */
+nx_tensor *nxi_draw_pairs(nxi_draw *d, nx_tensor *counter, bool high_first);
+/* The columns of [n, 2], as arrays of a shape. False: reported. */
+bool nxi_draw_columns(nx_tensor *words, const int64_t *shape, int32_t rank, nx_tensor **first,
+                      nx_tensor **second);
+/* Words of a key: two for each counter (high word, low word) 0, 1, .. of a shape. */
 bool nxi_draw_words(nxi_draw *d, nx_tensor *key, const int64_t *shape, int32_t rank,
                     nx_tensor **first, nx_tensor **second);
 
