@@ -12,8 +12,8 @@
  * other. Bodies may have loops and branches themselves, up to 16 deep.
  *
  * A body may not assign to tensors, nor to its inputs: a value that changes is a carried one. Types
- * are fixed: what a body gives for a carried value has the shape and the dtype that it took. i4, u4
- * and c32 go in and out of no body.
+ * are fixed: what a body gives for a carried value has the shape and the dtype that it took. i4,
+ * u4, c32 and floats that are only stored go in and out of no body.
  *
  * Common to all: `out` has a place for each result; one that holds NULL gets a new tensor, one
  * reference, the caller's; a tensor that is there is assigned, in place. NX_INVALID_ARGUMENT:

@@ -137,3 +137,14 @@ bool nxi_axes_given(const char *op, const nx_tensor *x, const int32_t **axes, si
              "%s: the list of axes is null; NX_ALL_AXES names all, an empty list none", op);
   return !d->status;
 }
+
+bool nxi_check_key(const char *op, nx_tensor *key, nxi_diag *d) {
+  nx_dtype t = key->storage->dtype;
+  char text[NXG_SHAPE_TEXT];
+  bool admitted = t == NX_I32 || t == NX_U32;
+  if (admitted && key->rank == 1 && nxi_shape(key)[0] == 2) return true;
+  d->operand = 0;
+  return !nxi_fail(d, admitted ? NX_INVALID_ARGUMENT : NX_UNSUPPORTED_DTYPE, op,
+                   "%s: the key is %s%s, not i32 or u32 of shape [2]", op, nxi_dtypes[t].name,
+                   nxg_format_shape(text, key->rank, nxi_shape(key)));
+}

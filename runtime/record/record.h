@@ -81,6 +81,8 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
                      nxi_diag *d);
 /* Or NX_INVALID_ARGUMENT. */
 bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d);
+/* Whether the key of random numbers is i32 or u32 of shape [2]. False: noted in d. */
+bool nxi_check_key(const char *op, nx_tensor *key, nxi_diag *d);
 bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d); /* device.c */
 /* Whether the flags of a call are among `known`, which `names` spells; false: reported in d. */
 bool nxi_check_flags(const char *op, uint32_t flags, uint32_t known, const char *names,

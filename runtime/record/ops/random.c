@@ -53,17 +53,6 @@ static nx_tensor *long_fraction(nxi_steps *s, nx_tensor *a, nx_tensor *b) {
   return nxi_step(s, nx_mul(high, nxi_step_scalar(s, NX_F64, 0x1p-53)));
 }
 
-static bool check_key(const char *op, nx_tensor *key, nxi_diag *d) {
-  nx_dtype t = key->storage->dtype;
-  char text[NXG_SHAPE_TEXT];
-  bool admitted = t == NX_I32 || t == NX_U32;
-  if (admitted && key->rank == 1 && nxi_shape(key)[0] == 2) return true;
-  d->operand = 0;
-  return !nxi_fail(d, admitted ? NX_INVALID_ARGUMENT : NX_UNSUPPORTED_DTYPE, op,
-                   "%s: the key is %s%s, not i32 or u32 of shape [2]", op, nxi_dtypes[t].name,
-                   nxg_format_shape(text, key->rank, nxi_shape(key)));
-}
-
 /* What rand and randn check; the number of elements in *n. */
 static bool check(const char *op, nx_tensor *key, nx_dtype dtype, int32_t rank,
                   const int64_t *shape, int64_t *n, nxi_diag *d) {
@@ -72,7 +61,7 @@ static bool check(const char *op, nx_tensor *key, nx_dtype dtype, int32_t rank,
   if (dtype != NX_F16 && dtype != NX_BF16 && dtype != NX_F32 && dtype != NX_F64)
     return !nxi_fail(d, NX_UNSUPPORTED_DTYPE, op, "%s: the result cannot have dtype %s", op,
                      nxi_dtypes[dtype].name);
-  if (!check_key(op, key, d)) return false;
+  if (!nxi_check_key(op, key, d)) return false;
   if (rank > 0 && !shape) return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the shape is null", op);
   return !nxg_shape_check(NX_INVALID_ARGUMENT, op, rank, shape, 256, n, d); /* four words each */
 }
@@ -135,7 +124,7 @@ nx_tensor *nx_permutation(nx_tensor *key, int64_t n) {
   nxi_diag d;
   if (!nxi_have_tensor("permutation", 0, key)) return NULL;
   nxi_diag_clear(&d);
-  if (!check_key("permutation", key, &d)) return nxi_fail_null(&d);
+  if (!nxi_check_key("permutation", key, &d)) return nxi_fail_null(&d);
   if (n < 0 || n > INT32_MAX) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "permutation", "permutation: of %lld elements", (long long)n);
     return nxi_fail_null(&d);

@@ -62,22 +62,11 @@ bool nxi_draw_same(const char *op, nx_tensor *a, nx_tensor *b) {
 
 nx_dtype nxi_draw_compute(nx_dtype t) { return t == NX_F64 ? NX_F64 : NX_F32; }
 
-static bool check_key(const char *op, nx_tensor *key, nxi_diag *d) {
-  nx_dtype t = key->storage->dtype;
-  char text[NXG_SHAPE_TEXT];
-  bool admitted = t == NX_I32 || t == NX_U32;
-  if (admitted && key->rank == 1 && nxi_shape(key)[0] == 2) return true;
-  d->operand = 0;
-  return !nxi_fail(d, admitted ? NX_INVALID_ARGUMENT : NX_UNSUPPORTED_DTYPE, op,
-                   "%s: the key is %s%s, not i32 or u32 of shape [2]", op, nxi_dtypes[t].name,
-                   nxg_format_shape(text, key->rank, nxi_shape(key)));
-}
-
 static bool check(const char *op, nx_tensor *key, const int64_t *shape, int32_t rank, int64_t *n) {
   nxi_diag d;
   int64_t elements = 0;
   nxi_diag_clear(&d);
-  if (check_key(op, key, &d)) {
+  if (nxi_check_key(op, key, &d)) {
     if (rank > 0 && !shape) nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: the shape is null", op);
     else nxg_shape_check(NX_INVALID_ARGUMENT, op, rank, shape, 256, &elements, &d);
   }
