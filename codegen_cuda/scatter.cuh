@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes or adds updates to the elements that their indices select along one axis. An instance
+/* Combines updates with the elements that their indices select along one axis. An instance
  * defines the operation (MOVE), the types of indices (I) and of counts (N), and the other axes:
  * AXES(A) is A(number) for each of them, the innermost first, and FREE(A) lists those along which
  * the indices are the same, if they are handled separately. */
@@ -32,21 +32,43 @@ template <class T> NX_INLINE nx_two<T> nx_sum(nx_two<T> x, nx_two<T> y) {
   return nx_two<T>{nx_sum(x.a, y.a), nx_sum(x.b, y.b)};
 }
 
+/* COMBINES: the result depends on the element and on every update, not on the last one alone. */
 template <class Type> struct nx_set {
   typedef Type T;
-  enum { ADDS = 0 };
-  static __device__ __forceinline__ T first(const T *, T x) { return x; }
+  enum { COMBINES = 0 };
+  static __device__ __forceinline__ T of(T, T x) { return x; }
 };
 struct nx_set_bool {
   typedef nx_u8 T;
-  enum { ADDS = 0 };
-  static __device__ __forceinline__ T first(const T *, T x) { return x != 0; }
+  enum { COMBINES = 0 };
+  static __device__ __forceinline__ T of(T, T x) { return x != 0; }
 };
-template <class Type> struct nx_add {
-  typedef Type T;
-  enum { ADDS = 1 };
-  static __device__ __forceinline__ T first(const T *at, T x) { return nx_sum(*at, x); }
-};
+#define NX_MOVE(name, value)                                                \
+  template <class Type> struct name {                                       \
+    typedef Type T;                                                         \
+    enum { COMBINES = 1 };                                                  \
+    static __device__ __forceinline__ T of(T a, T b) { return (T)(value); } \
+  };
+NX_MOVE(nx_add, nx_sum(a, b))
+NX_MOVE(nx_mul, a *b)
+NX_MOVE(nx_mul_wrapped, 1u * a * b)
+NX_MOVE(nx_min_of, nx_min(a, b))
+NX_MOVE(nx_max_of, nx_max(a, b))
+NX_MOVE(nx_least_of, nx_least(a, b))
+NX_MOVE(nx_most_of, nx_most(a, b))
+NX_MOVE(nx_and, a &b)
+NX_MOVE(nx_or, a | b)
+NX_MOVE(nx_xor, a ^ b)
+NX_MOVE(nx_and_bool, (a != 0) & (b != 0))
+NX_MOVE(nx_or_bool, (a != 0) | (b != 0))
+NX_MOVE(nx_xor_bool, (a != 0) ^ (b != 0))
+
+/* An element and its first update; it is loaded only if the result depends on it. */
+template <class Move>
+NX_INLINE typename Move::T nx_first(const typename Move::T *at, typename Move::T x) {
+  if constexpr (Move::COMBINES) return Move::of(*at, x);
+  else return Move::of(x, x);
+}
 
 /* Negative indices count from the end; indices out of range are skipped. */
 template <class I> NX_INLINE nx_i64 nx_element(I index, nx_i64 extent) {
@@ -67,7 +89,7 @@ NX_INLINE void nx_scatter_column(typename Move::T *__restrict__ to, const I *__r
     const nx_i64 e = nx_element(indices[j * index_step], extent);
     if (!nx_in(e, extent)) continue;
     typename Move::T *const at = to + e * to_step;
-    *at = Move::first(at, updates[j * update_step]);
+    *at = nx_first<Move>(at, updates[j * update_step]);
   }
 }
 
@@ -117,12 +139,12 @@ NX_INLINE void nx_scatter_run(typename Move::T *to, const typename Move::T *upda
                               const int *places, int i, int n, nx_i64 to_step, nx_i64 update_step) {
   enum { AHEAD = 4 };
   const K key = keys[places[i]];
-  const int beside = Move::ADDS ? i - 1 : i + 1;
+  const int beside = Move::COMBINES ? i - 1 : i + 1;
   if (key == (K) ~(K)0) return;
   if (beside >= 0 && beside < n && keys[places[beside]] == key) return;
   typename Move::T *const at = to + (nx_i64)key * to_step;
-  typename Move::T sum = Move::first(at, updates[places[i] * update_step]);
-  if constexpr (Move::ADDS) {
+  typename Move::T sum = nx_first<Move>(at, updates[places[i] * update_step]);
+  if constexpr (Move::COMBINES) {
     bool more = true;
     for (int j = i + 1; more && j < n; j += AHEAD) {
       typename Move::T some[AHEAD];
@@ -135,7 +157,7 @@ NX_INLINE void nx_scatter_run(typename Move::T *to, const typename Move::T *upda
       }
 #pragma unroll
       for (int k = 0; k < AHEAD; k++)
-        if (same[k]) sum = nx_sum(sum, some[k]); /* updates of one element are adjacent */
+        if (same[k]) sum = Move::of(sum, some[k]); /* updates of one element are adjacent */
       more = same[AHEAD - 1];
     }
   }

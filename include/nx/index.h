@@ -71,16 +71,24 @@ NX_API nx_tensor *nx_gather(nx_tensor *data, nx_tensor *indices, int32_t axis);
 typedef enum nx_scatter_mode {
   NX_SCATTER_SET, /**< B I F C: the last update of an element, in C order, stays */
   /** I F C: updates are added in C order, those of small floats in f32, rounded once */
-  NX_SCATTER_ADD
+  NX_SCATTER_ADD,
+  NX_SCATTER_MUL, /**< I F: multiplied, in the same order and precision; integers wrap */
+  NX_SCATTER_MIN, /**< I F: the least of the element and its updates, as of nx_min */
+  NX_SCATTER_MAX, /**< I F: the largest, as of nx_max */
+  NX_SCATTER_AND, /**< B I */
+  NX_SCATTER_OR,  /**< B I */
+  NX_SCATTER_XOR  /**< B I */
 } nx_scatter_mode;
 enum {
-  NX_UNIQUE_INDICES = 1 /**< a promise that no two updates have one element; changes no result */
+  NX_UNIQUE_INDICES = 1, /**< a promise that no two updates have one element; changes no result */
+  /** updates whose index is below -extent or not below extent are left out, instead of failing */
+  NX_DROP_OUT_OF_RANGE = 2
 };
 /** x with updates, of the shape of indices and the dtype of x, at the elements that nx_gather would
  * read of x. Indices, and their check, as of nx_gather. nx_assign(x, nx_scatter(x, ..)) touches
- * these alone, if nothing else needs the old contents. flags: NX_UNIQUE_INDICES.
- * NX_INVALID_ARGUMENT: shapes that do not fit, no such mode, another flag; NX_UNSUPPORTED_DTYPE:
- * bool with NX_SCATTER_ADD. */
+ * these alone, if nothing else needs the old contents. flags: NX_UNIQUE_INDICES,
+ * NX_DROP_OUT_OF_RANGE. NX_INVALID_ARGUMENT: shapes that do not fit, no such mode, another flag;
+ * NX_UNSUPPORTED_DTYPE: a dtype that the mode does not take. */
 NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
                              nx_scatter_mode mode, uint32_t flags);
 

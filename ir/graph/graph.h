@@ -8,6 +8,7 @@
 
 #include "ir/alloc.h"
 #include "ir/diag.h"
+#include "ir/library/scatter.h"
 #include "ir/op.h"
 #include "view.h"
 
@@ -141,10 +142,20 @@ static inline int64_t nxg_node_elements(const nxg_node *n) {
 /* The view of a NXG_view node (or the identity view of any other node, over its own storage). */
 void nxg_node_view(const nxg_graph *g, uint32_t node, nxg_view *v);
 
-/* The mode of a scatter (attrs[1], a set of flags). With NXG_SCATTER_PAIRS its rows are complex
- * numbers, stored as pairs of real ones; the shape of the template, in complex numbers, then
- * follows the mode. */
-enum { NXG_SCATTER_ADDS = 1, NXG_SCATTER_PAIRS = 2 };
+/* attrs[1] of a scatter: bits 0, 2 and 3 are its nxi_scatter_mode. With NXG_SCATTER_PAIRS its rows
+ * are complex numbers, stored as pairs of real ones; the shape of the template, in complex numbers,
+ * then follows. With NXG_SCATTER_DROPS updates whose index is out of range are left out, and
+ * indices are not checked. */
+enum { NXG_SCATTER_PAIRS = 2, NXG_SCATTER_DROPS = 16, NXG_SCATTER_BITS = 31 };
+static inline nxi_scatter_mode nxg_scatter_mode(int64_t bits) {
+  return (nxi_scatter_mode)((bits & 1) | (bits >> 1 & 6));
+}
+static inline int64_t nxg_scatter_bits(nxi_scatter_mode mode) {
+  return (mode & 1) | (int64_t)(mode & 6) << 1;
+}
+static inline bool nxg_scatter_drops(const nxg_node *n) {
+  return (n->attrs[1] & NXG_SCATTER_DROPS) != 0;
+}
 static inline bool nxg_scatters_pairs(const nxg_node *n) {
   return (n->attrs[1] & NXG_SCATTER_PAIRS) != 0;
 }

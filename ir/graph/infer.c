@@ -461,6 +461,8 @@ static nx_status infer_scatter_of_pairs(const inference *in) {
   nxg_type whole = {in->args[0].dtype, indices->rank, in->attrs + 2};
   uint32_t own = 2 + (uint32_t)indices->rank;
   if (in->n_attrs < own) return need_attrs(in, own);
+  if (nxg_scatter_mode(in->attrs[1]) > NXI_SCATTER_ADD)
+    return FAIL(in, NX_INVALID_ARGUMENT, "scatter: there is no mode %lld", (long long)in->attrs[1]);
   nx_status status =
       nxg_shape_check(NX_INVALID_ARGUMENT, in->name, whole.rank, whole.shape, 128, NULL, in->d);
   if (!status) status = check_indexed(in, &whole, own, 3);
@@ -476,15 +478,16 @@ static nx_status infer_scatter_of_pairs(const inference *in) {
 static nx_status infer_scatter(const inference *in) {
   const nxg_type *indices = &in->args[1], *updates = &in->args[2];
   if (in->n_attrs < 2) return need_attrs(in, 2);
-  if (in->attrs[1] < 0 || in->attrs[1] > (NXG_SCATTER_ADDS | NXG_SCATTER_PAIRS))
+  if (in->attrs[1] & ~(int64_t)NXG_SCATTER_BITS)
     return FAIL(in, NX_INVALID_ARGUMENT, "scatter: there is no mode %lld", (long long)in->attrs[1]);
   if (in->attrs[1] & NXG_SCATTER_PAIRS) return infer_scatter_of_pairs(in);
   nx_status status = check_indexed(in, &in->args[0], 2, 3);
   if (status) return status;
   nx_dtype t = in->args[0].dtype;
-  if (in->attrs[1] == 1 && (t == NX_BOOL || nxi_is_stored(t)))
+  const char *word = nxi_scatter_refuses(nxg_scatter_mode(in->attrs[1]), t);
+  if (word != NULL)
     return fail_operand(
-        in, FAIL(in, NX_UNSUPPORTED_DTYPE, "scatter: %s cannot be added", dtype_text(t)), 0);
+        in, FAIL(in, NX_UNSUPPORTED_DTYPE, "scatter: %s cannot be %s", dtype_text(t), word), 0);
   if (!nxg_same_shape(indices->rank, indices->shape, updates->rank, updates->shape)) {
     char a[NXG_SHAPE_TEXT], b[NXG_SHAPE_TEXT];
     return fail_operand(in,

@@ -172,7 +172,7 @@ static nx_status plan_scan(nxg_planner *b, uint32_t node) {
 
 /* ---- gather and scatter */
 
-enum { EXTENT, STRIDE, NODE, ADDS, PARTS, SECOND };
+enum { EXTENT, STRIDE, NODE, MODE, PARTS, SECOND, DROPS };
 
 /* The strides with the one along `axis` replaced by 0: for each index, they address the element
  * whose index along the axis is 0. */
@@ -237,11 +237,12 @@ static nx_status plan_scatter_operands(nxg_planner *b, const nxg_node *n, nxg_pl
   return nxg_plan_access(b, first, t, indices->rank, indices->shape, strides, &s->args[0]);
 }
 
-/* Sums of small floats are kept in f32 until all updates have been added. */
+/* Small floats that updates are combined with are kept in f32 until all have been. */
 static nx_status plan_scatter(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node), *indices = node_of(b, n->args[1]);
   int64_t dense[NXG_MAX_RANK];
-  bool adds = n->attrs[1] & NXG_SCATTER_ADDS, wide = adds && nxi_is_small_float(n->dtype);
+  nxi_scatter_mode mode = nxg_scatter_mode(n->attrs[1]);
+  bool wide = mode != NXI_SCATTER_SET && nxi_is_small_float(n->dtype);
   nx_dtype t = wide ? NX_F32 : n->dtype;
   nxg_place to = place_of(b, node);
   int64_t bytes = nxg_node_elements(n) * nxi_dtype_size(t);
@@ -252,12 +253,13 @@ static nx_status plan_scatter(nxg_planner *b, uint32_t node) {
     status = plan_cast_step(b, &whole, nxg_node_elements(n), n->dtype, NX_F32, to);
   else if (!status) status = nxg_plan_move(b, n->args[0], to, n->rank, n->shape, NULL);
   if (status) return status;
-  nxg_step *s = nxg_plan_step(b, nxg_step_scatter, nxg_node_elements(indices), 2, 6);
+  nxg_step *s = nxg_plan_step(b, nxg_step_scatter, nxg_node_elements(indices), 2, 7);
   NEED(s);
   s->dtype = n->dtype;
   s->result = t;
   s->numbers[NODE] = n->origin;
-  s->numbers[ADDS] = adds;
+  s->numbers[MODE] = mode;
+  s->numbers[DROPS] = nxg_scatter_drops(n);
   s->numbers[PARTS] = nxg_scatters_pairs(n) ? 2 : 1;
   status = plan_scatter_operands(b, n, to, t, s);
   if (status || !wide) return status;

@@ -3,7 +3,7 @@
  * position, in C order, of an index that is outside its axis, or INT64_MAX if there is none. The
  * plan looks at it before any kernel that uses the indices runs. All indices are checked,
  * whatever part of the result is used; indices that a view repeats are checked once. The pass
- * also makes sums of small floats in scatter sums in f32, rounded once. */
+ * also combines small floats in a scatter in f32, rounded once. */
 #include "rewrite.h"
 
 #include <string.h>
@@ -77,21 +77,22 @@ static void rewrite(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
   bool gathers = n->op == NXG_gather;
   uint32_t own = gathers ? 2 : 3, args[4];
-  bool wide = !gathers && n->attrs[1] == NXG_SCATTER_ADDS && nxi_is_small_float(n->dtype);
+  bool wide = !gathers && nxg_scatter_mode(n->attrs[1]) && nxi_is_small_float(n->dtype),
+       drops = !gathers && nxg_scatter_drops(n);
   int64_t attrs[3 + NXG_MAX_RANK];
   checked c = {.r = r, .node = i};
   nx_dtype t = wide ? NX_F32 : n->dtype;
   const int64_t *shape = gathers ? r->from->nodes[n->args[0]].shape : nxg_scatter_shape(n);
   memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
   for (uint32_t a = 0; a < own; a++) args[a] = r->map[n->args[a]];
-  args[own] = first_bad(&c, n->args[1], shape[n->attrs[0]], &attrs[n->n_attrs]);
+  if (!drops) args[own] = first_bad(&c, n->args[1], shape[n->attrs[0]], &attrs[n->n_attrs]);
   if (nxg_rewrite_failed(r)) return;
   if (wide) {
     args[0] = cast(r, i, args[0], t);
     args[2] = cast(r, i, args[2], t);
   }
-  uint32_t value = nxg_rewrite_add(r, i, (nxg_op)n->op, own + 1, args, attrs, n->n_attrs + 1, t,
-                                   n->rank, n->shape);
+  uint32_t value = nxg_rewrite_add(r, i, (nxg_op)n->op, own + !drops, args, attrs,
+                                   n->n_attrs + !drops, t, n->rank, n->shape);
   if (wide) value = cast(r, i, value, n->dtype);
   nxg_rewrite_map(r, i, value);
   r->changed = true;

@@ -406,7 +406,9 @@ static bool may_leave(const nxg_node *n) {
     case NXG_cast:
     case NXG_bitcast:
     case NXG_matmul: return true;
-    case NXG_scatter: return n->attrs[1] == 1; /* adds */
+    case NXG_scatter:
+      return nxg_scatter_mode(n->attrs[1]) == NXI_SCATTER_ADD ||
+             nxg_scatter_mode(n->attrs[1]) == NXI_SCATTER_MUL;
     default:
       return nxg_ops[n->op].reduce >= 0 &&
              (nxk_reduction_of(nxg_reduce_kind(n->op))->flags & NXK_ROUNDS);

@@ -265,7 +265,7 @@ void nxg_types_scatter(nxg_types *t) {
   int64_t attrs[3 + NXG_MAX_RANK], twice = 2 * nxg_node_elements(n);
   uint32_t args[4], rank = n->rank;
   nx_dtype part = nxi_part_dtype(n->dtype),
-           p = n->attrs[1] & NXG_SCATTER_ADDS ? nxi_compute_dtype(part) : part;
+           p = nxg_scatter_mode(n->attrs[1]) ? nxi_compute_dtype(part) : part;
   attrs[0] = n->attrs[0];
   attrs[1] = n->attrs[1] | NXG_SCATTER_PAIRS;
   memcpy(attrs + 2, n->shape, rank * sizeof *attrs);

@@ -52,7 +52,7 @@ nx_status nxp_add_scatter_group(nxp_step_builder *s, uint32_t group) {
   nxi_scatter *out = nxi_arena_alloc(&b->plan->arena, sizeof *out);
   if (step == NULL || out == NULL) return nxi_oom(b->d);
   *out = (nxi_scatter){.dtype = n->dtype,
-                       .adds = (n->attrs[1] & NXG_SCATTER_ADDS) != 0,
+                       .mode = nxg_scatter_mode(n->attrs[1]),
                        .pairs = pairs,
                        .wide_indices = indices->dtype == NX_I64,
                        .rank = indices->rank,

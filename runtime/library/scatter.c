@@ -5,6 +5,7 @@
  * reads all indices and uses those of its own elements. */
 #include "scatter.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/dtype.h"
@@ -42,39 +43,79 @@ static int64_t index_at(const work *w, const char *at) {
 }
 
 /* n elements of a row, each of `parts` numbers. */
-#define ROW(name, T, parts, operator, convert)                                          \
+#define ROW(name, T, parts, of)                                                         \
   static void row_##name(void *restrict to, int64_t to_step, const void *restrict from, \
                          int64_t from_step, int64_t n) {                                \
     T *restrict a = to;                                                                 \
     const T *restrict b = from;                                                         \
     if (to_step == 1 && from_step == 1)                                                 \
-      for (int64_t i = 0; i < n * (parts); i++) a[i] operator(T)(b[i] convert);         \
+      for (int64_t i = 0; i < n * (parts); i++) a[i] = (T)of(a[i], b[i]);               \
     else                                                                                \
       for (int64_t i = 0; i < n; i++, a += to_step * (parts), b += from_step * (parts)) \
-        for (int k = 0; k < (parts); k++) a[k] operator(T)(b[k] convert);               \
+        for (int k = 0; k < (parts); k++) a[k] = (T)of(a[k], b[k]);                     \
   }
 
 typedef void (*row_fn)(void *restrict to, int64_t to_step, const void *restrict from,
                        int64_t from_step, int64_t n);
 
-/* The kinds of elements: name, C type, numbers in an element. */
-#define MOVES(M)                   \
-  M(set_bool, uint8_t, 1, =, != 0) \
-  M(set_8, uint8_t, 1, =, )        \
-  M(set_16, uint16_t, 1, =, )      \
-  M(set_32, uint32_t, 1, =, )      \
-  M(set_64, uint64_t, 1, =, )      \
-  M(set_c32, uint16_t, 2, =, )     \
-  M(set_c64, uint32_t, 2, =, )     \
-  M(set_c128, uint64_t, 2, =, )    \
-  M(add_8, uint8_t, 1, +=, )       \
-  M(add_16, uint16_t, 1, +=, )     \
-  M(add_32, uint32_t, 1, +=, )     \
-  M(add_64, uint64_t, 1, +=, )     \
-  M(add_f32, float, 1, +=, )       \
-  M(add_f64, double, 1, +=, )      \
-  M(add_c64, float, 2, +=, )       \
-  M(add_c128, double, 2, +=, )
+#define LAST(a, b)      (b)
+#define LAST_IS(a, b)   ((b) != 0)
+#define SUM(a, b)       ((a) + (b))
+#define PRODUCT(a, b)   ((a) * (b))
+#define WRAPPED(a, b)   (1u * (a) * (b)) /* of unsigned integers, which int would overflow */
+#define LEAST(a, b)     ((b) < (a) ? (b) : (a))
+#define LARGEST(a, b)   ((b) > (a) ? (b) : (a))
+#define BOTH(a, b)      ((a) & (b))
+#define EITHER(a, b)    ((a) | (b))
+#define ONE(a, b)       ((a) ^ (b))
+#define BOTH_ARE(a, b)  (((a) != 0) & ((b) != 0))
+#define EITHER_IS(a, b) (((a) != 0) | ((b) != 0))
+#define ONE_IS(a, b)    (((a) != 0) ^ ((b) != 0))
+
+/* NaN wins; -0 is below +0. */
+#define BEST(name, T, of_equal, worse)                      \
+  static inline T name(T a, T b) {                          \
+    if (a != a) return a;                                   \
+    if (b != b) return b;                                   \
+    return a == b ? (of_equal ? a : b) : a worse b ? b : a; \
+  }
+BEST(least_f32, float, signbit(a), >)
+BEST(least_f64, double, signbit(a), >)
+BEST(largest_f32, float, !signbit(a), <)
+BEST(largest_f64, double, !signbit(a), <)
+
+/* The kinds of elements: name, C type, numbers in an element, what becomes of two numbers. */
+#define INTEGERS(M, name, sign, of) \
+  M(name##_8, sign##8_t, 1, of)     \
+  M(name##_16, sign##16_t, 1, of) M(name##_32, sign##32_t, 1, of) M(name##_64, sign##64_t, 1, of)
+#define MOVES(M)                     \
+  M(set_bool, uint8_t, 1, LAST_IS)   \
+  INTEGERS(M, set, uint, LAST)       \
+  M(set_c32, uint16_t, 2, LAST)      \
+  M(set_c64, uint32_t, 2, LAST)      \
+  M(set_c128, uint64_t, 2, LAST)     \
+  INTEGERS(M, add, uint, SUM)        \
+  M(add_f32, float, 1, SUM)          \
+  M(add_f64, double, 1, SUM)         \
+  M(add_c64, float, 2, SUM)          \
+  M(add_c128, double, 2, SUM)        \
+  INTEGERS(M, mul, uint, WRAPPED)    \
+  M(mul_f32, float, 1, PRODUCT)      \
+  M(mul_f64, double, 1, PRODUCT)     \
+  INTEGERS(M, min_u, uint, LEAST)    \
+  INTEGERS(M, min_i, int, LEAST)     \
+  M(min_f32, float, 1, least_f32)    \
+  M(min_f64, double, 1, least_f64)   \
+  INTEGERS(M, max_u, uint, LARGEST)  \
+  INTEGERS(M, max_i, int, LARGEST)   \
+  M(max_f32, float, 1, largest_f32)  \
+  M(max_f64, double, 1, largest_f64) \
+  INTEGERS(M, and, uint, BOTH)       \
+  INTEGERS(M, or, uint, EITHER)      \
+  INTEGERS(M, xor, uint, ONE)        \
+  M(and_bool, uint8_t, 1, BOTH_ARE)  \
+  M(or_bool, uint8_t, 1, EITHER_IS)  \
+  M(xor_bool, uint8_t, 1, ONE_IS)
 MOVES(ROW)
 
 static int64_t element_size(const nxi_scatter *s) {
@@ -130,7 +171,7 @@ static void choose(const work *w, place p, int64_t first, int64_t low, int64_t h
 }
 
 /* One column, all elements of the result. */
-#define WHOLE_COLUMN(name, T, parts, operator, convert, I)                               \
+#define WHOLE_COLUMN(name, T, parts, of, I)                                              \
   static void whole_##name##_##I(const work *w, const void *all, T *to, int64_t to_step, \
                                  const T *from, int64_t from_step) {                     \
     const int64_t extent = w->s->extent, step = w->s->indices[w->s->axis];               \
@@ -140,14 +181,14 @@ static void choose(const work *w, place p, int64_t first, int64_t low, int64_t h
       e += e < 0 ? extent : 0;                                                           \
       if (e < 0 || e >= extent) continue;                                                \
       for (int k = 0; k < (parts); k++)                                                  \
-        to[e * to_step + k] operator(T)(from[j * from_step + k] convert);                \
+        to[e * to_step + k] = (T)of(to[e * to_step + k], from[j * from_step + k]);       \
     }                                                                                    \
   }
 
 /* One column, elements low <= e < high of the result. */
-#define COLUMN(name, T, parts, operator, convert)                                                 \
-  WHOLE_COLUMN(name, T, parts, operator, convert, int32_t)                                        \
-  WHOLE_COLUMN(name, T, parts, operator, convert, int64_t)                                        \
+#define COLUMN(name, T, parts, of)                                                                \
+  WHOLE_COLUMN(name, T, parts, of, int32_t)                                                       \
+  WHOLE_COLUMN(name, T, parts, of, int64_t)                                                       \
   static void column_##name(const work *w, place p, int64_t low, int64_t high) {                  \
     T *to = (T *)(void *)p.to;                                                                    \
     const T *from = (const T *)(const void *)p.updates;                                           \
@@ -163,7 +204,8 @@ static void choose(const work *w, place p, int64_t first, int64_t low, int64_t h
       choose(w, p, j, low, high, &b);                                                             \
       for (int64_t i = 0; i < b.n; i++)                                                           \
         for (int k = 0; k < (parts); k++)                                                         \
-          to[b.element[i] * to_step + k] operator(T)(from[b.update[i] * from_step + k] convert);  \
+          to[b.element[i] * to_step + k] =                                                        \
+              (T)of(to[b.element[i] * to_step + k], from[b.update[i] * from_step + k]);           \
     }                                                                                             \
   }
 MOVES(COLUMN)
@@ -171,27 +213,37 @@ MOVES(COLUMN)
 typedef void (*column_fn)(const work *w, place p, int64_t low, int64_t high);
 
 /* Each kind of move, along a row and along a column. */
-#define AS_NAME(name, T, parts, operator, convert) MOVE_##name,
-#define AS_BOTH(name, T, parts, operator, convert) {row_##name, column_##name},
+#define AS_NAME(name, T, parts, of) MOVE_##name,
+#define AS_BOTH(name, T, parts, of) {row_##name, column_##name},
 enum { MOVES(AS_NAME) };
 static const struct {
   row_fn row;
   column_fn column;
 } moves[] = {MOVES(AS_BOTH)};
 
+/* The first of the rows of each mode for unsigned and signed integers, and those for f32 and bool.
+ * The rows of one mode are ordered by size. */
+static const struct {
+  int u, i, f32, truth;
+} of_mode[] = {
+    [NXI_SCATTER_SET] = {MOVE_set_8, MOVE_set_8, -1, MOVE_set_bool},
+    [NXI_SCATTER_ADD] = {MOVE_add_8, MOVE_add_8, MOVE_add_f32, -1},
+    [NXI_SCATTER_MUL] = {MOVE_mul_8, MOVE_mul_8, MOVE_mul_f32, -1},
+    [NXI_SCATTER_MIN] = {MOVE_min_u_8, MOVE_min_i_8, MOVE_min_f32, -1},
+    [NXI_SCATTER_MAX] = {MOVE_max_u_8, MOVE_max_i_8, MOVE_max_f32, -1},
+    [NXI_SCATTER_AND] = {MOVE_and_8, MOVE_and_8, -1, MOVE_and_bool},
+    [NXI_SCATTER_OR] = {MOVE_or_8, MOVE_or_8, -1, MOVE_or_bool},
+    [NXI_SCATTER_XOR] = {MOVE_xor_8, MOVE_xor_8, -1, MOVE_xor_bool},
+};
+
 static int move_of(const nxi_scatter *s) {
-  bool wide = nxi_dtype_size(s->dtype) == 8;
-  if (s->pairs && s->adds) return wide ? MOVE_add_c128 : MOVE_add_c64;
-  if (s->pairs && nxi_dtype_size(s->dtype) == 2) return MOVE_set_c32;
-  if (s->pairs) return wide ? MOVE_set_c128 : MOVE_set_c64;
-  if (s->adds && nxi_is_float(s->dtype)) return wide ? MOVE_add_f64 : MOVE_add_f32;
-  if (s->dtype == NX_BOOL) return MOVE_set_bool;
-  switch (nxi_dtype_size(s->dtype)) {
-    case 1: return s->adds ? MOVE_add_8 : MOVE_set_8;
-    case 2: return s->adds ? MOVE_add_16 : MOVE_set_16;
-    case 4: return s->adds ? MOVE_add_32 : MOVE_set_32;
-    default: return s->adds ? MOVE_add_64 : MOVE_set_64;
-  }
+  int64_t size = nxi_dtype_size(s->dtype);
+  int wide = size == 8, of_size = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+  if (s->pairs && s->mode == NXI_SCATTER_ADD) return MOVE_add_c64 + wide;
+  if (s->pairs) return size == 2 ? MOVE_set_c32 : MOVE_set_c64 + wide;
+  if (s->dtype == NX_BOOL) return of_mode[s->mode].truth;
+  if (s->mode != NXI_SCATTER_SET && nxi_is_float(s->dtype)) return of_mode[s->mode].f32 + wide;
+  return (nxi_is_signed(s->dtype) ? of_mode[s->mode].i : of_mode[s->mode].u) + of_size;
 }
 
 enum {
@@ -200,7 +252,7 @@ enum {
 };
 
 static bool adds_integers(const nxi_scatter *s) {
-  return s->adds && !nxi_is_float(s->dtype) && s->dtype != NX_BOOL;
+  return s->mode == NXI_SCATTER_ADD && !nxi_is_float(s->dtype) && s->dtype != NX_BOOL;
 }
 
 #define ADD(N)                                                                        \

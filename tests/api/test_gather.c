@@ -357,9 +357,9 @@ static void wrong_operands(void **state) {
   assert_null(nx_scatter(b, i, b, 0, NX_SCATTER_ADD, 0));
   TAKES(NX_UNSUPPORTED_DTYPE);
   assert_non_null(nx_scatter(b, i, b, 0, NX_SCATTER_SET, 0));
-  assert_null(nx_scatter(x, i, x, 0, NX_SCATTER_SET, 2));
+  assert_null(nx_scatter(x, i, x, 0, NX_SCATTER_SET, 4));
   TAKES(NX_INVALID_ARGUMENT);
-  assert_null(nx_scatter(x, i, x, 0, 2, 0));
+  assert_null(nx_scatter(x, i, x, 0, 8, 0));
   TAKES(NX_INVALID_ARGUMENT);
 }
 

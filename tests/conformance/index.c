@@ -83,43 +83,80 @@ static nx_tensor *record_gather(trial *t, nx_dtype dtype) {
                    tensor_of(t, some_indices(t, 1, 4)), 1);
 }
 
-static bool adds(const trial *t) { return !strcmp(t->op->name, "scatter, add"); }
+/* The modes as rows are named. */
+static const char *const modes[] = {
+    [NX_SCATTER_SET] = "set", [NX_SCATTER_ADD] = "add", [NX_SCATTER_MUL] = "mul",
+    [NX_SCATTER_MIN] = "min", [NX_SCATTER_MAX] = "max", [NX_SCATTER_AND] = "and",
+    [NX_SCATTER_OR] = "or",   [NX_SCATTER_XOR] = "xor"};
+static nx_scatter_mode mode_of(const trial *t) {
+  int mode = 0;
+  while (strcmp(t->op->name + strlen("scatter, "), modes[mode])) mode++;
+  return (nx_scatter_mode)mode;
+}
+
+static value combined(const trial *t, value a, value b) {
+  switch (mode_of(t)) {
+    case NX_SCATTER_ADD: return sum_of(t->dtype, a, b);
+    case NX_SCATTER_MUL: return product_of(t->dtype, a, b);
+    case NX_SCATTER_MIN: return b.re < a.re ? b : a;
+    case NX_SCATTER_MAX: return b.re > a.re ? b : a;
+    default: return b;
+  }
+}
+
+static bits combined_bits(const trial *t, bits a, bits b) {
+  switch (mode_of(t)) {
+    case NX_SCATTER_AND: return (bits){a.low & b.low, 0};
+    case NX_SCATTER_OR: return (bits){a.low | b.low, 0};
+    case NX_SCATTER_XOR: return (bits){a.low ^ b.low, 0};
+    default: return b;
+  }
+}
 
 static nx_tensor *make_scatter(trial *t, nx_tensor *x, nx_tensor *indices, int32_t axis) {
   nx_tensor_info info = {.size = sizeof info};
   if (indices) nx_tensor_describe(indices, &info);
   nx_tensor *updates = tensor_of(t, tame_values(t, t->dtype, info.rank, info.shape, 2));
-  return nx_scatter(x, indices, updates, axis, adds(t) ? NX_SCATTER_ADD : NX_SCATTER_SET, 0);
+  return nx_scatter(x, indices, updates, axis, mode_of(t), 0);
 }
 
-/* Small floats add up in f32: tame numbers do so exactly, and are rounded once. */
-static void expect_scatter(trial *t, layout l, int32_t axis) {
-  array *a = adds(t) ? tame_values(t, t->dtype, 3, data_shape, 1)
-                     : some_values(t, t->dtype, 3, data_shape, 1);
+/* Small floats are combined in f32: tame numbers exactly, and are rounded once. With
+ * NX_DROP_OUT_OF_RANGE every third update is of no element. */
+static void expect_scatter(trial *t, layout l, int32_t axis, uint32_t flags) {
+  nx_scatter_mode mode = mode_of(t);
+  bool computes = mode >= NX_SCATTER_ADD && mode <= NX_SCATTER_MAX;
+  array *a = mode ? tame_values(t, t->dtype, 3, data_shape, 1)
+                  : some_values(t, t->dtype, 3, data_shape, 1);
   array *indices = some_indices(t, axis, 6), *want = new_array(t, t->dtype, 3, data_shape);
-  array *updates = adds(t) ? tame_values(t, t->dtype, 3, indices->shape, 2)
-                           : some_values(t, t->dtype, 3, indices->shape, 2);
+  array *updates = mode ? tame_values(t, t->dtype, 3, indices->shape, 2)
+                        : some_values(t, t->dtype, 3, indices->shape, 2);
+  value *sums = room(t, (a->n + 1) * sizeof *sums);
+  for (size_t k = 0; flags & NX_DROP_OUT_OF_RANGE && k < indices->n; k += 3) {
+    int64_t out = k % 2 ? data_shape[axis] : -1 - data_shape[axis];
+    indices->at[k].low = indices->dtype == NX_I32 ? (uint32_t)out : (uint64_t)out;
+  }
   nx_tensor *x = laid_out(t, a, l), *i = laid_out(t, indices, (l + 1) % LAYOUTS),
             *u = laid_out(t, updates, (l + 2) % LAYOUTS);
-  value *sums = room(t, (a->n + 1) * sizeof *sums);
   for (size_t k = 0; k < a->n; k++) {
     want->at[k] = a->at[k];
     sums[k] = decode(t->dtype, a->at[k]);
   }
   for (size_t k = 0; k < updates->n; k++) {
+    int64_t index = (int64_t)decode(indices->dtype, indices->at[k]).re;
+    if (index < -data_shape[axis] || index >= data_shape[axis]) continue;
     size_t place = place_of(indices, k, axis);
-    value v = decode(t->dtype, updates->at[k]);
-    sums[place] = sum_of(t->dtype, sums[place], v);
-    want->at[place] = adds(t) ? encode(t->dtype, sums[place]) : updates->at[k];
+    sums[place] = combined(t, sums[place], decode(t->dtype, updates->at[k]));
+    want->at[place] = computes ? encode(t->dtype, sums[place])
+                               : combined_bits(t, want->at[place], updates->at[k]);
   }
-  nx_scatter_mode mode = adds(t) ? NX_SCATTER_ADD : NX_SCATTER_SET;
-  expect(t, nx_scatter(x, i, u, axis, mode, 0), want, SAME_BITS, layout_names[l]);
+  expect(t, nx_scatter(x, i, u, axis, mode, flags), want, SAME_BITS, layout_names[l]);
 }
 
 static void check_scatter(trial *t) {
   for (layout l = 0; l < LAYOUTS; l++)
     for (int32_t axis = 0; axis < 3; axis++)
-      if (is_due(t, (l + (layout)axis) % LAYOUTS, LAYOUTS)) expect_scatter(t, l, axis);
+      if (is_due(t, (l + (layout)axis) % LAYOUTS, LAYOUTS))
+        expect_scatter(t, l, axis, l % 2 ? NX_DROP_OUT_OF_RANGE : 0);
   check_bad_indices(t, make_scatter);
   nx_tensor *x = tensor_of(t, tame_values(t, t->dtype, 3, data_shape, 1)),
             *i = tensor_of(t, some_indices(t, 1, 4));
@@ -130,7 +167,7 @@ static void check_scatter(trial *t) {
   expect_refusal(
       t,
       nx_scatter(x, i, tensor_of(t, tame_values(t, t->dtype, 3, some_indices(t, 1, 4)->shape, 1)),
-                 1, (nx_scatter_mode)7, 0),
+                 1, (nx_scatter_mode)8, 0),
       NX_INVALID_ARGUMENT, "no such mode");
 }
 static nx_tensor *record_scatter(trial *t, nx_dtype dtype) {
@@ -455,6 +492,12 @@ static const operation index_table[] = {
     {"gather", ALL, check_gather_all, record_gather, NULL, 0, NULL},
     {"scatter, set", ALL, check_scatter, record_scatter, NULL, 0, NULL},
     {"scatter, add", I | F | C, check_scatter, record_scatter, NULL, 0, NULL},
+    {"scatter, mul", I | F, check_scatter, record_scatter, NULL, 0, NULL},
+    {"scatter, min", I | F, check_scatter, record_scatter, NULL, 0, NULL},
+    {"scatter, max", I | F, check_scatter, record_scatter, NULL, 0, NULL},
+    {"scatter, and", B | I, check_scatter, record_scatter, NULL, 0, NULL},
+    {"scatter, or", B | I, check_scatter, record_scatter, NULL, 0, NULL},
+    {"scatter, xor", B | I, check_scatter, record_scatter, NULL, 0, NULL},
     {"unfold", ALL, check_unfold, record_unfold, NULL, 0, NULL},
     {"fold", I | F | C, check_fold, record_fold, NULL, 0, NULL},
     {"true_indices", B, check_true, record_true, NULL, 0, NULL},

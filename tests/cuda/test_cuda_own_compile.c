@@ -74,9 +74,11 @@ static bool scatters(nxi_gpu *g) {
   static const nx_dtype types[] = {NX_BOOL, NX_U8, NX_U16, NX_U32, NX_U64, NX_F32, NX_F64};
   for (size_t t = 0; t < sizeof types / sizeof *types; t++)
     for (int i = 0; i < 48; i++) {
+      nxi_scatter_mode mode = (nxi_scatter_mode)((i + i / 8) % 8);
+      if (nxi_scatter_refuses(mode, types[t])) mode = NXI_SCATTER_SET;
       nxi_scatter shape = {.dtype = types[t],
-                           .adds = i & 1 && types[t] != NX_BOOL,
-                           .pairs = i & 2 && (types[t] == NX_F32 || types[t] == NX_F64),
+                           .mode = mode,
+                           .pairs = mode < NXI_SCATTER_MUL && nxi_is_float(types[t]) && i & 2,
                            .wide_indices = i & 4,
                            .rank = 3,
                            .extent = i & 4 ? 1 << 20 : 100,
@@ -92,7 +94,8 @@ static bool scatters(nxi_gpu *g) {
         return false;
       nxi_gpu_scatter_destroy(s);
     }
-  nxi_scatter shape = {.dtype = NX_F32, .adds = true, .rank = NXI_SCATTER_RANK, .extent = 5};
+  nxi_scatter shape = {
+      .dtype = NX_F32, .mode = NXI_SCATTER_ADD, .rank = NXI_SCATTER_RANK, .extent = 5};
   for (int32_t i = 0; i < shape.rank; i++) {
     shape.shape[i] = i == 0 ? 70 : 2;
     shape.updates[i] = i % 2 ? 1 : 0;

@@ -54,7 +54,7 @@ static int64_t strides_of(const trial *t, const int64_t *shape, unsigned mask, i
 
 static void agrees(nxi_gpu *g, const trial *t) {
   nxi_scatter s = {.dtype = t->dtype,
-                   .adds = t->adds,
+                   .mode = t->adds,
                    .pairs = t->pairs,
                    .wide_indices = t->wide_indices,
                    .rank = t->rank,

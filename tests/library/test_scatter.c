@@ -38,7 +38,7 @@ typedef struct trial {
 
 static nxi_scatter scatter_of(const trial *t) {
   return (nxi_scatter){.dtype = t->dtype,
-                       .adds = t->adds,
+                       .mode = t->adds,
                        .wide_indices = t->wide,
                        .rank = 2,
                        .axis = 0,

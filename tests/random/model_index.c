@@ -119,14 +119,15 @@ void step_scatter(world *w) {
   pair indices;
   if (!h || !h->v.view.rank || h->v.storage->frozen || !is_assignable(h)) return;
   nx_dtype t = h->v.storage->dtype;
-  int64_t attrs[2] = {below(w, h->v.view.rank), t != NX_BOOL && chance(w, 50)};
+  int64_t attrs[2] = {below(w, h->v.view.rank)};
+  nxi_scatter_mode mode = (nxi_scatter_mode)below(w, NXI_SCATTER_XOR + 1);
+  while (nxi_scatter_refuses(mode, t)) mode = (nxi_scatter_mode)below(w, NXI_SCATTER_XOR + 1);
+  attrs[1] = nxg_scatter_bits(mode);
   if (!choose_indices(w, h, (int32_t)attrs[0], &indices)) return;
   pair updates = updates_of(w, h, &indices.v.view);
   model_view operands[3] = {h->v, indices.v, updates.v}, result;
   nx_tensor *x;
-  MAKE(w, x,
-       nx_scatter(h->t, indices.t, updates.t, (int32_t)attrs[0],
-                  attrs[1] ? NX_SCATTER_ADD : NX_SCATTER_SET, 0));
+  MAKE(w, x, nx_scatter(h->t, indices.t, updates.t, (int32_t)attrs[0], (nx_scatter_mode)mode, 0));
   result.storage = model_compute(NXG_scatter, 3, operands, attrs, 2, 0, 0, NULL, &result.view);
   drop(&indices);
   drop(&updates);

@@ -64,6 +64,8 @@ uint32_t nxt_add_shifted(nxt_generator *gen);
 uint32_t nxt_add_pad(nxt_generator *gen);
 uint32_t nxt_add_cat(nxt_generator *gen);
 uint32_t nxt_add_scan(nxt_generator *gen);
+/* The attribute of a scatter of the dtype: any mode that takes it. */
+int64_t nxt_scatter_bits(nxt_random *r, nx_dtype t);
 /* gather or scatter, with indices that are in range whatever they are made of. */
 uint32_t nxt_add_indexed(nxt_generator *gen);
 uint32_t nxt_add_update(nxt_generator *gen);

@@ -185,6 +185,12 @@ static uint32_t indices_of(nxt_generator *gen, int32_t rank, const int64_t *shap
   return nxt_try(gen, NXG_mod, 2, pair, NULL, 0, 0, 0, NULL);
 }
 
+int64_t nxt_scatter_bits(nxt_random *r, nx_dtype t) {
+  nxi_scatter_mode mode = (nxi_scatter_mode)nxt_below(r, NXI_SCATTER_XOR + 1);
+  while (nxi_scatter_refuses(mode, t)) mode = (nxi_scatter_mode)nxt_below(r, NXI_SCATTER_XOR + 1);
+  return nxg_scatter_bits(mode);
+}
+
 uint32_t nxt_add_indexed(nxt_generator *gen) {
   uint32_t args[3] = {nxt_pick_computed(gen)};
   const nxg_node *x = nxt_node_of(gen, args[0]);
@@ -193,7 +199,7 @@ uint32_t nxt_add_indexed(nxt_generator *gen) {
   nx_dtype t = x->dtype;
   if (rank == 0) return UINT32_MAX;
   attrs[0] = nxt_below(&gen->r, rank);
-  attrs[1] = t != NX_BOOL && nxt_chance(&gen->r, 60);
+  attrs[1] = nxt_scatter_bits(&gen->r, t);
   int64_t extent = x->shape[attrs[0]];
   if (extent == 0) return UINT32_MAX;
   for (int32_t i = 0; i < rank; i++) {
@@ -201,9 +207,11 @@ uint32_t nxt_add_indexed(nxt_generator *gen) {
     if (i == attrs[0]) shape[i] = nxt_below(&gen->r, 12);
     else if (nxt_chance(&gen->r, 20)) shape[i] = nxt_below(&gen->r, shape[i] + 1);
   }
-  args[1] = indices_of(gen, rank, shape, extent);
+  bool gathers = nxt_chance(&gen->r, 60), drops = !gathers && nxt_chance(&gen->r, 30);
+  args[1] = indices_of(gen, rank, shape, extent + (drops ? 2 : 0));
   if (args[1] == UINT32_MAX) return UINT32_MAX;
-  if (nxt_chance(&gen->r, 60)) return nxt_try(gen, NXG_gather, 2, args, attrs, 1, 0, 0, NULL);
+  if (drops) attrs[1] |= NXG_SCATTER_DROPS;
+  if (gathers) return nxt_try(gen, NXG_gather, 2, args, attrs, 1, 0, 0, NULL);
   args[2] = nxt_matching(gen, t, rank, shape);
   if (args[2] == UINT32_MAX) return UINT32_MAX;
   return nxt_try(gen, NXG_scatter, 3, args, attrs, 2, 0, 0, NULL);

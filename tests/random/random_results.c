@@ -156,7 +156,7 @@ static uint32_t indices(nxt_results *s, int64_t extent) {
 
 static uint32_t add_indexed(nxt_results *s) {
   int64_t axis = nxt_below(&s->gen->r, s->rank),
-          attrs[2] = {axis, s->t != NX_BOOL && nxt_chance(&s->gen->r, 60)};
+          attrs[2] = {axis, nxt_scatter_bits(&s->gen->r, s->t)};
   uint32_t args[3] = {draw(s), indices(s, s->shape[axis]), draw(s)};
   if (args[1] == UINT32_MAX) return UINT32_MAX;
   return nxt_chance(&s->gen->r, 30) ? nxt_try(s->gen, NXG_gather, 2, args, attrs, 1, 0, 0, NULL)

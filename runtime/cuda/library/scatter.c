@@ -100,13 +100,34 @@ static const char elements_code[] = KERNEL
     "(nx_i64)row * n, (int)(at - row * n), (int)n, to_step, update_step);\n  }\n}";
 
 static const char *number_of(const nxi_scatter *h) {
-  bool wide = nxi_dtype_size(h->dtype) == 8;
-  if (h->adds && nxi_is_float(h->dtype)) return wide ? "double" : "float";
+  bool best = h->mode == NXI_SCATTER_MIN || h->mode == NXI_SCATTER_MAX,
+       i = best && nxi_is_signed(h->dtype);
+  if (h->mode != NXI_SCATTER_SET && nxi_is_float(h->dtype))
+    return nxi_dtype_size(h->dtype) == 8 ? "double" : "float";
   switch (nxi_dtype_size(h->dtype)) {
-    case 1: return "nx_u8";
-    case 2: return "nx_u16";
-    case 4: return "nx_u32";
-    default: return "nx_u64";
+    case 1: return i ? "signed char" : "nx_u8";
+    case 2: return i ? "short" : "nx_u16";
+    case 4: return i ? "int" : "nx_u32";
+    default: return i ? "nx_i64" : "nx_u64";
+  }
+}
+
+/* The struct of scatter.cuh that combines two elements. */
+static const char *move_of(const nxi_scatter *h) {
+  static const char *const truth[] = {[NXI_SCATTER_SET] = "nx_set_bool",
+                                      [NXI_SCATTER_AND] = "nx_and_bool<T>",
+                                      [NXI_SCATTER_OR] = "nx_or_bool<T>",
+                                      [NXI_SCATTER_XOR] = "nx_xor_bool<T>"},
+                           *const number[] = {
+                               "nx_set<T>",     "nx_add<T>", "nx_mul_wrapped<T>", "nx_least_of<T>",
+                               "nx_most_of<T>", "nx_and<T>", "nx_or<T>",          "nx_xor<T>"};
+  if (h->dtype == NX_BOOL) return truth[h->mode];
+  if (!nxi_is_float(h->dtype)) return number[h->mode];
+  switch (h->mode) {
+    case NXI_SCATTER_MUL: return "nx_mul<T>";
+    case NXI_SCATTER_MIN: return "nx_min_of<T>";
+    case NXI_SCATTER_MAX: return "nx_max_of<T>";
+    default: return number[h->mode];
   }
 }
 
@@ -121,9 +142,8 @@ static nx_status get(nxi_gpu_scatter *s, nxi_gpu *g, const char *code, const cha
                      int32_t keyed, int32_t end, int64_t points, nxi_kernel **out, nxi_diag *d) {
   const nxi_scatter *h = &s->shape;
   nxi_text text = {0};
-  const char *move = h->dtype == NX_BOOL ? "nx_set_bool" : h->adds ? "nx_add<T>" : "nx_set<T>";
   nxi_text_add(&text, h->pairs ? "typedef nx_two<%s> T;\n" : "typedef %s T;\n", number_of(h));
-  nxi_text_add(&text, "typedef %s Move;\ntypedef %s I;\ntypedef %s N;\ntypedef %s K;\n", move,
+  nxi_text_add(&text, "typedef %s Move;\ntypedef %s I;\ntypedef %s N;\ntypedef %s K;\n", move_of(h),
                h->wide_indices ? "nx_i64" : "int", points < INT32_MAX ? "nx_u32" : "nx_u64",
                s->key == NX_U16 ? "nx_u16" : "nx_u32");
   nxi_text_add(&text, "constexpr int THREADS = %d;\n", THREADS);
@@ -140,7 +160,7 @@ static nx_status get(nxi_gpu_scatter *s, nxi_gpu *g, const char *code, const cha
 /* ---- how a scatter is done */
 
 static way choose(const nxi_scatter *h, int64_t columns, bool any_order) {
-  if (h->adds && (any_order || !nxi_is_float(h->dtype))) return IN_ANY_ORDER;
+  if (h->mode == NXI_SCATTER_ADD && (any_order || !nxi_is_float(h->dtype))) return IN_ANY_ORDER;
   if (h->shape[h->axis] <= SHORT_COLUMN || columns >= MANY_COLUMNS) return BY_COLUMNS;
   return BY_ELEMENTS;
 }

@@ -102,6 +102,11 @@ nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype) {
 
 /* ---- elements by number */
 
+_Static_assert((int)NX_SCATTER_ADD == (int)NXI_SCATTER_ADD &&
+                   (int)NX_SCATTER_MAX == (int)NXI_SCATTER_MAX &&
+                   (int)NX_SCATTER_XOR == (int)NXI_SCATTER_XOR,
+               "the modes have the same numbers");
+
 nx_tensor *nx_gather(nx_tensor *data, nx_tensor *indices, int32_t axis) {
   nx_tensor *t[2] = {data, indices};
   nxi_diag d;
@@ -117,12 +122,17 @@ nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int3
                       nx_scatter_mode mode, uint32_t flags) {
   nx_tensor *t[3] = {x, indices, updates};
   nxi_diag d;
-  int64_t attrs[2] = {0, mode};
+  int64_t attrs[2] = {0, 0};
   if (!nxi_check_operands("scatter", t, 3)) return NULL;
   nxi_diag_clear(&d);
-  if (flags & ~(uint32_t)NX_UNIQUE_INDICES)
+  if (flags & ~(uint32_t)(NX_UNIQUE_INDICES | NX_DROP_OUT_OF_RANGE))
     nxi_fail(&d, NX_INVALID_ARGUMENT, "scatter",
-             "scatter: the flags 0x%x hold more than NX_UNIQUE_INDICES", flags);
+             "scatter: the flags 0x%x hold more than NX_UNIQUE_INDICES and NX_DROP_OUT_OF_RANGE",
+             flags);
+  else if ((uint32_t)mode > NX_SCATTER_XOR)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "scatter", "scatter: there is no mode %lld", (long long)mode);
+  attrs[1] = nxg_scatter_bits((nxi_scatter_mode)mode) |
+             (flags & NX_DROP_OUT_OF_RANGE ? NXG_SCATTER_DROPS : 0);
   if (d.status || !nxi_one_axis("scatter", x, axis, &attrs[0], &d)) return nxi_fail_null(&d);
   nxi_operand o[3] = {nxi_operand_of(x), nxi_operand_of(indices), nxi_operand_of(updates)};
   return nxi_record_inferred(NXG_scatter, o, 3, attrs, 2, &d);
