@@ -68,6 +68,25 @@ NX_API nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, size_t n, const n
  * position of the first bad one, in C order, as nx_error.index. */
 NX_API nx_tensor *nx_gather(nx_tensor *data, nx_tensor *indices, int32_t axis);
 
+/** As nx_gather, of indices that are cut to the axis: below 0 the first element, beyond it the last
+ * one. NX_INVALID_ARGUMENT also: an axis without elements. */
+NX_API nx_tensor *nx_gather_clamped(nx_tensor *data, nx_tensor *indices, int32_t axis);
+/** As nx_gather, but where an index is out of range the result is `fill`. NX_INVALID_ARGUMENT also:
+ * an axis without elements. */
+NX_API nx_tensor *nx_gather_filled(nx_tensor *data, nx_tensor *indices, int32_t axis,
+                                   const nx_scalar *fill);
+/** All dtypes but those that are only stored. The part of x, of `sizes`, that begins at `starts`:
+ * one for each axis, i32 or i64 of rank 0. A start that is too low or too high is cut so that the
+ * part lies in x (StableHLO's dynamic_slice). NX_INVALID_ARGUMENT: n is not the rank, a size that
+ * the axis lacks; NX_UNSUPPORTED_DTYPE: a start of another dtype. */
+NX_API nx_tensor *nx_dynamic_slice(nx_tensor *x, nx_tensor *const *starts, const int64_t *sizes,
+                                   size_t n);
+/** x with `update`, of its rank and dtype, in that part. Where the update fills all axes but one,
+ * as a step of a cache does, nx_assign(x, ..) and functions that x is donated to write the part
+ * alone. Statuses as of nx_dynamic_slice. */
+NX_API nx_tensor *nx_dynamic_update_slice(nx_tensor *x, nx_tensor *update, nx_tensor *const *starts,
+                                          size_t n);
+
 typedef enum nx_scatter_mode {
   NX_SCATTER_SET, /**< B I F C: the last update of an element, in C order, stays */
   /** I F C: updates are added in C order, those of small floats in f32, rounded once */
