@@ -83,6 +83,56 @@ static nx_tensor *record_gather(trial *t, nx_dtype dtype) {
                    tensor_of(t, some_indices(t, 1, 4)), 1);
 }
 
+/* Indices in and out of range. */
+static array *far_indices(trial *t, int32_t axis) {
+  array *a = some_indices(t, axis, 4);
+  uint64_t state = 9;
+  for (size_t i = 0; i < a->n; i++) {
+    int64_t index =
+        (int64_t)(random_word(&state) % (uint64_t)(4 * data_shape[axis])) - 2 * data_shape[axis];
+    a->at[i].low = a->dtype == NX_I32 ? (uint32_t)index : (uint64_t)index;
+  }
+  return a;
+}
+
+static bool fills(const trial *t) { return !strcmp(t->op->name, "gather_filled"); }
+
+static nx_tensor *make_total(trial *t, nx_tensor *x, nx_tensor *indices, int32_t axis) {
+  return fills(t) ? nx_gather_filled(x, indices, axis, NX_NUMBER(1))
+                  : nx_gather_clamped(x, indices, axis);
+}
+
+static void check_total(trial *t) {
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (int32_t axis = 0; axis < 3; axis++) {
+      if (!is_due(t, (l + (layout)axis) % LAYOUTS, LAYOUTS)) continue;
+      array *a = some_values(t, t->dtype, 3, data_shape, 1), *indices = far_indices(t, axis);
+      nx_tensor *x = laid_out(t, a, l), *i = laid_out(t, indices, (l + 1) % LAYOUTS);
+      array *want = new_array(t, t->dtype, 3, indices->shape);
+      for (size_t k = 0; k < want->n; k++) {
+        int64_t n = data_shape[axis], at = (int64_t)decode(indices->dtype, indices->at[k]).re, p[3];
+        bool inside = at >= -n && at < n;
+        if (fills(t)) at = at < 0 ? at + n : at;
+        else at = at < 0 ? 0 : at >= n ? n - 1 : at;
+        unravel(k, 3, indices->shape, p);
+        p[axis] = inside || !fills(t) ? at : 0;
+        want->at[k] =
+            inside || !fills(t) ? a->at[ravel(3, data_shape, p)] : encode(t->dtype, (value){1, 0});
+      }
+      expect(t, make_total(t, x, i, axis), want, SAME_BITS, layout_names[l]);
+    }
+  nx_tensor *x = tensor_of(t, some_values(t, t->dtype, 3, data_shape, 1));
+  expect_refusal(t, make_total(t, x, x, 3),
+                 t->dtype == NX_I32 || t->dtype == NX_I64 ? NX_INVALID_ARGUMENT
+                                                          : NX_UNSUPPORTED_DTYPE,
+                 "axis 3, or indices that are data");
+  expect_refusal(t, make_total(t, NULL, x, 0), NX_INVALID_ARGUMENT, "null data");
+}
+static nx_tensor *record_total(trial *t, nx_dtype dtype) {
+  return make_total(t, tensor_of(t, tame_values(t, dtype, 3, data_shape, 1)),
+                    tensor_of(t, some_indices(t, 1, 4)), 1);
+}
+
 /* The modes as rows are named. */
 static const char *const modes[] = {
     [NX_SCATTER_SET] = "set", [NX_SCATTER_ADD] = "add", [NX_SCATTER_MUL] = "mul",
@@ -490,6 +540,8 @@ static nx_tensor *record_search(trial *t, nx_dtype dtype) {
 
 static const operation index_table[] = {
     {"gather", ALL, check_gather_all, record_gather, NULL, 0, NULL},
+    {"gather_clamped", ALL, check_total, record_total, NULL, 0, NULL},
+    {"gather_filled", ALL, check_total, record_total, NULL, 0, NULL},
     {"scatter, set", ALL, check_scatter, record_scatter, NULL, 0, NULL},
     {"scatter, add", I | F | C, check_scatter, record_scatter, NULL, 0, NULL},
     {"scatter, mul", I | F, check_scatter, record_scatter, NULL, 0, NULL},
