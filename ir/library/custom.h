@@ -30,6 +30,7 @@ struct nxg_custom {
   /* NULL, or what plans carry out instead of `run`: a logical kernel whose buffers are the operands
    * and then the results (custom_kernel.c) */
   struct nxk_kernel *kernel;
+  bool elementwise; /* the kernel is recorded as the operations it consists of */
 };
 /* Gives f, whose types are filled in, the kernel of a text. */
 nx_status nxg_custom_take_kernel(nxg_custom *f, const char *text, size_t size, nxi_diag *d);

@@ -242,7 +242,10 @@ static nx_status fill(operation *o, const nx_custom_desc *k, nxi_diag *d) {
   o->run = k->run;
   o->user = k->user;
   o->release = k->release;
-  return k->kernel ? nxg_custom_take_kernel(f, k->kernel, k->kernel_size, d) : NX_OK;
+  if (!k->kernel) return NX_OK;
+  status = nxg_custom_take_kernel(f, k->kernel, k->kernel_size, d);
+  f->elementwise = !status && nxi_kernel_is_elementwise(f);
+  return status;
 }
 
 static nx_custom *new_custom(nx_context *c, const nx_custom_desc *k, nxi_diag *d) {

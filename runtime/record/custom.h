@@ -22,6 +22,9 @@ int64_t nxi_custom_order(void); /* one that no recording has had */
 const nxg_custom *nxi_custom_body(const nx_custom *f);
 nx_context *nxi_custom_context(const nx_custom *f);
 
+/* Whether the kernel of f is one elementwise loop (ops/custom_kernel.c). */
+bool nxi_kernel_is_elementwise(const nxg_custom *f);
+
 /* How many ordered operations this thread has called so far, and how many calls it is in. */
 uint64_t nxi_custom_effects(void);
 uint32_t nxi_custom_depth(void);

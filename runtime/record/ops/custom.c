@@ -123,7 +123,7 @@ nx_status nx_custom_record(nx_custom *f, nx_tensor *const *in, size_t n_in, nx_t
   if (body->hides && !(given[n_in] = last = nothing(c, token))) return nxi_error_status();
   uint16_t outer = nxi_called_begin(NXG_custom);
   bool good = check_operands(body, c, given);
-  if (good && nxi_kernel_is_elementwise(body))
+  if (good && body->elementwise)
     good = check_types(body, given) && nxi_record_elementwise(body, given, made);
   else good = good && record(body, given, token, made);
   nxi_called_end(outer);

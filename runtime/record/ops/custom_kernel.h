@@ -6,8 +6,6 @@
 
 #include "runtime/record/custom.h"
 
-/* Whether the kernel of f is such a loop. */
-bool nxi_kernel_is_elementwise(const nxg_custom *f);
 /* Records it. made: its results, one reference each; false: reported, and nothing is made. */
 bool nxi_record_elementwise(const nxg_custom *f, nx_tensor *const *operands, nx_tensor **made);
 
