@@ -42,6 +42,12 @@ static inline void expect_no_error(const char *file, int line) {
     assert_int_equal((call), (status));              \
     assert_int_equal(nx_error_take(NULL), (status)); \
   } while (0)
+/* The thread's error has this status, and words of its message. */
+static inline void error_says(nx_status status, const char *words) {
+  nx_error e = {.size = sizeof e};
+  assert_int_equal(nx_error_take(&e), status);
+  if (strstr(e.message, words) == NULL) fail_msg("%s\nhas not: %s", e.message, words);
+}
 static inline nx_tensor *good_(nx_tensor *t, const char *file, int line) {
   expect_no_error(file, line);
   assert_non_null(t);
