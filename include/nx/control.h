@@ -11,15 +11,23 @@
  * like those of any operation, and the same bits come out as of the steps recorded one after the
  * other. Bodies may have loops and branches themselves, up to 16 deep.
  *
- * A body may not assign to tensors, nor to its inputs: a value that changes is a carried one. Types
- * are fixed: what a body gives for a carried value has the shape and the dtype that it took. i4,
- * u4, c32 and floats that are only stored go in and out of no body.
+ * A body may assign. What it assigns is a state: it goes from step to step, and the tensor gets
+ * what it is after the last step, when the loop has ended; after none it stays as it is. So a step
+ * reads what the step before it has assigned, by whatever tensor of that storage. That holds for
+ * tensors from outside, for captured values, and for what a branch takes. A carried value, a slice
+ * of a stack and the number of the step are the step's own: assigned, they change for the rest of
+ * the step, and nothing else does. A condition does not assign.
+ *
+ * Types are fixed: what a body gives for a carried value has the shape and the dtype that it took.
+ * i4, u4, c32 and floats that are only stored go in and out of no body.
  *
  * Common to all: `out` has a place for each result; one that holds NULL gets a new tensor, one
  * reference, the caller's; a tensor that is there is assigned, in place. NX_INVALID_ARGUMENT:
- * numbers of operands, shapes or dtypes that bodies do not take, bodies that assign, functions or
- * tensors of another context or device, NULL. NX_UNSUPPORTED_DTYPE: a dtype that goes in no body.
- * What a body fails with comes when results are computed, with the operation and the step. */
+ * numbers of operands, shapes or dtypes that bodies do not take, conditions that assign, an assign
+ * to a captured view that maps two indices to one element, functions or tensors of another context
+ * or device, NULL. NX_NOT_WRITABLE: an assign to a captured value in an immutable import.
+ * NX_UNSUPPORTED_DTYPE: a dtype that goes in no body. What a body fails with comes when results are
+ * computed, with the operation and the step. */
 #ifndef NX_CONTROL_H
 #define NX_CONTROL_H
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: ISC */
+/* Bodies that assign: what they assign is carried from step to step and assigned when the loop has
+ * ended, with the bits of the same functions recorded one after the other. */
+#include "tests/util/api.h"
+
+enum { N = 40, STEPS = 5 };
+
+static nx_tensor *input(int64_t n) { return GOOD(nx_placeholder(ctx, device(), NX_F32, &n, 1)); }
+static nx_tensor *index_input(void) { return GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0)); }
+static nx_tensor *whole(nx_dtype t, int64_t value) {
+  return GOOD(nx_full(ctx, device(), t, NULL, 0, NX_NUMBER((double)value)));
+}
+static nx_function *make(nx_tensor *const *in, size_t n_in, nx_tensor *const *out, size_t n_out) {
+  nx_function_options o = {.size = sizeof o, .name = "body"};
+  nx_function *f = NULL;
+  OK(nx_function_create(ctx, in, n_in, out, n_out, &o, &f));
+  return f;
+}
+static nx_tensor *between(nx_tensor *t, int64_t begin, int64_t end) {
+  return GOOD(nx_shrink(t, &begin, &end, 1));
+}
+
+/* The steps of a `for` one after the other. The last carried value is the caller's. */
+static nx_tensor *unrolled(nx_function *f, int steps, nx_tensor *x, nx_tensor *const *captured,
+                           size_t n) {
+  for (int i = 0; i < steps; i++) {
+    nx_tensor *in[8] = {whole(NX_I64, i), x}, *out = NULL;
+    for (size_t k = 0; k < n; k++) in[2 + k] = captured[k];
+    OK(nx_function_record(f, in, 2 + n, &out, 1));
+    x = out;
+  }
+  return x;
+}
+
+static void read_all(nx_tensor *t, float *out) { OK(nx_read(t, out, N * sizeof *out, NULL)); }
+static void hold(nx_tensor *t, nx_tensor *value) { OK(nx_assign(t, value)); }
+
+/* Runs the loop and the steps one after the other, both from the same contents of `state`. */
+static void same_as_unrolled(nx_function *f, nx_tensor *state, nx_tensor *const *captured,
+                             size_t n) {
+  float is[2][N], wanted[2][N];
+  for (int steps = 0; steps <= STEPS; steps++) {
+    nx_tensor *x = vector(N, 1, 0.25F), *out = NULL;
+    hold(state, vector(N, 0, 0.5F));
+    OK(nx_for(NULL, steps, f, &x, 1, captured, n, NULL, &out, 1));
+    read_all(state, is[0]);
+    read_all(out, is[1]);
+    hold(state, vector(N, 0, 0.5F));
+    nx_tensor *y = unrolled(f, steps, x, captured, n);
+    read_all(state, wanted[0]);
+    read_all(y, wanted[1]);
+    assert_memory_equal(is, wanted, sizeof is);
+  }
+}
+
+/* A tensor from outside, read and assigned in parts and as a whole. */
+static void captured_from_outside(void **state) {
+  (void)state;
+  nx_tensor *s = vector(N, 0, 0.5F), *in[] = {index_input(), input(N)};
+  nx_tensor *y = GOOD(nx_add(in[1], s));
+  OK(nx_assign(between(s, 3, 20), between(y, 0, 17)));
+  nx_tensor *z = GOOD(nx_mul(y, s));
+  OK(nx_assign(s, nx_add(s, nx_cast(in[0], NX_F32))));
+  nx_function *f = make(in, 2, &z, 1);
+  same_as_unrolled(f, s, NULL, 0);
+  nx_function_release(f);
+}
+
+/* A captured operand that is part of the storage, and another one that reads the same. */
+static void captured_operands(void **state) {
+  (void)state;
+  nx_tensor *s = vector(N, 0, 0.5F), *in[] = {index_input(), input(N), input(10), input(N)};
+  nx_tensor *back = GOOD(nx_flip(s, NX_AXES(0))), *captured[] = {between(back, 4, 14), s};
+  nx_tensor *y = GOOD(nx_add(nx_mul(in[1], number(0.5F)), in[3]));
+  OK(nx_assign(in[2], nx_add(in[2], between(y, 2, 12))));
+  OK(nx_assign(between(in[3], 0, 3), number(7)));
+  nx_tensor *z = GOOD(nx_add(y, nx_reduce_sum(in[2], NX_ALL_AXES, 0)));
+  nx_function *f = make(in, 4, &z, 1);
+  same_as_unrolled(f, s, captured, 2);
+  nx_function_release(f);
+}
+
+/* What a step assigns to a carried value is its own: the value that the loop began with stays. */
+static void carried_values(void **state) {
+  (void)state;
+  nx_tensor *in[] = {index_input(), input(4)};
+  OK(nx_assign(between(in[1], 0, 1), number(9)));
+  nx_tensor *y = GOOD(nx_add(in[1], number(1)));
+  nx_function *f = make(in, 2, &y, 1);
+  nx_tensor *x = vector(4, 0, 1), *out = NULL;
+  OK(nx_for(NULL, 3, f, &x, 1, NULL, 0, NULL, &out, 1));
+  EXPECT(out, 10, 4, 5, 6);
+  EXPECT(x, 0, 1, 2, 3);
+  nx_function_release(f);
+}
+
+static void branches(void **state) {
+  (void)state;
+  nx_tensor *s = vector(4, 0, 1), *t = vector(4, 5, 0);
+  nx_tensor *in[] = {input(4)}, *y = GOOD(nx_neg(in[0]));
+  OK(nx_assign(s, nx_add(s, in[0])));
+  nx_function *first = make(in, 1, &y, 1);
+  nx_tensor *in2[] = {input(4)}, *y2 = GOOD(nx_mul(in2[0], number(2)));
+  OK(nx_assign(between(t, 1, 3), between(in2[0], 0, 2)));
+  OK(nx_assign(in2[0], number(100)));
+  nx_function *second = make(in2, 1, &y2, 1), *both[] = {first, second};
+  for (int i = 0; i < 2; i++) {
+    nx_tensor *x = vector(4, 1, 1), *out = NULL;
+    OK(nx_case(whole(NX_I32, i), both, 2, &x, 1, &out, 1));
+    if (i == 0) EXPECT(t, 5, 5, 5, 5);
+    EXPECT(s, 1, 3, 5, 7);
+    if (i == 0) EXPECT(x, 1, 2, 3, 4);
+  }
+  EXPECT(t, 5, 1, 2, 5);
+  nx_function_release(first);
+  nx_function_release(second);
+}
+
+/* A loop that assigns, in a function that is called and recorded, and in another loop. */
+static void nested(void **state) {
+  (void)state;
+  nx_tensor *s = vector(N, 0, 0.5F), *in[] = {index_input(), input(N)};
+  nx_tensor *y = GOOD(nx_add(in[1], s));
+  OK(nx_assign(between(s, 0, 9), nx_mul(between(y, 1, 10), number(0.25F))));
+  nx_function *inner = make(in, 2, &y, 1);
+  nx_tensor *again[] = {index_input(), input(N)}, *z = NULL;
+  OK(nx_for(NULL, 3, inner, &again[1], 1, NULL, 0, NULL, &z, 1));
+  OK(nx_assign(between(s, 20, 21), number(3)));
+  nx_function *outer = make(again, 2, &z, 1);
+  same_as_unrolled(outer, s, NULL, 0);
+  float is[2][N];
+  for (int call = 0; call < 2; call++) {
+    nx_tensor *given[] = {whole(NX_I64, 0), vector(N, 1, 1)}, *out = NULL;
+    hold(s, vector(N, 0, 0.5F));
+    if (call) OK(nx_function_call(outer, given, 2, &out, 1, NULL));
+    else OK(nx_function_record(outer, given, 2, &out, 1));
+    read_all(s, is[call]);
+  }
+  assert_memory_equal(is[0], is[1], sizeof is[0]);
+  nx_function_release(inner);
+  nx_function_release(outer);
+}
+
+/* Counts what it draws in a tensor from outside, as a generator of random numbers does. */
+static void scans(void **state) {
+  (void)state;
+  nx_tensor *count = whole(NX_I64, 10), *in[] = {input(3)};
+  nx_tensor *y = GOOD(nx_add(in[0], nx_cast(count, NX_F32)));
+  OK(nx_assign(count, nx_add(count, whole(NX_I64, 1))));
+  nx_function *f = make(in, 1, &y, 1);
+  nx_tensor *xs = GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3), 0)), *out = NULL;
+  OK(nx_scan(f, 2, NULL, 0, NULL, 0, &xs, 1, NULL, &out, 1));
+  EXPECT(out, 10, 11, 12, 14, 15, 16);
+  EXPECT(nx_cast(count, NX_F32), 12);
+  nx_function_release(f);
+}
+
+/* A loop that fails, or stops at its limit, leaves what it assigns as it was. */
+static void failures(void **state) {
+  (void)state;
+  nx_tensor *s = vector(4, 0, 1), *in[] = {index_input(), input(4)};
+  nx_tensor *at = GOOD(nx_expand(in[0], NX_SHAPE(4)));
+  nx_tensor *y = GOOD(nx_gather(in[1], at, 0));
+  OK(nx_assign(s, nx_add(s, y)));
+  nx_function *f = make(in, 2, &y, 1);
+  nx_tensor *x = vector(4, 1, 1), *out = NULL, *kept = GOOD(nx_copy(s));
+  OK(nx_realize(ctx, &kept, 1, NULL));
+  nx_loop_options o = {.size = sizeof o, .max_steps = 2};
+  OK(nx_for(NULL, 3, f, &x, 1, NULL, 0, &o, &out, 1));
+  FAILS(NX_NO_CONVERGENCE, nx_realize(ctx, &out, 1, NULL));
+  EXPECT(kept, 0, 1, 2, 3);
+  nx_function_release(f);
+}
+
+static void refused(void **state) {
+  (void)state;
+  nx_tensor *s = whole(NX_I64, 0), *in[] = {input(4)}, *p = GOOD(nx_cmplt(s, whole(NX_I64, 3)));
+  OK(nx_assign(s, nx_add(s, whole(NX_I64, 1))));
+  nx_function *cond = make(in, 1, &p, 1);
+  nx_tensor *in2[] = {input(4)}, *y = GOOD(nx_neg(in2[0]));
+  nx_function *body = make(in2, 1, &y, 1);
+  nx_tensor *x = vector(4, 0, 1), *out = NULL;
+  FAILS(NX_INVALID_ARGUMENT, nx_while(cond, body, &x, 1, NULL, 0, NULL, &out, 1));
+  nx_tensor *in3[] = {input(4), input(3)}, *z = GOOD(nx_neg(in3[0]));
+  OK(nx_assign(in3[1], number(1)));
+  nx_function *writes = make(in3, 2, &z, 1);
+  nx_tensor *many = GOOD(nx_expand(number(1), NX_SHAPE(3))), *longer = vector(5, 0, 1);
+  nx_tensor *both[] = {x, many}, *other[] = {x, longer};
+  FAILS(NX_INVALID_ARGUMENT, nx_case(whole(NX_I32, 0), &writes, 1, both, 2, &out, 1));
+  FAILS(NX_INVALID_ARGUMENT, nx_case(whole(NX_I32, 0), &writes, 1, other, 2, &out, 1));
+  nx_function_release(cond);
+  nx_function_release(body);
+  nx_function_release(writes);
+}
+
+NXT_MAIN(loop_states) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(captured_from_outside),
+      IN_SCOPE(captured_operands),
+      IN_SCOPE(carried_values),
+      IN_SCOPE(branches),
+      IN_SCOPE(nested),
+      IN_SCOPE(scans),
+      IN_SCOPE(failures),
+      IN_SCOPE(refused),
+  };
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}
