@@ -195,7 +195,7 @@ nx_status nx_wait(nx_context *c, nx_device device) {
   nxi_diag_clear(&d);
   if (!nxi_device_usable(c, "wait", device, &d)) return nxi_error_report(&d);
   nx_status status = nxi_device_open(c, device, &v, &d);
-  if (!status) status = v->kind->wait(v, NULL, &d);
+  if (!status) status = v->kind->wait(v, NXI_NOW, NULL, &d);
   return status ? (nxi_oom_in(&d, status, "wait"), nxi_error_report(&d)) : NX_OK;
 }
 

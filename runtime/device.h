@@ -57,8 +57,9 @@ typedef struct nxi_device_kind {
   /* NX_DEVICE_UNAVAILABLE, NX_OUT_OF_MEMORY. */
   nx_status (*open)(int32_t number, const nxi_device_setup *s, nxi_device **out, nxi_diag *d);
   void (*close)(nxi_device *v); /* waits; plans and buffers are gone */
-  /* Until everything that was started has ended. poll may be NULL. */
-  nx_status (*wait)(nxi_device *v, const nxi_poll *poll, nxi_diag *d);
+  /* Until everything that was started up to the mark has ended. poll may be NULL; without a mark
+   * that it remembers a device waits for more. */
+  nx_status (*wait)(nxi_device *v, uint64_t mark, const nxi_poll *poll, nxi_diag *d);
 
   /* ---- memory */
   nx_status (*alloc)(nxi_device *v, int64_t bytes, uint64_t *at, nxi_diag *d);

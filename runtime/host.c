@@ -18,8 +18,8 @@ uint64_t nxi_host_memory(int32_t number) {
   return (uint64_t)nxi_machine_memory();
 }
 
-nx_status nxi_host_wait(nxi_device *v, const nxi_poll *poll, nxi_diag *d) {
-  (void)v, (void)poll, (void)d;
+nx_status nxi_host_wait(nxi_device *v, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
+  (void)v, (void)mark, (void)poll, (void)d;
   return NX_OK;
 }
 

@@ -14,7 +14,7 @@ typedef struct nxi_host_device {
 int32_t nxi_host_count(void);
 const char *nxi_host_missing(int32_t number);
 uint64_t nxi_host_memory(int32_t number);
-nx_status nxi_host_wait(nxi_device *v, const nxi_poll *poll, nxi_diag *d);
+nx_status nxi_host_wait(nxi_device *v, uint64_t mark, const nxi_poll *poll, nxi_diag *d);
 nx_status nxi_host_alloc(nxi_device *v, int64_t bytes, uint64_t *at, nxi_diag *d);
 void nxi_host_free_after(nxi_device *v, uint64_t at, int64_t bytes, uint64_t after);
 nx_status nxi_host_trim(nxi_device *v, nxi_diag *d);

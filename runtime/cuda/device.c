@@ -59,8 +59,8 @@ static nx_status open_gpu(int32_t number, const nxi_device_setup *s, nxi_device 
   return NX_OK;
 }
 
-static nx_status wait_for(nxi_device *v, const nxi_poll *poll, nxi_diag *d) {
-  return nxi_gpu_wait(gpu_of(v), poll, d);
+static nx_status wait_for(nxi_device *v, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
+  return nxi_gpu_wait(gpu_of(v), mark, poll, d);
 }
 
 /* ---- memory */

@@ -72,9 +72,9 @@ nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, u
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
 /* Fills memory with zeros. */
 nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d);
-/* Waits until all work that was started has ended. poll may be NULL. NX_INTERRUPTED,
- * NX_DEVICE_LOST. */
-nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d);
+/* Waits until all work that was started up to the mark has ended; NXI_NOW, or a mark whose event is
+ * not there: all that was started. poll may be NULL. NX_INTERRUPTED, NX_DEVICE_LOST. */
+nx_status nxi_gpu_wait(nxi_gpu *g, uint64_t mark, const nxi_poll *poll, nxi_diag *d);
 
 /* Code. */
 typedef struct nxi_gpu_code nxi_gpu_code;

@@ -100,9 +100,17 @@ static nx_status wait_for(nxi_gpu *g, void *stream, void *event, const nxi_poll 
   return nxi_gpu_refused(g, result, "running", d);
 }
 
-nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
+nx_status nxi_gpu_wait(nxi_gpu *g, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
   if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
-  return wait_for(g, g->stream, NULL, poll, d);
+  /* comes first, because after a fork no lock may be taken */
+  nx_status status = nxi_gpu_enter(g, d);
+  if (status != NX_OK) return status;
+  nxi_mutex_lock(&g->marks.lock);
+  void *event = event_of(&g->marks, mark);
+  nxi_mutex_unlock(&g->marks.lock);
+  status = wait_for(g, g->stream, event, poll, d);
+  nxi_gpu_leave(g);
+  return status;
 }
 
 /* ---- lanes */
@@ -242,11 +250,7 @@ static int download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t
 /* Waits for the work before a copy; the poll is called here, because the copy itself is not
  * interrupted. */
 static nx_status wait_until(nxi_gpu *g, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
-  if (poll == NULL || poll->fn == NULL) return NX_OK;
-  nxi_mutex_lock(&g->marks.lock);
-  void *event = event_of(&g->marks, mark);
-  nxi_mutex_unlock(&g->marks.lock);
-  return wait_for(g, g->stream, event, poll, d);
+  return poll == NULL || poll->fn == NULL ? NX_OK : nxi_gpu_wait(g, mark, poll, d);
 }
 
 nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after,

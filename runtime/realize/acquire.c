@@ -115,17 +115,28 @@ static nxi_storage *home_of(const nxi_node *n) {
   return s && s->pins && s->value == n ? s : NULL;
 }
 
+static bool is_given(const nxi_node *n) {
+  return atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_GIVEN;
+}
+
 static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
   nxi_buffer *b = in->buffer;
   /* A node that is read through views only is not a node of this run; its index belongs to another
    * run. */
   if (!in->node || in->node->epoch != run->context->epoch) return false;
-  if (run->stored[in->node->index] != (UPDATED | GOES)) return false;
+  if ((run->stored[in->node->index] | (is_given(in->node) ? UPDATED : 0)) != (UPDATED | GOES))
+    return false;
   if (b->immutable || !nxi_buffer_idle(b) || (run->may_alias && b->pinner)) return false;
   if (!b->pinner) return atomic_load_explicit(&b->refs, memory_order_relaxed) == 1;
   for (uint32_t i = 0; i < run->n_outputs; i++)
     if (home_of(run->outputs[i].node) == b->pinner) return true;
   return false;
+}
+
+bool nxi_run_is_free(const nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (run->outputs[i].destination) return false;
+  return true;
 }
 
 /* Finds the destinations of pinned outputs and the values they displace. Changes nothing;
@@ -182,14 +193,16 @@ nx_status nxi_acquire(nxi_run *run, nxi_diag *d) {
   bool pinned = false;
   for (uint32_t i = 0; i < run->n_outputs; i++) pinned |= home_of(run->outputs[i].node) != NULL;
   nx_status status = NX_OK;
-  if (run->n_updates || pinned) {
+  if (run->n_updates || run->n_given || pinned) {
     nxi_drain(c, 1024); /* dead nodes must not count as users */
     if (!find_what_goes(run)) status = nxi_oom(d);
     if (!status) status = find_destinations(run);
     if (!status && !nxi_find_aliases(run)) status = nxi_oom(d);
     for (uint32_t i = 0; !status && i < run->n_inputs; i++) {
-      if (!may_overwrite(run, &run->inputs[i])) continue;
-      run->key[run->inputs[i].flags_at] |= NXG_INPUT_OVERWRITE;
+      const nxi_run_input *in = &run->inputs[i];
+      if (!may_overwrite(run, in)) continue;
+      bool give = nxi_run_is_free(run) && is_given(in->node) && !in->buffer->pinner;
+      run->key[in->flags_at] |= NXG_INPUT_OVERWRITE | (give ? NXG_INPUT_GIVEN : 0);
       run->hashed = false;
     }
   }

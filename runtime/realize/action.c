@@ -100,13 +100,17 @@ nx_status nxi_action_end(nxi_action *a, nx_status status) {
 
 /* ---- work that may take long */
 
+nx_status nxi_action_flags(uint32_t flags, const char *op, nxi_diag *d) {
+  if (!(flags & ~(uint32_t)(NX_DO_DEFERRED | NX_DO_PENDING))) return NX_OK;
+  return nxi_fail(
+      d, NX_INVALID_ARGUMENT, op,
+      "the flags 0x%x of an action's options hold more than NX_DO_DEFERRED and NX_DO_PENDING",
+      flags);
+}
+
 nx_status nxi_action_stopped(nxi_action *a) {
   if (a->refused) return a->diag.status;
-  if (a->filled.flags & ~(uint32_t)(NX_DO_DEFERRED | NX_DO_PENDING))
-    return nxi_fail(
-        &a->diag, NX_INVALID_ARGUMENT, "",
-        "the flags 0x%x of an action's options hold more than NX_DO_DEFERRED and NX_DO_PENDING",
-        a->filled.flags);
+  if (nxi_action_flags(a->filled.flags, "", &a->diag)) return a->diag.status;
   if (!atomic_load_explicit(&a->stop, memory_order_relaxed)) return NX_OK;
   return nxi_fail(&a->diag, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));
 }

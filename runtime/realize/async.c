@@ -28,31 +28,22 @@ static bool check_tensors(nx_context *c, nx_tensor *const *t, size_t n, nxi_diag
   return true;
 }
 
-/* The value that a storage has now, unless it is there. record_lock; there is room. */
-static void add_value(nx_event *e, nxi_storage *s) {
-  nxi_node *value = s->value;
-  if (value->state == NXI_REALIZED) return;
-  value->refs++;
-  nxi_event_add(e, value);
-}
-
 nx_status nx_realize_async(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_options *o,
                            nx_event **event) {
   nxi_diag d;
+  uint32_t flags = 0;
   nxi_diag_clear(&d);
   if (!event) return nxi_error_null("realize_async", 4), NX_INVALID_ARGUMENT;
   if (!nxi_have_context("realize_async", 0, c)) return NX_INVALID_ARGUMENT;
   if (!check_tensors(c, t, n, &d)) return fail(&d, "realize_async");
-  nx_event *e = nxi_event_create(c, "realize_async", o, &d);
+  nx_event *e = nxi_event_create(c, "realize_async", o, &flags, &d);
   if (!e) return fail(&d, "realize_async");
-  if (n > UINT32_MAX / 2 || !nxi_event_reserve(e, (uint32_t)n)) {
+  nxi_wanted *w = nxi_event_wanted(e);
+  if (n > UINT32_MAX / 2 || !nxi_wanted_collect(c, flags, t, n, w)) {
     nxi_event_drop(e);
     nxi_oom(&d);
     return fail(&d, "realize_async");
   }
-  nxi_record_lock(c);
-  for (size_t i = 0; i < n; i++) add_value(e, t[i]->storage);
-  nxi_record_unlock(c);
   nxi_event_submit(e);
   *event = e;
   return NX_OK;
@@ -79,11 +70,14 @@ typedef struct async_call {
   nxi_node **values; /* n_in: what these held before the call; only compared */
 } async_call;
 
-static bool prepare(async_call *k, nx_event *e) {
+/* What the flags ask for was recorded before the call. */
+static bool prepare(async_call *k, uint32_t flags, nxi_wanted *w) {
   const nx_function *f = k->f;
   nx_context *c = f->context;
   k->gone = nxi_calloc(2 * (size_t)f->n_in + 1, sizeof *k->gone);
-  if (!k->gone || !nxi_event_reserve(e, f->n_out + f->n_effects)) return false;
+  if (!k->gone || (flags && !nxi_wanted_collect(c, flags, NULL, 0, w)) ||
+      !nxi_wanted_reserve(w, f->n_out + f->n_effects))
+    return false;
   k->values = k->gone + f->n_in;
   bool good = true;
   nxi_record_lock(c);
@@ -95,25 +89,26 @@ static bool prepare(async_call *k, nx_event *e) {
   return good;
 }
 
-/* Detaches donated values from their storages. One that got a result keeps that, one that is mapped
- * its value. record_lock. */
+/* Detaches donated values from their storages, and lets results lie in their memory once nothing
+ * else reads it. One that got a result keeps that, one that is mapped its value. record_lock. */
 static void donate(async_call *k) {
   for (uint32_t i = 0; k->gone && i < k->f->n_in; i++) {
     nxi_storage *s = k->in[i]->storage;
     /* NOLINTNEXTLINE: `values` lie behind `gone` */
     if (!k->gone[i] || s->pins || s->value != k->values[i]) continue;
+    atomic_fetch_or_explicit(&s->value->flags, NXI_NODE_GIVEN, memory_order_relaxed);
     nxi_storage_set(k->f->context, s, k->gone[i]);
     k->gone[i] = NULL;
   }
 }
 
 /* The values of outputs, and of what the function assigns. record_lock. */
-static void add_values(const async_call *k, nx_tensor *const *out, nx_event *e) {
+static void add_values(const async_call *k, nx_tensor *const *out, nxi_wanted *w) {
   const nx_function *f = k->f;
-  for (uint32_t i = 0; i < f->n_out; i++) add_value(e, out[i]->storage);
+  for (uint32_t i = 0; i < f->n_out; i++) nxi_wanted_add(w, out[i]->storage);
   for (uint32_t i = 0; i < f->n_effects; i++) {
     nxi_storage *s = f->effects[i].storage;
-    add_value(e, s ? s : k->in[f->effects[i].input]->storage);
+    nxi_wanted_add(w, s ? s : k->in[f->effects[i].input]->storage);
   }
 }
 
@@ -134,13 +129,15 @@ nx_status nx_function_call_async(nx_function *f, nx_tensor *const *in, size_t n_
   if (!nxi_function_check(f, in, n_in, out, n_out, &d)) return nxi_error_report(&d);
   nx_context *c = f->context;
   async_call k = {.f = f, .in = in};
-  nx_event *e = nxi_event_create(c, "function", o, &d);
+  uint32_t flags = 0;
+  nx_event *e = nxi_event_create(c, "function", o, &flags, &d);
   nx_status status = e ? NX_OK : fail(&d, "function");
-  if (e && !prepare(&k, e)) status = (nxi_oom(&d), fail(&d, f->graph->name));
+  if (e && !prepare(&k, flags, nxi_event_wanted(e)))
+    status = (nxi_oom(&d), fail(&d, f->graph->name));
   if (!status) status = nx_function_record(f, in, n_in, out, n_out);
   if (!status) {
     nxi_record_lock(c);
-    add_values(&k, out, e);
+    add_values(&k, out, nxi_event_wanted(e));
     donate(&k);
     nxi_record_unlock(c);
     nxi_event_submit(e);

@@ -23,7 +23,8 @@ void nxi_run_drop_tags(nxi_run *run) {
 void nxi_run_reset(nxi_run *run) {
   nxi_run_drop_tags(run);
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
-  run->n_slots = run->n_aliases = run->n_updates = run->n_states = run->n_kept = run->n_held = 0;
+  run->n_slots = run->n_aliases = run->n_updates = run->n_given = 0;
+  run->n_states = run->n_kept = run->n_held = 0;
   run->weighed = run->hashed = false;
   run->acquired = run->overwriting = run->may_alias = run->effects = false;
   run->first_order = 0;
@@ -224,6 +225,7 @@ static bool emit_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *sh
 
 static bool emit_whole(nxi_run *run, nxi_node *n) {
   int64_t bytes = nxi_dtype_bytes(n->dtype, n->elements);
+  run->n_given += (atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_GIVEN) != 0;
   return emit_input(run, n->dtype, n->rank, nxi_node_shape(n), n->buffer, 0, bytes, n);
 }
 

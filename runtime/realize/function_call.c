@@ -175,17 +175,9 @@ static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known, bool give) 
   k->run->key[in->flags_at] |= NXG_INPUT_OVERWRITE | (give && !b->pinner ? NXG_INPUT_GIVEN : 0);
 }
 
-/* Whether no result has memory where it has to be. If one has, it is written there, and not into
- * memory that is given. */
-static bool are_free(const nxi_run *run) {
-  for (uint32_t i = 0; i < run->n_outputs; i++)
-    if (run->outputs[i].destination) return false;
-  return true;
-}
-
 static void allow_overwrites(nxi_call *k) {
   nx_function *f = k->f;
-  const bool give = are_free(k->run);
+  const bool give = nxi_run_is_free(k->run);
   for (uint32_t i = 0; i < f->n_in; i++)
     if (k->run->inputs[i].gone) allow_overwrite(k, i, 2, give);
   for (uint32_t n = 0; n < k->n_targets; n++) {

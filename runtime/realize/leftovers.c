@@ -20,45 +20,61 @@ typedef struct root {
 
 typedef struct request {
   nxi_action *a;
-  nx_tensor *const *tensors;
+  nx_tensor *const *tensors; /* NULL: `values` tells them */
   size_t n;
-  nxi_list nodes; /* wanted: one reference each; the first `named` are named or deferred */
-  uint32_t named;
+  nxi_wanted *w;
+  nxi_node **nodes; /* all wanted, w->nodes first, which are `named` */
+  uint32_t n_nodes, named;
   root *roots;       /* of the nodes, in the order of groups */
   uint32_t *parents; /* of groups; a group that is its own parent stands for those below it */
 } request;
 
 /* ---- collecting */
 
-static bool add_values(request *r) {
-  for (size_t i = 0; i < r->n; i++) {
-    nxi_node *value = r->tensors[i]->storage->value;
-    if (value->state == NXI_REALIZED) continue;
-    if (!nxi_list_add(&r->nodes, value)) return false;
-    value->refs++;
-  }
+static bool add_value(nxi_wanted *w, const nxi_storage *s) {
+  nxi_node *value = s->value->state == NXI_REALIZED ? NULL : s->value;
+  if (w->numbered && !nxi_list_add(&w->values, value)) return false;
+  if (!value) return true;
+  if (!nxi_list_add(&w->nodes, value)) return false;
+  value->refs++;
   return true;
 }
 
 /* Leftovers are collected first, because a named or deferred node that is collected looks as if it
  * had a user. */
-static bool collect(request *r) {
-  nx_context *c = r->a->context;
-  uint32_t flags = r->a->filled.flags;
-  nxi_list leftovers = {0};
+bool nxi_wanted_collect(nx_context *c, uint32_t flags, nx_tensor *const *t, size_t n,
+                        nxi_wanted *w) {
   if (flags & NX_DO_PENDING) nxi_drain_all(c); /* dead nodes must not count as users */
   nxi_record_lock(c);
   nxi_drain(c, 64);
-  bool good = !(flags & NX_DO_PENDING) || nxi_pending_collect(c, &leftovers);
-  good = good && add_values(r) && (!flags || nxi_deferred_collect(c, &r->nodes));
-  r->named = r->nodes.n;
-  uint32_t moved = 0;
-  while (good && moved < leftovers.n && nxi_list_add(&r->nodes, leftovers.items[moved])) moved++;
-  good = good && moved == leftovers.n;
-  while (leftovers.n > moved) nxi_node_unref(c, leftovers.items[--leftovers.n]);
+  bool good = !(flags & NX_DO_PENDING) || nxi_pending_collect(c, &w->leftovers);
+  for (size_t i = 0; good && i < n; i++) good = add_value(w, t[i]->storage);
+  good = good && (!flags || nxi_deferred_collect(c, &w->nodes));
   nxi_record_unlock(c);
-  nxi_free(leftovers.items);
   return good;
+}
+
+bool nxi_wanted_reserve(nxi_wanted *w, uint32_t n) {
+  return nxi_grow(&w->nodes.items, &w->nodes.capacity, w->nodes.n + n, sizeof(void *)) &&
+         nxi_grow(&w->values.items, &w->values.capacity, w->values.n + n, sizeof(void *));
+}
+
+void nxi_wanted_add(nxi_wanted *w, const nxi_storage *s) { add_value(w, s); }
+
+static void unref_all(nx_context *c, nxi_list *nodes) {
+  for (uint32_t i = 0; i < nodes->n; i++) nxi_node_unref(c, nodes->items[i]);
+  nxi_free(nodes->items);
+  *nodes = (nxi_list){0};
+}
+
+void nxi_wanted_drop(nx_context *c, nxi_wanted *w) {
+  nxi_record_lock(c);
+  unref_all(c, &w->nodes);
+  unref_all(c, &w->leftovers);
+  nxi_deferred_settle(c);
+  nxi_record_unlock(c);
+  nxi_free(w->values.items);
+  w->values = (nxi_list){0};
 }
 
 /* ---- groups */
@@ -83,15 +99,20 @@ static bool is_exposed(const nxi_node *n) {
          !atomic_load_explicit(&n->buffer->given, memory_order_relaxed);
 }
 
-/* Puts all pending nodes below root `group` into its group. Nodes without operands, such as
- * constants and ranges, do not connect groups, because they are shared by unrelated graphs.
+/* Constants, also spread out to a shape, and ranges: unrelated graphs share them. */
+static bool is_common(nxi_node *n) {
+  while (n->op == NXG_view && n->state == NXI_PENDING) n = nxi_node_args(n)[0];
+  return !n->n_args && n->state == NXI_PENDING;
+}
+
+/* Puts all pending nodes below root `group` into its group. What is common does not connect groups.
  * run_lock. */
 static bool mark(nx_context *c, uint32_t *parents, nxi_node *n, uint32_t group, nxi_list *stack) {
   bool good = nxi_list_add(stack, n);
   while (good && stack->n) {
     n = stack->items[--stack->n];
     if (is_exposed(n)) join(parents, group, 0);
-    if (n->state != NXI_PENDING || !n->n_args) continue;
+    if (n->state != NXI_PENDING || is_common(n)) continue;
     if (n->epoch == c->epoch) {
       join(parents, group, n->index);
       continue;
@@ -115,19 +136,19 @@ static uint32_t group_of(const request *r, uint32_t i) { return i < r->named ? 0
 static bool group(request *r) {
   nx_context *c = r->a->context;
   nxi_list stack = {0};
-  r->roots = nxi_malloc((r->nodes.n + 1) * sizeof *r->roots);
-  r->parents = nxi_malloc((r->nodes.n + 1) * sizeof *r->parents);
+  r->roots = nxi_malloc((r->n_nodes + 1) * sizeof *r->roots);
+  r->parents = nxi_malloc((r->n_nodes + 1) * sizeof *r->parents);
   bool good = r->roots && r->parents;
-  for (uint32_t i = 0; good && i <= r->nodes.n; i++) r->parents[i] = i;
+  for (uint32_t i = 0; good && i <= r->n_nodes; i++) r->parents[i] = i;
   nxi_run_lock(c);
   c->epoch++;
-  for (uint32_t i = 0; good && i < r->nodes.n; i++)
-    good = mark(c, r->parents, r->nodes.items[i], group_of(r, i), &stack);
+  for (uint32_t i = 0; good && i < r->n_nodes; i++)
+    good = mark(c, r->parents, r->nodes[i], group_of(r, i), &stack);
   nxi_run_unlock(c);
-  for (uint32_t i = 0; good && i < r->nodes.n; i++)
-    r->roots[i] = (root){r->nodes.items[i], find(r->parents, group_of(r, i))};
+  for (uint32_t i = 0; good && i < r->n_nodes; i++)
+    r->roots[i] = (root){r->nodes[i], find(r->parents, group_of(r, i))};
   nxi_free(stack.items);
-  if (good) qsort(r->roots, r->nodes.n, sizeof *r->roots, compare_roots);
+  if (good) qsort(r->roots, r->n_nodes, sizeof *r->roots, compare_roots);
   return good;
 }
 
@@ -135,7 +156,10 @@ static bool group(request *r) {
 
 /* The number of the first tensor with a value; -1: none. */
 static int32_t number_of(const request *r, const nxi_node *value) {
+  const nxi_list *values = &r->w->values;
   int32_t number = -1;
+  for (uint32_t i = 0; number < 0 && i < values->n; i++)
+    if (values->items[i] == value) number = (int32_t)i;
   nxi_record_lock(r->a->context);
   for (size_t i = 0; number < 0 && i < r->n && i <= INT32_MAX; i++)
     if (r->tensors[i]->storage->value == value) number = (int32_t)i;
@@ -181,12 +205,12 @@ static nx_status put_back(nxi_action *a, const failure *f) {
 
 /* Realises one group after the other. */
 static nx_status realize_groups(request *r) {
-  nxi_node **nodes = (nxi_node **)r->nodes.items;
+  nxi_node **nodes = r->nodes;
   failure first = {0};
-  for (uint32_t i = 0; i < r->nodes.n; i++) nodes[i] = r->roots[i].node;
-  for (uint32_t begin = 0, end; begin < r->nodes.n; begin = end) {
+  for (uint32_t i = 0; i < r->n_nodes; i++) nodes[i] = r->roots[i].node;
+  for (uint32_t begin = 0, end; begin < r->n_nodes; begin = end) {
     uint32_t number = r->roots[begin].group;
-    for (end = begin; end < r->nodes.n && r->roots[end].group == number;) end++;
+    for (end = begin; end < r->n_nodes && r->roots[end].group == number;) end++;
     nx_status status = realize_some(r, nodes + begin, end - begin);
     if (status == NX_INTERRUPTED || (status && number == 0 && r->named)) return status;
     if (status) set_aside(r->a, status, &first);
@@ -194,25 +218,46 @@ static nx_status realize_groups(request *r) {
   return put_back(r->a, &first);
 }
 
-static nx_status realize(void *arg) {
-  request *r = arg;
-  nxi_action *a = r->a;
-  nx_context *c = a->context;
-  nx_status status = nxi_action_stopped(a);
-  if (status) return status;
-  bool good = collect(r), grouped = good && r->nodes.n > r->named;
-  if (grouped) good = group(r);
-  if (!good) status = NX_OUT_OF_MEMORY;
-  else if (grouped) status = realize_groups(r);
-  else if (r->nodes.n) status = realize_some(r, (nxi_node **)r->nodes.items, r->nodes.n);
-  nxi_oom_during(&a->diag, status, "planning");
-  nxi_record_lock(c);
-  for (uint32_t i = 0; i < r->nodes.n; i++) nxi_node_unref(c, r->nodes.items[i]);
-  nxi_deferred_settle(c);
-  nxi_record_unlock(c);
-  nxi_free(r->nodes.items);
+/* The same of all that is left over, too, in groups. */
+static nx_status realize_all(request *r) {
+  const nxi_wanted *w = r->w;
+  r->named = w->nodes.n;
+  r->n_nodes = w->nodes.n + w->leftovers.n;
+  r->nodes = nxi_malloc(r->n_nodes * sizeof *r->nodes);
+  if (!r->nodes) return nxi_oom(&r->a->diag);
+  if (w->nodes.n) memcpy(r->nodes, w->nodes.items, w->nodes.n * sizeof *r->nodes);
+  memcpy(r->nodes + r->named, w->leftovers.items, w->leftovers.n * sizeof *r->nodes);
+  nx_status status = group(r) ? realize_groups(r) : nxi_oom(&r->a->diag);
+  nxi_free(r->nodes);
   nxi_free(r->roots);
   nxi_free(r->parents);
+  return status;
+}
+
+static nx_status realize_wanted(request *r) {
+  const nxi_list *nodes = &r->w->nodes;
+  nx_status status = NX_OK;
+  if (r->w->leftovers.n) status = realize_all(r);
+  else if (nodes->n) status = realize_some(r, (nxi_node **)nodes->items, nodes->n);
+  return nxi_oom_during(&r->a->diag, status, "planning");
+}
+
+nx_status nxi_wanted_realize(nxi_action *a, nxi_wanted *w) {
+  request r = {.a = a, .w = w};
+  return realize_wanted(&r);
+}
+
+static nx_status realize(void *arg) {
+  request r = *(request *)arg;
+  nxi_action *a = r.a;
+  nxi_wanted w = {0};
+  nx_status status = nxi_action_stopped(a);
+  if (status) return status;
+  r.w = &w;
+  if (nxi_wanted_collect(a->context, a->filled.flags, r.tensors, r.n, &w))
+    status = realize_wanted(&r);
+  else status = nxi_oom_during(&a->diag, NX_OUT_OF_MEMORY, "planning");
+  nxi_wanted_drop(a->context, &w);
   return status;
 }
 

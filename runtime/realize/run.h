@@ -86,6 +86,7 @@ struct nxi_run {
   uint32_t *edges;  /* uses by nodes that go with this run */
   uint32_t n_order, cap_order, cap_slots, cap_stored, cap_edges;
   uint32_t n_slots, n_aliases, n_updates;
+  uint32_t n_given;  /* inputs that were donated (NXI_NODE_GIVEN) */
   uint32_t n_states; /* pending values in `order` that were assigned to storages */
   uint32_t n_kept;   /* outputs that were not requested */
   uint32_t n_held;   /* NXI_RUN_HELD in `stored` */
@@ -190,6 +191,9 @@ nx_status nxi_acquire(nxi_run *run, nxi_diag *d);
 /* Called once the outputs have their `destination`: sets `may_alias` if buffers overlap, and then
  * no output is written directly. False: out of memory. */
 bool nxi_find_aliases(nxi_run *run);
+/* Whether no result has memory where it has to be. If one has, it is written there, and not into
+ * memory that is given. */
+bool nxi_run_is_free(const nxi_run *run);
 /* The last step of acquiring, which cannot fail; both locks. */
 void nxi_publish(nxi_run *run);
 /* Called when the values are in memory: attaches them to their nodes and releases the operands. No
@@ -242,6 +246,8 @@ struct nxi_action {
 void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o);
 nx_status nxi_action_end(nxi_action *a,
                          nx_status status); /* also reports a failure to the thread's slot */
+/* NX_INVALID_ARGUMENT if there are no such flags of an action's options. */
+nx_status nxi_action_flags(uint32_t flags, const char *op, nxi_diag *d);
 /* NX_INTERRUPTED if the caller's poll has said to stop, NX_INVALID_ARGUMENT if its options are
  * invalid. */
 nx_status nxi_action_stopped(nxi_action *a);
@@ -261,7 +267,25 @@ nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t by
 nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n);
 /* Whether the work around compiling and running, or waiting for the lock, may take long. */
 bool nxi_may_last(nx_context *c);
-/* leftovers.c. Realises the values of tensors, and what the flags of the action's options ask for
+/* leftovers.c. Nodes to be realised, one reference each: values of tensors together with what is
+ * deferred, and what is left over (NX_DO_PENDING). */
+typedef struct nxi_wanted {
+  nxi_list nodes, leftovers;
+  bool numbered;   /* the tensors may have other values, or be gone, when one is to blame */
+  nxi_list values; /* then, by their numbers: what they had, without references; or NULL */
+} nxi_wanted;
+/* Adds what the flags of an action ask for, and the values that tensors have now. All that was
+ * added is to be given up, also if this fails. False: out of memory. No lock. */
+bool nxi_wanted_collect(nx_context *c, uint32_t flags, nx_tensor *const *t, size_t n,
+                        nxi_wanted *w);
+/* Room for n more values, and one of them, the next number's. record_lock to add. */
+bool nxi_wanted_reserve(nxi_wanted *w, uint32_t n);
+void nxi_wanted_add(nxi_wanted *w, const nxi_storage *s);
+/* Realises it; failures name the number of a tensor. No lock. */
+nx_status nxi_wanted_realize(nxi_action *a, nxi_wanted *w);
+/* Gives all of it up, and what was deferred and is done. No lock. */
+void nxi_wanted_drop(nx_context *c, nxi_wanted *w);
+/* Realises the values of tensors, and what the flags of the action's options ask for
  * in addition. If other tensors fail, the first failure is reported after the rest is done. No
  * lock. */
 nx_status nxi_realize_tensors(nxi_action *a, nx_tensor *const *t, size_t n);

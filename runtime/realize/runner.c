@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* The thread that does asynchronous work: a queue of events, which it takes in their order. The
  * thread is started by the first event and lives as long as the context. If it gives up the last
- * reference of the context it destroys it, and cannot wait for itself: then it ends on its own. */
+ * reference of the context it destroys it, and cannot wait for itself: then it ends on its own.
+ *
+ * A device with memory of its own is still working when its work has been started: the thread then
+ * notes marks in the device's stream, and starts the work of later events before it looks whether
+ * the stream has got there. */
 #include "runner.h"
 
 #include <stdio.h>
@@ -11,6 +15,8 @@
 #include "ir/platform/fork.h"
 #include "ir/platform/futex.h"
 #include "ir/platform/lock.h"
+#include "residency.h"
+#include "runtime/device.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 
@@ -29,10 +35,10 @@ struct nx_event {
   const char *op;
   bool watched;
   nx_report *report;
-  nxi_node **nodes; /* to be realised, one reference each, until the work has begun */
-  uint32_t n_nodes, cap_nodes;
-  nx_event *next; /* of the queue */
-  then *thens;    /* in their order; the runner's lock */
+  nxi_wanted wanted; /* until the work has been done, or started on a device */
+  uint64_t devices;  /* bits of those that still work after that */
+  nx_event *next;    /* of the queue, or of those that were started */
+  then *thens;       /* in their order; the runner's lock */
   _Atomic bool canceled;
   _Atomic uint32_t done;
   nx_status status; /* these once it is done */
@@ -41,6 +47,7 @@ struct nx_event {
   uint64_t tag;
   int32_t output;
   char tag_text[256];
+  uint64_t marks[]; /* of the devices */
 };
 
 struct nxi_runner {
@@ -49,7 +56,8 @@ struct nxi_runner {
   nxi_thread thread;
   _Atomic uintptr_t self; /* of the thread; 0: there is none */
   nx_event *first, *last, *current;
-  nx_event *lost; /* of the parent of this process */
+  nx_event *started, *last_started; /* on devices, which still work; in their order */
+  nx_event *lost;                   /* of the parent of this process */
   bool quit, orphan;
   nxi_cpus cpus;
   nxi_fork_entry fork_entry;
@@ -74,16 +82,6 @@ static void finish(nxi_runner *r, nx_event *e) {
   nx_error_take(NULL); /* what a callback has left is nobody's */
 }
 
-static void drop_nodes(nx_event *e) {
-  nxi_record_lock(e->context);
-  while (e->n_nodes) nxi_node_unref(e->context, e->nodes[--e->n_nodes]);
-  nxi_drain(e->context, 64);
-  nxi_record_unlock(e->context);
-  nxi_free(e->nodes);
-  e->nodes = NULL;
-  e->cap_nodes = 0;
-}
-
 /* ---- the work */
 
 static int32_t is_canceled(void *user) {
@@ -91,16 +89,40 @@ static int32_t is_canceled(void *user) {
   return atomic_load_explicit(&e->canceled, memory_order_relaxed);
 }
 
+/* Bits of the devices with memory of their own that the values are on. */
+static uint64_t devices_of(const nx_event *e) {
+  uint64_t devices = 0;
+  const nxi_list *lists[2] = {&e->wanted.nodes, &e->wanted.leftovers};
+  for (int k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < lists[k]->n; i++) {
+      const nxi_node *n = lists[k]->items[i];
+      if (nxi_device_kind_of(n->device)->own_memory) devices |= 1ull << n->device;
+    }
+  return devices;
+}
+
+/* Marks where the devices are done with what was started now. */
+static void mark(nx_event *e, uint64_t devices) {
+  for (int32_t i = 0; devices >> i; i++) {
+    nxi_device *v = devices >> i & 1 ? nxi_device_opened(e->context, i) : NULL;
+    if (!v) continue;
+    e->devices |= 1ull << i;
+    e->marks[i] = v->kind->mark(v);
+  }
+}
+
 static void work(nx_event *e) {
   nxi_action a;
   nx_run_options o = {.size = sizeof o, .report = e->report};
+  uint64_t devices = devices_of(e);
   nxi_action_begin(&a, e->context, &o);
   /* Not through nxi_action_begin: this thread does the work itself, however long it takes. */
   a.filled.poll = is_canceled;
   a.filled.user = e;
   nx_status status = NX_OK;
   if (is_canceled(e)) status = NX_INTERRUPTED;
-  else status = nxi_realize_nodes(&a, e->nodes, e->n_nodes);
+  else status = nxi_wanted_realize(&a, &e->wanted);
+  if (!status) mark(e, devices);
   e->status = nxi_action_end(&a, nxi_oom_in(&a.diag, status, e->op));
   e->diag = a.diag;
   e->blamed = a.blamed;
@@ -108,21 +130,92 @@ static void work(nx_event *e) {
   e->output = a.output;
   snprintf(e->tag_text, sizeof e->tag_text, "%s", a.blamed ? a.tag_text : "");
   nx_error_take(NULL);
-  drop_nodes(e);
+  nxi_wanted_drop(e->context, &e->wanted);
+}
+
+/* ---- what devices still do */
+
+static int32_t has_more(void *user) {
+  nxi_runner *r = user;
+  nxi_mutex_lock(&r->lock);
+  bool more = r->first != NULL;
+  nxi_mutex_unlock(&r->lock);
+  return more;
+}
+
+/* Waits until the devices have done the work, but no longer than nothing else is to be started.
+ * Whether they have; or failed. */
+static bool is_past(nxi_runner *r, nx_event *e) {
+  nxi_poll poll = {has_more, r};
+  for (int32_t i = 0; e->devices >> i; i++) {
+    if (!(e->devices >> i & 1)) continue;
+    nxi_device *v = nxi_device_opened(e->context, i);
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nx_status status = v->kind->wait(v, e->marks[i], &poll, &d);
+    if (status == NX_INTERRUPTED) return false;
+    e->devices &= ~(1ull << i);
+    if (!status || e->status) continue;
+    e->status = nxi_oom_in(&d, status, e->op);
+    e->diag = d;
+  }
+  return true;
 }
 
 /* ---- the thread */
 
-/* The next event; NULL: the thread ends. */
-static nx_event *take(nxi_runner *r) {
+static void set_current(nxi_runner *r, nx_event *e) {
   nxi_mutex_lock(&r->lock);
-  r->current = NULL;
-  while (!r->first && !r->quit && !r->orphan) nxi_condition_wait(&r->wanted, &r->lock);
+  r->current = e;
+  nxi_mutex_unlock(&r->lock);
+}
+
+/* The event is over, and the thread gives up its reference. That may destroy the context, which
+ * makes r an orphan. */
+static void end(nxi_runner *r, nx_event *e) {
+  finish(r, e);
+  set_current(r, NULL);
+  nxi_head_release(e->context, &e->head);
+}
+
+/* Ends events whose devices are done, in their order. */
+static void end_started(nxi_runner *r) {
+  while (r->started && is_past(r, r->started)) {
+    nxi_mutex_lock(&r->lock);
+    nx_event *e = r->current = r->started;
+    r->started = e->next;
+    nxi_mutex_unlock(&r->lock);
+    end(r, e);
+  }
+}
+
+static void do_next(nxi_runner *r, nx_event *e) {
+  work(e);
+  if (!e->devices && !r->started) {
+    end(r, e);
+    return;
+  }
+  nxi_mutex_lock(&r->lock);
+  e->next = r->current = NULL;
+  if (r->started) r->last_started->next = e;
+  else r->started = e;
+  r->last_started = e;
+  nxi_mutex_unlock(&r->lock);
+}
+
+/* Waits until there is something to do. *next: the next event, or NULL, where only devices work.
+ * False: the thread ends. */
+static bool take(nxi_runner *r, nx_event **next) {
+  nxi_mutex_lock(&r->lock);
+  while (!r->first && !r->started && !r->quit && !r->orphan)
+    nxi_condition_wait(&r->wanted, &r->lock);
   nx_event *e = r->first;
   if (e) r->first = e->next;
   r->current = e;
+  bool more = e || r->started;
   nxi_mutex_unlock(&r->lock);
-  return e;
+  *next = e;
+  return more;
 }
 
 static void free_runner(nxi_runner *r) {
@@ -134,13 +227,9 @@ static void free_runner(nxi_runner *r) {
 static void *runner_main(void *argument) {
   nxi_runner *r = argument;
   nxi_fp_enter();
-  for (nx_event *e; (e = take(r)) != NULL;) {
-    work(e);
-    finish(r, e);
-    nxi_mutex_lock(&r->lock);
-    r->current = NULL;
-    nxi_mutex_unlock(&r->lock);
-    nxi_head_release(e->context, &e->head); /* may destroy the context, which makes r an orphan */
+  for (nx_event *e; take(r, &e);) {
+    if (e) do_next(r, e);
+    end_started(r);
   }
   if (r->orphan) free_runner(r);
   return NULL;
@@ -170,15 +259,20 @@ static void lose(nxi_runner *r, nx_event *e) {
   atomic_store_explicit(&e->done, 1, memory_order_release);
 }
 
+static void lose_all(nxi_runner *r, nx_event *e) {
+  for (nx_event *next; e; e = next) {
+    next = e->next;
+    lose(r, e);
+  }
+}
+
 static void after_fork_in_child(void *object) {
   nxi_runner *r = object;
   if (is_runner(r)) return; /* a custom operation or a callback has forked: the thread goes on */
   if (r->current) lose(r, r->current);
-  for (nx_event *e = r->first, *next; e; e = next) {
-    next = e->next;
-    lose(r, e);
-  }
-  r->first = r->current = NULL;
+  lose_all(r, r->started);
+  lose_all(r, r->first);
+  r->first = r->started = r->current = NULL;
   atomic_store_explicit(&r->self, 0, memory_order_relaxed);
   nxi_condition_init(&r->wanted);
 }
@@ -192,7 +286,7 @@ static void bury(nxi_runner *r) {
   nxi_mutex_unlock(&r->lock);
   for (nx_event *e = lost, *next; e; e = next) {
     next = e->next;
-    drop_nodes(e);
+    nxi_wanted_drop(e->context, &e->wanted);
     nxi_head_release(e->context, &e->head);
   }
 }
@@ -234,7 +328,6 @@ void nxi_runner_destroy(nxi_runner *r) {
 /* ---- events */
 
 void nxi_event_teardown(nx_event *e) {
-  nxi_free(e->nodes);
   for (then *next; e->thens; e->thens = next) {
     next = e->thens->next;
     nxi_free(e->thens);
@@ -247,18 +340,21 @@ static bool take_options(const char *op, const nx_run_options *o, nx_run_options
   *filled = (nx_run_options){.size = sizeof *filled};
   if (nxi_take(filled, o, sizeof *filled, "nx_run_options", op, d)) return false;
   if (filled->report && nxi_size_check(filled->report, "nx_report", op, d)) return false;
-  if (filled->poll || filled->flags)
+  if (filled->poll)
     nxi_fail(d, NX_INVALID_ARGUMENT, op,
-             "%s: the options hold a poll or flags, which are for actions that wait", op);
+             "%s: the options hold a poll, which is for actions that wait", op);
+  else nxi_action_flags(filled->flags, op, d);
   return !d->status;
 }
 
-nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *o, nxi_diag *d) {
+nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *o, uint32_t *flags,
+                           nxi_diag *d) {
   nx_run_options filled;
   bool watched;
+  size_t marks = (size_t)nx_device_count(c) * sizeof(uint64_t);
   if (!take_options(op, o, &filled, d)) return NULL;
   bury(c->runner);
-  nx_event *e = nxi_handle_alloc(sizeof *e, &watched);
+  nx_event *e = nxi_handle_alloc(sizeof *e + marks, &watched);
   if (!e) return nxi_oom_in(d, nxi_oom(d), op), NULL;
   nxi_mutex_lock(&c->runner->lock);
   bool started = start_thread(c->runner);
@@ -271,19 +367,17 @@ nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *
   atomic_init(&e->head.refs, 2); /* the caller's, and that of the work */
   e->head.kind = NXI_EVENT;
   e->context = c;
+  e->wanted.numbered = true;
   e->op = op;
   e->report = filled.report;
+  *flags = filled.flags;
   e->watched = watched;
   nxi_context_ref(c);
   if (watched) nxi_watch_made(e, NXI_EVENT, c, "of %s", op);
   return e;
 }
 
-bool nxi_event_reserve(nx_event *e, uint32_t n) {
-  return nxi_grow(&e->nodes, &e->cap_nodes, e->n_nodes + n, sizeof(nxi_node *));
-}
-
-void nxi_event_add(nx_event *e, nxi_node *n) { e->nodes[e->n_nodes++] = n; }
+nxi_wanted *nxi_event_wanted(nx_event *e) { return &e->wanted; }
 
 void nxi_event_submit(nx_event *e) {
   nxi_runner *r = e->context->runner;
@@ -296,7 +390,7 @@ void nxi_event_submit(nx_event *e) {
 }
 
 void nxi_event_drop(nx_event *e) {
-  drop_nodes(e);
+  nxi_wanted_drop(e->context, &e->wanted);
   nxi_head_release(e->context, &e->head);
   nxi_head_release(e->context, &e->head);
 }

@@ -14,13 +14,12 @@ nx_status nxi_runner_create(nxi_runner **out, nxi_diag *d);
  * which then ends by itself. NULL is allowed. */
 void nxi_runner_destroy(nxi_runner *r);
 
-/* An event, one reference, whose work is not known yet, with a thread that can do it; NULL: there
- * is no memory or no thread, or the options are refused. */
-nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *o, nxi_diag *d);
-/* Room for n more nodes to be realised. False: no memory. */
-bool nxi_event_reserve(nx_event *e, uint32_t n);
-/* Takes the reference of a node; there must be room. */
-void nxi_event_add(nx_event *e, nxi_node *n);
+/* An event, one reference, whose work is not known yet, with a thread that can do it; *flags are
+ * those of the options. NULL: there is no memory or no thread, or the options are refused. */
+nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *o, uint32_t *flags,
+                           nxi_diag *d);
+/* What it is to realise. */
+nxi_wanted *nxi_event_wanted(nx_event *e);
 /* Hands the event to the thread. Cannot fail. */
 void nxi_event_submit(nx_event *e);
 /* Of an event that was not submitted. */

@@ -45,7 +45,8 @@ enum {
   NXI_NODE_TRACED = 4,   /* depends on a placeholder or on a captured cell */
   NXI_NODE_EXPOSED = 8,  /* host code may write it: operations that read it are not merged */
   NXI_NODE_FOREIGN = 16, /* its memory is the host's: values are copied, never shared */
-  NXI_NODE_NUMBER = 32   /* the context remembers it as that of a number (number.c) */
+  NXI_NODE_NUMBER = 32,  /* the context remembers it as that of a number (number.c) */
+  NXI_NODE_GIVEN = 64    /* was donated: results may lie in its memory once nothing else reads it */
 };
 
 /* Flags of a storage. */

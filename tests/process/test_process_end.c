@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* The end of a process while its threads compile: by a return from main, by exit() of a thread that
- * has never called the
- * library, of the one that waits in a poll, after the context is released, by quick_exit, by an end
- * of the first thread
- * alone, and while a thread makes the first context. The process must end by itself with the status
- * that it was given. Delays reach from before the first kernel to after it. */
+ * has never called the library, of the one that waits in a poll, after the context is released, by
+ * quick_exit, by an end of the first thread alone, with asynchronous work in flight, and while a
+ * thread makes the first context. The process must end by itself with the status that it was given.
+ * Delays reach from before the first kernel to after it. */
 #include "tests/util/api.h"
 
 #include <dlfcn.h>
@@ -115,12 +114,38 @@ static void end_while_beginning(void) {
   exit(STATUS);
 }
 
+/* Asynchronous work is in flight; in a child of fork it is over, and other work is done. */
+static void end_in_flight(char mode) {
+  nx_event *e = NULL;
+  nx_context_retain(shared);
+  for (int i = 0; i < 6; i++) {
+    nx_tensor *x = nx_arange(shared, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), 9000 + 100 * i);
+    nx_tensor *y = nx_sin(nx_mul(nx_sin(x), x)), *z = i % 2 ? nx_add(y, x) : nx_exp(y);
+    nx_event_release(e);
+    if (nx_realize_async(shared, &z, 1, NULL, &e)) _exit(1);
+  }
+  if (mode == 'A') nx_event_release(e), nx_context_release(shared), nx_context_release(shared);
+  usleep(delay);
+  if (mode != 'F') exit(STATUS);
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(SECONDS / 3);
+    nx_status waited = nx_event_wait(e, NULL);
+    _exit((!waited || waited == NX_INTERRUPTED) && adds_up() ? STATUS : 1);
+  }
+  waitpid(child, &status, 0);
+  if (nx_event_wait(e, NULL)) _exit(1);
+  exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
 static void run(char mode) {
   pthread_t thread;
   alarm(SECONDS);
   if (mode == 'n') end_while_beginning();
   if (nx_context_create(&options, &shared) != NX_OK) _exit(1);
   if (mode == 'f') fork_meanwhile();
+  if (mode == 'a' || mode == 'A' || mode == 'F') end_in_flight(mode);
   /* a reference for the threads, which may begin after the other reference was released */
   nx_context_retain(shared);
   for (uintptr_t i = 0; i < COMPILERS; i++)
@@ -165,6 +190,9 @@ ENDS(first_thread_ends, 't', 30000, 3000)
 ENDS(fork_meanwhile, 'f', 10000, 100)
 ENDS(fork_at_first_call, 'f', 300, 3)
 ENDS(first_context, 'n', 3000, 20)
+ENDS(async_in_flight, 'a', 60000, 4000)
+ENDS(async_released_context, 'A', 60000, 4000)
+ENDS(async_fork, 'F', 60000, 4000)
 
 /* LLVM and what comes with it register destructors of 3,350 objects, in the middle of a process
  * that another thread may end meanwhile. So none of them may get that far. */
@@ -198,11 +226,19 @@ static void test_handlers_of_llvm(void **state) {
 NXT_MAIN(process_end) {
   if (argc == 2) return open_llvm();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_return),         cmocka_unit_test(test_thread_without_context),
-      cmocka_unit_test(test_poll),           cmocka_unit_test(test_released_context),
-      cmocka_unit_test(test_quick_exit),     cmocka_unit_test(test_first_thread_ends),
-      cmocka_unit_test(test_fork_meanwhile), cmocka_unit_test(test_fork_at_first_call),
-      cmocka_unit_test(test_first_context),  cmocka_unit_test(test_handlers_of_llvm),
+      cmocka_unit_test(test_return),
+      cmocka_unit_test(test_thread_without_context),
+      cmocka_unit_test(test_poll),
+      cmocka_unit_test(test_released_context),
+      cmocka_unit_test(test_quick_exit),
+      cmocka_unit_test(test_first_thread_ends),
+      cmocka_unit_test(test_fork_meanwhile),
+      cmocka_unit_test(test_fork_at_first_call),
+      cmocka_unit_test(test_first_context),
+      cmocka_unit_test(test_handlers_of_llvm),
+      cmocka_unit_test(test_async_in_flight),
+      cmocka_unit_test(test_async_released_context),
+      cmocka_unit_test(test_async_fork),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,8 +228,6 @@ static void the_thread_does_not_wait_for_itself(void **state) {
   nx_event_release(bad);
 }
 
-/* ---- functions */
-
 static nx_function *add_one(const uint8_t *donate) {
   nx_tensor *x = nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(3));
   nx_tensor *y = nx_add(x, number(1));
@@ -240,6 +238,89 @@ static nx_function *add_one(const uint8_t *donate) {
   nx_tensor_release(y);
   return f;
 }
+
+/* ---- flags of the options: what there is at the time of the call */
+
+static void leftovers_are_computed(void **state) {
+  (void)state;
+  nx_function *f = add_one(NULL);
+  for (int call = 0; call < 2; call++) {
+    nx_tensor *x = GOOD(nx_mul(vector(3, 1, 1), number(2))), *y = NULL;
+    nx_tensor *rest = GOOD(nx_sub(vector(3, 5, 1), number(1))), *bad = custom(fails, rest);
+    nx_run_options o = {.size = sizeof o, .flags = NX_DO_PENDING};
+    nx_event *e = NULL;
+    if (call) OK(nx_function_call_async(f, &x, 1, &y, 1, &o, &e));
+    else OK(nx_realize_async(ctx, &x, 1, &o, &e));
+    nx_tensor *later = GOOD(nx_neg(x));
+    FAILS(NX_SINGULAR, nx_event_wait(e, NULL)); /* all the same the others were computed */
+    assert_true(is_realized(x) && !is_realized(later) && !is_realized(bad));
+    if (call) assert_true(is_realized(y));
+    nx_event_release(e);
+    release(bad);
+    OK(nx_realize_async(ctx, NULL, 0, &o, &e));
+    OK(nx_event_wait(e, NULL));
+    assert_true(is_realized(rest) && is_realized(later));
+    nx_event_release(e);
+  }
+  nx_function_release(f);
+}
+
+static void deferred_work_is_done(void **state) {
+  (void)state;
+  nx_context *outer = ctx;
+  OK(nx_context_create(&(nx_context_options){.size = sizeof(nx_context_options),
+                                             .flags = NX_DEFER_EXPOSED,
+                                             .threads = 1,
+                                             .cache_dir = ""},
+                       &ctx));
+  nx_scope *scope = nx_scope_begin(ctx);
+  float memory[16] = {1, 2, 3};
+  nx_import_desc d = {.size = sizeof d,
+                      .mode = NX_IMPORT_SHARED,
+                      .dtype = NX_F32,
+                      .rank = 1,
+                      .shape = three,
+                      .base = memory,
+                      .bytes = sizeof memory};
+  nx_tensor *x = NULL;
+  OK(nx_import(ctx, &d, &x));
+  OK(nx_assign(x, nx_add(x, number(1))));
+  assert_true(nx_has_deferred(ctx));
+  nx_run_options o = {.size = sizeof o, .flags = NX_DO_DEFERRED};
+  nx_event *e = NULL;
+  OK(nx_realize_async(ctx, NULL, 0, &o, &e));
+  OK(nx_event_wait(e, NULL));
+  assert_false(nx_has_deferred(ctx));
+  assert_true(memory[0] == 2 && memory[2] == 4);
+  nx_event_release(e);
+  release(x);
+  nx_scope_end(scope);
+  nx_context_release(ctx);
+  ctx = outer;
+}
+
+/* The number is that of the list, whatever was realised before, and is assigned or released
+ * meanwhile. */
+static void the_tensor_to_blame_is_told(void **state) {
+  (void)state;
+  nx_tensor *done = GOOD(nx_copy(vector(3, 1, 1)));
+  OK(nx_realize(ctx, &done, 1, NULL));
+  nx_tensor *list[3] = {done, nx_neg(done), custom(fails, vector(3, 1, 1))};
+  nx_event *e = NULL;
+  nx_event *before = start(gated(vector(3, 1, 1)));
+  OK(nx_realize_async(ctx, list, 3, NULL, &e));
+  OK(nx_assign(list[2], done));
+  release(list[2]);
+  atomic_store(&open_gate, true);
+  assert_int_equal(nx_event_wait(e, NULL), NX_SINGULAR);
+  nx_error error = {.size = sizeof error};
+  nx_error_take(&error);
+  assert_int_equal(error.output, 2);
+  nx_event_release(e);
+  nx_event_release(before);
+}
+
+/* ---- functions */
 
 static void calls_follow_each_other(void **state) {
   (void)state;
@@ -381,7 +462,7 @@ static void bad_arguments(void **state) {
   nx_tensor *x = vector(3, 1, 1), *none = NULL, *y = NULL;
   int polls = 0;
   nx_run_options polled = {.size = sizeof polled, .poll = after_three, .user = &polls};
-  nx_run_options flags = {.size = sizeof flags, .flags = NX_DO_PENDING};
+  nx_run_options flags = {.size = sizeof flags, .flags = 64};
   FAILS(NX_INVALID_ARGUMENT, nx_realize_async(ctx, &x, 1, NULL, NULL));
   FAILS(NX_INVALID_ARGUMENT, nx_realize_async(NULL, &x, 1, NULL, &e));
   FAILS(NX_INVALID_ARGUMENT, nx_realize_async(ctx, &none, 1, NULL, &e));
@@ -415,6 +496,9 @@ NXT_MAIN(async) {
       IN_SCOPE(waits_can_be_interrupted),
       IN_SCOPE(callbacks_are_called_once),
       IN_SCOPE(the_thread_does_not_wait_for_itself),
+      IN_SCOPE(leftovers_are_computed),
+      IN_SCOPE(deferred_work_is_done),
+      IN_SCOPE(the_tensor_to_blame_is_told),
       IN_SCOPE(calls_follow_each_other),
       IN_SCOPE(calls_assign_and_donate),
       IN_SCOPE(threads_submit_at_once),

@@ -3,6 +3,7 @@
  * that may not, whatever reads them, and takes no memory where a result can take theirs. */
 #include "tests/util/api.h"
 
+#include "nx/async.h"
 #include "runtime/memory.h"
 #include "runtime/realize/run.h"
 
@@ -179,9 +180,23 @@ static int64_t live(void) {
   return s.live;
 }
 
+static void call(nx_function *f, nx_tensor *const *x, nx_tensor **y, uint32_t n, nx_report *report,
+                 bool async) {
+  nx_run_options o = {.size = sizeof o, .report = report};
+  nx_event *e = NULL;
+  *report = (nx_report){.size = sizeof *report};
+  if (!async) {
+    OK(nx_function_call(f, x, INPUTS, y, n, &o));
+    return;
+  }
+  OK(nx_function_call_async(f, x, INPUTS, y, n, &o, &e));
+  OK(nx_event_wait(e, NULL));
+  nx_event_release(e);
+}
+
 /* Calls it twice with some inputs donated; what the second call took, in bytes. */
 static int64_t call_donating(const body *b, const uint8_t *donate, const results *wanted,
-                             nx_report *report) {
+                             nx_report *report, bool async) {
   nx_scope *scope = nx_scope_begin(ctx);
   nx_tensor *x[INPUTS], *y[RESULTS] = {NULL};
   nx_function *f = captured(b, donate);
@@ -192,9 +207,7 @@ static int64_t call_donating(const body *b, const uint8_t *donate, const results
     make_inputs(x);
     nxi_allocator_reset_peak(ctx->allocator);
     int64_t before = live();
-    *report = (nx_report){.size = sizeof *report};
-    nx_run_options o = {.size = sizeof o, .report = report};
-    OK(nx_function_call(f, x, INPUTS, y, b->n_out, &o));
+    call(f, x, y, b->n_out, report, async);
     nxi_memory_stats s;
     nxi_allocator_stats(ctx->allocator, &s);
     took = s.peak - before;
@@ -228,11 +241,15 @@ static void bits_are_those_of_a_plain_call(void **state) {
     call_plainly(b, &wanted);
     for (unsigned mask = 15; mask > 0; mask = mask == 15 ? 11 : mask / 2) {
       const uint8_t donate[INPUTS] = {mask & 1, mask & 2, mask & 4, mask & 8};
-      nx_report r;
-      int64_t took = call_donating(b, donate, &wanted, &r);
-      if (mask == 15) printf("%s: %.2f arrays\n", b->name, (double)took / (double)bytes);
-      if (mask == 15 && b->allocated != SOME && r.interpreted == 0)
-        assert_true(took < b->allocated * bytes + bytes / 2);
+      for (int async = 0; async < 2; async++) {
+        nx_report r;
+        int64_t took = call_donating(b, donate, &wanted, &r, async);
+        if (mask != 15) continue;
+        printf("%s%s: %.2f arrays\n", b->name, async ? ", async" : "",
+               (double)took / (double)bytes);
+        if (b->allocated != SOME && r.interpreted == 0)
+          assert_true(took < b->allocated * bytes + bytes / 2);
+      }
     }
     free_results(&wanted);
   }

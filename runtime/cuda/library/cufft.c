@@ -114,7 +114,7 @@ static nx_status make_room(nxi_gpu *g, plans *p, int *at, nxi_diag *d) {
   *at = 0;
   for (int i = 1; i < p->n; i++)
     if (p->kept[i].used < p->kept[*at].used) *at = i;
-  nx_status status = nxi_gpu_wait(g, NULL, d);
+  nx_status status = nxi_gpu_wait(g, NXI_NOW, NULL, d);
   if (status != NX_OK) return status;
   cufft.destroy(p->kept[*at].number);
   p->kept[*at] = p->kept[--p->n];

@@ -32,6 +32,7 @@ typedef struct nxt_fake {
   char only[32]; /* not empty: calls count towards fail_at if their names have this in them */
   int64_t events, pinned_pieces, graphs; /* alive; graphs: both kinds */
   int64_t graph_launches, host_waits;    /* host_waits: calls that wait for work */
+  int64_t waiting;                       /* pieces of work that were started and are not done */
   uint64_t delay;                        /* not 0: what chance begins with */
   int idle;                              /* launches do nothing: time without them */
   int64_t fault_at;    /* that kernel breaks its GPU for good, counted like launches; 0: none */

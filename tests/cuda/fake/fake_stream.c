@@ -84,6 +84,7 @@ static bool ready(const stream *s) {
 static void carry_out(stream *s) {
   piece *p = s->work.first;
   s->work.first = p->next;
+  nxt_fake_cuda()->waiting--;
   if (p->act != NULL) p->act(p->what);
   else if (p->waits_for == 0) p->event->done++;
   drop(p);
@@ -130,6 +131,7 @@ static int add(stream *s, piece *p) {
     return 0;
   }
   append(&s->work, p);
+  nxt_fake_cuda()->waiting++;
   bool delays = nxt_fake_cuda()->delay != 0;
   if (delays && draw(4) != 0) return 0;
   for (uint64_t n = delays ? draw(6) : UINT64_MAX; n > 0 && step(); n--);
