@@ -154,15 +154,15 @@ NX_API nx_tensor *nx_erf(nx_tensor *x);
 NX_API nx_tensor *nx_erfc(nx_tensor *x);
 /** The inverse of erf. F alone. At 1 and -1 infinite, beyond NaN. Else as nx_sqrt. */
 NX_API nx_tensor *nx_erfinv(nx_tensor *x);
-/** log(1 + x). F alone. Else as nx_sqrt. */
+/** log(1 + x). F C. As nx_sqrt. */
 NX_API nx_tensor *nx_log1p(nx_tensor *x);
-/** exp(x) - 1. F alone. Else as nx_sqrt. */
+/** exp(x) - 1. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_expm1(nx_tensor *x);
-/** Inverse hyperbolic sine. F alone. Else as nx_sqrt. */
+/** Inverse hyperbolic sine. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_asinh(nx_tensor *x);
-/** Inverse hyperbolic cosine. F alone. Else as nx_sqrt. */
+/** Inverse hyperbolic cosine. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_acosh(nx_tensor *x);
-/** Inverse hyperbolic tangent. F alone. Else as nx_sqrt. */
+/** Inverse hyperbolic tangent. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_atanh(nx_tensor *x);
 /** 2 to the power x. F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_exp2(nx_tensor *x);

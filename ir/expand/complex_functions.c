@@ -99,6 +99,61 @@ static nxk_value log_modulus(const expand *e, complex_value z, bool narrow) {
   return x_select(e, near, close, far);
 }
 
+/* ---- log1p and expm1 */
+
+/* Adds a number to a sum that is a pair; neither need be the larger one. */
+static expand_pair add_to_pair(const expand *e, expand_pair sum, nxk_value x) {
+  nxk_value high = x_add(e, sum.high, x), back = x_sub(e, high, sum.high);
+  nxk_value lost = x_sub(e, sum.high, x_sub(e, high, back));
+  lost = x_add(e, lost, x_sub(e, x, back));
+  return nxi_expand_fast_sum(e, high, x_add(e, sum.low, lost));
+}
+
+/* |1 + z|^2 - 1 = 2x + x^2 + y^2, of which little may be left near the unit circle. */
+static nxk_value squares_beyond_one(const expand *e, complex_value z) {
+  expand_pair p = nxi_expand_product(e, z.re, z.re), q = nxi_expand_product(e, z.im, z.im);
+  expand_pair sum = {x_add(e, z.re, z.re), x_f(e, 0)};
+  sum = add_to_pair(e, sum, q.high);
+  sum = add_to_pair(e, sum, p.high);
+  sum = add_to_pair(e, sum, q.low);
+  sum = add_to_pair(e, sum, p.low);
+  return x_add(e, sum.high, sum.low);
+}
+
+/* log(1 + z). Its modulus is found of the sum 1 + x if it is far from 1: then the sum is exact, or
+ * what it loses is little beside the logarithm. The angle takes what the sum lost into account. */
+static nxk_value expand_log1p(const expand *e, bool real, complex_value z, bool narrow) {
+  nxk_value one = x_f(e, 1), zero = x_f(e, 0), u = x_add(e, z.re, one);
+  if (real) {
+    complex_value sum = {u, z.im};
+    nxk_value close = half(e, nxi_expand_log1p(e, squares_beyond_one(e, z)));
+    nxk_value size = nxi_expand_modulus(e, sum, narrow), far = log_modulus(e, sum, narrow);
+    nxk_value near = x_lt(e, x_f(e, 0.5), size);
+    near = x_and(e, near, x_lt(e, size, x_f(e, 2)));
+    nxk_value at_zero = x_eq(e, x_largest(e, z), zero);
+    return x_select(e, at_zero, z.re, x_select(e, near, close, far));
+  }
+  nxk_value lost = x_sub(e, z.re, x_sub(e, u, one)), angle = nxi_expand_atan2(e, z.im, u);
+  if (narrow) return angle;
+  nxk_value square = x_mul(e, z.im, z.im), over = x_fma(e, u, u, square);
+  nxk_value more = x_mul(e, x_div(e, z.im, over), lost), counts = x_lt(e, zero, x_abs(e, more));
+  counts = x_and(e, counts, x_lt(e, over, x_f(e, 0x1p120)));
+  return x_select(e, counts, x_sub(e, angle, more), angle); /* keeps -0 */
+}
+
+/* The real part of e^z - 1: (e^x - 1) cos y - 2 sin^2(y / 2), and where e^x is below 1/2 e^x cos y
+ * - 1. The imaginary part is that of the exponential. */
+static nxk_value expand_expm1(const expand *e, complex_value z) {
+  nxk_value one = x_f(e, 1), less = nxi_expand_expm1(e, z.re), cosine = wave(e, true, z.im);
+  nxk_value sine = wave(e, false, half(e, z.im)), square = x_mul(e, sine, sine);
+  nxk_value near = nxi_expand_dot(e, less, cosine, x_f(e, -2), square);
+  nxk_value left = x_fma(e, x_add(e, less, one), cosine, x_f(e, -1));
+  nxk_value y = x_select(e, x_lt(e, z.re, x_f(e, -0.7)), left, near);
+  nxk_value usual = x_le(e, z.re, x_f(e, 700));
+  usual = x_and(e, usual, x_is_finite(e, z.im));
+  return x_select(e, usual, y, x_sub(e, expand_exp(e, true, z), one));
+}
+
 /* ---- sinh, cosh, tanh */
 
 /* sinh and cosh of x; for large |x| divided by *factor. */
@@ -197,6 +252,12 @@ static nxk_value expand_asin_acos(const expand *e, bool sine, bool real, complex
   return x_select(e, at_zero, x_f(e, 0x1.921fb54442d18p0), y);
 }
 
+/* acosh is acos turned by 90 degrees, to where its real part is not negative. */
+static nxk_value expand_acosh(const expand *e, bool real, complex_value z, bool narrow) {
+  nxk_value turned = expand_asin_acos(e, false, !real, z, narrow);
+  return real ? x_abs(e, turned) : x_signed(e, turned, z.im);
+}
+
 static nxk_value expand_atanh(const expand *e, bool real, complex_value z, bool narrow) {
   nxk_value one = x_f(e, 1), zero = x_f(e, 0), x = x_abs(e, z.re), magnitude = x_abs(e, z.im);
   nxk_value size = x_largest(e, z), nan = x_is_nan(e, size), infinite = x_either_infinite(e, z);
@@ -259,6 +320,11 @@ nxk_value nxi_expand_complex_function(const expand *e, nxk_op op, complex_value 
     case NXK_asin_imag: return expand_asin_acos(e, true, false, z, narrow);
     case NXK_acos_real: return expand_asin_acos(e, false, true, z, narrow);
     case NXK_acos_imag: return expand_asin_acos(e, false, false, z, narrow);
+    case NXK_acosh_real: return expand_acosh(e, true, z, narrow);
+    case NXK_acosh_imag: return expand_acosh(e, false, z, narrow);
+    case NXK_log1p_real: return expand_log1p(e, true, z, narrow);
+    case NXK_log1p_imag: return expand_log1p(e, false, z, narrow);
+    case NXK_expm1_real: return expand_expm1(e, z);
     case NXK_atanh_real: return expand_atanh(e, true, z, narrow);
     case NXK_atanh_imag: return expand_atanh(e, false, z, narrow);
     case NXK_pow_real: return expand_pow(e, true, z, w, narrow);

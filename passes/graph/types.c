@@ -313,11 +313,13 @@ static void rewrite_function(nxg_types *t, nxg_op first, nxg_op second) {
 static const struct {
   uint16_t op, real, imag;
 } functions[] = {
-    {NXG_mul, NXG_mul_real, NXG_mul_imag},    {NXG_div, NXG_div_real, NXG_div_imag},
-    {NXG_pow, NXG_pow_real, NXG_pow_imag},    {NXG_sqrt, NXG_sqrt_real, NXG_sqrt_imag},
-    {NXG_exp, NXG_exp_real, NXG_exp_imag},    {NXG_sinh, NXG_sinh_real, NXG_sinh_imag},
-    {NXG_cosh, NXG_cosh_real, NXG_cosh_imag}, {NXG_tanh, NXG_tanh_real, NXG_tanh_imag},
-    {NXG_asin, NXG_asin_real, NXG_asin_imag}, {NXG_acos, NXG_acos_real, NXG_acos_imag}};
+    {NXG_mul, NXG_mul_real, NXG_mul_imag},       {NXG_div, NXG_div_real, NXG_div_imag},
+    {NXG_pow, NXG_pow_real, NXG_pow_imag},       {NXG_sqrt, NXG_sqrt_real, NXG_sqrt_imag},
+    {NXG_exp, NXG_exp_real, NXG_exp_imag},       {NXG_sinh, NXG_sinh_real, NXG_sinh_imag},
+    {NXG_cosh, NXG_cosh_real, NXG_cosh_imag},    {NXG_tanh, NXG_tanh_real, NXG_tanh_imag},
+    {NXG_asin, NXG_asin_real, NXG_asin_imag},    {NXG_acos, NXG_acos_real, NXG_acos_imag},
+    {NXG_acosh, NXG_acosh_real, NXG_acosh_imag}, {NXG_atanh, NXG_atanh_real, NXG_atanh_imag},
+    {NXG_log1p, NXG_log1p_real, NXG_log1p_imag}, {NXG_expm1, NXG_expm1_real, NXG_exp_imag}};
 
 static bool rewrite_plain_function(nxg_types *t) {
   for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
@@ -329,7 +331,7 @@ static bool rewrite_plain_function(nxg_types *t) {
 }
 
 /* Trigonometric functions by hyperbolic ones: sin, tan and atan of z are -i f(iz) for f = sinh,
- * tanh, atanh (`back`), and cos z is cosh(iz). */
+ * tanh, atanh (`back`), and cos z is cosh(iz). asinh is such a function of asin. */
 static void rewrite_turned(nxg_types *t, nxg_op first, nxg_op second, bool back) {
   const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
@@ -464,6 +466,7 @@ static void rewrite(nxg_types *t) {
     case NXG_sin: rewrite_turned(t, NXG_sinh_real, NXG_sinh_imag, true); break;
     case NXG_tan: rewrite_turned(t, NXG_tanh_real, NXG_tanh_imag, true); break;
     case NXG_atan: rewrite_turned(t, NXG_atanh_real, NXG_atanh_imag, true); break;
+    case NXG_asinh: rewrite_turned(t, NXG_asin_real, NXG_asin_imag, true); break;
     case NXG_cos: rewrite_turned(t, NXG_cosh_real, NXG_cosh_imag, false); break;
     case NXG_log: rewrite_log(t); break;
     case NXG_log2: rewrite_log_to_base(t, 0x1.71547652b82fep+0); break;

@@ -55,6 +55,35 @@ COMPLEX(sinh, value_of(csinhl(wide_of(a))))
 COMPLEX(cosh, value_of(ccoshl(wide_of(a))))
 COMPLEX(tanh, value_of(ctanhl(wide_of(a))))
 
+COMPLEX(asinh, value_of(casinhl(wide_of(a))))
+COMPLEX(acosh, value_of(cacoshl(wide_of(a))))
+COMPLEX(atanh, value_of(catanhl(wide_of(a))))
+
+/* Near the unit circle around -1 little is left of |1 + z|^2 - 1, of which 113 bits hold the
+ * squares. */
+#ifdef __SIZEOF_FLOAT128__
+__extension__ typedef __float128 widest;
+#else
+typedef long double widest;
+#endif
+value complex_log1p(value a, value b) {
+  (void)b;
+  widest x = a.re, y = a.im;
+  if (a.re == 0 && a.im == 0) return a;
+  value sum = {1 + a.re, a.im}; /* exact where it is small */
+  if (!(hypotl(a.re, a.im) < 0x1p500L) || hypotl(sum.re, sum.im) < 0.5L)
+    return value_of(clogl(wide_of(sum)));
+  return (value){log1pl((long double)(2 * x + x * x + y * y)) / 2, atan2l(a.im, 1 + a.re)};
+}
+value complex_expm1(value a, value b) {
+  (void)b;
+  value power = value_of(cexpl(wide_of(a)));
+  long double sine = sinl(a.im / 2);
+  if (a.re == 0 && a.im == 0) return a;
+  if (!isfinite(a.re) || !isfinite(a.im)) return (value){power.re - 1, power.im};
+  return (value){expm1l(a.re) * cosl(a.im) - 2 * sine * sine, power.im};
+}
+
 COMPLEX(isnan, ((value){isnan(a.re) || isnan(a.im), 0}))
 COMPLEX(isinf, ((value){isinf(a.re) || isinf(a.im), 0}))
 COMPLEX(isfinite, ((value){isfinite(a.re) && isfinite(a.im), 0}))
