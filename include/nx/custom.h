@@ -21,7 +21,7 @@
  * its results and the token have failed then, with the status of that run. In a captured function
  * the token is assigned at each call, like any other tensor, and so are the operations called that
  * were captured with it, whether their results are used or not; a call that fails may have called
- * some of them. */
+ * some of them. The body of a loop (control.h) calls what it holds at each step. */
 #ifndef NX_CUSTOM_H
 #define NX_CUSTOM_H
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control.h"
+#include "ir/library/custom.h"
 #include "ir/platform/lock.h"
 
 typedef struct entry {
@@ -99,19 +100,19 @@ static nx_status check(const nxg_graph *g, nxg_body *b, nxi_diag *d) {
   if (!is_bare(g))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "body",
                     "the body %s has parameters, or inputs with more than a type", g->name);
-  for (uint32_t i = 0; i < g->n_nodes; i++)
-    if (g->nodes[i].op == NXG_custom)
-      return nxi_fail(d, NX_INVALID_ARGUMENT, "body", "the body %s has a custom operation",
-                      g->name);
   b->depth = 1;
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];
     b->has_complex |=
         nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag || n->op == NXG_conj;
+    b->is_ordered |= n->op == NXG_custom && n->attrs[NXG_CUSTOM_ORDER] != 0;
+    b->has_custom |= n->op == NXG_custom;
   }
   for (uint32_t i = 0; i < g->n_bodies; i++) {
     const nxg_body *inner = nxg_body_find(g->bodies[i]);
     b->has_complex |= inner->has_complex;
+    b->is_ordered |= inner->is_ordered;
+    b->has_custom |= inner->has_custom;
     b->depth = inner->depth >= b->depth ? inner->depth + 1 : b->depth;
   }
   if (b->depth <= NXG_BODY_DEPTH) return NX_OK;

@@ -37,7 +37,9 @@ static int64_t work_of(const nxg_program_control *k) {
   int64_t work = 0, steps = k->c.op == NXG_case ? 1 : k->c.count < 0 ? k->c.limit : k->c.count;
   if (steps == 0 && k->c.count < 0) return INT64_MAX;
   for (uint32_t i = 0; i < k->c.n_bodies; i++)
-    if (__builtin_add_overflow(work, nxg_program_work(k->bodies[i]) + 1, &work)) return INT64_MAX;
+    if (__builtin_add_overflow(work, nxg_program_work(k->bodies[i]), &work) ||
+        __builtin_add_overflow(work, 1, &work))
+      return INT64_MAX;
   return __builtin_mul_overflow(work, steps, &work) ? INT64_MAX : work;
 }
 

@@ -197,16 +197,21 @@ static void print_mask(nxi_text *out, uint64_t mask) {
   print_list(out, " axes=", n, axes);
 }
 
-static void print_custom(nxi_text *out, const nxg_node *n) {
+/* Operations of one name may be several: in the text of a body alone, which tells bodies apart,
+ * their numbers follow. */
+static void print_custom(const nxg_printer *p, const nxg_node *n) {
+  nxi_text *out = p->out;
+  if (!p->bodies) nxi_text_add(out, " number=%lld", (long long)n->attrs[NXG_CUSTOM_NUMBER]);
   if (n->attrs[NXG_CUSTOM_ORDER])
     nxi_text_add(out, " order=%lld", (long long)n->attrs[NXG_CUSTOM_ORDER]);
   if (n->attrs[NXG_CUSTOM_ATTRS])
     nxi_text_add(out, " result=%lld", (long long)n->attrs[NXG_CUSTOM_ATTRS]);
 }
 
-static void print_call(nxi_text *out, const nxg_node *n) {
+static void print_call(const nxg_printer *p, const nxg_node *n) {
+  nxi_text *out = p->out;
   size_t length;
-  if (n->op == NXG_custom) print_custom(out, n);
+  if (n->op == NXG_custom) print_custom(p, n);
   for (uint32_t i = 0; n->op != NXG_custom && i < nxg_call_attrs((nxg_op)n->op); i++) {
     const char *name = nxg_call_key((nxg_op)n->op, i, &length);
     if (length == 4 && memcmp(name, "axes", 4) == 0) print_mask(out, (uint64_t)n->attrs[i]);
@@ -280,10 +285,11 @@ static void print_control(const nxg_printer *p, const nxg_node *n) {
   print_number(out, "result", n->attrs[0]);
 }
 
-static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
+static void print_attrs(const nxg_printer *p, const nxg_node *n, nx_dtype operand) {
+  nxi_text *out = p->out;
   const int64_t *a = n->attrs;
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
-    print_call(out, n);
+    print_call(p, n);
     return;
   }
   if (nxg_ops[n->op].kind == NXG_KIND_REDUCE) {
@@ -368,7 +374,7 @@ void nxg_print_node(const nxg_printer *p, uint32_t node) {
     if (n->op < NXG_OP_COUNT && n->n_attrs >= attrs_wanted(n) && nxi_dtype_valid(n->dtype) &&
         nxi_dtype_valid(operand)) {
       if (nxg_is_control(n->op)) print_control(p, n);
-      else print_attrs(out, n, operand);
+      else print_attrs(p, n, operand);
     } else print_list(out, " attrs=", n->n_attrs, n->attrs);
   }
   put(out, " : ");

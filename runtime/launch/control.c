@@ -70,7 +70,7 @@ static nx_status load_control(nxi_executable *e, uint32_t number, const nxi_poll
     if (status != NX_OK) return status;
     const nxp_plan *p = bodies[i]->plan;
     if (p->temporary_bytes > most) most = p->temporary_bytes;
-    nxp_more_work(e->plan, (double)steps * (double)(p->work + 1));
+    nxp_more_work(e->plan, (double)steps * ((double)p->work + 1));
   }
   nxp_plan_set_scratch(e->plan, step, step->n_buffers - 1, most);
   return NX_OK;

@@ -4,6 +4,7 @@
  * run: publishing its results, or releasing what it has acquired. */
 #include <stdlib.h>
 
+#include "ir/graph/control.h"
 #include "ir/platform/clock.h"
 #include "ir/platform/lock.h"
 #include "ir/platform/thread.h"
@@ -224,6 +225,10 @@ static void drop_operands(nx_context *c, nxi_node *n) {
   nxi_node **args = nxi_node_args(n);
   for (uint32_t i = 0; i < n->n_args; i++) nxi_node_unref(c, args[i]);
   n->n_args = 0;
+  if (nxi_node_controls(n) && n->n_attrs) { /* nor do bodies run again */
+    nxi_node_bodies(c, n, false);
+    n->n_attrs = 0;
+  }
   if (n->op != NXG_custom) return;
   nxi_custom_unref(c, nxi_node_attrs(n)); /* it may go before its result does */
   nxi_node_attrs(n)[NXG_CUSTOM_SELF] = 0;
@@ -318,6 +323,11 @@ void nxi_attach(nxi_run *run) {
 }
 
 static bool is_ordered(nxi_node *n) {
+  if (nxi_node_controls(n)) {
+    uint32_t first, bodies = nxg_control_bodies((nxg_op)n->op, n->n_attrs, &first);
+    for (uint32_t i = first; i < first + bodies; i++)
+      if (nxg_body_find(nxi_node_attrs(n)[i])->is_ordered) return true;
+  }
   return n->op == NXG_custom && nxi_node_attrs(n)[NXG_CUSTOM_ORDER];
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "ir/graph/control.h"
 #include "ir/platform/lock.h"
 #include "runtime/record/assign.h"
 #include "runtime/record/capture.h"
@@ -218,8 +219,14 @@ static nxi_node *record_read(nx_context *c, const nx_function *f, const nxg_node
   return nxi_node_view(c, read, n->rank, n->shape, strides, 0);
 }
 
+/* What a recording has of its own. */
+typedef struct own {
+  int64_t shift;       /* of orders */
+  nxi_renewed renewed; /* bodies */
+} own;
+
 static nxi_node *record_node(nx_context *c, const nx_function *f, const nxg_node *n,
-                             nxi_node *const *nodes, nxi_node **operands, int64_t shift) {
+                             nxi_node *const *nodes, nxi_node **operands, const own *o) {
   nxi_recording r = {.context = c,
                      .op = n->op,
                      .dtype = n->dtype,
@@ -229,10 +236,14 @@ static nxi_node *record_node(nx_context *c, const nx_function *f, const nxg_node
                      .attrs = n->attrs,
                      .n_attrs = n->n_attrs,
                      .called = n->called};
-  int64_t attrs[NXG_CALL_MOST_ATTRS];
+  int64_t attrs[NXG_CALL_MOST_ATTRS + NXG_CONTROL_MOST_ATTRS + NXG_FOR_ATTRS];
   if (n->op == NXG_custom && n->attrs[NXG_CUSTOM_ORDER]) {
     memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
-    attrs[NXG_CUSTOM_ORDER] += shift;
+    attrs[NXG_CUSTOM_ORDER] += o->shift;
+    r.attrs = attrs;
+  } else if (nxg_is_control(n->op) && o->renewed.n) {
+    memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
+    nxi_renew_attrs(&o->renewed, (nxg_op)n->op, attrs, n->n_attrs);
     r.attrs = attrs;
   }
   for (uint32_t i = 0; i < n->n_args; i++) {
@@ -243,13 +254,12 @@ static nxi_node *record_node(nx_context *c, const nx_function *f, const nxg_node
 }
 
 static bool record_graph(nx_context *c, const nx_function *f, nx_tensor *const *in,
-                         nxi_node **nodes, nxi_node **operands, bool *exposed) {
+                         nxi_node **nodes, nxi_node **operands, const own *own, bool *exposed) {
   const nxg_graph *g = f->graph;
-  int64_t shift = nxi_custom_shift(g);
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];
     if (n->op != NXG_input) {
-      nodes[i] = record_node(c, f, n, nodes, operands, shift);
+      nodes[i] = record_node(c, f, n, nodes, operands, own);
     } else if (n->attrs[0] < f->n_in) {
       nxi_operand o = nxi_operand_of(in[n->attrs[0]]);
       nodes[i] = nxi_operand_node(c, &o);
@@ -352,8 +362,11 @@ static bool record(nx_function *f, nx_tensor *const *in, nx_tensor *const *out, 
   uint32_t n = f->graph->n_nodes;
   nxi_record_lock(c);
   nxi_drain(c, 64);
-  bool good = record_graph(c, f, in, nodes, nodes + n, exposed) && record_results(c, f, nodes, r) &&
-              record_assigns(c, f, in, out, r, exposed, d);
+  own o = {.shift = nxi_custom_shift(f->graph)};
+  bool good = nxi_renew(f->graph, &o.renewed, d) == NX_OK &&
+              record_graph(c, f, in, nodes, nodes + n, &o, exposed) &&
+              record_results(c, f, nodes, r) && record_assigns(c, f, in, out, r, exposed, d);
+  nxi_renewed_end(&o.renewed);
   *exposed = good && *exposed && !is_traced(f, nodes);
   for (uint32_t i = 0; i < n; i++)
     if (nodes[i]) nxi_node_unref(c, nodes[i]);
@@ -392,12 +405,12 @@ static bool record_fixed(nx_function *f, const bool *varies, nxi_node **nodes, n
                          bool *exposed) {
   nx_context *c = f->context;
   const nxg_graph *g = f->graph;
-  int64_t shift = nxi_custom_shift(g);
+  own o = {.shift = nxi_custom_shift(g)};
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];
     if (varies[i]) continue;
     nodes[i] = n->op == NXG_input ? record_read(c, f, n, exposed)
-                                  : record_node(c, f, n, nodes, nodes + g->n_nodes, shift);
+                                  : record_node(c, f, n, nodes, nodes + g->n_nodes, &o);
     if (!nodes[i] || !(values[i] = tensor_of(c, nodes[i]))) return false;
   }
   return true;

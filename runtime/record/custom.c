@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "ir/graph/control.h"
 #include "ir/kernel/kernel.h"
 #include "ir/platform/lock.h"
 #include "objects.h"
@@ -46,12 +47,22 @@ void nxi_custom_unref(nx_context *c, const int64_t *attrs) {
 void nxi_customs_ref(const nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_nodes; i++)
     if (g->nodes[i].op == NXG_custom) nxi_custom_ref(g->nodes[i].attrs);
+  for (uint32_t i = 0; i < g->n_bodies; i++) nxi_customs_of_body(NULL, g->bodies[i], true);
 }
 
 void nxi_customs_unref(nx_context *c, const nxg_graph *g) {
   NXI_HELD(&c->record_lock);
   for (uint32_t i = 0; g && i < g->n_nodes; i++)
     if (g->nodes[i].op == NXG_custom) nxi_custom_unref(c, g->nodes[i].attrs);
+  for (uint32_t i = 0; g && i < g->n_bodies; i++) nxi_customs_of_body(c, g->bodies[i], false);
+}
+
+/* Bodies nest at most NXG_BODY_DEPTH deep. */
+void nxi_customs_of_body(nx_context *c, int64_t number, bool hold) {
+  const nxg_body *b = nxg_body_find(number);
+  if (!b || !b->has_custom) return;
+  if (hold) nxi_customs_ref(b->graph);
+  else nxi_customs_unref(c, b->graph);
 }
 
 const nxg_custom *nxi_custom_body(const nx_custom *f) { return &f->operation->base; }
@@ -98,6 +109,59 @@ int64_t nxi_custom_shift(const nxg_graph *g) {
   }
   if (!high) return 0;
   return atomic_fetch_add_explicit(&next_order, high - low + 1, memory_order_relaxed) - low;
+}
+
+/* A body with orders of its own; a reference to it. */
+static nx_status renew(int64_t number, int64_t *made, nxi_diag *d) {
+  nxi_renewed inner;
+  nxg_graph *g = nxg_copy(nxg_body_find(number)->graph);
+  if (!g) return nxi_oom(d);
+  int64_t shift = nxi_custom_shift(g);
+  nx_status status = nxi_renew(g, &inner, d);
+  for (uint32_t i = 0; i < g->n_nodes && !status; i++) {
+    nxg_node *n = &g->nodes[i];
+    if (n->op == NXG_custom && n->attrs[NXG_CUSTOM_ORDER]) n->attrs[NXG_CUSTOM_ORDER] += shift;
+    if (nxg_is_control(n->op)) nxi_renew_attrs(&inner, (nxg_op)n->op, n->attrs, n->n_attrs);
+  }
+  if (!status && inner.n) { /* the graph holds what its nodes name */
+    nxg_graph *again = nxg_copy(g);
+    nxg_destroy(g);
+    g = again;
+    if (!g) status = nxi_oom(d);
+  }
+  nxi_renewed_end(&inner);
+  if (!status) return nxg_body_take(g, made, d);
+  nxg_destroy(g);
+  return status;
+}
+
+nx_status nxi_renew(const nxg_graph *g, nxi_renewed *r, nxi_diag *d) {
+  *r = (nxi_renewed){0};
+  for (uint32_t i = 0; i < g->n_bodies; i++) {
+    if (!nxg_body_find(g->bodies[i])->is_ordered) continue;
+    nx_status status = nxi_grow(&r->rows, &r->capacity, r->n + 1, sizeof *r->rows)
+                           ? renew(g->bodies[i], &r->rows[r->n].now, d)
+                           : nxi_oom(d);
+    if (status) return nxi_renewed_end(r), status;
+    r->rows[r->n++].before = g->bodies[i];
+  }
+  return NX_OK;
+}
+
+void nxi_renew_attrs(const nxi_renewed *r, nxg_op op, int64_t *attrs, uint32_t n_attrs) {
+  uint32_t first, bodies = nxg_control_bodies(op, n_attrs, &first);
+  for (uint32_t i = first; i < first + bodies; i++)
+    for (uint32_t k = 0; k < r->n; k++)
+      if (attrs[i] == r->rows[k].before) {
+        attrs[i] = r->rows[k].now;
+        break;
+      }
+}
+
+void nxi_renewed_end(nxi_renewed *r) {
+  for (uint32_t i = 0; i < r->n; i++) nxg_body_release(r->rows[i].now);
+  nxi_free(r->rows);
+  *r = (nxi_renewed){0};
 }
 
 /* ---- calls */

@@ -18,6 +18,20 @@ void nxi_customs_unref(nx_context *c, const nxg_graph *g);
 /* What has to be added to the orders of a graph's operations where it is recorded once more. */
 int64_t nxi_custom_shift(const nxg_graph *g);
 int64_t nxi_custom_order(void); /* one that no recording has had */
+/* Those of a body (ir/graph/body.h) and of the bodies that it names. Giving up: record_lock. */
+void nxi_customs_of_body(nx_context *c, int64_t number, bool hold);
+/* Bodies with ordered operations that a graph names, and those that stand for them where it is
+ * recorded once more: each recording has numbers of its own, or two of them would be one node. */
+typedef struct nxi_renewed {
+  struct {
+    int64_t before, now;
+  } *rows;
+  uint32_t n, capacity;
+} nxi_renewed;
+nx_status nxi_renew(const nxg_graph *g, nxi_renewed *r, nxi_diag *d);
+/* Puts them into the attributes of a node of control flow. */
+void nxi_renew_attrs(const nxi_renewed *r, nxg_op op, int64_t *attrs, uint32_t n_attrs);
+void nxi_renewed_end(nxi_renewed *r);
 /* The operation behind a handle, and the context of it. */
 const nxg_custom *nxi_custom_body(const nx_custom *f);
 nx_context *nxi_custom_context(const nx_custom *f);

@@ -139,8 +139,8 @@ static inline nxi_node **nxi_node_args(nxi_node *n) {
 static inline bool nxi_node_controls(const nxi_node *n) {
   return n->op >= NXG_while && n->op <= NXG_scan;
 }
-/* Takes or gives up the references of its bodies. objects.c */
-void nxi_node_bodies(nxi_node *n, bool hold);
+/* Takes or gives up the references of its bodies, and of custom operations in them. objects.c */
+void nxi_node_bodies(nx_context *c, nxi_node *n, bool hold);
 
 struct nxi_storage {
   uint32_t refs; /* record_lock, like everything that changes here */

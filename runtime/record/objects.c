@@ -204,10 +204,11 @@ static void storage_teardown(nx_context *c, nxi_storage *s) {
   nxi_block_give(c, s, sizeof *s);
 }
 
-void nxi_node_bodies(nxi_node *n, bool hold) {
+void nxi_node_bodies(nx_context *c, nxi_node *n, bool hold) {
   uint32_t first, bodies = nxg_control_bodies((nxg_op)n->op, n->n_attrs, &first);
   const int64_t *attrs = nxi_node_attrs(n) + first;
   for (uint32_t i = 0; i < bodies; i++) {
+    nxi_customs_of_body(c, attrs[i], hold);
     if (hold) nxg_body_hold(attrs[i]);
     else nxg_body_release(attrs[i]);
   }
@@ -222,7 +223,7 @@ static void node_teardown(nx_context *c, nxi_node *n) {
   }
   if (n->op == NXG_custom) nxi_custom_unref(c, nxi_node_attrs(n));
   nxi_tag_release(n->tag);
-  if (nxi_node_controls(n)) nxi_node_bodies(n, false);
+  if (nxi_node_controls(n)) nxi_node_bodies(c, n, false);
   if (n->state == NXI_PENDING) nxi_pending_end(c, n);
   c->live_nodes--;
   nxi_block_give(c, n, n->size);

@@ -32,7 +32,7 @@ static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_a
   n->elements = elements;
   for (uint32_t i = 0; i < r->n_attrs; i++) n->tail[r->rank + i] = r->attrs[i];
   if (r->op == NXG_custom) nxi_custom_ref(r->attrs);
-  if (nxi_node_controls(n)) nxi_node_bodies(n, true);
+  if (nxi_node_controls(n)) nxi_node_bodies(c, n, true);
   c->live_nodes++;
   nxi_pending_begin(c, n);
   return n;
