@@ -13,10 +13,9 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 enum {
   UNIT = 16, /* panels are multiples of this, the size of the library's kernels */
   SKINNY_UNIT = 64,
-  SKINNY = 8, /* up to here packing dominates, and the library has kernels that do not pack */
-  SKINNY_VOLUME = 1000 * 1000, /* of m * n * k, up to which it uses them */
-  TILE_FLOPS_MIN = 2 << 20,    /* some 12 us */
-  TILE_AREA_MAX = 512 << 10,   /* elements of C */
+  SKINNY = 8, /* up to here reading the other operand is what it costs: once, in long runs */
+  TILE_FLOPS_MIN = 2 << 20,  /* some 12 us */
+  TILE_AREA_MAX = 512 << 10, /* elements of C */
   /* a product smaller than four of these is still divided into four tiles */
   TILE_AREA_SPLIT = 64 << 10,
   TILE_AREA_FLOOR = 16 << 10, /* not smaller to get short tasks */
@@ -62,25 +61,22 @@ static int64_t tile_area(double elements, int64_t k) {
   return area > most ? (int64_t)most : larger((int64_t)area, 1);
 }
 
-/* The panels of a product with few rows (or columns), along its long dimension: as long as the
- * library's loops without packing take, which long inner extents are cut for too (pieces_depth). */
-static int64_t skinny_panel(int64_t few, int64_t many, int64_t k, int64_t wanted) {
-  int64_t unpacked = SKINNY_VOLUME / few / k;
-  wanted = larger(unpacked / SKINNY_UNIT, 1) * SKINNY_UNIT;
-  return wanted < many ? larger(wanted / SKINNY_UNIT, 1) * SKINNY_UNIT : many;
+/* The panels of a product with few rows (or columns), along its long dimension: enough of them,
+ * none too short, and none of more elements of that operand than a cache has. */
+static int64_t skinny_panel(int64_t batches, int64_t few, int64_t many, int64_t k) {
+  int64_t fair = ceil_div(many, ceil_div(TASKS_WANTED, smaller(batches, TASKS_WANTED))),
+          wanted = larger(fair, TILE_FLOPS_MIN / 2 / few / k);
+  wanted = smaller(wanted, LONG_COLUMNS_MAX / smaller(k, DEPTH_MAX));
+  return smaller(ceil_div(wanted, SKINNY_UNIT) * SKINNY_UNIT, many);
 }
 
-bool nxi_matmul_is_skinny(int64_t m, int64_t n) { return m <= SKINNY || n <= SKINNY; }
-
 /* The length of the pieces of the inner extent. They bound the panel of an operand in both
- * directions. Small products that the library computes without packing are not divided. The number
- * of pieces is a power of two, because extents k (channels, positions, images) are usually
- * divisible by one. */
-static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k) {
-  bool skinny = nxi_matmul_is_skinny(m, n);
-  int64_t count = 2, most = skinny ? larger(SKINNY_VOLUME / t->rows / t->columns, UNIT) : DEPTH_MAX;
-  if (k <= (skinny ? most : DEPTH_WHOLE)) return larger(k, 1);
-  while (ceil_div(k, count) > most) count *= 2;
+ * directions. The number of pieces is a power of two, because extents k (channels, positions,
+ * images) are usually divisible by one. */
+static int64_t pieces_depth(int64_t k) {
+  int64_t count = 2;
+  if (k <= DEPTH_WHOLE) return larger(k, 1);
+  while (ceil_div(k, count) > DEPTH_MAX) count *= 2;
   return k % count == 0 ? k / count : ceil_div(ceil_div(k, count), UNIT) * UNIT;
 }
 
@@ -109,14 +105,14 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   while (rows * rows < area) rows++;
   if (n < ceil_div(area, rows)) rows = ceil_div(area, n);
   if (m <= SKINNY) {
-    t.columns = skinny_panel(m, n, k, area / m);
+    t.columns = skinny_panel(batches, m, n, k);
   } else if (n <= SKINNY) {
-    t.rows = skinny_panel(n, m, k, area / n);
+    t.rows = skinny_panel(batches, n, m, k);
   } else {
     t.rows = panel(m, shortened(rows, smaller(n, rows), LONG_ROWS_MAX / k));
     t.columns = panel(n, shortened(ceil_div(area, t.rows), t.rows, LONG_COLUMNS_MAX / k));
   }
-  t.depth = pieces_depth(&t, m, n, k);
+  t.depth = pieces_depth(k);
   t.row_panels = ceil_div(m, t.rows);
   t.column_panels = ceil_div(n, t.columns);
   double tiles = (double)batches * (double)t.row_panels * (double)t.column_panels;

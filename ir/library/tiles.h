@@ -24,8 +24,6 @@ typedef struct nxi_tiles {
   int64_t row_panels, column_panels;
   int64_t products; /* in one task; 1 if a product has several tiles */
 } nxi_tiles;
-/* Up to 8 rows or columns. Reading an operand is most of what such a product costs. */
-bool nxi_matmul_is_skinny(int64_t m, int64_t n);
 nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k);
 /* What a run needs to know which tiles and rows are finished, and for shares of the inner extent;
  * 0: nothing. */

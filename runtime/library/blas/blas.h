@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Matrix products: OpenBLAS, which is loaded when it is first needed, and loops of our own
- * (runtime/library/floats) for all with more than 8 rows and columns.
+ * (runtime/library/floats) in its place on processors for which there are any.
  *
  * A product is cut into panels by its shape alone, each panel is multiplied by one thread, and our
  * own pool runs them. The bits of a result of the library's therefore depend on the shape, the

@@ -84,11 +84,10 @@ static char *result_at(const matmul_run *r, const tile *at, int64_t share, int64
   return r->partials + number * r->share_bytes;
 }
 
-/* Multiplies a piece of a tile: by loops of our own where the host has them, by the library if the
- * product has few rows or columns. From the whole product's shape. */
+/* Multiplies a piece of a tile: by loops of our own where the host has them, else by the library.
+ * */
 static void multiply(const nxi_blas *blas, const nxi_matmul *p, const nxi_floats_product *piece) {
-  const nxi_floats_kernels *own =
-      nxi_matmul_is_skinny(p->m, p->n) || piece->k == 0 ? NULL : nxi_floats_kernels_for(p->type);
+  const nxi_floats_kernels *own = piece->k == 0 ? NULL : nxi_floats_kernels_for(p->type);
   if (!own) {
     (piece->add ? nxi_gemm_add : nxi_gemm)(blas, p->type, p->a.transposed, p->b.transposed,
                                            piece->m, piece->n, piece->k, piece->a, piece->a_ld,

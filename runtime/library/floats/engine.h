@@ -19,7 +19,11 @@ static inline __attribute__((always_inline)) void TABLE(block)(const nxi_floats_
   const MASK mask = MASK_OF(some ? t->last : LANES);
   UNROLL
   for (int i = 0; i < rows; i++) UNROLL
-  for (int j = 0; j < vectors; j++) sum[i][j] = ZERO;
+  for (int j = 0; j < vectors; j++) {
+    const REAL *c = (const REAL *)t->c + i * t->c_ld + j * LANES;
+    if (t->end != NXI_FLOATS_GO_ON) sum[i][j] = ZERO;
+    else sum[i][j] = some && j == vectors - 1 ? LOAD_SOME(c, mask) : LOAD(c);
+  }
   for (int64_t p = t->depth; p > 0; p--, a += along, b += ld) {
     VECTOR y[NXI_FLOATS_VECTORS];
     UNROLL
@@ -37,8 +41,9 @@ static inline __attribute__((always_inline)) void TABLE(block)(const nxi_floats_
   for (int j = 0; j < vectors; j++) {
     REAL *c = (REAL *)t->c + i * t->c_ld + j * LANES;
     if (some && j == vectors - 1)
-      STORE_SOME(c, mask, t->add ? ADD(LOAD_SOME(c, mask), sum[i][j]) : sum[i][j]);
-    else STORE(c, t->add ? ADD(LOAD(c), sum[i][j]) : sum[i][j]);
+      STORE_SOME(c, mask,
+                 t->end == NXI_FLOATS_ADD ? ADD(LOAD_SOME(c, mask), sum[i][j]) : sum[i][j]);
+    else STORE(c, t->end == NXI_FLOATS_ADD ? ADD(LOAD(c), sum[i][j]) : sum[i][j]);
   }
 }
 
@@ -50,8 +55,10 @@ static inline __attribute__((always_inline)) void TABLE(block)(const nxi_floats_
 #define KERNELS(rows) KERNEL(rows, 1) KERNEL(rows, 2) KERNEL(rows, 3)
 KERNELS(1)
 KERNELS(2)
+KERNELS(3)
 KERNELS(4)
 #if ROWS == 8
+KERNELS(6)
 KERNELS(8)
 #endif
 #undef KERNEL
@@ -77,9 +84,13 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     ROWS,
     LANES,
     sizeof(REAL),
-    {ROW(1), ROW(2), ROW(4),
+    {{1, ROW(1)},
+     {2, ROW(2)},
+     {3, ROW(3)},
+     {4, ROW(4)},
 #if ROWS == 8
-     ROW(8)
+     {6, ROW(6)},
+     {8, ROW(8)}
 #endif
     },
     TABLE(transpose),

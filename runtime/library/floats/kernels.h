@@ -11,9 +11,13 @@
 #include <stdint.h>
 
 enum {
-  NXI_FLOATS_CLASSES = 4, /* of blocks by rows: 1, 2, 4, 8 */
+  NXI_FLOATS_CLASSES = 6, /* of blocks by rows: 1, 2, 3, 4, 6, 8 */
   NXI_FLOATS_VECTORS = 3, /* most vectors of a block */
 };
+
+/* What a kernel does with C: a chain of fma that begins at +0 is written, or added to C, or one
+ * that C has begun goes on. */
+typedef enum nxi_floats_end { NXI_FLOATS_WRITE, NXI_FLOATS_ADD, NXI_FLOATS_GO_ON } nxi_floats_end;
 
 /* What a kernel multiplies. Strides count elements. */
 typedef struct nxi_floats_block {
@@ -25,15 +29,20 @@ typedef struct nxi_floats_block {
   void *c;
   int64_t c_ld;
   int64_t last; /* lanes of the last vector that there are */
-  bool add;     /* c = c + a b; else c is written */
+  nxi_floats_end end;
 } nxi_floats_block;
 
 typedef void (*nxi_floats_kernel)(const nxi_floats_block *block);
 
+/* Blocks of so many rows, and 1 + j vectors. */
+typedef struct nxi_floats_class {
+  int32_t rows; /* 0: no more classes */
+  nxi_floats_kernel multiply[NXI_FLOATS_VECTORS];
+} nxi_floats_class;
+
 typedef struct nxi_floats_kernels {
   int32_t rows, lanes, size; /* most rows of a block; of a vector; bytes of a number */
-  /* for blocks of 1 << i rows and 1 + j vectors */
-  nxi_floats_kernel multiply[NXI_FLOATS_CLASSES][NXI_FLOATS_VECTORS];
+  nxi_floats_class classes[NXI_FLOATS_CLASSES]; /* by rows */
   /* Writes `width` columns of `depth` elements each, `ld` apart, as rows of `width`. */
   void (*transpose)(const void *from, int64_t ld, int64_t width, int64_t depth, void *to);
 } nxi_floats_kernels;

@@ -2,7 +2,8 @@
 /* One product of f32 or f64 on the calling thread. Strips of C, a few vectors wide, one after the
  * other; each is made in blocks of some rows. The strip of B stays in a cache meanwhile, and A
  * passes by. A is read where it lies if its rows are contiguous. B is copied, some strips at once,
- * if its columns are contiguous, or its rows are so long that each is on a page of its own. */
+ * if its columns are contiguous, or its rows are so long that each is on a page of its own. Few
+ * rows are passed by B, which is read once, as it lies. */
 #include "multiply.h"
 
 #include <math.h>
@@ -17,6 +18,9 @@ enum {
   AHEAD = 8,               /* rows of B that are prefetched before they are copied */
   DEEP = 8,                /* elements of the inner extent that are copied of each row of A */
   PASSING = 128 << 10,     /* bytes of rows of A that are read for each strip in turn */
+  FEW = 8,                 /* rows (columns) up to which B (A) is read once and not copied */
+  STREAM = 16,             /* rows of B that pass few rows of A at once */
+  RUN = 4 << 10,           /* bytes of each of them */
   STRIPS_ROOM = 640 << 10, /* bytes of the copy of B, which stays in a cache, and of that of A */
   ROWS_ROOM = NXI_FLOATS_ROOM - STRIPS_ROOM,
 };
@@ -45,7 +49,7 @@ static bool copies_b(const nxi_floats_kernels *f, const nxi_floats_product *p) {
 }
 
 bool nxi_floats_wants_room(const nxi_floats_kernels *f, const nxi_floats_product *p) {
-  return p->a_transposed || copies_b(f, p);
+  return p->a_transposed || copies_b(f, p) || p->n <= FEW;
 }
 
 /* Some strips of B: each becomes rows of `width` numbers, of which the last one may have fewer. */
@@ -67,11 +71,13 @@ static void copy_strips(const nxi_floats_kernels *f, const nxi_floats_product *p
       }
 }
 
-/* The most rows of a block out of `rows`, as a power of two. */
-static int class_of(const nxi_floats_kernels *f, int64_t rows) {
-  int class = 0;
-  while (2 << class <= least(rows, f->rows)) class ++;
-  return class;
+/* The kernels for the most rows of a block out of `rows`. */
+static const nxi_floats_class *class_of(const nxi_floats_kernels *f, int64_t rows) {
+  int at = 0;
+  while (at + 1 < NXI_FLOATS_CLASSES && f->classes[at + 1].rows > 0 &&
+         f->classes[at + 1].rows <= rows)
+    at++;
+  return &f->classes[at];
 }
 
 static void copy_numbers(char *to, const char *from, int64_t bytes) {
@@ -88,7 +94,7 @@ static void copy_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, 
   const char *from = (const char *)p->a + row * size;
   for (int64_t d = 0; d < p->k; d += DEEP)
     for (int64_t i = 0, n; i < rows; i += n) {
-      n = INT64_C(1) << class_of(f, rows - i);
+      n = class_of(f, rows - i)->rows;
       for (int64_t e = d; e < least(d + DEEP, p->k); e++)
         copy_numbers(to + (i * p->k + e * n) * size, from + e * ld + i * size, n * size);
     }
@@ -113,16 +119,16 @@ static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product
                             .b_ld = strip_ld,
                             .c_ld = p->c_ld,
                             .last = width - (vectors - 1) * f->lanes,
-                            .add = p->add};
+                            .end = p->add ? NXI_FLOATS_ADD : NXI_FLOATS_WRITE};
   for (int64_t i = 0, n; i < rows; i += n) {
-    const int class = class_of(f, rows - i);
-    n = INT64_C(1) << class;
+    const nxi_floats_class *class = class_of(f, rows - i);
+    n = class->rows;
     block.across = rows_copy ? 1 : p->a_transposed ? 1 : p->a_ld;
     block.along = rows_copy ? n : p->a_transposed ? p->a_ld : 1;
     block.a = rows_copy ? rows_copy + i * p->k * size
                         : (const char *)p->a + (row + i) * block.across * size;
     block.c = (char *)p->c + ((row + i) * p->c_ld + column) * size;
-    f->multiply[class][vectors - 1](&block);
+    class->multiply[vectors - 1](&block);
   }
 }
 
@@ -170,7 +176,7 @@ static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product 
   }
 }
 
-void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
+static void multiply_many(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
   const int64_t bytes = p->k * f->size, most = ROWS_ROOM / bytes / f->rows * f->rows;
   if (most == 0 || STRIPS_ROOM < bytes * strip_width(f, p->n)) room = NULL;
   if (!room && p->b_transposed) {
@@ -186,4 +192,91 @@ void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *
     if (copies) copy_rows(f, p, row, some, copy);
     multiply_rows(f, p, row, some, copy, strips);
   }
+}
+
+/* ---- few rows, few columns */
+
+/* A number more or less: c = c + x, or x. */
+static void store(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
+                  int64_t column, const char *x) {
+  char *c = (char *)p->c + (row * p->c_ld + column) * f->size;
+  if (!p->add) memcpy(c, x, (size_t)f->size);
+  else if (f->size == (int32_t)sizeof(float)) *(float *)c += *(const float *)x;
+  else *(double *)c += *(const double *)x;
+}
+
+/* Columns first .. first + columns - 1; elements of the inner extent pass all rows of A, some at
+ * once: B is read once, along its rows. */
+static void stream(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t first,
+                   int64_t columns, char *c, int64_t c_ld) {
+  const int64_t size = f->size, width = strip_width(f, columns);
+  for (int64_t d = 0; d < p->k; d += STREAM)
+    for (int64_t j = 0; j < columns; j += width) {
+      const int64_t wide = least(width, columns - j), vectors = (wide + f->lanes - 1) / f->lanes;
+      nxi_floats_block block = {.depth = least(STREAM, p->k - d),
+                                .across = p->a_transposed ? 1 : p->a_ld,
+                                .along = p->a_transposed ? p->a_ld : 1,
+                                .b = (const char *)p->b + (d * p->b_ld + first + j) * size,
+                                .b_ld = p->b_ld,
+                                .c_ld = c_ld,
+                                .last = wide - (vectors - 1) * f->lanes,
+                                .end = d > 0 ? NXI_FLOATS_GO_ON : NXI_FLOATS_WRITE};
+      for (int64_t i = 0, n; i < p->m; i += n) {
+        const nxi_floats_class *class = class_of(f, p->m - i);
+        n = class->rows;
+        block.a = (const char *)p->a + (i * block.across + d * block.along) * size;
+        block.c = c + (i * c_ld + j) * size;
+        class->multiply[vectors - 1](&block);
+      }
+    }
+}
+
+static void multiply_few(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  _Alignas(64) char sums[FEW * RUN];
+  const int64_t size = f->size, run = RUN / size;
+  for (int64_t first = 0; first < p->n; first += run) {
+    const int64_t columns = least(run, p->n - first);
+    if (!p->add) {
+      stream(f, p, first, columns, (char *)p->c + first * size, p->c_ld);
+      continue;
+    }
+    stream(f, p, first, columns, sums, run);
+    for (int64_t i = 0; i < p->m; i++)
+      for (int64_t j = 0; j < columns; j++) store(f, p, i, first + j, sums + (i * run + j) * size);
+  }
+}
+
+/* Few columns are the rows of the transposed product. */
+static void multiply_narrow(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
+  _Alignas(64) char sums[FEW * RUN];
+  const int64_t size = f->size, run = RUN / size;
+  for (int64_t row = 0; row < p->m; row += run) {
+    const int64_t rows = least(run, p->m - row);
+    const nxi_floats_product part = {.m = p->n,
+                                     .n = rows,
+                                     .k = p->k,
+                                     .a = p->b,
+                                     .b = (const char *)p->a +
+                                          row * (p->a_transposed ? 1 : p->a_ld) * size,
+                                     .a_transposed = !p->b_transposed,
+                                     .b_transposed = !p->a_transposed,
+                                     .a_ld = p->b_ld,
+                                     .b_ld = p->a_ld,
+                                     .c = sums,
+                                     .c_ld = run};
+    nxi_floats_multiply(f, &part, room);
+    for (int64_t i = 0; i < rows; i++)
+      for (int64_t j = 0; j < p->n; j++) store(f, p, row + i, j, sums + (j * run + i) * size);
+  }
+}
+
+/* Whether rows of B are read in streams: it is in no cache, or its rows are many. */
+static bool streams(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  return p->m <= FEW && !p->b_transposed && !p->b_is_cached && p->k * p->n * f->size > STRIPS_ROOM;
+}
+
+void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
+  if (p->n <= FEW && p->m > p->n) multiply_narrow(f, p, room);
+  else if (streams(f, p)) multiply_few(f, p);
+  else multiply_many(f, p, room);
 }

@@ -159,6 +159,7 @@ static bool measure(request *r, const nx_tensor *x, const nx_tensor *w, nxi_diag
   p->in = r->by_batch ? r->in : r->in / p->groups;
   p->out = r->out / p->groups;
   p->features_last = p->n > 0;
+  p->x_last = -1;
   r->shape[p->y_axes[0]] = p->batch;
   r->shape[p->y_axes[1]] = r->out;
   for (int32_t i = 0; i < p->n; i++) {
@@ -166,6 +167,7 @@ static bool measure(request *r, const nx_tensor *x, const nx_tensor *w, nxi_diag
     a->size = nxi_shape(x)[r->x_axes[2 + i]];
     a->taps = nxi_shape(w)[r->w_axes[2 + i]];
     p->features_last &= r->x_axes[2 + i] < r->x_axes[1];
+    if (r->x_axes[2 + i] == p->n + 1) p->x_last = i;
     fits = fits && count_windows(a);
     r->shape[p->y_axes[2 + i]] = windows[n++] = a->count;
     windows[n++] = a->taps;

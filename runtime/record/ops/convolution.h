@@ -17,6 +17,7 @@ typedef struct nxi_taps {
 typedef struct nxi_convolution {
   int32_t n;
   bool features_last; /* of x, behind its spatial axes: the window's elements are features last */
+  int32_t x_last;     /* the spatial axis that is the last one of x; -1: that is no spatial one */
   int64_t groups, batch, in, out; /* of one group */
   int32_t y_axes[NXI_MOST_SPATIAL + 2];
   nx_dtype dtype;

@@ -38,24 +38,38 @@ static int64_t extent_of(const part *p, const list *l) {
 
 /* ---- operands */
 
+/* The axes of t by how far apart their elements are in memory, neighbours last. */
+static void order_in_memory(const nx_tensor *t, int32_t *to) {
+  nxg_view v;
+  nxi_view_of(t, &v);
+  for (int32_t i = 0, at; i < t->rank; i++) {
+    for (at = i; at > 0; at--) {
+      int32_t before = to[at - 1];
+      if (v.shape[i] > 1 && (v.shape[before] == 1 || v.strides[before] >= v.strides[i])) break;
+      if (v.shape[i] == 1 && v.shape[before] == 1) break;
+      to[at] = before;
+    }
+    to[at] = i;
+  }
+}
+
 /* x with zeros around it. What is padded has the order of axes of x in memory, where neighbours
- * stay neighbours: features last, or first. */
-static nx_tensor *pad(nxi_steps *s, nx_tensor *x, bool features_last, const int64_t *before,
-                      const int64_t *after) {
+ * stay neighbours. */
+static nx_tensor *pad(nxi_steps *s, nx_tensor *x, const int64_t *before, const int64_t *after) {
   int64_t first[NXG_MAX_RANK], last[NXG_MAX_RANK];
   int32_t to[NXG_MAX_RANK], back[NXG_MAX_RANK], rank;
   nx_scalar zero = {NX_SCALAR_I64, {.i = 0}};
   if (!x) return NULL;
   rank = x->rank;
+  order_in_memory(x, to);
   for (int32_t i = 0; i < rank; i++) {
-    to[i] = !features_last || i < 2 ? i : i < rank - 1 ? i + 1 : 2;
     first[i] = before[to[i]];
     last[i] = after[to[i]];
     back[to[i]] = i;
   }
   x = nxi_step(s, nx_permute(x, to, (size_t)rank));
-  x = nxi_step(s, nx_pad(x, first, last, (size_t)rank, &zero));
-  return nxi_step(s, nx_permute(x, back, (size_t)rank));
+  x = x ? nxi_step(s, nx_pad(x, first, last, (size_t)rank, &zero)) : NULL;
+  return x ? nxi_step(s, nx_permute(x, back, (size_t)rank)) : NULL;
 }
 
 /* What the windows cover of x, with zeros where that is outside. */
@@ -83,7 +97,7 @@ static nx_tensor *cover(nxi_steps *s, nx_tensor *x, const nxi_convolution *c,
     any |= before[3 + i] || after[3 + i];
   }
   x = nxi_step(s, nx_shrink(x, start, stop, (size_t)n + 3));
-  return any ? pad(s, x, c->features_last, before, after) : x;
+  return any ? pad(s, x, before, after) : x;
 }
 
 /* The weights that a part uses. */
@@ -236,36 +250,77 @@ static int32_t place_of_sum(const part *p, const list *order) {
   return last < SHORT && last < extent_of(p, &p->inner) ? order->n : at;
 }
 
-/* The products of all elements, summed. */
-static nx_tensor *summed(part *p) {
-  list order = p->before, all = {0};
-  int32_t axes[DIMS];
+/* The products of all elements, with the axes of `all`, in a dtype whose sums need no rounding. */
+static nx_tensor *products(part *p, const list *all) {
   nx_dtype t = p->c->dtype, wide = t == NX_C32                                  ? NX_C64
                                    : nxi_is_float(t) && nxi_dtypes[t].bits < 32 ? NX_F32
                                                                                 : t;
+  nx_tensor *x = in_dtype(p, in_dtype(p, view(p, true, all), t), wide),
+            *w = in_dtype(p, in_dtype(p, view(p, false, all), t), wide);
+  return nxi_step(&p->s, nx_mul(x, w));
+}
+
+/* t summed over `n` axes from `at` on. */
+static nx_tensor *sum_of(part *p, nx_tensor *t, int32_t at, int32_t n) {
+  int32_t axes[DIMS];
+  for (int32_t i = 0; i < n; i++) axes[i] = at + i;
+  return t ? nxi_step(&p->s, nx_reduce_sum(t, axes, (size_t)n, 0)) : NULL;
+}
+
+/* The result's axes in their order, groups apart from their features. */
+static list result_axes(const part *p) {
+  list order = p->before;
   push(&order, G);
   push(&order, O);
   append(&order, &p->after);
+  return order;
+}
+
+static nx_tensor *summed(part *p) {
+  list order = result_axes(p), all = {0};
   int32_t at = place_of_sum(p, &order);
   for (int32_t i = 0; i <= order.n; i++) {
     if (i == at) append(&all, &p->inner);
     if (i < order.n) push(&all, order.of[i]);
   }
-  for (int32_t i = 0; i < p->inner.n; i++) axes[i] = at + i;
-  nx_tensor *x = in_dtype(p, in_dtype(p, view(p, true, &all), t), wide),
-            *w = in_dtype(p, in_dtype(p, view(p, false, &all), t), wide),
-            *y = nxi_step(&p->s, nx_mul(x, w));
-  y = y ? nxi_step(&p->s, nx_reduce_sum(y, axes, (size_t)p->inner.n, 0)) : NULL;
-  return arranged(p, in_dtype(p, y, t), &order);
+  nx_tensor *y = sum_of(p, products(p, &all), at, p->inner.n);
+  return arranged(p, in_dtype(p, y, p->c->dtype), &order);
+}
+
+/* Long windows are summed along one axis after the others, so that what all of the result's
+ * positions read stays in a cache meanwhile. Where the last axis of x is spatial, that axis of the
+ * window comes last, and vectors lie along it; otherwise the last axis of the window comes first,
+ * for each place along the others, and vectors lie along the result's last axis. */
+static nx_tensor *summed_in_turn(part *p) {
+  list order = result_axes(p), others = {0}, all = {0};
+  bool across = p->c->x_last < 0;
+  int32_t apart = K + (across ? p->c->n - 1 : p->c->x_last), at = order.n;
+  for (int32_t i = 0; i < p->inner.n; i++)
+    if (p->inner.of[i] != apart) push(&others, p->inner.of[i]);
+  if (across) append(&all, &others), at = place_of_sum(p, &order);
+  for (int32_t i = 0; i < order.n; i++) {
+    if (across && i == at) push(&all, apart);
+    push(&all, order.of[i]);
+  }
+  if (across && at == order.n) push(&all, apart);
+  if (!across) append(&all, &others), push(&all, apart);
+  nx_tensor *y = products(p, &all);
+  y = across ? sum_of(p, y, others.n + at, 1) : sum_of(p, y, order.n, others.n);
+  y = across ? sum_of(p, y, 0, others.n) : sum_of(p, y, order.n, 1);
+  return arranged(p, in_dtype(p, y, p->c->dtype), &order);
 }
 
 /* A group of one feature has nothing to reuse in a product of matrices, unless its windows are
  * long, as those of gradients of weights are. A product of few columns is slower than one of few
  * rows. */
 static nx_tensor *computed(part *p) {
-  enum { FEW = 1, LONG = 1024, NARROW = 32 };
+  enum { FEW = 1, LONG = 1024, NARROW = 32, LINE = 8 };
   bool grouped = p->c->groups > 1;
-  if (grouped && p->c->out <= FEW && extent_of(p, &p->inner) < LONG) return summed(p);
+  if (grouped && p->c->out <= FEW) {
+    int32_t last = p->c->x_last;
+    if (extent_of(p, &p->inner) < LONG) return summed(p);
+    if (p->c->n > 0 && (last < 0 || p->dims[K + last].n >= LINE)) return summed_in_turn(p);
+  }
   return p->after.n || (grouped && p->c->out < NARROW) ? weights_first(p) : windows_first(p);
 }
 
