@@ -49,6 +49,20 @@ static const nxi_fork_hooks fork_hooks = {fork_prepare, fork_parent, fork_child}
 
 /* ---- creation and destruction */
 
+static nx_status create_runners(nx_context *c, int32_t n, nxi_diag *d) {
+  nx_status status = NX_OK;
+  c->runners = nxi_calloc((size_t)n, sizeof(nxi_runner *));
+  if (!c->runners) return nxi_oom(d);
+  c->n_runners = n;
+  for (int32_t i = 0; i < n && !status; i++) status = nxi_runner_create(&c->runners[i], d);
+  return status;
+}
+
+static void destroy_runners(nx_context *c) {
+  for (int32_t i = 0; i < c->n_runners; i++) nxi_runner_destroy(c->runners[i]);
+  nxi_free(c->runners);
+}
+
 static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d) {
   if (o->threads < 0)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "context",
@@ -56,6 +70,10 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   if (o->memory_limit > INT64_MAX)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "context",
                     "context: the memory limit does not fit in 63 bits");
+  if (o->cpu_devices < 0 || o->cpu_devices > NXI_MOST_OF_A_KIND)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "context",
+                    "context: %d devices of the processor: between 1 and %d are possible",
+                    o->cpu_devices, NXI_MOST_OF_A_KIND);
   nxi_allocator_options memory = {.memory_limit = (int64_t)o->memory_limit};
   nxi_pool_options pool = {.threads = o->threads};
   nx_status status = nxi_blas_prepare();
@@ -63,7 +81,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   if (!status) status = nxi_allocator_create(&memory, &c->allocator, d);
   if (!status) status = nxi_pool_create(&pool, &c->pool, d);
   if (!status) status = nxi_offload_create(&c->offload, d);
-  if (!status) status = nxi_runner_create(&c->runner, d);
+  if (!status) status = create_runners(c, o->cpu_devices, d);
   if (!status) status = nxi_executor_create(c, d);
   if (!status) status = nxi_devices_create(c, o, d);
   if (!status) status = nxi_fork_register(&c->fork_entry, &fork_hooks, c);
@@ -75,7 +93,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
 /* Destroys a context to which nothing refers. Left are objects whose teardown was deferred, and
  * caches. */
 static void destroy(nx_context *c) {
-  nxi_runner_destroy(c->runner);
+  destroy_runners(c);
   if (c->fork_registered) nxi_fork_unregister(&c->fork_entry);
   atomic_store(&c->refs, 1); /* teardown takes and gives references */
   nxi_record_lock(c);
@@ -117,6 +135,7 @@ static nx_status create_context(const nx_context_options *options, nx_context **
     return nxi_error_report(&d);
   }
   if (nxi_debug_init(&d)) return nxi_error_report(&d);
+  if (o.cpu_devices == 0) o.cpu_devices = nxi_debug_cpu_devices();
   bool watched;
   nx_context *c = nxi_handle_alloc(sizeof *c, &watched);
   if (!c) return nxi_oom_in(&d, NX_OUT_OF_MEMORY, "context"), nxi_error_report(&d);

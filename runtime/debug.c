@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR, NX_BACKGROUND, NX_TRACE. Only this file reads these
- * variables, and only this file and nan.c print. The variables are read once; an error in them is
- * kept, and each creation of a context fails with it. */
+/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR, NX_BACKGROUND, NX_TRACE, NX_CPU_DEVICES. Only this
+ * file reads these variables, and only this file and nan.c print. The variables are read once; an
+ * error in them is kept, and each creation of a context fails with it. */
 #include "runtime/debug.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "ir/platform/exit.h"
 #include "ir/platform/file.h"
 #include "ir/platform/thread.h"
+#include "runtime/device.h"
 #include "runtime/files/file.h"
 #include "runtime/record/error.h"
 #include "runtime/trace.h"
@@ -44,11 +45,13 @@ static nxi_diag environment_fault;
 static char dump_directory[NXI_PATH / 2]; /* "": none */
 static nxi_executor_kind executor = NXI_COMPILED;
 static bool llvm_wanted, foreground;
+static int32_t cpu_devices = 1;
 static _Atomic uint32_t dumped;
 
 uint32_t nxi_debug_flags(void) { return atomic_load_explicit(&flags, memory_order_relaxed); }
 nxi_executor_kind nxi_debug_executor(void) { return executor; }
 bool nxi_debug_llvm_wanted(void) { return llvm_wanted; }
+int32_t nxi_debug_cpu_devices(void) { return cpu_devices; }
 bool nxi_debug_fuse(void) { return !(nxi_debug_flags() & NXI_DEBUG_nofuse); }
 
 bool nxi_debug_background(void) { return !foreground && nxi_debug_interpret_tiny(); }
@@ -233,6 +236,15 @@ static void read_background(const char *name) {
   foreground = row == 0;
 }
 
+static void read_cpu_devices(const char *text) {
+  char *end;
+  long n = strtol(text, &end, 10);
+  if (*end == 0 && n >= 1 && n <= NXI_MOST_OF_A_KIND) cpu_devices = (int32_t)n;
+  else
+    nxi_fail(&environment_fault, NX_INVALID_ARGUMENT, "debug",
+             "NX_CPU_DEVICES: \"%.60s\" is no number from 1 to %d", text, NXI_MOST_OF_A_KIND);
+}
+
 static void read_isa(const char *name) {
   nxi_target ignored;
   if (nxi_target_for_isa(name, &ignored)) return;
@@ -289,6 +301,7 @@ static void read_environment(void) {
   if ((text = variable("NX_EXECUTOR"))) read_executor(text);
   if ((text = variable("NX_BACKGROUND"))) read_background(text);
   if ((text = variable("NX_ISA"))) read_isa(text);
+  if ((text = variable("NX_CPU_DEVICES"))) read_cpu_devices(text);
   if ((text = variable("NX_DUMP_DIR"))) read_dump_directory(text);
   if ((text = variable("NX_TRACE"))) begin_trace(text);
   nxp_debugging.wants = wants;

@@ -52,7 +52,8 @@ enum {
 nx_status nxi_debug_init(nxi_diag *d);
 uint32_t nxi_debug_flags(void);
 nxi_executor_kind nxi_debug_executor(void);
-bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: graphs must be compiled */
+int32_t nxi_debug_cpu_devices(void); /* NX_CPU_DEVICES */
+bool nxi_debug_llvm_wanted(void);    /* NX_EXECUTOR=llvm: graphs must be compiled */
 /* Whether tiny graphs are interpreted at first; false with NX_EXECUTOR=llvm, and if stages are
  * wanted that exist only for compiled graphs. */
 bool nxi_debug_interpret_tiny(void);

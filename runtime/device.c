@@ -38,10 +38,10 @@ struct nxi_devices {
 /* ---- numbers. The last kind is not asked how many devices it has: asking a driver takes longer
  * than recording an operation. */
 
-static int kind_number(int32_t device, int32_t *ordinal) {
+static int kind_number(const nx_context *c, int32_t device, int32_t *ordinal) {
   int kind = 0;
   for (; kind + 1 < KINDS; kind++) {
-    int32_t n = nxi_device_kinds[kind]->count();
+    int32_t n = nxi_device_kinds[kind]->count(&c->devices->setup);
     if (device < n) break;
     device -= n;
   }
@@ -49,9 +49,9 @@ static int kind_number(int32_t device, int32_t *ordinal) {
   return kind;
 }
 
-const nxi_device_kind *nxi_device_kind_of(int32_t device) {
+const nxi_device_kind *nxi_device_kind_of(const nx_context *c, int32_t device) {
   int32_t ordinal;
-  return nxi_device_kinds[kind_number(device, &ordinal)];
+  return nxi_device_kinds[kind_number(c, device, &ordinal)];
 }
 
 static char names[KINDS][NXI_MOST_OF_A_KIND][16];
@@ -63,25 +63,25 @@ static void write_names(void) {
                nxi_device_kinds[kind]->name, i);
 }
 
-static const char *name_of(nx_device device) {
+static const char *name_of(const nx_context *c, nx_device device) {
   int32_t ordinal;
-  int kind = kind_number(device, &ordinal);
+  int kind = kind_number(c, device, &ordinal);
   nxi_once_run(&named, write_names);
   return names[kind][ordinal];
 }
 
 /* The reason why the device cannot be used; NULL if it can. */
-static const char *reason(nx_device device) {
+static const char *reason(const nx_context *c, nx_device device) {
   int32_t ordinal;
-  int kind = kind_number(device, &ordinal);
+  int kind = kind_number(c, device, &ordinal);
   return nxi_device_kinds[kind]->missing(ordinal);
 }
 
 int32_t nx_device_count(const nx_context *c) {
   int32_t n = 0;
-  for (int i = 0; i < KINDS; i++) n += nxi_device_kinds[i]->count();
-  if (c && !nxi_have_context("device", 0, c)) return 0;
-  return c ? n : 0;
+  if (!c || !nxi_have_context("device", 0, c)) return 0;
+  for (int i = 0; i < KINDS; i++) n += nxi_device_kinds[i]->count(&c->devices->setup);
+  return n;
 }
 
 /* ---- creating and destroying */
@@ -97,9 +97,12 @@ nx_status nxi_device_open(nx_context *c, int32_t device, nxi_device **out, nxi_d
   int32_t ordinal;
   nx_status status = NX_OK;
   if ((*out = opened(c, device))) return NX_OK;
-  const nxi_device_kind *kind = nxi_device_kinds[kind_number(device, &ordinal)];
+  const nxi_device_kind *kind = nxi_device_kinds[kind_number(c, device, &ordinal)];
   nxi_mutex_lock(&all->lock);
-  if (!(*out = opened(c, device))) status = kind->open(ordinal, &all->setup, out, d);
+  nxi_device_setup setup = all->setup;
+  setup.first = opened(c, device - ordinal);
+  if (!(*out = opened(c, device))) status = kind->open(ordinal, &setup, out, d);
+  if (!status && !(*out)->pool) (*out)->pool = setup.pool;
   if (!status) atomic_store_explicit(&all->open[device], *out, memory_order_release);
   nxi_mutex_unlock(&all->lock);
   return status;
@@ -108,7 +111,7 @@ nx_status nxi_device_open(nx_context *c, int32_t device, nxi_device **out, nxi_d
 /* Opens the devices that use the host's memory. */
 static nx_status open_hosts(nx_context *c, nxi_diag *d) {
   nx_status status = NX_OK;
-  for (int32_t i = 0; i < KINDS && !nxi_device_kind_of(i)->own_memory && !status; i++) {
+  for (int32_t i = 0; !status && !nxi_device_kind_of(c, i)->own_memory; i++) {
     nxi_device *ignored;
     status = nxi_device_open(c, i, &ignored, d);
   }
@@ -129,7 +132,8 @@ nx_status nxi_devices_create(nx_context *c, const nx_context_options *o, nxi_dia
   all->setup = (nxi_device_setup){.memory_limit = (int64_t)o->memory_limit,
                                   .cache_dir = all->cache_dir,
                                   .allocator = c->allocator,
-                                  .threads = nxi_pool_size(c->pool)};
+                                  .pool = c->pool,
+                                  .cpu_devices = o->cpu_devices};
   return open_hosts(c, d);
 }
 
@@ -155,10 +159,10 @@ bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag
     nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: there is no device %d", op, device);
     return false;
   }
-  const char *why = reason(device);
+  const char *why = reason(c, device);
   if (!why) return !nxi_oom_in(d, nxi_device_open(c, device, &v, d), op);
   nxi_fail(d, NX_DEVICE_UNAVAILABLE, op, "%s: device %d (%s) is not available: %s", op, device,
-           name_of(device), why);
+           name_of(c, device), why);
   return false;
 }
 
@@ -172,11 +176,11 @@ nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_in
     return nxi_error_report(&d);
   }
   int32_t ordinal;
-  const nxi_device_kind *kind = nxi_device_kinds[kind_number(device, &ordinal)];
+  const nxi_device_kind *kind = nxi_device_kinds[kind_number(c, device, &ordinal)];
   const nxi_device *v = opened(c, device);
-  const char *why = reason(device);
+  const char *why = reason(c, device);
   nx_device_info info = {.size = sizeof info,
-                         .name = name_of(device),
+                         .name = name_of(c, device),
                          .reason = why,
                          .available = !why,
                          .interpreted = v ? kind->interpreted(v) : NULL,

@@ -11,6 +11,7 @@
 /* One that is open. Those of a kind begin with it. All functions may be called from any thread. */
 typedef struct nxi_device {
   const struct nxi_device_kind *kind;
+  struct nxi_pool *pool; /* the threads of what it runs: its own, or the context's */
 } nxi_device;
 
 /* What a device of a context is opened with. */
@@ -18,7 +19,9 @@ typedef struct nxi_device_setup {
   int64_t memory_limit;  /* bytes of memory of its own that may be live at once; 0: no limit */
   const char *cache_dir; /* of compiled kernels; NULL: where nxi_disk_open looks by default */
   nxi_allocator *allocator;
-  int32_t threads; /* of the context's pool */
+  struct nxi_pool *pool; /* of the context */
+  int32_t cpu_devices;   /* into how many devices the processor is divided */
+  nxi_device *first;     /* number 0 of the kind, if it is open */
 } nxi_device_setup;
 
 /* A mark is a point in the stream of work of a device, after all work that was started before.
@@ -49,7 +52,7 @@ typedef struct nxi_device_kind {
   /* ---- what there is */
   /* Numbers that devices of the kind have here, of 1 to NXI_MOST_OF_A_KIND. The first has one
    * whether it is there or not. */
-  int32_t (*count)(void);
+  int32_t (*count)(const nxi_device_setup *s);
   const char *(*missing)(int32_t number); /* why it cannot be used; NULL: it can. Static */
   uint64_t (*memory)(int32_t number);     /* bytes; 0: not known */
 
@@ -99,7 +102,8 @@ typedef struct nxi_device_kind {
   nx_status (*launch)(const nxi_executable *e, const nxi_launch *l, nxi_diag *d);
 } nxi_device_kind;
 
-enum { NXI_MOST_OF_A_KIND = 16 };
+/* Numbers of devices are bits of one word: of all kinds together there are at most 64. */
+enum { NXI_MOST_OF_A_KIND = 32 };
 
 #define NXI_DEVICE(name) extern const nxi_device_kind nxi_##name##_device;
 #include "devices.def"
@@ -107,7 +111,8 @@ enum { NXI_MOST_OF_A_KIND = 16 };
 
 /* device.c. The kinds, in the order of their numbers, then NULL. */
 extern const nxi_device_kind *const nxi_device_kinds[];
-/* Which kind the device of that number is. */
-const nxi_device_kind *nxi_device_kind_of(int32_t device);
+struct nx_context;
+/* Which kind the device of that number of a context is. */
+const nxi_device_kind *nxi_device_kind_of(const struct nx_context *c, int32_t device);
 
 #endif

@@ -6,7 +6,10 @@
 
 static nxi_allocator *allocator_of(nxi_device *v) { return ((nxi_host_device *)v)->allocator; }
 
-int32_t nxi_host_count(void) { return 1; }
+int32_t nxi_host_count(const nxi_device_setup *s) {
+  (void)s;
+  return 1;
+}
 
 const char *nxi_host_missing(int32_t number) {
   (void)number;

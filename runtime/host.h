@@ -11,7 +11,7 @@ typedef struct nxi_host_device {
   nxi_device base;
   nxi_allocator *allocator;
 } nxi_host_device;
-int32_t nxi_host_count(void);
+int32_t nxi_host_count(const nxi_device_setup *s); /* one */
 const char *nxi_host_missing(int32_t number);
 uint64_t nxi_host_memory(int32_t number);
 nx_status nxi_host_wait(nxi_device *v, uint64_t mark, const nxi_poll *poll, nxi_diag *d);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Realising and calling without waiting. A call returns as soon as its work is noted, and gives an
  * event; a thread of the context does the work, one after the other in the order of the calls, on
- * the threads of the pool. On a GPU it starts the work, and that of the next events, and an event
- * is over when the GPU is done with its own. Meanwhile everything else goes on: results can be
- * recorded upon, read, assigned and released at once, and a read or a mapping waits for, or
- * computes, what it needs and nothing more. What a call computes are the values at the time of the
- * call, whatever is assigned afterwards.
+ * the threads of the pool. Where the processor is divided into several devices, each has such a
+ * thread of its own, which does what begins with it: a function, or the first tensor. On a GPU it
+ * starts the work, and that of the next events, and an event is over when the GPU is done with its
+ * own. Meanwhile everything else goes on: results can be recorded upon, read, assigned and released
+ * at once, and a read or a mapping waits for, or computes, what it needs and nothing more. What a
+ * call computes are the values at the time of the call, whatever is assigned afterwards.
  *
  * The work keeps the context alive. In a child of fork work that had not ended is NX_INTERRUPTED,
  * and callbacks of it are not called; the process may end at any time. */

@@ -26,7 +26,8 @@ extern "C" {
 
 typedef struct nx_context nx_context;
 
-/** A device is its index in its context. 0 is the CPU, always there. */
+/** A device is its index in its context. 0 is the CPU, always there. Where the processor is divided
+ * into n devices (nx_context_options.cpu_devices) they are 0 to n - 1, and the others follow. */
 typedef int32_t nx_device;
 
 /** Options of a context. */
@@ -52,6 +53,10 @@ typedef struct nx_context_options {
   size_t memory_limit;
   /** compiled kernels; NULL: NX_CACHE_DIR or the user's cache directory; "": none */
   const char *cache_dir;
+  /** Into how many devices the processor is divided, 1 to 32; 0: NX_CPU_DEVICES, or 1. Each has an
+   * equal part of the threads, at least one, and they compute beside each other; memory, compiled
+   * kernels, and all bits are the same. */
+  int32_t cpu_devices;
 } nx_context_options;
 
 /** What a context holds at the moment. */
@@ -72,8 +77,9 @@ typedef struct nx_stats {
 
 /** Makes a context. NULL options: all defaults. *out is one reference, the caller's; untouched on
  * failure. NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT: an option (an unknown flag, threads below 0, a
- * limit beyond 63 bits), or a word in the environment that does not exist (debug.h); NX_IO:
- * NX_DUMP_DIR cannot be written; NX_DEVICE_UNAVAILABLE: NX_EXECUTOR=llvm, and there is none. */
+ * limit beyond 63 bits, cpu_devices that are not 0 to 32), or a word in the environment that does
+ * not exist (debug.h); NX_IO: NX_DUMP_DIR cannot be written; NX_DEVICE_UNAVAILABLE:
+ * NX_EXECUTOR=llvm, and there is none. */
 NX_API nx_status nx_context_create(const nx_context_options *options, nx_context **out);
 /** One more reference of the context, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_context *nx_context_retain(nx_context *context);
@@ -91,7 +97,7 @@ NX_API void nx_context_stats(const nx_context *context, nx_stats *out);
 
 typedef struct nx_device_info {
   size_t size;        /**< sizeof(nx_device_info) */
-  const char *name;   /**< "cpu", "interp", "cuda" */
+  const char *name;   /**< "cpu", "interp", "cuda"; the second of a kind "cpu:1", and so on */
   const char *reason; /**< why it is not available, else NULL; lives as long as the context */
   bool available;
   uint8_t dlpack_type; /**< DLDeviceType: 1 for memory of the host */
@@ -112,7 +118,7 @@ NX_API int32_t nx_device_count(const nx_context *context);
 NX_API nx_status nx_device_describe(const nx_context *context, nx_device device,
                                     nx_device_info *out);
 /** Memory of tensors on a device. What is freed is kept for the next result, up to a bound on the
- * CPU; the two devices of the processor share theirs. */
+ * CPU; all devices of the processor share theirs. */
 typedef struct nx_memory {
   size_t size;           /**< sizeof(nx_memory) */
   uint64_t live_bytes;   /**< in use */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* The device "cpu": kernels compiled by LLVM or, where that is not there, graphs interpreted; steps
- * of a plan on the threads of the pool. */
+ * of a plan on the threads of the pool. Where the processor is divided into several devices, each
+ * has a pool of its own, so that one that waits for another takes none of its threads; compiled
+ * kernels are shared. */
 #include "cpu.h"
 
 #include "codegen_llvm/codegen_llvm.h"
@@ -11,6 +13,8 @@ typedef struct cpu {
   nxi_host_device host;
   nxi_executor_kind executor;
   nxi_kernel_cache *kernels; /* NULL unless it is NXI_COMPILED */
+  bool shares_kernels;       /* they are the first device's */
+  bool own_pool;
   nxi_target target;
   /* why kernels are interpreted that LLVM was to compile, since the beginning; else NULL */
   const char *missing;
@@ -30,25 +34,48 @@ static nx_status find_llvm(cpu *v, nxi_diag *d) {
                   v->missing);
 }
 
+static int32_t count(const nxi_device_setup *s) { return s->cpu_devices; }
+
 static void close_cpu(nxi_device *device) {
   cpu *v = (cpu *)device;
-  nxi_kernel_cache_destroy(v->kernels);
+  if (!v->shares_kernels) nxi_kernel_cache_destroy(v->kernels);
+  if (v->own_pool) nxi_pool_destroy(v->host.base.pool);
   nxi_free(v);
+}
+
+/* The device's part of the context's threads: at least the one that calls. */
+static nx_status take_threads(cpu *v, int32_t number, const nxi_device_setup *s, nxi_diag *d) {
+  int32_t all = nxi_pool_size(s->pool), n = s->cpu_devices;
+  int32_t threads = all / n + (number < all % n);
+  nxi_pool_options o = {.threads = threads > 0 ? threads : 1, .no_pinning = true};
+  nx_status status = NX_OK;
+  v->host.base.pool = s->pool;
+  if (n > 1) {
+    status = nxi_pool_create(&o, &v->host.base.pool, d);
+    v->own_pool = status == NX_OK;
+  }
+  v->target.threads = nxi_pool_size(v->host.base.pool);
+  return status;
+}
+
+static nx_status take_kernels(cpu *v, const nxi_device_setup *s, nxi_diag *d) {
+  const cpu *first = (const cpu *)s->first;
+  v->shares_kernels = first != NULL && first->kernels != NULL;
+  if (!v->shares_kernels) return nxi_kernel_cache_create(s->cache_dir, &v->kernels, d);
+  v->kernels = first->kernels;
+  return NX_OK;
 }
 
 static nx_status open_cpu(int32_t number, const nxi_device_setup *s, nxi_device **out,
                           nxi_diag *d) {
   cpu *v = nxi_calloc(1, sizeof *v);
-  nx_status status = NX_OK;
-  (void)number;
   if (v == NULL) return nxi_oom(d);
-  v->host = (nxi_host_device){{&nxi_cpu_device}, s->allocator};
+  v->host = (nxi_host_device){{&nxi_cpu_device, NULL}, s->allocator};
   v->target = *nxi_target_host();
-  v->target.threads = s->threads;
   v->executor = nxi_debug_executor();
-  if (v->executor == NXI_COMPILED) status = find_llvm(v, d);
-  if (status == NX_OK && v->executor == NXI_COMPILED)
-    status = nxi_kernel_cache_create(s->cache_dir, &v->kernels, d);
+  nx_status status = take_threads(v, number, s, d);
+  if (status == NX_OK && v->executor == NXI_COMPILED) status = find_llvm(v, d);
+  if (status == NX_OK && v->executor == NXI_COMPILED) status = take_kernels(v, s, d);
   if (status == NX_OK) *out = &v->host.base;
   else close_cpu(&v->host.base);
   return status;
@@ -98,7 +125,7 @@ static void unload(nxi_executable *e) { (void)e; }
 
 const nxi_device_kind nxi_cpu_device = {.name = "cpu",
                                         .dlpack_type = 1,
-                                        .count = nxi_host_count,
+                                        .count = count,
                                         .missing = nxi_host_missing,
                                         .memory = nxi_host_memory,
                                         .open = open_cpu,

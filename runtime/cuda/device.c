@@ -13,10 +13,11 @@ static nxi_gpu *gpu_of(nxi_device *v) { return (nxi_gpu *)v; }
 
 /* ---- what there is */
 
-static int32_t count(void) {
+static int32_t count(const nxi_device_setup *s) {
   const char *why;
+  (void)s;
   int32_t n = nxi_gpu_count(&why);
-  return n < 1 ? 1 : n < NXI_MOST_OF_A_KIND ? n : NXI_MOST_OF_A_KIND;
+  return n < 1 ? 1 : n < NXI_MOST_OF_A_KIND ? n : NXI_MOST_OF_A_KIND - 1;
 }
 
 static const char *missing(int32_t number) {

@@ -36,7 +36,8 @@ nx_status nx_realize_async(nx_context *c, nx_tensor *const *t, size_t n, const n
   if (!event) return nxi_error_null("realize_async", 4), NX_INVALID_ARGUMENT;
   if (!nxi_have_context("realize_async", 0, c)) return NX_INVALID_ARGUMENT;
   if (!check_tensors(c, t, n, &d)) return fail(&d, "realize_async");
-  nx_event *e = nxi_event_create(c, "realize_async", o, &flags, &d);
+  int32_t device = n ? t[0]->storage->device : 0;
+  nx_event *e = nxi_event_create(c, device, "realize_async", o, &flags, &d);
   if (!e) return fail(&d, "realize_async");
   nxi_wanted *w = nxi_event_wanted(e);
   if (n > UINT32_MAX / 2 || !nxi_wanted_collect(c, flags, t, n, w)) {
@@ -130,7 +131,7 @@ nx_status nx_function_call_async(nx_function *f, nx_tensor *const *in, size_t n_
   nx_context *c = f->context;
   async_call k = {.f = f, .in = in};
   uint32_t flags = 0;
-  nx_event *e = nxi_event_create(c, "function", o, &flags, &d);
+  nx_event *e = nxi_event_create(c, f->device, "function", o, &flags, &d);
   nx_status status = e ? NX_OK : fail(&d, "function");
   if (e && !prepare(&k, flags, nxi_event_wanted(e)))
     status = (nxi_oom(&d), fail(&d, f->graph->name));

@@ -60,7 +60,7 @@ void nxi_explain_index(const nxi_run *run, nxi_diag *d) {
   int64_t extent = 0;
   nxg_program *program = NULL;
   if (d->status != NX_INDEX_OUT_OF_RANGE || d->node < 0) return;
-  if (nxi_device_kind_of(run->device)->own_memory) return;
+  if (nxi_device_kind_of(run->context, run->device)->own_memory) return;
   nxi_diag_clear(&own);
   nxg_graph *g = graph_of_indices(run, d->node, &extent);
   void *values = NULL;

@@ -38,8 +38,8 @@ void nxi_executor_destroy(nx_context *c) {
 void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_options *out) {
   nxi_device *v = nxi_device_opened(c, device);
   *out = (nxi_executable_options){.fuse = nxi_debug_fuse(),
-                                  .threads = nxi_pool_size(c->pool),
-                                  .pool = c->pool,
+                                  .threads = nxi_pool_size(v->pool),
+                                  .pool = v->pool,
                                   .whole = nxi_debug_whole(),
                                   .device = v,
                                   .sums_in_any_order = c->flags & NX_UNORDERED_SUMS};
@@ -75,13 +75,13 @@ static void count_plan(nx_report *report, const nxi_compile_report *made) {
 static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
                        double interpreted_ms) {
   if (kind != NXI_COMPILED) return kind == NXI_GRAPH_INTERP;
-  return tiny && !nxi_device_kind_of(run->device)->own_memory && interpreted_ms < compile_cost_ms &&
-         nxi_debug_interpret_tiny();
+  return tiny && !nxi_device_kind_of(run->context, run->device)->own_memory &&
+         interpreted_ms < compile_cost_ms && nxi_debug_interpret_tiny();
 }
 
 /* Whether the graph is interpreted while its code is made in the background. */
 static bool may_wait(const nxi_run *run, const nxg_graph *g) {
-  return !nxi_device_kind_of(run->device)->own_memory && nxi_debug_background() &&
+  return !nxi_device_kind_of(run->context, run->device)->own_memory && nxi_debug_background() &&
          nxi_interpreter_ms(g, brief_ms) <= brief_ms && !nxg_has_custom(g);
 }
 
@@ -260,7 +260,7 @@ static int64_t bytes_to_reserve(const nxi_run *run, const nxi_executable *execut
 
 /* Whether another plan could help a launch that passes the memory limit. */
 static bool is_short(const nxi_run *run, const nxi_executable *executable) {
-  if (run->debugging & NXI_KEY_TIGHT || nxi_device_kind_of(run->device)->own_memory ||
+  if (run->debugging & NXI_KEY_TIGHT || nxi_device_kind_of(run->context, run->device)->own_memory ||
       nxi_executable_plan(executable)->temporary_bytes == 0)
     return false;
   int64_t room = nxi_allocator_room(run->context->allocator);
@@ -416,7 +416,7 @@ static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_
                   .params = run->params,
                   .outputs = run->pointers + run->n_inputs,
                   .temporary = (void *)(uintptr_t)temporary,
-                  .pool = run->context->pool,
+                  .pool = v->pool,
                   .keep_outputs = overwrites_preserved(run),
                   .graph_launches = &run->report->graph_launches};
   if (run->options && !no_poll) {

@@ -217,7 +217,7 @@ static bool emit_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *sh
   run->inputs[run->n_inputs - 1].flags_at = (uint32_t)(w - run->key);
   run->inputs[run->n_inputs - 1].words_at = words_at;
   run->inputs[run->n_inputs - 1].slot = run->slot;
-  bool own_memory = nxi_device_kind_of(run->device)->own_memory;
+  bool own_memory = nxi_device_kind_of(run->context, run->device)->own_memory;
   w[0] = whole && nxi_buffer_aligned(b, own_memory) ? NXG_INPUT_ALIGNED : 0;
   w[1] = (uint64_t)nxi_run_alias(run, b);
   return true;

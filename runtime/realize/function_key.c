@@ -46,7 +46,8 @@ static bool add_key_input(nxi_call *k, uint32_t i) {
     return false;
   run->inputs[run->n_inputs - 1].flags_at = run->n_key;
   uint64_t words[5 + NXG_MAX_RANK] = {
-      whole && nxi_buffer_aligned(value->buffer, nxi_device_kind_of(run->device)->own_memory)
+      whole && nxi_buffer_aligned(value->buffer,
+                                  nxi_device_kind_of(run->context, run->device)->own_memory)
           ? NXG_INPUT_ALIGNED
           : 0,
       (uint64_t)nxi_run_alias(run, value->buffer), !dense, (uint64_t)span, (uint64_t)low};

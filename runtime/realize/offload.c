@@ -14,26 +14,27 @@
 _Atomic int64_t nxi_offload_poll_ns = 10 * 1000 * 1000;
 
 enum {
-  MOST_IDLE = 4,        /* idle threads that are kept; others end after their work */
+  MOST_IDLE = 8,        /* idle threads that are kept; others end after their work */
   STACK_BYTES = 8 << 20 /* address space: LLVM recurses on large kernels */
 };
 
 enum { IDLE, WORK, DONE, QUIT };
 
-typedef struct offload_thread {
-  struct offload_thread *next;
+struct nxi_offloaded {
+  struct nxi_offloaded *next;
   nxi_thread thread;
   nxi_offload_work work;
   void *arg;
   nx_status status;
+  uint32_t forks; /* of the process, when the work began */
   _Atomic uint32_t state;
-} offload_thread;
+};
 
 struct nxi_offload {
   nxi_mutex lock; /* protects the two lists; taken last, and held briefly */
-  offload_thread *idle;
+  nxi_offloaded *idle;
   /* in a child of fork: the parent's threads, of which only the memory exists */
-  offload_thread *lost;
+  nxi_offloaded *lost;
   int32_t n_idle;
   /* the processors they may run on, which do not depend on the affinity of the thread that starts
    * one */
@@ -45,7 +46,7 @@ struct nxi_offload {
 /* ---- the thread */
 
 static void *offload_main(void *argument) {
-  offload_thread *d = argument;
+  nxi_offloaded *d = argument;
   nxi_fp_enter();
   for (;;) {
     uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
@@ -60,18 +61,18 @@ static void *offload_main(void *argument) {
   }
 }
 
-static void set_state(offload_thread *d, uint32_t state) {
+static void set_state(nxi_offloaded *d, uint32_t state) {
   atomic_store_explicit(&d->state, state, memory_order_release);
   nxi_futex_wake(&d->state, 1);
 }
 
-static bool start_thread(const nxi_offload *all, offload_thread *d) {
+static bool start_thread(const nxi_offload *all, nxi_offloaded *d) {
   if (!nxi_thread_start(&d->thread, STACK_BYTES, offload_main, d)) return false;
   if (all->cpus.ids_known) nxi_thread_confine(&d->thread, all->cpus.ids, all->cpus.count);
   return true;
 }
 
-static void end_thread(offload_thread *d) {
+static void end_thread(nxi_offloaded *d) {
   set_state(d, QUIT);
   nxi_thread_join(&d->thread);
   nxi_free(d);
@@ -79,9 +80,9 @@ static void end_thread(offload_thread *d) {
 
 /* ---- idle threads */
 
-static offload_thread *take(nxi_offload *all) {
+static nxi_offloaded *take(nxi_offload *all) {
   nxi_mutex_lock(&all->lock);
-  offload_thread *d = all->idle;
+  nxi_offloaded *d = all->idle;
   if (d) {
     all->idle = d->next;
     all->n_idle--;
@@ -94,7 +95,7 @@ static offload_thread *take(nxi_offload *all) {
   return NULL;
 }
 
-static void give_back(nxi_offload *all, offload_thread *d) {
+static void give_back(nxi_offload *all, nxi_offloaded *d) {
   atomic_store_explicit(&d->state, IDLE, memory_order_relaxed);
   nxi_mutex_lock(&all->lock);
   bool kept = all->n_idle < MOST_IDLE;
@@ -110,33 +111,38 @@ static void give_back(nxi_offload *all, offload_thread *d) {
 /* ---- the caller */
 
 /* False: the poll has forked, and this is the child, where the offload thread does not exist. */
-static bool wait_polling(const nxi_offload *all, offload_thread *d, const nxi_poll *poll,
-                         _Atomic bool *stop, uint32_t forks) {
+static bool wait_polling(const nxi_offload *all, nxi_offloaded *d, const nxi_poll *poll,
+                         _Atomic bool *stop) {
   int64_t interval = atomic_load_explicit(&nxi_offload_poll_ns, memory_order_relaxed),
           next_poll = nxi_now_ns() + interval;
-  while (atomic_load_explicit(&all->forks, memory_order_relaxed) == forks) {
+  while (atomic_load_explicit(&all->forks, memory_order_relaxed) == d->forks) {
     if (atomic_load_explicit(&d->state, memory_order_acquire) == DONE) return true;
     int64_t left = next_poll - nxi_now_ns();
     if (left > 0) {
       nxi_futex_wait(&d->state, WORK, left);
       continue;
     }
-    if (!atomic_load_explicit(stop, memory_order_relaxed) && poll->fn(poll->user))
+    if (poll->fn && !atomic_load_explicit(stop, memory_order_relaxed) && poll->fn(poll->user))
       atomic_store_explicit(stop, true, memory_order_relaxed);
     next_poll = nxi_now_ns() + interval;
   }
   return false;
 }
 
-nxi_offload_end nxi_offload_run(nxi_offload *all, nxi_offload_work work, void *arg,
-                                const nxi_poll *poll, _Atomic bool *stop, nx_status *status) {
+nxi_offloaded *nxi_offload_begin(nxi_offload *all, nxi_offload_work work, void *arg) {
   uint32_t forks = atomic_load_explicit(&all->forks, memory_order_relaxed);
-  offload_thread *d = take(all);
-  if (!d) return NXI_OFFLOAD_ABSENT;
+  nxi_offloaded *d = take(all);
+  if (!d) return NULL;
+  d->forks = forks;
   d->work = work;
   d->arg = arg;
   set_state(d, WORK);
-  if (!wait_polling(all, d, poll, stop, forks)) {
+  return d;
+}
+
+nxi_offload_end nxi_offload_end_of(nxi_offload *all, nxi_offloaded *d, const nxi_poll *poll,
+                                   _Atomic bool *stop, nx_status *status) {
+  if (!wait_polling(all, d, poll, stop)) {
     nxi_free(d);
     return NXI_OFFLOAD_LOST;
   }
@@ -145,12 +151,18 @@ nxi_offload_end nxi_offload_run(nxi_offload *all, nxi_offload_work work, void *a
   return NXI_OFFLOAD_DONE;
 }
 
+nxi_offload_end nxi_offload_run(nxi_offload *all, nxi_offload_work work, void *arg,
+                                const nxi_poll *poll, _Atomic bool *stop, nx_status *status) {
+  nxi_offloaded *d = nxi_offload_begin(all, work, arg);
+  return d ? nxi_offload_end_of(all, d, poll, stop, status) : NXI_OFFLOAD_ABSENT;
+}
+
 /* ---- life */
 
 static void after_fork_in_child(void *object) {
   nxi_offload *all = object;
   while (all->idle) {
-    offload_thread *d = all->idle;
+    nxi_offloaded *d = all->idle;
     all->idle = d->next;
     d->next = all->lost;
     all->lost = d;
@@ -176,11 +188,11 @@ nx_status nxi_offload_create(nxi_offload **out, nxi_diag *d) {
 void nxi_offload_destroy(nxi_offload *all) {
   if (!all) return;
   nxi_fork_unregister(&all->fork_entry);
-  for (offload_thread *d = all->idle, *next; d; d = next) {
+  for (nxi_offloaded *d = all->idle, *next; d; d = next) {
     next = d->next;
     end_thread(d);
   }
-  for (offload_thread *d = all->lost, *next; d; d = next) {
+  for (nxi_offloaded *d = all->lost, *next; d; d = next) {
     next = d->next;
     nxi_free(d);
   }

@@ -35,4 +35,11 @@ extern _Atomic int64_t nxi_offload_poll_ns;
 nxi_offload_end nxi_offload_run(nxi_offload *all, nxi_offload_work work, void *arg,
                                 const nxi_poll *poll, _Atomic bool *stop, nx_status *status);
 
+/* The same in two steps, between which the caller does other work. Begun: NULL if nothing was done.
+ * Each begin needs its end. poll->fn may be NULL. */
+typedef struct nxi_offloaded nxi_offloaded;
+nxi_offloaded *nxi_offload_begin(nxi_offload *all, nxi_offload_work work, void *arg);
+nxi_offload_end nxi_offload_end_of(nxi_offload *all, nxi_offloaded *begun, const nxi_poll *poll,
+                                   _Atomic bool *stop, nx_status *status);
+
 #endif

@@ -167,17 +167,13 @@ typedef struct wanted {
   uint32_t n;
 } wanted;
 
-static nx_status realize_nodes(void *arg) {
-  const wanted *w = arg;
-  nxi_action *a = w->a;
-  nxi_node *const *nodes = w->nodes;
-  uint32_t n = w->n;
+nx_status nxi_realize_on(nxi_action *a, int32_t device, nxi_node *const *nodes, uint32_t n) {
   nx_context *c = a->context;
   nx_status status = NX_OK;
   nxi_run *run = nxi_run_take(c, &a->diag);
   nxi_node *few[16], **roots = n <= 16 ? few : nxi_malloc(n * sizeof *roots);
   if (!run || !roots) status = nxi_oom_during(&a->diag, NX_OUT_OF_MEMORY, "planning");
-  for (int32_t device = 0; !status && device < nx_device_count(c); device++) {
+  if (!status) {
     run->device = device;
     run->frugal = false;
     run->options = a->options;
@@ -187,6 +183,14 @@ static nx_status realize_nodes(void *arg) {
   if (roots != few) nxi_free(roots);
   nxi_run_give(run);
   return status;
+}
+
+static nx_status realize_nodes(void *arg) {
+  const wanted *w = arg;
+  for (uint32_t i = 1; i < w->n; i++)
+    if (w->nodes[i]->device != w->nodes[0]->device)
+      return nxi_realize_on_each(w->a, w->nodes, w->n);
+  return w->n ? nxi_realize_on(w->a, w->nodes[0]->device, w->nodes, w->n) : NX_OK;
 }
 
 enum { FEW_NODES = 1 << 14 }; /* are extracted in a millisecond or two */

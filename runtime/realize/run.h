@@ -265,6 +265,10 @@ nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t by
 /* ---- realize.c */
 /* Realises nodes; the caller holds a reference of each. No lock. */
 nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n);
+/* Those of one device, on this thread. */
+nx_status nxi_realize_on(nxi_action *a, int32_t device, nxi_node *const *nodes, uint32_t n);
+/* devices.c. Nodes of several devices: each device on a thread, beside the others. */
+nx_status nxi_realize_on_each(nxi_action *a, nxi_node *const *nodes, uint32_t n);
 /* Whether the work around compiling and running, or waiting for the lock, may take long. */
 bool nxi_may_last(nx_context *c);
 /* leftovers.c. Nodes to be realised, one reference each: values of tensors together with what is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The thread that does asynchronous work: a queue of events, which it takes in their order. The
+/* A thread that does asynchronous work: a queue of events, which it takes in their order. The
  * thread is started by the first event and lives as long as the context. If it gives up the last
  * reference of the context it destroys it, and cannot wait for itself: then it ends on its own.
  *
@@ -32,6 +32,7 @@ typedef struct then {
 struct nx_event {
   nxi_head head;
   nx_context *context; /* one reference */
+  struct nxi_runner *runner;
   const char *op;
   bool watched;
   nx_report *report;
@@ -96,7 +97,7 @@ static uint64_t devices_of(const nx_event *e) {
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < lists[k]->n; i++) {
       const nxi_node *n = lists[k]->items[i];
-      if (nxi_device_kind_of(n->device)->own_memory) devices |= 1ull << n->device;
+      if (nxi_device_kind_of(e->context, n->device)->own_memory) devices |= 1ull << n->device;
     }
   return devices;
 }
@@ -347,18 +348,19 @@ static bool take_options(const char *op, const nx_run_options *o, nx_run_options
   return !d->status;
 }
 
-nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *o, uint32_t *flags,
-                           nxi_diag *d) {
+nx_event *nxi_event_create(nx_context *c, int32_t device, const char *op, const nx_run_options *o,
+                           uint32_t *flags, nxi_diag *d) {
   nx_run_options filled;
+  nxi_runner *r = c->runners[device < c->n_runners ? device : 0];
   bool watched;
   size_t marks = (size_t)nx_device_count(c) * sizeof(uint64_t);
   if (!take_options(op, o, &filled, d)) return NULL;
-  bury(c->runner);
+  bury(r);
   nx_event *e = nxi_handle_alloc(sizeof *e + marks, &watched);
   if (!e) return nxi_oom_in(d, nxi_oom(d), op), NULL;
-  nxi_mutex_lock(&c->runner->lock);
-  bool started = start_thread(c->runner);
-  nxi_mutex_unlock(&c->runner->lock);
+  nxi_mutex_lock(&r->lock);
+  bool started = start_thread(r);
+  nxi_mutex_unlock(&r->lock);
   if (!started) {
     nxi_handle_free(e, watched);
     nxi_fail(d, NX_OUT_OF_MEMORY, op, "%s: the system gives no thread to do it", op);
@@ -367,6 +369,7 @@ nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *
   atomic_init(&e->head.refs, 2); /* the caller's, and that of the work */
   e->head.kind = NXI_EVENT;
   e->context = c;
+  e->runner = r;
   e->wanted.numbered = true;
   e->op = op;
   e->report = filled.report;
@@ -380,7 +383,7 @@ nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *
 nxi_wanted *nxi_event_wanted(nx_event *e) { return &e->wanted; }
 
 void nxi_event_submit(nx_event *e) {
-  nxi_runner *r = e->context->runner;
+  nxi_runner *r = e->runner;
   nxi_mutex_lock(&r->lock);
   if (r->first) r->last->next = e;
   else r->first = e;
@@ -425,7 +428,7 @@ nx_status nx_event_then(nx_event *e, const nx_callback *callback) {
   then *made = nxi_malloc(sizeof *made);
   if (!made) return nxi_no_memory("event"), NX_OUT_OF_MEMORY;
   *made = (then){NULL, k.call, k.user};
-  nxi_runner *r = e->context->runner;
+  nxi_runner *r = e->runner;
   nxi_mutex_lock(&r->lock);
   bool done = atomic_load_explicit(&e->done, memory_order_relaxed);
   then **at = &e->thens;
@@ -461,7 +464,7 @@ nx_status nx_event_wait(nx_event *e, const nx_run_options *options) {
   if (!nxi_have_event("event", 0, e)) return NX_INVALID_ARGUMENT;
   if (nxi_take(&o, options, sizeof o, "nx_run_options", "event", &d)) return nxi_error_report(&d);
   while (!atomic_load_explicit(&e->done, memory_order_acquire)) {
-    if (is_runner(e->context->runner))
+    if (is_runner(e->runner))
       return stop_waiting(NX_INVALID_ARGUMENT, "event: the thread that does the work waits for it");
     if (o.poll && o.poll(o.user))
       return stop_waiting(NX_INTERRUPTED, nx_status_sentence(NX_INTERRUPTED));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The thread of a context that does asynchronous work, and events: one for each piece of it. */
+/* The threads of a context that do asynchronous work, and events: one for each piece of it. Each
+ * device of the processor has a thread of its own, so that one that waits in a collective keeps no
+ * other from coming to it; the other devices share that of the first. */
 #ifndef NXI_RUNNER_H
 #define NXI_RUNNER_H
 
@@ -16,8 +18,8 @@ void nxi_runner_destroy(nxi_runner *r);
 
 /* An event, one reference, whose work is not known yet, with a thread that can do it; *flags are
  * those of the options. NULL: there is no memory or no thread, or the options are refused. */
-nx_event *nxi_event_create(nx_context *c, const char *op, const nx_run_options *o, uint32_t *flags,
-                           nxi_diag *d);
+nx_event *nxi_event_create(nx_context *c, int32_t device, const char *op, const nx_run_options *o,
+                           uint32_t *flags, nxi_diag *d);
 /* What it is to realise. */
 nxi_wanted *nxi_event_wanted(nx_event *e);
 /* Hands the event to the thread. Cannot fail. */

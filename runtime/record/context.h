@@ -117,7 +117,8 @@ struct nx_context {
   _Atomic uint64_t peak_bytes; /* before the allocator's peak was last started anew */
   nxi_pool *pool;
   struct nxi_offload *offload;
-  struct nxi_runner *runner; /* does asynchronous work */
+  struct nxi_runner **runners; /* do asynchronous work: one for each device of the processor */
+  int32_t n_runners;
   nxi_fork_entry fork_entry;
   bool fork_registered, watched;
 };
