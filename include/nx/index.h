@@ -89,11 +89,11 @@ NX_API nx_tensor *nx_dynamic_update_slice(nx_tensor *x, nx_tensor *update, nx_te
 
 typedef enum nx_scatter_mode {
   NX_SCATTER_SET, /**< B I F C: the last update of an element, in C order, stays */
-  /** I F C: updates are added in C order, those of small floats in f32, rounded once */
+  /** B I F C: updates are added in C order, those of small floats in f32, rounded once */
   NX_SCATTER_ADD,
-  NX_SCATTER_MUL, /**< I F: multiplied, in the same order and precision; integers wrap */
-  NX_SCATTER_MIN, /**< I F: the least of the element and its updates, as of nx_min */
-  NX_SCATTER_MAX, /**< I F: the largest, as of nx_max */
+  NX_SCATTER_MUL, /**< B I F: multiplied, in the same order and precision; integers wrap */
+  NX_SCATTER_MIN, /**< B I F: the least of the element and its updates, as of nx_min */
+  NX_SCATTER_MAX, /**< B I F: the largest, as of nx_max */
   NX_SCATTER_AND, /**< B I */
   NX_SCATTER_OR,  /**< B I */
   NX_SCATTER_XOR  /**< B I */
@@ -114,8 +114,8 @@ NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *update
 /* ---- scans */
 
 typedef enum nx_scan_op { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN } nx_scan_op;
-/** I F C (max, min: I F). Each element is the reduction of those of its line along axis up to and
- * with itself, in a fixed order (numerics.md). Integers wrap; NaN propagates; f16 and bf16 are
+/** B I F C. Each element is the reduction (nx_reduce_sum, ..) of those of its line along axis up to
+ * and with itself, in a fixed order (numerics.md). Integers wrap; NaN propagates; f16 and bf16 are
  * reduced in f32, each result rounded once. Of the shape and dtype of x. NX_INVALID_ARGUMENT: no
  * such scan, or an axis that is out of range; NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis);

@@ -35,10 +35,11 @@
 extern "C" {
 #endif
 
-/** The product of matrices. I F C. (.., n, k) x (.., k, m) -> (.., n, m); leading dimensions
+/** The product of matrices. B I F C. (.., n, k) x (.., k, m) -> (.., n, m); leading dimensions
  * broadcast; any strides, usually without a copy. A vector on the left, (k), counts as one row, a
  * vector on the right, (k), as one column, and that axis is missing in the result: (k) x (k) ->
- * (). An inner extent of 0 gives zeros. Integers wrap. f32 and f64 go through BLAS where there is
+ * (). An inner extent of 0 gives zeros. Integers wrap; of bools:
+ * whether any pair is true twice. f32 and f64 go through BLAS where there is
  * one: the same bits for one library, version and core type. NX_INVALID_ARGUMENT: an operand of
  * rank 0, extents that do not fit, two dtypes. NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b);

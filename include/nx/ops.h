@@ -57,12 +57,12 @@ enum { NX_MAY_COPY = 1 /**< copy where strides cannot express the view */ };
 
 /* ---- binary */
 
-/** Sum. I F C. Integers wrap. */
+/** Sum. B I F C. Integers wrap. On bool: or. */
 NX_API nx_tensor *nx_add(nx_tensor *a, nx_tensor *b);
 /** Difference, a - b. I F C. Integers wrap. */
 NX_API nx_tensor *nx_sub(nx_tensor *a, nx_tensor *b);
-/** Product, element by element. I F C. Integers wrap. C: infinite products as in Annex G of C99,
- * products of parts in f64 for c64. */
+/** Product, element by element. B I F C. Integers wrap. On bool: and. C: infinite products as in
+ * Annex G of C99, products of parts in f64 for c64. */
 NX_API nx_tensor *nx_mul(nx_tensor *a, nx_tensor *b);
 /** Quotient, a / b. I F C. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. C: no overflow but
  * of the quotient itself. */
@@ -90,11 +90,14 @@ NX_API nx_tensor *nx_atan2(nx_tensor *y, nx_tensor *x);
 NX_API nx_tensor *nx_cmpeq(nx_tensor *a, nx_tensor *b);
 /** a != b. As nx_cmpeq. */
 NX_API nx_tensor *nx_cmpne(nx_tensor *a, nx_tensor *b);
-/** Whether a is less than b; false with NaN. B I F; result bool. False < true. */
+/** Whether a is less than b; false with NaN. B I F C; result bool. False < true. Complex numbers by
+ * their real parts, and where these are equal by their imaginary ones. */
 NX_API nx_tensor *nx_cmplt(nx_tensor *a, nx_tensor *b);
 /** Whether a is less than b or equal. As nx_cmplt. */
 NX_API nx_tensor *nx_cmple(nx_tensor *a, nx_tensor *b);
-/** The larger of a and b. B I F. NaN in either operand gives NaN; -0 < +0. */
+/** The larger of a and b. B I F C. NaN in either operand gives NaN; -0 < +0. Complex numbers in the
+ * order of nx_cmplt: a NaN in any part makes both parts NaN; of equal real parts that are zeros the
+ * result has the larger one. */
 NX_API nx_tensor *nx_max(nx_tensor *a, nx_tensor *b);
 /** The smaller of a and b. As nx_max. */
 NX_API nx_tensor *nx_min(nx_tensor *a, nx_tensor *b);
@@ -205,7 +208,7 @@ NX_API nx_tensor *nx_complex(nx_tensor *re, nx_tensor *im);
 /* ---- choice and conversion */
 
 /** x where it lies between low and high, else the nearer one of them: min(max(x, low), high). B I
- * F, all of one dtype; all three broadcast. NaN in any gives NaN. */
+ * F C, all of one dtype; all three broadcast. NaN in any gives NaN. */
 NX_API nx_tensor *nx_clamp(nx_tensor *low, nx_tensor *x, nx_tensor *high);
 
 /** Of a where cond is true, else of b. cond is bool; a and b are B I F C, of one dtype, which is
@@ -222,21 +225,21 @@ NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
 
 /* ---- reductions: nx_reduce_ and what they do */
 
-/** The sum over n axes, any set of them; an empty list reduces nothing. I F C; of the operand's
- * dtype; 0 over nothing. Integers wrap. The order of floats is fixed: the same bits on any number
- * of threads. flags: NX_KEEPDIMS. NX_INVALID_ARGUMENT: an axis that is out of range or named
+/** The sum over n axes, any set of them; an empty list reduces nothing. B I F C; of the operand's
+ * dtype; 0 over nothing. Integers wrap; of bools: any (cast them first to count). The order of
+ * floats is fixed: the same bits on any number of threads. flags: NX_KEEPDIMS. NX_INVALID_ARGUMENT: an axis that is out of range or named
  * twice, a list that is NULL, another flag. NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/** The product; 1 over nothing. As nx_reduce_sum. */
+/** The product; 1 over nothing; of bools: all. As nx_reduce_sum. */
 NX_API nx_tensor *nx_reduce_prod(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/** The largest element. B I F (on bool: any); of the operand's dtype. NaN propagates. Over an empty
+/** The largest element, as of nx_max. B I F C (on bool: any); of the operand's dtype. NaN propagates. Over an empty
  * axis false of bools; of numbers NX_INVALID_ARGUMENT, unless the result is empty too. Axes, flags
  * and statuses as of nx_reduce_sum. */
 NX_API nx_tensor *nx_reduce_max(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 /** The smallest element (on bool: all; true over an empty axis). Else as nx_reduce_max. */
 NX_API nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 /** The place of the largest element of each line along one axis, of 1 to 2^31 - 1 elements; the
- * first one of equal ones; the first NaN wins. B I F. dtype is that of the result, NX_I32 or
+ * first one of equal ones; the first NaN wins. B I F C. dtype is that of the result, NX_I32 or
  * NX_I64; another one is NX_UNSUPPORTED_DTYPE. flags: NX_KEEPDIMS. NX_INVALID_ARGUMENT: the axis
  * is out of range or has another extent (0 is admitted where the result is empty too), another
  * flag. */

@@ -26,34 +26,17 @@ static void list_classes(nxg_op op, char *text, size_t size) {
   }
 }
 
-/* Whether an operation, or the one that a reduction combines elements with, needs an order of its
- * operands. */
-static bool compares(nxg_op op) {
-  int scalar = nxg_ops[op].scalar;
-  if (nxg_ops[op].reduce >= 0) scalar = (int)nxk_reduce_op(nxg_reduce_kind(op));
-  return scalar == NXK_max || scalar == NXK_min || scalar == NXK_lt || scalar == NXK_le;
-}
-
 /* What to do instead of a cast, for operations and dtypes where a cast is not what the caller
  * wants; else NULL. */
 static const char *other_way(nxg_op op, nx_dtype t) {
   bool complex = nxi_is_complex(t);
-  if (complex && compares(op)) return "complex numbers have no order: compare real or abs of it";
   switch (op) {
     case NXG_fft: return complex ? NULL : "rfft is of real numbers";
     case NXG_ifft: return complex ? NULL : "irfft gives real numbers; or cast it to c64";
     case NXG_rfft: return complex ? "fft is of complex numbers" : NULL;
     case NXG_irfft: return complex ? NULL : "it takes what rfft gives";
-    case NXG_add:
-      return t == NX_BOOL ? "cast it first; the sum of bools is the operation `or`" : NULL;
-    case NXG_mul:
-      return t == NX_BOOL ? "cast it first; the product of bools is the operation `and`" : NULL;
     case NXG_sub:
     case NXG_neg: return t == NX_BOOL ? "cast it first; bools have `xor`" : NULL;
-    case NXG_reduce_sum:
-      return t == NX_BOOL ? "cast it first to count; whether any is true is reduce_max" : NULL;
-    case NXG_reduce_prod:
-      return t == NX_BOOL ? "cast it first; whether all are true is reduce_min" : NULL;
     case NXG_and:
     case NXG_or:
     case NXG_xor: return nxi_is_float(t) ? "compare it first, or bitcast it" : NULL;

@@ -103,14 +103,14 @@ static nx_status check(const nxg_graph *g, nxg_body *b, nxi_diag *d) {
   b->depth = 1;
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];
-    b->has_complex |=
-        nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag || n->op == NXG_conj;
+    b->retyped |= nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag ||
+                  n->op == NXG_conj || nxg_is_bool_arithmetic(n);
     b->is_ordered |= n->op == NXG_custom && n->attrs[NXG_CUSTOM_ORDER] != 0;
     b->has_custom |= n->op == NXG_custom;
   }
   for (uint32_t i = 0; i < g->n_bodies; i++) {
     const nxg_body *inner = nxg_body_find(g->bodies[i]);
-    b->has_complex |= inner->has_complex;
+    b->retyped |= inner->retyped;
     b->is_ordered |= inner->is_ordered;
     b->has_custom |= inner->has_custom;
     b->depth = inner->depth >= b->depth ? inner->depth + 1 : b->depth;

@@ -156,6 +156,26 @@ void nxg_add_output(nxg_graph *g, uint32_t node, const char *name) {
   g->outputs[g->n_outputs++] = (nxg_output){node, kept};
 }
 
+bool nxg_is_bool_arithmetic(const nxg_node *n) {
+  if (n->dtype != NX_BOOL) return false;
+  switch ((int)n->op) {
+    case NXG_add:
+    case NXG_mul:
+    case NXG_reduce_sum:
+    case NXG_reduce_prod:
+    case NXG_scan_sum:
+    case NXG_scan_prod:
+    case NXG_scan_max:
+    case NXG_scan_min:
+    case NXG_matmul: return true;
+    case NXG_scatter: {
+      nxi_scatter_mode mode = nxg_scatter_mode(n->attrs[1]);
+      return mode > NXI_SCATTER_SET && mode < NXI_SCATTER_AND;
+    }
+    default: return false;
+  }
+}
+
 void nxg_node_view(const nxg_graph *g, uint32_t node, nxg_view *v) {
   const nxg_node *n = &g->nodes[node];
   nxg_view_contiguous(v, n->rank, n->shape);

@@ -163,6 +163,10 @@ static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
   return nxg_scatters_pairs(n) ? n->attrs + 2 : n->shape;
 }
 
+/* Whether a node is arithmetic of bools (sums, products, scans), which passes/graph/types.c makes
+ * logic. */
+bool nxg_is_bool_arithmetic(const nxg_node *n);
+
 /* ---- reductions: the kinds of ir/reduce_ops.def */
 
 /* Whether an operation is one of scan_*. */

@@ -484,7 +484,7 @@ static nx_status infer_scatter(const inference *in) {
   nx_status status = check_indexed(in, &in->args[0], 2, 3);
   if (status) return status;
   nx_dtype t = in->args[0].dtype;
-  const char *word = nxi_scatter_refuses(nxg_scatter_mode(in->attrs[1]), t);
+  const char *word = t == NX_BOOL ? NULL : nxi_scatter_refuses(nxg_scatter_mode(in->attrs[1]), t);
   if (word != NULL)
     return fail_operand(
         in, FAIL(in, NX_UNSUPPORTED_DTYPE, "scatter: %s cannot be %s", dtype_text(t), word), 0);

@@ -446,6 +446,10 @@ static void rewrite(nxg_types *t) {
     nxg_types_control(t);
     return;
   }
+  if (nxg_is_bool_arithmetic(n)) {
+    nxg_types_logic(t);
+    return;
+  }
   switch ((int)n->op) {
     case NXG_full:
     case NXG_arange:
@@ -462,6 +466,14 @@ static void rewrite(nxg_types *t) {
     case NXG_conj: rewrite_part(t); break;
     case NXG_cmpeq:
     case NXG_cmpne: rewrite_compare(t); break;
+    case NXG_cmplt:
+    case NXG_cmple: nxg_types_compare_order(t); break;
+    case NXG_max:
+    case NXG_min: nxg_types_best_of_two(t); break;
+    case NXG_reduce_max:
+    case NXG_reduce_min: nxg_types_best_over_axes(t); break;
+    case NXG_argmax:
+    case NXG_argmin: nxg_types_place_of_best(t); break;
     case NXG_where: rewrite_where(t); break;
     case NXG_sin: rewrite_turned(t, NXG_sinh_real, NXG_sinh_imag, true); break;
     case NXG_tan: rewrite_turned(t, NXG_tanh_real, NXG_tanh_imag, true); break;
@@ -492,6 +504,7 @@ static void rewrite(nxg_types *t) {
 /* Operations that do not exist after this pass. */
 static bool is_of_types(const nxg_graph *g, const nxg_node *n) {
   if (nxg_is_control(n->op) && nxg_types_in_bodies(n)) return true;
+  if (nxg_is_bool_arithmetic(n)) return true;
   if (nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag || n->op == NXG_conj)
     return true;
   for (uint32_t a = 0; a < n->n_args; a++)

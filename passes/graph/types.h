@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Shared by the two files of the pass that makes pairs of complex values: passes/graph/types.c,
- * passes/graph/types_arrays.c. */
+/* Shared by the files of the pass that makes pairs of complex values: passes/graph/types.c and
+ * types_*.c beside it. */
 #ifndef NXI_GRAPH_TYPES_H
 #define NXI_GRAPH_TYPES_H
 
@@ -56,7 +56,14 @@ void nxg_types_matmul(nxg_types *t);
 void nxg_types_gather(nxg_types *t);
 void nxg_types_scatter(nxg_types *t);
 void nxg_types_call(nxg_types *t);
-/* types_control.c. Whether a body that the node names has complex values. */
+/* types_bools.c, for nodes that are nxg_is_bool_arithmetic. */
+void nxg_types_logic(nxg_types *t);
+/* types_order.c */
+void nxg_types_compare_order(nxg_types *t);
+void nxg_types_best_of_two(nxg_types *t);
+void nxg_types_best_over_axes(nxg_types *t);
+void nxg_types_place_of_best(nxg_types *t);
+/* types_control.c. Whether the pass changes a body that the node names. */
 bool nxg_types_in_bodies(const nxg_node *n);
 void nxg_types_control(nxg_types *t);
 

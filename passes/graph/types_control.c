@@ -10,7 +10,7 @@
 bool nxg_types_in_bodies(const nxg_node *n) {
   uint32_t first, bodies = nxg_control_bodies((nxg_op)n->op, n->n_attrs, &first);
   for (uint32_t i = 0; i < bodies; i++)
-    if (nxg_body_find(n->attrs[first + i])->has_complex) return true;
+    if (nxg_body_find(n->attrs[first + i])->retyped) return true;
   return false;
 }
 

@@ -70,6 +70,7 @@ bool nxi_body_check(const char *op, const char *what, nx_function *f, nxi_diag *
 bool nxi_body_begin(nxi_body *b, uint32_t called, nx_function *f, int32_t device) {
   uint32_t n = f->graph->n_nodes;
   *b = (nxi_body){.f = f,
+                  .k = f->n_out,
                   .device = device,
                   .outer = nxi_called_begin(called),
                   .varies = find_varying(f),
@@ -78,6 +79,15 @@ bool nxi_body_begin(nxi_body *b, uint32_t called, nx_function *f, int32_t device
   if (memory) b->scope = nx_scope_begin(f->context);
   if (b->scope && !nxi_function_fixed(f, b->varies, b->values)) return true;
   if (!memory) nxi_no_memory(nxi_op_name(called));
+  nxi_body_end(b, false, NULL, NULL, 0);
+  return false;
+}
+
+bool nxi_body_begin_plain(nxi_body *b, uint32_t called, nx_tensor *x, nxi_combiner *plain) {
+  *b = (nxi_body){
+      .plain = plain, .k = 1, .device = x->storage->device, .outer = nxi_called_begin(called)};
+  b->scope = nx_scope_begin(x->context);
+  if (b->scope) return true;
   nxi_body_end(b, false, NULL, NULL, 0);
   return false;
 }
@@ -142,7 +152,7 @@ bool nxi_body_apply(nxi_body *b, nx_tensor *const *in, nx_tensor **out) {
                                                          : b->values[n->args[0]];
     if (!b->values[i]) return false;
   }
-  for (uint32_t i = 0; i < b->f->n_out; i++) {
+  for (uint32_t i = 0; i < b->k; i++) {
     uint32_t node = g->outputs[i].node;
     out[i] = b->varies[node] ? b->values[node]
                              : nx_expand(b->values[node], nxi_shape(in[0]), in[0]->rank);
@@ -153,7 +163,8 @@ bool nxi_body_apply(nxi_body *b, nx_tensor *const *in, nx_tensor **out) {
 
 bool nxi_body_combine(nxi_body *b, const nxi_row *left, const nxi_row *right, nxi_row *out) {
   nx_tensor *in[2 * NXI_MOST_OPERANDS] = {NULL};
-  uint32_t k = b->f->n_out;
+  uint32_t k = b->k;
+  if (b->plain) return (out->at[0] = b->plain(left->at[0], right->at[0])) != NULL;
   for (uint32_t i = 0; i < k; i++) {
     in[i] = left->at[i];
     in[k + i] = right->at[i];

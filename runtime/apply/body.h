@@ -12,8 +12,11 @@
 
 enum { NXI_MOST_OPERANDS = 32 };
 
+typedef nx_tensor *nxi_combiner(nx_tensor *, nx_tensor *);
 typedef struct nxi_body {
   nx_function *f;
+  nxi_combiner *plain; /* in place of f, which is NULL then: combines one operand */
+  uint32_t k;          /* operands of a combiner: the results of f */
   nx_scope *scope;
   uint16_t outer;
   int32_t device;
@@ -31,6 +34,8 @@ typedef struct nxi_row {
 bool nxi_body_check(const char *op, const char *what, nx_function *f, nxi_diag *d);
 /* Begins the operation `called` (its number) on device `device`. False: reported, nothing begun. */
 bool nxi_body_begin(nxi_body *b, uint32_t called, nx_function *f, int32_t device);
+/* The same for one operand and an operation of the library. */
+bool nxi_body_begin_plain(nxi_body *b, uint32_t called, nx_tensor *x, nxi_combiner *plain);
 /* Ends it. If good, out[i] is result[i] as a storage of its own, one reference; else NULL. */
 nx_status nxi_body_end(nxi_body *b, bool good, nx_tensor *const *result, nx_tensor **out, size_t n);
 /* The function of n_in arrays of one shape. False: reported. */
@@ -63,6 +68,10 @@ bool nxi_by_check(nxi_by *by);
 bool nxi_is_reduction(const nxi_by *by);
 /* The same of x by those reductions, without the initial values; reduced axes keep extent 1. */
 bool nxi_reduce_recognised(const nxi_by *by, const int32_t *axes, size_t n, nxi_row *x);
+
+/* ---- scan_by.c */
+/* Scans x along an axis of at least one element, inclusively, from the first element on. */
+bool nxi_scan_axis(nxi_body *b, nxi_row *x, int32_t axis);
 
 /* ---- comparator.c */
 /* A comparator that compares keys: first by the first one, then by the next. */

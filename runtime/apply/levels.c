@@ -31,7 +31,7 @@ static bool combine_groups(nxi_body *b, const nxi_row *x, int32_t axis, int64_t 
                            uint32_t n, nxi_row *out) {
   nxi_row rows[GROUP];
   for (uint32_t j = 0; j < n; j++)
-    for (uint32_t i = 0; i < b->f->n_out; i++)
+    for (uint32_t i = 0; i < b->k; i++)
       if (!(rows[j].at[i] = nxi_part(x->at[i], axis, start + j, stop, n))) return false;
   if (!nxi_pairwise(b, rows, n)) return false;
   *out = rows[0];

@@ -213,7 +213,7 @@ static nx_tensor *element_of(nx_tensor *x, const sliding *w, int64_t number) {
 static bool reduce_elements(nxi_body *b, const sliding *w, nxi_row *x) {
   nxi_row rows[MOST_ELEMENTS];
   for (int64_t j = 0; j < w->elements; j++)
-    for (uint32_t i = 0; i < b->f->n_out; i++)
+    for (uint32_t i = 0; i < b->k; i++)
       if (!(rows[j].at[i] = element_of(x->at[i], w, j))) return false;
   if (!nxi_reduce_rows(b, rows, (uint32_t)w->elements)) return false;
   *x = rows[0];

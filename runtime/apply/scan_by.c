@@ -84,7 +84,7 @@ static nx_tensor *interleaved(nx_tensor *const *parts, uint32_t n, int32_t axis)
 static bool scan_groups(nxi_body *b, const nxi_row *x, int32_t axis, uint32_t n, nxi_row *rows) {
   int64_t extent = nxi_shape(x->at[0])[axis]; /* NOLINT: one operand at least */
   for (uint32_t j = 0; j < n; j++) {
-    for (uint32_t i = 0; i < b->f->n_out; i++)
+    for (uint32_t i = 0; i < b->k; i++)
       if (!(rows[j].at[i] = nxi_part(x->at[i], axis, j, extent, n))) return false;
     if (j && !nxi_body_combine(b, &rows[j - 1], &rows[j], &rows[j])) return false;
   }
@@ -93,7 +93,7 @@ static bool scan_groups(nxi_body *b, const nxi_row *x, int32_t axis, uint32_t n,
 
 static bool join_rows(nxi_body *b, nxi_row *rows, uint32_t n, int32_t axis, nxi_row *out) {
   nx_tensor *parts[GROUP] = {NULL};
-  for (uint32_t i = 0; i < b->f->n_out; i++) {
+  for (uint32_t i = 0; i < b->k; i++) {
     for (uint32_t j = 0; j < n; j++) parts[j] = rows[j].at[i];
     if (!(out->at[i] = interleaved(parts, n, axis))) return false;
   }
@@ -104,30 +104,29 @@ static bool join_rows(nxi_body *b, nxi_row *rows, uint32_t n, int32_t axis, nxi_
 static bool combine_behind(nxi_body *b, const nxi_row *before, nx_tensor *behind, nxi_row *x) {
   nxi_row both = {0};
   if (!nxi_body_combine(b, before, x, &both)) return false;
-  for (uint32_t i = 0; i < b->f->n_out; i++)
+  for (uint32_t i = 0; i < b->k; i++)
     if (!(x->at[i] = nx_where(behind, both.at[i], x->at[i]))) return false;
   return true;
 }
 
-/* Inclusive, from the first element on. */
-static bool scan_axis(nxi_body *b, nxi_row *x, int32_t axis) { // NOLINT(misc-no-recursion): 22 deep
+bool nxi_scan_axis(nxi_body *b, nxi_row *x, int32_t axis) { // NOLINT(misc-no-recursion): 22 deep
   int64_t n = nxi_shape(x->at[0])[axis], groups = (n - 1) / GROUP + 1;
   nxi_row rows[GROUP] = {0}, before;
   if (n <= GROUP)
     return scan_groups(b, x, axis, (uint32_t)n, rows) && join_rows(b, rows, (uint32_t)n, axis, x);
-  for (uint32_t i = 0; n % GROUP && i < b->f->n_out; i++)
+  for (uint32_t i = 0; n % GROUP && i < b->k; i++)
     if (!(x->at[i] = padded(x->at[i], axis, 0, groups * GROUP - n))) return false;
   if (!scan_groups(b, x, axis, GROUP, rows)) return false;
   before = rows[GROUP - 1];
-  if (!scan_axis(b, &before, axis)) return false;
+  if (!nxi_scan_axis(b, &before, axis)) return false;
   nx_tensor *behind = behind_first(rows[0].at[0], axis, groups);
   if (!behind) return false;
-  for (uint32_t i = 0; i < b->f->n_out; i++)
+  for (uint32_t i = 0; i < b->k; i++)
     if (!(before.at[i] = shifted(before.at[i], axis))) return false;
   for (uint32_t j = 0; j < GROUP; j++)
     if (!combine_behind(b, &before, behind, &rows[j])) return false;
   if (!join_rows(b, rows, GROUP, axis, x)) return false;
-  for (uint32_t i = 0; n % GROUP && i < b->f->n_out; i++)
+  for (uint32_t i = 0; n % GROUP && i < b->k; i++)
     if (!(x->at[i] = nxi_part(x->at[i], axis, 0, n, 1))) return false;
   return true;
 }
@@ -159,7 +158,7 @@ static bool scan(const nxi_by *by, nxi_body *b, int32_t axis, uint32_t flags, nx
   for (size_t i = 0; i < by->k; i++) x->at[i] = by->x[i];
   if (x->at[0]->elements == 0) return true; /* NOLINT: one operand at least */
   if ((flags & NX_REVERSE) && !turned(x, by->k, axis)) return false;
-  bool good = all_recognised(by) ? scan_recognised(by, axis, x) : scan_axis(b, x, axis);
+  bool good = all_recognised(by) ? scan_recognised(by, axis, x) : nxi_scan_axis(b, x, axis);
   if (good && by->init) good = with_init(by, b, axis, flags & NX_EXCLUSIVE, x);
   return good && (!(flags & NX_REVERSE) || turned(x, by->k, axis));
 }

@@ -78,9 +78,8 @@ static void dtypes_that_are_taken(void **state) {
   SAYS(nx_fft(f, NX_AXES(0)), "fft takes complex numbers: rfft is of real numbers");
   SAYS(nx_rfft(z, NX_AXES(0)), "rfft takes floats: fft is of complex numbers");
   SAYS(nx_and(f, f), "and takes bool and integers: compare it first, or bitcast it");
-  SAYS(nx_cmplt(z, z), "complex numbers have no order");
-  SAYS(nx_reduce_sum(b, NX_AXES(0), 0),
-       "cast it first to count; whether any is true is reduce_max");
+  SAYS(nx_mod(z, z), "mod takes integers and floats: cast it first");
+  SAYS(nx_sub(b, b), "cast it first; bools have `xor`");
   SAYS(nx_threefry(f, f), "threefry takes i32 and u32: cast it first");
   SAYS(nx_add(f, i), "operand 1 has dtype i32, operand 0 has f32: cast one of them");
 }

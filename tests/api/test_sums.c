@@ -79,8 +79,33 @@ static void errors_grow_like_the_logarithm(void **state) {
   assert_true(naive > 50);
 }
 
+/* Sums of bools are true however many terms are: counts of 2^8, 2^16 and 2^24 do not wrap to 0. */
+static void sums_of_bools_do_not_wrap(void **state) {
+  (void)state;
+  static const int64_t shapes[][3] = {{1, 256, 1},   {1, 65536, 3},   {40, 256, 40},
+                                      {33, 512, 64}, {2, 1 << 18, 2}, {1, 1 << 24, 1}};
+  nx_tensor *yes = GOOD(nx_full(ctx, 0, NX_BOOL, NULL, 0, NX_INTEGER(1)));
+  OK(nx_realize(ctx, &yes, 1, NULL));
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    int64_t n = shapes[i][0], k = shapes[i][1], m = shapes[i][2];
+    if (k > (int64_t)1 << most_power()) continue;
+    nx_tensor *a = GOOD(nx_expand(yes, NX_SHAPE(n, k))), *b = GOOD(nx_expand(yes, NX_SHAPE(k, m))),
+              *product = GOOD(nx_matmul(a, b)), *any = GOOD(nx_reduce_sum(a, NX_AXES(1), 0)),
+              *all = GOOD(nx_reduce_prod(b, NX_AXES(0), 0));
+    uint8_t *out = malloc((size_t)(n * m));
+    OK(nx_read(product, out, (size_t)(n * m), NULL));
+    for (int64_t j = 0; j < n * m; j++) assert_int_equal(out[j], 1);
+    OK(nx_read(any, out, (size_t)n, NULL));
+    for (int64_t j = 0; j < n; j++) assert_int_equal(out[j], 1);
+    OK(nx_read(all, out, (size_t)m, NULL));
+    for (int64_t j = 0; j < m; j++) assert_int_equal(out[j], 1);
+    free(out);
+  }
+}
+
 NXT_MAIN(sums) {
   const struct CMUnitTest tests[] = {
+      IN_SCOPE(sums_of_bools_do_not_wrap),
       IN_SCOPE(ones_are_exact),
       IN_SCOPE(errors_grow_like_the_logarithm),
   };

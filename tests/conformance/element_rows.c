@@ -12,7 +12,7 @@
     (void)a, (void)b, (void)w;                             \
     return expression;                                     \
   }
-WHOLE(add, a + b)
+WHOLE(add, w.is_bool ? a | b : a + b)
 WHOLE(sub, a - b)
 WHOLE(mul, (whole)((natural)a *(natural)b)) /* the low bits count */
 WHOLE(div, b ? a / b : 0)
@@ -246,25 +246,25 @@ static real least_digamma(real a) { return a < 0 && isfinite(a) ? fmaxl(4, logl(
 #define PART .result = IS_PART
 
 static const operation element_table[] = {
-    ROW(add, I | F | C, BINARY(add), INTEGERS(add), FLOATS(add), PARTS(add)),
+    ROW(add, B | I | F | C, BINARY(add), INTEGERS(add), FLOATS(add), PARTS(add)),
     ROW(sub, I | F | C, BINARY(sub), INTEGERS(sub), FLOATS(sub), PARTS(sub)),
-    ROW(mul, I | F | C, BINARY(mul), INTEGERS(mul), FLOATS(mul), SIZE_WITHIN(mul, 1.5)),
+    ROW(mul, B | I | F | C, BINARY(mul), INTEGERS(mul), FLOATS(mul), SIZE_WITHIN(mul, 1.5)),
     ROW(div, I | F | C, BINARY(div), INTEGERS(div), FLOATS(div), SIZE_WITHIN(div, 4)),
     ROW(mod, I | F, BINARY(mod), INTEGERS(mod), FLOATS(mod)),
     ROW(pow, I | F | C, BINARY(pow), INTEGERS(pow), WITHIN(pow, 2), SIZE_WITHIN(pow, 4)),
     ROW(atan2, F, BINARY(atan2), WITHIN(atan2, 2)),
     ROW(cmpeq, B | I | F | C, BINARY(cmpeq), BOOL, INTEGERS(eq), FLOATS(eq), PARTS(eq)),
     ROW(cmpne, B | I | F | C, BINARY(cmpne), BOOL, INTEGERS(ne), FLOATS(ne), PARTS(ne)),
-    ROW(cmplt, B | I | F, BINARY(cmplt), BOOL, INTEGERS(lt), FLOATS(lt)),
-    ROW(cmple, B | I | F, BINARY(cmple), BOOL, INTEGERS(le), FLOATS(le)),
-    ROW(cmpgt, B | I | F, BINARY(cmpgt), BOOL, INTEGERS(gt), FLOATS(gt)),
-    ROW(cmpge, B | I | F, BINARY(cmpge), BOOL, INTEGERS(ge), FLOATS(ge)),
+    ROW(cmplt, B | I | F | C, BINARY(cmplt), BOOL, INTEGERS(lt), FLOATS(lt), PARTS(lt)),
+    ROW(cmple, B | I | F | C, BINARY(cmple), BOOL, INTEGERS(le), FLOATS(le), PARTS(le)),
+    ROW(cmpgt, B | I | F | C, BINARY(cmpgt), BOOL, INTEGERS(gt), FLOATS(gt), PARTS(gt)),
+    ROW(cmpge, B | I | F | C, BINARY(cmpge), BOOL, INTEGERS(ge), FLOATS(ge), PARTS(ge)),
     ROW(floor_div, I | F, BINARY(floor_div), INTEGERS(floor_div), FLOATS(floor_div)),
     ROW(floor_mod, I | F, BINARY(floor_mod), INTEGERS(floor_mod), FLOATS(floor_mod)),
     ROW(hypot, F, BINARY(hypot), WITHIN(hypot, 2)),
     ROW(logaddexp, F, BINARY(logaddexp), WITHIN(logaddexp, 4)),
-    ROW(max, B | I | F, BINARY(max), INTEGERS(max), FLOATS(max)),
-    ROW(min, B | I | F, BINARY(min), INTEGERS(min), FLOATS(min)),
+    ROW(max, B | I | F | C, BINARY(max), INTEGERS(max), FLOATS(max), PARTS(max)),
+    ROW(min, B | I | F | C, BINARY(min), INTEGERS(min), FLOATS(min), PARTS(min)),
     ROW(xor, B | I, BINARY(xor), INTEGERS(xor)),
     ROW(or, B | I, BINARY(or), INTEGERS(or)),
     ROW(and, B | I, BINARY(and), INTEGERS(and)),

@@ -455,7 +455,7 @@ static nx_tensor *record_matmul(trial *t, nx_dtype dtype) {
 }
 
 static const operation linear_table[] = {
-    {"matmul", I | F | C, check_matmul, record_matmul, NULL, 0, NULL},
+    {"matmul", B | I | F | C, check_matmul, record_matmul, NULL, 0, NULL},
     CALL("cholesky", POSITIVE, 1, do_cholesky, same_dtype, {{2, {N, N}}}, satisfy_cholesky,
          NX_NOT_POSITIVE_DEFINITE),
     CALL("cholesky, upper", POSITIVE, 1, do_cholesky_upper, same_dtype, {{2, {N, N}}},

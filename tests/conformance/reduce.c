@@ -48,10 +48,25 @@ static long double greater(long double a, long double b) {
   return a > b || (a == b && !signbit(a)) ? a : b;
 }
 
+/* Complex numbers by their real parts, then by their imaginary ones. */
+static value greater_pair(value a, value b) {
+  bool none = isnan(a.re) || isnan(a.im) || isnan(b.re) || isnan(b.im);
+  if (none) return (value){(long double)NAN, (long double)NAN};
+  return (value){greater(a.re, b.re), a.re == b.re  ? greater(a.im, b.im)
+                                      : a.re > b.re ? a.im
+                                                    : b.im};
+}
+static value negative(value a) { return (value){-a.re, -a.im}; }
+
 static value joined(const trial *t, reduce_op op, value a, value b) {
-  if (op == MAX) return (value){greater(a.re, b.re), 0};
-  if (op == MIN) return (value){-greater(-a.re, -b.re), 0};
+  if (op == MAX) return greater_pair(a, b);
+  if (op == MIN) return negative(greater_pair(negative(a), negative(b)));
   return op == SUM ? sum_of(t->dtype, a, b) : product_of(t->dtype, a, b);
+}
+
+/* Of one element that, but a NaN in either part is one in both. */
+static value alone(const trial *t, reduce_op op, value x) {
+  return op == MAX || op == MIN ? joined(t, op, x, x) : x;
 }
 
 /* Bit i of `axes`: axis i is reduced. */
@@ -72,7 +87,7 @@ static array *reduced(trial *t, reduce_op op, const array *a, uint32_t axes, boo
       else if (keep) place[used++] = 0;
     size_t to = ravel(rank, shape, place);
     value x = decode(t->dtype, a->at[i]);
-    sums[to] = begun[to] ? joined(t, op, sums[to], x) : x;
+    sums[to] = begun[to] ? joined(t, op, sums[to], x) : alone(t, op, x);
     begun[to] = true;
   }
   for (size_t i = 0; i < want->n; i++)
@@ -159,8 +174,10 @@ static nx_tensor *record_reduce(trial *t, nx_dtype dtype) {
 
 /* The first NaN, else the first of the greatest; zeros of both signs are equal. */
 static bool is_ahead(reduce_op op, value x, value best) {
-  if (isnan(best.re)) return false;
-  return isnan(x.re) || (op == MAX ? x.re > best.re : x.re < best.re);
+  if (isnan(best.re) || isnan(best.im)) return false;
+  if (isnan(x.re) || isnan(x.im)) return true;
+  if (x.re == best.re) return op == MAX ? x.im > best.im : x.im < best.im;
+  return op == MAX ? x.re > best.re : x.re < best.re;
 }
 
 static void expect_arg(trial *t, array *a, layout l, int32_t axis) {
@@ -223,7 +240,7 @@ static void expect_scan(trial *t, array *a, layout l, int32_t axis) {
   strides_of(a->rank, a->shape, strides);
   for (size_t i = 0; i < a->n; i++) {
     unravel(i, a->rank, a->shape, index);
-    sums[i] = decode(t->dtype, a->at[i]);
+    sums[i] = alone(t, f->op, decode(t->dtype, a->at[i]));
     if (index[axis]) sums[i] = joined(t, f->op, sums[i - (size_t)strides[axis]], sums[i]);
     want->at[i] = encode(t->dtype, sums[i]);
   }
@@ -266,11 +283,11 @@ static nx_tensor *record_scan(trial *t, nx_dtype dtype) {
   {#name, types, check_scan, record_scan, &(const reducing){op, NULL, NULL}, 0, NULL}
 
 static const operation reduce_table[] = {
-    REDUCE(reduce_sum, I | F | C, SUM), REDUCE(reduce_prod, I | F | C, PROD),
-    REDUCE(reduce_max, B | I | F, MAX), REDUCE(reduce_min, B | I | F, MIN),
-    ARG(reduce_argmax, B | I | F, MAX), ARG(reduce_argmin, B | I | F, MIN),
-    SCAN(scan_sum, I | F | C, SUM),     SCAN(scan_prod, I | F | C, PROD),
-    SCAN(scan_max, I | F, MAX),         SCAN(scan_min, I | F, MIN),
+    REDUCE(reduce_sum, B | I | F | C, SUM), REDUCE(reduce_prod, B | I | F | C, PROD),
+    REDUCE(reduce_max, B | I | F | C, MAX), REDUCE(reduce_min, B | I | F | C, MIN),
+    ARG(reduce_argmax, B | I | F | C, MAX), ARG(reduce_argmin, B | I | F | C, MIN),
+    SCAN(scan_sum, B | I | F | C, SUM),     SCAN(scan_prod, B | I | F | C, PROD),
+    SCAN(scan_max, B | I | F | C, MAX),     SCAN(scan_min, B | I | F | C, MIN),
 };
 const family reduce_family = {"Reductions and scans", reduce_table,
                               sizeof reduce_table / sizeof *reduce_table};

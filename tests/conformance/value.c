@@ -160,6 +160,7 @@ bits converted(nx_dtype from, bits b, nx_dtype to) {
 }
 
 value sum_of(nx_dtype dtype, value a, value b) {
+  if (dtype == NX_BOOL) return (value){a.re != 0 || b.re != 0, 0};
   if (format_of(dtype)->kind < KIND_FLOAT)
     return (value){(long double)wrapped(dtype, (whole)a.re + (whole)b.re), 0};
   return (value){a.re + b.re, a.im + b.im};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Operations on the bits of floats, and bits as elements of another size. References look at bits,
  * since a NaN has a sign too. */
-#include "conformance.h"
+#include "elements.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -134,8 +134,10 @@ static nx_tensor *record_reduce_precision(trial *t, nx_dtype dtype) {
 
 /* ---- clamp */
 
-/* Of two real numbers; -0 is below +0. */
+/* Of two numbers; -0 is below +0. */
 static bits better(nx_dtype dtype, bits a, bits b, bool most) {
+  if (format_of(dtype)->kind == KIND_COMPLEX)
+    return encode(dtype, (most ? complex_max : complex_min)(decode(dtype, a), decode(dtype, b)));
   long double x = decode(dtype, a).re, y = decode(dtype, b).re;
   if (isnan(x) || isnan(y)) return isnan(x) ? a : b;
   bool above = x > y || (x == y && !signbit(x));
@@ -220,7 +222,7 @@ static const operation words_table[] = {
     {"nextafter", F, check_pairs, record_pairs, &nexts, 0, NULL},
     {"signbit", F, check_signbit, record_signbit, NULL, 0, NULL},
     {"reduce_precision", F, check_reduce_precision, record_reduce_precision, NULL, 0, NULL},
-    {"clamp", B | I | F, check_clamp, record_clamp, NULL, 0, NULL},
+    {"clamp", B | I | F | C, check_clamp, record_clamp, NULL, 0, NULL},
     {"bitcast_convert", B | I | F | STORED | TYPE(NX_C32) | TYPE(NX_C64), check_bitcast_convert,
      record_bitcast_convert, NULL, 0, NULL},
 };

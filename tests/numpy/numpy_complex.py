@@ -374,6 +374,30 @@ def orders(t):
             )
 
 
+def with_nan(x):
+    """A NaN in either part is one in both."""
+    return np.where(np.isnan(x), x.dtype.type(complex(np.nan, np.nan)), x)
+
+
+def comparisons(t):
+    """In NumPy's order; signs of zeros are the contract's own, so zeros are positive here."""
+    x, y = (np.round(numbers(t, (60, 7)) / 2) + 0 for _ in range(2))
+    x[::9, 1], y.imag[::7, 2] = np.nan, np.nan
+    kinds = {"max": np.maximum, "min": np.minimum}
+    compared = {"cmplt": np.less, "cmple": np.less_equal}
+    lines = [f"  %{k} = {k} %x, %y" for k in (*kinds, *compared)]
+    want = {k: (t, with_nan(f(x, y))) for k, f in kinds.items()}
+    with np.errstate(invalid="ignore"):
+        want |= {k: ("bool", f(x, y)) for k, f in compared.items()}
+    check(f"{t} order", {"x": (t, x), "y": (t, y)}, lines, want)
+    for axis in (0, 1):
+        lines = [f"  %{k} = reduce_{k} %x axes=[{axis}]" for k in kinds]
+        lines += [f"  %a{k} = arg{k} %x axis={axis}" for k in kinds]
+        want = {k: (t, with_nan(f.reduce(x, axis=axis))) for k, f in kinds.items()}
+        want |= {"amax": ("i32", x.argmax(axis)), "amin": ("i32", x.argmin(axis))}
+        check(f"{t} best {axis}", {"x": (t, x)}, lines, want)
+
+
 def conversions(t):
     x = numbers(t, (40,))
     x[:4] = [0, 1j, complex(np.nan, 0), complex(0, np.nan)]
@@ -424,6 +448,7 @@ for t in PART:
     indexed(t)
     scans(t)
     orders(t)
+    comparisons(t)
 done = subprocess.run([sys.argv[1]], input=b"".join(requests), stdout=subprocess.PIPE)
 at = 0
 for case in expected:

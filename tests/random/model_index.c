@@ -121,7 +121,8 @@ void step_scatter(world *w) {
   nx_dtype t = h->v.storage->dtype;
   int64_t attrs[2] = {below(w, h->v.view.rank)};
   nxi_scatter_mode mode = (nxi_scatter_mode)below(w, NXI_SCATTER_XOR + 1);
-  while (nxi_scatter_refuses(mode, t)) mode = (nxi_scatter_mode)below(w, NXI_SCATTER_XOR + 1);
+  while (t != NX_BOOL && nxi_scatter_refuses(mode, t))
+    mode = (nxi_scatter_mode)below(w, NXI_SCATTER_XOR + 1);
   attrs[1] = nxg_scatter_bits(mode);
   if (!choose_indices(w, h, (int32_t)attrs[0], &indices)) return;
   pair updates = updates_of(w, h, &indices.v.view);

@@ -187,7 +187,8 @@ static uint32_t indices_of(nxt_generator *gen, int32_t rank, const int64_t *shap
 
 int64_t nxt_scatter_bits(nxt_random *r, nx_dtype t) {
   nxi_scatter_mode mode = (nxi_scatter_mode)nxt_below(r, NXI_SCATTER_XOR + 1);
-  while (nxi_scatter_refuses(mode, t)) mode = (nxi_scatter_mode)nxt_below(r, NXI_SCATTER_XOR + 1);
+  while (t != NX_BOOL && nxi_scatter_refuses(mode, t))
+    mode = (nxi_scatter_mode)nxt_below(r, NXI_SCATTER_XOR + 1);
   return nxg_scatter_bits(mode);
 }
 

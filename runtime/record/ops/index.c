@@ -138,25 +138,6 @@ nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int3
   return nxi_record_inferred(NXG_scatter, o, 3, attrs, 2, &d);
 }
 
-/* ---- scans */
-
-nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis) {
-  nxi_diag d;
-  int64_t attrs[2] = {0, 0};
-  if (!nxi_have_tensor("associative_scan", 0, x)) return NULL;
-  nxi_diag_clear(&d);
-  if ((uint32_t)op > NX_SCAN_MIN)
-    nxi_fail(&d, NX_INVALID_ARGUMENT, "associative_scan", "associative_scan: there is no scan %d",
-             (int)op);
-  if (d.status || !nxi_one_axis("associative_scan", x, axis, &attrs[0], &d))
-    return nxi_fail_null(&d);
-  nxi_operand o = nxi_operand_of(x);
-  uint16_t outer = nxi_called_begin(NXI_COMPOSITE_associative_scan);
-  nx_tensor *result = nxi_record_inferred((nxg_op)(NXG_scan_sum + op), &o, 1, attrs, 2, &d);
-  nxi_called_end(outer);
-  return result;
-}
-
 /* ---- where a mask is true: how many there are up to each element is its place in the result, n +
  * 1 at most */
 
