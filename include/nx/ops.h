@@ -227,14 +227,15 @@ NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
 
 /** The sum over n axes, any set of them; an empty list reduces nothing. B I F C; of the operand's
  * dtype; 0 over nothing. Integers wrap; of bools: any (cast them first to count). The order of
- * floats is fixed: the same bits on any number of threads. flags: NX_KEEPDIMS. NX_INVALID_ARGUMENT: an axis that is out of range or named
- * twice, a list that is NULL, another flag. NX_UNSUPPORTED_DTYPE. */
+ * floats is fixed: the same bits on any number of threads. flags: NX_KEEPDIMS.
+ * NX_INVALID_ARGUMENT: an axis that is out of range or named twice, a list that is NULL, another
+ * flag. NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 /** The product; 1 over nothing; of bools: all. As nx_reduce_sum. */
 NX_API nx_tensor *nx_reduce_prod(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/** The largest element, as of nx_max. B I F C (on bool: any); of the operand's dtype. NaN propagates. Over an empty
- * axis false of bools; of numbers NX_INVALID_ARGUMENT, unless the result is empty too. Axes, flags
- * and statuses as of nx_reduce_sum. */
+/** The largest element, as of nx_max. B I F C (on bool: any); of the operand's dtype. NaN
+ * propagates. Over an empty axis false of bools; of numbers NX_INVALID_ARGUMENT, unless the result
+ * is empty too. Axes, flags and statuses as of nx_reduce_sum. */
 NX_API nx_tensor *nx_reduce_max(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 /** The smallest element (on bool: all; true over an empty axis). Else as nx_reduce_max. */
 NX_API nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);

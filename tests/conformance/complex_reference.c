@@ -35,8 +35,8 @@ COMPLEX(add, ((value){(double)a.re + (double)b.re, (double)a.im + (double)b.im})
 COMPLEX(sub, ((value){(double)a.re - (double)b.re, (double)a.im - (double)b.im}))
 COMPLEX(eq, ((value){a.re == b.re && a.im == b.im, 0}))
 COMPLEX(ne, ((value){!(a.re == b.re && a.im == b.im), 0}))
-/* In order of the real parts, then of the imaginary ones; of equal real parts zeros have the sign of
- * the larger one. */
+/* In order of the real parts, then of the imaginary ones; of equal real parts zeros have the sign
+ * of the larger one. */
 static bool is_less(value a, value b, bool or_equal) {
   if (isnan(a.re) || isnan(a.im) || isnan(b.re) || isnan(b.im)) return false;
   if (a.re != b.re) return a.re < b.re;
