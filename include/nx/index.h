@@ -75,17 +75,34 @@ NX_API nx_tensor *nx_gather_clamped(nx_tensor *data, nx_tensor *indices, int32_t
  * an axis without elements. */
 NX_API nx_tensor *nx_gather_filled(nx_tensor *data, nx_tensor *indices, int32_t axis,
                                    const nx_scalar *fill);
-/** All dtypes but those that are only stored. The part of x, of `sizes`, that begins at `starts`:
+/** All dtypes. The part of x, of `sizes`, that begins at `starts`:
  * one for each axis, i32 or i64 of rank 0. A start that is too low or too high is cut so that the
  * part lies in x (StableHLO's dynamic_slice). NX_INVALID_ARGUMENT: n is not the rank, a size that
  * the axis lacks; NX_UNSUPPORTED_DTYPE: a start of another dtype. */
 NX_API nx_tensor *nx_dynamic_slice(nx_tensor *x, nx_tensor *const *starts, const int64_t *sizes,
                                    size_t n);
-/** x with `update`, of its rank and dtype, in that part. Where the update fills all axes but one,
- * as a step of a cache does, nx_assign(x, ..) and functions that x is donated to write the part
- * alone. Statuses as of nx_dynamic_slice. */
+/** x with `update`, of its rank and dtype, in that part. nx_assign(x, ..), and functions that x is
+ * donated to, write the part alone, as a step of a cache wants. Statuses as of nx_dynamic_slice. */
 NX_API nx_tensor *nx_dynamic_update_slice(nx_tensor *x, nx_tensor *update, nx_tensor *const *starts,
                                           size_t n);
+/** As nx_dynamic_slice, but a start that would have to be cut is an error when the result, or
+ * anything that needs it, is realised: NX_INDEX_OUT_OF_RANGE, with a sentence that names the start,
+ * the axis, and how many elements of how many it asks for. Negative starts are out of range. */
+NX_API nx_tensor *nx_dynamic_slice_checked(nx_tensor *x, nx_tensor *const *starts,
+                                           const int64_t *sizes, size_t n);
+/** As nx_dynamic_update_slice, with the check of nx_dynamic_slice_checked. */
+NX_API nx_tensor *nx_dynamic_update_slice_checked(nx_tensor *x, nx_tensor *update,
+                                                  nx_tensor *const *starts, size_t n);
+
+/** What becomes of windows that do not lie within their operand as a whole. */
+typedef enum nx_bounds {
+  NX_BOUNDS_DEFAULT, /**< as in StableHLO: a gather cuts starts, a scatter drops windows */
+  NX_BOUNDS_CLAMP,   /**< starts are cut so that windows fit */
+  NX_BOUNDS_DROP,    /**< a gather gives `fill` instead, a scatter leaves the window out */
+  /** the result, or anything that needs it, fails when it is realised: NX_INDEX_OUT_OF_RANGE, with
+   * the number of the window, in C order, as nx_error.index */
+  NX_BOUNDS_CHECK
+} nx_bounds;
 
 typedef enum nx_scatter_mode {
   NX_SCATTER_SET, /**< B I F C: the last update of an element, in C order, stays */
@@ -110,6 +127,52 @@ enum {
  * NX_UNSUPPORTED_DTYPE: a dtype that the mode does not take. */
 NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
                              nx_scatter_mode mode, uint32_t flags);
+
+/* ---- windows by number: gather and scatter of StableHLO and XLA */
+
+/** Which axes of a gather are which, by the names of StableHLO. The lists are read before the call
+ * returns; one that has no entries may be NULL. */
+typedef struct nx_gather_numbers {
+  size_t size;               /**< sizeof(nx_gather_numbers) */
+  int32_t n_offset_dims;     /**< axes of the result that are those of a window, in rising order */
+  int32_t n_collapsed_dims;  /**< axes of the operand, rising, that the result has not */
+  int32_t n_batching_dims;   /**< pairs of axes: each window takes its own part of the operand */
+  int32_t n_start_index_map; /**< entry i: the axis of the operand that component i is a start of */
+  const int32_t *offset_dims, *collapsed_slice_dims, *operand_batching_dims,
+      *start_indices_batching_dims, *start_index_map;
+  const int64_t *slice_sizes; /**< of a window, an entry for each axis of the operand */
+  int32_t index_vector_dim;   /**< axis of the components of a start; the rank: there is but one */
+  nx_bounds bounds;
+  const nx_scalar *fill; /**< NX_BOUNDS_DROP: what the result is instead; NULL: 0 */
+} nx_gather_numbers;
+/** All dtypes. Windows of x, one for each start, as StableHLO's gather gives them. starts:
+ * integers. Axes of the operand that a window fills move as rows, as in nx_gather. With
+ * NX_BOUNDS_DROP all of a window is `fill` if it does not lie in x. NX_INVALID_ARGUMENT: numbers
+ * that StableHLO's constraints on gather refuse; the sentence says which. NX_UNSUPPORTED_DTYPE:
+ * starts that are no integers. */
+NX_API nx_tensor *nx_gather_general(nx_tensor *x, nx_tensor *starts,
+                                    const nx_gather_numbers *numbers);
+
+/** Which axes of a scatter are which. As of nx_gather_numbers. */
+typedef struct nx_scatter_numbers {
+  size_t size;                    /**< sizeof(nx_scatter_numbers) */
+  int32_t n_update_window_dims;   /**< axes of the updates that are those of a window, rising */
+  int32_t n_inserted_window_dims; /**< axes of the operand, rising, that the updates have not */
+  int32_t n_batching_dims;        /**< pairs of axes: each window goes to its own part of x */
+  int32_t n_scatter_dims_to_operand_dims; /**< the axis that component i is a start of */
+  const int32_t *update_window_dims, *inserted_window_dims, *input_batching_dims,
+      *scatter_indices_batching_dims, *scatter_dims_to_operand_dims;
+  int32_t index_vector_dim; /**< axis of the components of a start; the rank: there is but one */
+  nx_bounds bounds;
+} nx_scatter_numbers;
+/** x with updates, of its dtype, in windows, as StableHLO's scatter puts them there; the mode says
+ * what becomes of an element and its update. Updates of one element are taken in their order, C
+ * order of `updates`. nx_assign(x, ..) touches the windows alone, as of nx_scatter. flags:
+ * NX_UNIQUE_INDICES. NX_INVALID_ARGUMENT: as of nx_gather_general, no such mode, another flag;
+ * NX_UNSUPPORTED_DTYPE: also a dtype that the mode does not take. */
+NX_API nx_tensor *nx_scatter_general(nx_tensor *x, nx_tensor *starts, nx_tensor *updates,
+                                     const nx_scatter_numbers *numbers, nx_scatter_mode mode,
+                                     uint32_t flags);
 
 /* ---- scans */
 

@@ -145,8 +145,15 @@ void nxg_node_view(const nxg_graph *g, uint32_t node, nxg_view *v);
 /* attrs[1] of a scatter: bits 0, 2 and 3 are its nxi_scatter_mode. With NXG_SCATTER_PAIRS its rows
  * are complex numbers, stored as pairs of real ones; the shape of the template, in complex numbers,
  * then follows. With NXG_SCATTER_DROPS updates whose index is out of range are left out, and
- * indices are not checked. */
-enum { NXG_SCATTER_PAIRS = 2, NXG_SCATTER_DROPS = 16, NXG_SCATTER_BITS = 31 };
+ * indices are not checked. With NXG_SCATTER_SEEN the template, whose own shape is the result's, is
+ * seen in another shape of as many elements, which then follows: so a scatter along several axes
+ * at once is one node over its template, and can be done in place. */
+enum {
+  NXG_SCATTER_PAIRS = 2,
+  NXG_SCATTER_DROPS = 16,
+  NXG_SCATTER_SEEN = 32,
+  NXG_SCATTER_BITS = 63
+};
 static inline nxi_scatter_mode nxg_scatter_mode(int64_t bits) {
   return (nxi_scatter_mode)((bits & 1) | (bits >> 1 & 6));
 }
@@ -159,9 +166,16 @@ static inline bool nxg_scatter_drops(const nxg_node *n) {
 static inline bool nxg_scatters_pairs(const nxg_node *n) {
   return (n->attrs[1] & NXG_SCATTER_PAIRS) != 0;
 }
-static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
-  return nxg_scatters_pairs(n) ? n->attrs + 2 : n->shape;
+/* Whether the shape in which the template is seen is part of the attributes. */
+static inline bool nxg_scatter_has_shape(int64_t bits) {
+  return (bits & (NXG_SCATTER_PAIRS | NXG_SCATTER_SEEN)) != 0;
 }
+static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
+  return nxg_scatter_has_shape(n->attrs[1]) ? n->attrs + 2 : n->shape;
+}
+/* Whether the indices of a gather are starts of windows: attrs[1] is the axis that they are meant
+ * for, attrs[2] the extent of a window. Negative ones are out of range then. */
+static inline bool nxg_gathers_starts(const nxg_node *n) { return n->n_attrs > 2; }
 
 /* Whether a node is arithmetic of bools (sums, products, scans), which passes/graph/types.c makes
  * logic. */

@@ -5,34 +5,8 @@
 #include <string.h>
 
 #include "control.h"
+#include "infer.h"
 #include "ir/library/library.h"
-
-/* Everything one check needs; results go through the pointers. */
-typedef struct inference {
-  nxg_op op;
-  const char *name;
-  uint32_t n_args, n_attrs;
-  const nxg_type *args;
-  const int64_t *attrs;
-  nx_dtype given;
-  nx_dtype *dtype;
-  int32_t *rank;
-  int64_t *shape;
-  nxi_diag *d;
-} inference;
-
-#define FAIL(in, status, ...) nxi_fail((in)->d, status, (in)->name, __VA_ARGS__)
-
-static nx_status fail_operand(const inference *in, nx_status status, int32_t operand) {
-  if (in->d && in->d->operand < 0) in->d->operand = operand;
-  return status;
-}
-
-static const char *dtype_text(nx_dtype t) { return nxi_dtype_valid(t) ? nxi_dtypes[t].name : "?"; }
-
-static const char *shape_text(char text[NXG_SHAPE_TEXT], const nxg_type *t) {
-  return nxg_format_shape(text, t->rank, t->shape);
-}
 
 bool nxg_op_admits(nxg_op op, nx_dtype t) {
   if (!nxi_dtype_valid(t)) return false;
@@ -49,27 +23,6 @@ bool nxg_op_admits(nxg_op op, nx_dtype t) {
 static bool admits(const inference *in, nx_dtype t) {
   bool rows = nxg_ops[in->op].kind == NXG_KIND_CALL && nxg_call_has_rows(in->op, in->n_attrs);
   return nxg_op_admits(in->op, t) || (rows && nxi_pair_dtype(t) != 0);
-}
-
-static nx_status two_shapes(const inference *in, int32_t operand, const char *why) {
-  char a[NXG_SHAPE_TEXT], b[NXG_SHAPE_TEXT];
-  return fail_operand(in,
-                      FAIL(in, NX_INVALID_ARGUMENT,
-                           "%s: operand %d of shape %s does not go with operand 0 of shape %s: %s",
-                           in->name, operand, shape_text(b, &in->args[operand]),
-                           shape_text(a, &in->args[0]), why),
-                      operand);
-}
-
-static nx_status need_attrs(const inference *in, uint32_t n) {
-  if (in->n_attrs == n) return NX_OK;
-  return FAIL(in, NX_INVALID_ARGUMENT, "%s: it has %u attributes where %u are wanted", in->name,
-              in->n_attrs, n);
-}
-
-static void result_like(const inference *in, const nxg_type *t) {
-  *in->rank = t->rank;
-  memmove(in->shape, t->shape, (size_t)t->rank * sizeof *in->shape);
 }
 
 /* ---- operands: number, dtypes, and that those which must agree do */
@@ -414,92 +367,6 @@ static nx_status infer_update(const inference *in) {
   return NX_OK;
 }
 
-/* The checks that gather and scatter share: the axis is one of operand 0; the indices have its
- * rank, and an extent above operand 0's on that axis only; and, if there is one more operand, it
- * and its attribute are what the check of the indices needs. */
-static nx_status check_indexed(const inference *in, const nxg_type *a, uint32_t own_attrs,
-                               uint32_t checked) {
-  const nxg_type *b = &in->args[1];
-  bool has_check = in->n_args == checked + 1;
-  nx_status status = need_attrs(in, own_attrs + (has_check ? 1 : 0));
-  if (status) return status;
-  int64_t axis = in->attrs[0];
-  if (axis < 0 || axis >= a->rank)
-    return FAIL(in, NX_INVALID_ARGUMENT, "%s: axis %lld is out of range for rank %d", in->name,
-                (long long)axis, a->rank);
-  if (a->rank != b->rank) return two_shapes(in, 1, "their ranks differ");
-  for (int32_t i = 0; i < a->rank; i++)
-    if (i != axis && b->shape[i] > a->shape[i])
-      return two_shapes(in, 1, "it is longer on another axis than the one it numbers");
-  if (!has_check) return NX_OK;
-  if (in->args[checked].rank != 0)
-    return fail_operand(
-        in, FAIL(in, NX_INVALID_ARGUMENT, "%s: operand %u is not of rank 0", in->name, checked),
-        (int32_t)checked);
-  int64_t axes = in->attrs[own_attrs];
-  if (axes < 0 || axes >> (a->rank & 63) != 0)
-    return FAIL(in, NX_INVALID_ARGUMENT, "%s: the axes %#llx are out of range for rank %d",
-                in->name, (unsigned long long)axes, a->rank);
-  return NX_OK;
-}
-
-static nx_status infer_gather(const inference *in) {
-  nx_status status = check_indexed(in, &in->args[0], 1, 2);
-  if (!status) result_like(in, &in->args[1]);
-  return status;
-}
-
-/* Whether the type is a row of the 2 * elements parts of `elements` complex numbers. */
-static bool is_row(const nxg_type *t, int64_t elements) {
-  int64_t twice;
-  return nxi_pair_dtype(t->dtype) != 0 && t->rank == 1 &&
-         !__builtin_mul_overflow(elements, (int64_t)2, &twice) && t->shape[0] == twice;
-}
-
-static nx_status infer_scatter_of_pairs(const inference *in) {
-  const nxg_type *indices = &in->args[1];
-  nxg_type whole = {in->args[0].dtype, indices->rank, in->attrs + 2};
-  uint32_t own = 2 + (uint32_t)indices->rank;
-  if (in->n_attrs < own) return need_attrs(in, own);
-  if (nxg_scatter_mode(in->attrs[1]) > NXI_SCATTER_ADD)
-    return FAIL(in, NX_INVALID_ARGUMENT, "scatter: there is no mode %lld", (long long)in->attrs[1]);
-  nx_status status =
-      nxg_shape_check(NX_INVALID_ARGUMENT, in->name, whole.rank, whole.shape, 128, NULL, in->d);
-  if (!status) status = check_indexed(in, &whole, own, 3);
-  if (status) return status;
-  if (!is_row(&in->args[0], nxg_elements(whole.rank, whole.shape)))
-    return two_shapes(in, 0, "it is no row of the parts of complex numbers");
-  if (!is_row(&in->args[2], nxg_elements(indices->rank, indices->shape)))
-    return two_shapes(in, 2, "it is no row of the parts of complex numbers");
-  result_like(in, &in->args[0]);
-  return NX_OK;
-}
-
-static nx_status infer_scatter(const inference *in) {
-  const nxg_type *indices = &in->args[1], *updates = &in->args[2];
-  if (in->n_attrs < 2) return need_attrs(in, 2);
-  if (in->attrs[1] & ~(int64_t)NXG_SCATTER_BITS)
-    return FAIL(in, NX_INVALID_ARGUMENT, "scatter: there is no mode %lld", (long long)in->attrs[1]);
-  if (in->attrs[1] & NXG_SCATTER_PAIRS) return infer_scatter_of_pairs(in);
-  nx_status status = check_indexed(in, &in->args[0], 2, 3);
-  if (status) return status;
-  nx_dtype t = in->args[0].dtype;
-  const char *word = t == NX_BOOL ? NULL : nxi_scatter_refuses(nxg_scatter_mode(in->attrs[1]), t);
-  if (word != NULL)
-    return fail_operand(
-        in, FAIL(in, NX_UNSUPPORTED_DTYPE, "scatter: %s cannot be %s", dtype_text(t), word), 0);
-  if (!nxg_same_shape(indices->rank, indices->shape, updates->rank, updates->shape)) {
-    char a[NXG_SHAPE_TEXT], b[NXG_SHAPE_TEXT];
-    return fail_operand(in,
-                        FAIL(in, NX_INVALID_ARGUMENT,
-                             "scatter: updates of shape %s for indices of shape %s",
-                             shape_text(a, updates), shape_text(b, indices)),
-                        2);
-  }
-  result_like(in, &in->args[0]);
-  return NX_OK;
-}
-
 static nx_status infer_threefry(const inference *in) {
   const nxg_type *a = &in->args[0];
   nx_status status = check_shapes_equal(in);
@@ -558,7 +425,7 @@ static nx_status infer_shape(const inference *in) {
     case NXG_KIND_MAP: return infer_map(in);
     case NXG_KIND_VIEW: return infer_view(in);
     case NXG_KIND_REDUCE: return infer_reduce(in);
-    case NXG_KIND_STORE: return in->op == NXG_scatter ? infer_scatter(in) : infer_update(in);
+    case NXG_KIND_STORE: return in->op == NXG_scatter ? nxg_infer_scatter(in) : infer_update(in);
     case NXG_KIND_CALL: return infer_call(in);
     case NXG_KIND_CONTROL: return infer_control(in);
     default: break;
@@ -568,7 +435,7 @@ static nx_status infer_shape(const inference *in) {
     case NXG_pad: return infer_pad(in);
     case NXG_cat: return infer_cat(in);
     case NXG_copy: result_like(in, &in->args[0]); return need_attrs(in, 0);
-    case NXG_gather: return infer_gather(in);
+    case NXG_gather: return nxg_infer_gather(in);
     case NXG_interleave: return infer_interleave(in);
     case NXG_threefry: return infer_threefry(in);
     default: return infer_matmul(in);

@@ -4,7 +4,7 @@
 
 #include "interp_graph.h"
 
-enum { EXTENT, STRIDE, NODE, MODE, PARTS, SECOND, DROPS };
+enum { EXTENT, STRIDE, NODE, LOWEST, MODE, PARTS, SECOND, DROPS };
 
 static bool drops(const nxg_step *s) { return s->run == nxg_step_scatter && s->numbers[DROPS]; }
 
@@ -20,7 +20,7 @@ static int64_t next_element(const nxg_step *s, nxg_run_state *r, nxg_cursor *ind
     memcpy(&index, indices->at, sizeof index);
   }
   nxg_cursor_next(indices);
-  if (index >= -extent && index < extent) return index < 0 ? index + extent : index;
+  if (index >= s->numbers[LOWEST] && index < extent) return index < 0 ? index + extent : index;
   if (drops(s)) return -1;
   nxi_fail_index(r->d, s->numbers[NODE], s->run == nxg_step_gather ? "gather" : "scatter", i);
   r->status = NX_INDEX_OUT_OF_RANGE;

@@ -172,7 +172,7 @@ static nx_status plan_scan(nxg_planner *b, uint32_t node) {
 
 /* ---- gather and scatter */
 
-enum { EXTENT, STRIDE, NODE, MODE, PARTS, SECOND, DROPS };
+enum { EXTENT, STRIDE, NODE, LOWEST, MODE, PARTS, SECOND, DROPS };
 
 /* The strides with the one along `axis` replaced by 0: for each index, they address the element
  * whose index along the axis is 0. */
@@ -185,7 +185,7 @@ static nx_status plan_gather(nxg_planner *b, uint32_t node) {
   int64_t axis = n->attrs[0], strides[NXG_MAX_RANK];
   nxg_view v;
   nxg_place first;
-  nxg_step *s = nxg_plan_step(b, nxg_step_gather, nxg_node_elements(n), 2, 3);
+  nxg_step *s = nxg_plan_step(b, nxg_step_gather, nxg_node_elements(n), 2, 4);
   NEED(s);
   nxg_plan_view(b, n->args[0], &v, &first);
   s->dtype = s->result = n->dtype;
@@ -193,6 +193,7 @@ static nx_status plan_gather(nxg_planner *b, uint32_t node) {
   s->numbers[EXTENT] = v.shape[axis];
   s->numbers[STRIDE] = v.strides[axis] * nxi_dtype_size(n->dtype);
   s->numbers[NODE] = n->origin;
+  s->numbers[LOWEST] = nxg_gathers_starts(n) ? 0 : -v.shape[axis];
   strides_beside(v.rank, v.strides, axis, strides);
   nx_status status = nxg_plan_access(b, first, n->dtype, n->rank, n->shape, strides, &s->args[0]);
   return status ? status : nxg_plan_operand(b, n->args[1], &s->args[1]);
@@ -225,6 +226,7 @@ static nx_status plan_scatter_operands(nxg_planner *b, const nxg_node *n, nxg_pl
   nxg_contiguous_strides(indices->rank, nxg_scatter_shape(n), dense);
   for (int32_t i = 0; i < indices->rank; i++) dense[i] *= parts;
   s->numbers[EXTENT] = nxg_scatter_shape(n)[axis];
+  s->numbers[LOWEST] = -s->numbers[EXTENT];
   s->numbers[STRIDE] = dense[axis] * nxi_dtype_size(t);
   strides_beside(indices->rank, dense, axis, strides);
   nx_status status = nxg_plan_access(b, to, t, indices->rank, indices->shape, strides, &s->to);
@@ -253,7 +255,7 @@ static nx_status plan_scatter(nxg_planner *b, uint32_t node) {
     status = plan_cast_step(b, &whole, nxg_node_elements(n), n->dtype, NX_F32, to);
   else if (!status) status = nxg_plan_move(b, n->args[0], to, n->rank, n->shape, NULL);
   if (status) return status;
-  nxg_step *s = nxg_plan_step(b, nxg_step_scatter, nxg_node_elements(indices), 2, 7);
+  nxg_step *s = nxg_plan_step(b, nxg_step_scatter, nxg_node_elements(indices), 2, 8);
   NEED(s);
   s->dtype = n->dtype;
   s->result = t;

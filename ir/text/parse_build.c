@@ -65,7 +65,7 @@ static uint64_t keys_of_op(nxg_op op) {
     case NXG_view: return KEY(offset) | KEY(strides);
     case NXG_pad: return KEY(value) | KEY(before) | KEY(after);
     case NXG_cat: return KEY(axis);
-    case NXG_gather: return KEY(axis) | KEY(axes);
+    case NXG_gather: return KEY(axis) | KEY(axes) | KEY(start) | KEY(count);
     case NXG_scatter: return KEY(axis) | KEY(mode) | KEY(shape) | KEY(axes);
     case NXG_update: return KEY(offset) | KEY(shape) | KEY(strides);
     default:
@@ -484,7 +484,11 @@ static nx_status indexed_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int6
   nx_status status = nxg_parse_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
   if (!status && !gathers) status = nxg_parse_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
   *n = gathers ? 1 : 2;
-  if (!status && !gathers && (attrs[1] & NXG_SCATTER_PAIRS)) {
+  if (!status && gathers && p->s.values[NXG_KEY_start].at) {
+    *n = 3;
+    status = need_list(p, NXG_KEY_start, 1, attrs + 1);
+    if (!status) status = need_list(p, NXG_KEY_count, 1, attrs + 2);
+  } else if (!status && !gathers && nxg_scatter_has_shape(attrs[1])) {
     rank = shape->n;
     *n += (uint32_t)rank;
     status = need_list(p, NXG_KEY_shape, rank, attrs + 2);

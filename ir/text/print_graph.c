@@ -233,12 +233,16 @@ static void print_call(const nxg_printer *p, const nxg_node *n) {
 
 static void print_indexed(nxi_text *out, const nxg_node *n) {
   const int64_t *a = n->attrs;
-  bool gathers = n->op == NXG_gather, pairs = !gathers && (a[1] & NXG_SCATTER_PAIRS);
+  bool gathers = n->op == NXG_gather, shaped = !gathers && nxg_scatter_has_shape(a[1]);
   bool checked = n->n_args == (gathers ? 3 : 4);
   uint32_t own = n->n_attrs - (checked && n->n_attrs > (gathers ? 1 : 2));
   nxi_text_add(out, " axis=%lld", (long long)a[0]);
   if (!gathers && a[1]) nxi_text_add(out, " mode=%lld", (long long)a[1]);
-  if (pairs) print_list(out, " shape=", own - 2, a + 2);
+  if (shaped) print_list(out, " shape=", own - 2, a + 2);
+  if (gathers && own == 3) {
+    print_list(out, " start=", 1, a + 1);
+    print_list(out, " count=", 1, a + 2);
+  }
   if (own < n->n_attrs && a[own]) print_mask(out, (uint64_t)a[own]);
 }
 

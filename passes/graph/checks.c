@@ -2,15 +2,19 @@
 /* Adds the checks of the indices of gather and scatter. A check is a reduction: the lowest
  * position, in C order, of an index that is outside its axis, or INT64_MAX if there is none. The
  * plan looks at it before any kernel that uses the indices runs. All indices are checked,
- * whatever part of the result is used; indices that a view repeats are checked once. The pass
- * also combines small floats in a scatter in f32, rounded once. */
+ * whatever part of the result is used; indices that a view repeats are checked once, and those
+ * that cannot be out of range, because of how they are computed, not at all. The pass also combines
+ * small floats in a scatter in f32, rounded once. */
+#include "index_ranges.h"
+#include "ir/alloc.h"
 #include "rewrite.h"
 
 #include <string.h>
 
 typedef struct checked {
   nxg_rewrite *r;
-  uint32_t node; /* the old node that is being rewritten */
+  const nxg_interval *known; /* of each old node */
+  uint32_t node;             /* the old node that is being rewritten */
   int32_t rank;
   int64_t shape[NXG_MAX_RANK]; /* shape of the indices that are checked */
 } checked;
@@ -48,12 +52,13 @@ static uint32_t positions(const checked *c) {
   return add(c, NXG_view, 1, &line, view, 1 + (uint32_t)c->rank, NX_I64);
 }
 
-/* The position of the first index that is outside an axis of `extent`: i64, rank 0. */
-static uint32_t first_bad(checked *c, uint32_t indices, int64_t extent, int64_t *mask) {
+/* The position of the first index that is not from `lowest` on and below `extent`: i64, rank 0. */
+static uint32_t first_bad(checked *c, uint32_t indices, int64_t lowest, int64_t extent,
+                          int64_t *mask) {
   nx_dtype t = c->r->from->nodes[indices].dtype;
   int64_t least = t == NX_I32 ? INT32_MIN : INT64_MIN, most = t == NX_I32 ? INT32_MAX : INT64_MAX;
   uint32_t index = distinct(c, indices, mask), pair[2], good[2], choice[3];
-  pair[0] = full(c, t, -extent > least ? -extent : least);
+  pair[0] = full(c, t, lowest > least ? lowest : least);
   pair[1] = index;
   good[0] = add(c, NXG_cmple, 2, pair, NULL, 0, NX_BOOL);
   pair[0] = index;
@@ -73,26 +78,42 @@ static uint32_t cast(nxg_rewrite *r, uint32_t node, uint32_t value, nx_dtype t) 
   return nxg_rewrite_add(r, node, NXG_cast, 1, &value, NULL, 0, t, n.rank, n.shape);
 }
 
-static void rewrite(nxg_rewrite *r, uint32_t i) {
+/* Adds the check of the indices, operand 1, of c's node, whose axis has `extent` elements. False if
+ * they need none. */
+static bool add_check(checked *c, int64_t extent, uint32_t *check, int64_t *mask) {
+  const nxg_node *n = &c->r->from->nodes[c->node];
+  bool starts = n->op == NXG_gather && nxg_gathers_starts(n);
+  nxg_interval is = c->known[n->args[1]]; /* NOLINT: there are indices, so it is there */
+  int64_t lowest = starts ? 0 : -extent;
+  if (is.low >= lowest && is.high < extent) return false;
+  *check = first_bad(c, n->args[1], lowest, extent, mask);
+  return true;
+}
+
+static void rewrite(nxg_rewrite *r, const nxg_interval *known, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
   bool gathers = n->op == NXG_gather;
   uint32_t own = gathers ? 2 : 3, args[4];
   bool wide = !gathers && nxg_scatter_mode(n->attrs[1]) && nxi_is_small_float(n->dtype),
-       drops = !gathers && nxg_scatter_drops(n);
-  int64_t attrs[3 + NXG_MAX_RANK];
-  checked c = {.r = r, .node = i};
+       checks = gathers || !nxg_scatter_drops(n);
+  int64_t attrs[4 + NXG_MAX_RANK];
+  checked c = {.r = r, .known = known, .node = i};
   nx_dtype t = wide ? NX_F32 : n->dtype;
   const int64_t *shape = gathers ? r->from->nodes[n->args[0]].shape : nxg_scatter_shape(n);
   memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
   for (uint32_t a = 0; a < own; a++) args[a] = r->map[n->args[a]];
-  if (!drops) args[own] = first_bad(&c, n->args[1], shape[n->attrs[0]], &attrs[n->n_attrs]);
+  checks = checks && add_check(&c, shape[n->attrs[0]], &args[own], &attrs[n->n_attrs]);
   if (nxg_rewrite_failed(r)) return;
+  if (!checks && !wide) {
+    nxg_rewrite_copy(r, i);
+    return;
+  }
   if (wide) {
     args[0] = cast(r, i, args[0], t);
     args[2] = cast(r, i, args[2], t);
   }
-  uint32_t value = nxg_rewrite_add(r, i, (nxg_op)n->op, own + !drops, args, attrs,
-                                   n->n_attrs + !drops, t, n->rank, n->shape);
+  uint32_t value = nxg_rewrite_add(r, i, (nxg_op)n->op, own + checks, args, attrs,
+                                   n->n_attrs + checks, t, n->rank, n->shape);
   if (wide) value = cast(r, i, value, n->dtype);
   nxg_rewrite_map(r, i, value);
   r->changed = true;
@@ -107,18 +128,33 @@ static void copy_template(nxg_rewrite *r, uint32_t i) {
   r->changed = true;
 }
 
+static bool is_indexed(const nxg_node *n) {
+  return (n->op == NXG_gather && n->n_args == 2) || (n->op == NXG_scatter && n->n_args == 3);
+}
+
+static void rewrite_all(nxg_rewrite *r, const nxg_interval *known) {
+  const nxg_graph *g = r->from;
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(r); i++) {
+    const nxg_node *n = &g->nodes[i];
+    bool indexed = is_indexed(n);
+    bool empty = indexed && nxg_node_elements(&g->nodes[n->args[1]]) == 0;
+    if (indexed && !empty) rewrite(r, known, i);
+    else if (empty && n->op == NXG_scatter) copy_template(r, i);
+    else nxg_rewrite_copy(r, i);
+  }
+}
+
 nx_status nxg_pass_checks(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
   nxg_rewrite r;
+  bool any = false;
+  for (uint32_t i = 0; i < g->n_nodes && !any; i++) any = is_indexed(&g->nodes[i]);
+  nxg_interval *known = any ? nxg_index_ranges(g) : NULL;
+  if (any && known == NULL) return nxi_oom(d);
   nx_status status = nxg_rewrite_begin(&r, g, d);
-  if (status != NX_OK) return status;
-  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
-    const nxg_node *n = &g->nodes[i];
-    bool indexed =
-        (n->op == NXG_gather && n->n_args == 2) || (n->op == NXG_scatter && n->n_args == 3);
-    bool empty = indexed && nxg_node_elements(&g->nodes[n->args[1]]) == 0;
-    if (indexed && !empty) rewrite(&r, i);
-    else if (empty && n->op == NXG_scatter) copy_template(&r, i);
-    else nxg_rewrite_copy(&r, i);
+  if (status == NX_OK) {
+    rewrite_all(&r, known);
+    status = nxg_rewrite_end(&r, out, changed);
   }
-  return nxg_rewrite_end(&r, out, changed);
+  nxi_free(known);
+  return status;
 }

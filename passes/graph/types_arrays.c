@@ -263,20 +263,20 @@ static uint32_t cast_row(nxg_types *t, uint32_t row, int64_t parts, nx_dtype fro
 void nxg_types_scatter(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   int64_t attrs[3 + NXG_MAX_RANK], twice = 2 * nxg_node_elements(n);
-  uint32_t args[4], rank = n->rank;
+  uint32_t args[4], rank = nxg_types_old(t, n->args[1])->rank;
   nx_dtype part = nxi_part_dtype(n->dtype),
            p = nxg_scatter_mode(n->attrs[1]) ? nxi_compute_dtype(part) : part;
   attrs[0] = n->attrs[0];
-  attrs[1] = n->attrs[1] | NXG_SCATTER_PAIRS;
-  memcpy(attrs + 2, n->shape, rank * sizeof *attrs);
-  if (n->n_args == 4) attrs[2 + rank] = n->attrs[2];
+  attrs[1] = (n->attrs[1] & ~(int64_t)NXG_SCATTER_SEEN) | NXG_SCATTER_PAIRS;
+  memcpy(attrs + 2, nxg_scatter_shape(n), rank * sizeof *attrs);
+  if (n->n_args == 4) attrs[2 + rank] = n->attrs[n->n_attrs - 1];
   for (uint32_t a = 0; a < n->n_args; a++) {
     int64_t parts = 2 * nxg_node_elements(nxg_types_old(t, n->args[a]));
     args[a] =
         a % 2 ? t->r.map[n->args[a]] : cast_row(t, nxg_types_woven(t, n->args[a]), parts, part, p);
   }
   uint32_t row = nxg_rewrite_add(&t->r, t->i, NXG_scatter, n->n_args, args, attrs,
-                                 rank + n->n_attrs, p, 1, &twice);
+                                 2 + rank + (n->n_args == 4), p, 1, &twice);
   t->woven[t->i] = cast_row(t, row, twice, p, part);
 }
 

@@ -15,9 +15,23 @@
 
 enum { MOST_WORK = 1 << 24 };
 
-/* The part of the run's graph that computes the indices. *extent: the extent of the axis that they
- * select from. NULL: there is none. */
-static nxg_graph *graph_of_indices(const nxi_run *run, int32_t origin, int64_t *extent) {
+/* What the indices address. */
+typedef struct addressed {
+  int64_t extent;       /* of the axis that they select from */
+  bool starts;          /* they are starts of windows, */
+  int64_t axis, window; /* along this axis of something, of this extent */
+} addressed;
+
+static addressed addressed_by(const nxg_graph *g, const nxg_node *n) {
+  const int64_t *shape = n->op == NXG_scatter ? nxg_scatter_shape(n) : g->nodes[n->args[0]].shape;
+  addressed a = {.extent = shape[n->attrs[0]]};
+  a.starts = n->op == NXG_gather && nxg_gathers_starts(n);
+  if (a.starts) a.axis = n->attrs[1], a.window = n->attrs[2];
+  return a;
+}
+
+/* The part of the run's graph that computes the indices. NULL: there is none. */
+static nxg_graph *graph_of_indices(const nxi_run *run, int32_t origin, addressed *of) {
   nxi_diag d;
   nxi_diag_clear(&d);
   nxg_graph *g = NULL, *small = NULL;
@@ -28,9 +42,9 @@ static nxg_graph *graph_of_indices(const nxi_run *run, int32_t origin, int64_t *
     const nxg_node *n = &g->nodes[i];
     if ((int32_t)n->origin != origin || (n->op != NXG_gather && n->op != NXG_scatter)) continue;
     uint32_t indices = n->args[1];
-    *extent = g->nodes[n->args[0]].shape[n->attrs[0]];
-    const nxg_node *of = &g->nodes[indices];
-    uint32_t copy = nxg_add(g, NXG_copy, 1, &indices, NULL, 0, of->dtype, of->rank, of->shape);
+    *of = addressed_by(g, n);
+    const nxg_node *x = &g->nodes[indices];
+    uint32_t copy = nxg_add(g, NXG_copy, 1, &indices, NULL, 0, x->dtype, x->rank, x->shape);
     if (copy != UINT32_MAX) nxg_add_output(g, copy, NULL);
     found = copy != UINT32_MAX && !g->failed;
   }
@@ -39,30 +53,38 @@ static nxg_graph *graph_of_indices(const nxi_run *run, int32_t origin, int64_t *
   return small;
 }
 
-static void say_index(nxi_diag *d, const nxg_node *n, const void *values, int64_t extent) {
+static void say_index(nxi_diag *d, const nxg_node *n, const void *values, const addressed *of) {
   char place[NXG_SHAPE_TEXT];
-  int64_t at[NXG_MAX_RANK], element = 0, value = 0, elements = nxg_node_elements(n);
+  int64_t at[NXG_MAX_RANK], element = 0, value = 0, elements = nxg_node_elements(n),
+                            lowest = of->starts ? 0 : -of->extent;
   for (; element < elements; element++) {
     value = (int64_t)nxi_load_at(values, n->dtype, element);
     if (n->dtype == NX_I32) value = (int32_t)value;
-    if (value < -extent || value >= extent) break;
+    if (value < lowest || value >= of->extent) break;
   }
   if (element == elements) return;
   for (int32_t i = n->rank; i-- > 0; element /= n->shape[i]) at[i] = element % n->shape[i];
   size_t said = strlen(d->message);
-  snprintf(d->message + said, sizeof d->message - said,
-           ": index %lld at position %s, the extent is %lld", (long long)value,
-           nxg_format_shape(place, n->rank, at), (long long)extent);
+  char *end = d->message + said;
+  size_t room = sizeof d->message - said;
+  nxg_format_shape(place, n->rank, at);
+  if (of->starts)
+    snprintf(end, room, ": start %lld of axis %lld, at position %s, for %lld of %lld elements",
+             (long long)value, (long long)of->axis, place, (long long)of->window,
+             (long long)(of->extent + of->window - 1));
+  else
+    snprintf(end, room, ": index %lld at position %s, the extent is %lld", (long long)value, place,
+             (long long)of->extent);
 }
 
 void nxi_explain_index(const nxi_run *run, nxi_diag *d) {
   nxi_diag own;
-  int64_t extent = 0;
+  addressed of = {0};
   nxg_program *program = NULL;
   if (d->status != NX_INDEX_OUT_OF_RANGE || d->node < 0) return;
   if (nxi_device_kind_of(run->context, run->device)->own_memory) return;
   nxi_diag_clear(&own);
-  nxg_graph *g = graph_of_indices(run, d->node, &extent);
+  nxg_graph *g = graph_of_indices(run, d->node, &of);
   void *values = NULL;
   if (g != NULL && nxp_program_create(g, &program, &own) == NX_OK &&
       nxg_program_work(program) <= MOST_WORK) {
@@ -70,7 +92,7 @@ void nxi_explain_index(const nxi_run *run, nxi_diag *d) {
     values = nxi_malloc((size_t)nxi_dtype_bytes(n->dtype, nxg_node_elements(n)));
     if (values != NULL &&
         !nxg_program_run(program, run->pointers, run->params, NULL, &values, &own))
-      say_index(d, n, values, extent);
+      say_index(d, n, values, &of);
   }
   nxi_free(values);
   nxg_program_destroy(program);

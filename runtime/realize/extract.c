@@ -143,9 +143,9 @@ enum { MOST_PARAMS = 1 << 20 };
 static bool emit_real_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape,
                            uint64_t bits) {
   int64_t param = -1;
-  if (!is_special(bits, t) && run->n_params < MOST_PARAMS) {
-    param = add_param(run, bits);
-    if (param < 0) return false;
+  bool constant = is_special(bits, t) || nxi_run_bounds_index(run, t);
+  if (!constant && run->n_params < MOST_PARAMS) {
+    if ((param = add_param(run, bits)) < 0) return false;
     bits = 0;
   }
   uint64_t *w = node_words(run, NXG_full, (uint32_t)t, rank, shape, 2, 0);

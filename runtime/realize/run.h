@@ -126,6 +126,10 @@ struct nxi_run {
 /* Fills key, inputs, params and outputs for the roots (pending nodes). run_lock. NXI_WAIT;
  * NX_UNBOUND and the failure of a failed node; NX_OUT_OF_MEMORY. */
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d);
+/* extract_bounds.c. Whether the scalar that is being visited, of dtype t, is what an index of a
+ * gather or scatter is clamped to or multiplied by: then it stays in the key, so that a plan need
+ * not check that index. */
+bool nxi_run_bounds_index(const nxi_run *run, nx_dtype t);
 void nxi_run_reset(nxi_run *run);
 /* extract_states.c. Adds outputs for values of assigned storages that this run computes and that
  * are needed later, so that no assigned value is computed twice. run_lock. False: out of memory. */

@@ -23,7 +23,7 @@ static bool lapack(void) {
 
 static nx_tensor *line, *row, *square, *half, *tall, *sides, *key, *mask, *spectrum, *whole, *steps,
     *folds, *zero, *tau, *order, *folded;
-static nx_tensor *piece;
+static nx_tensor *piece, *place, *small, *corner[3];
 /* Of scalars: a - |b|; a comparator with a key, and one without. */
 static nx_function *apart, *keyed, *keyless;
 static nx_tensor *made[3]; /* results of the call being tried */
@@ -47,6 +47,10 @@ static void make_operands(void) {
   tau = GOOD(nx_cast(part(line, 1, 4, 1), NX_F16));
   order = GOOD(nx_cast(part(line, 0, 4, 1), NX_I32));
   folds = GOOD(nx_expand(row, NX_SHAPE(3, 5)));
+  place = part(order, 1, 2, 2);
+  for (int i = 0; i < 3; i++)
+    corner[i] = GOOD(nx_reshape(part(i < 2 ? order : tau, i, 1, 1), NULL, 0, 0));
+  small = GOOD(nx_reshape(part(tau, 0, 1, 1), NX_SHAPE(1, 1), 0));
   nx_tensor *in[2] = {GOOD(nx_placeholder(ctx, 0, NX_F32, NULL, 0)),
                       GOOD(nx_placeholder(ctx, 0, NX_F32, NULL, 0))},
             *out = GOOD(nx_sub(in[0], nx_abs(in[1])));
@@ -123,6 +127,25 @@ STATUS(reduce_by, nx_reduce_by(apart, &line, &zero, 1, NX_AXES(0), 0, &made[0], 
 STATUS(scan_by, nx_scan_by(apart, &line, &zero, 1, 0, NX_EXCLUSIVE, &made[0], 1))
 static const nx_sliding_window sliding = {
     .size = sizeof sliding, .n = 1, .kernel = &three, .base_dilation = &two, .before = &two};
+static const int64_t one_element[2] = {1, 1};
+static const int32_t first[2] = {0, 1};
+static const nx_gather_numbers elements = {.size = sizeof elements,
+                                           .n_collapsed_dims = 2,
+                                           .n_start_index_map = 2,
+                                           .collapsed_slice_dims = first,
+                                           .start_index_map = first,
+                                           .slice_sizes = one_element,
+                                           .index_vector_dim = 0,
+                                           .bounds = NX_BOUNDS_DROP};
+static const nx_scatter_numbers to_elements = {.size = sizeof to_elements,
+                                               .n_inserted_window_dims = 2,
+                                               .n_scatter_dims_to_operand_dims = 2,
+                                               .inserted_window_dims = first,
+                                               .scatter_dims_to_operand_dims = first};
+ONE(gather_general, nx_gather_general(half, place, &elements))
+ONE(scatter_general, nx_scatter_general(half, place, corner[2], &to_elements, NX_SCATTER_MAX, 0))
+ONE(dynamic_slice_checked, nx_dynamic_slice_checked(half, corner, one_element, 2))
+ONE(dynamic_update_slice, nx_dynamic_update_slice(half, small, corner, 2))
 STATUS(sort_by, nx_sort_by(keyed, &line, 1, 0, &made[0], 1))
 STATUS(sort_network, nx_sort_by(keyless, &folds, 1, 1, &made[0], 1))
 ONE(searchsorted, nx_searchsorted(line, row, NULL, 0, NX_I32))
@@ -211,6 +234,10 @@ static const struct call {
     ROW(reduce_by),
     ROW(scan_by),
     ROW(reduce_window),
+    ROW(gather_general),
+    ROW(scatter_general),
+    ROW(dynamic_slice_checked),
+    ROW(dynamic_update_slice),
     ROW(sort_by),
     {"sort_by", call_sort_network, false, false},
     ROW(total_order),

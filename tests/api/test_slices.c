@@ -95,6 +95,65 @@ static void a_cache_is_updated_in_place(void **state) {
   nx_function_release(f);
 }
 
+/* Of a cache with several axes a step writes one place along two of them, rows of a third. */
+static void several_axes_are_updated_in_place(void **state) {
+  (void)state;
+  enum { LAYERS = 6, HEADS = 8, STEPS = 16, WIDTH = 32 };
+  static float is[LAYERS][HEADS][STEPS][WIDTH];
+  const int64_t sizes[] = {LAYERS, HEADS, STEPS, WIDTH}, one[] = {1, HEADS, 1, WIDTH};
+  nx_tensor *cache = nx_full_f64(ctx, device(), NX_F32, sizes, 4, 0);
+  OK(nx_realize(ctx, &cache, 1, NULL));
+  nx_tensor *in[3] = {nx_placeholder(ctx, device(), NX_F32, one, 4),
+                      nx_placeholder(ctx, device(), NX_I32, NULL, 0),
+                      nx_placeholder(ctx, device(), NX_I64, NULL, 0)},
+            *zero = start_of(0, true), *starts[4] = {in[1], zero, in[2], zero};
+  nx_tensor *next = nx_keep(GOOD(nx_dynamic_update_slice(cache, in[0], starts, 4)));
+  nx_function *f = NULL;
+  OK(nx_assign(cache, next));
+  nx_tensor_release(next);
+  OK(nx_function_create(ctx, in, 3, NULL, 0, NULL, &f));
+  for (int i = 0; i < 4; i++) {
+    nx_report report = {.size = sizeof report};
+    nx_run_options options = {.size = sizeof options, .report = &report};
+    nx_tensor *given[3] = {nx_full_f64(ctx, device(), NX_F32, one, 4, i + 1), start_of(i, false),
+                           start_of(i * 7, true)};
+    OK(nx_realize(ctx, given, 3, NULL));
+    OK(nx_function_call(f, given, 3, NULL, 0, &options));
+    if (!report.interpreted && report.planned_bytes > 4096)
+      fail_msg("%d bytes for a step", (int)report.planned_bytes);
+  }
+  OK(nx_read(cache, is, sizeof is, NULL));
+  for (int i = 0; i < LAYERS * HEADS * STEPS * WIDTH; i++) {
+    int layer = i / (HEADS * STEPS * WIDTH), step = i / WIDTH % STEPS, at = layer * 7;
+    float wanted = layer < 4 && step == (at < STEPS ? at : STEPS - 1) ? (float)(layer + 1) : 0;
+    if (((float *)is)[i] != wanted) fail_msg("element %d", i);
+  }
+  nx_function_release(f);
+}
+
+/* Starts that would be cut fail instead: before anything is written. */
+static void checked_starts(void **state) {
+  (void)state;
+  const int64_t sizes[3] = {2, 5, 3};
+  nx_tensor *x = data(0, shape), *update = data(1000, sizes);
+  for (int bad = 0; bad < 6; bad++) {
+    static const char *const words[] = {
+        "start 3 of axis 0, at position", "start -1 of axis 0, at position",
+        "start 1 of axis 1, at position", "start -2 of axis 2, at position",
+        "start 4 of axis 2, at position", "for 3 of 6 elements"};
+    static const int64_t at[][3] = {{3, 0, 3},  {-1, 0, 0}, {0, 1, 0},
+                                    {0, 0, -2}, {2, 0, 4},  {2, 0, 9}};
+    nx_tensor *s[3];
+    for (int i = 0; i < 3; i++) s[i] = start_of(at[bad][i], i % 2);
+    nx_tensor *part = GOOD(nx_dynamic_slice_checked(x, s, sizes, 3)),
+              *whole = GOOD(nx_dynamic_update_slice_checked(x, update, s, 3));
+    assert_int_equal(nx_realize(ctx, &part, 1, NULL), NX_INDEX_OUT_OF_RANGE);
+    error_says(NX_INDEX_OUT_OF_RANGE, words[bad]);
+    assert_int_equal(nx_realize(ctx, &whole, 1, NULL), NX_INDEX_OUT_OF_RANGE);
+    error_says(NX_INDEX_OUT_OF_RANGE, "dynamic_update_slice_checked: ");
+  }
+}
+
 static void gathers_clamp_or_fill(void **state) {
   (void)state;
   static const int32_t places[] = {0, 4, 5, -1, -5, -6, INT32_MAX, INT32_MIN};
@@ -138,6 +197,8 @@ NXT_MAIN(slices) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(slices_are_the_loops),
       IN_SCOPE(a_cache_is_updated_in_place),
+      IN_SCOPE(several_axes_are_updated_in_place),
+      IN_SCOPE(checked_starts),
       IN_SCOPE(gathers_clamp_or_fill),
       IN_SCOPE(refused),
   };

@@ -6,6 +6,7 @@
 #include "compose.h"
 #include "nx/index.h"
 #include "nx/number.h"
+#include "places.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
 
@@ -29,19 +30,20 @@ static bool check_gather(const char *op, nx_tensor *data, nx_tensor *indices, in
   return !d.status;
 }
 
-/* Between 0 and the last index. */
-static nx_tensor *clamped(nxi_steps *s, nx_tensor *indices, int64_t last) {
-  nx_dtype t = indices->storage->dtype;
-  if (t == NX_I32 && last > INT32_MAX) last = INT32_MAX;
-  nx_tensor *above = nxi_step(s, nx_binary_i64(indices, NX_BINARY_MAX, 0));
-  return nxi_step(s, nx_binary_i64(above, NX_BINARY_MIN, last < 0 ? 0 : last));
+/* Between the first index and the last one. */
+static nx_tensor *between(nxi_steps *s, nx_tensor *indices, int64_t first, int64_t last) {
+  bool narrow = indices->storage->dtype == NX_I32;
+  if (narrow && first < INT32_MIN) first = INT32_MIN;
+  if (narrow && last > INT32_MAX) last = INT32_MAX;
+  nx_tensor *above = nxi_step(s, nx_binary_i64(indices, NX_BINARY_MAX, first));
+  return nxi_step(s, nx_binary_i64(above, NX_BINARY_MIN, last < first ? first : last));
 }
 
 nx_tensor *nx_gather_clamped(nx_tensor *data, nx_tensor *indices, int32_t axis) {
   int64_t at = 0;
   if (!check_gather("gather_clamped", data, indices, axis, &at)) return NULL;
   nxi_steps s = nxi_steps_of(NXI_COMPOSITE_gather_clamped, data);
-  nx_tensor *inside = clamped(&s, indices, nxi_shape(data)[at] - 1);
+  nx_tensor *inside = between(&s, indices, 0, nxi_shape(data)[at] - 1);
   return nxi_steps_end(&s, inside ? nxi_step(&s, nx_gather(data, inside, axis)) : NULL);
 }
 
@@ -53,11 +55,10 @@ nx_tensor *nx_gather_filled(nx_tensor *data, nx_tensor *indices, int32_t axis,
   int64_t extent = nxi_shape(data)[at];
   nxi_steps s = nxi_steps_of(NXI_COMPOSITE_gather_filled, data);
   nx_tensor *wide = nxi_step(&s, nx_cast(indices, NX_I64)),
-            *low = nxi_step(&s, nx_binary_i64(wide, NX_BINARY_CMPGE, -extent)),
-            *high = nxi_step(&s, nx_binary_i64(wide, NX_BINARY_CMPLT, extent)),
-            *good = nxi_step(&s, nx_and(low, high)),
-            *zero = nxi_step(&s, nx_full_i64(s.context, s.device, NX_I64, NULL, 0, 0)),
-            *inside = nxi_step(&s, nx_where(good, wide, zero)),
+            *from_least = nxi_step(&s, nx_binary_i64(wide, NX_BINARY_ADD, extent)),
+            *unsigned_one = nxi_step(&s, nx_cast(from_least, NX_U64)),
+            *good = nxi_step(&s, nx_binary_i64(unsigned_one, NX_BINARY_CMPLT, 2 * extent)),
+            *inside = wide ? between(&s, wide, -extent, extent - 1) : NULL,
             *found = nxi_step(&s, nx_gather(data, inside, axis)),
             *other = found ? nxi_step(&s, nx_full(s.context, s.device, data->storage->dtype, NULL,
                                                   0, fill))
@@ -93,74 +94,84 @@ static bool check_starts(const char *op, nx_tensor *x, nx_tensor *const *starts,
 }
 
 /* The indices start, start + 1, .. of an axis in a tensor of this shape. */
-static nx_tensor *indices_from(nxi_steps *s, nx_tensor *start, int64_t extent, int32_t axis,
+static nx_tensor *indices_from(nx_tensor *start, int64_t extent, int32_t axis, bool checked,
                                const int64_t *shape, int32_t rank) {
   int64_t line[NXG_MAX_RANK], size = shape[axis];
   for (int32_t i = 0; i < rank; i++) line[i] = i == axis ? size : 1;
-  nx_tensor *wide = nxi_step(s, nx_cast(start, NX_I64)),
-            *first = wide ? clamped(s, wide, extent - size) : NULL,
-            *all = first ? nxi_step(s, nx_add(first, nxi_step_count(s, NX_I64, size))) : NULL;
-  return nxi_step(s, nx_expand(nxi_step(s, nx_reshape(all, line, rank, 0)), shape, rank));
+  nx_tensor *wide = checked ? nxi_checked_start(start, axis, extent, size) : nx_cast(start, NX_I64),
+            *above = checked ? wide : nx_binary_i64(wide, NX_BINARY_MAX, 0),
+            *first = checked ? wide : nx_binary_i64(above, NX_BINARY_MIN, extent - size),
+            *count = nx_arange(start->context, start->storage->device, NX_I64, NX_INTEGER(0),
+                               NX_INTEGER(1), size),
+            *all = first && count ? nx_add(first, count) : NULL;
+  all = all ? nx_reshape(all, line, rank, 0) : NULL;
+  return all ? nx_expand(all, shape, rank) : NULL;
 }
 
-nx_tensor *nx_dynamic_slice(nx_tensor *x, nx_tensor *const *starts, const int64_t *sizes,
-                            size_t n) {
-  static const char op[] = "dynamic_slice";
+static nx_tensor *slice(uint32_t called, nx_tensor *x, nx_tensor *const *starts,
+                        const int64_t *sizes, size_t n, bool checked) {
+  const char *op = nxi_op_name(called);
+  int64_t shape[NXG_MAX_RANK];
+  nxi_scoped s;
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!nxi_have_tensor(op, 0, x)) return NULL;
   if (n && !sizes) return nxi_error_null(op, 2);
   if (!check_starts(op, x, starts, n, sizes, &d)) return NULL;
-  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_dynamic_slice, x);
-  int64_t shape[NXG_MAX_RANK];
+  if (!nxi_scoped_begin(&s, x->context, called)) return NULL;
   nx_tensor *part = x;
   memcpy(shape, nxi_shape(x), (size_t)x->rank * sizeof *shape);
   for (int32_t i = 0; part && i < x->rank; i++) {
-    if (sizes[i] == shape[i]) continue;
     int64_t extent = shape[i];
+    if (sizes[i] == extent && !checked) continue;
     shape[i] = sizes[i];
-    part = nxi_step(&s, nx_gather(part, indices_from(&s, starts[i], extent, i, shape, x->rank), i));
+    nx_tensor *indices = indices_from(starts[i], extent, i, checked, shape, x->rank);
+    part = indices ? nx_gather(part, indices, i) : NULL;
   }
-  return nxi_steps_end(&s, part == x ? nxi_step(&s, nx_copy(x)) : part);
+  return nxi_scoped_end(&s, part, part == x);
 }
 
-/* The number of axes that the update does not fill, and one of them. */
-static int32_t partial_axes(const nx_tensor *x, const int64_t *sizes, int32_t *one) {
-  int32_t count = 0;
+nx_tensor *nx_dynamic_slice(nx_tensor *x, nx_tensor *const *starts, const int64_t *sizes,
+                            size_t n) {
+  return slice(NXI_COMPOSITE_dynamic_slice, x, starts, sizes, n, false);
+}
+nx_tensor *nx_dynamic_slice_checked(nx_tensor *x, nx_tensor *const *starts, const int64_t *sizes,
+                                    size_t n) {
+  return slice(NXI_COMPOSITE_dynamic_slice_checked, x, starts, sizes, n, true);
+}
+
+/* ---- their updates */
+
+/* x with the update in the only window; *copies: the result is an operand. */
+static nx_tensor *written(nx_tensor *x, nx_tensor *update, nx_tensor *const *starts, bool checked,
+                          bool *copies) {
+  nxi_windows w = {.x = x,
+                   .rank = x->rank,
+                   .n_dims = x->rank,
+                   .bounds = checked ? NX_BOUNDS_CHECK : NX_BOUNDS_CLAMP};
+  int64_t ones[NXG_MAX_RANK];
+  bool whole = true;
   for (int32_t i = 0; i < x->rank; i++) {
-    if (sizes[i] == nxi_shape(x)[i]) continue;
-    *one = i;
-    count++;
+    ones[i] = 1;
+    w.shape[i] = nxi_shape(x)[i];
+    w.size[i] = w.dims[i] = nxi_shape(update)[i];
+    w.dim[i] = i;
+    whole &= w.size[i] == w.shape[i];
   }
-  return count;
+  *copies = (whole && !checked) || !x->rank || !update->elements;
+  if (*copies) return update->elements ? update : x;
+  for (int32_t i = 0; i < x->rank; i++)
+    if (!(w.start[i] = nx_reshape(starts[i], ones, x->rank, 0))) return NULL;
+  return nxi_windows_scatter(&w, update, NX_SCATTER_SET);
 }
 
-/* Several axes: the places of the update's elements in a row of all elements. */
-static nx_tensor *update_places(nxi_steps *s, nx_tensor *x, nx_tensor *update,
-                                nx_tensor *const *starts) {
-  int64_t all = x->elements, some = update->elements, stride = 1;
-  nx_tensor *place = NULL;
-  for (int32_t i = x->rank; i-- > 0; stride *= nxi_shape(x)[i]) {
-    nx_tensor *index =
-        indices_from(s, starts[i], nxi_shape(x)[i], i, nxi_shape(update), update->rank);
-    index = nxi_step(s, nx_binary_i64(index, NX_BINARY_MUL, stride));
-    place = place ? nxi_step(s, nx_add(place, index)) : index;
-    if (!place) return NULL;
-  }
-  place = nxi_step(s, nx_reshape(place, &some, 1, NX_MAY_COPY));
-  nx_tensor *row = nxi_step(s, nx_reshape(x, &all, 1, NX_MAY_COPY)),
-            *values = nxi_step(s, nx_reshape(update, &some, 1, NX_MAY_COPY)),
-            *written =
-                nxi_step(s, nx_scatter(row, place, values, 0, NX_SCATTER_SET, NX_UNIQUE_INDICES));
-  return nxi_step(s, nx_reshape(written, nxi_shape(x), x->rank, 0));
-}
-
-nx_tensor *nx_dynamic_update_slice(nx_tensor *x, nx_tensor *update, nx_tensor *const *starts,
-                                   size_t n) {
-  static const char op[] = "dynamic_update_slice";
+static nx_tensor *update_slice(uint32_t called, nx_tensor *x, nx_tensor *update,
+                               nx_tensor *const *starts, size_t n, bool checked) {
+  const char *op = nxi_op_name(called);
   nx_tensor *t[2] = {x, update};
+  nxi_scoped s;
   nxi_diag d;
-  int32_t axis = 0;
+  bool copies = false;
   nxi_diag_clear(&d);
   if (!nxi_check_operands(op, t, 2)) return NULL;
   if (x->storage->dtype != update->storage->dtype || x->rank != update->rank) {
@@ -170,16 +181,16 @@ nx_tensor *nx_dynamic_update_slice(nx_tensor *x, nx_tensor *update, nx_tensor *c
     return nxi_fail_null(&d);
   }
   if (!check_starts(op, x, starts, n, nxi_shape(update), &d)) return NULL;
-  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_dynamic_update_slice, x);
-  int32_t partial = partial_axes(x, nxi_shape(update), &axis);
-  nx_tensor *result;
-  if (!partial) result = nxi_step(&s, nx_copy(update));
-  else if (!update->elements) result = nxi_step(&s, nx_copy(x));
-  else if (partial > 1) result = update_places(&s, x, update, starts);
-  else
-    result = nxi_step(&s, nx_scatter(x,
-                                     indices_from(&s, starts[axis], nxi_shape(x)[axis], axis,
-                                                  nxi_shape(update), x->rank),
-                                     update, axis, NX_SCATTER_SET, NX_UNIQUE_INDICES));
-  return nxi_steps_end(&s, result);
+  if (!nxi_scoped_begin(&s, x->context, called)) return NULL;
+  nx_tensor *result = written(x, update, starts, checked, &copies);
+  return nxi_scoped_end(&s, result, copies);
+}
+
+nx_tensor *nx_dynamic_update_slice(nx_tensor *x, nx_tensor *update, nx_tensor *const *starts,
+                                   size_t n) {
+  return update_slice(NXI_COMPOSITE_dynamic_update_slice, x, update, starts, n, false);
+}
+nx_tensor *nx_dynamic_update_slice_checked(nx_tensor *x, nx_tensor *update,
+                                           nx_tensor *const *starts, size_t n) {
+  return update_slice(NXI_COMPOSITE_dynamic_update_slice_checked, x, update, starts, n, true);
 }
