@@ -19,15 +19,14 @@
  * the step, and nothing else does. A condition does not assign.
  *
  * Types are fixed: what a body gives for a carried value has the shape and the dtype that it took.
- * i4, u4, c32 and floats that are only stored go in and out of no body.
  *
  * Common to all: `out` has a place for each result; one that holds NULL gets a new tensor, one
  * reference, the caller's; a tensor that is there is assigned, in place. NX_INVALID_ARGUMENT:
  * numbers of operands, shapes or dtypes that bodies do not take, conditions that assign, an assign
  * to a captured view that maps two indices to one element, functions or tensors of another context
  * or device, NULL. NX_NOT_WRITABLE: an assign to a captured value in an immutable import.
- * NX_UNSUPPORTED_DTYPE: a dtype that goes in no body. What a body fails with comes when results are
- * computed, with the operation and the step. */
+ * NX_UNSUPPORTED_DTYPE: an index or a count of another dtype than it may have. What a body fails
+ * with comes when results are computed, with the operation and the step. */
 #ifndef NX_CONTROL_H
 #define NX_CONTROL_H
 

@@ -103,8 +103,9 @@ static nx_status check(const nxg_graph *g, nxg_body *b, nxi_diag *d) {
   b->depth = 1;
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];
-    b->retyped |= nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag ||
-                  n->op == NXG_conj || nxg_is_bool_arithmetic(n);
+    nx_dtype t = (nx_dtype)n->dtype;
+    b->retyped |= nxi_is_complex(t) || nxi_is_nibble(t) || nxi_is_stored(t) || n->op == NXG_real ||
+                  n->op == NXG_imag || n->op == NXG_conj || nxg_is_bool_arithmetic(n);
     b->is_ordered |= n->op == NXG_custom && n->attrs[NXG_CUSTOM_ORDER] != 0;
     b->has_custom |= n->op == NXG_custom;
   }

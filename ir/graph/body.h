@@ -15,9 +15,9 @@ typedef struct nxg_body {
   int64_t number;
   const nxg_graph *graph;
   uint32_t depth; /* 1: it names no bodies */
-  /* Of it and of those that it names: complex values, operations on parts or arithmetic of bools;
-   * custom operations, which are kept alive by who has the node that runs the body
-   * (ir/library/custom.h); ordered ones among them. */
+  /* Of it and of those that it names: complex values, operations on parts, arithmetic of bools,
+   * elements of four bits, stored floats; custom operations, which are kept alive by who has the
+   * node that runs the body (ir/library/custom.h); ordered ones among them. */
   bool retyped, has_custom, is_ordered;
 } nxg_body;
 

@@ -233,28 +233,6 @@ static nx_status check_for(const checking *k, const int64_t *attrs) {
   return status ? status : check_carried(k, 0);
 }
 
-/* Types that carried values and operands of bodies may not have. */
-static bool is_of_memory(nx_dtype t) { return nxi_is_nibble(t) || t == NX_C32 || nxi_is_stored(t); }
-
-static nx_status check_dtypes(const checking *k) {
-  for (uint32_t i = 0; i < k->n_args; i++) {
-    nx_dtype t = k->args[i].dtype;
-    if (!is_of_memory(t)) continue;
-    return refuse_operand(k, i,
-                          nxi_fail(k->d, NX_UNSUPPORTED_DTYPE, k->name,
-                                   "%s: operand %u has dtype %s: cast it", k->name, i,
-                                   nxi_dtypes[t].name));
-  }
-  const nxg_graph *g = graph_of(k->c, k->c->n_bodies - 1);
-  for (uint32_t i = 0; i < g->n_outputs; i++) {
-    nx_dtype t = (nx_dtype)g->nodes[g->outputs[i].node].dtype;
-    if (is_of_memory(t))
-      return nxi_fail(k->d, NX_UNSUPPORTED_DTYPE, k->name, "%s: output %u of %.40s has dtype %s",
-                      k->name, i, name_of(g), nxi_dtypes[t].name);
-  }
-  return NX_OK;
-}
-
 static nx_status check_ranks(const checking *k) {
   const nxg_control *c = k->c;
   const nxg_graph *g = graph_of(c, c->n_bodies - 1);
@@ -273,11 +251,9 @@ nx_status nxg_control_infer(nxg_op op, uint32_t n_args, const nxg_type *args, co
   for (uint32_t i = 0; i < n; i++)
     if (!nxg_body_find(attrs[first + i])) return REFUSE(&k, "%s: it names no body", k.name);
   fill(op, n_args, attrs, n_attrs, c);
-  nx_status status = check_dtypes(&k);
-  if (status) return status;
-  status = op == NXG_while  ? check_while(&k)
-           : op == NXG_case ? check_case(&k)
-                            : check_for(&k, attrs);
+  nx_status status = op == NXG_while  ? check_while(&k)
+                     : op == NXG_case ? check_case(&k)
+                                      : check_for(&k, attrs);
   if (!status && (attrs[0] < 0 || attrs[0] >= c->n_results))
     status = REFUSE(&k, "%s: there is no result %lld", k.name, (long long)attrs[0]);
   return status ? status : check_ranks(&k);

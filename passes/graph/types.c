@@ -503,7 +503,7 @@ static void rewrite(nxg_types *t) {
 
 /* Operations that do not exist after this pass. */
 static bool is_of_types(const nxg_graph *g, const nxg_node *n) {
-  if (nxg_is_control(n->op) && nxg_types_in_bodies(n)) return true;
+  if (nxg_is_control(n->op) && nxg_types_in_bodies(g, n)) return true;
   if (nxg_is_bool_arithmetic(n)) return true;
   if (nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag || n->op == NXG_conj)
     return true;

@@ -63,8 +63,9 @@ void nxg_types_compare_order(nxg_types *t);
 void nxg_types_best_of_two(nxg_types *t);
 void nxg_types_best_over_axes(nxg_types *t);
 void nxg_types_place_of_best(nxg_types *t);
-/* types_control.c. Whether the pass changes a body that the node names. */
-bool nxg_types_in_bodies(const nxg_node *n);
+/* types_control.c. Whether the pass changes a body that the node names, or an operand of the node
+ * has a type that it replaces. */
+bool nxg_types_in_bodies(const nxg_graph *g, const nxg_node *n);
 void nxg_types_control(nxg_types *t);
 
 #endif

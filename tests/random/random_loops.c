@@ -24,10 +24,6 @@ typedef struct loop {
   nxi_diag d;
 } loop;
 
-static bool passes(const nxg_node *n) {
-  return !nxi_is_nibble(n->dtype) && n->dtype != NX_C32 && !nxi_is_stored(n->dtype);
-}
-
 static bool same_type(const nxg_node *a, const nxg_node *b) {
   return a->dtype == b->dtype && nxg_same_shape(a->rank, a->shape, b->rank, b->shape);
 }
@@ -52,7 +48,7 @@ static bool is_fit(const nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_nodes; i++)
     if (g->nodes[i].op == NXG_update && g->nodes[i].n_args == 3) return false;
   for (uint32_t i = 0; i < g->n_inputs; i++)
-    if (!passes(&g->nodes[g->inputs[i].node]) || g->nodes[g->inputs[i].node].rank > 8) return false;
+    if (g->nodes[g->inputs[i].node].rank > 8) return false;
   return g->n_inputs > 0;
 }
 
@@ -80,8 +76,7 @@ static bool shape_body(loop *l) {
   l->n_inputs = g->n_inputs;
   uint32_t stacked[MOST_STACKED], n_stacked = 0;
   for (uint32_t i = 0; i < g->n_outputs && n_stacked < MOST_STACKED; i++)
-    if (passes(&g->nodes[g->outputs[i].node]) && g->nodes[g->outputs[i].node].rank < 8)
-      stacked[n_stacked++] = g->outputs[i].node;
+    if (g->nodes[g->outputs[i].node].rank < 8) stacked[n_stacked++] = g->outputs[i].node;
   g->n_outputs = 0;
   for (uint32_t i = 0; i < l->n_carried; i++) nxg_add_output(g, next[i], NULL);
   bool stacks = l->op == NXG_scan || l->op == NXG_for || l->op == NXG_case;
