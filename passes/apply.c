@@ -151,6 +151,24 @@ static nx_status pass_lower(subject *s) {
   return status;
 }
 
+/* The kernels of the graph's plan, in which loops are kernels. */
+static nx_status pass_loop_kernels(subject *s) {
+  nxp_options o = {.fuse = true, .target = s->o->target, .products = products_of(s)};
+  nxp_plan *p = NULL;
+  if (s->ir.g == NULL) return wrong_level(s, "graphs");
+  nx_status status = nxp_plan_create(s->ir.g, &o, NULL, &p, s->d);
+  for (uint32_t i = 0; status == NX_OK && i < p->n_kernels; i++) {
+    nxk_kernel *k = nxk_clone(p->kernels[i].ir);
+    status = k != NULL ? add_kernel(s, k) : nxi_oom(s->d);
+  }
+  nxp_plan_destroy(p);
+  nxp_clusters_destroy(s->clusters);
+  nxg_destroy(s->ir.g);
+  s->clusters = NULL;
+  s->ir.g = NULL;
+  return status;
+}
+
 /* ---- kernels */
 
 typedef nxk_kernel *(*kernel_pass)(const nxk_kernel *k, const subject *s);

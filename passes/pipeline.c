@@ -21,6 +21,7 @@ const nxp_pass_row nxp_passes[NXP_PASSES] = {
 };
 
 static bool is_skipped(int pass) { return nxp_debugging.skip >> pass & 1; }
+bool nxp_is_skipped(int pass) { return is_skipped(pass); }
 
 bool nxp_wanted(const char *stage) {
   return nxp_debugging.wants != NULL && nxp_debugging.wants(stage);

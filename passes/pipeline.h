@@ -46,6 +46,8 @@ enum {
 extern const nxp_pass_row nxp_passes[NXP_PASSES];
 
 bool nxp_wanted(const char *stage);
+/* Whether NX_SKIP leaves the pass of that row out. */
+bool nxp_is_skipped(int pass);
 /* Shows a stage, which must be wanted, and frees its text. */
 nx_status nxp_show(const char *stage, const char *name, nxi_text *text, nxi_diag *d);
 /* Does the checks that verify and roundtrip request, on the graph after `pass`. */

@@ -3,11 +3,11 @@
  * blocks.
  *
  * There are two levels of it, which share this structure. The LOGICAL level says what is computed:
- * a loop is outer (its points are independent), map or reduce; every value is one element; a
- * `reduce` stands for a whole reduction, in the order of docs/numerics.md. The BOUND level says how
- * a target computes it: a loop is task, seq or vector; values have lanes; masks, the order of
- * additions, partial sums and tails are explicit. A code generator prints the bound form and makes
- * no decision of its own.
+ * a loop is outer (its points are independent), map, reduce or seq (steps of one point); every
+ * value is one element; a `reduce` stands for a whole reduction, in the order of docs/numerics.md.
+ * The BOUND level says how a target computes it: a loop is task, seq or vector; values have lanes;
+ * masks, the order of additions, partial sums and tails are explicit. A code generator prints the
+ * bound form and makes no decision of its own.
  *
  * A bound kernel whose `threads` is not 0 is a kernel for a GPU. Each of its tasks is then a block
  * of that many threads, and the lanes of a value are spread over them: lane l of n belongs to
@@ -110,7 +110,9 @@ typedef enum nxk_loop_kind {
   NXK_MAP,    /* logical: inner loop of a stage, independent elements */
   NXK_REDUCE, /* logical: inner loop of a stage, reduced by its reduce instructions */
   NXK_TASK,   /* bound: the one outermost loop of a region; the executor gives a range of it */
-  NXK_SEQ,    /* bound: in order */
+  /* in order. logical: the steps of a loop, each of them for one outer point, with what the point
+   * carries from step to step; no stage is inside it */
+  NXK_SEQ,
   NXK_LOOP_KINDS
 } nxk_loop_kind;
 

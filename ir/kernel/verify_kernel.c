@@ -86,6 +86,7 @@ static bool parent_fits(const nxi_checker *c, nxk_loop_kind kind) {
     case NXK_REDUCE: return region || outer || map || nxi_is_loop(c->k, parent, NXK_REDUCE);
     case NXK_TASK: return region;
     default:
+      if (c->k->level == NXK_LOGICAL) return region || outer;
       return cold || nxi_is_loop(c->k, parent, NXK_TASK) || nxi_is_loop(c->k, parent, NXK_SEQ);
   }
 }
@@ -120,7 +121,7 @@ static void check_for(nxi_checker *c, nxk_value v) {
   }
   const nxk_loop *loop = &k->loops[k->instrs[v].imm];
   bool logical = loop->kind == NXK_OUTER || loop->kind == NXK_MAP || loop->kind == NXK_REDUCE;
-  if (logical != (k->level == NXK_LOGICAL))
+  if (loop->kind != NXK_SEQ && logical != (k->level == NXK_LOGICAL))
     nxi_fault(c, v, "this kind of loop is not of this level");
   else if (!parent_fits(c, loop->kind)) nxi_fault(c, v, "this kind of loop cannot stand here");
   if (loop->step < 1) nxi_fault(c, v, "the step of the loop is not positive");

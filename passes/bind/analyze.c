@@ -82,10 +82,11 @@ static uint64_t access_bits(const nxb_binder *b, nxk_value v, const nxk_access *
   return bits;
 }
 
+/* What is known of a carry already stays. */
 static void find_dependences(nxb_binder *b) {
   for (nxk_value v = 0; v < b->from->n_instrs; v++) {
     const nxk_instr *in = &b->from->instrs[v];
-    uint64_t bits = b->loop_bit[v];
+    uint64_t bits = b->loop_bit[v] | (in->op == NXK_carry ? b->depends[v] : 0);
     for (int i = 0; i < in->n_args; i++) bits |= bits_of(b, in->args[i]);
     if (in->op == NXK_load || in->op == NXK_store)
       bits |= access_bits(b, v, &b->from->accesses[in->imm]);
@@ -93,6 +94,19 @@ static void find_dependences(nxb_binder *b) {
     if (in->op == NXK_scan) bits |= loops_around(b, v, NXK_MAP);
     b->depends[v] = bits;
   }
+}
+
+/* What a loop carries depends on what its next values do, which stand after their users. */
+static bool carry_dependences(nxb_binder *b) {
+  bool changed = false;
+  for (nxk_value v = 0; v < b->from->n_instrs; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_next) continue;
+    uint64_t all = b->depends[in->args[0]] | b->depends[in->args[1]];
+    changed = changed || all != b->depends[in->args[0]];
+    b->depends[in->args[0]] = all;
+  }
+  return changed;
 }
 
 bool nxb_analyze_kernel(nxb_binder *b) {
@@ -105,7 +119,8 @@ bool nxb_analyze_kernel(nxb_binder *b) {
   if (b->failed || !match_blocks(b)) return false;
   memset(b->top, 0xff, n * sizeof *b->top);
   number_loops(b);
-  find_dependences(b);
+  do find_dependences(b);
+  while (carry_dependences(b));
   find_most_points(b);
   return true;
 }
@@ -204,17 +219,30 @@ static void analyze_outer(nxb_binder *b, nxb_region *p) {
   p->body_last = end - 1;
 }
 
+/* The steps of a point are code, not a stage. */
+static bool is_stage(const nxb_binder *b, nxk_value v) {
+  const nxk_loop *loop = loop_of(b->from, v);
+  return loop && loop->kind != NXK_SEQ;
+}
+
 static void analyze_stages(nxb_binder *b, nxb_region *p) {
   uint32_t n = 0;
-  for (nxk_value v = p->body_first; v <= p->body_last; v = after(b, v))
-    n += loop_of(b->from, v) != NULL;
+  for (nxk_value v = p->body_first; v <= p->body_last; v = after(b, v)) n += is_stage(b, v);
   p->stages = nxb_alloc(b, n * sizeof *p->stages);
   if (b->failed) return;
   for (nxk_value v = p->body_first; v <= p->body_last; v = after(b, v)) {
-    if (!loop_of(b->from, v)) continue;
+    if (!is_stage(b, v)) continue;
     nxb_analyze_stage(b, v, &p->stages[p->n_stages]);
     if (!p->stages[p->n_stages++].simple) p->regular = false;
   }
+}
+
+bool nxb_has_steps(const nxb_binder *b) {
+  for (nxk_value v = b->region->first; v < b->region->last; v++) {
+    const nxk_loop *loop = loop_of(b->from, v);
+    if (loop && loop->kind == NXK_SEQ) return true;
+  }
+  return false;
 }
 
 bool nxb_analyze_region(nxb_binder *b, nxk_value region, nxb_region *p) {
@@ -297,12 +325,26 @@ typedef struct cost_walk {
   const nxb_stage *stage; /* the stage that holds v, or NULL */
 } cost_walk;
 
+/* How many steps of its point v is run in; of an unknown number as many as loops often have. */
+static double steps_around(const nxb_binder *b, nxk_value v) {
+  enum { OFTEN = 100 };
+  double steps = 1;
+  for (nxk_value block = b->from->instrs[v].block; block != NXK_NONE;
+       block = b->from->instrs[block].block) {
+    const nxk_loop *loop = loop_of(b->from, block);
+    if (!loop || loop->kind != NXK_SEQ) continue;
+    nxb_loop described = describe_loop(b->from, block);
+    steps *= described.extent < 0 ? OFTEN : (double)described.extent;
+  }
+  return steps;
+}
+
 static bool next_instr(cost_walk *w) {
   const nxb_region *p = w->b->region;
   w->v = w->v == NXK_NONE ? p->body_first : w->v + 1;
   if (w->v > p->body_last) return false;
   w->stage = NULL;
-  w->trips = 1;
+  w->trips = steps_around(w->b, w->v);
   for (uint32_t i = 0; i < p->n_stages; i++)
     if (w->v >= p->stages[i].first && w->v <= p->stages[i].last) w->stage = &p->stages[i];
   for (uint32_t i = 0; w->stage && i < w->stage->n_loops; i++) {

@@ -96,6 +96,8 @@ static inline bool nxb_depends(const nxb_binder *b, nxk_value v, nxk_value loop)
 bool nxb_in_pairs(const nxb_stage *s);
 /* The same, and no vector of `lanes` points extends beyond these two loops. */
 bool nxb_pairs_fill(const nxb_stage *s, int64_t lanes);
+/* Whether the points of the region have steps: a seq loop each. */
+bool nxb_has_steps(const nxb_binder *b);
 /* Distance in elements between neighbouring points of the loop. Sets `computed` if the distance is
  * not constant. */
 int64_t nxb_stride(const nxb_binder *b, const nxk_access *a, nxk_value loop, bool *computed);

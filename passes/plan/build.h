@@ -68,6 +68,8 @@ bool nxp_new_temporary(nxp_step_builder *s, int64_t bytes, nxp_location *where);
 bool nxp_new_scratch(nxp_step_builder *s, nxp_step *step, uint32_t buffer);
 /* An output, if the node (or what updates it in the end) is one, else a temporary. */
 bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where);
+/* Where the first element of an operand is that is dense memory. */
+nxp_location nxp_operand_location(const nxp_step_builder *s, uint32_t node);
 nxp_step *nxp_add_step(nxp_step_builder *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers);
 bool nxp_add_copy(nxp_step_builder *s, uint32_t node, nxp_location from, nxp_location to,
                   int64_t bytes);
@@ -93,6 +95,9 @@ nx_status nxp_add_via_temporary(nxp_step_builder *s, nxk_kernel *k,
                                 uint32_t node);
 /* plan/control.c */
 nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group);
+/* plan/loop.c: the loop of a group as one kernel, if it can be one. *done: it is part of the plan
+ * now. */
+nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done);
 /* plan/call.c */
 nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group);
 /* plan/product.c */

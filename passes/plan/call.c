@@ -6,16 +6,6 @@
 #include "build.h"
 #include "ir/library/custom.h"
 
-/* Where an operand's first element is. */
-static nxp_location operand_location(const nxp_step_builder *s, uint32_t node) {
-  nxg_view v;
-  nxg_node_view(s->b->g, node, &v);
-  uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
-  nxp_location where = s->b->where[base];
-  where.offset += v.offset * nxi_dtype_size(node_of(s, node)->dtype);
-  return where;
-}
-
 /* Memory of the results: that of their nodes, or a temporary for what nobody reads. */
 static bool place_results(nxp_step_builder *s, const nxg_call *call, const nxp_group *group,
                           nxp_location *results) {
@@ -81,7 +71,7 @@ static nx_status add_custom_kernel(nxp_step_builder *s, const nxp_group *group,
   if (k == NULL) return nxi_oom(s->b->d);
   for (uint32_t i = 0; i < binding.n_buffers; i++) k->buffers[i].restricted = true;
   for (uint32_t i = 0; i < operands; i++)
-    buffers[i] = operand_location(s, node_of(s, node)->args[i]);
+    buffers[i] = nxp_operand_location(s, node_of(s, node)->args[i]);
   nx_status status = nxp_simplify_kernel(s->b->plan, k, &simple, s->b->d);
   if (status == NX_OK && !place_results(s, call, group, buffers + operands))
     status = nxi_oom(s->b->d);
@@ -104,7 +94,7 @@ static nx_status add_library_call(nxp_step_builder *s, const nxp_group *group,
   call->call = described;
   call->origin = n->origin;
   step->call = call;
-  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = operand_location(s, n->args[i]);
+  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = nxp_operand_location(s, n->args[i]);
   bool ok = place_step(s, step, group) && nxp_new_scratch(s, step, n_buffers - 2) &&
             nxp_new_scratch(s, step, n_buffers - 1);
   return ok ? NX_OK : nxi_oom(b->d);

@@ -102,21 +102,14 @@ uint32_t nxp_control_buffers(const nxp_control *k) {
   return k->n_operands + k->c.n_results + k->c.n_carried + slices + 3;
 }
 
-/* Where an operand's first element is. */
-static nxp_location operand_location(const nxp_step_builder *s, uint32_t node) {
-  nxg_view v;
-  nxg_node_view(s->b->g, node, &v);
-  uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
-  nxp_location where = s->b->where[base];
-  where.offset += v.offset * nxi_dtype_size(node_of(s, node)->dtype);
-  return where;
-}
-
 nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group) {
   nxp_plan_builder *b = s->b;
   const nxp_group *members = &b->clusters->groups[group];
   uint32_t node = members->roots[0].node;
   const nxg_node *n = node_of(s, node);
+  bool done = false;
+  nx_status status = nxp_add_loop_kernel(s, group, &done);
+  if (status != NX_OK || done) return status;
   nxp_control *k = new_control(b, node);
   if (k == NULL) return nxi_oom(b->d);
   nxp_step *step = nxp_add_step(s, NXP_STEP_CONTROL, node, nxp_control_buffers(k));
@@ -125,6 +118,6 @@ nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group) {
   step->control = k;
   hold_bodies(k);
   measure(s, node, k);
-  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = operand_location(s, n->args[i]);
+  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = nxp_operand_location(s, n->args[i]);
   return place_results(s, step, members) && place_rest(s, step) ? NX_OK : nxi_oom(b->d);
 }

@@ -30,6 +30,15 @@ bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where) {
   return true;
 }
 
+nxp_location nxp_operand_location(const nxp_step_builder *s, uint32_t node) {
+  nxg_view v;
+  nxg_node_view(s->b->g, node, &v);
+  uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
+  nxp_location where = s->b->where[base];
+  where.offset += v.offset * nxi_dtype_size(node_of(s, node)->dtype);
+  return where;
+}
+
 /* ---- steps */
 
 static void visit_buffers(const nxp_step *step, nxp_location_visit *visit, void *user) {

@@ -222,6 +222,7 @@ static bool crosses(const nxb_binder *b, nxk_value v, nxk_value vector, nxk_valu
 
 static uint32_t choose_tile_loop(const nxb_binder *b, nxk_value vector) {
   const nxb_region *p = b->region;
+  if (nxb_has_steps(b)) return NXK_NONE; /* their work hides what a transpose costs */
   for (nxk_value v = p->first; v <= p->last; v++)
     for (uint32_t i = 0; i < p->n_outer; i++)
       if (p->outer[i].extent >= 8 && crosses(b, v, vector, p->outer[i].value)) return i;
@@ -282,7 +283,7 @@ static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vecto
   int64_t loads = 0;
   for (nxk_value v = region->body_first; v <= region->body_last; v++)
     loads += b->from->instrs[v].op == NXK_load;
-  if (vector->extent < 0 || vector->step != 1 || loads > MOST_LOADS ||
+  if (vector->extent < 0 || vector->step != 1 || loads > MOST_LOADS || nxb_has_steps(b) ||
       nxb_code_cost(b, region->body_first, region->body_last) > MOST_COST ||
       !nxb_masks_well(b, region->body_first, region->body_last))
     return NULL;

@@ -6,6 +6,7 @@
  * Neighbouring points of another outer loop share one factor of a dot. Several of these points are
  * computed in one iteration (unroll and jam), so that the shared loads are merged. */
 #include "passes/bind/bind.h"
+#include "passes/bind/lane_map.h"
 
 #include <string.h>
 
@@ -141,6 +142,58 @@ static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_v
   nxk_end(b->to);
 }
 
+/* Whether a carry has a value for each lane: if it depends on an outer loop. What comes out of a
+ * cold block has lanes in any case. */
+static bool has_lanes(const nxb_binder *b, nxk_value carry) {
+  nxk_value loop = b->from->instrs[carry].block;
+  bool varies = !b->region->regular;
+  for (uint32_t i = 0; i < b->region->n_outer; i++)
+    varies = varies || nxb_depends(b, carry, b->region->outer[i].value);
+  for (nxk_value v = loop; v < b->end_of[loop]; v++)
+    varies = varies || b->from->instrs[v].op == NXK_cold;
+  return varies;
+}
+
+static nxk_value carried_value(nxb_binder *b, const nxb_lane_map *map, nxk_value carry,
+                               nxk_value v) {
+  return has_lanes(b, carry) ? nxb_wide(b, map, v) : nxb_operand(b, map, v);
+}
+
+/* Writes the nexts [first, last], which stand at the end of a loop. */
+static void write_nexts(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value first,
+                        nxk_value last) {
+  uint32_t n = last + 1 - first;
+  nxk_value *values = nxb_alloc(b, (size_t)n * n_maps * sizeof *values);
+  for (uint32_t i = 0; i < n * n_maps && !b->failed && !b->to->failed; i++) {
+    const nxk_instr *in = &b->from->instrs[first + i % n];
+    values[i] = carried_value(b, &maps[i / n], in->args[0], in->args[1]);
+  }
+  for (uint32_t i = 0; i < n * n_maps && !b->failed && !b->to->failed; i++)
+    nxk_next(b->to, maps[i / n].bound[b->from->instrs[first + i % n].args[0]], values[i]);
+}
+
+/* Writes the steps of points: a loop in order, with what each point carries in registers. */
+static void write_steps(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value v,
+                        nxb_stage_writer writer, void *user) {
+  const nxk_loop *loop = loop_of(b, v);
+  nxk_bound_value lower = bound_of(b, maps, loop->lower), upper = bound_of(b, maps, loop->upper);
+  nxk_value end = b->end_of[v], body = v + 1, nexts = end;
+  while (b->from->instrs[body].op == NXK_carry) body++;
+  while (nexts > body && b->from->instrs[nexts - 1].op == NXK_next) nexts--;
+  uint32_t n = body - v - 1;
+  nxk_value *initial = nxb_alloc(b, ((size_t)n * n_maps + 1) * sizeof *initial);
+  for (uint32_t i = 0; i < n * n_maps && !b->failed; i++)
+    initial[i] =
+        carried_value(b, &maps[i / n], v + 1 + i % n, b->from->instrs[v + 1 + i % n].args[0]);
+  nxk_value index = nxk_begin_for(b->to, NXK_SEQ, lower, upper, loop->step);
+  for (uint32_t i = 0; i < n_maps; i++) nxb_set_value(&maps[i], v, index, 0);
+  for (uint32_t i = 0; i < n * n_maps && !b->failed && !b->to->failed; i++)
+    nxb_set_value(&maps[i / n], v + 1 + i % n, nxk_carry(b->to, initial[i]), 0);
+  if (body < nexts) nxb_write_body(b, maps, n_maps, body, nexts - 1, writer, user);
+  if (nexts < end) write_nexts(b, maps, n_maps, nexts, end - 1);
+  nxk_end(b->to);
+}
+
 static void write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value v,
                         nxb_stage_writer writer, void *user) {
   nxb_stage s;
@@ -159,7 +212,10 @@ void nxb_write_body(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_valu
                     nxk_value last, nxb_stage_writer writer, void *user) {
   for (nxk_value v = first; v <= last && !b->to->failed && !b->failed; v++) {
     nxk_op op = (nxk_op)b->from->instrs[v].op;
-    if (op == NXK_for) {
+    if (op == NXK_for && loop_of(b, v)->kind == NXK_SEQ) {
+      write_steps(b, maps, n_maps, v, writer, user);
+      v = b->end_of[v];
+    } else if (op == NXK_for) {
       write_stage(b, maps, n_maps, v, writer, user);
       v = b->end_of[v];
     } else if (op != NXK_end) {

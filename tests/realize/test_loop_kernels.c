@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: ISC */
+/* Loops that become one kernel with the steps inside it: what they carry, read and stack, beside
+ * the same steps recorded one after the other. Elements of every kind, sizes with and without a
+ * rest, on one thread and on several; and loops that must not become one. */
+#include "tests/util/api.h"
+
+enum { STEPS = 7, MOST = 8 };
+static const int64_t rows = 5;
+
+/* A loop: `of` records what a step makes of n carried values. */
+typedef struct loop {
+  nx_dtype dtype;
+  int64_t columns;
+  bool reverse;
+  uint32_t n_carried, n_captured, n_stacked, n_slices;
+  nx_tensor *init[MOST], *captured[MOST], *stacks[MOST];
+  void (*of)(nx_tensor *step, nx_tensor *const *in, nx_tensor **out);
+} loop;
+
+/* Values that stay in range for some steps, and are exact in no dtype. */
+static nx_tensor *values(nx_dtype t, const int64_t *shape, size_t rank, double first) {
+  int64_t n = 1;
+  for (size_t i = 0; i < rank; i++) n *= shape[i];
+  nx_tensor *x = GOOD(nx_arange(ctx, device(), NX_F64, NX_NUMBER(first), NX_NUMBER(0.37), n));
+  x = GOOD(nx_sin(x));
+  if (t == NX_I32) x = GOOD(nx_mul(x, nx_full(ctx, device(), NX_F64, NULL, 0, NX_NUMBER(900))));
+  if (t == NX_BOOL) x = GOOD(nx_cmplt(x, nx_full(ctx, device(), NX_F64, NULL, 0, NX_NUMBER(0.2))));
+  if (t == NX_C64) {
+    x = GOOD(nx_cast(x, NX_F32));
+    x = GOOD(nx_complex(x, nx_neg(x)));
+  }
+  return GOOD(nx_reshape(nx_cast(x, t), shape, rank, 0));
+}
+
+static nx_tensor *matrix(const loop *l, double first) {
+  return values(l->dtype, (const int64_t[]){rows, l->columns}, 2, first);
+}
+static nx_tensor *row(const loop *l, double first) {
+  return values(l->dtype, &l->columns, 1, first);
+}
+static nx_tensor *one(nx_dtype t, double x) {
+  return GOOD(nx_cast(nx_full(ctx, device(), NX_F64, NULL, 0, NX_NUMBER(x)), t));
+}
+
+/* ---- steps. in: carried values, captured ones, slices. */
+
+/* Two matrices and a scalar that changes, a row that is captured, and the number of the step. */
+static void of_numbers(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  nx_dtype t = nx_dtype_of(in[0]);
+  nx_tensor *k = GOOD(nx_cast(step, t)), *sum = GOOD(nx_add(in[0], nx_mul(in[1], in[3])));
+  out[0] = GOOD(nx_sub(nx_mul(sum, in[2]), k));
+  out[1] = GOOD(nx_where(nx_cmpeq(in[0], in[1]), in[1], nx_add(in[1], in[2])));
+  out[2] = GOOD(nx_sub(in[2], nx_mul(in[2], nx_mul(in[2], one(t, 3)))));
+}
+static void of_truths(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  nx_tensor *even = GOOD(nx_cmpeq(nx_and(step, one(NX_I64, 1)), one(NX_I64, 0)));
+  out[0] = GOOD(nx_xor(in[0], nx_and(in[1], in[3])));
+  out[1] = GOOD(nx_or(nx_and(in[0], in[2]), nx_not(in[1])));
+  out[2] = GOOD(nx_xor(in[2], even));
+}
+/* An exchange: copies in the body's plan. */
+static void of_exchange(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  (void)step;
+  out[0] = in[1];
+  out[1] = GOOD(nx_add(in[0], in[1]));
+  out[2] = in[3];
+  out[3] = in[2];
+}
+/* Slices in, and slices out: of the carried matrix, of a scalar, of what was captured. */
+static void of_stacks(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  (void)step;
+  out[0] = GOOD(nx_add(nx_mul(in[0], in[2]), in[4]));
+  out[1] = GOOD(nx_add(in[1], in[5]));
+  out[2] = GOOD(nx_neg(out[0]));
+  out[3] = GOOD(nx_mul(in[1], in[1]));
+  bool parts = nx_dtype_of(in[0]) == NX_C64; /* copies of them go over more points */
+  out[4] = parts ? GOOD(nx_neg(in[3])) : in[3];
+  out[5] = parts ? GOOD(nx_neg(in[4])) : in[4];
+}
+/* A matrix read at other points than it is written: no kernel. */
+static void of_neighbours(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  (void)step;
+  out[0] = GOOD(nx_add(nx_flip(in[0], (const int32_t[]){1}, 1), in[1]));
+  out[1] = GOOD(nx_mul(in[1], one(nx_dtype_of(in[1]), 2)));
+}
+
+/* ---- the loop, and the steps one after the other */
+
+static nx_tensor *placeholder_like(nx_tensor *x, bool slice) {
+  int64_t shape[8];
+  size_t rank = (size_t)nx_rank(x);
+  for (size_t i = 0; i < rank; i++) shape[i] = nx_shape(x)[i];
+  return GOOD(nx_placeholder(ctx, device(), nx_dtype_of(x), shape + slice, rank - slice));
+}
+
+static nx_function *body_of(const loop *l, bool indexed) {
+  nx_tensor *in[4 * MOST], *out[MOST], *step = GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0));
+  size_t n = indexed;
+  in[0] = step;
+  for (uint32_t i = 0; i < l->n_carried; i++) in[n++] = placeholder_like(l->init[i], false);
+  for (uint32_t i = 0; i < l->n_captured; i++) in[n++] = placeholder_like(l->captured[i], false);
+  for (uint32_t i = 0; i < l->n_stacked; i++) in[n++] = placeholder_like(l->stacks[i], true);
+  l->of(step, in + indexed, out);
+  nx_function *f = NULL;
+  OK(nx_function_create(ctx, in, n, out, l->n_carried + l->n_slices, NULL, &f));
+  return f;
+}
+
+static nx_tensor *slice_of(nx_tensor *stack, int64_t at) {
+  int64_t start[8] = {at}, stop[8] = {at + 1};
+  size_t rank = (size_t)nx_rank(stack);
+  for (size_t i = 1; i < rank; i++) stop[i] = nx_shape(stack)[i];
+  nx_tensor *s = GOOD(nx_shrink(stack, start, stop, rank));
+  return GOOD(nx_reshape(s, stop + 1, rank - 1, 0));
+}
+
+static nx_tensor *as_slice(nx_tensor *x) {
+  int64_t shape[8] = {1};
+  size_t rank = (size_t)nx_rank(x);
+  for (size_t i = 0; i < rank; i++) shape[i + 1] = nx_shape(x)[i];
+  return GOOD(nx_reshape(x, shape, rank + 1, 0));
+}
+
+static void unrolled(const loop *l, nx_tensor **out) {
+  nx_tensor *in[3 * MOST], *given[MOST], *slices[MOST][STEPS];
+  for (uint32_t i = 0; i < l->n_carried; i++) in[i] = l->init[i];
+  for (uint32_t i = 0; i < l->n_captured; i++) in[l->n_carried + i] = l->captured[i];
+  for (int64_t step = 0; step < STEPS; step++) {
+    int64_t at = l->reverse ? STEPS - 1 - step : step;
+    for (uint32_t i = 0; i < l->n_stacked; i++)
+      in[l->n_carried + l->n_captured + i] = slice_of(l->stacks[i], at);
+    l->of(one(NX_I64, (double)step), in, given);
+    for (uint32_t i = 0; i < l->n_carried; i++) in[i] = given[i];
+    for (uint32_t i = 0; i < l->n_slices; i++) slices[i][at] = as_slice(given[l->n_carried + i]);
+  }
+  for (uint32_t i = 0; i < l->n_carried; i++) out[i] = in[i];
+  for (uint32_t i = 0; i < l->n_slices; i++)
+    out[l->n_carried + i] = GOOD(nx_cat(slices[i], STEPS, 0));
+}
+
+static void *bytes_of(nx_tensor *t, size_t *bytes) {
+  *bytes = (size_t)(nx_elements(t) * nx_dtype_bits(nx_dtype_of(t)) / 8);
+  char *data = calloc(1, *bytes + 1);
+  OK(nx_read(t, data, *bytes, NULL));
+  return data;
+}
+
+static void expect_same(nx_tensor *a, nx_tensor *b) {
+  size_t n, m;
+  void *x = bytes_of(a, &n), *y = bytes_of(b, &m);
+  assert_int_equal(n, m);
+  assert_memory_equal(x, y, n);
+  free(x);
+  free(y);
+}
+
+/* All results, and each of them alone: what nobody reads has no memory. */
+static void check(const loop *l) {
+  nx_tensor *out[MOST] = {0}, *same[MOST] = {0};
+  size_t n = l->n_carried + l->n_slices;
+  nx_loop_options o = {.size = sizeof o, .reverse = l->reverse};
+  bool scans = l->n_stacked + l->n_slices > 0;
+  nx_function *f = body_of(l, !scans);
+  unrolled(l, same);
+  for (size_t only = 0; only <= (device() == 0 ? n : 0); only++) {
+    memset(out, 0, sizeof out);
+    if (scans)
+      OK(nx_scan(f, STEPS, l->init, l->n_carried, l->captured, l->n_captured, l->stacks,
+                 l->n_stacked, &o, out, n));
+    else OK(nx_for(NULL, STEPS, f, l->init, l->n_carried, l->captured, l->n_captured, &o, out, n));
+    if (only == 0) OK(nx_realize(ctx, out, n, NULL));
+    for (size_t i = 0; i < n; i++)
+      if (only == 0 || i + 1 == only) expect_same(out[i], same[i]);
+    for (size_t i = 0; i < n; i++) nx_tensor_release(out[i]);
+  }
+  nx_function_release(f);
+}
+
+static const int64_t columns[] = {1, 7, 64, 333};
+enum { SIZES = sizeof columns / sizeof *columns };
+/* A GPU that is imitated compiles each kernel for some seconds. */
+static int first_size(void) { return device() == 0 ? 0 : SIZES - 1; }
+
+static void of_every_kind(void **state) {
+  (void)state;
+  static const nx_dtype kinds[] = {NX_F32, NX_F64, NX_I32, NX_C64, NX_BOOL, NX_F16};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    for (int i = first_size(); i < SIZES; i++) {
+      nx_scope *scope = nx_scope_begin(ctx);
+      loop l = {.dtype = kinds[k], .columns = columns[i], .n_carried = 3, .n_captured = 1};
+      l.of = kinds[k] == NX_BOOL ? of_truths : of_numbers;
+      l.init[0] = matrix(&l, 0.1);
+      l.init[1] = matrix(&l, 0.9);
+      l.init[2] = kinds[k] == NX_BOOL ? GOOD(nx_cast(one(NX_I32, 1), NX_BOOL)) : one(kinds[k], 0.5);
+      l.captured[0] = row(&l, 2);
+      check(&l);
+      nx_scope_end(scope);
+    }
+}
+
+static void exchanges(void **state) {
+  (void)state;
+  for (int i = first_size(); i < SIZES; i++) {
+    loop l = {.dtype = NX_F32, .columns = columns[i], .n_carried = 4, .of = of_exchange};
+    for (int k = 0; k < 2; k++) l.init[k] = matrix(&l, k + 0.5);
+    for (int k = 2; k < 4; k++) l.init[k] = one(NX_F32, k + 0.5);
+    check(&l);
+  }
+}
+
+static void stacks(const loop *of) {
+  loop l = *of;
+  l.n_captured = l.n_stacked = 2;
+  l.n_carried = 2;
+  l.n_slices = 4;
+  l.of = of_stacks;
+  l.init[0] = matrix(&l, 0.3);
+  l.init[1] = one(l.dtype, 0.25);
+  l.captured[0] = row(&l, 1.5);
+  l.captured[1] = matrix(&l, 1.25);
+  l.stacks[0] = values(l.dtype, (const int64_t[]){STEPS, rows, l.columns}, 3, 4);
+  l.stacks[1] = values(l.dtype, (const int64_t[]){STEPS}, 1, 5);
+  check(&l);
+}
+
+static void slices_in_and_out(void **state) {
+  (void)state;
+  static const nx_dtype kinds[] = {NX_F32, NX_I32, NX_C64};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    for (int i = 2 * first_size(); i < 2 * SIZES; i++) {
+      nx_scope *scope = nx_scope_begin(ctx);
+      loop l = {.dtype = kinds[k], .columns = columns[i / 2], .reverse = i % 2};
+      stacks(&l);
+      nx_scope_end(scope);
+    }
+}
+
+static void neighbours(void **state) {
+  (void)state;
+  loop l = {.dtype = NX_F32, .columns = 100, .n_carried = 2, .of = of_neighbours};
+  for (int k = 0; k < 2; k++) l.init[k] = matrix(&l, k + 0.5);
+  check(&l);
+}
+
+/* Every thread count: a context of its own each. */
+static void on_threads(void **state) {
+  (void)state;
+  nx_context *before = ctx;
+  char *wanted = NULL;
+  size_t bytes = 0;
+  for (int threads = 1; threads <= 3; threads++) {
+    nx_context_options o = {.size = sizeof o, .threads = threads, .cache_dir = ""};
+    OK(nx_context_create(&o, &ctx));
+    nx_scope *scope = nx_scope_begin(ctx);
+    loop l = {.dtype = NX_F32, .columns = 20011, .n_carried = 3, .n_captured = 1};
+    l.of = of_numbers;
+    l.init[0] = matrix(&l, 0.1);
+    l.init[1] = matrix(&l, 0.9);
+    l.init[2] = one(NX_F32, 0.5);
+    l.captured[0] = row(&l, 2);
+    nx_tensor *out[3] = {0};
+    nx_function *f = body_of(&l, true);
+    OK(nx_for(NULL, STEPS, f, l.init, 3, l.captured, 1, NULL, out, 3));
+    char *is = bytes_of(out[0], &bytes);
+    if (wanted == NULL) wanted = is;
+    else assert_memory_equal(is, wanted, bytes);
+    if (is != wanted) free(is);
+    nx_function_release(f);
+    nx_scope_end(scope);
+    nx_context_release(ctx);
+  }
+  free(wanted);
+  ctx = before;
+}
+
+NXT_MAIN(loop_kernels) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(of_every_kind), IN_SCOPE(exchanges),  IN_SCOPE(slices_in_and_out),
+      IN_SCOPE(neighbours),    IN_SCOPE(on_threads),
+  };
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}
