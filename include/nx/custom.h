@@ -41,7 +41,8 @@ typedef struct nx_type {
 } nx_type;
 
 /** An operand or a result in a call: all of it, in C order, without gaps. An operand is aligned to
- * its elements, a result to 64 bytes. An array without elements has any address. */
+ * its elements, a result to 64 bytes. An array without elements has any address. In a call with a
+ * stream `data` is an address of the device. */
 typedef struct nx_array {
   nx_dtype dtype;
   int32_t rank;
@@ -56,6 +57,8 @@ typedef struct nx_custom_call {
   size_t n_operands, n_results;
   const nx_array *operands, *results; /**< without tokens */
   const void *run;                    /**< the library's */
+  /** Of run_on_device: the stream of the device, on CUDA a CUstream. Else NULL. */
+  void *stream;
 } nx_custom_call;
 /** Notes a sentence, of which 255 bytes are kept, for the error of the run; returns the status.
  * Without one, the error has the message of the error that the function left to its thread, or the
@@ -93,6 +96,13 @@ typedef struct nx_custom_desc {
    * operations that it consists of, and fuses with its neighbours. NULL: there is a `run` */
   const char *kernel;
   size_t kernel_size;
+  /** Of one with `run`: what is called instead of it where the operands are in memory of a device
+   * of its own, with the device's addresses and its stream; the context of CUDA's driver is current
+   * on the thread. The function starts work on that stream, which reads the operands and writes all
+   * elements of all results, and need not wait for it; the memory stays valid for what it starts.
+   * What it keeps on the device must be released by work that comes later in the stream, or after
+   * it. Everything else is as of `run`. NULL: the operands are copied to the host */
+  nx_status (*run_on_device)(const nx_custom_call *call);
 } nx_custom_desc;
 
 /** Describes an operation. Everything but `user` is copied. *f is one reference; untouched on
@@ -100,8 +110,8 @@ typedef struct nx_custom_desc {
  * or both, a kernel that does not fit the types, reaches outside its buffers, or is ordered, a
  * name with other characters or of another length, too many operands or results, no result of one
  * that is not ordered, a rank above 32, a negative extent, other flags. NX_UNSUPPORTED_DTYPE: i4,
- * u4 and c32, which the host has no arrays of: cast them. NX_PARSE: the kernel, with the line.
- * NX_OUT_OF_MEMORY. */
+ * u4 and c32, which the host has no arrays of: cast them; of a kernel complex types, too: it
+ * computes with parts. NX_PARSE: the kernel, with the line. NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_custom_create(nx_context *context, const nx_custom_desc *desc, nx_custom **f);
 /** One more reference, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_custom *nx_custom_retain(nx_custom *f);
@@ -113,10 +123,10 @@ NX_API nx_tensor *nx_token(nx_context *context, nx_device device);
 /** Records a call. in: n_in operands of the types described, on one device; views are made dense.
  * token: of an ordered one, on their device; it is assigned the new token. NULL for a free one.
  * out: n_out places that get new tensors, one reference each. On a device with memory of its own
- * the operands are copied to the host for the call, and the results back. An operand in exposed
- * storage is copied now. NX_INVALID_ARGUMENT: another number of operands or results than described,
- * an operand of another type, devices or contexts that differ, a token where none is due, or none
- * or no token where one is. NX_OUT_OF_MEMORY. */
+ * run_on_device is called; without it the operands are copied to the host for the call, and the
+ * results back. An operand in exposed storage is copied now. NX_INVALID_ARGUMENT: another number of
+ * operands or results than described, an operand of another type, devices or contexts that differ,
+ * a token where none is due, or none or no token where one is. NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_custom_record(nx_custom *f, nx_tensor *const *in, size_t n_in, nx_tensor *token,
                                   nx_tensor **out, size_t n_out);
 

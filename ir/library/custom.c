@@ -64,7 +64,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
 
 static nx_status run(nxg_call_part *part) {
   const nxg_custom *f = nxg_custom_of(part->call->attrs);
-  nx_status status = f->run(f, part, part->sentence, part->room);
+  nx_status status = f->run(f, part, NULL, part->sentence, part->room);
   part->failed = 0;
   return status;
 }

@@ -25,8 +25,12 @@ struct nxg_custom {
   uint32_t n_operands, n_results;
   nxg_array operands[NXG_CALL_OPERANDS], results[NXG_CALL_RESULTS];
   char name[NXG_CUSTOM_NAME];
-  /* Computes the results. sentence: room for one that says why it failed; empty before. */
-  nx_status (*run)(const nxg_custom *f, const nxg_call_part *part, char *sentence, size_t room);
+  /* Computes the results. stream: NULL, or that of a device, whose addresses `part` then has, and
+   * the results need only be written in its order; the token is the caller's to write. sentence:
+   * room for one that says why it failed; empty before. */
+  nx_status (*run)(const nxg_custom *f, const nxg_call_part *part, void *stream, char *sentence,
+                   size_t room);
+  bool on_device; /* it takes addresses and a stream of devices that have them */
   /* NULL, or what plans carry out instead of `run`: a logical kernel whose buffers are the operands
    * and then the results (custom_kernel.c) */
   struct nxk_kernel *kernel;

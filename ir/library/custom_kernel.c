@@ -110,8 +110,9 @@ static nx_status check(const nxg_custom *f, const nxk_kernel *k, nxi_diag *d) {
   return status == NX_OK ? check_bounds(f, k, d) : status;
 }
 
-static nx_status interpret(const nxg_custom *f, const nxg_call_part *part, char *sentence,
-                           size_t room) {
+static nx_status interpret(const nxg_custom *f, const nxg_call_part *part, void *stream,
+                           char *sentence, size_t room) {
+  (void)stream; /* there is none: devices compile the kernel */
   void *buffers[NXG_CALL_OPERANDS + NXG_CALL_RESULTS];
   uint32_t operands = f->n_operands - f->hides;
   nxi_diag d;

@@ -70,7 +70,8 @@ nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, u
                            const nxi_poll *poll, nxi_diag *d);
 /* A copy within the GPU, in order with all other work. */
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
-/* Fills memory with zeros. */
+/* Fills memory with a byte; nxi_gpu_clear with zeros. */
+nx_status nxi_gpu_fill(nxi_gpu *g, uint64_t at, uint8_t value, int64_t bytes, nxi_diag *d);
 nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d);
 /* Waits until all work that was started up to the mark has ended; NXI_NOW, or a mark whose event is
  * not there: all that was started. poll may be NULL. NX_INTERRUPTED, NX_DEVICE_LOST. */

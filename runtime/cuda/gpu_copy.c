@@ -280,10 +280,14 @@ nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nx
   return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "copying on it", d);
 }
 
-nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d) {
+nx_status nxi_gpu_fill(nxi_gpu *g, uint64_t at, uint8_t value, int64_t bytes, nxi_diag *d) {
   nx_status status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
   if (status != NX_OK || bytes <= 0) return status;
-  int result = g->cuda->memory_set(at, 0, (size_t)bytes, nxi_gpu_stream(g));
+  int result = g->cuda->memory_set(at, value, (size_t)bytes, nxi_gpu_stream(g));
   nxi_gpu_leave(g);
   return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "clearing memory", d);
+}
+
+nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d) {
+  return nxi_gpu_fill(g, at, 0, bytes, d);
 }

@@ -160,7 +160,7 @@ static nx_status run_call(const gpu_run *r) {
   if (status != NX_OK || run.why == NX_OK) return status;
   if (r->d != NULL) r->d->node = (int32_t)c->origin;
   nxg_call_work batch = {.split = 1};
-  return nxg_call_failed(call, &batch, run.why, run.failed, "", r->d);
+  return nxg_call_failed(call, &batch, run.why, run.failed, run.said, r->d);
 }
 
 /* Finds the range of bytes of elements with these strides, relative to the element with index 0. */

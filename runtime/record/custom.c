@@ -17,6 +17,7 @@ typedef struct operation {
   nxg_custom base;
   nxi_buffer *life; /* its references */
   nx_status (*run)(const nx_custom_call *call);
+  nx_status (*run_on_device)(const nx_custom_call *call);
   void *user;
   void (*release)(void *user);
 } operation;
@@ -208,24 +209,31 @@ static nx_status known(nx_status status) {
   return strcmp(nx_status_name(status), "NX_UNKNOWN") ? status : NX_INTERNAL;
 }
 
-static nx_status run(const nxg_custom *f, const nxg_call_part *part, char *sentence, size_t room) {
+static nx_status run(const nxg_custom *f, const nxg_call_part *part, void *stream, char *sentence,
+                     size_t room) {
   const operation *o = (const operation *)f;
   nx_array operands[NXG_CALL_OPERANDS], results[NXG_CALL_RESULTS];
   uint32_t hidden = f->ordered, n_operands = f->n_operands - f->hides;
   call_state state = {part, sentence, room};
   describe(f->operands, part->operands, n_operands, operands);
   describe(f->results, part->results, f->n_results - hidden, results);
-  nx_custom_call call = {sizeof call, o->user, n_operands, f->n_results - hidden,
-                         operands,    results, &state};
+  nx_custom_call call = {.size = sizeof call,
+                         .user = o->user,
+                         .n_operands = n_operands,
+                         .n_results = f->n_results - hidden,
+                         .operands = operands,
+                         .results = results,
+                         .run = &state,
+                         .stream = stream};
   nx_status before = nxi_error_status();
   uint16_t outer = nxi_called_pause();
   effects += f->ordered;
   depth++;
-  nx_status status = known(o->run(&call));
+  nx_status status = known(stream ? o->run_on_device(&call) : o->run(&call));
   depth--;
   nxi_called_end(outer);
   take_error(before, status, sentence, room);
-  if (f->ordered) *(uint8_t *)part->results[f->n_results - 1] = 1;
+  if (f->ordered && !stream) *(uint8_t *)part->results[f->n_results - 1] = 1;
   return status;
 }
 
@@ -238,14 +246,18 @@ static bool is_name(const char *name) {
   return n > 0 && n < NXG_CUSTOM_NAME && !name[n];
 }
 
-static nx_status take_types(const char *what, const nx_type *from, size_t n, nxg_array *to,
-                            nxi_diag *d) {
+static nx_status take_types(const char *what, const nx_type *from, size_t n, bool kernel,
+                            nxg_array *to, nxi_diag *d) {
   for (size_t i = 0; i < n; i++) {
     const nx_type *t = &from[i];
     if (!nxi_dtype_exists("custom", t->dtype, d)) return d->status;
     if (nxi_is_nibble(t->dtype) || t->dtype == NX_C32)
       return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "custom",
                       "custom: %s %zu is %s, which the host has no arrays of: cast it", what, i,
+                      nxi_dtypes[t->dtype].name);
+    if (kernel && !nxg_op_admits(NXG_max, t->dtype)) /* bool, integers, floats that compute */
+      return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "custom",
+                      "custom: %s %zu is %s, which kernels have no elements of", what, i,
                       nxi_dtypes[t->dtype].name);
     if (t->rank > 0 && !t->shape)
       return nxi_fail(d, NX_INVALID_ARGUMENT, "custom", "custom: the shape of %s %zu is null", what,
@@ -262,7 +274,7 @@ static nx_status take_types(const char *what, const nx_type *from, size_t n, nxg
 static nx_status check(const nx_custom_desc *k, nxi_diag *d) {
   if (!k->run && !k->kernel)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "custom", "custom: there is no function to call");
-  if (k->run && k->kernel)
+  if ((k->run || k->run_on_device) && k->kernel)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "custom",
                     "custom: there are a function and a kernel: it is one of them");
   if (!is_name(k->name))
@@ -291,8 +303,9 @@ static nx_status fill(operation *o, const nx_custom_desc *k, nxi_diag *d) {
   static _Atomic uint64_t numbers;
   const nxg_array token = {.dtype = NX_BOOL};
   nxg_custom *f = &o->base;
-  nx_status status = take_types("operand", k->operands, k->n_operands, f->operands, d);
-  if (!status) status = take_types("result", k->results, k->n_results, f->results, d);
+  const bool kernel = k->kernel != NULL;
+  nx_status status = take_types("operand", k->operands, k->n_operands, kernel, f->operands, d);
+  if (!status) status = take_types("result", k->results, k->n_results, kernel, f->results, d);
   if (status) return status;
   f->number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
   f->ordered = k->flags & NX_ORDERED;
@@ -303,7 +316,9 @@ static nx_status fill(operation *o, const nx_custom_desc *k, nxi_diag *d) {
   if (f->ordered) f->results[f->n_results++] = token;
   f->run = run;
   snprintf(f->name, sizeof f->name, "%s", k->name);
+  f->on_device = k->run_on_device != NULL;
   o->run = k->run;
+  o->run_on_device = k->run_on_device;
   o->user = k->user;
   o->release = k->release;
   if (!k->kernel) return NX_OK;

@@ -114,7 +114,7 @@ static nx_context *other_context(void) {
 
 /* A thread that does work may be the last that needs a context: it ends soon. */
 static void until_there_are(int64_t contexts) {
-  while (fake->contexts > contexts) usleep(100);
+  while (__atomic_load_n(&fake->contexts, __ATOMIC_ACQUIRE) > contexts) usleep(100);
 }
 
 /* The thread that does the work gives the context up, after the GPU is done. */

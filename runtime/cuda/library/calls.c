@@ -2,9 +2,13 @@
 #include "calls.h"
 
 /* The first entry that takes a call executes it. */
-static const nxi_gpu_functions *const all[] = {&nxi_gpu_sort_functions,   &nxi_gpu_scan_functions,
-                                               &nxi_gpu_fft_functions,    &nxi_gpu_factor_functions,
-                                               &nxi_gpu_vector_functions, NULL};
+static const nxi_gpu_functions *const all[] = {&nxi_gpu_custom_functions,
+                                               &nxi_gpu_sort_functions,
+                                               &nxi_gpu_scan_functions,
+                                               &nxi_gpu_fft_functions,
+                                               &nxi_gpu_factor_functions,
+                                               &nxi_gpu_vector_functions,
+                                               NULL};
 
 const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call) {
   if (nxg_call_gives_nan(call)) return NULL; /* the host tells matrices that fail from others */

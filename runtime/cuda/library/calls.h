@@ -19,9 +19,10 @@ typedef struct nxi_gpu_call_run {
   const nxi_gpu_call_work *work;
   const uint64_t *operands, *results; /* dense arrays in C order; results overlap nothing */
   uint64_t scratch;
-  const nxi_poll *poll; /* called while a run waits; not NULL */
-  int64_t failed;       /* index of the matrix in the batch that makes the call fail */
-  nx_status why;        /* NX_OK, or the status of that failure */
+  const nxi_poll *poll;         /* called while a run waits; not NULL */
+  int64_t failed;               /* index of the matrix in the batch that makes the call fail */
+  nx_status why;                /* NX_OK, or the status of that failure */
+  char said[NXG_CALL_SENTENCE]; /* of that failure; "": nothing */
 } nxi_gpu_call_run;
 
 typedef struct nxi_gpu_functions {
@@ -41,8 +42,9 @@ typedef struct nxi_gpu_functions {
   bool captured;
 } nxi_gpu_functions;
 
-extern const nxi_gpu_functions nxi_gpu_sort_functions; /* sort.c */
-extern const nxi_gpu_functions nxi_gpu_scan_functions; /* scan.c */
+extern const nxi_gpu_functions nxi_gpu_custom_functions; /* custom.c */
+extern const nxi_gpu_functions nxi_gpu_sort_functions;   /* sort.c */
+extern const nxi_gpu_functions nxi_gpu_scan_functions;   /* scan.c */
 /* fft.c: fft, ifft, rfft, irfft */
 extern const nxi_gpu_functions nxi_gpu_fft_functions;
 /* factors.c: cholesky, solve, inv, det, slogdet, triangular_solve; vectors.c: eigh, eigvalsh, eig,

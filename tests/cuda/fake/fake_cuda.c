@@ -90,14 +90,14 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
   CALL;
-  fake.contexts++;
+  __atomic_fetch_add(&fake.contexts, 1, __ATOMIC_RELAXED); /* tests wait for it */
   *context = (void *)(uintptr_t)(device + 1);
   return 0;
 }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
   (void)device;
   CALL;
-  fake.contexts--;
+  __atomic_fetch_sub(&fake.contexts, 1, __ATOMIC_ACQ_REL);
   return 0;
 }
 EXPORT int cuCtxPushCurrent_v2(void *context) {
