@@ -63,6 +63,12 @@ enum {
  * NX_NOT_POSITIVE_DEFINITE, also for NaN. flags: NX_UPPER, NX_NAN_ON_FAILURE. */
 NX_API nx_tensor *nx_cholesky(nx_tensor *a, uint32_t flags);
 
+/** What NX_NAN_ON_FAILURE gives, and info (..), i32: 0, or the number, counted from 1, of the first
+ * pivot that is not positive and finite: the order of a leading minor that is not positive
+ * definite. flags: NX_UPPER. */
+NX_API nx_status nx_cholesky_info(nx_tensor *a, uint32_t flags, nx_tensor **factor,
+                                  nx_tensor **info);
+
 /** (.., m, n) -> q (.., m, k), r (.., k, n) with A = Q R: k the smaller of m and n, or m with
  * NX_FULL_MATRICES. Q has orthonormal columns, R is zero below the diagonal; both have A's dtype.
  * Signs are LAPACK's. NaN and infinities spread. flags: NX_FULL_MATRICES. */
@@ -107,6 +113,9 @@ NX_API nx_tensor *nx_solve(nx_tensor *a, nx_tensor *b, uint32_t flags);
 NX_API nx_tensor *nx_inv(nx_tensor *a);
 /** The same with flags: NX_NAN_ON_FAILURE. */
 NX_API nx_tensor *nx_inv_flags(nx_tensor *a, uint32_t flags);
+/** What NX_NAN_ON_FAILURE gives, and info (..), i32: 0, or the number, counted from 1, of a pivot
+ * that is zero. */
+NX_API nx_status nx_inv_info(nx_tensor *a, nx_tensor **inverse, nx_tensor **info);
 /** The determinant, of A's dtype. (.., n, n) -> (..). 0 of a singular matrix, 1 of one without
  * elements. The product neither overflows nor underflows unless the determinant does. */
 NX_API nx_tensor *nx_det(nx_tensor *a);
@@ -155,7 +164,7 @@ NX_API nx_tensor *nx_lstsq_qr(nx_tensor *a, nx_tensor *b, uint32_t flags);
 /** a (.., m, n), b (.., m, k), or vectors as said at the head -> the x of least norm among those
  * that make |A x - b| least. Singular values of at most rtol times the largest count as zero; rtol
  * < 0: the rounding unit of the dtype times the larger of m and n; NaN: NX_INVALID_ARGUMENT.
- * flags: NX_VECTORS. NX_NO_CONVERGENCE as of nx_svd. */
+ * flags: NX_VECTORS, NX_NAN_ON_FAILURE. NX_NO_CONVERGENCE as of nx_svd. */
 NX_API nx_tensor *nx_lstsq(nx_tensor *a, nx_tensor *b, double rtol, uint32_t flags);
 /** The same with a tolerance for each matrix: rtol is of F and broadcasts with the leading
  * dimensions of a. Its elements are read when the result is computed; where one is NaN, so is the
@@ -167,6 +176,9 @@ NX_API nx_tensor *nx_lstsq_rtol(nx_tensor *a, nx_tensor *b, nx_tensor *rtol, uin
 NX_API nx_tensor *nx_pinv(nx_tensor *a, double rtol);
 /** The same with a tolerance for each matrix, as nx_lstsq_rtol takes it. */
 NX_API nx_tensor *nx_pinv_rtol(nx_tensor *a, nx_tensor *rtol);
+/** The same two with flags: NX_NAN_ON_FAILURE. */
+NX_API nx_tensor *nx_pinv_flags(nx_tensor *a, double rtol, uint32_t flags);
+NX_API nx_tensor *nx_pinv_rtol_flags(nx_tensor *a, nx_tensor *rtol, uint32_t flags);
 
 /** bands (.., below + above + 1, n), b (.., n, k), or vectors as said at the head -> x with A x = b
  * for the A (n, n) whose diagonals are the rows of bands: element (i, j) of A is element (above + i
@@ -226,6 +238,68 @@ NX_API nx_tensor *nx_logm(nx_tensor *a, uint32_t flags);
 /** A^n by squaring, of a (.., n, n); of the inverse for n < 0; for 0 ones on the diagonal. -2^31 <
  * n < 2^31. flags: NX_NAN_ON_FAILURE. NX_SINGULAR as of nx_inv. */
 NX_API nx_tensor *nx_matrix_power(nx_tensor *a, int64_t n, uint32_t flags);
+
+/* ---- norms. Results have the real dtype of the operand, of F and C; sums are computed in f32 at
+ * least. */
+
+/** The norm of vectors over axes, which are given as to nx_reduce_sum: (sum |x|^ord)^(1 / ord); 0
+ * counts what is not zero, an infinite ord takes the largest, or with a minus the least. Nothing is
+ * scaled: squares beyond the range of the dtype are infinite. flags: NX_KEEPDIMS.
+ * NX_INVALID_ARGUMENT: ord is NaN; as of nx_reduce_sum and, for an infinite ord, nx_reduce_max. */
+NX_API nx_tensor *nx_vector_norm(nx_tensor *x, double ord, const int32_t *axes, size_t n,
+                                 uint32_t flags);
+/** Norms of matrices. */
+enum {
+  NX_NORM_FRO,    /**< the root of the sum of all |a|^2 */
+  NX_NORM_NUC,    /**< the sum of the singular values */
+  NX_NORM_1,      /**< the largest sum of |a| over a column */
+  NX_NORM_MIN_1,  /**< the least */
+  NX_NORM_2,      /**< the largest singular value */
+  NX_NORM_MIN_2,  /**< the least */
+  NX_NORM_INF,    /**< the largest sum of |a| over a row */
+  NX_NORM_MIN_INF /**< the least */
+};
+/** (.., m, n) -> (..). flags: NX_KEEPDIMS, NX_NAN_ON_FAILURE. NX_INVALID_ARGUMENT: there is no such
+ * norm; the largest or least of nothing. NX_NO_CONVERGENCE as of nx_svd, of singular values. */
+NX_API nx_tensor *nx_matrix_norm(nx_tensor *a, int ord, uint32_t flags);
+/** The singular values of nx_svd alone. flags: NX_INPUT_PRECISION, NX_NAN_ON_FAILURE. */
+NX_API nx_tensor *nx_svdvals(nx_tensor *a, uint32_t flags);
+/** (.., m, n) -> (..). The condition number for inversion: the norm of A times that of its inverse,
+ * of square A; for NX_NORM_2 the largest singular value over the least, for NX_NORM_MIN_2 the
+ * reverse, of any A. Infinite where A is singular, NaN where an element is; nothing fails.
+ * NX_INVALID_ARGUMENT also for matrices without elements. */
+NX_API nx_tensor *nx_cond(nx_tensor *a, int ord);
+/** (.., m, n) -> (..), i32: how many singular values are more than rtol times the largest; rtol < 0
+ * as of nx_lstsq. NX_NO_CONVERGENCE as of nx_svd; NX_INVALID_ARGUMENT for an rtol that is NaN. */
+NX_API nx_tensor *nx_matrix_rank(nx_tensor *a, double rtol);
+
+/* ---- diagonals, and products that are sums of products. I F C but where it says else; operands
+ * have one dtype; sums of small floats are computed in f32, and rounded once. NX_INVALID_ARGUMENT:
+ * axes that there are not, extents that do not fit, a rank above 32. NX_UNSUPPORTED_DTYPE. */
+
+/** Of all dtypes: the elements (i, i + offset) of two axes, as a view of the same storage whose
+ * last axis they are, after the axes that x has besides. */
+NX_API nx_tensor *nx_diagonal(nx_tensor *x, int64_t offset, int32_t axis1, int32_t axis2);
+/** Their sum. */
+NX_API nx_tensor *nx_trace(nx_tensor *x, int64_t offset, int32_t axis1, int32_t axis2);
+/** (n), (m) -> (n, m): all products. */
+NX_API nx_tensor *nx_outer(nx_tensor *a, nx_tensor *b);
+/** The sum over an axis, counted from the end (< 0), of the conjugate of a times b; other axes
+ * broadcast. */
+NX_API nx_tensor *nx_vecdot(nx_tensor *a, nx_tensor *b, int32_t axis);
+/** The cross product of vectors of three components along an axis, counted from the end (< 0);
+ * other axes broadcast. */
+NX_API nx_tensor *nx_cross(nx_tensor *a, nx_tensor *b, int32_t axis);
+/** The product of nx_matmul over n axes of a and as many of b, in pairs; the result has the other
+ * axes of a, then those of b. n = 0: all products. */
+NX_API nx_tensor *nx_tensordot(nx_tensor *a, nx_tensor *b, const int32_t *axes_a,
+                               const int32_t *axes_b, size_t n);
+/** Kronecker's product: element (i, j) of a times all of b is block (i, j) of the result; of any
+ * two ranks up to 16, the smaller of which gets axes of extent 1 before its own. */
+NX_API nx_tensor *nx_kron(nx_tensor *a, nx_tensor *b);
+/** The product of 2 to 64 matrices, of which the first may be a row and the last a column of rank
+ * 1, in the order that takes the fewest multiplications. */
+NX_API nx_tensor *nx_multi_dot(nx_tensor *const *matrices, size_t n);
 
 #ifdef __cplusplus
 }

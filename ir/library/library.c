@@ -52,9 +52,14 @@ const char *nxg_call_key(nxg_op op, uint32_t i, size_t *length) {
   return key;
 }
 
+bool nxg_call_has_info(const nxg_call *call) {
+  return call->op == NXG_cholesky_info || call->op == NXG_inv_info;
+}
+
 bool nxg_call_gives_nan(const nxg_call *call) {
   size_t length;
   if (nxg_is_scan(call->op)) return false;
+  if (nxg_call_has_info(call)) return true;
   for (uint32_t i = 0; i < call->n_attrs; i++)
     if (call->attrs[i] && !memcmp(nxg_call_key(call->op, i, &length), "nan", 3)) return true;
   return false;

@@ -47,6 +47,9 @@ uint32_t nxg_call_attrs(nxg_op op);
 const char *nxg_call_key(nxg_op op, uint32_t i, size_t *length);
 /* Whether a matrix of the batch that cannot be done gives NaN, and is no failure. */
 bool nxg_call_gives_nan(const nxg_call *call);
+/* Whether it does so always, and its last result, an i32 for each matrix, is 0, or the number,
+ * counted from 1, of the pivot that failed. */
+bool nxg_call_has_info(const nxg_call *call);
 /* The number of the result that a node is. */
 uint32_t nxg_result_number(nxg_op op, const int64_t *attrs);
 /* Whether two nodes are results of one call, or of one run of control flow. */

@@ -75,6 +75,16 @@ nx_status nxg_types_cholesky(nxg_call *call, nxi_diag *d) {
 
 nx_status nxg_types_inv(nxg_call *call, nxi_diag *d) { return nxg_types_cholesky(call, d); }
 
+/* And a number for each matrix. */
+nx_status nxg_types_cholesky_info(nxg_call *call, nxi_diag *d) {
+  nx_status status = nxg_types_cholesky(call, d);
+  if (!status) nxg_set_matrix(call, 1, NX_I32, 0, 0, 0);
+  return status;
+}
+nx_status nxg_types_inv_info(nxg_call *call, nxi_diag *d) {
+  return nxg_types_cholesky_info(call, d);
+}
+
 nx_status nxg_types_qr(nxg_call *call, nxi_diag *d) {
   nx_status status = nxg_check_linalg(call, false, d);
   if (status) return status;

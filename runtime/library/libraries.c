@@ -7,6 +7,7 @@
 
 static void install(void) {
   nxg_set_functions(NXG_cholesky, &nxi_cholesky_functions);
+  nxg_set_functions(NXG_cholesky_info, &nxi_cholesky_functions);
   nxg_set_functions(NXG_qr, &nxi_qr_functions);
   nxg_set_functions(NXG_svd, &nxi_svd_functions);
   nxg_set_functions(NXG_eigh, &nxi_eigh_functions);
@@ -16,6 +17,7 @@ static void install(void) {
   nxg_set_functions(NXG_triangular_solve, &nxi_triangular_solve_functions);
   nxg_set_functions(NXG_solve, &nxi_solve_functions);
   nxg_set_functions(NXG_inv, &nxi_inv_functions);
+  nxg_set_functions(NXG_inv_info, &nxi_inv_functions);
   nxg_set_functions(NXG_det, &nxi_det_functions);
   nxg_set_functions(NXG_slogdet, &nxi_det_functions);
   nxg_set_functions(NXG_lu, &nxi_lu_functions);

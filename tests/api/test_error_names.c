@@ -112,6 +112,19 @@ ONE(expm, nx_expm(half))
 ONE(sqrtm, nx_sqrtm(half, 0))
 ONE(logm, nx_logm(half, 0))
 ONE(matrix_power, nx_matrix_power(half, -3, 0))
+STATUS(cholesky_info, nx_cholesky_info(half, NX_UPPER, &made[0], &made[1]))
+STATUS(inv_info, nx_inv_info(half, &made[0], &made[1]))
+ONE(vector_norm, nx_vector_norm(half, 3, NX_AXES(0), 0))
+ONE(matrix_norm, nx_matrix_norm(half, NX_NORM_NUC, NX_KEEPDIMS))
+ONE(cond, nx_cond(half, NX_NORM_1))
+ONE(matrix_rank, nx_matrix_rank(half, -1))
+ONE(trace, nx_trace(half, 0, 0, 1))
+ONE(outer, nx_outer(row, line))
+ONE(vecdot, nx_vecdot(spectrum, spectrum, -2))
+ONE(cross, nx_cross(folds, folds, -2))
+ONE(tensordot, nx_tensordot(folded, folded, (int32_t[]){0, 2}, (int32_t[]){1, 2}, 2))
+ONE(kron, nx_kron(half, half))
+ONE(multi_dot, nx_multi_dot((nx_tensor *[]){half, half, tau}, 3))
 STATUS(top_k, nx_top_k(line, 2, 0, 0, NX_I64, &made[0], &made[1]))
 ONE(unfold, nx_unfold(line, &window))
 ONE(convolution, nx_convolution(folded, folded, &line_of_windows))
@@ -220,6 +233,19 @@ static const struct call {
     LAPACK(sqrtm),
     LAPACK(logm),
     LAPACK(matrix_power),
+    LAPACK(cholesky_info),
+    LAPACK(inv_info),
+    ROW(vector_norm),
+    LAPACK(matrix_norm),
+    LAPACK(cond),
+    LAPACK(matrix_rank),
+    ROW(trace),
+    ROW(outer),
+    ROW(vecdot),
+    ROW(cross),
+    ROW(tensordot),
+    ROW(kron),
+    ROW(multi_dot),
     ROW(top_k),
     ROW(unfold),
     ROW(fold),

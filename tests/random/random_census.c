@@ -400,7 +400,8 @@ static bool print_operations(const census *c) {
 /* Calls that are mostly given sound matrices: others may be singular, or must be square. */
 static bool wants_sound(nxg_op op) {
   return nxg_call_fails(op) || (nxg_ops[op].args > 1 && op != NXG_matmul_i32) || op == NXG_det ||
-         op == NXG_slogdet || op == NXG_sytrd || op == NXG_gehrd || op == NXG_expm;
+         op == NXG_slogdet || op == NXG_cholesky_info || op == NXG_inv_info || op == NXG_sytrd ||
+         op == NXG_gehrd || op == NXG_expm;
 }
 
 /* The second operand has another rank than the first. */

@@ -17,31 +17,32 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   double n = (double)a->shape[a->rank - 1];
   nx_status status = nxi_lapack_ready("cholesky", d);
   if (!status && nxi_cholesky_is_blocked(call)) return nxi_cholesky_blocked_prepare(call, work, d);
-  nxi_batch_work(work, n > 0 ? nxi_batches(a, 2) : 0, n * n * n / 3, 2 * n * n);
+  nxi_batch_work(work, nxi_batches_to_do(call, (int64_t)n), n * n * n / 3, 2 * n * n);
   return status;
 }
 
-bool nxi_good_diagonal(nx_dtype t, int64_t n, const void *a) {
+int nxi_bad_diagonal(nx_dtype t, int n, const void *a) {
   bool single = nxi_lapack_single(t);
-  int64_t step = (n + 1) * (nxi_lapack_complex(t) ? 2 : 1);
-  for (int64_t i = 0; i < n; i++) {
+  int64_t step = ((int64_t)n + 1) * (nxi_lapack_complex(t) ? 2 : 1);
+  for (int i = 0; i < n; i++) {
     double x = single ? ((const float *)a)[i * step] : ((const double *)a)[i * step];
-    if (!(x > 0 && isfinite(x))) return false;
+    if (!(x > 0 && isfinite(x))) return i + 1;
   }
-  return true;
+  return 0;
 }
 
-static nx_status factor_small(nx_dtype t, bool upper, int n, const char *from, char *to) {
+/* 0, or the number of the pivot that fails, as of the next function. */
+static int factor_small(nx_dtype t, bool upper, int n, const char *from, char *to) {
   _Alignas(16) char lower[NXI_SMALL_MATRIX * NXI_SMALL_MATRIX * sizeof(double)];
   char *at = upper ? lower : to;
   memcpy(at, from, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
-  bool good = nxi_small_cholesky(t, n, at);
+  const int info = nxi_small_cholesky(t, n, at);
   nxi_zero_triangle(t, n, n, at, false);
   if (upper) nxi_transpose(t, n, n, at, n, to, n, false);
-  return good && nxi_good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
+  return info ? info : nxi_bad_diagonal(t, n, to);
 }
 
-static nx_status factor(nx_dtype t, bool upper, int n, const char *from, char *to) {
+static int factor(nx_dtype t, bool upper, int n, const char *from, char *to) {
   if (nxi_is_small_matrix(t, n)) return factor_small(t, upper, n, from, to);
   potrf_fn potrf = (potrf_fn)nxi_lapack(NXI_LAPACK_potrf, t);
   int info = 0;
@@ -51,13 +52,18 @@ static nx_status factor(nx_dtype t, bool upper, int n, const char *from, char *t
   potrf(upper ? "L" : "U", &n, to, &n, &info, 1);
   nxi_lapack_leave();
   nxi_zero_triangle(t, n, n, to, upper);
-  return info == 0 && nxi_good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
+  return info ? info : nxi_bad_diagonal(t, n, to);
 }
 
 static nx_status one(const nxg_call_part *part, int64_t index) {
   const nxg_array *a = &part->call->operands[0];
-  return factor(a->dtype, part->call->attrs[0] != 0, (int)a->shape[a->rank - 1],
-                nxi_item(a, part->operands[0], 2, index), nxi_item(a, part->results[0], 2, index));
+  const int n = (int)a->shape[a->rank - 1];
+  int info = 0;
+  if (n > 0)
+    info = factor(a->dtype, part->call->attrs[0] != 0, n, nxi_item(a, part->operands[0], 2, index),
+                  nxi_item(a, part->results[0], 2, index));
+  nxi_store_info(part, index, info);
+  return info ? NX_NOT_POSITIVE_DEFINITE : NX_OK;
 }
 
 static nx_status run(nxg_call_part *part) {

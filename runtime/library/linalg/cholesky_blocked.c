@@ -43,6 +43,7 @@ static void *meeting(const blocked *l, char *a, int i, int j) {
                 : nxi_at(l->t, a, i * PANEL, j * PANEL, l->n);
 }
 
+/* failed: 0, or the number of the pivot that was the first to fail. */
 static void factor(const blocked *l, char *a, int panel, int *failed) {
   const int width = width_of(l, panel);
   int info = 0;
@@ -50,7 +51,7 @@ static void factor(const blocked *l, char *a, int panel, int *failed) {
   ((potrf_fn)nxi_lapack(NXI_LAPACK_potrf, l->t))(l->low ? "L" : "U", &width,
                                                  meeting(l, a, panel, panel), &l->n, &info, 1);
   nxi_lapack_leave();
-  *failed |= info != 0;
+  if (!*failed && info) *failed = panel * PANEL + info;
 }
 
 /* Computes a chunk of the factor beside a panel. */
@@ -104,8 +105,11 @@ static nx_status run(const nxi_stage_task *task) {
   const int panel = (stage - 1) / 2, chunk = panel + 1 + i;
   char *a = nxi_item(&part->call->results[0], part->results[0], 2, task->index);
   int *failed = task->memory;
-  if (stage == looks)
-    return *failed || !nxi_good_diagonal(l->t, l->n, a) ? NX_NOT_POSITIVE_DEFINITE : NX_OK;
+  if (stage == looks) {
+    const int info = *failed ? *failed : nxi_bad_diagonal(l->t, l->n, a);
+    nxi_store_info(part, task->index, info);
+    return info ? NX_NOT_POSITIVE_DEFINITE : NX_OK;
+  }
   if (stage > looks) {
     clear(l, a, i);
   } else if (stage == 0) {

@@ -15,8 +15,8 @@ static inline bool nxi_cholesky_is_blocked(const nxg_call *call) {
   return a->shape[a->rank - 1] >= NXI_CHOLESKY_BLOCKED;
 }
 nx_status nxi_cholesky_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
-/* Whether the real parts of the diagonal are positive and finite, as they are if the matrix was
- * positive definite. */
-bool nxi_good_diagonal(nx_dtype t, int64_t n, const void *a);
+/* 0 if the real parts of the diagonal are positive and finite, as they are if the matrix was
+ * positive definite; else the number, counted from 1, of the first one that is not. */
+int nxi_bad_diagonal(nx_dtype t, int n, const void *a);
 
 #endif

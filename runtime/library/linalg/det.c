@@ -173,7 +173,7 @@ static nx_status prepare_inv(const nxg_call *call, nxg_call_work *work, nxi_diag
     const nxi_lu_call large = {.tasks = (size + PANEL - 1) / PANEL, .finish = finish_inv};
     return nxi_lu_prepare(call, work, &large, flops, d);
   }
-  nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, flops, 2 * n * n);
+  nxi_batch_work(work, nxi_batches_to_do(call, size), flops, 2 * n * n);
   if (!size) return status;
   _Alignas(16) char first[16] = {0};
   ((getri_fn)nxi_lapack(NXI_LAPACK_getri, a->dtype))(&size, first, &size, &info, first, &all,
@@ -182,30 +182,38 @@ static nx_status prepare_inv(const nxg_call *call, nxg_call_work *work, nxi_diag
   return nxi_work_state(call, work, a->dtype, lengths, 2, d);
 }
 
-static nx_status invert_small(nx_dtype t, int n, const void *from, void *to, int *pivots) {
+/* 0, or the number of the pivot that is zero, as of the next function. */
+static int invert_small(nx_dtype t, int n, const void *from, void *to, int *pivots) {
   _Alignas(16) char factors[NXI_SMALL_MATRIX * NXI_SMALL_MATRIX * sizeof(double)];
   memcpy(factors, from, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
-  if (!nxi_small_lu(t, n, factors, pivots)) return NX_SINGULAR;
+  if (!nxi_small_lu(t, n, factors, pivots)) return nxi_zero_on_diagonal(t, n, factors);
   nxi_identity(t, n, n, to);
   nxi_small_solve(t, n, n, factors, pivots, to);
-  return NX_OK;
+  return 0;
 }
 
-static nx_status one_inv(const nxg_call_part *part, int64_t index) {
+static int invert(const nxg_call_part *part, int n, int64_t index) {
   const nxg_array *a = &part->call->operands[0];
   nx_dtype t = a->dtype;
-  int n = (int)a->shape[a->rank - 1], lwork, info,
-      *pivots = nxi_work_array(part, INVERSE_PIVOTS, NULL);
+  int lwork, info, *pivots = nxi_work_array(part, INVERSE_PIVOTS, NULL);
   void *work = nxi_work_array(part, INVERSE_WORK, &lwork),
        *to = nxi_item(a, part->results[0], 2, index);
   const void *from = nxi_item(a, part->operands[0], 2, index);
   if (nxi_is_small_matrix(t, n)) return invert_small(t, n, from, to, pivots);
   memcpy(to, from, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
-  if (factor(t, n, to, pivots) != 0) return NX_SINGULAR;
+  info = factor(t, n, to, pivots);
+  if (info != 0) return info;
   nxi_lapack_enter();
   ((getri_fn)nxi_lapack(NXI_LAPACK_getri, t))(&n, to, &n, pivots, work, &lwork, &info);
   nxi_lapack_leave();
-  return info == 0 ? NX_OK : NX_SINGULAR;
+  return info;
+}
+
+static nx_status one_inv(const nxg_call_part *part, int64_t index) {
+  const nxg_array *a = &part->call->operands[0];
+  const int n = (int)a->shape[a->rank - 1], info = n > 0 ? invert(part, n, index) : 0;
+  nxi_store_info(part, index, info);
+  return info ? NX_SINGULAR : NX_OK;
 }
 
 static nx_status run_inv(nxg_call_part *part) {

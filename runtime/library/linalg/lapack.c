@@ -172,9 +172,21 @@ void nxi_store_nans(const nxg_call_part *part, int64_t index) {
   const int32_t batch = call->operands[0].rank - 2;
   for (uint32_t i = 0; i < call->n_results; i++) {
     const nxg_array *r = &call->results[i];
+    if (nxi_is_integer(r->dtype)) continue;
     const int64_t n = nxg_elements(r->rank - batch, r->shape + batch);
     nxi_nan_columns(r->dtype, 1, n, nxi_item(r, part->results[i], r->rank - batch, index), n);
   }
+}
+
+void nxi_store_info(const nxg_call_part *part, int64_t index, int info) {
+  const nxg_call *call = part->call;
+  const uint32_t last = call->n_results - 1;
+  if (nxg_call_has_info(call))
+    *(int32_t *)nxi_item(&call->results[last], part->results[last], 0, index) = info;
+}
+
+int64_t nxi_batches_to_do(const nxg_call *call, int64_t n) {
+  return n > 0 || nxg_call_has_info(call) ? nxi_batches(&call->operands[0], 2) : 0;
 }
 
 nx_status nxi_each_item(nxg_call_part *part,

@@ -60,8 +60,12 @@ nx_status nxi_each_item(nxg_call_part *part,
 /* Whether a failure with this status is no failure of the call: nxg_call_gives_nan, and the matrix
  * could not be factored. */
 bool nxi_is_nan_instead(const nxg_call *call, nx_status status);
-/* Makes all elements of number `index` of each result NaN. */
+/* Makes all elements of number `index` of each result NaN, but for the number that says why. */
 void nxi_store_nans(const nxg_call_part *part, int64_t index);
+/* That number, if the call has it: 0, or what failed. */
+void nxi_store_info(const nxg_call_part *part, int64_t index, int info);
+/* How many matrices there are to do: none without elements, unless a number is to be written. */
+int64_t nxi_batches_to_do(const nxg_call *call, int64_t n);
 /* The same of `columns` columns, `ld` elements from row to row. */
 void nxi_nan_columns(nx_dtype t, int64_t rows, int64_t columns, void *a, int64_t ld);
 /* One phase over the matrices of a batch, each of so many floating-point operations and so many

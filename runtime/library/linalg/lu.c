@@ -116,12 +116,15 @@ static nx_status run(const nxi_stage_task *task) {
   const nxi_lu_call *c = (const void *)task->stages;
   const nxg_call_part *part = task->part;
   const uint32_t factoring = (uint32_t)c->lu.panels + !c->determinant;
+  int zero = 0;
   if (task->stage < factoring)
     run_stage(&c->lu, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
   else if (task->stage > factoring || c->determinant) c->finish(task, &c->lu);
-  else if (!c->unchecked && nxi_zero_on_diagonal(c->lu.t, c->lu.n, task->memory))
-    return NX_SINGULAR;
-  return NX_OK;
+  else if (!c->unchecked) {
+    zero = nxi_zero_on_diagonal(c->lu.t, c->lu.n, task->memory);
+    nxi_store_info(part, task->index, zero);
+  }
+  return zero ? NX_SINGULAR : NX_OK;
 }
 
 nx_status nxi_lu_prepare(const nxg_call *call, nxg_call_work *work, const nxi_lu_call *what,
@@ -189,9 +192,9 @@ static bool is_zero(nx_dtype t, const void *x) {
   return g[0] == 0 && (!complex || g[1] == 0);
 }
 
-bool nxi_zero_on_diagonal(nx_dtype t, int n, const void *a) {
+int nxi_zero_on_diagonal(nx_dtype t, int n, const void *a) {
   size_t step = ((size_t)n + 1) * (size_t)nxi_dtype_size(t);
   for (int i = 0; i < n; i++)
-    if (is_zero(t, (const char *)a + (size_t)i * step)) return true;
-  return false;
+    if (is_zero(t, (const char *)a + (size_t)i * step)) return i + 1;
+  return 0;
 }

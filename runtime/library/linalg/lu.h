@@ -48,6 +48,7 @@ void nxi_lu_solve(const nxg_call_part *part, nx_dtype t, int n, int width, const
 /* Rows first .. first + width - 1 of the inverse, at x. */
 void nxi_lu_inverse(const nxg_call_part *part, nx_dtype t, int n, int first, int width,
                     const void *factors, const int *pivots, void *x, int ld);
-bool nxi_zero_on_diagonal(nx_dtype t, int n, const void *a);
+/* The number, counted from 1, of the first zero on the diagonal; 0: there is none. */
+int nxi_zero_on_diagonal(nx_dtype t, int n, const void *a);
 
 #endif

@@ -5,11 +5,11 @@
 #include <math.h>
 
 #define SMALL(T, root, magnitude)                                                            \
-  static bool cholesky_##T(int n, T *a) {                                                    \
+  static int cholesky_##T(int n, T *a) {                                                     \
     for (int j = 0; j < n; j++) {                                                            \
       T *top = a + j * n, sum = top[j];                                                      \
       for (int k = 0; k < j; k++) sum -= top[k] * top[k];                                    \
-      if (!(sum > 0)) return false;                                                          \
+      if (!(sum > 0)) return j + 1;                                                          \
       top[j] = root(sum);                                                                    \
       for (int i = j + 1; i < n; i++) {                                                      \
         T *row = a + i * n, x = row[j];                                                      \
@@ -17,7 +17,7 @@
         row[j] = x / top[j];                                                                 \
       }                                                                                      \
     }                                                                                        \
-    return true;                                                                             \
+    return 0;                                                                                \
   }                                                                                          \
   static void exchange_##T(int n, T *a, T *b) {                                              \
     for (int j = 0; j < n; j++) {                                                            \
@@ -68,7 +68,7 @@
 SMALL(float, sqrtf, fabsf)
 SMALL(double, sqrt, fabs)
 
-bool nxi_small_cholesky(nx_dtype t, int n, void *a) {
+int nxi_small_cholesky(nx_dtype t, int n, void *a) {
   return t == NX_F32 ? cholesky_float(n, a) : cholesky_double(n, a);
 }
 

@@ -17,8 +17,9 @@ static inline bool nxi_is_small_matrix(nx_dtype t, int64_t n) {
   return n <= NXI_SMALL_MATRIX && (t == NX_F32 || t == NX_F64);
 }
 
-/* The lower triangle becomes L; the other one is not touched. False if a pivot is not positive. */
-bool nxi_small_cholesky(nx_dtype t, int n, void *a);
+/* The lower triangle becomes L; the other one is not touched. 0, or the number, counted from 1, of
+ * the first pivot that is not positive. */
+int nxi_small_cholesky(nx_dtype t, int n, void *a);
 /* P A = L U, rows exchanged: pivots[i] >= i is the row that was exchanged with row i, counted from
  * 0. False if a pivot is zero; the factors are there all the same. */
 bool nxi_small_lu(nx_dtype t, int n, void *a, int *pivots);

@@ -239,6 +239,17 @@ nx_status nx_slogdet(nx_tensor *a, nx_tensor **sign, nx_tensor **log) {
   return several(&k, a, (nx_tensor * *const[NXG_CALL_RESULTS]){sign, log});
 }
 
+nx_status nx_cholesky_info(nx_tensor *a, uint32_t flags, nx_tensor **factor, nx_tensor **info) {
+  call k = {.op = NXG_cholesky_info, .narrow = 1, .n_attrs = 1, .attrs = {flags & NX_UPPER}};
+  if (!check_flags(k.op, a, flags, NX_UPPER, "NX_UPPER")) return NX_INVALID_ARGUMENT;
+  return several(&k, a, (nx_tensor * *const[NXG_CALL_RESULTS]){factor, info});
+}
+
+nx_status nx_inv_info(nx_tensor *a, nx_tensor **inverse, nx_tensor **info) {
+  call k = {.op = NXG_inv_info, .narrow = 1};
+  return several(&k, a, (nx_tensor * *const[NXG_CALL_RESULTS]){inverse, info});
+}
+
 /* ---- A x = b */
 
 nx_tensor *nxi_as_columns(nx_tensor *b, bool vector) {

@@ -39,6 +39,10 @@ bool nxi_check_matrices(const char *op, nx_tensor *const *t, uint32_t n);
 /* Whether b has a row (right: a column) for each row of a, of rank 2 at least, and lies on its
  * device. False: reported, with the shapes as the caller has them. */
 bool nxi_is_side(const char *op, nx_tensor *a, nx_tensor *b, bool vector, bool right);
+/* Up to which part of the largest singular value others count as zero: rtol, or what is usual if
+ * that is negative. Whether it is a number; false: reported. */
+double nxi_tolerance(const nx_tensor *a, const volatile double *rtol);
+bool nxi_check_tolerance(const char *op, double rtol);
 /* The transposed matrices, conjugated if asked and complex. */
 nx_tensor *nxi_turned(nx_tensor *x, bool conjugated);
 /* Back; takes the reference. */

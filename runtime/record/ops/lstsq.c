@@ -21,14 +21,14 @@ static double usual_tolerance(const nx_tensor *a) {
          (double)(shape[0] > shape[1] ? shape[0] : shape[1]);
 }
 
-static double wanted_tolerance(const nx_tensor *a, const volatile double *rtol) {
+double nxi_tolerance(const nx_tensor *a, const volatile double *rtol) {
   nxi_fp environment = nxi_fp_enter();
   volatile double wanted = *rtol < 0 ? usual_tolerance(a) : *rtol;
   nxi_fp_leave(environment);
   return wanted;
 }
 
-static bool is_number(const char *op, double rtol) {
+bool nxi_check_tolerance(const char *op, double rtol) {
   nxi_diag d;
   if ((nxi_bits_f64(rtol) << 1) <= UINT64_C(0x7ff) << 53) return true;
   nxi_diag_clear(&d);
@@ -84,10 +84,11 @@ static nx_tensor *inverted(nxi_steps *p, nx_tensor *s, const tolerance *limit, n
   return narrow ? nxi_step(p, nx_reshape(narrow, stop, inverse->rank + 1, 0)) : NULL;
 }
 
-/* V (S^+ (U^H b)); b NULL: the identity. */
-static nx_tensor *pseudo_solve(nxi_steps *p, nx_tensor *a, nx_tensor *b, const tolerance *t) {
+/* V (S^+ (U^H b)); b NULL: the identity. With NaN parts of a matrix all of its result is NaN. */
+static nx_tensor *pseudo_solve(nxi_steps *p, nx_tensor *a, nx_tensor *b, const tolerance *t,
+                               uint32_t flags) {
   nx_tensor *u, *s, *vh;
-  if (!a || nx_svd(a, 0, &u, &s, &vh) != NX_OK) return NULL;
+  if (!a || nx_svd(a, flags & NX_NAN_ON_FAILURE, &u, &s, &vh) != NX_OK) return NULL;
   nxi_step(p, u), nxi_step(p, s), nxi_step(p, vh);
   nx_tensor *column = inverted(p, s, t, a->storage->dtype), *uh = adjoint(p, u),
             *v = adjoint(p, vh);
@@ -118,52 +119,67 @@ static bool check_each(const char *op, const nx_tensor *a, const nx_tensor *each
   return !d.status;
 }
 
-static nx_tensor *pinv(nx_tensor *a, const tolerance *t) {
+static nx_tensor *pinv(nx_tensor *a, uint32_t flags, const tolerance *t) {
   nxi_steps s = nxi_steps_of(NXI_COMPOSITE_pinv, a);
-  nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)), *x = pseudo_solve(&s, wide, NULL, t);
+  nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)), *x = NULL;
+  x = pseudo_solve(&s, wide, NULL, t, flags);
   return nxi_steps_end(&s, nxi_narrowed(x, a->storage->dtype));
 }
 
-nx_tensor *nx_pinv(nx_tensor *a, double rtol) {
-  if (!nxi_have_tensor("pinv", 0, a)) return NULL;
-  if (!nxi_check_matrices("pinv", &a, 1) || !is_number("pinv", rtol)) return NULL;
-  return pinv(a, &(tolerance){.number = wanted_tolerance(a, &rtol)});
+static bool check_pinv(const char *op, nx_tensor *a, uint32_t flags) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (nxi_check_flags(op, flags, NX_NAN_ON_FAILURE, "NX_NAN_ON_FAILURE", &d))
+    return nxi_check_matrices(op, &a, 1);
+  nxi_fail_null(&d);
+  return false;
 }
 
-nx_tensor *nx_pinv_rtol(nx_tensor *a, nx_tensor *rtol) {
+nx_tensor *nx_pinv(nx_tensor *a, double rtol) { return nx_pinv_flags(a, rtol, 0); }
+nx_tensor *nx_pinv_flags(nx_tensor *a, double rtol, uint32_t flags) {
+  if (!nxi_have_tensor("pinv", 0, a) || !check_pinv("pinv", a, flags) ||
+      !nxi_check_tolerance("pinv", rtol))
+    return NULL;
+  return pinv(a, flags, &(tolerance){.number = nxi_tolerance(a, &rtol)});
+}
+
+nx_tensor *nx_pinv_rtol(nx_tensor *a, nx_tensor *rtol) { return nx_pinv_rtol_flags(a, rtol, 0); }
+nx_tensor *nx_pinv_rtol_flags(nx_tensor *a, nx_tensor *rtol, uint32_t flags) {
   nx_tensor *both[2] = {a, rtol};
   const double usual = -1;
-  if (!nxi_check_operands("pinv_rtol", both, 2) || !nxi_check_matrices("pinv_rtol", &a, 1) ||
+  if (!nxi_check_operands("pinv_rtol", both, 2) || !check_pinv("pinv_rtol", a, flags) ||
       !check_each("pinv_rtol", a, rtol, 1))
     return NULL;
-  return pinv(a, &(tolerance){wanted_tolerance(a, &usual), rtol});
+  return pinv(a, flags, &(tolerance){nxi_tolerance(a, &usual), rtol});
 }
 
 static bool check_lstsq(const char *op, nx_tensor *a, nx_tensor *b, uint32_t flags) {
   nx_tensor *both[2] = {a, b};
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (nxi_check_flags(op, flags, NX_VECTORS, "NX_VECTORS", &d))
+  if (nxi_check_flags(op, flags, NX_VECTORS | NX_NAN_ON_FAILURE, "NX_VECTORS and NX_NAN_ON_FAILURE",
+                      &d))
     return nxi_check_matrices(op, both, 2) && nxi_is_side(op, a, b, nxi_is_vector(b, flags), false);
   nxi_fail_null(&d);
   return false;
 }
 
-static nx_tensor *lstsq(nx_tensor *a, nx_tensor *b, bool vector, const tolerance *t) {
+static nx_tensor *lstsq(nx_tensor *a, nx_tensor *b, uint32_t flags, const tolerance *t) {
+  const bool vector = nxi_is_vector(b, flags);
   nxi_steps s = nxi_steps_of(NXI_COMPOSITE_lstsq, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),
             *columns = nxi_step(&s, nxi_as_columns(b, vector)),
             *right = columns ? nxi_step(&s, nxi_widened(columns, false)) : NULL, *x = NULL;
-  if (wide && right) x = pseudo_solve(&s, wide, right, t);
+  if (wide && right) x = pseudo_solve(&s, wide, right, t, flags);
   return nxi_steps_end(&s, nxi_without_column(nxi_narrowed(x, a->storage->dtype), vector));
 }
 
 nx_tensor *nx_lstsq(nx_tensor *a, nx_tensor *b, double rtol, uint32_t flags) {
   nx_tensor *both[2] = {a, b};
   if (!nxi_check_operands("lstsq", both, 2) || !check_lstsq("lstsq", a, b, flags) ||
-      !is_number("lstsq", rtol))
+      !nxi_check_tolerance("lstsq", rtol))
     return NULL;
-  return lstsq(a, b, nxi_is_vector(b, flags), &(tolerance){.number = wanted_tolerance(a, &rtol)});
+  return lstsq(a, b, flags, &(tolerance){.number = nxi_tolerance(a, &rtol)});
 }
 
 nx_tensor *nx_lstsq_rtol(nx_tensor *a, nx_tensor *b, nx_tensor *rtol, uint32_t flags) {
@@ -172,5 +188,5 @@ nx_tensor *nx_lstsq_rtol(nx_tensor *a, nx_tensor *b, nx_tensor *rtol, uint32_t f
   if (!nxi_check_operands("lstsq_rtol", all, 3) || !check_lstsq("lstsq_rtol", a, b, flags) ||
       !check_each("lstsq_rtol", a, rtol, 2))
     return NULL;
-  return lstsq(a, b, nxi_is_vector(b, flags), &(tolerance){wanted_tolerance(a, &usual), rtol});
+  return lstsq(a, b, flags, &(tolerance){nxi_tolerance(a, &usual), rtol});
 }
