@@ -122,7 +122,9 @@ OUTWARD = {
         "objects",
         "pending",
         "record",
+        "watch",
     ),
+    "runtime/record/ops": ("compose",),
 }
 
 # Headers that the build writes.

@@ -55,7 +55,7 @@ typedef struct nx_context_options {
   const char *cache_dir;
   /** Into how many devices the processor is divided, 1 to 32; 0: NX_CPU_DEVICES, or 1. Each has an
    * equal part of the threads, at least one, and they compute beside each other; memory, compiled
-   * kernels, and all bits are the same. */
+   * kernels, and all bits are the same. They meet in collectives (group.h). */
   int32_t cpu_devices;
 } nx_context_options;
 

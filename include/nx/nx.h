@@ -16,6 +16,7 @@
 #include "error.h"
 #include "fft.h"
 #include "function.h"
+#include "group.h"
 #include "index.h"
 #include "io.h"
 #include "ir.h"

@@ -39,7 +39,8 @@ extern "C" {
   X(COMPILE_FAILED, 15, "a kernel could not be compiled")                            \
   X(IO, 16, "a file could not be read or written")                                   \
   X(PARSE, 17, "a text or file is malformed")                                        \
-  X(INTERNAL, 18, "the library found a fault of its own")
+  X(INTERNAL, 18, "the library found a fault of its own")                            \
+  X(TIMED_OUT, 19, "another member of the group did not come in time")
 
 typedef enum nx_status {
 #define NX_STATUS_ROW(name, value, sentence) NX_##name = value,

@@ -13,6 +13,7 @@
 #include "ir/platform/lock.h"
 #include "ir/platform/thread.h"
 #include "nx/async.h"
+#include "nx/group.h"
 #include "record.h"
 #include "runtime/realize/residency.h"
 
@@ -240,6 +241,7 @@ void nxi_mapping_teardown(nx_context *c, nx_mapping *m);   /* mapping.c */
 void nxi_function_teardown(nx_context *c, nx_function *f); /* function.c */
 void nxi_custom_teardown(nx_context *c, nx_custom *f);     /* custom.c */
 void nxi_event_teardown(nx_event *e);                      /* runner.c */
+void nxi_group_teardown(nx_group *g);                      /* group.c */
 
 static void head_teardown(nx_context *c, nxi_head *h) {
   switch ((nxi_kind)h->kind) {
@@ -255,6 +257,7 @@ static void head_teardown(nx_context *c, nxi_head *h) {
     case NXI_FUNCTION: nxi_function_teardown(c, (nx_function *)h); break;
     case NXI_CUSTOM: nxi_custom_teardown(c, (nx_custom *)h); break;
     case NXI_EVENT: nxi_event_teardown((nx_event *)h); break;
+    case NXI_GROUP: nxi_group_teardown((nx_group *)h); break;
     default: break; /* the other kinds have no such head */
   }
   atomic_fetch_sub_explicit(&c->refs, 1,

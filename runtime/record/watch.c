@@ -200,6 +200,7 @@ static const char *kind_name(nxi_kind kind) {
     case NXI_ARCHIVE: return "archive";
     case NXI_CUSTOM: return "custom operation";
     case NXI_EVENT: return "event";
+    case NXI_GROUP: return "member of a group";
   }
   return "handle";
 }

@@ -34,7 +34,8 @@ typedef enum nxi_kind {
   NXI_SCOPE = 0x6e78a3c5,
   NXI_ARCHIVE = 0x6e78a3c6,
   NXI_CUSTOM = 0x6e78a3c7,
-  NXI_EVENT = 0x6e78a3c8
+  NXI_EVENT = 0x6e78a3c8,
+  NXI_GROUP = 0x6e78a3c9
 } nxi_kind;
 
 /* The head of every handle with an atomic count. */
