@@ -78,6 +78,7 @@ static nx_status run_told_pass(subject *s, nx_status (*pass)(const nxg_graph *, 
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
+static nx_status pass_unroll_loops(subject *s) { return run_graph_pass(s, nxg_pass_unroll_loops); }
 static nx_status pass_types(subject *s) { return run_graph_pass(s, nxg_pass_types); }
 static nx_status pass_stored_types(subject *s) { return run_graph_pass(s, nxg_pass_stored_types); }
 static nx_status pass_small_types(subject *s) { return run_graph_pass(s, nxg_pass_small_types); }

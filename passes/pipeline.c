@@ -131,6 +131,7 @@ typedef nx_status graph_pass(const nxg_graph *g, nxp_products products, nxg_grap
     bool changed = false;                                                                  \
     return function(g, products, next, &changed, d);                                       \
   }
+PLAIN(unroll_loops)
 ASKING(types, nxg_pass_types_for)
 PLAIN(stored_types)
 PLAIN(small_types)

@@ -9,6 +9,8 @@
 
 typedef nx_status (*nxg_pass)(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 
+nx_status nxg_pass_unroll_loops(const nxg_graph *g, nxg_graph **out, bool *changed,
+                                nxi_diag *d); /* loops of a few steps become these */
 nx_status nxg_pass_constant_fold(const nxg_graph *g, nxg_graph **out, bool *changed,
                                  nxi_diag *d); /* constant folding */
 nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed,

@@ -12,7 +12,8 @@
 #include "ir/graph/control.h"
 #include "random_graph.h"
 
-enum { MOST_CARRIED = 8, MOST_STACKED = 3 };
+/* MOST_UNROLLED: loops of more steps stay loops, whatever is in them. */
+enum { MOST_CARRIED = 8, MOST_STACKED = 3, MOST_UNROLLED = 8 };
 
 typedef struct loop {
   nxt_random r;
@@ -322,6 +323,7 @@ bool nxt_loop_agrees(nxt_lab *lab, uint64_t seed, bool *tried, char *why, size_t
   loop l = {.r = {seed * 0x9e3779b97f4a7c15u}, .op = forms[seed % 5]};
   nxi_diag_clear(&l.d);
   l.count = l.op == NXG_case ? 1 + nxt_below(&l.r, 2) : 1 + nxt_below(&l.r, 5);
+  if (l.op != NXG_case && nxt_below(&l.r, 4) == 0) l.count += MOST_UNROLLED;
   l.reverse = l.op == NXG_scan && nxt_chance(&l.r, 40);
   l.body = nxt_random_graph(seed, &o);
   bool good = true;

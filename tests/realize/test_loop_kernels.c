@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Loops that become one kernel with the steps inside it: what they carry, read and stack, beside
- * the same steps recorded one after the other. Elements of every kind, sizes with and without a
+/* Loops that become one kernel with the steps inside it, and short ones that become their steps:
+ * what they carry, read and stack, beside the same steps recorded one after the other. Elements of every kind, sizes with and without a
  * rest, on one thread and on several; and loops that must not become one. */
 #include "tests/util/api.h"
 
-enum { STEPS = 7, MOST = 8 };
+enum { MOST_STEPS = 9, MOST = 8 };
 static const int64_t rows = 5;
+static int64_t steps = MOST_STEPS; /* 3: few enough to become the steps */
 
 /* A loop: `of` records what a step makes of n carried values. */
 typedef struct loop {
@@ -122,11 +123,11 @@ static nx_tensor *as_slice(nx_tensor *x) {
 }
 
 static void unrolled(const loop *l, nx_tensor **out) {
-  nx_tensor *in[3 * MOST], *given[MOST], *slices[MOST][STEPS];
+  nx_tensor *in[3 * MOST], *given[MOST], *slices[MOST][MOST_STEPS];
   for (uint32_t i = 0; i < l->n_carried; i++) in[i] = l->init[i];
   for (uint32_t i = 0; i < l->n_captured; i++) in[l->n_carried + i] = l->captured[i];
-  for (int64_t step = 0; step < STEPS; step++) {
-    int64_t at = l->reverse ? STEPS - 1 - step : step;
+  for (int64_t step = 0; step < steps; step++) {
+    int64_t at = l->reverse ? steps - 1 - step : step;
     for (uint32_t i = 0; i < l->n_stacked; i++)
       in[l->n_carried + l->n_captured + i] = slice_of(l->stacks[i], at);
     l->of(one(NX_I64, (double)step), in, given);
@@ -135,7 +136,7 @@ static void unrolled(const loop *l, nx_tensor **out) {
   }
   for (uint32_t i = 0; i < l->n_carried; i++) out[i] = in[i];
   for (uint32_t i = 0; i < l->n_slices; i++)
-    out[l->n_carried + i] = GOOD(nx_cat(slices[i], STEPS, 0));
+    out[l->n_carried + i] = GOOD(nx_cat(slices[i], (size_t)steps, 0));
 }
 
 static void *bytes_of(nx_tensor *t, size_t *bytes) {
@@ -165,9 +166,9 @@ static void check(const loop *l) {
   for (size_t only = 0; only <= (device() == 0 ? n : 0); only++) {
     memset(out, 0, sizeof out);
     if (scans)
-      OK(nx_scan(f, STEPS, l->init, l->n_carried, l->captured, l->n_captured, l->stacks,
+      OK(nx_scan(f, steps, l->init, l->n_carried, l->captured, l->n_captured, l->stacks,
                  l->n_stacked, &o, out, n));
-    else OK(nx_for(NULL, STEPS, f, l->init, l->n_carried, l->captured, l->n_captured, &o, out, n));
+    else OK(nx_for(NULL, steps, f, l->init, l->n_carried, l->captured, l->n_captured, &o, out, n));
     if (only == 0) OK(nx_realize(ctx, out, n, NULL));
     for (size_t i = 0; i < n; i++)
       if (only == 0 || i + 1 == only) expect_same(out[i], same[i]);
@@ -218,8 +219,8 @@ static void stacks(const loop *of) {
   l.init[1] = one(l.dtype, 0.25);
   l.captured[0] = row(&l, 1.5);
   l.captured[1] = matrix(&l, 1.25);
-  l.stacks[0] = values(l.dtype, (const int64_t[]){STEPS, rows, l.columns}, 3, 4);
-  l.stacks[1] = values(l.dtype, (const int64_t[]){STEPS}, 1, 5);
+  l.stacks[0] = values(l.dtype, (const int64_t[]){steps, rows, l.columns}, 3, 4);
+  l.stacks[1] = values(l.dtype, (const int64_t[]){steps}, 1, 5);
   check(&l);
 }
 
@@ -260,7 +261,7 @@ static void on_threads(void **state) {
     l.captured[0] = row(&l, 2);
     nx_tensor *out[3] = {0};
     nx_function *f = body_of(&l, true);
-    OK(nx_for(NULL, STEPS, f, l.init, 3, l.captured, 1, NULL, out, 3));
+    OK(nx_for(NULL, steps, f, l.init, 3, l.captured, 1, NULL, out, 3));
     char *is = bytes_of(out[0], &bytes);
     if (wanted == NULL) wanted = is;
     else assert_memory_equal(is, wanted, bytes);
@@ -273,10 +274,19 @@ static void on_threads(void **state) {
   ctx = before;
 }
 
+static void short_ones(void **state) {
+  steps = 3;
+  of_every_kind(state);
+  slices_in_and_out(state);
+  exchanges(state);
+  neighbours(state);
+  steps = MOST_STEPS;
+}
+
 NXT_MAIN(loop_kernels) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(of_every_kind), IN_SCOPE(exchanges),  IN_SCOPE(slices_in_and_out),
-      IN_SCOPE(neighbours),    IN_SCOPE(on_threads),
+      IN_SCOPE(neighbours),    IN_SCOPE(on_threads), IN_SCOPE(short_ones),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
