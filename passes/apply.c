@@ -78,6 +78,8 @@ static nx_status run_told_pass(subject *s, nx_status (*pass)(const nxg_graph *, 
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
+static nx_status pass_count_loops(subject *s) { return run_graph_pass(s, nxg_pass_count_loops); }
+static nx_status pass_chunk_loops(subject *s) { return run_graph_pass(s, nxg_pass_chunk_loops); }
 static nx_status pass_unroll_loops(subject *s) { return run_graph_pass(s, nxg_pass_unroll_loops); }
 static nx_status pass_types(subject *s) { return run_graph_pass(s, nxg_pass_types); }
 static nx_status pass_stored_types(subject *s) { return run_graph_pass(s, nxg_pass_stored_types); }

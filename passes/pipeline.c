@@ -131,7 +131,9 @@ typedef nx_status graph_pass(const nxg_graph *g, nxp_products products, nxg_grap
     bool changed = false;                                                                  \
     return function(g, products, next, &changed, d);                                       \
   }
+PLAIN(count_loops)
 PLAIN(unroll_loops)
+PLAIN(chunk_loops)
 ASKING(types, nxg_pass_types_for)
 PLAIN(stored_types)
 PLAIN(small_types)

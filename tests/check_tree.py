@@ -93,7 +93,7 @@ OUTWARD = {
     "passes": ("apply", "pipeline", "read"),
     "passes/bind": ("bind",),
     "passes/fuse": ("cluster", "space"),
-    "passes/graph": ("passes",),
+    "passes/graph": ("loops", "passes"),
     "passes/kernel": ("generalize", "passes"),
     "passes/lower": ("lower",),
     "passes/plan": ("plan",),

@@ -9,6 +9,10 @@
 
 typedef nx_status (*nxg_pass)(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 
+nx_status nxg_pass_count_loops(const nxg_graph *g, nxg_graph **out, bool *changed,
+                               nxi_diag *d); /* a while that counts has a number of steps */
+nx_status nxg_pass_chunk_loops(const nxg_graph *g, nxg_graph **out, bool *changed,
+                               nxi_diag *d); /* long loops take some steps at once */
 nx_status nxg_pass_unroll_loops(const nxg_graph *g, nxg_graph **out, bool *changed,
                                 nxi_diag *d); /* loops of a few steps become these */
 nx_status nxg_pass_constant_fold(const nxg_graph *g, nxg_graph **out, bool *changed,

@@ -3,7 +3,7 @@
  * stays in registers, for each vector of points by itself. Each element goes through the same
  * operations as by steps that are kernels of their own, so no bit changes.
  *
- * Taken is a `for` or `scan` of a known number of steps whose body's plan consists of
+ * Taken is a `for` or `scan` of a limited number of steps whose body's plan consists of
  *
  *   - kernels over the same points, without reductions. They read what is carried, and each other's
  *     results, at their own point only, unmasked; captured operands and slices of stacks anywhere;
@@ -11,14 +11,18 @@
  *     again, and a region of one point stores them;
  *   - copies of whole values, as in a body that exchanges two of them.
  *
- * A `while` is not taken, unless passes/graph/loops.c has found its number of steps: a kernel can
- * neither ask a poll nor fail, so it must end by itself. Nor is a condition over all points (the
- * points of a vector cannot know when the others are done), and nor are more steps of a vector than
- * take some ten milliseconds, because a task is not interrupted. */
+ * The number is a constant, or the lesser one of a constant and a value. Passes over the graph make
+ * such loops of others: of a `while` that counts (graph/count_loops.c), and of loops of any number
+ * of steps (graph/chunk_loops.c). No other `while` is taken: a kernel can neither ask a poll nor
+ * fail, so it must end by itself. Nor is a condition over all points (the points of a vector cannot
+ * know when the others are done), and nor are more steps of a vector than take some ten
+ * milliseconds, because a task is not interrupted. */
 #include "loop.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "passes/graph/loops.h"
 
 enum {
   MOST_NODES = 512,  /* of a body */
@@ -28,24 +32,13 @@ enum {
 /* The cost of all steps of a vector, in vector operations: ten milliseconds. */
 static const double most_cost = 2e7;
 
-/* ---- the body as a graph: a quick look before it is planned */
-
-static bool is_elementwise(const nxg_graph *g) {
-  if (g->n_nodes > MOST_NODES) return false;
-  for (uint32_t i = 0; i < g->n_nodes; i++) {
-    uint8_t kind = nxg_ops[g->nodes[i].op].kind;
-    bool moves =
-        kind == NXG_KIND_MOVE && !nxg_is_scan(g->nodes[i].op) && g->nodes[i].op != NXG_gather;
-    if (kind != NXG_KIND_LEAF && kind != NXG_KIND_MAP && kind != NXG_KIND_VIEW && !moves)
-      return false;
-  }
-  return true;
-}
-
-static bool is_counted(const nxp_loop *l) {
+/* The most steps that the loop takes; 0: they are too many, or it is not known. */
+static int64_t most_steps(const nxp_loop *l) {
   const nxg_control *c = &l->c;
-  return c->counted && c->count > 0 && c->n_carried > 0 &&
-         (c->limit == 0 || c->count <= c->limit) && l->n->n_args + c->n_results <= NXP_MAX_BUFFERS;
+  if (!c->counted || (c->limit > 0 && (c->count < 0 || c->count > c->limit))) return 0;
+  if (c->count >= 0) return c->count;
+  int64_t most = nxg_most_of(l->s->b->g, l->n->args[0]);
+  return most > 0 && !c->reverse ? most : 0;
 }
 
 /* ---- values */
@@ -282,7 +275,7 @@ static bool fits(nxp_loop *l) {
     if (l->plan->steps[i].kind == NXP_STEP_COPY && !fits_copy(l, &l->plan->steps[i])) return false;
   for (uint32_t i = 0; i < l->plan->n_outputs; i++)
     if (l->plan->outputs[i].in_place_of >= 0) return false;
-  return (l->cost + 1) * (double)l->c.count <= most_cost;
+  return (l->cost + 1) * (double)l->steps <= most_cost;
 }
 
 /* ---- the group */
@@ -332,7 +325,7 @@ static nx_status add_kernel(nxp_loop *l) {
   nx_status status = nxp_simplify_kernel(b->plan, l->to, &simple, b->d);
   if (status == NX_OK) status = nxp_add_logical(l->s, simple, l->buffers, &l->binding, node);
   nxk_destroy(simple);
-  nxp_more_work(b->plan, l->cost * (double)l->c.count * (double)l->points);
+  nxp_more_work(b->plan, l->cost * (double)l->steps * (double)l->points);
   return status;
 }
 
@@ -357,10 +350,12 @@ nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done) {
   nxp_loop l = {.s = s, .group = members, .n = node_of(s, members->roots[0].node)};
   *done = false;
   nxg_control_of_node(l.n, &l.c);
-  if (!s->b->plan->options.fuse || nxp_is_skipped(NXP_PASS_loop_kernels) || !is_counted(&l))
+  l.steps = most_steps(&l);
+  if (!s->b->plan->options.fuse || nxp_is_skipped(NXP_PASS_loop_kernels) || l.steps == 0 ||
+      l.c.n_carried == 0 || l.n->n_args + l.c.n_results > NXP_MAX_BUFFERS)
     return NX_OK;
   l.body = nxg_body_find(l.c.bodies[0])->graph;
-  if (!is_elementwise(l.body)) return NX_OK;
+  if (!nxg_is_elementwise(l.body)) return NX_OK;
   nx_status status = try(&l, done);
   nxk_destroy(l.to);
   nxp_plan_destroy(l.plan);

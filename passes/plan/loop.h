@@ -39,6 +39,7 @@ typedef struct nxp_loop {
   nxg_control c;
   const nxg_graph *body;
   nxp_plan *plan; /* of the body */
+  int64_t steps;  /* the most that it takes */
   nxi_arena arena;
   nxp_loop_part *parts; /* those without loops first */
   uint32_t n_parts;

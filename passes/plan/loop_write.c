@@ -271,8 +271,18 @@ static void open_points(nxp_loop *l) {
   }
 }
 
-static void write_steps(nxp_loop *l, nxp_body_class region) {
-  nxk_value step = nxk_begin_range(l->to, NXK_SEQ, l->c.count);
+/* The number of steps: a constant, or a value that is no more than what is known. */
+static nxk_bound_value count_of(nxp_loop *l) {
+  if (l->c.count >= 0) return nxk_bound_const(l->c.count);
+  nxk_access a = nxk_access_at(operand_buffer(l, 0), 0);
+  nxk_value count = l->to->failed ? NXK_NONE : nxk_load(l->to, &a, 1);
+  if (l->to->failed) return nxk_bound_const(0);
+  nxk_value most = nxk_const_i(l->to, NX_I64, l->steps);
+  return nxk_bound_of(NXK_SCALAR2(l->to, NXK_min, nxk_cast_to(l->to, NX_I64, count), most));
+}
+
+static void write_steps(nxp_loop *l, nxp_body_class region, nxk_bound_value count) {
+  nxk_value step = nxk_begin_for(l->to, NXK_SEQ, nxk_bound_const(0), count, 1);
   for_each(l, region, begin_carry);
   l->slice = step;
   if (l->c.reverse)
@@ -287,11 +297,12 @@ static void write_steps(nxp_loop *l, nxp_body_class region) {
 static void write_region(nxp_loop *l, nxp_body_class region) {
   forget(l);
   nxk_begin_region(l->to);
+  nxk_bound_value count = count_of(l);
   write_parts(l, region, NXP_OF_ALL, false);
   if (region == NXP_OF_POINTS) open_points(l);
   write_parts(l, region, NXP_OF_POINTS, false);
   for_each(l, region, load_initial);
-  write_steps(l, region);
+  write_steps(l, region, count);
   for (uint32_t i = 0; i < l->c.n_carried; i++) {
     nxp_loop_value *v = nxp_loop_carried(l, i);
     for (uint32_t part = 0; v->of == region && part < v->parts && !l->to->failed; part++)

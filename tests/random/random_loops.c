@@ -253,7 +253,7 @@ static void add_stack(const loop *l, nxg_graph *g, uint32_t *parts) {
 
 static nxg_graph *unroll(const loop *l) {
   uint32_t in[2 * NXT_MOST_INPUTS] = {0}, out[NXT_MOST_INPUTS] = {0};
-  uint32_t parts[MOST_STACKED][8] = {{0}};
+  uint32_t parts[MOST_STACKED][MOST_UNROLLED + 6] = {{0}};
   nxg_graph *g = with_inputs(l, in);
   uint32_t stack = in[l->n_inputs - 1];
   bool branch = l->op == NXG_case;

@@ -207,8 +207,9 @@ static void wrong_words_are_errors(void **state) {
       {"NX_DEBUG", "verify,grph",
        "NX_INVALID_ARGUMENT: NX_DEBUG: there is no word \"grph\"; known are graph, "},
       {"NX_SKIP", "cse,sce",
-       "NX_INVALID_ARGUMENT: NX_SKIP: there is no optional pass \"sce\"; known are scans, "
-       "constant_fold, algebra, integers, cse, dce, simplify"},
+       "NX_INVALID_ARGUMENT: NX_SKIP: there is no optional pass \"sce\"; known are count_loops, "
+       "unroll_loops, chunk_loops, scans, constant_fold, algebra, integers, cse, dce, "
+       "loop_kernels, simplify"},
       {"NX_SKIP", "lower", "there is no optional pass \"lower\""},
       {"NX_EXECUTOR", "lvm",
        "NX_INVALID_ARGUMENT: NX_EXECUTOR: there is no executor \"lvm\"; known are llvm, "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Loops that become one kernel with the steps inside it, and short ones that become their steps:
- * what they carry, read and stack, beside the same steps recorded one after the other. Elements of every kind, sizes with and without a
- * rest, on one thread and on several; and loops that must not become one. */
+ * what they carry, read and stack, beside the same steps recorded one after the other. Elements of
+ * every kind, sizes with and without a rest, on one thread and on several; any number of steps; and
+ * loops that must not become a kernel. */
 #include "tests/util/api.h"
 
 enum { MOST_STEPS = 9, MOST = 8 };
@@ -42,6 +43,12 @@ static nx_tensor *row(const loop *l, double first) {
 static nx_tensor *one(nx_dtype t, double x) {
   return GOOD(nx_cast(nx_full(ctx, device(), NX_F64, NULL, 0, NX_NUMBER(x)), t));
 }
+
+static const int64_t columns[] = {1, 7, 64, 333};
+enum { SIZES = sizeof columns / sizeof *columns };
+/* A GPU that is imitated compiles each kernel for a second: it gets a part of the tests. */
+static bool is_quick(void) { return device() == 0; }
+static int first_size(void) { return is_quick() ? 0 : SIZES - 1; }
 
 /* ---- steps. in: carried values, captured ones, slices. */
 
@@ -163,7 +170,7 @@ static void check(const loop *l) {
   bool scans = l->n_stacked + l->n_slices > 0;
   nx_function *f = body_of(l, !scans);
   unrolled(l, same);
-  for (size_t only = 0; only <= (device() == 0 ? n : 0); only++) {
+  for (size_t only = 0; only <= (is_quick() ? n : 0); only++) {
     memset(out, 0, sizeof out);
     if (scans)
       OK(nx_scan(f, steps, l->init, l->n_carried, l->captured, l->n_captured, l->stacks,
@@ -177,15 +184,10 @@ static void check(const loop *l) {
   nx_function_release(f);
 }
 
-static const int64_t columns[] = {1, 7, 64, 333};
-enum { SIZES = sizeof columns / sizeof *columns };
-/* A GPU that is imitated compiles each kernel for some seconds. */
-static int first_size(void) { return device() == 0 ? 0 : SIZES - 1; }
-
 static void of_every_kind(void **state) {
   (void)state;
-  static const nx_dtype kinds[] = {NX_F32, NX_F64, NX_I32, NX_C64, NX_BOOL, NX_F16};
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+  static const nx_dtype kinds[] = {NX_C64, NX_F32, NX_F64, NX_I32, NX_BOOL, NX_F16};
+  for (size_t k = 0; k < (is_quick() ? sizeof kinds / sizeof *kinds : 1); k++)
     for (int i = first_size(); i < SIZES; i++) {
       nx_scope *scope = nx_scope_begin(ctx);
       loop l = {.dtype = kinds[k], .columns = columns[i], .n_carried = 3, .n_captured = 1};
@@ -227,7 +229,7 @@ static void stacks(const loop *of) {
 static void slices_in_and_out(void **state) {
   (void)state;
   static const nx_dtype kinds[] = {NX_F32, NX_I32, NX_C64};
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+  for (size_t k = 0; k < (is_quick() ? sizeof kinds / sizeof *kinds : 1); k++)
     for (int i = 2 * first_size(); i < 2 * SIZES; i++) {
       nx_scope *scope = nx_scope_begin(ctx);
       loop l = {.dtype = kinds[k], .columns = columns[i / 2], .reverse = i % 2};
@@ -277,16 +279,119 @@ static void on_threads(void **state) {
 static void short_ones(void **state) {
   steps = 3;
   of_every_kind(state);
-  slices_in_and_out(state);
-  exchanges(state);
-  neighbours(state);
+  if (is_quick()) slices_in_and_out(state);
+  if (is_quick()) exchanges(state);
+  if (is_quick()) neighbours(state);
   steps = MOST_STEPS;
+}
+
+/* ---- any number of steps: beside a loop in C */
+
+enum { WIDTH = 50 };
+
+/* y = 0.75 y + the number of the step; and a counter that goes up with it, from `first`. */
+static void expect_steps(nx_tensor *y, const float *x, int64_t steps) {
+  float is[WIDTH], wanted[WIDTH];
+  OK(nx_read(y, is, sizeof is, NULL));
+  memcpy(wanted, x, sizeof wanted);
+  for (int64_t i = 0; i < steps; i++)
+    for (int k = 0; k < WIDTH; k++) {
+      float scaled = wanted[k] * 0.75F;
+      wanted[k] = scaled + (float)i;
+    }
+  assert_memory_equal(is, wanted, sizeof is);
+}
+
+static nx_function *counting_step(void) {
+  nx_tensor *in[] = {GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0)),
+                     GOOD(nx_placeholder(ctx, device(), NX_F32, (const int64_t[]){WIDTH}, 1))};
+  nx_tensor *y = GOOD(nx_add(nx_mul(in[1], one(NX_F32, 0.75)), nx_cast(in[0], NX_F32)));
+  nx_function *f = NULL;
+  OK(nx_function_create(ctx, in, 2, &y, 1, NULL, &f));
+  return f;
+}
+
+static void of_any_number(void **state) {
+  (void)state;
+  static const int64_t counts[] = {-1, 0, 1, 5, 1023, 1024, 1025, 3000};
+  nx_function *f = counting_step();
+  float values_of_x[WIDTH];
+  nx_tensor *x = values(NX_F32, (const int64_t[]){WIDTH}, 1, 1);
+  OK(nx_read(x, values_of_x, sizeof values_of_x, NULL));
+  for (size_t i = is_quick() ? 0 : 6; i < sizeof counts / sizeof *counts; i++) {
+    nx_tensor *n = one(i % 2 ? NX_I32 : NX_I64, (double)counts[i]), *y = NULL;
+    OK(nx_for(n, 0, f, &x, 1, NULL, 0, NULL, &y, 1));
+    expect_steps(y, values_of_x, counts[i]);
+    if (counts[i] < 0) continue;
+    y = NULL;
+    OK(nx_for(NULL, counts[i], f, &x, 1, NULL, 0, NULL, &y, 1));
+    expect_steps(y, values_of_x, counts[i]);
+  }
+  nx_function_release(f);
+}
+
+/* While first + i < limit, which is captured or a constant. */
+static void count_while(nx_dtype t, int64_t first, int64_t limit, bool captured) {
+  int64_t n = WIDTH;
+  nx_tensor *in[3] = {GOOD(nx_placeholder(ctx, device(), t, NULL, 0)),
+                      GOOD(nx_placeholder(ctx, device(), NX_F32, &n, 1)),
+                      GOOD(nx_placeholder(ctx, device(), t, NULL, 0))};
+  nx_tensor *start = GOOD(nx_full(ctx, device(), t, NULL, 0, NX_INTEGER(first)));
+  nx_tensor *end = GOOD(nx_full(ctx, device(), t, NULL, 0, NX_INTEGER(limit)));
+  nx_tensor *holds = GOOD(nx_cmplt(in[0], captured ? in[2] : end));
+  nx_tensor *number_of_it = GOOD(nx_cast(nx_sub(in[0], start), NX_F32));
+  nx_tensor *next[] = {GOOD(nx_add(in[0], one(t, 1))),
+                       GOOD(nx_add(nx_mul(in[1], one(NX_F32, 0.75)), number_of_it))};
+  nx_function *below = NULL, *step = NULL;
+  OK(nx_function_create(ctx, in, 2 + captured, &holds, 1, NULL, &below));
+  OK(nx_function_create(ctx, in, 2 + captured, next, 2, NULL, &step));
+  float values_of_x[WIDTH];
+  nx_tensor *init[] = {start, values(NX_F32, &n, 1, 1)}, *out[2] = {0};
+  OK(nx_read(init[1], values_of_x, sizeof values_of_x, NULL));
+  OK(nx_while(below, step, init, 2, &end, captured, NULL, out, 2));
+  expect_steps(out[1], values_of_x, limit - first);
+  nx_scalar last;
+  OK(nx_item(out[0], NULL, 0, &last, NULL));
+  assert_true(last.v.i == (limit > first ? limit : first));
+  nx_function_release(below);
+  nx_function_release(step);
+}
+
+static void of_counters(void **state) {
+  (void)state;
+  for (int captured = 0; captured < 2; captured++) {
+    count_while(NX_I32, 0, 100, captured);
+    if (!is_quick()) continue;
+    count_while(NX_I32, 7, 7, captured);
+    count_while(NX_I32, 7, -7, captured);
+    count_while(NX_I32, INT32_MAX - 20, INT32_MAX, captured);
+    count_while(NX_I64, INT64_MIN, INT64_MIN + 11, captured);
+    count_while(NX_I64, -1000, 1000, captured);
+  }
+}
+
+static int32_t stop_soon(void *user) { return ++*(int *)user > 3; }
+
+/* More steps than a task may take end when the poll says so. */
+static void very_long(void **state) {
+  (void)state;
+  nx_function *f = counting_step();
+  nx_tensor *x = values(NX_F32, (const int64_t[]){WIDTH}, 1, 1);
+  for (int known = 0; known < 2; known++) {
+    nx_tensor *n = one(NX_I64, (double)(INT64_C(1) << 45)), *y = NULL;
+    int asked = 0;
+    OK(nx_for(known ? NULL : n, known ? INT64_C(1) << 45 : 0, f, &x, 1, NULL, 0, NULL, &y, 1));
+    nx_run_options run = {.size = sizeof run, .poll = stop_soon, .user = &asked};
+    FAILS(NX_INTERRUPTED, nx_realize(ctx, &y, 1, &run));
+  }
+  nx_function_release(f);
 }
 
 NXT_MAIN(loop_kernels) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(of_every_kind), IN_SCOPE(exchanges),  IN_SCOPE(slices_in_and_out),
-      IN_SCOPE(neighbours),    IN_SCOPE(on_threads), IN_SCOPE(short_ones),
+      IN_SCOPE(of_every_kind), IN_SCOPE(exchanges),   IN_SCOPE(slices_in_and_out),
+      IN_SCOPE(neighbours),    IN_SCOPE(on_threads),  IN_SCOPE(short_ones),
+      IN_SCOPE(of_any_number), IN_SCOPE(of_counters), IN_SCOPE(very_long),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
