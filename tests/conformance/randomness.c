@@ -2,19 +2,15 @@
 /* Random bits, and tensors made of them, against Threefry-2x32 written out from its definition
  * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), with the three vectors of
  * its authors. */
-#include "conformance.h"
+#include "randomness.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct words {
-  uint32_t first, second;
-} words;
-
 static uint32_t turned(uint32_t x, int by) { return x << by | x >> (32 - by); }
 
-static words threefry(words key, words x) {
+words threefry(words key, words x) {
   static const int turns[] = {13, 15, 26, 6, 17, 29, 16, 24};
   const uint32_t keys[] = {key.first, key.second, 0x1BD11BDAu ^ key.first ^ key.second};
   x.first += keys[0];
@@ -83,9 +79,9 @@ static nx_tensor *record_threefry(trial *t, nx_dtype dtype) {
 /* ---- uniform, normal, and orders. The row's type is the result's, of permutation the key's */
 
 static const int64_t random_shape[] = {3, 1, 7};
-static const words seed = {20260101, 0xdeadbeef};
+const words seed = {20260101, 0xdeadbeef};
 
-static array *key_of(trial *t, nx_dtype dtype) {
+array *key_of(trial *t, nx_dtype dtype) {
   array *key = new_array(t, dtype, 1, (const int64_t[]){2});
   key->at[0].low = seed.first;
   key->at[1].low = seed.second;

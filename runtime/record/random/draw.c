@@ -143,8 +143,7 @@ static nx_tensor *turned(nx_tensor *x, int by) {
   return nx_or(nx_binary_i64(x, NX_BINARY_SHL, by), nx_binary_i64(x, NX_BINARY_SHR, 32 - by));
 }
 
-/* Threefry-2x32 of 20 rounds, word by word: the operation nx_threefry takes pairs, which would have
- * to be stored first. */
+/* 20 rounds: the operation nx_threefry takes pairs, which would have to be stored first. */
 static void threefry(nx_tensor *const *key, nx_tensor **x) {
   static const int turns[] = {13, 15, 26, 6, 17, 29, 16, 24};
   nx_tensor *parity = nx_binary_i64(nx_xor(key[0], key[1]), NX_BINARY_XOR, 0x1BD11BDA),
@@ -173,15 +172,20 @@ static void counters(nxi_draw *d, int64_t n, nx_tensor **x) {
   x[1] = nx_cast(counter, NX_U32);
 }
 
-bool nxi_draw_words(nxi_draw *d, nx_tensor *key, const int64_t *shape, int32_t rank,
-                    nx_tensor **first, nx_tensor **second) {
-  nx_tensor *whole = nx_bitcast(key, NX_U32), *half[2], *x[2];
+void nxi_draw_threefry(nx_tensor *key, nx_tensor **x) {
+  nx_tensor *whole = nx_bitcast(key, NX_U32), *half[2];
   for (int64_t i = 0; i < 2; i++) {
     int64_t stop = i + 1;
     half[i] = nx_reshape(nx_shrink(whole, &i, &stop, 1), NULL, 0, NX_MAY_COPY);
   }
-  counters(d, nxg_elements(rank, shape), x);
   threefry(half, x);
+}
+
+bool nxi_draw_words(nxi_draw *d, nx_tensor *key, const int64_t *shape, int32_t rank,
+                    nx_tensor **first, nx_tensor **second) {
+  nx_tensor *x[2];
+  counters(d, nxg_elements(rank, shape), x);
+  nxi_draw_threefry(key, x);
   *first = nx_reshape(x[0], shape, rank, 0);
   *second = nx_reshape(x[1], shape, rank, 0);
   return *first && *second;

@@ -48,6 +48,9 @@ nx_tensor *nxi_draw_pairs(nxi_draw *d, nx_tensor *counter, bool high_first);
 /* The columns of [n, 2], as arrays of a shape. False: reported. */
 bool nxi_draw_columns(nx_tensor *words, const int64_t *shape, int32_t rank, nx_tensor **first,
                       nx_tensor **second);
+/* Threefry of the words x[0], x[1] of counters, u32 of one shape, which become its words. Word by
+ * word, so that nothing is stored. */
+void nxi_draw_threefry(nx_tensor *key, nx_tensor **x);
 /* Words of a key: two for each counter (high word, low word) 0, 1, .. of a shape. */
 bool nxi_draw_words(nxi_draw *d, nx_tensor *key, const int64_t *shape, int32_t rank,
                     nx_tensor **first, nx_tensor **second);
