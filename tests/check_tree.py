@@ -123,6 +123,7 @@ OUTWARD = {
         "pending",
         "record",
         "watch",
+        "window",
     ),
     "runtime/record/ops": ("compose",),
 }

@@ -63,13 +63,14 @@ int32_t nxp_alias_of(const nxp_step_builder *s, uint32_t node);
 /* Whether update `node` may take over the memory of what it updates. */
 bool nxp_takes_over(const nxp_step_builder *s, uint32_t node);
 /* plan/steps.c: memory and steps. False, NULL or NX_OUT_OF_MEMORY without memory. */
+/* The memory of an operand that is stored or a view of such a node. strides: NULL, or room for
+ * those of the view. */
+nxp_location nxp_operand(const nxp_step_builder *s, uint32_t node, int64_t *strides);
 bool nxp_new_temporary(nxp_step_builder *s, int64_t bytes, nxp_location *where);
 /* Scratch memory of a step: how much is said later (nxp_plan_set_scratch). */
 bool nxp_new_scratch(nxp_step_builder *s, nxp_step *step, uint32_t buffer);
 /* An output, if the node (or what updates it in the end) is one, else a temporary. */
 bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where);
-/* Where the first element of an operand is that is dense memory. */
-nxp_location nxp_operand_location(const nxp_step_builder *s, uint32_t node);
 nxp_step *nxp_add_step(nxp_step_builder *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers);
 bool nxp_add_copy(nxp_step_builder *s, uint32_t node, nxp_location from, nxp_location to,
                   int64_t bytes);

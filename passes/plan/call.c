@@ -71,7 +71,7 @@ static nx_status add_custom_kernel(nxp_step_builder *s, const nxp_group *group,
   if (k == NULL) return nxi_oom(s->b->d);
   for (uint32_t i = 0; i < binding.n_buffers; i++) k->buffers[i].restricted = true;
   for (uint32_t i = 0; i < operands; i++)
-    buffers[i] = nxp_operand_location(s, node_of(s, node)->args[i]);
+    buffers[i] = nxp_operand(s, node_of(s, node)->args[i], NULL);
   nx_status status = nxp_simplify_kernel(s->b->plan, k, &simple, s->b->d);
   if (status == NX_OK && !place_results(s, call, group, buffers + operands))
     status = nxi_oom(s->b->d);
@@ -94,7 +94,7 @@ static nx_status add_library_call(nxp_step_builder *s, const nxp_group *group,
   call->call = described;
   call->origin = n->origin;
   step->call = call;
-  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = nxp_operand_location(s, n->args[i]);
+  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = nxp_operand(s, n->args[i], NULL);
   bool ok = place_step(s, step, group) && nxp_new_scratch(s, step, n_buffers - 2) &&
             nxp_new_scratch(s, step, n_buffers - 1);
   return ok ? NX_OK : nxi_oom(b->d);

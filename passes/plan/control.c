@@ -118,6 +118,6 @@ nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group) {
   step->control = k;
   hold_bodies(k);
   measure(s, node, k);
-  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = nxp_operand_location(s, n->args[i]);
+  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = nxp_operand(s, n->args[i], NULL);
   return place_results(s, step, members) && place_rest(s, step) ? NX_OK : nxi_oom(b->d);
 }

@@ -26,17 +26,6 @@ nx_status nxp_add_check(nxp_step_builder *s, uint32_t node) {
   return NX_OK;
 }
 
-/* The memory of an operand, and its strides. */
-static nxp_location operand(const nxp_step_builder *s, uint32_t node, int64_t *strides) {
-  nxg_view v;
-  nxg_node_view(s->b->g, node, &v);
-  uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
-  nxp_location where = s->b->where[base];
-  where.offset += v.offset * nxi_dtype_size(node_of(s, node)->dtype);
-  memcpy(strides, v.strides, (size_t)v.rank * sizeof *strides);
-  return where;
-}
-
 nx_status nxp_add_scatter_group(nxp_step_builder *s, uint32_t group) {
   nxp_plan_builder *b = s->b;
   uint32_t node = b->clusters->groups[group].roots[0].node;
@@ -63,8 +52,8 @@ nx_status nxp_add_scatter_group(nxp_step_builder *s, uint32_t group) {
   step->scatter = out;
   step->name = "scatter";
   step->buffers[0] = where[node];
-  step->buffers[1] = operand(s, n->args[1], out->indices);
-  step->buffers[2] = operand(s, n->args[2], out->updates);
+  step->buffers[1] = nxp_operand(s, n->args[1], out->indices);
+  step->buffers[2] = nxp_operand(s, n->args[2], out->updates);
   if (pairs) nxg_contiguous_strides(indices->rank, indices->shape, out->updates); /* of a row */
   step->writes[0] = true;
   step->overwrites = where[node].kind == NXP_INPUT;

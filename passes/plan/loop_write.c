@@ -27,7 +27,7 @@ static uint32_t operand_buffer(nxp_loop *l, uint32_t operand) {
   const nxg_node *x = node_of(l->s, l->n->args[operand]);
   if (l->operand_buffer[operand] == NXK_NONE)
     l->operand_buffer[operand] = add_buffer(l, NXK_IN, (nx_dtype)x->dtype, nxg_node_elements(x),
-                                            nxp_operand_location(l->s, l->n->args[operand]));
+                                            nxp_operand(l->s, l->n->args[operand], NULL));
   return l->operand_buffer[operand];
 }
 

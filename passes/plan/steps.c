@@ -6,6 +6,16 @@
 
 /* ---- memory */
 
+nxp_location nxp_operand(const nxp_step_builder *s, uint32_t node, int64_t *strides) {
+  const nxg_node *n = node_of(s, node);
+  nxg_view v;
+  nxg_node_view(s->b->g, node, &v);
+  nxp_location where = s->b->where[n->op == NXG_view ? n->args[0] : node];
+  where.offset += v.offset * nxi_dtype_size(n->dtype);
+  if (strides != NULL) memcpy(strides, v.strides, (size_t)v.rank * sizeof *strides);
+  return where;
+}
+
 bool nxp_new_temporary(nxp_step_builder *s, int64_t bytes, nxp_location *where) {
   if (!nxi_grow(&s->temporaries, &s->cap_temporaries, s->n_temporaries + 1, sizeof *s->temporaries))
     return false;
@@ -28,15 +38,6 @@ bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where) {
   if (output == 0) return nxp_new_temporary(s, node_bytes(s, node), where);
   *where = (nxp_location){NXP_OUTPUT, output - 1, 0, NXP_NO_ALIAS_RANGE, 0};
   return true;
-}
-
-nxp_location nxp_operand_location(const nxp_step_builder *s, uint32_t node) {
-  nxg_view v;
-  nxg_node_view(s->b->g, node, &v);
-  uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
-  nxp_location where = s->b->where[base];
-  where.offset += v.offset * nxi_dtype_size(node_of(s, node)->dtype);
-  return where;
 }
 
 /* ---- steps */

@@ -6,6 +6,7 @@
 
 #include "body.h"
 #include "runtime/record/objects.h"
+#include "runtime/record/window.h"
 
 enum { MOST_ELEMENTS = 64 };
 
@@ -24,25 +25,10 @@ static bool read_window(const char *op, const nx_sliding_window *given, sliding 
   nx_sliding_window g = {0};
   if (!given) return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the window is null", op);
   if (nxi_take(&g, given, sizeof g, "nx_sliding_window", op, d)) return false;
-  if (g.n < 0 || g.n > NXG_MAX_RANK || (g.n && !g.kernel))
-    return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: a window of rank %d, or without a kernel", op,
-                     g.n);
+  const nxi_window_lists lists = {w->kernel, w->stride, w->dilation,
+                                  w->before, w->after,  w->spread};
   w->n = g.n;
-  for (int32_t i = 0; i < g.n; i++) {
-    w->kernel[i] = g.kernel[i];
-    w->stride[i] = g.stride ? g.stride[i] : 1;
-    w->dilation[i] = g.dilation ? g.dilation[i] : 1;
-    w->spread[i] = g.base_dilation ? g.base_dilation[i] : 1;
-    w->before[i] = g.before ? g.before[i] : 0;
-    w->after[i] = g.after ? g.after[i] : 0;
-    if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->spread[i] < 1)
-      return !nxi_fail(d, NX_INVALID_ARGUMENT, op,
-                       "%s: axis %d of the window has kernel %lld, stride %lld, dilation %lld and "
-                       "base dilation %lld",
-                       op, i, (long long)w->kernel[i], (long long)w->stride[i],
-                       (long long)w->dilation[i], (long long)w->spread[i]);
-  }
-  return true;
+  return nxi_window_read(op, &g, &lists, d) == NX_OK;
 }
 
 /* The extent of an axis with gaps, and of all that is padded; false: a number beyond 63 bits. */

@@ -2,11 +2,13 @@
 /* Recording of sliding windows. unfold is a view of the padded value, lane_reduce a sum over a view
  * of it in which the shift of each element of the kernel is taken back: nothing but views and pads,
  * which fusion turns into addresses. */
+#include <stdio.h>
 #include <string.h>
 
 #include "compose.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
+#include "runtime/record/window.h"
 
 /* A window with what was left out filled in, for an operand whose axes before the spatial ones are
  * `lead`. */
@@ -24,29 +26,56 @@ static nx_status refuse_dtype(const char *op, const nx_tensor *x, nxi_diag *d) {
                   nxi_dtypes[x->storage->dtype].name);
 }
 
+/* Whether numbers of axis i are of their ranges. */
+static bool is_sound(const nxi_window_lists *w, int32_t i) {
+  bool padding = w->spread ? w->spread[i] >= 1 : w->before[i] >= 0 && w->after[i] >= 0;
+  return w->kernel[i] >= 1 && w->stride[i] >= 1 && w->dilation[i] >= 1 && padding;
+}
+
+static nx_status refuse_axis(const char *op, const nxi_window_lists *w, int32_t i, nxi_diag *d) {
+  char more[64] = "";
+  if (w->spread) snprintf(more, sizeof more, ", base dilation %lld", (long long)w->spread[i]);
+  return nxi_fail(d, NX_INVALID_ARGUMENT, op,
+                  "%s: axis %d of the window has kernel %lld, stride %lld, dilation %lld%s and "
+                  "padding %lld, %lld",
+                  op, i, (long long)w->kernel[i], (long long)w->stride[i],
+                  (long long)w->dilation[i], more, (long long)w->before[i], (long long)w->after[i]);
+}
+
+nx_status nxi_window_read(const char *op, const nx_sliding_window *g, const nxi_window_lists *out,
+                          nxi_diag *d) {
+  if (g->n < !out->spread || g->n > NXG_MAX_RANK || (g->n && !g->kernel))
+    return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: a window of rank %d, or without a kernel", op,
+                    g->n);
+  for (int32_t i = 0; i < g->n; i++) {
+    out->kernel[i] = g->kernel[i];
+    out->stride[i] = g->stride ? g->stride[i] : 1;
+    out->dilation[i] = g->dilation ? g->dilation[i] : 1;
+    if (out->spread) out->spread[i] = g->base_dilation ? g->base_dilation[i] : 1;
+    out->before[i] = g->before ? g->before[i] : 0;
+    out->after[i] = g->after ? g->after[i] : 0;
+    if (!is_sound(out, i)) return refuse_axis(op, out, i, d);
+  }
+  return NX_OK;
+}
+
 static nx_status read_window(const char *op, const nx_window *given, windows *w, nxi_diag *d) {
   nx_window g = {0};
   if (!given) return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the window is null", op);
   if (nxi_take(&g, given, sizeof g, "nx_window", op, d)) return d->status;
-  if (g.n < 1 || g.n > NXG_MAX_RANK || !g.kernel)
-    return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: a window of rank %d, or without a kernel", op,
-                    g.n);
+  const nx_sliding_window all = {.n = g.n,
+                                 .kernel = g.kernel,
+                                 .stride = g.stride,
+                                 .dilation = g.dilation,
+                                 .before = g.before,
+                                 .after = g.after};
+  const nxi_window_lists lists = {.kernel = w->kernel,
+                                  .stride = w->stride,
+                                  .dilation = w->dilation,
+                                  .before = w->before,
+                                  .after = w->after};
   w->n = g.n;
-  for (int32_t i = 0; i < g.n; i++) {
-    w->kernel[i] = g.kernel[i];
-    w->stride[i] = g.stride ? g.stride[i] : 1;
-    w->dilation[i] = g.dilation ? g.dilation[i] : 1;
-    w->before[i] = g.before ? g.before[i] : 0;
-    w->after[i] = g.after ? g.after[i] : 0;
-    if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->before[i] < 0 ||
-        w->after[i] < 0)
-      return nxi_fail(d, NX_INVALID_ARGUMENT, op,
-                      "%s: axis %d of the window has kernel %lld, stride %lld, dilation %lld and "
-                      "padding %lld, %lld",
-                      op, i, (long long)w->kernel[i], (long long)w->stride[i],
-                      (long long)w->dilation[i], (long long)w->before[i], (long long)w->after[i]);
-  }
-  return NX_OK;
+  return nxi_window_read(op, &all, &lists, d);
 }
 
 /* How many windows each axis has room for; false: a number does not fit 63 bits. */
