@@ -18,7 +18,10 @@
  * .. 2k - 1), and k results, all of the dtypes of the operands. It should be associative; it need
  * not be commutative: elements stay in order. The order in which it is applied depends on the
  * shapes alone (numerics.md). Where each result is one add, mul, max or min (of bool: or, and) of
- * its two inputs, the operation is the library's own reduction or scan, in its order.
+ * its two inputs, the operation is the library's own reduction or scan, in its order. Reductions by
+ * other usual combiners are fast too, and have an order of their own: the best of values with its
+ * place, which counts along the one axis (argmax: of equal values the first, of NaNs the first, in
+ * whatever way it is written); sums that are scaled by a maximum (logsumexp as pairs); logaddexp.
  *
  * As in ops.h, operands are borrowed, each result is one reference, the caller's, and nothing runs;
  * on a failure results are NULL, and this thread's error says why. There are at most 32 operands,

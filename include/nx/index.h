@@ -182,6 +182,12 @@ typedef enum nx_scan_op { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN } 
  * reduced in f32, each result rounded once. Of the shape and dtype of x. NX_INVALID_ARGUMENT: no
  * such scan, or an axis that is out of range; NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis);
+/** B I F C. nx_reduce_sum, nx_reduce_prod, nx_reduce_max or nx_reduce_min, combined with an initial
+ * value of rank 0 and x's dtype, which is the left operand; over nothing the initial value, so that
+ * every reduction has a result. Axes, flags and statuses as of nx_reduce_sum; NX_INVALID_ARGUMENT
+ * also: no such reduction, an initial value of another rank or dtype. */
+NX_API nx_tensor *nx_reduce_with_initial(nx_tensor *x, nx_scan_op op, nx_tensor *initial,
+                                         const int32_t *axes, size_t n, uint32_t flags);
 
 /** B. The first n numbers, in C order, of elements that are true: i64 of shape [n], -1 where there
  * are no more. NX_UNSUPPORTED_DTYPE: the mask is not bool; NX_INVALID_ARGUMENT: n below 0. */

@@ -191,6 +191,22 @@ nxg_op nxi_body_plain(const nx_function *f, uint32_t j) {
   return both ? (nxg_op)n->op : NXG_OP_COUNT;
 }
 
+bool nxi_constant_of(nx_tensor *t, uint64_t bits[2]) {
+  nx_context *c = t->context;
+  nxi_operand o = nxi_operand_of(t);
+  nxi_record_lock(c);
+  nxi_node *n = nxi_operand_node(c, &o);
+  const int64_t *attrs = n ? nxi_node_attrs(n) : NULL;
+  bool is = n && n->op == NXG_full && n->rank == 0 && attrs[1] < 0;
+  if (is) {
+    bits[0] = (uint64_t)attrs[0];
+    bits[1] = nxi_is_complex(n->dtype) ? (uint64_t)attrs[2] : 0;
+  }
+  if (n) nxi_node_unref(c, n);
+  nxi_record_unlock(c);
+  return is;
+}
+
 /* ---- operands beside their function */
 
 static bool check_counts(const nxi_by *by, const char *what, nxi_diag *d) {

@@ -63,6 +63,9 @@ typedef struct nxi_by {
  * bool; x of one shape, context and device; init of rank 0. False: reported. */
 bool nxi_by_check(nxi_by *by);
 
+/* Whether a tensor is a constant of rank 0, and which: the bits of a number, or of both parts. */
+bool nxi_constant_of(nx_tensor *t, uint64_t bits[2]);
+
 /* ---- reduce_by.c */
 /* Whether the library has a reduction for each result of the function by itself. */
 bool nxi_is_reduction(const nxi_by *by);
@@ -72,6 +75,17 @@ bool nxi_reduce_recognised(const nxi_by *by, const int32_t *axes, size_t n, nxi_
 /* ---- scan_by.c */
 /* Scans x along an axis of at least one element, inclusively, from the first element on. */
 bool nxi_scan_axis(nxi_body *b, nxi_row *x, int32_t axis);
+
+/* ---- place.c, scaled.c: combiners that are a reduction of the library as a whole */
+typedef enum nxi_known {
+  NXI_KNOWN_NOT,     /* not one of these; x is untouched */
+  NXI_KNOWN_FAILED,  /* reported */
+  NXI_KNOWN_REDUCED, /* x is reduced, without the initial values; reduced axes keep extent 1 */
+  NXI_KNOWN_COMPLETE /* the same, and combining with the initial values would change nothing */
+} nxi_known;
+nxi_known nxi_reduce_place(const nxi_by *by, const int32_t *axes, size_t n, nxi_row *x);
+nxi_known nxi_reduce_scaled(nxi_body *b, const nxi_by *by, const int32_t *axes, size_t n,
+                            nxi_row *x);
 
 /* ---- comparator.c */
 /* A comparator that compares keys: first by the first one, then by the next. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* reduce_by: a combiner that is one operation of the library's own reductions becomes that; any
- * other one is applied level by level, one axis after the other, the last first. The initial value
+/* reduce_by: a combiner that is one operation of the library's own reductions becomes that, and so
+ * do those of place.c and scaled.c; any other one is applied level by level, one axis after the other, the last first. The initial value
  * comes in at the end, from the left. */
 #include <string.h>
 
@@ -49,6 +49,17 @@ static void kept_shape(const nx_tensor *x, uint32_t mask, int64_t *shape) {
   for (int32_t i = 0; i < x->rank; i++) shape[i] = mask >> i & 1 ? 1 : nxi_shape(x)[i];
 }
 
+/* Without the initial values, unless that is said. */
+static nxi_known reduce_elements(const nxi_by *by, nxi_body *b, const int32_t *axes, size_t n,
+                                 uint32_t mask, nxi_row *r) {
+  if (nxi_is_reduction(by))
+    return nxi_reduce_recognised(by, axes, n, r) ? NXI_KNOWN_REDUCED : NXI_KNOWN_FAILED;
+  nxi_known known = nxi_reduce_place(by, axes, n, r);
+  if (known == NXI_KNOWN_NOT) known = nxi_reduce_scaled(b, by, axes, n, r);
+  if (known != NXI_KNOWN_NOT) return known;
+  return reduce_general(b, mask, r) ? NXI_KNOWN_REDUCED : NXI_KNOWN_FAILED;
+}
+
 static bool reduce(const nxi_by *by, nxi_body *b, const int32_t *axes, size_t n, uint32_t mask,
                    nxi_row *r) {
   nxi_row init = {0};
@@ -59,9 +70,9 @@ static bool reduce(const nxi_by *by, nxi_body *b, const int32_t *axes, size_t n,
   *r = init;
   if (by->x[0]->elements == 0) return true;
   for (size_t i = 0; i < by->k; i++) r->at[i] = by->x[i];
-  bool good =
-      nxi_is_reduction(by) ? nxi_reduce_recognised(by, axes, n, r) : reduce_general(b, mask, r);
-  return good && nxi_body_combine(b, &init, r, r);
+  nxi_known known = reduce_elements(by, b, axes, n, mask, r);
+  return known == NXI_KNOWN_COMPLETE ||
+         (known == NXI_KNOWN_REDUCED && nxi_body_combine(b, &init, r, r));
 }
 
 static bool without_axes(nxi_row *r, size_t k, uint32_t mask) {

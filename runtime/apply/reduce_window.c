@@ -78,22 +78,6 @@ typedef struct filling {
   uint64_t bits[2];
 } filling;
 
-/* Whether init is a constant, and which. */
-static bool constant_of(nx_tensor *init, filling *out) {
-  nx_context *c = init->context;
-  nxi_operand o = nxi_operand_of(init);
-  nxi_record_lock(c);
-  nxi_node *n = nxi_operand_node(c, &o);
-  const int64_t *attrs = n ? nxi_node_attrs(n) : NULL;
-  bool is = n && n->op == NXG_full && n->rank == 0 && attrs[1] < 0;
-  if (is)
-    *out = (filling){
-        {(uint64_t)attrs[0], nxi_is_complex(n->dtype) ? (uint64_t)attrs[2] : UINT64_C(0)}};
-  if (n) nxi_node_unref(c, n);
-  nxi_record_unlock(c);
-  return is;
-}
-
 static nx_tensor *pad_axis(nx_tensor *x, int32_t axis, int64_t before, int64_t after,
                            const filling *f) {
   int64_t attrs[2 + 2 * NXG_MAX_RANK] = {(int64_t)f->bits[0]};
@@ -150,7 +134,7 @@ static nx_tensor *surround(nx_tensor *x, const sliding *w, const filling *f) {
 static nx_tensor *filled(nx_tensor *x, nx_tensor *init, const sliding *w) {
   filling f = {{0, 0}};
   nx_tensor *all = NULL;
-  if (constant_of(init, &f)) return surround(x, w, &f);
+  if (nxi_constant_of(init, f.bits)) return surround(x, w, &f);
   all = nx_full(x->context, x->storage->device, NX_BOOL, nxi_shape(x), x->rank, NX_INTEGER(1));
   nx_tensor *with = surround(x, w, &f), *mask = surround(all, w, &f);
   if (with == x) return x;

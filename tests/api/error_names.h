@@ -148,6 +148,7 @@ ONE(searchsorted, nx_searchsorted(line, row, NULL, 0, NX_I32))
 ONE(quantile, nx_quantile(half, (double[]){0.1, 0.7}, 2, 1, NX_QUANTILE_LINEAR, 0))
 ONE(median, nx_median(square, 0, 0))
 ONE(total_order, nx_total_order(row))
+ONE(reduce_with_initial, nx_reduce_with_initial(line, NX_SCAN_MAX, zero, NX_AXES(0), 0))
 STATUS(reduce_window, nx_reduce_window(apart, &line, &zero, 1, &sliding, &made[0], 1))
 ONE(rfft, nx_rfft(half, NX_AXES(0, 1)))
 ONE(irfft, nx_irfft(spectrum, NX_AXES(0, 1), (int64_t[]){6, 4}, 2))
@@ -242,6 +243,7 @@ static const struct call {
     ROW(associative_scan),
     ROW(reduce_by),
     ROW(scan_by),
+    ROW(reduce_with_initial),
     ROW(reduce_window),
     ROW(gather_general),
     ROW(scatter_general),

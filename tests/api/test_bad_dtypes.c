@@ -65,6 +65,9 @@ AS(indices, nx_gather(word, x, 0))
 AS(set_at, nx_scatter(x, place, x, 0, NX_SCATTER_SET, 0))
 AS(add_at, nx_scatter(x, place, x, 0, NX_SCATTER_ADD, 0))
 AS(set_where, nx_scatter(word, x, word, 0, NX_SCATTER_SET, 0))
+AS(sum_from,
+   nx_reduce_with_initial(x, NX_SCAN_SUM, nx_full(ctx, 0, dtype_of(x), NULL, 0, NX_INTEGER(1)),
+                          NX_AXES(0), 0))
 AS(scan_sum, nx_associative_scan(x, NX_SCAN_SUM, 0))
 AS(scan_prod, nx_associative_scan(x, NX_SCAN_PROD, 0))
 AS(scan_max, nx_associative_scan(x, NX_SCAN_MAX, 0))
@@ -222,6 +225,7 @@ static const struct row {
     R("scatter", set_at, ALL),
     R("scatter", add_at, B | I | F | C),
     {"scatter", set_where, INDEX, 1},
+    R("reduce_with_initial", sum_from, B | I | F | C),
     R("associative_scan", scan_sum, B | I | F | C),
     R("associative_scan", scan_prod, B | I | F | C),
     R("associative_scan", scan_max, B | I | F | C),

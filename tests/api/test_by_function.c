@@ -353,6 +353,27 @@ static void nothing_to_reduce(void **state) {
 }
 
 /* An initial value that is known only when it runs. */
+/* Windows of rank 0 are the elements; where windows do not fit there are none, and over an operand
+ * without elements they hold what is around it. */
+static void windows_of_nothing(void **state) {
+  (void)state;
+  static const int64_t none[] = {0}, three[] = {3}, far[] = {9}, two[] = {2};
+  nx_function *f = by_operation(apart, NX_F32);
+  nx_tensor *x = vector(4, 1, 1), *empty = GOOD(nx_empty(ctx, device(), NX_F32, none, 1)),
+            *init = number(1), *y = NULL;
+  nx_sliding_window w = {.size = sizeof w};
+  OK(nx_reduce_window(f, &x, &init, 1, &w, &y, 1));
+  EXPECT(y, -2, -5, -8, -11);
+  w = (nx_sliding_window){.size = sizeof w, .n = 1, .kernel = far};
+  OK(nx_reduce_window(f, &x, &init, 1, &w, &y, 1));
+  assert_int_equal(nx_shape(y)[0], 0);
+  w = (nx_sliding_window){.size = sizeof w, .n = 1, .kernel = three, .before = two, .after = two};
+  OK(nx_reduce_window(f, &empty, &init, 1, &w, &y, 1));
+  assert_int_equal(nx_shape(y)[0], 2);
+  EXPECT(y, 1 - 3 * ((1 - 3) - 3), 1 - 3 * ((1 - 3) - 3));
+  nx_function_release(f);
+}
+
 static void computed_init(void **state) {
   (void)state;
   nx_function *top = by_operation(nx_max, NX_F32);
@@ -480,6 +501,7 @@ NXT_MAIN(by_function) {
                                      CASE(results_that_are_inputs),
                                      CASE(inside_a_function),
                                      CASE(nothing_to_reduce),
+                                     CASE(windows_of_nothing),
                                      CASE(computed_init),
                                      CASE(bad_functions),
                                      CASE(bad_operands)};

@@ -207,6 +207,10 @@ static void refused_compositions(void **state) {
   BAD(UNSUPPORTED_DTYPE, "associative_scan", 0,
       nx_associative_scan(nx_cast(x, NX_F8E8M0), NX_SCAN_SUM, 0), "f8e8m0");
   BAD(INVALID_ARGUMENT, "associative_scan", 0, nx_associative_scan(x, NX_SCAN_MAX, 2), "2");
+  BAD(INVALID_ARGUMENT, "reduce_with_initial", 1,
+      nx_reduce_with_initial(x, NX_SCAN_MAX, k, NX_AXES(0), 0), "u32", "[2]", "f32");
+  BAD(UNSUPPORTED_DTYPE, "reduce_with_initial", 0,
+      nx_reduce_with_initial(nx_cast(x, NX_F8E8M0), NX_SCAN_SUM, k, NX_AXES(0), 0), "f8e8m0");
   BAD(INVALID_ARGUMENT, "rand", -1, nx_rand(k, NX_F32, &huge, 1), "63 bits");
   BAD(INVALID_ARGUMENT, "randn", -1, nx_randn(k, NX_F64, &huge, 1), "63 bits");
   BAD(INVALID_ARGUMENT, "permutation", -1, nx_permutation(k, huge), "elements");

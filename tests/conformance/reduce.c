@@ -2,7 +2,7 @@
 /* Reductions and scans. Sums and products are of numbers of which every order of adding gives the
  * same result, with NaNs and infinities among them; the order itself is not this program's
  * concern. */
-#include "conformance.h"
+#include "elements.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -170,6 +170,68 @@ static nx_tensor *record_reduce(trial *t, nx_dtype dtype) {
   return reducing_of(t)->reduce(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), NX_AXES(1), 0);
 }
 
+/* ---- with an initial value, which a reduction of nothing is */
+
+static const nx_scan_op numbers[] = {NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN};
+
+/* Infinite products as in Annex G. */
+static value joined_once(const trial *t, reduce_op op, value a, value b) {
+  bool product = op == PROD && t->format->kind == KIND_COMPLEX;
+  return product ? complex_mul(a, b) : joined(t, op, a, b);
+}
+
+static void expect_initial(trial *t, array *a, layout l, uint32_t axes, bool empty) {
+  int32_t list[3];
+  size_t n = 0;
+  reduce_op op = reducing_of(t)->op;
+  for (int32_t i = 0; i < a->rank; i++)
+    if (axes >> i & 1) list[n++] = l % 2 ? i - a->rank : i;
+  bool keep = (axes + l) % 2;
+  nx_tensor *x = laid_out(t, a, l);
+  array *initial = tame_values(t, t->dtype, 0, NULL, 5), *want = reduced(t, op, a, axes, keep);
+  value first = alone(t, op, decode(t->dtype, initial->at[0]));
+  for (size_t i = 0; i < want->n; i++)
+    want->at[i] = empty
+                      ? initial->at[0]
+                      : encode(t->dtype, joined_once(t, op, first, decode(t->dtype, want->at[i])));
+  char what[80];
+  snprintf(what, sizeof what, "rank %d, axes %x, %s", a->rank, axes, layout_names[l]);
+  nx_tensor *y = nx_reduce_with_initial(x, numbers[op], tensor_of(t, initial), list, n,
+                                        keep ? NX_KEEPDIMS : 0);
+  expect_reduction(t, y, want, what);
+}
+
+static void check_initial(trial *t) {
+  static const int64_t cube[] = {4, 5, 19}, none[] = {3, 0, 2}, three[] = {3};
+  reduce_op op = reducing_of(t)->op;
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (uint32_t axes = 0; axes < 8; axes++)
+      if (is_due(t, (l * 8 + axes) % 11, 11))
+        expect_initial(t, reducible(t, op, 3, cube), l, axes, false);
+  for (uint32_t axes = 0; axes < 8; axes++)
+    expect_initial(t, reducible(t, op, 3, none), CONTIGUOUS, axes, axes & 2);
+  nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, cube)),
+            *one = tensor_of(t, new_array(t, t->dtype, 0, NULL)),
+            *line = tensor_of(t, new_array(t, t->dtype, 1, three)),
+            *other = tensor_of(t, new_array(t, t->dtype == NX_F32 ? NX_F64 : NX_F32, 0, NULL));
+#define FROM(x, op, one, flags) nx_reduce_with_initial(x, op, one, NX_AXES(1), flags)
+  nx_scan_op is = numbers[op];
+  expect_refusal(t, FROM(NULL, is, one, 0), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, FROM(x, is, NULL, 0), NX_INVALID_ARGUMENT, "a null initial value");
+  expect_refusal(t, FROM(x, (nx_scan_op)4, one, 0), NX_INVALID_ARGUMENT, "reduction 4");
+  expect_refusal(t, FROM(x, is, line, 0), NX_INVALID_ARGUMENT, "an initial value of rank 1");
+  expect_refusal(t, FROM(x, is, other, 0), NX_INVALID_ARGUMENT, "another dtype");
+  expect_refusal(t, FROM(x, is, one, 8), NX_INVALID_ARGUMENT, "a flag that does not exist");
+  expect_refusal(t, nx_reduce_with_initial(x, is, one, NX_AXES(3), 0), NX_INVALID_ARGUMENT,
+                 "axis 3 of rank 3");
+}
+
+static nx_tensor *record_initial(trial *t, nx_dtype dtype) {
+  const int64_t shape[] = {2, 3};
+  return FROM(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), numbers[reducing_of(t)->op],
+              tensor_of(t, new_array(t, dtype, 0, NULL)), 0);
+}
+
 /* ---- argmax, argmin */
 
 /* The first NaN, else the first of the greatest; zeros of both signs are equal. */
@@ -282,12 +344,30 @@ static nx_tensor *record_scan(trial *t, nx_dtype dtype) {
 #define SCAN(name, types, op) \
   {#name, types, check_scan, record_scan, &(const reducing){op, NULL, NULL}, 0, NULL}
 
+#define INITIAL(name, op)             \
+  {"reduce_with_initial, " #name,     \
+   B | I | F | C,                     \
+   check_initial,                     \
+   record_initial,                    \
+   &(const reducing){op, NULL, NULL}, \
+   0,                                 \
+   NULL}
+
 static const operation reduce_table[] = {
-    REDUCE(reduce_sum, B | I | F | C, SUM), REDUCE(reduce_prod, B | I | F | C, PROD),
-    REDUCE(reduce_max, B | I | F | C, MAX), REDUCE(reduce_min, B | I | F | C, MIN),
-    ARG(reduce_argmax, B | I | F | C, MAX), ARG(reduce_argmin, B | I | F | C, MIN),
-    SCAN(scan_sum, B | I | F | C, SUM),     SCAN(scan_prod, B | I | F | C, PROD),
-    SCAN(scan_max, B | I | F | C, MAX),     SCAN(scan_min, B | I | F | C, MIN),
+    REDUCE(reduce_sum, B | I | F | C, SUM),
+    REDUCE(reduce_prod, B | I | F | C, PROD),
+    REDUCE(reduce_max, B | I | F | C, MAX),
+    REDUCE(reduce_min, B | I | F | C, MIN),
+    ARG(reduce_argmax, B | I | F | C, MAX),
+    ARG(reduce_argmin, B | I | F | C, MIN),
+    SCAN(scan_sum, B | I | F | C, SUM),
+    SCAN(scan_prod, B | I | F | C, PROD),
+    SCAN(scan_max, B | I | F | C, MAX),
+    SCAN(scan_min, B | I | F | C, MIN),
+    INITIAL(sum, SUM),
+    INITIAL(prod, PROD),
+    INITIAL(max, MAX),
+    INITIAL(min, MIN),
 };
 const family reduce_family = {"Reductions and scans", reduce_table,
                               sizeof reduce_table / sizeof *reduce_table};

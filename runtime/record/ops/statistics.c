@@ -1,11 +1,78 @@
 /* SPDX-License-Identifier: ISC */
-/* reduce_mean and reduce_var, recorded as what they are made of: sums, and a division by how many
+/* reduce_with_initial, reduce_mean and reduce_var, recorded as what they are made of. Means: sums, and a division by how many
  * elements were summed. Sums are computed in f32 at least, and parts of complex numbers are divided
  * one by one, so that an infinity in one part does not make a NaN of the other. */
 #include "compose.h"
 #include "linalg.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
+
+/* ---- with an initial value */
+
+static const struct {
+  nxg_op op;
+  nx_tensor *(*reduce)(nx_tensor *, const int32_t *, size_t, uint32_t);
+  nx_tensor *(*combine)(nx_tensor *, nx_tensor *);
+} reductions[] = {[NX_SCAN_SUM] = {NXG_reduce_sum, nx_reduce_sum, nx_add},
+                  [NX_SCAN_PROD] = {NXG_reduce_prod, nx_reduce_prod, nx_mul},
+                  [NX_SCAN_MAX] = {NXG_reduce_max, nx_reduce_max, nx_max},
+                  [NX_SCAN_MIN] = {NXG_reduce_min, nx_reduce_min, nx_min}};
+
+static bool check_initial(const char *op, const nx_tensor *x, uint32_t kind,
+                          const nx_tensor *initial, nxi_diag *d) {
+  char shape[NXG_SHAPE_TEXT];
+  if (kind > NX_SCAN_MIN)
+    return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: there is no reduction %u", op, kind);
+  nx_dtype t = x->storage->dtype, is = initial->storage->dtype;
+  if (!nxg_op_admits(reductions[kind].op, t)) {
+    d->operand = 0;
+    return !nxi_fail(d, NX_UNSUPPORTED_DTYPE, op,
+                     "%s: operand 0 has dtype %s, which the operation does not admit: cast it", op,
+                     nxi_dtypes[t].name);
+  }
+  if (initial->rank == 0 && is == t) return true;
+  d->operand = 1;
+  return !nxi_fail(d, NX_INVALID_ARGUMENT, op,
+                   "%s: the initial value is %s of shape %s, not %s of rank 0", op,
+                   nxi_dtypes[is].name, nxg_format_shape(shape, initial->rank, nxi_shape(initial)),
+                   nxi_dtypes[t].name);
+}
+
+/* The initial value where every run is empty. */
+static nx_tensor *initial_alone(nxi_steps *s, const nx_tensor *x, nx_tensor *initial, uint32_t mask,
+                                bool keep) {
+  int64_t shape[NXG_MAX_RANK];
+  int32_t rank = 0;
+  for (int32_t i = 0; i < x->rank; i++)
+    if (!(mask >> i & 1)) shape[rank++] = nxi_shape(x)[i];
+    else if (keep) shape[rank++] = 1;
+  nx_tensor *here = nxi_step(s, nx_to_device(initial, s->device)),
+            *all = here ? nxi_step(s, nx_expand(here, shape, rank)) : NULL;
+  return all ? nxi_step(s, nx_copy(all)) : NULL;
+}
+
+nx_tensor *nx_reduce_with_initial(nx_tensor *x, nx_scan_op op, nx_tensor *initial,
+                                  const int32_t *axes, size_t n, uint32_t flags) {
+  static const char name[] = "reduce_with_initial";
+  nx_tensor *t[2] = {x, initial}, *y = NULL;
+  nxi_diag d;
+  uint32_t mask = 0;
+  bool empty = false;
+  if (!nxi_check_operands(name, t, 2)) return NULL;
+  nxi_diag_clear(&d);
+  if (check_initial(name, x, (uint32_t)op, initial, &d) && nxi_axes_given(name, x, &axes, &n, &d) &&
+      nxi_check_flags(name, flags, NX_KEEPDIMS, "NX_KEEPDIMS", &d))
+    nxg_axes_mask(name, x->rank, axes, n, &mask, &d);
+  if (d.status) return nxi_fail_null(&d);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_reduce_with_initial, x);
+  for (int32_t i = 0; i < x->rank; i++) empty |= (mask >> i & 1) && nxi_shape(x)[i] == 0;
+  if (empty) y = initial_alone(&s, x, initial, mask, flags & NX_KEEPDIMS);
+  else if ((y = nxi_step(&s, reductions[op].reduce(x, axes, n, flags))) != NULL)
+    y = nxi_step(&s, reductions[op].combine(initial, y));
+  return nxi_steps_end(&s, y);
+}
+
+/* ---- means */
 
 /* Whether the operand has a dtype of F or C; reports it. */
 static bool check_operand(const char *op, const nx_tensor *x) {
