@@ -128,11 +128,12 @@ static void add_place(usage *u, nxp_place p) {
   u->first = false;
 }
 
-/* Place at which `user` reads its operands. */
-static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
+/* Place at which `user` reads an operand. A gather reads its indices at its own points. */
+static nxp_place reading_place(const nxp_clusterer *c, uint32_t user, uint32_t operand) {
   const nxg_node *n = &c->g->nodes[user];
   const nxp_node_state *s = &c->nodes[user];
   nxg_kind kind = (nxg_kind)nxg_ops[n->op].kind;
+  if (n->op == NXG_gather && n->args[1] == operand && n->args[0] != operand) return s->place;
   if (n->op == NXG_copy || n->op == NXG_interleave || kind == NXG_KIND_MAP || nxg_is_scan(n->op))
     return s->place;
   if (n->op == NXG_update) return (nxp_place){NXP_SPACE_FULL, 0};
@@ -147,9 +148,9 @@ static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
 
 /* Whether a user reads its operands at positions other than the points of its group. A value that
  * is computed there is computed once more. */
-static bool reads_elsewhere(const nxp_clusterer *c, uint32_t user) {
+static bool reads_elsewhere(const nxp_clusterer *c, uint32_t user, uint32_t operand) {
   return c->nodes[user].place.space == NXP_SPACE_ANY ||
-         reading_place(c, user).space == NXP_SPACE_ANY;
+         reading_place(c, user, operand).space == NXP_SPACE_ANY;
 }
 
 static void add_use(nxp_clusterer *c, usage *u, uint32_t node, uint32_t user,
@@ -169,7 +170,7 @@ static void add_use(nxp_clusterer *c, usage *u, uint32_t node, uint32_t user,
   }
   if (s->stored) add_context(c, u, s->group);
   for (uint32_t i = 0; i < s->n_contexts; i++) add_context(c, u, s->contexts[i]);
-  nxp_place at = reading_place(c, user);
+  nxp_place at = reading_place(c, user, view != NULL ? (uint32_t)(view - c->g->nodes) : node);
   if (u->n_contexts == 1)
     at = nxp_operand_place(c->g, nxp_draft_full(c, &c->drafts[u->contexts[0]]), at, view,
                            &c->g->nodes[node]);
@@ -191,7 +192,7 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
     }
     if (!nxp_is_view(c, user)) {
       if (!is_placed(c, user)) continue;
-      u->ways += u->ways == 0 || reads_elsewhere(c, user);
+      u->ways += u->ways == 0 || reads_elsewhere(c, user, node);
       u->broadcast = u->broadcast || nxp_reads_again(c->g, user, node, c->nodes[node].expense);
       add_use(c, u, node, user, NULL);
       continue;

@@ -77,6 +77,12 @@ static nxg_interval of_binary(const nxg_node *n, nxg_interval a, nxg_interval b)
     case NXG_max: return (nxg_interval){largest(a.low, b.low), largest(a.high, b.high)};
     case NXG_floor_mod: /* of the divisor's sign */
       return b.low > 0 ? (nxg_interval){0, b.high - 1} : of_dtype(t);
+    case NXG_mod: /* of the dividend's */
+      if (b.low <= 0) return of_dtype(t);
+      return (nxg_interval){a.low >= 0 ? 0 : 1 - b.high, b.high - 1};
+    case NXG_and:
+      if (a.low < 0 && b.low < 0) return of_dtype(t);
+      return (nxg_interval){0, a.low < 0 ? b.high : b.low < 0 ? a.high : least(a.high, b.high)};
     default: return of_dtype(t);
   }
 }
@@ -104,8 +110,14 @@ static nxg_interval of_node(const nxg_graph *g, const nxg_node *n, const nxg_int
     case NXG_reduce_min:
     case NXG_reduce_max:
       return nxg_node_elements(&g->nodes[n->args[0]]) ? known[n->args[0]] : of_dtype(t);
+    case NXG_pad: {
+      int64_t x = number_of(t, n->attrs[0]);
+      return join(known[n->args[0]], (nxg_interval){x, x});
+    }
     case NXG_cat: return of_moved(n, known, 0, n->n_args);
     case NXG_where: return of_moved(n, known, 1, 3);
+    case NXG_argmax:
+    case NXG_argmin:
     case NXG_argsort: {
       int64_t extent = g->nodes[n->args[0]].shape[n->attrs[0]];
       return within(t, (nxg_interval){0, largest(extent - 1, 0)});

@@ -55,7 +55,7 @@ static void wrong_operands(void **state) {
             *none = GOOD(nx_full(ctx, 0, NX_F32, NX_SHAPE(0, 3), NX_NUMBER(0)));
   BAD(NX_INVALID_ARGUMENT, nx_add(f, d));
   BAD(NX_UNSUPPORTED_DTYPE, nx_exp(i));
-  BAD(NX_UNSUPPORTED_DTYPE, nx_add(b, b));
+  BAD(NX_UNSUPPORTED_DTYPE, nx_sub(b, b));
   BAD(NX_UNSUPPORTED_DTYPE, nx_and(f, f));
   BAD(NX_UNSUPPORTED_DTYPE, nx_shl(f, f));
   BAD(NX_UNSUPPORTED_DTYPE, nx_atan2(i, i));

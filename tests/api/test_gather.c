@@ -332,7 +332,8 @@ static void rows_are_one_kernel(void **state) {
 static void wrong_operands(void **state) {
   (void)state;
   nx_tensor *x = GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3), 0)), *b = GOOD(nx_cmpeq(x, x));
-  nx_tensor *i = GOOD(nx_cast(x, NX_I32)), *u = GOOD(nx_cast(x, NX_U32)), *f = vector(2, 0, 1);
+  nx_tensor *i = GOOD(nx_cast(x, NX_I32)), *u = GOOD(nx_cast(x, NX_U32)), *f = vector(2, 0, 1),
+            *z = GOOD(nx_cast(x, NX_C64));
   nx_tensor *flat = GOOD(nx_cast(f, NX_I32)),
             *long_one = GOOD(nx_cast(nx_reshape(vector(8, 0, 1), NX_SHAPE(2, 4), 0), NX_I64));
   assert_null(nx_gather(x, u, 0));
@@ -354,7 +355,8 @@ static void wrong_operands(void **state) {
   TAKES(NX_INVALID_ARGUMENT);
   assert_null(nx_scatter(x, i, i, 0, NX_SCATTER_SET, 0));
   TAKES(NX_INVALID_ARGUMENT);
-  assert_null(nx_scatter(b, i, b, 0, NX_SCATTER_ADD, 0));
+
+  assert_null(nx_scatter(z, i, z, 0, NX_SCATTER_MAX, 0));
   TAKES(NX_UNSUPPORTED_DTYPE);
   assert_non_null(nx_scatter(b, i, b, 0, NX_SCATTER_SET, 0));
   assert_null(nx_scatter(x, i, x, 0, NX_SCATTER_SET, 4));
@@ -384,8 +386,106 @@ static void true_indices(void **state) {
   TAKES(NX_INVALID_ARGUMENT);
 }
 
+/* ---- indices that are known to lie within the axis, or nearly: all of them end as the check says */
+
+enum { LINE = 10 };
+typedef struct form {
+  nx_tensor *(*of)(nx_tensor *i, int64_t by);
+  int64_t (*is)(int64_t i, int64_t by);
+} form;
+
+static nx_tensor *cut(nx_tensor *i, int64_t by) {
+  return nx_binary_i64(nx_binary_i64(i, NX_BINARY_MIN, LINE - 1 + by), NX_BINARY_MAX, -LINE);
+}
+static int64_t is_cut(int64_t i, int64_t by) {
+  int64_t least = i < LINE - 1 + by ? i : LINE - 1 + by;
+  return least > -LINE ? least : -LINE;
+}
+static nx_tensor *cut_below(nx_tensor *i, int64_t by) {
+  return nx_binary_i64(nx_binary_i64(i, NX_BINARY_MIN, LINE - 1), NX_BINARY_MAX, -LINE - by);
+}
+static int64_t is_cut_below(int64_t i, int64_t by) {
+  int64_t least = i < LINE - 1 ? i : LINE - 1;
+  return least > -LINE - by ? least : -LINE - by;
+}
+static nx_tensor *rest(nx_tensor *i, int64_t by) {
+  return nx_binary_i64(i, NX_BINARY_MOD, LINE + by);
+}
+static int64_t is_rest(int64_t i, int64_t by) { return i % (LINE + by); }
+static nx_tensor *floor_rest(nx_tensor *i, int64_t by) {
+  return nx_binary_i64(i, NX_BINARY_FLOOR_MOD, LINE + by);
+}
+static int64_t is_floor_rest(int64_t i, int64_t by) {
+  return (i % (LINE + by) + LINE + by) % (LINE + by);
+}
+static nx_tensor *bits(nx_tensor *i, int64_t by) {
+  return nx_binary_i64(nx_binary_i64(i, NX_BINARY_AND, 7), NX_BINARY_ADD, 2 + by);
+}
+static int64_t is_bits(int64_t i, int64_t by) { return (i & 7) + 2 + by; }
+static nx_tensor *apart(nx_tensor *i, int64_t by) {
+  nx_tensor *low = nx_binary_i64(i, NX_BINARY_AND, 3), *high = nx_binary_i64(i, NX_BINARY_AND, 4);
+  return nx_sub(nx_binary_i64(high, NX_BINARY_MUL, 2), nx_binary_i64(low, NX_BINARY_SUB, 1 + by));
+}
+static int64_t is_apart(int64_t i, int64_t by) { return (i & 4) * 2 - (i & 3) + 1 + by; }
+/* Products and sums of i32 that leave it come back anywhere. */
+static nx_tensor *wrapped(nx_tensor *i, int64_t by) {
+  nx_tensor *odd = nx_binary_i64(nx_binary_i64(i, NX_BINARY_AND, 1), NX_BINARY_MUL, by);
+  return nx_binary_i64(nx_binary_i64(odd, NX_BINARY_MUL, INT32_MAX), NX_BINARY_ADD, 1);
+}
+static int64_t is_wrapped(int64_t i, int64_t by) {
+  return (int32_t)((uint32_t)(i & 1) * (uint32_t)by * INT32_MAX + 1);
+}
+static nx_tensor *chosen(nx_tensor *i, int64_t by) {
+  nx_tensor *low = nx_binary_i64(i, NX_BINARY_CMPLT, 0),
+            *ends = nx_binary_i64(nx_cast(low, NX_I32), NX_BINARY_MUL, LINE - 1 + by);
+  return nx_where(low, ends, nx_binary_i64(i, NX_BINARY_MIN, 3));
+}
+static int64_t is_chosen(int64_t i, int64_t by) { return i < 0 ? LINE - 1 + by : i < 3 ? i : 3; }
+static nx_tensor *narrow(nx_tensor *i, int64_t by) {
+  nx_tensor *small = nx_cast(nx_binary_i64(i, NX_BINARY_AND, 7), NX_U8);
+  return nx_cast(nx_binary_i64(small, NX_BINARY_SUB, by), NX_I32); /* below 0 u8 wraps */
+}
+static int64_t is_narrow(int64_t i, int64_t by) { return (uint8_t)((i & 7) - by); }
+
+static void indices_within(void **state) {
+  (void)state;
+  static const form forms[] = {{cut, is_cut},         {cut_below, is_cut_below},
+                               {rest, is_rest},       {floor_rest, is_floor_rest},
+                               {bits, is_bits},       {apart, is_apart},
+                               {wrapped, is_wrapped}, {chosen, is_chosen},
+                               {narrow, is_narrow}};
+  enum { COUNT = 61 };
+  int64_t from[COUNT];
+  for (int64_t k = 0; k < COUNT; k++) from[k] = (k - 30) * (k % 7 == 3 ? 71582788 : 1);
+  nx_tensor *line = vector(LINE, 100, 1);
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+    for (int64_t by = 0; by < 4; by++) {
+      nx_tensor *i = of_i64(from, 1, (int64_t[]){COUNT}, NX_I32),
+                *y = GOOD(nx_gather(line, GOOD(forms[f].of(i, by)), 0));
+      float got[COUNT];
+      int64_t bad = -1;
+      for (int64_t k = COUNT; k-- > 0;) {
+        int64_t index = forms[f].is(from[k], by);
+        if (index < -LINE || index >= LINE) bad = k;
+      }
+      nx_status status = nx_read(y, got, sizeof got, NULL);
+      assert_int_equal(status, bad >= 0 ? NX_INDEX_OUT_OF_RANGE : NX_OK);
+      if (bad >= 0) {
+        nx_error e = {.size = sizeof e};
+        nx_error_take(&e);
+        assert_int_equal(e.index, bad);
+        continue;
+      }
+      for (int64_t k = 0; k < COUNT; k++) {
+        int64_t index = forms[f].is(from[k], by);
+        assert_true(got[k] == (float)(100 + (index < 0 ? index + LINE : index)));
+      }
+    }
+}
+
 NXT_MAIN(gather) {
   const struct CMUnitTest tests[] = {IN_SCOPE(gather_is_the_loop),
+                                     IN_SCOPE(indices_within),
                                      IN_SCOPE(scatter_is_the_loop),
                                      IN_SCOPE(few_bits),
                                      IN_SCOPE(small_sums_round_once),

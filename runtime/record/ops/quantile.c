@@ -221,10 +221,12 @@ static bool check_search(nx_tensor *sorted, nx_tensor *values, nx_tensor *sorter
   return !d.status;
 }
 
-/* The places of values that agree with the sorted lines but for the last axis. */
+/* The places of values that agree with the sorted lines but for the last axis: i32 where that holds
+ * twice their number, since vectors have twice as many of those. */
 static nx_tensor *search(nxi_steps *s, nx_tensor *sorted, nx_tensor *values, bool right) {
   int64_t n = nxi_shape(sorted)[sorted->rank - 1], step = 1;
-  nx_tensor *place = nx_full_i64(s->context, s->device, NX_I64, nxi_shape(values), values->rank, 0);
+  nx_dtype t = n <= INT32_MAX / 2 ? NX_I32 : NX_I64;
+  nx_tensor *place = nx_full_i64(s->context, s->device, t, nxi_shape(values), values->rank, 0);
   while (step <= n / 2) step *= 2;
   for (; n && place && step; step /= 2) {
     nx_tensor *moved = halved(sorted, values, place, step, right);
