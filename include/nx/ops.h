@@ -270,7 +270,7 @@ enum { NX_AFTER_EQUAL = 1 /**< behind the elements that are equal, instead of be
  * axis, each line beside its own. sorter: NULL, or i32 or i64 of the shape of sorted, as
  * nx_argsort gives them: the order in which the lines are sorted. Of the shape of values, as
  * dtype: NX_I32 or NX_I64, another one is NX_UNSUPPORTED_DTYPE. Lines that are not sorted give
- * some place. As many gathers as the extent has bits. NX_INVALID_ARGUMENT: two dtypes, shapes that
+ * some place. One kernel. NX_INVALID_ARGUMENT: two dtypes, shapes that
  * do not fit, another flag. */
 NX_API nx_tensor *nx_searchsorted(nx_tensor *sorted, nx_tensor *values, nx_tensor *sorter,
                                   uint32_t flags, nx_dtype dtype);
