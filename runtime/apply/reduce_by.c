@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* reduce_by: a combiner that is one operation of the library's own reductions becomes that, and so
- * do those of place.c and scaled.c; any other one is applied level by level, one axis after the other, the last first. The initial value
- * comes in at the end, from the left. */
+ * do those of place.c and scaled.c; any other one is applied level by level, one axis after the
+ * other, the last first. The initial value comes in at the end, from the left. */
 #include <string.h>
 
 #include "body.h"

@@ -2,10 +2,10 @@
 /* Combiners that add up what they scale by a maximum.
  *
  * Scaled sums: some results are maxima or minima, some may be sums, and each other one is
- * s e(m) + t e(n), where s and t are its own two inputs and e the same function of the inputs of the maxima on either side,
- * and of the maxima. With e(m) = exp(m - max(m, n)) that is the sum of logsumexp. Since the
- * combiner is associative, what an element is multiplied by in the end is e of it and of the
- * maximum of all: the maxima are reduced first, then the products are added up.
+ * s e(m) + t e(n), where s and t are its own two inputs and e the same function of the inputs of
+ * the maxima on either side, and of the maxima. With e(m) = exp(m - max(m, n)) that is the sum of
+ * logsumexp. Since the combiner is associative, what an element is multiplied by in the end is e
+ * of it and of the maximum of all: the maxima are reduced first, then the products are added up.
  *
  * logaddexp of one operand, as one operation or written out: the logarithm of such a sum. */
 #include "body.h"
@@ -37,7 +37,8 @@ static bool is_best(const search *s, uint32_t at) {
   return false;
 }
 
-/* Whether y is x with the sides exchanged, and x reads the left side of maxima, and maxima, alone. */
+/* Whether y is x with the sides exchanged, and x reads the left side of maxima, and maxima,
+ * alone. */
 static bool same(search *s, uint32_t x, uint32_t y) { // NOLINT(misc-no-recursion)
   x = nxi_body_through(s->g, x), y = nxi_body_through(s->g, y);
   const nxg_node *m = &s->g->nodes[x], *n = &s->g->nodes[y];

@@ -259,7 +259,9 @@ static void products_so_far(void **state) {
 static void refusals(void **state) {
   (void)state;
   c values[2] = {1, 2};
-  assert_null(nx_associative_scan(LINE(NX_C64, values), NX_SCAN_MAX, 0));
+  nx_tensor *x = LINE(NX_C64, values),
+            *i = GOOD(nx_full_i64(ctx, device(), NX_I32, NX_SHAPE(2), 0));
+  assert_null(nx_scatter(x, i, x, 0, NX_SCATTER_MAX, 0));
   assert_int_equal(nx_error_take(NULL), NX_UNSUPPORTED_DTYPE);
 }
 

@@ -386,7 +386,7 @@ static void true_indices(void **state) {
   TAKES(NX_INVALID_ARGUMENT);
 }
 
-/* ---- indices that are known to lie within the axis, or nearly: all of them end as the check says */
+/* ---- indices that are known to lie within the axis, or nearly */
 
 enum { LINE = 10 };
 typedef struct form {

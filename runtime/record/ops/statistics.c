@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* reduce_with_initial, reduce_mean and reduce_var, recorded as what they are made of. Means: sums, and a division by how many
- * elements were summed. Sums are computed in f32 at least, and parts of complex numbers are divided
- * one by one, so that an infinity in one part does not make a NaN of the other. */
+/* reduce_with_initial, reduce_mean and reduce_var, recorded as what they are made of. Means are
+ * sums, and a division by how many elements were summed. Sums are computed in f32 at least, and
+ * parts of complex numbers are divided one by one, so that an infinity in one part does not make a
+ * NaN of the other. */
 #include "compose.h"
 #include "linalg.h"
 #include "runtime/record/error.h"
