@@ -100,6 +100,7 @@ OUTWARD = {
     "codegen_llvm": ("codegen_llvm",),
     "codegen_cuda": ("codegen_cuda", "toolkit"),
     "runtime": ("debug", "memory", "threads", "trace"),
+    "runtime/apply": ("by_scatter",),
     "runtime/cache": ("kernel",),
     "runtime/cuda": ("driver", "gpu"),
     "runtime/cuda/library": ("blas", "calls", "cufft", "cusolver", "scatter"),
@@ -125,7 +126,7 @@ OUTWARD = {
         "watch",
         "window",
     ),
-    "runtime/record/ops": ("compose",),
+    "runtime/record/ops": ("compose", "dimension_numbers", "places"),
 }
 
 # Headers that the build writes.

@@ -30,6 +30,7 @@
 #define NX_BY_FUNCTION_H
 
 #include "function.h"
+#include "index.h"
 #include "ops.h"
 
 #ifdef __cplusplus
@@ -94,6 +95,31 @@ NX_API nx_status nx_reduce_window(nx_function *f, nx_tensor *const *x, nx_tensor
  * has more than 2^31 - 1 elements; without keys, operands of a rank above 30. */
 NX_API nx_status nx_sort_by(nx_function *f, nx_tensor *const *x, size_t n_in, int32_t axis,
                             nx_tensor **out, size_t n_out);
+
+/** Scatters with dimension numbers, as nx_scatter_general, by a combiner: n_in operands x of one
+ * shape, and as many updates, which have one shape too. out[i] is x[i] where no update is; elsewhere
+ * updates are combined one after the other, in C order, each with what is there: f(f(x, u), v). f
+ * need not be associative. Where each result is one add, mul, max, min, and, or, xor of its two
+ * inputs, or the update itself, this is nx_scatter_general in that mode. Any other one sorts the
+ * updates by element and takes as many rounds as the element with most of them has updates, in
+ * pieces of at least 1024 updates. Statuses as of nx_reduce_by and nx_scatter_general. */
+NX_API nx_status nx_scatter_by(nx_function *f, nx_tensor *const *x, nx_tensor *starts,
+                               nx_tensor *const *updates, size_t n_in,
+                               const nx_scatter_numbers *numbers, nx_tensor **out, size_t n_out);
+
+/** Selects one element of each window of x, and combines the element of `source` that belongs to
+ * the window with what is at its place: StableHLO's select_and_scatter, the gradient of pooling.
+ * select: two scalars, the selected element and the next one in C order of the window, and a bool,
+ * whether the first stays selected (nx_cmpge for the largest: of equal ones the first). What lies
+ * around x is never selected. f: a combiner of one operand, applied in C order of the windows to
+ * `init` (rank 0), which all elements of the result are at first, as of nx_scatter_by. window: over
+ * the last n axes, as of nx_reduce_window, without base dilation; the shape of source is that of
+ * its windows. Of the shape of x. Up to 64 elements of a window are looked at in one kernel, longer
+ * ones in a loop of a kernel for each. NX_INVALID_ARGUMENT: functions, shapes, dtypes or windows
+ * that do not fit. */
+NX_API nx_tensor *nx_select_and_scatter(nx_function *select, nx_function *f, nx_tensor *x,
+                                        nx_tensor *source, nx_tensor *init,
+                                        const nx_sliding_window *window);
 
 #ifdef __cplusplus
 }

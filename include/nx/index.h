@@ -108,7 +108,9 @@ typedef enum nx_scatter_mode {
   NX_SCATTER_SET, /**< B I F C: the last update of an element, in C order, stays */
   /** B I F C: updates are added in C order, those of small floats in f32, rounded once */
   NX_SCATTER_ADD,
-  NX_SCATTER_MUL, /**< B I F: multiplied, in the same order and precision; integers wrap */
+  /** B I F C: multiplied, in the same order and precision; integers wrap. Complex ones take a loop,
+   * as nx_scatter_by does */
+  NX_SCATTER_MUL,
   NX_SCATTER_MIN, /**< B I F: the least of the element and its updates, as of nx_min */
   NX_SCATTER_MAX, /**< B I F: the largest, as of nx_max */
   NX_SCATTER_AND, /**< B I */

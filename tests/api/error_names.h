@@ -6,7 +6,7 @@
 
 static nx_tensor *line, *row, *square, *half, *tall, *sides, *key, *mask, *spectrum, *whole, *steps,
     *folds, *zero, *tau, *order, *folded;
-static nx_tensor *piece, *place, *small, *corner[3];
+static nx_tensor *piece, *place, *small, *tau32, *corner[3];
 /* Of scalars: a - |b|; a comparator with a key, and one without. */
 static nx_function *apart, *keyed, *keyless;
 static nx_tensor *made[3]; /* results of the call being tried */
@@ -31,6 +31,7 @@ static void make_operands(void) {
   order = GOOD(nx_cast(part(line, 0, 4, 1), NX_I32));
   folds = GOOD(nx_expand(row, NX_SHAPE(3, 5)));
   place = part(order, 1, 2, 2);
+  tau32 = part(line, 1, 4, 2);
   for (int i = 0; i < 3; i++)
     corner[i] = GOOD(nx_reshape(part(i < 2 ? order : tau, i, 1, 1), NULL, 0, 0));
   small = GOOD(nx_reshape(part(tau, 0, 1, 1), NX_SHAPE(1, 1), 0));
@@ -137,9 +138,19 @@ static const nx_scatter_numbers to_elements = {.size = sizeof to_elements,
                                                .n_inserted_window_dims = 2,
                                                .n_scatter_dims_to_operand_dims = 2,
                                                .inserted_window_dims = first,
-                                               .scatter_dims_to_operand_dims = first};
+                                               .scatter_dims_to_operand_dims = first},
+                                to_lines = {.size = sizeof to_lines,
+                                            .n_inserted_window_dims = 1,
+                                            .n_scatter_dims_to_operand_dims = 1,
+                                            .inserted_window_dims = first,
+                                            .scatter_dims_to_operand_dims = first,
+                                            .index_vector_dim = 1};
+static const nx_sliding_window every_third = {
+    .size = sizeof every_third, .n = 1, .kernel = &three, .stride = &three};
 ONE(gather_general, nx_gather_general(half, place, &elements))
 ONE(scatter_general, nx_scatter_general(half, place, corner[2], &to_elements, NX_SCATTER_MAX, 0))
+STATUS(scatter_by, nx_scatter_by(apart, &line, order, &tau32, 1, &to_lines, &made[0], 1))
+ONE(select_and_scatter, nx_select_and_scatter(keyed, apart, line, row, zero, &every_third))
 ONE(dynamic_slice_checked, nx_dynamic_slice_checked(half, corner, one_element, 2))
 ONE(dynamic_update_slice, nx_dynamic_update_slice(half, small, corner, 2))
 STATUS(sort_by, nx_sort_by(keyed, &line, 1, 0, &made[0], 1))
@@ -247,6 +258,8 @@ static const struct call {
     ROW(reduce_window),
     ROW(gather_general),
     ROW(scatter_general),
+    ROW(scatter_by),
+    ROW(select_and_scatter),
     ROW(dynamic_slice_checked),
     ROW(dynamic_update_slice),
     ROW(sort_by),

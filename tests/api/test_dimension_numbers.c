@@ -3,7 +3,8 @@
  * its specification, on random numbers: in every way of treating windows that do not fit. */
 #include "tests/util/api.h"
 
-enum { RANK = 6, MOST = 4096 };
+enum { RANK = 6, MOST = 4096, BY = NX_SCATTER_XOR + 1 };
+static nx_function *by; /* 3 a - u */
 
 static uint64_t seed;
 static int32_t any(int32_t low, int32_t high) {
@@ -21,7 +22,7 @@ typedef struct trial {
   int64_t shape[RANK], size[RANK], start_shape[RANK], dim[RANK];
   list window, gone, batching, start_batching, map;
   nx_bounds bounds;
-  nx_scatter_mode mode;
+  nx_scatter_mode mode; /* BY: by a function whose result depends on the order */
   int64_t starts[MOST], x[MOST], updates[MOST], wanted[MOST];
   int64_t first_bad; /* -1: none */
 } trial;
@@ -135,6 +136,11 @@ static int64_t window_of(const int64_t *at, int64_t *start, int64_t *inside, boo
   return window;
 }
 
+static int64_t combined(int64_t a, int64_t u) {
+  if ((int)t.mode == BY) return (int64_t)(3 * (uint64_t)a - (uint64_t)u);
+  return t.mode ? a + u : u;
+}
+
 /* What the specification says. */
 static void compute(void) {
   int64_t n = count(t.dims, t.dim), at[RANK] = {0}, start[RANK] = {0}, inside[RANK] = {0};
@@ -149,13 +155,13 @@ static void compute(void) {
     if (!fits && (t.first_bad < 0 || window < t.first_bad)) t.first_bad = window;
     bool drop = !fits && t.bounds == NX_BOUNDS_DROP;
     if (!t.scatters) t.wanted[i] = drop ? -9 : t.x[place];
-    else if (!drop) t.wanted[place] = t.updates[i] + (t.mode ? t.wanted[place] : 0);
+    else if (!drop) t.wanted[place] = combined(t.wanted[place], t.updates[i]);
   }
 }
 
 static void make_trial(bool scatters) {
   t.scatters = scatters;
-  t.mode = any(0, 1) ? NX_SCATTER_SET : NX_SCATTER_ADD;
+  t.mode = (nx_scatter_mode)(int[]){NX_SCATTER_SET, NX_SCATTER_ADD, BY}[any(0, 2)];
   do {
     make_axes();
     make_dims();
@@ -211,7 +217,10 @@ static nx_tensor *record(nx_tensor *x) {
   nx_tensor *starts = tensor(t.start_rank, t.start_shape, t.starts);
   const nx_scatter_numbers n = scatter_numbers();
   if (!t.scatters) return GOOD(record_gather(x, starts));
-  return GOOD(nx_scatter_general(x, starts, tensor(t.dims, t.dim, t.updates), &n, t.mode, 0));
+  nx_tensor *updates = tensor(t.dims, t.dim, t.updates), *y = NULL;
+  if ((int)t.mode != BY) return GOOD(nx_scatter_general(x, starts, updates, &n, t.mode, 0));
+  OK(nx_scatter_by(by, &x, starts, &updates, 1, &n, &y, 1));
+  return y;
 }
 
 static void check_trial(void) {
@@ -224,7 +233,10 @@ static void check_trial(void) {
   if (t.bounds == NX_BOUNDS_CHECK && t.first_bad >= 0) {
     assert_int_equal(status, NX_INDEX_OUT_OF_RANGE);
     assert_int_equal(nx_error_take(&e), status);
-    assert_non_null(strstr(e.message, t.scatters ? "scatter_general: " : "gather_general: "));
+    const char *name = !t.scatters         ? "gather_general: "
+                       : (int)t.mode == BY ? "scatter_by: "
+                                           : "scatter_general: ";
+    assert_non_null(strstr(e.message, name));
     assert_non_null(strstr(e.message, ": start "));
   } else {
     OK(status);
@@ -240,7 +252,11 @@ static void check_trial(void) {
 static void all_as_specified(void **state) {
   const char *executor = getenv("NX_EXECUTOR");
   int trials = executor != NULL && strcmp(executor, "interp") != 0 ? 60 : 400;
+  nx_tensor *in[2] = {GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0)),
+                      GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0))},
+            *out = GOOD(nx_sub(nx_binary_i64(in[0], NX_BINARY_MUL, 3), in[1]));
   (void)state;
+  OK(nx_function_create(ctx, in, 2, &out, 1, NULL, &by));
   for (int i = 0; i < trials; i++) {
     seed = (uint64_t)i * 977 + 5;
     make_trial(i % 2);
@@ -248,6 +264,7 @@ static void all_as_specified(void **state) {
     compute();
     check_trial();
   }
+  nx_function_release(by);
 }
 
 NXT_MAIN(dimension_numbers) {

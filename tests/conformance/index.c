@@ -544,7 +544,7 @@ static const operation index_table[] = {
     {"gather_filled", ALL, check_total, record_total, NULL, 0, NULL},
     {"scatter, set", ALL, check_scatter, record_scatter, NULL, 0, NULL},
     {"scatter, add", B | I | F | C, check_scatter, record_scatter, NULL, 0, NULL},
-    {"scatter, mul", B | I | F, check_scatter, record_scatter, NULL, 0, NULL},
+    {"scatter, mul", B | I | F | C, check_scatter, record_scatter, NULL, 0, NULL},
     {"scatter, min", B | I | F, check_scatter, record_scatter, NULL, 0, NULL},
     {"scatter, max", B | I | F, check_scatter, record_scatter, NULL, 0, NULL},
     {"scatter, and", B | I, check_scatter, record_scatter, NULL, 0, NULL},

@@ -175,6 +175,129 @@ static nx_tensor *record_general(trial *t, nx_dtype dtype) {
                       tensor_of(t, tame_values(t, dtype, 3, dims, 1)), 1, NX_BOUNDS_DEFAULT);
 }
 
+/* ---- by a function: the first value that is not 0 stays, so the order shows on every type */
+
+static nx_function *of_two(trial *t, nx_dtype dtype, bool compares) {
+  nx_function *f = NULL;
+  nx_scope *scope = nx_scope_begin(t->context);
+  nx_tensor *a = nx_placeholder(t->context, t->device, dtype, NULL, 0),
+            *b = nx_placeholder(t->context, t->device, dtype, NULL, 0), *in[2] = {a, b},
+            *out = NULL;
+  if (compares) {
+    out = nx_cmpge(a, b);
+  } else {
+    nx_tensor *zero = nx_full_i64(t->context, t->device, dtype, NULL, 0, 0),
+              *keep = zero ? nx_cmpne(a, zero) : NULL;
+    out = keep ? nx_where(keep, a, b) : NULL;
+  }
+  if (out) nx_function_create(t->context, in, 2, &out, 1, NULL, &f);
+  nx_scope_end(scope);
+  return f;
+}
+
+static bool is_zero(nx_dtype dtype, bits b) {
+  value v = decode(dtype, b);
+  return v.re == 0 && v.im == 0;
+}
+
+/* Three of four are 0. */
+static array *sparse(trial *t, int32_t rank, const int64_t *shape, unsigned seed) {
+  array *a = some_values(t, t->dtype, rank, shape, seed);
+  uint64_t state = seed;
+  for (size_t i = 0; i < a->n; i++)
+    if (random_word(&state) % 4) a->at[i] = (bits){0, 0};
+  return a;
+}
+
+static nx_tensor *make_by(nx_function *f, nx_tensor *x, nx_tensor *starts, nx_tensor *u) {
+  const nx_scatter_numbers s = {.size = sizeof s,
+                                .n_update_window_dims = 2,
+                                .n_inserted_window_dims = 1,
+                                .n_scatter_dims_to_operand_dims = 2,
+                                .update_window_dims = window_dims,
+                                .inserted_window_dims = left_out,
+                                .scatter_dims_to_operand_dims = map,
+                                .index_vector_dim = 1};
+  nx_tensor *y = NULL;
+  nx_scatter_by(f, &x, starts, &u, 1, &s, &y, 1);
+  return y;
+}
+
+static void check_by(trial *t) {
+  nx_function *f = of_two(t, t->dtype, false);
+  for (layout l = 0; l < LAYOUTS; l++) {
+    if (!is_due(t, l, LAYOUTS)) continue;
+    array *a = sparse(t, 3, data_shape, 3), *starts = some_starts(t, l), *u = sparse(t, 3, dims, 4),
+          *want = new_array(t, t->dtype, 3, data_shape);
+    nx_tensor *x = laid_out(t, a, l), *i = laid_out(t, starts, (l + 1) % 5),
+              *v = laid_out(t, u, (l + 2) % LAYOUTS);
+    memcpy(want->at, a->at, a->n * sizeof *a->at);
+    for (size_t k = 0; k < u->n; k++) {
+      size_t place;
+      if (place_of(starts, k, &place) && is_zero(t->dtype, want->at[place]))
+        want->at[place] = u->at[k];
+    }
+    expect(t, make_by(f, x, i, v), want, SAME_BITS, layout_names[l]);
+  }
+  expect_refusal(t, make_by(f, NULL, tensor_of(t, some_starts(t, 0)), NULL), NX_INVALID_ARGUMENT,
+                 "null");
+  nx_function_release(f);
+}
+static nx_tensor *record_by(trial *t, nx_dtype dtype) {
+  nx_function *f = of_two(t, dtype, false);
+  nx_tensor *y =
+      f ? make_by(f, tensor_of(t, tame_values(t, dtype, 3, data_shape, 1)),
+                  tensor_of(t, some_starts(t, 0)), tensor_of(t, tame_values(t, dtype, 3, dims, 1)))
+        : NULL;
+  nx_function_release(f);
+  return y;
+}
+
+/* Windows of 2 x 2, two apart along the first axis, with an element around. */
+static const int64_t image[] = {5, 7}, two[] = {2, 2}, apart[] = {2, 1}, around[] = {1, 1},
+                     found[] = {3, 8};
+static const nx_sliding_window sliding = {.size = sizeof sliding,
+                                          .n = 2,
+                                          .kernel = two,
+                                          .stride = apart,
+                                          .before = around,
+                                          .after = around};
+
+static nx_tensor *make_selected(trial *t, nx_dtype dtype, nx_tensor *x, nx_tensor *source) {
+  nx_function *select = of_two(t, dtype, true), *f = select ? of_two(t, dtype, false) : NULL;
+  nx_tensor *zero = nx_full_i64(t->context, t->device, dtype, NULL, 0, 0),
+            *y = f && zero ? nx_select_and_scatter(select, f, x, source, zero, &sliding) : NULL;
+  nx_function_release(select);
+  nx_function_release(f);
+  return y;
+}
+
+static void check_selected(trial *t) {
+  for (layout l = 0; l < LAYOUTS; l++) {
+    if (!is_due(t, l, LAYOUTS)) continue;
+    array *a = tame_values(t, t->dtype, 2, image, 3), *source = sparse(t, 2, found, 5),
+          *want = new_array(t, t->dtype, 2, image);
+    nx_tensor *x = laid_out(t, a, l), *s = laid_out(t, source, (l + 1) % 5);
+    for (int64_t w = 0; w < 24; w++) {
+      int64_t best = -1;
+      for (int64_t k = 0; k < 4; k++) {
+        int64_t i = w / 8 * 2 + k / 2 - 1, j = w % 8 + k % 2 - 1, at = i * 7 + j;
+        if (i < 0 || i >= 5 || j < 0 || j >= 7) continue;
+        if (best < 0 || decode(t->dtype, a->at[best]).re < decode(t->dtype, a->at[at]).re)
+          best = at;
+      }
+      if (is_zero(t->dtype, want->at[best])) want->at[best] = source->at[w];
+    }
+    expect(t, make_selected(t, t->dtype, x, s), want, SAME_BITS, layout_names[l]);
+  }
+  nx_tensor *x = tensor_of(t, tame_values(t, t->dtype, 2, image, 3));
+  expect_refusal(t, make_selected(t, t->dtype, x, x), NX_INVALID_ARGUMENT, "as many windows");
+}
+static nx_tensor *record_selected(trial *t, nx_dtype dtype) {
+  return make_selected(t, dtype, tensor_of(t, tame_values(t, dtype, 2, image, 1)),
+                       tensor_of(t, tame_values(t, dtype, 2, found, 1)));
+}
+
 static const operation window_table[] = {
     {"dynamic_slice", ALL, check_slices, record_slice, NULL, 0, NULL},
     {"dynamic_slice_checked", ALL, check_slices, record_slice, NULL, 0, NULL},
@@ -182,6 +305,8 @@ static const operation window_table[] = {
     {"dynamic_update_slice_checked", ALL, check_slices, record_slice, NULL, 0, NULL},
     {"gather_general", ALL, check_general, record_general, NULL, 0, NULL},
     {"scatter_general, set", ALL, check_general, record_general, NULL, 0, NULL},
+    {"scatter_by", B | I | F | C, check_by, record_by, NULL, 0, NULL},
+    {"select_and_scatter", B | I | F, check_selected, record_selected, NULL, 0, NULL},
 };
 const family window_family = {"Windows at values", window_table,
                               sizeof window_table / sizeof *window_table};

@@ -30,7 +30,8 @@ static void fill(void *at, nx_dtype t, int64_t n, bool whole) {
 
 typedef struct trial {
   nx_dtype dtype;
-  bool adds, pairs, wide_indices, any_order;
+  int mode; /* an nxi_scatter_mode */
+  bool pairs, wide_indices, any_order;
   int32_t rank, axis;
   int64_t shape[3], extent;
   unsigned keyed; /* axes along which the indices differ */
@@ -54,7 +55,7 @@ static int64_t strides_of(const trial *t, const int64_t *shape, unsigned mask, i
 
 static void agrees(nxi_gpu *g, const trial *t) {
   nxi_scatter s = {.dtype = t->dtype,
-                   .mode = t->adds,
+                   .mode = (nxi_scatter_mode)t->mode,
                    .pairs = t->pairs,
                    .wide_indices = t->wide_indices,
                    .rank = t->rank,
@@ -114,39 +115,66 @@ static void agrees(nxi_gpu *g, const trial *t) {
   free(to), free(wanted), free(updates), free(indices);
 }
 
-static void layouts(void **state) {
-  static const trial trials[] = {
-      /* a thread for a column */
-      {NX_F32, true, false, false, false, 2, 0, {20, 7, 0}, 5, 0, false, 1, 0},
-      {NX_F64, true, true, true, false, 3, 1, {2, 30, 3}, 6, 5, true, 1, 0},
-      {NX_F32, true, false, false, false, 3, 0, {20, 7, 3}, 5, 6, false, 1, 1},
-      {NX_F32, true, false, false, false, 3, 0, {20, 7, 3}, 5, 4, false, 1, 2},
-      {NX_BOOL, false, false, false, false, 3, 2, {3, 4, 9}, 5, 2, false, 1, 0},
-      /* in any order */
-      {NX_U8, true, false, false, false, 3, 1, {3, 70, 5}, 6, 5, false, 1, 0},
-      {NX_I16, true, false, true, false, 1, 0, {100, 0, 0}, 7, 0, true, 1, 0},
-      {NX_I32, true, false, false, false, 2, 0, {90, 4, 0}, 7, 0, false, 1, 0},
-      {NX_U64, true, false, false, false, 2, 1, {3, 70, 0}, 300, 1, false, 1, 0},
-      {NX_F32, true, false, false, true, 2, 0, {80, 3, 0}, 5, 0, false, 1, 0},
-      {NX_F64, true, true, false, true, 2, 0, {80, 3, 0}, 5, 0, false, 1, 0},
-      /* by sorted elements: keys, their sort, sums */
-      {NX_F32, true, false, false, false, 2, 0, {70, 9, 0}, 11, 0, false, 3, 0},
-      {NX_F32, true, false, true, false, 3, 1, {3, 65, 4}, 5, 5, true, 3, 0},
-      {NX_F32, true, false, false, false, 3, 0, {70, 3, 4}, 11, 0, true, 3, 1},
-      {NX_F32, true, true, false, false, 3, 0, {130, 2, 3}, 70000, 2, false, 3, 0},
-      {NX_F64, true, false, false, false, 1, 0, {300, 0, 0}, 1, 0, false, 3, 0},
-      {NX_U8, false, false, false, false, 2, 1, {5, 66, 0}, 17, 1, false, 3, 0},
-      {NX_F32, false, true, false, false, 2, 0, {66, 5, 0}, 17, 0, true, 3, 0},
-  };
+static void agree(const trial *trials, size_t n) {
   nxi_gpu *g = NULL;
   nxi_kernel_cache *kernels = NULL;
-  (void)state;
   assert_int_equal(nxi_gpu_open(0, 0, &g, NULL), NX_OK);
   assert_int_equal(nxi_kernel_cache_create_for(&nxi_gpu_maker, g, "", &kernels, NULL), NX_OK);
   nxi_gpu_set_kernels(g, kernels);
-  for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) agrees(g, &trials[i]);
+  for (size_t i = 0; i < n; i++) agrees(g, &trials[i]);
   nxi_kernel_cache_destroy(kernels);
   nxi_gpu_close(g);
+}
+
+static void layouts(void **state) {
+  static const trial trials[] = {
+      /* a thread for a column */
+      {NX_F32, NXI_SCATTER_ADD, false, false, false, 2, 0, {20, 7, 0}, 5, 0, false, 1, 0},
+      {NX_F64, NXI_SCATTER_ADD, true, true, false, 3, 1, {2, 30, 3}, 6, 5, true, 1, 0},
+      {NX_F32, NXI_SCATTER_ADD, false, false, false, 3, 0, {20, 7, 3}, 5, 6, false, 1, 1},
+      {NX_F32, NXI_SCATTER_ADD, false, false, false, 3, 0, {20, 7, 3}, 5, 4, false, 1, 2},
+      {NX_BOOL, NXI_SCATTER_SET, false, false, false, 3, 2, {3, 4, 9}, 5, 2, false, 1, 0},
+      /* in any order */
+      {NX_U8, NXI_SCATTER_ADD, false, false, false, 3, 1, {3, 70, 5}, 6, 5, false, 1, 0},
+      {NX_I16, NXI_SCATTER_ADD, false, true, false, 1, 0, {100, 0, 0}, 7, 0, true, 1, 0},
+      {NX_I32, NXI_SCATTER_ADD, false, false, false, 2, 0, {90, 4, 0}, 7, 0, false, 1, 0},
+      {NX_U64, NXI_SCATTER_ADD, false, false, false, 2, 1, {3, 70, 0}, 300, 1, false, 1, 0},
+      {NX_F32, NXI_SCATTER_ADD, false, false, true, 2, 0, {80, 3, 0}, 5, 0, false, 1, 0},
+      {NX_F64, NXI_SCATTER_ADD, true, false, true, 2, 0, {80, 3, 0}, 5, 0, false, 1, 0},
+      /* by sorted elements: keys, their sort, sums */
+      {NX_F32, NXI_SCATTER_ADD, false, false, false, 2, 0, {70, 9, 0}, 11, 0, false, 3, 0},
+      {NX_F32, NXI_SCATTER_ADD, false, true, false, 3, 1, {3, 65, 4}, 5, 5, true, 3, 0},
+      {NX_F32, NXI_SCATTER_ADD, false, false, false, 3, 0, {70, 3, 4}, 11, 0, true, 3, 1},
+      {NX_F32, NXI_SCATTER_ADD, true, false, false, 3, 0, {130, 2, 3}, 70000, 2, false, 3, 0},
+      {NX_F64, NXI_SCATTER_ADD, false, false, false, 1, 0, {300, 0, 0}, 1, 0, false, 3, 0},
+      {NX_U8, NXI_SCATTER_SET, false, false, false, 2, 1, {5, 66, 0}, 17, 1, false, 3, 0},
+      {NX_F32, NXI_SCATTER_SET, true, false, false, 2, 0, {66, 5, 0}, 17, 0, true, 3, 0},
+  };
+  (void)state;
+  agree(trials, sizeof trials / sizeof *trials);
+}
+
+/* Each mode that sums do not show, by a thread for a column and by sorted elements in turns. */
+static void modes(void **state) {
+  static const nx_dtype numbers[] = {NX_U8, NX_F32, NX_I16, NX_F64, NX_I32, NX_U64},
+                        words[] = {NX_BOOL, NX_U8, NX_I64, NX_BOOL, NX_U16};
+  trial trials[40];
+  size_t n = 0;
+  (void)state;
+  for (int mode = NXI_SCATTER_MUL; mode <= NXI_SCATTER_XOR; mode++) {
+    bool bits = mode >= NXI_SCATTER_AND;
+    for (size_t i = 0; i < (bits ? sizeof words : sizeof numbers) / sizeof *words; i++) {
+      bool sorted = (i + (size_t)mode) % 2;
+      trials[n++] = (trial){.dtype = bits ? words[i] : numbers[i],
+                            .mode = mode,
+                            .wide_indices = i % 3 == 0,
+                            .rank = 2,
+                            .shape = {sorted ? 70 : 20, 9},
+                            .extent = 11,
+                            .launches = sorted ? 3 : 1};
+    }
+  }
+  agree(trials, n);
 }
 
 /* ---- through the public interface */
@@ -220,6 +248,7 @@ static void every_call_fails(void **state) {
 NXT_MAIN(cuda_scatter) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(layouts),
+      IN_SCOPE(modes),
       IN_SCOPE(sums_of_rows),
       IN_SCOPE(every_call_fails),
   };

@@ -273,6 +273,7 @@ def move_cases():
                 g.expect(g.op(f"cat {x}, {x} axis=0"), t, np.concatenate([a, a], axis=0), 0, True)
         update_case(t)
         indexed_case(t)
+        modes_case(t)
         if t != "bool":
             scan_case(t)
         views_case(t)
@@ -337,6 +338,38 @@ def indexed_case(t):
             counts = narrow(counts, t) if is_float(t) else counts.astype(want.dtype)
             z, one = g.input(t, base), g.input(t, small)
             g.expect(g.op(f"scatter {z}, {i}, {one} axis={axis} mode=1"), t, counts)
+
+
+def scatter_modes(t):
+    """Bits of the mode, what it does, and its types; small floats in f32, rounded once."""
+    numbers = {4: np.multiply, 5: np.minimum, 8: np.maximum}
+    words = {9: np.bitwise_and, 12: np.bitwise_or, 13: np.bitwise_xor}
+    return words if t == "bool" else numbers if is_float(t) else numbers | words
+
+
+def modes_case(t):
+    shape, extent = (7, 5), 4
+    for mode, of in scatter_modes(t).items():
+        for drop in (0, 16):
+            g = graph(f"scatter {t} mode {mode + drop}")
+            data, updates = values(t, (extent, 6), "tame"), values(t, shape, "tame")
+            # 0 and -0 are equal for NumPy
+            wide, more = (np.where(x == 0, x.dtype.type(1), x) for x in (widen(data, t), widen(updates, t))) if is_float(t) else (data.copy(), updates)
+            if is_float(t):
+                data, updates = narrow(wide, t), narrow(more, t)
+                wide, more = widen(data, t).copy(), widen(updates, t)
+            index = (np.arange(np.prod(shape)) * 7 + 3) % (2 * extent) - extent
+            index = index.reshape(shape).astype(np.int64)
+            if drop:
+                index[1] = extent
+                index[4] = -extent - 1
+            for at in np.ndindex(*shape):
+                if -extent <= index[at] < extent:
+                    to = (index[at], at[1])
+                    with np.errstate(over="ignore"):
+                        wide[to] = of(wide[to], more[at])
+            x, i, u = g.input(t, data), g.input("i64", index), g.input(t, updates)
+            g.expect(g.op(f"scatter {x}, {i}, {u} axis=0 mode={mode + drop}"), t, narrow(wide, t) if is_float(t) else wide)
 
 
 def update_case(t):
