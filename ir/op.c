@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { B = NXI_B, I = NXI_I, F = NXI_F, COMM = NXK_COMM, FUNC = NXK_FUNC };
+enum { B = NXI_B, I = NXI_I, F = NXI_F, COMM = NXK_COMM, FUNC = NXK_FUNC, LOOP = NXK_LOOP };
 
 const nxk_scalar_info nxk_scalars[NXK_SCALAR_COUNT] = {
 #define SOP(name, arity, admits, result, flags, cost) \

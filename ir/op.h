@@ -17,12 +17,13 @@ typedef enum nxk_op {
   NXK_OP_COUNT
 } nxk_op;
 
-enum { NXK_COMM = 1, NXK_FUNC = 2 };
+enum { NXK_COMM = 1, NXK_FUNC = 2, NXK_LOOP = 4 };
 typedef enum nxk_result { NXK_RESULT_SAME, NXK_RESULT_BOOL, NXK_RESULT_GIVEN } nxk_result;
 
 typedef struct nxk_scalar_info {
   const char *name;
-  uint8_t arity, admits, result, flags, cost;
+  uint8_t arity, admits, result, flags;
+  uint16_t cost;
 } nxk_scalar_info;
 extern const nxk_scalar_info nxk_scalars[NXK_SCALAR_COUNT];
 

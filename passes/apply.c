@@ -235,8 +235,15 @@ static nx_status pass_unroll_pairs(subject *s) {
 }
 static nx_status pass_jam(subject *s) { return run_kernel_pass(s, jam, NXK_LOGICAL); }
 static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK_LOGICAL); }
+static nx_status pass_expand_loops(subject *s) { return run_kernel_pass(s, expand, NXK_BOUND); }
 static nx_status pass_ranges(subject *s) { return run_kernel_pass(s, ranges, NXK_BOUND); }
-static nx_status pass_legalize(subject *s) { return run_kernel_pass(s, legalize, NXK_BOUND); }
+static nx_status pass_legalize(subject *s) {
+  bool more = false; /* functions with loops, for which a list of passes may have no place */
+  for (uint32_t i = 0; s->ir.g == NULL && i < s->ir.n_kernels; i++)
+    more |= s->ir.kernels[i]->level == NXK_BOUND && nxk_has_functions(s->ir.kernels[i]);
+  nx_status status = more ? pass_expand_loops(s) : NX_OK;
+  return status == NX_OK ? run_kernel_pass(s, legalize, NXK_BOUND) : status;
+}
 static nx_status pass_narrow(subject *s) { return run_kernel_pass(s, narrow, NXK_BOUND); }
 
 static nx_status pass_bind(subject *s) {

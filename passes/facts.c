@@ -39,6 +39,7 @@ bool nxp_kernel_has(const nxk_kernel *k, uint32_t facts, nxi_text *faults) {
   for (nxk_value v = 0; (facts & NXP_FACT_basic) && v < k->n_instrs; v++) {
     nxk_op op = (nxk_op)k->instrs[v].op;
     if (op >= NXK_SCALAR_COUNT || !(nxk_scalars[op].flags & NXK_FUNC)) continue;
+    if (nxk_scalars[op].flags & NXK_LOOP && !(facts & NXP_FACT_expanded)) continue;
     nxi_text_add(faults, "%%%u: the function %s was not expanded\n", v, nxk_op_name(op));
     all = false;
   }

@@ -12,8 +12,9 @@ enum {
   NXP_FACT_real = 1,     /* no node of a graph is complex */
   NXP_FACT_one_run = 2,  /* each reduction reduces one run of adjacent axes */
   NXP_FACT_composed = 4, /* the operand of a view is not a view */
-  NXP_FACT_basic = 8,    /* a kernel has no functions: all its scalar operations are basic ones */
-  NXP_FACT_bound = 16    /* a kernel is bound to a machine */
+  NXP_FACT_basic = 8,    /* a kernel has no functions but those whose expansions have loops */
+  NXP_FACT_bound = 16,   /* a kernel is bound to a machine */
+  NXP_FACT_expanded = 32 /* a kernel has no functions: all its scalar operations are basic ones */
 };
 
 /* Whether all of `facts` hold. For each node or instruction for which one does not hold, a sentence

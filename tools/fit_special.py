@@ -78,6 +78,16 @@ def stirling(w):
     return (m.loggamma(x) - (x - mpf(1) / 2) * m.log(x) + x - m.log(2 * m.pi) / 2) * x
 
 
+@digits
+def stirling_all(t):
+    """(lgamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2)) x at 1 / (x + 1/2) = t + 1/3."""
+    s = t + mpf(1) / 3
+    if s < mpf("1e-12"):
+        return mpf(1) / 12
+    x = 1 / s - mpf(1) / 2
+    return (m.loggamma(x) - (x - mpf(1) / 2) * m.log(x) + x - m.log(2 * m.pi) / 2) * x
+
+
 ROOT = m.findroot(m.digamma, mpf("1.4616"))
 
 
@@ -170,6 +180,16 @@ def row(name, what, g, low, high, wide, double, weight=None):
         ROWS.append((name + "_f64", "the same" if wide else what, g, low, high, double, weight))
 
 
+row(
+    "stirling_all",
+    "what Stirling lacks, times x, in 1 / (x + 1/2) - 1/3, x >= 1",
+    stirling_all,
+    -mpf(1) / 3,
+    mpf("0.33334"),
+    0,
+    17,
+    lambda x: 1,
+)
 HALF_LN2 = m.log(2) / 2 * mpf("1.002")
 row(
     "small_exp",

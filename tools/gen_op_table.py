@@ -71,9 +71,8 @@ def table(head, lines):
 
 def scalar_lines(root):
     for name, arity, admits, kind, flags, cost in rows(root / "ir/scalar_ops.def", "SOP"):
-        notes = [
-            word for flag, word in (("COMM", "commutative"), ("FUNC", "function")) if flag in flags
-        ]
+        words = {"COMM": "commutative", "FUNC": "function", "LOOP": "with loops"}
+        notes = [word for flag, word in words.items() if flag in flags]
         yield [f"`{name}`", arity, classes(admits), result(kind), " ".join(notes), cost]
 
 

@@ -97,12 +97,13 @@ NX_API nx_status nx_sort_by(nx_function *f, nx_tensor *const *x, size_t n_in, in
                             nx_tensor **out, size_t n_out);
 
 /** Scatters with dimension numbers, as nx_scatter_general, by a combiner: n_in operands x of one
- * shape, and as many updates, which have one shape too. out[i] is x[i] where no update is; elsewhere
- * updates are combined one after the other, in C order, each with what is there: f(f(x, u), v). f
- * need not be associative. Where each result is one add, mul, max, min, and, or, xor of its two
- * inputs, or the update itself, this is nx_scatter_general in that mode. Any other one sorts the
- * updates by element and takes as many rounds as the element with most of them has updates, in
- * pieces of at least 1024 updates. Statuses as of nx_reduce_by and nx_scatter_general. */
+ * shape, and as many updates, which have one shape too. out[i] is x[i] where no update is;
+ * elsewhere updates are combined one after the other, in C order, each with what is there: f(f(x,
+ * u), v). f need not be associative. Where each result is one add, mul, max, min, and, or, xor of
+ * its two inputs, or the update itself, this is nx_scatter_general in that mode. Any other one
+ * sorts the updates by element and takes as many rounds as the element with most of them has
+ * updates, in pieces of at least 1024 updates. Statuses as of nx_reduce_by and nx_scatter_general.
+ * */
 NX_API nx_status nx_scatter_by(nx_function *f, nx_tensor *const *x, nx_tensor *starts,
                                nx_tensor *const *updates, size_t n_in,
                                const nx_scatter_numbers *numbers, nx_tensor **out, size_t n_out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Special functions, element by element. They take floats (F), of any shape, and give the operand's
+/* Special functions, element by element. They take floats (F), of any shape, and give the operands'
  * dtype; small floats are computed in f32 and rounded once. NaN gives NaN. How far results may be
  * off is in docs/math.md. */
 #ifndef NX_SPECIAL_H
@@ -25,6 +25,24 @@ NX_API nx_tensor *nx_i1e(nx_tensor *x);
 NX_API nx_tensor *nx_j0(nx_tensor *x);
 /** The same of order 1, which is odd. */
 NX_API nx_tensor *nx_j1(nx_tensor *x);
+
+/* Of several operands, which broadcast and have one dtype. NaN where a value is not defined. */
+
+/** The Hurwitz zeta function, the sum of (q + k)^-x over k = 0, 1, ...; x > 1. Infinite for x = 1.
+ * At q = 0, -1, .. infinite if x is an even integer, else NaN; at other negative q NaN unless x is
+ * an integer. */
+NX_API nx_tensor *nx_zeta(nx_tensor *x, nx_tensor *q);
+/** The n-th derivative of digamma at x, for integers n >= 0 that are floats: digamma for n = 0,
+ * else (-1)^(n + 1) n! zeta(n + 1, x), and so 0 where that zeta function underflows. */
+NX_API nx_tensor *nx_polygamma(nx_tensor *n, nx_tensor *x);
+/** The regularized lower incomplete gamma function of a >= 0 at x >= 0: 0 at x = 0 and for infinite
+ * a, 1 at infinity and for a = 0; NaN where both hold. */
+NX_API nx_tensor *nx_igamma(nx_tensor *a, nx_tensor *x);
+/** The upper one, 1 - igamma(a, x) without its cancellation. */
+NX_API nx_tensor *nx_igammac(nx_tensor *a, nx_tensor *x);
+/** The regularized incomplete beta function of a, b >= 0, 0 <= x <= 1: 0 at x = 0 and 1 at x = 1;
+ * between, 0 for b = 0 or infinite a, 1 for a = 0 or infinite b; NaN where both hold. */
+NX_API nx_tensor *nx_betainc(nx_tensor *a, nx_tensor *b, nx_tensor *x);
 
 #ifdef __cplusplus
 }

@@ -56,10 +56,21 @@ static nxk_value i1e(const special *s, const expand *e, nxk_value x) {
 /* ---- j0, j1. Up to 2.6 R(x^2) (x^2 - z^2), z the first zero of j0, of which the second factor is
  * a pair; x R(x^2) for j1. */
 
+/* What the square rounds away counts times the slope of R, roughly. */
+static nxk_value j1_lower(const special *s, const expand *e, nxk_value a, nxk_value square_low,
+                          nxk_value t) {
+  expand_pair r = X_PAIR(s, t, j1_small);
+  if (s->narrow) return x_mul(e, r.high, a);
+  nxk_value slope = x_fma(e, t, x_f(e, 0.0041), x_f(e, -0.0473));
+  expand_pair y = nxi_expand_product(e, r.high, a);
+  nxk_value low = x_fma(e, square_low, slope, r.low);
+  return x_add(e, y.high, x_fma(e, low, a, y.low));
+}
+
 static nxk_value j_lower(const special *s, const expand *e, nxk_value a, int n) {
   expand_pair w = nxi_expand_product(e, a, a);
   nxk_value t = x_sub(e, w.high, x_f(e, 3.4));
-  if (n) return x_mul(e, X_TABLE(s, t, j1_small), a);
+  if (n) return j1_lower(s, e, a, w.low, t);
   expand_pair r = X_PAIR(s, t, j0_small);
   nxk_value zero = x_f(e, 0x1.721fb80462bbbp+2);
   expand_pair less = nxi_expand_fast_sum(e, zero, x_neg(e, w.high)); /* its negative */

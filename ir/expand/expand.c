@@ -86,6 +86,11 @@ nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args) {
     case NXK_floor_div: return nxi_expand_floor_div(e, a, b);
     case NXK_floor_mod: return nxi_expand_floor_mod(e, a, b);
     case NXK_logaddexp: return nxi_expand_logaddexp(e, a, b);
+    case NXK_zeta: return nxi_expand_zeta(e, args);
+    case NXK_polygamma: return nxi_expand_polygamma(e, args);
+    case NXK_igamma: return nxi_expand_incomplete_gamma(e, false, args);
+    case NXK_igammac: return nxi_expand_incomplete_gamma(e, true, args);
+    case NXK_betainc: return nxi_expand_incomplete_beta(e, args);
     case NXK_pow: return nxi_expand_pow(e, a, b);
     case NXK_atan2: return nxi_expand_atan2(e, a, b);
     default: return nxi_expand_complex(e, op, args);

@@ -172,6 +172,11 @@ nxk_value nxi_expand_lgamma(const expand *e, nxk_value x);
 nxk_value nxi_expand_digamma(const expand *e, nxk_value x);
 nxk_value nxi_expand_bessel(const expand *e, nxk_op op, nxk_value x); /* i0e i1e j0 j1 */
 nxk_value nxi_expand_pow(const expand *e, nxk_value x, nxk_value y);
+/* By loops, which only bound kernels have (ir/expand/incomplete.h). */
+nxk_value nxi_expand_zeta(const expand *e, const nxk_value *args);
+nxk_value nxi_expand_polygamma(const expand *e, const nxk_value *args);
+nxk_value nxi_expand_incomplete_gamma(const expand *e, bool upper, const nxk_value *args);
+nxk_value nxi_expand_incomplete_beta(const expand *e, const nxk_value *args);
 /* Functions of complex numbers, in f64 for f32 parts: one part of the result. */
 nxk_value nxi_expand_complex(const expand *e, nxk_op op, const nxk_value *args);
 nxk_value nxi_expand_pow_integer(nxk_kernel *k, nx_dtype t, nxk_value x, nxk_value y);

@@ -46,13 +46,15 @@ static nxk_value lgamma_positive(const special *s, const expand *e, nxk_value x)
   product p = product_of(s, e, x_select(e, large, border, x));
   nxk_value u = x_select(e, large, x, p.high);
   expand_pair log = nxi_special_log(s, u, s->narrow ? NXK_NONE : x_select(e, large, zero, p.low));
-  nxk_value near = x_mul(e, p.d, X_TABLE(s, x_add(e, p.d, x_f(e, 0.3125)), lgamma_near));
+  expand_pair q = X_PAIR(s, x_add(e, p.d, x_f(e, 0.3125)), lgamma_near);
   nxk_value high = x_select(e, p.inverted, x_neg(e, log.high), log.high), lower;
   if (s->narrow) {
-    lower = x_add(e, near, high);
+    lower = x_add(e, x_mul(e, p.d, q.high), high);
   } else {
-    expand_pair sum = nxi_expand_fast_sum(e, high, near);
+    expand_pair near = nxi_expand_product(e, p.d, q.high);
+    expand_pair sum = nxi_expand_fast_sum(e, high, near.high);
     nxk_value low = x_select(e, p.inverted, x_neg(e, log.low), log.low);
+    low = x_add(e, low, x_fma(e, p.d, q.low, near.low));
     lower = x_add(e, sum.high, x_add(e, sum.low, low));
   }
   nxk_value y = x_select(e, large, stirling(s, e, x, log), lower);
@@ -113,11 +115,12 @@ static steps steps_of(const expand *e, nxk_value x, nxk_value large) {
 /* q + w R - ..: the root less 1 is a pair, and so is the quotient. */
 static nxk_value digamma_near(const special *s, const expand *e, steps t, nxk_value inverse) {
   nxk_value q = x_mul(e, t.top, inverse), w = x_sub(e, t.b, x_f(e, 0x1.d8b618d5af8fep-2));
-  nxk_value r = X_TABLE(s, x_sub(e, t.b, x_f(e, 0.5)), digamma_near);
+  expand_pair r = X_PAIR(s, x_sub(e, t.b, x_f(e, 0.5)), digamma_near);
   nxk_value low_root = x_f(e, 0x1.1e563779a1f5bp-56);
-  if (s->narrow) return x_add(e, q, x_fma(e, w, r, x_mul(e, r, low_root)));
-  expand_pair near = nxi_expand_product(e, w, r), sum = nxi_expand_fast_sum(e, q, near.high);
-  nxk_value low = x_add(e, sum.low, x_fma(e, r, low_root, near.low));
+  if (s->narrow) return x_add(e, q, x_fma(e, w, r.high, x_mul(e, r.high, low_root)));
+  expand_pair near = nxi_expand_product(e, w, r.high), sum = nxi_expand_fast_sum(e, q, near.high);
+  near.low = x_fma(e, w, r.low, near.low);
+  nxk_value low = x_add(e, sum.low, x_fma(e, r.high, low_root, near.low));
   nxk_value rest = x_fnma(e, q, t.bottom_low, x_fnma(e, q, t.bottom, t.top));
   nxk_value y = x_add(e, sum.high, x_fma(e, rest, inverse, low));
   return x_select(e, x_lt(e, t.bottom, x_f(e, 0x1p-60)), q, y); /* where q may be infinite */
@@ -136,14 +139,28 @@ static nxk_value digamma_positive(const special *s, const expand *e, nxk_value x
   return x_select(e, x_eq(e, x, x_f(e, INFINITY)), x, y);
 }
 
-/* Below 0: digamma(1 - x) - pi cot(pi x), and cot a = -tan(a + pi/2). */
+/* y - pi cot(pi x). The quotient of cosine and sine is a pair: a tangent that is rounded, times pi,
+ * would be off by more than 2 ulp. */
+static nxk_value less_cotangent(const special *s, const expand *e, nxk_value x, nxk_value y) {
+  expand_quadrant a = nxi_special_half_turns(s, x);
+  expand_pair sine = nxi_expand_sine_parts(e, a);
+  a.q = x_add(e, a.q, x_u(e, 1));
+  expand_pair cosine = nxi_expand_sine_parts(e, a);
+  sine = nxi_expand_fast_sum(e, sine.high, sine.low);
+  cosine = nxi_expand_fast_sum(e, cosine.high, cosine.low);
+  nxk_value q = x_div(e, cosine.high, sine.high);
+  nxk_value rest = x_add(e, x_fnma(e, q, sine.high, cosine.high), cosine.low);
+  rest = x_div(e, x_fnma(e, q, sine.low, rest), sine.high);
+  rest = x_fma(e, rest, x_f(e, 0x1.921fb54442d18p+1), x_mul(e, q, x_f(e, 0x1.1a62633145c07p-53)));
+  return x_fnma(e, q, x_f(e, 0x1.921fb54442d18p+1), x_sub(e, y, rest));
+}
+
+/* Below 0: digamma(1 - x) - pi cot(pi x). */
 static nxk_value digamma_of(const special *s, const expand *e, nxk_value x) {
   nxk_value zero = x_f(e, 0), negative = x_lt(e, x, zero);
   nxk_value y = digamma_positive(s, e, x_select(e, negative, x_sub(e, x_f(e, 1), x), x));
   nxk_value cold = nxk_begin_cold(e->k, negative);
-  expand_quadrant a = nxi_special_half_turns(s, x);
-  a.q = x_add(e, a.q, x_u(e, 1));
-  nxk_value inside = x_fma(e, nxi_expand_tangent(e, a), x_f(e, 0x1.921fb54442d18p+1), y);
+  nxk_value inside = less_cotangent(s, e, x, y);
   nxk_value tiny = x_lt(e, x_f(e, -0x1p-500), x); /* there it is -1/x */
   inside = x_select(e, tiny, x_div(e, x_f(e, -1), x), inside);
   nxk_value pole = x_eq(e, x_trunc(e, x), x);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* The expansion of a function as a list of loops over a block. Each value has a place: an operand,
  * a constant, which is repeated over a block of its own, or one of the temporaries, which values
- * share that are not needed at the same time. */
+ * share that are not needed at the same time. A loop of the expansion repeats its steps; its
+ * carries have two places, for this iteration and for the next. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -9,13 +10,20 @@
 #include "interp_graph.h"
 #include "ir/kernel/build.h"
 
-enum { CELL = NXG_BLOCK * 8, MOST_TEMPORARIES = 96, MOST_OPERANDS = 4 };
+enum { CELL = NXG_BLOCK * 8, MOST_TEMPORARIES = 128, MOST_OPERANDS = 4, DEEPEST = 4 };
 
-/* Without a loop: skips `skip` steps if place a has only zeros. */
+typedef enum step_kind {
+  COMPUTE, /* by `loop` */
+  SKIP,    /* `count` steps, if place a has only zeros */
+  MOVE,    /* place a to the result */
+  REPEAT,  /* what follows, to its AGAIN, `count` times */
+  AGAIN    /* `count`: the first step to be repeated */
+} step_kind;
 typedef struct block_step {
   nxg_block_loop *loop;
   uint16_t result, a, b, c;
-  uint32_t skip;
+  step_kind kind;
+  uint32_t count;
 } block_step;
 
 /* Places are numbered: operands, constants, temporaries. */
@@ -35,7 +43,9 @@ typedef struct making {
   nxg_block_loops *loops;
   uint32_t *last_use; /* of each value: the instruction */
   uint16_t *place;    /* of each value */
-  uint32_t opened;    /* the step of the cold block that is open */
+  uint16_t *next;     /* of each carry: the place of its next value */
+  uint32_t *opened;   /* of each cold block or loop: its step */
+  uint32_t *closed;   /* of each of them: its end */
   bool used[MOST_TEMPORARIES];
 } making;
 
@@ -45,33 +55,64 @@ static nxk_value argument(const nxk_kernel *k, const nxk_instr *in, uint32_t i) 
   return k->instrs[v].op == NXK_cold ? k->instrs[v].args[0] : v;
 }
 
+static void find_ends(making *m) {
+  nxk_value open[16];
+  uint32_t depth = 0;
+  for (uint32_t v = 0; v < m->k->n_instrs; v++) {
+    nxk_op op = (nxk_op)m->k->instrs[v].op;
+    if ((op == NXK_cold || op == NXK_for) && depth < 16) open[depth++] = v;
+    if (op == NXK_end && depth > 0) m->closed[open[--depth]] = v;
+  }
+}
+
+/* What a loop uses, of what was computed before it, is needed until its end. */
+static nxk_value needed_until(const making *m, nxk_value x, nxk_value user) {
+  nxk_value last = user;
+  for (uint32_t b = m->k->instrs[user].block; b != NXK_NONE && b > x; b = m->k->instrs[b].block)
+    if (m->k->instrs[b].op == NXK_for) last = m->closed[b];
+  return last;
+}
+
 static void find_last_uses(making *m, nxk_value result) {
   for (uint32_t v = 0; v < m->k->n_instrs; v++) {
     const nxk_instr *in = &m->k->instrs[v];
     m->last_use[v] = v;
-    for (uint32_t i = 0; i < in->n_args; i++) m->last_use[argument(m->k, in, i)] = v;
+    if (in->op == NXK_carry) m->last_use[v] = m->closed[in->block];
+    for (uint32_t i = 0; i < in->n_args; i++) {
+      nxk_value x = argument(m->k, in, i), last = needed_until(m, x, v);
+      if (last > m->last_use[x]) m->last_use[x] = last;
+    }
   }
   m->last_use[result] = UINT32_MAX;
 }
 
-static bool take_temporary(making *m, nxk_value v) {
+static bool take_temporary(making *m, uint16_t *place) {
   uint32_t i = 0;
   while (i < MOST_TEMPORARIES && m->used[i]) i++;
   if (i == MOST_TEMPORARIES) return false;
   m->used[i] = true;
   if (i >= m->f->n_temporaries) m->f->n_temporaries = i + 1;
-  m->place[v] = (uint16_t)(m->f->n_operands + m->f->n_constants + i);
+  *place = (uint16_t)(m->f->n_operands + m->f->n_constants + i);
   return true;
 }
 
-/* Frees what nobody needs after instruction v. */
+static void free_temporary(making *m, uint16_t *place) {
+  uint32_t first = m->f->n_operands + m->f->n_constants;
+  if (*place >= first && *place != UINT16_MAX) m->used[*place - first] = false;
+  *place = UINT16_MAX;
+}
+
+/* Frees what nobody needs after instruction v: at the end of a loop of all values before it. */
 static void free_temporaries(making *m, nxk_value v) {
   const nxk_instr *in = &m->k->instrs[v];
-  uint32_t first = m->f->n_operands + m->f->n_constants;
-  for (uint32_t i = 0; i <= in->n_args; i++) {
+  for (uint32_t i = 0; i <= in->n_args && in->op != NXK_end; i++) {
     nxk_value x = i < in->n_args ? argument(m->k, in, i) : v;
-    if (m->last_use[x] == v && m->place[x] >= first && m->place[x] != UINT16_MAX)
-      m->used[m->place[x] - first] = false;
+    if (m->last_use[x] == v) free_temporary(m, &m->place[x]);
+  }
+  for (nxk_value x = 0; x < v && in->op == NXK_end; x++) {
+    if (m->last_use[x] == v) free_temporary(m, &m->place[x]);
+    if (m->k->instrs[x].op == NXK_carry && m->closed[m->k->instrs[x].block] == v)
+      free_temporary(m, &m->next[x]);
   }
 }
 
@@ -84,7 +125,7 @@ static bool make_operation(making *m, nxk_value v) {
   uint16_t at[3] = {0};
   for (uint32_t i = 0; i < in->n_args; i++) at[i] = m->place[argument(m->k, in, i)];
   s->loop = m->loops(op, from, (nx_dtype)in->dtype);
-  if (s->loop == NULL || !take_temporary(m, v)) return false;
+  if (s->loop == NULL || !take_temporary(m, &m->place[v])) return false;
   s->result = m->place[v];
   s->a = at[0];
   s->b = in->n_args > 1 ? at[1] : at[0];
@@ -92,17 +133,56 @@ static bool make_operation(making *m, nxk_value v) {
   return true;
 }
 
+static block_step *add_step(making *m, step_kind kind, uint16_t result, uint16_t a) {
+  block_step *s = &m->f->steps[m->f->n_steps++];
+  *s = (block_step){.kind = kind, .result = result, .a = a};
+  return s;
+}
+
+/* Iterations are counted by carries; nothing may use the index. */
+static bool make_repeat(making *m, nxk_value v) {
+  const nxk_loop *loop = &m->k->loops[m->k->instrs[v].imm];
+  bool counted = loop->lower.value == NXK_NONE && loop->upper.value == NXK_NONE && loop->step == 1;
+  if (!counted || loop->upper.constant <= loop->lower.constant) return false;
+  for (nxk_value c = v + 1; m->k->instrs[c].op == NXK_carry; c++) {
+    if (!take_temporary(m, &m->place[c]) || !take_temporary(m, &m->next[c])) return false;
+    add_step(m, MOVE, m->place[c], m->place[m->k->instrs[c].args[0]]);
+    add_step(m, MOVE, m->next[c], m->place[c]);
+  }
+  m->opened[v] = m->f->n_steps;
+  add_step(m, REPEAT, 0, 0)->count = (uint32_t)(loop->upper.constant - loop->lower.constant);
+  return true;
+}
+
+static void make_end(making *m, nxk_value block, nxk_value v) {
+  uint32_t opened = m->opened[block];
+  if (m->k->instrs[block].op == NXK_cold) {
+    m->f->steps[opened].count = m->f->n_steps - opened;
+  } else {
+    for (nxk_value c = block + 1; m->k->instrs[c].op == NXK_carry; c++)
+      add_step(m, MOVE, m->place[c], m->next[c]);
+    add_step(m, AGAIN, 0, 0)->count = opened + 1;
+  }
+  free_temporaries(m, v);
+}
+
 static bool make_step(making *m, nxk_value v) {
   const nxk_instr *in = &m->k->instrs[v];
-  if (in->op == NXK_const || in->op == NXK_param) return true;
-  if (in->op == NXK_cold) {
-    m->opened = m->f->n_steps;
-    m->f->steps[m->f->n_steps++] = (block_step){.a = m->place[in->args[0]]};
-    return true;
-  }
-  if (in->op == NXK_end) {
-    m->f->steps[m->opened].skip = m->f->n_steps - m->opened;
-    return true;
+  switch (in->op) {
+    case NXK_const:
+    case NXK_param:
+    case NXK_carry: return true; /* its loop has placed it */
+    case NXK_for: return make_repeat(m, v);
+    case NXK_cold:
+      m->opened[v] = m->f->n_steps;
+      add_step(m, SKIP, 0, m->place[in->args[0]]);
+      return true;
+    case NXK_end: make_end(m, in->block, v); return true;
+    case NXK_next:
+      add_step(m, MOVE, m->next[in->args[0]], m->place[in->args[1]]);
+      free_temporaries(m, v);
+      return true;
+    default: break;
   }
   bool good = make_operation(m, v);
   free_temporaries(m, v);
@@ -132,11 +212,17 @@ static bool place_leaves(making *m) {
 static bool make(making *m, nxk_value result) {
   nxg_function *f = m->f;
   uint32_t n = m->k->n_instrs;
-  f->steps = nxi_calloc(n, sizeof *f->steps);
-  m->last_use = nxi_calloc(n, sizeof *m->last_use);
-  m->place = nxi_calloc(n, sizeof *m->place);
+  f->steps = nxi_calloc(4 * (size_t)n, sizeof *f->steps); /* a carry has three moves */
+  m->last_use = nxi_calloc(3 * (size_t)n, sizeof *m->last_use);
+  m->place = nxi_calloc(2 * (size_t)n, sizeof *m->place);
   bool good = f->steps && m->last_use && m->place && place_leaves(m);
-  if (good) find_last_uses(m, result);
+  if (good) {
+    m->opened = m->last_use + n;
+    m->closed = m->last_use + 2 * (size_t)n;
+    m->next = m->place + n;
+    find_ends(m);
+    find_last_uses(m, result);
+  }
   for (uint32_t v = 0; v < n && good; v++) good = make_step(m, v);
   if (good) f->result = m->place[result];
   nxi_free(m->last_use);
@@ -180,10 +266,20 @@ static bool all_zero(const char *bools) {
 }
 
 static void run_block(const nxg_function *f, char *const *at) {
+  uint32_t left[DEEPEST] = {0}, depth = 0;
   for (uint32_t i = 0; i < f->n_steps; i++) {
     const block_step *s = &f->steps[i];
-    if (s->loop) s->loop(at[s->result], at[s->a], at[s->b], at[s->c]);
-    else if (all_zero(at[s->a])) i += s->skip - 1;
+    switch (s->kind) {
+      case COMPUTE: s->loop(at[s->result], at[s->a], at[s->b], at[s->c]); break;
+      case SKIP: i += all_zero(at[s->a]) ? s->count - 1 : 0; break;
+      case MOVE: memcpy(at[s->result], at[s->a], CELL); break;
+      case REPEAT: left[depth++] = s->count; break;
+      case AGAIN:
+        if (--left[depth - 1] > 0) i = s->count - 1;
+        else depth--;
+        break;
+      default: break;
+    }
   }
 }
 

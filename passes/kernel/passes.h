@@ -7,8 +7,11 @@
 #include "ir/kernel/kernel.h"
 #include "ir/target.h"
 
-/* Rewrites functions (NXK_FUNC) into basic operations. New kernel; NULL: out of memory. */
+/* Rewrites functions (NXK_FUNC) into basic operations; those with loops (NXK_LOOP) in bound kernels
+ * alone. New kernel; NULL: out of memory. */
 nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d);
+/* Whether nxk_pass_expand would rewrite one. */
+bool nxk_has_functions(const nxk_kernel *k);
 /* Removes instructions that nothing uses, and merges equal ones. Returns a new kernel. */
 nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d);
 /* Sets needed[v] (room for k->n_instrs, zeroed) for each instruction that has an effect, or that

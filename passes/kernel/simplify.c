@@ -85,6 +85,12 @@ static void expand(nxk_kernel *copy, const nxk_kernel *k, const uint8_t *needed,
   }
 }
 
+/* A logical kernel cannot hold the loops of an expansion. */
+static bool is_expandable(const nxk_kernel *k, const nxk_instr *in) {
+  uint8_t flags = in->op < NXK_SCALAR_COUNT ? nxk_scalars[in->op].flags : 0;
+  return flags & NXK_FUNC && (k->level == NXK_BOUND || !(flags & NXK_LOOP));
+}
+
 static nxk_kernel *rewrite(const nxk_kernel *k, bool expands, nxi_diag *d) {
   nxk_kernel *copy = nxk_create_like(k);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
@@ -97,8 +103,7 @@ static nxk_kernel *rewrite(const nxk_kernel *k, bool expands, nxi_diag *d) {
   for (uint32_t i = 0; ok && i < k->n_instrs; i++) {
     const nxk_instr *in = &k->instrs[i];
     if (!needed[i]) continue;
-    bool function = in->op < NXK_SCALAR_COUNT && (nxk_scalars[in->op].flags & NXK_FUNC);
-    if (!expands || !function) nxk_copy_instr(copy, k, i, map);
+    if (!expands || !is_expandable(k, in)) nxk_copy_instr(copy, k, i, map);
     else if (map[i] == NXK_NONE) expand(copy, k, needed, i, map);
     ok = !copy->failed;
   }
@@ -111,5 +116,11 @@ static nxk_kernel *rewrite(const nxk_kernel *k, bool expands, nxi_diag *d) {
 }
 
 nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, false, d); }
+
+bool nxk_has_functions(const nxk_kernel *k) {
+  for (nxk_value v = 0; v < k->n_instrs; v++)
+    if (is_expandable(k, &k->instrs[v])) return true;
+  return false;
+}
 
 nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, true, d); }

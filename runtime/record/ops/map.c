@@ -161,12 +161,17 @@ UNARY(erfc) UNARY(erfinv) UNARY(lgamma) UNARY(digamma) UNARY(i0e) UNARY(i1e) UNA
 BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(mod) BINARY(pow) BINARY(atan2) BINARY(cmpeq)
 BINARY(cmpne) BINARY(cmplt) BINARY(cmple) BINARY(max) BINARY(min) BINARY(xor) BINARY(or) BINARY(and)
 BINARY(shl) BINARY(shr) BINARY(complex) BINARY(floor_div) BINARY(floor_mod) BINARY(logaddexp)
-BINARY(hypot)
+BINARY(hypot) BINARY(zeta) BINARY(polygamma) BINARY(igamma) BINARY(igammac)
     /* clang-format on */
 
     nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b) {
   nx_tensor *t[3] = {cond, a, b};
   return record_map(NXG_where, t, 3, 0, false);
+}
+
+nx_tensor *nx_betainc(nx_tensor *a, nx_tensor *b, nx_tensor *x) {
+  nx_tensor *t[3] = {a, b, x};
+  return record_map(NXG_betainc, t, 3, 0, false);
 }
 
 nx_tensor *nx_square(nx_tensor *x) {
