@@ -41,6 +41,7 @@ ALLOWED = {
     "codegen_llvm": ("ir/platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
     "codegen_cuda": ("ir/platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
     "runtime": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/"),
+    "bindings": ("ir/", "runtime/"),
     "tools": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "runtime/"),
     "examples": (),
     "bench": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/"),

@@ -25,6 +25,7 @@
 #include "ops.h"
 #include "random.h"
 #include "special.h"
+#include "stablehlo.h"
 #include "status.h"
 #include "tensor.h"
 #include "version.h"

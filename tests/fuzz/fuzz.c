@@ -17,6 +17,7 @@ const fuzz_target fuzz_targets[] = {
     {"dlpack", fuzz_dlpack, NULL, NULL, 256},
     {"cache", fuzz_cache, fuzz_mutate_cache, NULL, 1024},
     {"api", fuzz_api, NULL, NULL, 2048},
+    {"stablehlo", fuzz_stablehlo, NULL, fuzz_cross_text, 4096},
 };
 const size_t fuzz_n_targets = sizeof fuzz_targets / sizeof *fuzz_targets;
 

@@ -45,6 +45,7 @@ void fuzz_cache(const uint8_t *data, size_t n);
 /* ---- target_api.c, target_dlpack.c */
 void fuzz_api(const uint8_t *data, size_t n);
 void fuzz_dlpack(const uint8_t *data, size_t n);
+void fuzz_stablehlo(const uint8_t *data, size_t n);
 
 /* ---- mutate_text.c: lines, tokens, names, numbers and words of the tables of operations */
 size_t fuzz_mutate_graph(uint8_t *data, size_t n, size_t most, nxt_random *r);

@@ -34,7 +34,7 @@ reap() {
   wait -n || failed=1
   running=$((running - 1))
 }
-for share in graph:11 recipe:11 kernel:7 api:13 npy:3 npz:5 safetensors:4 dlpack:3 cache:3; do
+for share in graph:11 recipe:11 kernel:7 api:13 npy:3 npz:5 safetensors:4 dlpack:3 cache:3 stablehlo:4; do
   [ "$running" -lt "$most" ] || reap
   one "${share%:*}" $((${share#*:} * seconds / 60 + 1)) &
   running=$((running + 1))

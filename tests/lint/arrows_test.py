@@ -23,6 +23,7 @@ MAY_USE = {
     "codegen_llvm": ("ir/platform", "ir"),
     "codegen_cuda": ("ir/platform", "ir"),
     "runtime": ("ir/platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
+    "bindings": ("ir", "runtime"),
 }
 # What nobody uses but these folders, beside the folders of devices (private).
 PRIVATE = {
@@ -38,7 +39,7 @@ EXCEPTIONS = {}
 def sources(root):
     """Object files of Meson have the source's path with _ for /, those of generated sources with
     more before it."""
-    tops = ("ir", "passes", "codegen_llvm", "codegen_cuda", "runtime")
+    tops = ("ir", "passes", "codegen_llvm", "codegen_cuda", "runtime", "bindings")
     files = [
         p.relative_to(root).as_posix()
         for top in tops
@@ -52,7 +53,7 @@ def path_of(member, known):
     member = member.rsplit("/", 1)[-1]
     if member in known:
         return known[member]
-    for top in ("codegen_cuda", "codegen_llvm", "passes", "runtime", "ir"):
+    for top in ("codegen_cuda", "codegen_llvm", "passes", "runtime", "bindings", "ir"):
         if f"_{top}_" in member:
             return f"{top}/{member.split(f'_{top}_')[-1].removesuffix('.o')}"
     return member

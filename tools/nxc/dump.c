@@ -17,7 +17,7 @@ int nxc_dump(int argc, char **argv) {
   if (file == NULL) return nxc_misuse("dump wants a file");
   if (stage == NULL) return nxc_misuse("dump wants --stage");
   if (nxi_debug_init(&d) != NX_OK) return nxc_failure("nxc", &d);
-  char *text = nxc_read_text(file, &size);
+  char *text = nxc_read_program(file, &size);
   if (text == NULL) return NXC_FAILED;
   nxi_executable_options how = {
       .executor = NXI_COMPILED, .fuse = true, .target = &target, .threads = target.threads};

@@ -42,6 +42,11 @@ static const command commands[] = {
      "                  print one stage of the compiler; of a kernel: kernels, bound, generic\n"
      "                  (which kernels share code), llvm, asm, gpu (bound for a GPU) or cuda\n"
      "                  (CUDA C)\n"},
+    {"import", nxc_import,
+     "  import FILE.mlir\n"
+     "                  print a program in StableHLO, text or portable artifact, as the text of a "
+     "graph;\n"
+     "                  run, opt and dump take such files as well\n"},
     {"info", nxc_info, "  info            version, processor, libraries, devices, cache\n"},
     {"cache", nxc_cache,
      "  cache list|verify|trim|clear [--dir DIRECTORY] [--size BYTES[K|M|G]]\n"

@@ -11,6 +11,7 @@
 
 #include "ir/diag.h"
 #include "ir/target.h"
+#include "nx/function.h"
 
 /* Exit statuses. */
 enum { NXC_OK = 0, NXC_FAILED = 1, NXC_USAGE = 2 };
@@ -21,6 +22,7 @@ int nxc_opt(int argc, char **argv);
 int nxc_dump(int argc, char **argv);
 int nxc_info(int argc, char **argv);
 int nxc_cache(int argc, char **argv);
+int nxc_import(int argc, char **argv);
 
 /* ---- options: --name VALUE, --name=VALUE, or --name alone */
 
@@ -62,6 +64,12 @@ int nxc_public_failure(const char *where);
 /* Reads a text file ("-": standard input); free the result with nxi_free. NULL after an error
  * message. */
 char *nxc_read_text(const char *path, size_t *size);
+/* The same of a program that the library compiles: StableHLO becomes a text of its own form. */
+char *nxc_read_program(const char *path, size_t *size);
+/* mlir.c: whether a file is StableHLO; its function. The failure is in this thread's error slot. */
+bool nxc_is_mlir(const char *text, size_t size);
+nx_status nxc_mlir_function(const char *text, size_t size, nx_context *context, nx_device device,
+                            nx_function **f);
 /* Prints a text and frees it; prints an error message if the text is incomplete or cannot be
  * written. */
 int nxc_print_text(nxi_text *text);

@@ -53,7 +53,7 @@ int nxc_opt(int argc, char **argv) {
   if (!nxc_parse(argc, argv, options, 3, &file) || !nxc_target(isa, &target)) return NXC_USAGE;
   if (file == NULL) return nxc_misuse("opt wants a file");
   if (nxi_debug_init(&d) != NX_OK) return nxc_failure("nxc", &d);
-  char *text = nxc_read_text(file, &size);
+  char *text = nxc_read_program(file, &size);
   if (text == NULL) return NXC_FAILED;
   nxp_apply_options how = {&target, nxi_blas_get(NULL) != NULL};
   nx_status status = each ? apply_each(text, size, passes, &how, &out, &d)

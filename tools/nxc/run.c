@@ -369,15 +369,15 @@ static int create_context(job *j) {
   return choose_device(j);
 }
 
-static int parse_function(job *j) {
+static int parse_text(job *j, const char *text, size_t size) {
   nxi_diag d;
   nxg_graph *g = NULL;
-  size_t size;
-  int64_t began = nxi_now_ns();
-  nxi_diag_clear(&d);
-  char *text = nxc_read_text(j->file, &size);
-  if (text == NULL) return NXC_FAILED;
   int status = NXC_OK;
+  nxi_diag_clear(&d);
+  if (nxc_is_mlir(text, size))
+    return nxc_mlir_function(text, size, j->context, j->number, &j->function) == NX_OK
+               ? NXC_OK
+               : nxc_public_failure(j->file);
   if (nxg_parse_closed(text, size, &g, &d) != NX_OK)
     status = nxc_failure(j->file, &d); /* d has the line and the column */
   else if (nx_function_parse(
@@ -386,6 +386,15 @@ static int parse_function(job *j) {
                &j->function) != NX_OK)
     status = nxc_public_failure(j->file);
   nxg_destroy(g);
+  return status;
+}
+
+static int parse_function(job *j) {
+  size_t size;
+  int64_t began = nxi_now_ns();
+  char *text = nxc_read_text(j->file, &size);
+  if (text == NULL) return NXC_FAILED;
+  int status = parse_text(j, text, size);
   nxi_free(text);
   if (status != NXC_OK) return status;
   span("parse", began);

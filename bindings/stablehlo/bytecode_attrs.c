@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: ISC */
+/* Attributes and types of a portable artifact, each read when it is first asked for. Of the
+ * dialect vhlo all that the readers here want; of `builtin` strings, dictionaries, lists and
+ * integers, which attributes beside an operation's own are made of; all others, locations among
+ * them, are opaque. */
+#include <string.h>
+
+#include "bytecode.h"
+#include "ir/dtype.h"
+
+enum { MOST_NESTED = 64 };
+
+/* ---- types */
+
+/* One row a scalar type of vhlo: its code. */
+static const struct {
+  uint8_t code;
+  nx_dtype dtype; /* 0: none here */
+  const char *name;
+} scalars[] = {
+    {0, NX_BOOL, "i1"},
+    {2, NX_BF16, "bf16"},
+    {3, NX_F16, "f16"},
+    {4, NX_F32, "f32"},
+    {5, NX_F64, "f64"},
+    {6, NX_F8E4M3, "f8E4M3FN"},
+    {7, NX_F8E5M2, "f8E5M2"},
+    {9, NX_I64, "index"},
+    {10, NX_I4, "i4"},
+    {11, NX_I8, "i8"},
+    {12, NX_I16, "i16"},
+    {13, NX_I32, "i32"},
+    {14, NX_I64, "i64"},
+    {15, NX_U4, "ui4"},
+    {16, NX_U8, "ui8"},
+    {17, NX_U16, "ui16"},
+    {18, NX_U32, "ui32"},
+    {19, NX_U64, "ui64"},
+    {27, NX_F8E4M3FNUZ, "f8E4M3FNUZ"},
+    {28, NX_F8E5M2FNUZ, "f8E5M2FNUZ"},
+    {29, 0, "f8E4M3B11FNUZ"},
+    {31, 0, "i2"},
+    {32, 0, "ui2"},
+    {33, 0, "none"},
+    {34, 0, "tf32"},
+    {35, 0, "f8E4M3"},
+    {36, 0, "f8E3M4"},
+    {37, NX_F4E2M1, "f4E2M1FN"},
+    {38, 0, "f6E2M3FN"},
+    {39, 0, "f6E3M2FN"},
+    {40, NX_F8E8M0, "f8E8M0FNU"},
+};
+
+enum type_code {
+  COMPLEX = 1,
+  FUNCTION = 8,
+  TENSOR = 20,
+  TENSOR_WITH_ENCODING = 21,
+  TOKEN = 22,
+  TUPLE = 23,
+  QUANTIZED = 24,
+  QUANTIZED_PER_AXIS = 30,
+  LAST_TYPE = 42
+};
+
+static bool scalar_type(uint64_t code, nxh_type *out) {
+  for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+    if (scalars[i].code != code) continue;
+    out->dtype = scalars[i].dtype;
+    out->index = code == 9;
+    out->text = nxh_word_of(scalars[i].name);
+    return true;
+  }
+  return false;
+}
+
+static bool read_complex(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
+  nxh_type part;
+  if (!nxh_read_type_number(a, b, &part)) return false;
+  out->dtype = part.dtype == NX_F32 ? NX_C64 : part.dtype == NX_F64 ? NX_C128 : 0;
+  out->text = nxh_word_of("complex");
+  return true;
+}
+
+static bool read_shape(nxh_artifact *a, nxh_bytes *b, const int64_t **shape, int32_t *rank) {
+  uint32_t n;
+  if (!nxh_count(a, b, &n)) return false;
+  if (n > NX_MAX_RANK) return nxh_malformed(a, b, "a tensor of rank %u", n);
+  int64_t *to = nxh_room(a, n, sizeof *to);
+  if (to == NULL) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!nxh_svarint(a, b, &to[i])) return false;
+    if (to[i] < 0) to[i] = NXH_DYNAMIC;
+  }
+  *shape = to;
+  *rank = (int32_t)n;
+  return true;
+}
+
+static bool read_tensor(nxh_artifact *a, nxh_bytes *b, bool encoded, nxh_type *out) {
+  nxh_attr encoding = {0};
+  nxh_type element;
+  out->kind = NXH_TENSOR;
+  if ((encoded && !nxh_read_attr_number(a, b, &encoding)) ||
+      !read_shape(a, b, &out->shape, &out->rank) || !nxh_read_type_number(a, b, &element))
+    return false;
+  out->dtype = element.dtype;
+  out->index = element.index;
+  out->text = element.text;
+  return true;
+}
+
+static bool read_type_list(nxh_artifact *a, nxh_bytes *b, const nxh_type **out, uint32_t *n) {
+  if (!nxh_count(a, b, n)) return false;
+  nxh_type *types = nxh_room(a, *n, sizeof *types);
+  if (types == NULL) return false;
+  for (uint32_t i = 0; i < *n; i++)
+    if (!nxh_read_type_number(a, b, &types[i])) return false;
+  *out = types;
+  return true;
+}
+
+/* Of a function only the results are kept: its arguments are those of its block. */
+static bool read_vhlo_type(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
+  uint64_t code;
+  const nxh_type *ignored;
+  uint32_t n;
+  if (!nxh_varint(a, b, &code)) return false;
+  out->kind = NXH_OTHER;
+  if (scalar_type(code, out)) return true;
+  switch (code) {
+    case COMPLEX: return read_complex(a, b, out);
+    case FUNCTION:
+      return read_type_list(a, b, &ignored, &n) && read_type_list(a, b, &out->tuple, &out->n_tuple);
+    case TENSOR: return read_tensor(a, b, false, out);
+    case TENSOR_WITH_ENCODING: return read_tensor(a, b, true, out);
+    case TOKEN: out->kind = NXH_TOKEN; return true;
+    case TUPLE: out->kind = NXH_TUPLE; return read_type_list(a, b, &out->tuple, &out->n_tuple);
+    case QUANTIZED:
+    case QUANTIZED_PER_AXIS: out->text = nxh_word_of("!quant.uniform"); return true;
+    default:
+      out->text = nxh_word_of("a kind that is not supported");
+      return code <= LAST_TYPE ||
+             nxh_malformed(a, b, "type %llu of vhlo is not known", (unsigned long long)code);
+  }
+}
+
+static bool nested(nxh_artifact *a, nxh_entry *e) {
+  if (e->open || a->depth == MOST_NESTED)
+    return nxh_malformed(a, &e->bytes, "attributes and types that contain each other");
+  e->open = true;
+  a->depth++;
+  return true;
+}
+
+static void unnest(nxh_artifact *a, nxh_entry *e) {
+  e->open = false;
+  a->depth--;
+}
+
+bool nxh_get_type(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_type *out) {
+  if (number >= a->n_types) return nxh_malformed(a, b, "there are %u types", a->n_types);
+  nxh_entry *e = &a->entries[a->n_attrs + number];
+  if (!e->done) {
+    nxh_type type = {.kind = NXH_OTHER,
+                     .text = {(const char *)e->bytes.at, (uint32_t)(e->bytes.end - e->bytes.at)}};
+    nxh_bytes bytes = e->bytes;
+    if (!nested(a, e)) return false;
+    bool ok = !e->custom || !nxh_is_dialect(a, e->dialect, "vhlo");
+    if (!ok) {
+      type = (nxh_type){0};
+      ok = read_vhlo_type(a, &bytes, &type);
+    }
+    unnest(a, e);
+    if (!ok) return false;
+    a->types[number] = type;
+    e->done = true;
+  }
+  *out = a->types[number];
+  return true;
+}
+
+bool nxh_read_type_number(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
+  uint32_t number;
+  return nxh_number_below(a, b, a->n_types, "types", &number) && nxh_get_type(a, b, number, out);
+}
+
+/* ---- numbers */
+
+static uint64_t low_bits(uint64_t value, unsigned bits) {
+  return bits >= 64 ? value : value & ((UINT64_C(1) << bits) - 1);
+}
+
+/* As bytes up to 8 bits, else as signed varints. */
+static bool read_bits(nxh_artifact *a, nxh_bytes *b, unsigned bits, uint64_t *out) {
+  uint8_t byte;
+  int64_t value;
+  if (bits > 64) return nxh_malformed(a, b, "a number of %u bits", bits);
+  if (bits <= 8) {
+    if (!nxh_byte(a, b, &byte)) return false;
+    *out = byte;
+    return true;
+  }
+  if (!nxh_svarint(a, b, &value)) return false;
+  *out = low_bits((uint64_t)value, bits);
+  return true;
+}
+
+/* A float is kept as one element, so that none of its bits is lost. */
+static bool read_number(nxh_artifact *a, nxh_bytes *b, bool real, nxh_attr *out) {
+  nxh_type type, *kept;
+  uint64_t bits = 0;
+  void *data;
+  if (!nxh_read_type_number(a, b, &type)) return false;
+  if (type.dtype == 0) return nxh_malformed(a, b, "a number of a type that is not supported");
+  if (!read_bits(a, b, nxi_dtypes[type.dtype].bits, &bits)) return false;
+  *out = (nxh_attr){.kind = NXH_INT};
+  if (!real) {
+    nx_dtype wide = nxi_is_signed(type.dtype) ? NX_I64 : NX_U64;
+    if (nxi_is_nibble(type.dtype) && nxi_is_signed(type.dtype) && bits & 8) bits |= 0xf0;
+    out->integer = (int64_t)nxi_cast_bits(bits, type.dtype, wide);
+    return true;
+  }
+  kept = nxh_room(a, 1, sizeof *kept);
+  data = nxh_room(a, 1, 16);
+  if (kept == NULL || data == NULL) return false;
+  *kept = (nxh_type){.kind = NXH_TENSOR, .dtype = type.dtype};
+  nxi_store_element(data, type.dtype, bits);
+  out->kind = NXH_ELEMENTS;
+  out->elements.type = kept;
+  out->elements.data = data;
+  out->elements.bytes = (size_t)nxi_dtype_size(type.dtype);
+  return true;
+}
+
+/* ---- elements */
+
+/* Bools are bits, the first one lowest; one byte of ones, or none, may stand for all. */
+static bool unpack_bools(nxh_artifact *a, nxh_bytes blob, int64_t n, nxh_attr *out) {
+  size_t bytes = (size_t)(blob.end - blob.at);
+  bool bits = bytes == ((size_t)n + 7) / 8 && bytes != (size_t)n;
+  if (bytes == 1 && n != 1 && (blob.at[0] == 255 || !bits)) {
+    out->splat = n > 1;
+    n = 1;
+  } else if (!bits && bytes != (size_t)n) {
+    return nxh_malformed(a, &blob, "%zu bytes for %lld bools", bytes, (long long)n);
+  }
+  uint8_t *to = nxh_room(a, (size_t)n, 1);
+  if (to == NULL) return false;
+  for (int64_t i = 0; i < n; i++)
+    to[i] = bits && !out->splat ? blob.at[i / 8] >> (i % 8) & 1
+                                : blob.at[i < (int64_t)bytes ? i : 0] != 0;
+  out->elements.data = to;
+  out->elements.bytes = (size_t)n;
+  return true;
+}
+
+/* Nibbles have a byte each there. */
+static bool pack_nibbles(nxh_artifact *a, nxh_bytes blob, nxh_attr *out) {
+  size_t n = (size_t)(blob.end - blob.at);
+  uint8_t *to = nxh_room(a, (n + 1) / 2, 1);
+  if (to == NULL) return false;
+  for (size_t i = 0; i < n; i++) to[i / 2] |= (uint8_t)((blob.at[i] & 15) << (i % 2 * 4));
+  out->elements.data = to;
+  out->elements.bytes = (n + 1) / 2;
+  return true;
+}
+
+static bool read_elements(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  nxh_type *type = nxh_room(a, 1, sizeof *type);
+  uint64_t size;
+  nxh_bytes blob;
+  if (type == NULL || !nxh_read_type_number(a, b, type) || !nxh_varint(a, b, &size) ||
+      !nxh_split(a, b, size, &blob))
+    return false;
+  int64_t n = type->kind == NXH_TENSOR ? nxh_elements(type) : -1;
+  if (n < 0 || type->dtype == 0)
+    return nxh_malformed(a, b, "constants of this type are not supported");
+  *out = (nxh_attr){.kind = NXH_ELEMENTS};
+  out->elements.type = type;
+  if (type->dtype == NX_BOOL) return unpack_bools(a, blob, n, out);
+  uint64_t one = (uint64_t)nxi_dtype_size(type->dtype);
+  out->splat = size == one && n > 1;
+  if (n == 0) blob.end = blob.at, size = 0; /* one may be there for none */
+  if (!out->splat && (uint64_t)n != size / one)
+    return nxh_malformed(a, b, "%llu bytes for %lld elements", (unsigned long long)size,
+                         (long long)n);
+  if (size % one) return nxh_malformed(a, b, "%llu bytes of elements", (unsigned long long)size);
+  if (nxi_is_nibble(type->dtype)) return pack_nibbles(a, blob, out);
+  out->elements.data = blob.at;
+  out->elements.bytes = size;
+  return true;
+}
+
+/* ---- attributes */
+
+static bool read_attr_list(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  uint32_t n;
+  if (!nxh_count(a, b, &n)) return false;
+  nxh_attr *items = nxh_room(a, n, sizeof *items);
+  if (items == NULL) return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (!nxh_read_attr_number(a, b, &items[i])) return false;
+  *out = (nxh_attr){.kind = NXH_LIST};
+  out->list.items = items;
+  out->list.n = n;
+  return true;
+}
+
+/* Pairs of a string and an attribute. */
+static bool read_dictionary(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  uint32_t n;
+  nxh_attr name;
+  if (!nxh_count(a, b, &n)) return false;
+  nxh_named *items = nxh_room(a, n, sizeof *items);
+  if (items == NULL) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!nxh_read_attr_number(a, b, &name) || !nxh_read_attr_number(a, b, &items[i].value))
+      return false;
+    if (name.kind != NXH_STRING) return nxh_malformed(a, b, "the name of an attribute");
+    items[i].name = name.word;
+  }
+  *out = (nxh_attr){.kind = NXH_DICT};
+  out->dict.items = items;
+  out->dict.n = n;
+  return true;
+}
+
+static bool read_string(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  *out = (nxh_attr){.kind = NXH_STRING};
+  return nxh_read_string_number(a, b, &out->word);
+}
+
+static bool read_type_attr(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  nxh_type *type = nxh_room(a, 1, sizeof *type);
+  if (type == NULL || !nxh_read_type_number(a, b, type)) return false;
+  *out = (nxh_attr){.kind = NXH_TYPE};
+  out->type = type;
+  return true;
+}
+
+static bool read_enum(nxh_artifact *a, nxh_bytes *b, uint32_t kind, nxh_attr *out) {
+  uint64_t value;
+  if (!nxh_varint(a, b, &value)) return false;
+  const char *name = nxh_vhlo_enum(kind, value);
+  if (name == NULL)
+    return nxh_malformed(a, b, "enumerator %llu is not known", (unsigned long long)value);
+  *out = (nxh_attr){.kind = NXH_NAME};
+  out->word = nxh_word_of(name);
+  return true;
+}
+
+static bool opaque(nxh_bytes *b, nxh_attr *out) {
+  *out = (nxh_attr){.kind = NXH_OPAQUE};
+  out->word = (nxh_word){(const char *)b->at, (uint32_t)(b->end - b->at)};
+  return true;
+}
+
+static bool read_vhlo_attr(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  uint64_t code, value;
+  if (!nxh_varint(a, b, &code)) return false;
+  switch (code) {
+    case 1: return read_attr_list(a, b, out);
+    case 2:
+      *out = (nxh_attr){.kind = NXH_BOOL};
+      if (!nxh_varint(a, b, &value)) return false;
+      out->integer = value != 0;
+      return true;
+    case 3:
+    case 4:
+    case 5:
+    case 7:
+    case 11:
+    case 12:
+    case 13:
+    case 16: return read_enum(a, b, (uint32_t)code, out);
+    case 6: return read_dictionary(a, b, out);
+    case 8: return read_number(a, b, true, out);
+    case 9: return read_number(a, b, false, out);
+    case 14: return read_string(a, b, out);
+    case 15: return read_elements(a, b, out);
+    case 17: return read_type_attr(a, b, out);
+    default:
+      if (code > 25)
+        return nxh_malformed(a, b, "attribute %llu of vhlo is not known", (unsigned long long)code);
+      return opaque(b, out);
+  }
+}
+
+static bool read_builtin_attr(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  enum { ARRAY, DICTIONARY, STRING, TYPED_STRING, FLAT_SYMBOL, UNIT = 7, INTEGER = 8 };
+  uint64_t code;
+  if (!nxh_varint(a, b, &code)) return false;
+  switch (code) {
+    case ARRAY: return read_attr_list(a, b, out);
+    case DICTIONARY: return read_dictionary(a, b, out);
+    case STRING: return read_string(a, b, out);
+    case UNIT: *out = (nxh_attr){.kind = NXH_UNIT}; return true;
+    default: return opaque(b, out);
+  }
+}
+
+static bool read_attr(nxh_artifact *a, const nxh_entry *e, nxh_attr *out) {
+  nxh_bytes b = e->bytes;
+  if (e->custom && nxh_is_dialect(a, e->dialect, "vhlo")) return read_vhlo_attr(a, &b, out);
+  if (e->custom && nxh_is_dialect(a, e->dialect, "builtin")) return read_builtin_attr(a, &b, out);
+  return opaque(&b, out);
+}
+
+bool nxh_read_attr_number(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  uint32_t number;
+  if (!nxh_number_below(a, b, a->n_attrs, "attributes", &number)) return false;
+  nxh_entry *e = &a->entries[number];
+  if (!e->done) {
+    if (!nested(a, e)) return false;
+    bool ok = read_attr(a, e, &a->attrs[number]);
+    unnest(a, e);
+    if (!ok) return false;
+    e->done = true;
+  }
+  *out = a->attrs[number];
+  return true;
+}
+
+bool nxh_function_type(nxh_artifact *a, const nxh_attr *type, const nxh_type **results,
+                       uint32_t *n_results) {
+  (void)a;
+  if (type == NULL || type->kind != NXH_TYPE || type->type->kind != NXH_OTHER) return false;
+  *results = type->type->tuple;
+  *n_results = type->type->n_tuple;
+  return true;
+}

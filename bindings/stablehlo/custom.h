@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* What custom calls need of other files. */
+#ifndef NXH_CUSTOM_H
+#define NXH_CUSTOM_H
+
+#include "record.h"
+
+/* Whether the caller's table has a row of that name; if so, it is recorded, and *ok is whether that
+ * went well. */
+bool nxh_call_of_table(nxh_recorder *r, const nxh_op *op, nxh_word target, bool *ok);
+/* ops_linalg.c: the conjugate transpose; a factor by Cholesky, of one triangle. */
+nx_tensor *nxh_adjoint(nx_tensor *x);
+nx_tensor *nxh_factor(nx_tensor *a, bool lower);
+
+#endif

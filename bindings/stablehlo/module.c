@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/* Modules in memory: values, and the questions that readers and recording ask. */
+#include "module.h"
+
+#include <string.h>
+
+nxh_value nxh_add_value(nxh_module *m, const nxh_type *type) {
+  if (!nxi_grow(&m->types, &m->cap_values, m->n_values + 1, sizeof *m->types)) return NXH_NONE;
+  m->types[m->n_values] = *type;
+  return m->n_values++;
+}
+
+void nxh_module_destroy(nxh_module *m) {
+  nxi_arena_destroy(&m->arena);
+  nxi_free(m->functions);
+  nxi_free(m->types);
+  *m = (nxh_module){0};
+}
+
+bool nxh_word_is(nxh_word w, const char *text) {
+  return strlen(text) == w.length && memcmp(w.at, text, w.length) == 0;
+}
+
+bool nxh_words_equal(nxh_word a, nxh_word b) {
+  return a.length == b.length && (a.length == 0 || memcmp(a.at, b.at, a.length) == 0);
+}
+
+nxh_word nxh_word_of(const char *text) { return (nxh_word){text, (uint32_t)strlen(text)}; }
+
+const nxh_function *nxh_find_function(const nxh_module *m, nxh_word name) {
+  for (uint32_t i = 0; i < m->n_functions; i++)
+    if (nxh_words_equal(m->functions[i].name, name)) return &m->functions[i];
+  return NULL;
+}
+
+const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name) {
+  for (uint32_t i = 0; i < n; i++)
+    if (nxh_word_is(attrs[i].name, name)) return &attrs[i].value;
+  return NULL;
+}
+
+int64_t nxh_elements(const nxh_type *t) {
+  int64_t n = 1;
+  bool empty = false;
+  for (int32_t i = 0; i < t->rank; i++) empty = empty || t->shape[i] == 0;
+  for (int32_t i = 0; i < t->rank && !empty; i++)
+    if (t->shape[i] < 0 || __builtin_mul_overflow(n, t->shape[i], &n) || n > INT64_C(1) << 62)
+      return -1;
+  return empty ? 0 : n;
+}

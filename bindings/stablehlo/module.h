@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: ISC */
+/* A StableHLO module in memory, as both readers write it and as recording reads it: functions whose
+ * bodies are lists of operations, each with operands, attributes and regions. Values have numbers;
+ * those of a function are neighbours, its regions' included. Special forms of the text are written
+ * as the attributes that they stand for, under the names of the specification (attributes.c), so
+ * that nothing after a reader knows in which form a program came.
+ *
+ * Nothing here is checked against the operations' own rules: what an operation needs is checked
+ * where it is recorded. Everything lives in the arena of the module. */
+#ifndef NXH_MODULE_H
+#define NXH_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ir/alloc.h"
+#include "ir/diag.h"
+#include "nx/dtype.h"
+#include "nx/tensor.h"
+
+typedef uint32_t nxh_value;
+enum { NXH_NONE = UINT32_MAX };
+
+/* Bytes of the text or the file; not terminated. */
+typedef struct nxh_word {
+  const char *at;
+  uint32_t length;
+} nxh_word;
+
+typedef enum nxh_type_kind {
+  NXH_NO_TYPE,
+  NXH_TENSOR,
+  NXH_TOKEN,
+  NXH_TUPLE, /* parts: in `tuple` */
+  NXH_OTHER  /* of which nothing is known but its text */
+} nxh_type_kind;
+
+/* An extent that is not known; bounds, if there are any, are in `bounds`. */
+#define NXH_DYNAMIC INT64_MIN
+
+typedef struct nxh_type nxh_type;
+struct nxh_type {
+  uint8_t kind;
+  nx_dtype dtype; /* of tensors; 0: an element type that there is none for here, see `text` */
+  int32_t rank;
+  bool index;            /* the element type is `index`, read as i64 */
+  const int64_t *shape;  /* rank extents */
+  const int64_t *bounds; /* NULL, or rank bounds of extents, NXH_DYNAMIC where there is none */
+  const nxh_type *tuple;
+  uint32_t n_tuple;
+  nxh_word text;
+};
+
+typedef enum nxh_attr_kind {
+  NXH_UNIT,
+  NXH_BOOL,
+  NXH_INT,
+  NXH_FLOAT,
+  NXH_STRING, /* in quotes */
+  NXH_NAME,   /* a bare word: an enumerator */
+  NXH_SYMBOL, /* @name */
+  NXH_TYPE,
+  NXH_LIST,
+  NXH_DICT,
+  NXH_ELEMENTS, /* dense<..> or array<..>: numbers with a type */
+  NXH_OPAQUE    /* text of a dialect that says nothing here */
+} nxh_attr_kind;
+
+typedef struct nxh_attr nxh_attr;
+typedef struct nxh_named nxh_named;
+struct nxh_attr {
+  uint8_t kind;
+  bool splat; /* of ELEMENTS: `data` has one element, which all are */
+  union {
+    int64_t integer; /* also of BOOL */
+    double real;
+    nxh_word word; /* STRING (without quotes and escapes), NAME, SYMBOL, OPAQUE */
+    const nxh_type *type;
+    struct {
+      const nxh_attr *items;
+      uint32_t n;
+    } list;
+    struct {
+      const nxh_named *items;
+      uint32_t n;
+    } dict;
+    struct {
+      const nxh_type *type;
+      const void *data; /* packed, as nx_from_data takes it; nibbles two in a byte */
+      size_t bytes;
+    } elements;
+  };
+};
+struct nxh_named {
+  nxh_word name;
+  nxh_attr value;
+};
+
+typedef struct nxh_region nxh_region;
+typedef struct nxh_op nxh_op;
+
+/* One block: its arguments are values first .. first + n_args - 1. The last operation ends it. */
+struct nxh_region {
+  nxh_value first;
+  uint32_t n_args, n_ops;
+  nxh_op *ops;
+};
+
+struct nxh_op {
+  nxh_word name; /* with its dialect: "stablehlo.add" */
+  const nxh_value *operands;
+  const nxh_named *attrs;
+  const nxh_region *regions;
+  nxh_value first_result;
+  uint32_t n_operands, n_results, n_attrs, n_regions;
+  uint32_t line, column; /* of a text; line 0: column is a position in bytes */
+};
+
+typedef struct nxh_function {
+  nxh_word name; /* without @ */
+  bool is_private;
+  nxh_region body;
+  nxh_value end; /* one above the last value; the first is body.first */
+  const nxh_type *results;
+  uint32_t n_results;
+  const nxh_attr *arg_attrs; /* a DICT for each argument, or UNIT; NULL: none */
+  const nxh_attr *result_attrs;
+  uint32_t line, column;
+} nxh_function;
+
+typedef struct nxh_module {
+  nxi_arena arena;
+  nxh_word name;
+  const nxh_named *attrs;
+  uint32_t n_attrs;
+  nxh_function *functions;
+  uint32_t n_functions, cap_functions;
+  nxh_type *types; /* of the values */
+  uint32_t n_values, cap_values;
+} nxh_module;
+
+/* ---- building */
+
+/* A value of this type; NXH_NONE: out of memory. */
+nxh_value nxh_add_value(nxh_module *m, const nxh_type *type);
+void nxh_module_destroy(nxh_module *m);
+
+/* ---- questions */
+
+bool nxh_word_is(nxh_word w, const char *text);
+bool nxh_words_equal(nxh_word a, nxh_word b);
+nxh_word nxh_word_of(const char *text);
+/* The function of a name, or NULL. */
+const nxh_function *nxh_find_function(const nxh_module *m, nxh_word name);
+/* The attribute of a name, or NULL. */
+const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name);
+static inline const nxh_attr *nxh_get(const nxh_op *op, const char *name) {
+  return nxh_find(op->attrs, op->n_attrs, name);
+}
+static inline const nxh_type *nxh_type_of(const nxh_module *m, nxh_value v) { return &m->types[v]; }
+/* The number of elements of a shape without unknown extents; -1: beyond 2^62. */
+int64_t nxh_elements(const nxh_type *t);
+
+/* ---- readers */
+
+/* Text. NX_PARSE with line and column; NX_OUT_OF_MEMORY. The module refers to `text`. */
+nx_status nxh_read_text(const char *text, size_t size, nxh_module *out, nxi_diag *d);
+/* A portable artifact. NX_PARSE with the position in bytes. The module refers to `bytes`. */
+bool nxh_is_bytecode(const void *bytes, size_t size);
+nx_status nxh_read_bytecode(const void *bytes, size_t size, nxh_module *out, nxi_diag *d);
+
+#endif

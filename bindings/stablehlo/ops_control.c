@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: ISC */
+/* Loops, branches and calls. The regions of a loop become functions that are captured: what they
+ * carry are inputs, and so is each value from around them that they use, except constants, which
+ * are recorded inside once more so that they stay constants there. Tokens order nothing here, and
+ * are left out. */
+#include "record.h"
+
+#include <string.h>
+
+/* A growing list of values. */
+typedef struct values {
+  nxh_value *items;
+  uint32_t n, capacity;
+} values;
+
+static bool add_value(nxh_recorder *r, values *list, nxh_value v) {
+  if (!nxi_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items))
+    return nxi_oom(r->d), false;
+  list->items[list->n++] = v;
+  return true;
+}
+
+/* ---- what a region uses from around it */
+
+/* Values before `first` belong to what is around. */
+static bool collect(nxh_recorder *r, const nxh_region *region, nxh_value first, values *out) {
+  nxh_frame *f = r->frame;
+  for (uint32_t i = 0; i < region->n_ops; i++) {
+    const nxh_op *op = &region->ops[i];
+    for (uint32_t k = 0; k < op->n_operands; k++) {
+      nxh_value v = op->operands[k];
+      if (v >= first || v < f->base || f->marks[v - f->base] == f->mark) continue;
+      f->marks[v - f->base] = f->mark;
+      if (f->tensors[v - f->base] != NULL && !add_value(r, out, v)) return false;
+    }
+    for (uint32_t k = 0; k < op->n_regions; k++)
+      if (!collect(r, &op->regions[k], first, out)) return false;
+  }
+  return true;
+}
+
+static bool is_constant(nxh_recorder *r, nxh_value v) {
+  const nxh_op *op = r->frame->defs[v - r->frame->base];
+  return op != NULL && nxh_word_is(op->name, "stablehlo.constant");
+}
+
+/* All regions of the operation: captured tensors, and constants that they use. */
+static bool collect_all(nxh_recorder *r, const nxh_op *op, values *captured, values *constants) {
+  values all = {0};
+  r->frame->mark++;
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < op->n_regions; i++)
+    ok = collect(r, &op->regions[i], op->regions[i].first, &all);
+  for (uint32_t i = 0; ok && i < all.n; i++)
+    ok = add_value(r, is_constant(r, all.items[i]) ? constants : captured, all.items[i]);
+  nxi_free(all.items);
+  return ok;
+}
+
+/* ---- bodies */
+
+/* A region as a function of its own arguments that are tensors, and of captured values. */
+typedef struct body {
+  const nxh_region *region;
+  const values *captured, *constants;
+  nx_tensor **saved, **inputs, **outputs;
+  uint32_t n_in, n_out;
+} body;
+
+static bool record_constants(nxh_recorder *r, const body *b) {
+  for (uint32_t i = 0; i < b->constants->n; i++) {
+    nxh_value v = b->constants->items[i];
+    const nxh_op *op = r->frame->defs[v - r->frame->base];
+    if (!nxh_fill(r, op, NULL)) return false;
+  }
+  return true;
+}
+
+static bool add_input(nxh_recorder *r, body *b, nxh_value v) {
+  nx_tensor *t = nxh_placeholder(r, nxh_type_of(r->m, v));
+  if (t == NULL) return false;
+  nxh_put(r, v, t);
+  b->inputs[b->n_in++] = t;
+  return true;
+}
+
+static bool take_inputs(nxh_recorder *r, body *b) {
+  const nxh_region *region = b->region;
+  for (uint32_t i = 0; i < region->n_args; i++)
+    if (nxh_type_of(r->m, region->first + i)->kind != NXH_TOKEN &&
+        !add_input(r, b, region->first + i))
+      return false;
+  for (uint32_t i = 0; i < b->captured->n; i++)
+    if (!add_input(r, b, b->captured->items[i])) return false;
+  if (b->n_in > 0) return true;
+  const nxh_type nothing = {.kind = NXH_TENSOR, .dtype = NX_BOOL};
+  b->inputs[b->n_in++] = nxh_placeholder(r, &nothing); /* a capture has an input at least */
+  return b->inputs[0] != NULL;
+}
+
+static bool take_outputs(nxh_recorder *r, body *b) {
+  const nxh_op *last = nxh_last(b->region);
+  for (uint32_t i = 0; i < last->n_operands; i++) {
+    nxh_value v = last->operands[i];
+    if (nxh_type_of(r->m, v)->kind == NXH_TOKEN) continue;
+    if ((b->outputs[b->n_out++] = nxh_value_of(r, v)) == NULL) return false;
+  }
+  return true;
+}
+
+static void swap_values(nxh_recorder *r, const body *b, const values *list, uint32_t from,
+                        bool save) {
+  for (uint32_t i = 0; i < list->n; i++) {
+    nx_tensor **slot = &r->frame->tensors[list->items[i] - r->frame->base];
+    if (save) b->saved[from + i] = *slot;
+    else *slot = b->saved[from + i];
+  }
+}
+
+static nx_function *record_body(nxh_recorder *r, body *b) {
+  nx_function *f = NULL;
+  nx_scope *scope = nx_scope_begin(r->c);
+  swap_values(r, b, b->captured, 0, true);
+  swap_values(r, b, b->constants, b->captured->n, true);
+  bool ok = scope != NULL && take_inputs(r, b) && record_constants(r, b) &&
+            nxh_record_region(r, b->region) && take_outputs(r, b);
+  if (ok) nx_function_create(r->c, b->inputs, b->n_in, b->outputs, b->n_out, NULL, &f);
+  swap_values(r, b, b->captured, 0, false);
+  swap_values(r, b, b->constants, b->captured->n, false);
+  nx_scope_end(scope);
+  return f;
+}
+
+static nx_function *make_body(nxh_recorder *r, const nxh_region *region, const values *captured,
+                              const values *constants) {
+  body b = {.region = region, .captured = captured, .constants = constants};
+  const nxh_op *last = nxh_last(region);
+  if (last == NULL) {
+    nxh_fail(r, NX_INVALID_ARGUMENT, "a region does not end with a return");
+    return NULL;
+  }
+  size_t saved = (size_t)captured->n + constants->n, in = (size_t)region->n_args + captured->n + 1;
+  b.saved = nxi_calloc(saved + in + last->n_operands + 1, sizeof(void *));
+  if (b.saved == NULL) {
+    nxi_oom(r->d);
+    return NULL;
+  }
+  b.inputs = b.saved + saved;
+  b.outputs = b.inputs + in;
+  nx_function *f = record_body(r, &b);
+  nxi_free(b.saved);
+  return f;
+}
+
+/* ---- operations */
+
+/* Tensors for a call: of values, without tokens. */
+typedef struct tensors {
+  nx_tensor **items;
+  uint32_t n;
+} tensors;
+
+static bool take_tensors(nxh_recorder *r, tensors *out, const nxh_value *list, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (nxh_type_of(r->m, list[i])->kind == NXH_TOKEN) continue;
+    if ((out->items[out->n++] = nxh_value_of(r, list[i])) == NULL) return false;
+  }
+  return true;
+}
+
+static bool give(nxh_recorder *r, const nxh_op *op, nx_tensor *const *out) {
+  for (uint32_t i = 0, at = 0; i < op->n_results; i++)
+    if (nxh_result_type(r, op, i)->kind != NXH_TOKEN && !nxh_set(r, op, i, out[at++])) return false;
+  return true;
+}
+
+static uint32_t count_results(nxh_recorder *r, const nxh_op *op) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < op->n_results; i++) n += nxh_result_type(r, op, i)->kind != NXH_TOKEN;
+  return n;
+}
+
+static bool run_while(nxh_recorder *r, const nxh_op *op, const values *captured,
+                      const values *constants) {
+  size_t room = 2 * (size_t)op->n_operands + captured->n + op->n_results + 1;
+  nx_tensor **list = nxi_calloc(room, sizeof *list);
+  if (list == NULL) return nxi_oom(r->d), false;
+  tensors init = {.items = list}, extra = {.items = list + op->n_operands};
+  nx_tensor **out = extra.items + captured->n;
+  nx_function *cond = NULL, *step = NULL;
+  bool ok = take_tensors(r, &init, op->operands, op->n_operands) &&
+            take_tensors(r, &extra, captured->items, captured->n) &&
+            (cond = make_body(r, &op->regions[0], captured, constants)) != NULL &&
+            (step = make_body(r, &op->regions[1], captured, constants)) != NULL;
+  ok = ok &&
+       nx_while(cond, step, init.items, init.n, extra.items, extra.n, NULL, out, init.n) == NX_OK;
+  ok = ok && give(r, op, out);
+  nx_function_release(cond);
+  nx_function_release(step);
+  nxi_free(list);
+  return ok;
+}
+
+bool nxh_while(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  values captured = {0}, constants = {0};
+  if (op->n_regions != 2 || op->n_operands != op->n_results)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "a loop wants two regions and a result an operand");
+  bool ok = collect_all(r, op, &captured, &constants) && run_while(r, op, &captured, &constants);
+  nxi_free(captured.items);
+  nxi_free(constants.items);
+  return ok;
+}
+
+/* regions: in the order of the branches. */
+static bool run_case(nxh_recorder *r, const nxh_op *op, nx_tensor *index,
+                     const nxh_region *const *regions, uint32_t n, const values *captured,
+                     const values *constants) {
+  nx_function *branches[64] = {NULL};
+  nx_tensor **list = nxi_calloc((size_t)captured->n + op->n_results + 2, sizeof *list);
+  if (list == NULL) return nxi_oom(r->d), false;
+  tensors in = {.items = list};
+  nx_tensor **out = list + captured->n + 1;
+  bool ok = take_tensors(r, &in, captured->items, captured->n);
+  if (ok && in.n == 0) {
+    nx_scalar no = {NX_SCALAR_I64, {.i = 0}};
+    ok = (in.items[in.n++] = nx_full(r->c, r->device, NX_BOOL, NULL, 0, &no)) != NULL;
+  }
+  for (uint32_t i = 0; ok && i < n; i++)
+    ok = (branches[i] = make_body(r, regions[i], captured, constants)) != NULL;
+  ok = ok && nx_case(index, branches, n, in.items, in.n, out, count_results(r, op)) == NX_OK &&
+       give(r, op, out);
+  for (uint32_t i = 0; i < n; i++) nx_function_release(branches[i]);
+  nxi_free(list);
+  return ok;
+}
+
+static bool record_branches(nxh_recorder *r, const nxh_op *op, const nxh_region *const *regions,
+                            uint32_t n) {
+  values captured = {0}, constants = {0};
+  nx_tensor *index = nxh_in(r, op, 0);
+  bool ok = index != NULL && collect_all(r, op, &captured, &constants) &&
+            run_case(r, op, index, regions, n, &captured, &constants);
+  nxi_free(captured.items);
+  nxi_free(constants.items);
+  return ok;
+}
+
+bool nxh_case(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  const nxh_region *regions[64];
+  if (op->n_regions == 0 || op->n_regions > 64)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u branches, of at most 64", op->n_regions);
+  for (uint32_t i = 0; i < op->n_regions; i++) regions[i] = &op->regions[i];
+  return record_branches(r, op, regions, op->n_regions);
+}
+
+/* The first region is that of true. */
+bool nxh_if(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  if (op->n_regions != 2) return nxh_fail(r, NX_INVALID_ARGUMENT, "%u regions", op->n_regions);
+  const nxh_region *regions[2] = {&op->regions[1], &op->regions[0]};
+  return record_branches(r, op, regions, 2);
+}
+
+bool nxh_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  return nxh_record_call(r, op, nxh_name(op, "callee"));
+}
+
+/* A composite means what its decomposition does. */
+bool nxh_composite(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  return nxh_record_call(r, op, nxh_name(op, "decomposition"));
+}
+
+/* What gives a token alone. */
+bool nxh_nothing(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)r, (void)op, (void)row;
+  return true;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: ISC */
+/* Custom calls: those of the caller's table first, then the LAPACK routines by whose names JAX asks
+ * for factorisations on a processor. Of those each gives an info of 0 where the factors are finite,
+ * which is all that JAX asks of it. */
+#include "record.h"
+
+#include <string.h>
+
+#include "custom.h"
+
+/* The attribute of a call in its backend_config, a character of LAPACK's or a number. */
+static int64_t option(const nxh_op *op, const char *name, int64_t otherwise) {
+  const nxh_attr *config = nxh_get(op, "mhlo.backend_config");
+  if (config == NULL || config->kind != NXH_DICT) config = nxh_get(op, "backend_config");
+  if (config == NULL || config->kind != NXH_DICT) return otherwise;
+  const nxh_attr *a = nxh_find(config->dict.items, config->dict.n, name);
+  return a != NULL && a->kind == NXH_INT ? a->integer : otherwise;
+}
+
+/* 0 for each matrix of a batch without NaN, else 1. */
+static nx_tensor *info_of(nx_tensor *x, int32_t axes_of_one) {
+  int32_t axes[2], rank = nx_rank(x);
+  for (int32_t i = 0; i < axes_of_one; i++) axes[i] = rank - axes_of_one + i;
+  nx_tensor *bad = nx_isnan(x);
+  if (nx_elements(x) > 0) bad = nx_reduce_max(bad, axes, (size_t)axes_of_one, 0);
+  else bad = nx_cast(nx_reduce_sum(nx_cast(bad, NX_I32), axes, (size_t)axes_of_one, 0), NX_BOOL);
+  return nx_cast(bad, NX_I32);
+}
+
+static bool potrf(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *l = nxh_factor(in[0], option(op, "uplo", 'L') == 'L');
+  return nxh_set(r, op, 0, l) && nxh_set(r, op, 1, info_of(l, 2));
+}
+
+/* LAPACK counts pivots from 1. */
+static bool getrf(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *lu, *pivots, *permutation, *info;
+  if (nx_lu(in[0], &lu, &pivots, &permutation, &info) != NX_OK) return false;
+  nx_tensor *one = nx_full(r->c, r->device, NX_I32, NULL, 0, NX_INTEGER(1));
+  return nxh_set(r, op, 0, lu) && nxh_set(r, op, 1, nx_add(pivots, one)) && nxh_set(r, op, 2, info);
+}
+
+static bool geqrf(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *packed, *tau;
+  return nx_geqrf(in[0], &packed, &tau) == NX_OK && nxh_set(r, op, 0, packed) &&
+         nxh_set(r, op, 1, tau);
+}
+
+static bool orgqr(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  return nxh_set(r, op, 0, nx_householder_product(in[0], in[1]));
+}
+
+static bool ormqr(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  uint32_t flags = option(op, "trans", 'N') != 'N' ? NX_ADJOINT : 0;
+  if (option(op, "side", 'L') == 'R') flags |= NX_FROM_RIGHT;
+  return nxh_set(r, op, 0, nx_ormqr(in[0], in[1], in[2], flags));
+}
+
+/* Results: the operand's place, s, u, vt, info. mode: N without vectors, A square ones. */
+static bool gesdd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *u, *s, *vh;
+  int64_t mode = option(op, "mode", 'S');
+  uint32_t flags = NX_INPUT_PRECISION | NX_NAN_ON_FAILURE;
+  if (mode == 'A') flags |= NX_FULL_MATRICES;
+  if (nx_svd(in[0], flags, &u, &s, &vh) != NX_OK) return false;
+  nxh_put(r, op->first_result, in[0]);
+  bool ok = nxh_set(r, op, 1, s) && nxh_set(r, op, 4, info_of(s, 1));
+  if (mode == 'N') { /* of any shape; nobody reads them */
+    for (uint32_t i = 2; ok && i < 4; i++) {
+      const nxh_type *t = nxh_result_type(r, op, i);
+      ok = nxh_set(r, op, i, nx_full(r->c, r->device, t->dtype, t->shape, t->rank, NX_INTEGER(0)));
+    }
+    return ok;
+  }
+  return ok && nxh_set(r, op, 2, u) && nxh_set(r, op, 3, vh);
+}
+
+/* The lower triangle is read here, as of the adjoint for an upper one. */
+static bool syevd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *values, *vectors;
+  nx_tensor *a = option(op, "uplo", 'L') == 'L' ? in[0] : nxh_adjoint(in[0]);
+  uint32_t flags = NX_INPUT_PRECISION | NX_NAN_ON_FAILURE;
+  return nx_eigh(a, flags, &values, &vectors) == NX_OK && nxh_set(r, op, 0, vectors) &&
+         nxh_set(r, op, 1, values) && nxh_set(r, op, 2, info_of(values, 1));
+}
+
+/* Of a real matrix: real and imaginary parts of the values, left and right vectors, info; of a
+ * complex one the values are one result. */
+static bool geev(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *w, *left, *right;
+  if (nx_eig_left(in[0], NX_NAN_ON_FAILURE, &w, &left, &right) != NX_OK) return false;
+  nx_dtype part = nx_dtype_of(in[0]);
+  bool real = part == NX_F32 || part == NX_F64;
+  nx_dtype type = part == NX_F32 || part == NX_C64 ? NX_C64 : NX_C128;
+  uint32_t at = 0;
+  w = nx_cast(w, type);
+  bool ok = real ? nxh_set(r, op, at++, nx_real(w)) && nxh_set(r, op, at++, nx_imag(w))
+                 : nxh_set(r, op, at++, w);
+  return ok && nxh_set(r, op, at, nx_cast(left, type)) &&
+         nxh_set(r, op, at + 1, nx_cast(right, type)) && nxh_set(r, op, at + 2, info_of(w, 1));
+}
+
+static bool trsm(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  uint32_t flags = NX_NAN_ON_FAILURE;
+  int64_t turned = option(op, "trans_x", 'N');
+  if (option(op, "side", 'L') == 'R') flags |= NX_FROM_RIGHT;
+  if (option(op, "uplo", 'L') == 'U') flags |= NX_UPPER;
+  if (option(op, "diag", 'N') == 'U') flags |= NX_UNIT_DIAGONAL;
+  if (turned != 'N') flags |= turned == 'C' ? NX_ADJOINT : NX_TRANSPOSED;
+  return nxh_set(r, op, 0, nx_triangular_solve(in[0], in[1], flags));
+}
+
+static bool gehrd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *packed, *tau;
+  return nx_gehrd(in[0], &packed, &tau) == NX_OK && nxh_set(r, op, 0, packed) &&
+         nxh_set(r, op, 1, tau) && nxh_set(r, op, 2, info_of(packed, 2));
+}
+
+static bool sytrd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *packed, *diagonal, *beside, *tau;
+  uint32_t flags = option(op, "uplo", 'L') == 'L' ? NX_LOWER : NX_UPPER;
+  return nx_sytrd(in[0], flags, &packed, &diagonal, &beside, &tau) == NX_OK &&
+         nxh_set(r, op, 0, packed) && nxh_set(r, op, 1, diagonal) && nxh_set(r, op, 2, beside) &&
+         nxh_set(r, op, 3, tau) && nxh_set(r, op, 4, info_of(packed, 2));
+}
+
+/* The operands' places come first among the results. */
+static bool gtsv(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *x = nx_tridiagonal_solve(in[0], in[1], in[2], in[3], NX_NAN_ON_FAILURE);
+  for (uint32_t i = 0; i < 3; i++) nxh_put(r, op->first_result + i, in[i]);
+  return nxh_set(r, op, 3, x) && nxh_set(r, op, 4, info_of(x, 2));
+}
+
+/* A routine's name without lapack_, the letter of its type, and _ffi. */
+static const struct {
+  const char *name;
+  bool (*record)(nxh_recorder *, const nxh_op *, nx_tensor *const *);
+  uint32_t operands, results;
+} routines[] = {
+    {"potrf", potrf, 1, 2}, {"getrf", getrf, 1, 3}, {"geqrf", geqrf, 1, 2}, {"orgqr", orgqr, 2, 1},
+    {"ungqr", orgqr, 2, 1}, {"ormqr", ormqr, 3, 1}, {"unmqr", ormqr, 3, 1}, {"gesdd", gesdd, 1, 5},
+    {"gesvd", gesdd, 1, 5}, {"syevd", syevd, 1, 3}, {"heevd", syevd, 1, 3}, {"geev", geev, 1, 4},
+    {"trsm", trsm, 2, 1},   {"gehrd", gehrd, 1, 3}, {"sytrd", sytrd, 1, 5}, {"hetrd", sytrd, 1, 5},
+    {"gtsv", gtsv, 4, 5},
+};
+
+static bool lapack_name(nxh_word target, nxh_word *name) {
+  static const char before[] = "lapack_", after[] = "_ffi";
+  size_t n = sizeof before - 1, m = sizeof after - 1;
+  if (target.length < n + m + 2 || memcmp(target.at, before, n) != 0 ||
+      memcmp(target.at + target.length - m, after, m) != 0)
+    return false;
+  *name = (nxh_word){target.at + n + 1, (uint32_t)(target.length - n - m - 1)};
+  return true;
+}
+
+static bool record_lapack(nxh_recorder *r, const nxh_op *op, nxh_word name) {
+  nx_tensor *in[4];
+  for (size_t i = 0; i < sizeof routines / sizeof *routines; i++) {
+    if (!nxh_word_is(name, routines[i].name)) continue;
+    if (op->n_operands < routines[i].operands || op->n_results < routines[i].results)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands,
+                      op->n_results);
+    for (uint32_t k = 0; k < routines[i].operands; k++)
+      if ((in[k] = nxh_in(r, op, k)) == NULL) return false;
+    return routines[i].record(r, op, in);
+  }
+  return nxh_fail(r, NX_INVALID_ARGUMENT, "the routine %.*s is not supported", (int)name.length,
+                  name.at);
+}
+
+/* Calls that say where work belongs. */
+static bool is_annotation(nxh_word target) {
+  return nxh_word_is(target, "Sharding") || nxh_word_is(target, "SPMDFullToShardShape") ||
+         nxh_word_is(target, "SPMDShardToFullShape") ||
+         nxh_word_is(target, "annotate_device_placement") ||
+         nxh_word_is(target, "LayoutConstraint");
+}
+
+bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nxh_word target = nxh_name(op, "call_target_name"), name;
+  bool ok;
+  if (nxh_call_of_table(r, op, target, &ok)) return ok;
+  if (is_annotation(target)) return nxh_identity(r, op, row);
+  if (lapack_name(target, &name)) return record_lapack(r, op, name);
+  return nxh_fail(r, NX_INVALID_ARGUMENT, "the custom call %.*s is not known", (int)target.length,
+                  target.at);
+}

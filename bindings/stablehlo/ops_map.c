@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: ISC */
+/* Operations element by element. Where XLA's value differs from the library's for the same name
+ * (division by zero, the sign of -0), it is XLA's that is recorded. */
+#include "record.h"
+
+#include <string.h>
+
+#include "ir/dtype.h"
+
+bool nxh_unary(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL && nxh_set(r, op, 0, row->of.unary(x));
+}
+
+bool nxh_binary(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
+  return b != NULL && nxh_set(r, op, 0, row->of.binary(a, b));
+}
+
+bool nxh_identity(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  for (uint32_t i = 0; i < op->n_results && i < op->n_operands; i++)
+    nxh_put(r, op->first_result + i, r->frame->tensors[op->operands[i] - r->frame->base]);
+  return true;
+}
+
+/* ---- numbers beside a tensor */
+
+static nx_tensor *number_like(nxh_recorder *r, nx_tensor *x, double value) {
+  nx_scalar s = {NX_SCALAR_F64, {.f = {value, 0}}};
+  return nx_full(r->c, r->device, nx_dtype_of(x), NULL, 0, &s);
+}
+
+bool nxh_divide(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
+  if (b == NULL || !nxi_is_integer(nx_dtype_of(a))) return b != NULL && nxh_binary(r, op, row);
+  nx_scalar ones = {NX_SCALAR_I64, {.i = -1}};
+  nx_tensor *none = nx_full(r->c, r->device, nx_dtype_of(a), NULL, 0, &ones);
+  return nxh_set(r, op, 0, nx_where(nx_cmpeq(b, number_like(r, b, 0)), none, nx_div(a, b)));
+}
+
+bool nxh_remainder(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
+  if (b == NULL || !nxi_is_integer(nx_dtype_of(a))) return b != NULL && nxh_binary(r, op, row);
+  return nxh_set(r, op, 0, nx_where(nx_cmpeq(b, number_like(r, b, 0)), a, nx_mod(a, b)));
+}
+
+/* The sign of -0 is -0. */
+bool nxh_sign(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *x = nxh_in(r, op, 0);
+  if (x == NULL || !nxi_is_float(nx_dtype_of(x))) return x != NULL && nxh_unary(r, op, row);
+  return nxh_set(r, op, 0, nx_where(nx_cmpeq(x, number_like(r, x, 0)), x, nx_sign(x)));
+}
+
+bool nxh_abs(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *x = nxh_in(r, op, 0);
+  if (x == NULL) return false;
+  nx_tensor *y = nx_abs(x);
+  return nxh_set(r, op, 0, nxi_is_complex(nx_dtype_of(x)) ? nx_real(y) : y);
+}
+
+/* ---- comparison and choice */
+
+static nx_tensor *compare(nxh_word how, nx_tensor *a, nx_tensor *b) {
+  return nxh_word_is(how, "EQ")   ? nx_cmpeq(a, b)
+         : nxh_word_is(how, "NE") ? nx_cmpne(a, b)
+         : nxh_word_is(how, "LT") ? nx_cmplt(a, b)
+         : nxh_word_is(how, "LE") ? nx_cmple(a, b)
+         : nxh_word_is(how, "GT") ? nx_cmpgt(a, b)
+                                  : nx_cmpge(a, b);
+}
+
+bool nxh_compare(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  static const char *const known[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
+  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
+  nxh_word how = nxh_name(op, "comparison_direction");
+  bool is = false;
+  for (int i = 0; i < 6; i++) is = is || nxh_word_is(how, known[i]);
+  if (!is) return nxh_fail(r, NX_INVALID_ARGUMENT, "no such comparison");
+  if (b == NULL) return false;
+  if (nxh_word_is(nxh_name(op, "compare_type"), "TOTALORDER") && nxi_is_float(nx_dtype_of(a)))
+    a = nx_total_order(a), b = nx_total_order(b);
+  return nxh_set(r, op, 0, compare(how, a, b));
+}
+
+bool nxh_select(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *p = nxh_in(r, op, 0), *a = p != NULL ? nxh_in(r, op, 1) : NULL,
+            *b = a != NULL ? nxh_in(r, op, 2) : NULL;
+  return b != NULL && nxh_set(r, op, 0, nx_where(p, a, b));
+}
+
+bool nxh_clamp(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *low = nxh_in(r, op, 0), *x = low != NULL ? nxh_in(r, op, 1) : NULL,
+            *high = x != NULL ? nxh_in(r, op, 2) : NULL;
+  return high != NULL && nxh_set(r, op, 0, nx_clamp(low, x, high));
+}
+
+/* ---- conversion */
+
+bool nxh_convert(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL && nxh_set(r, op, 0, nx_cast(x, nxh_result_type(r, op, 0)->dtype));
+}
+
+bool nxh_bitcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL && nxh_set(r, op, 0, nx_bitcast_convert(x, nxh_result_type(r, op, 0)->dtype));
+}
+
+bool nxh_precision(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL && nxh_set(r, op, 0,
+                              nx_reduce_precision(x, (int32_t)nxh_integer(op, "exponent_bits", 0),
+                                                  (int32_t)nxh_integer(op, "mantissa_bits", 0)));
+}
+
+/* Addition, multiplication, maximum and minimum of i1 are logic. */
+bool nxh_logic(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
+  if (b == NULL || nx_dtype_of(a) != NX_BOOL) return b != NULL && nxh_binary(r, op, row);
+  bool either =
+      nxh_word_is(op->name, "stablehlo.add") || nxh_word_is(op->name, "stablehlo.maximum");
+  return nxh_set(r, op, 0, either ? nx_or(a, b) : nx_and(a, b));
+}
+
+/* ---- batch normalisation, as the specification composes it */
+
+typedef struct norm {
+  nxh_recorder *r;
+  int32_t others[NX_MAX_RANK]; /* axes but that of features */
+  uint32_t n_others;
+  int64_t shape[NX_MAX_RANK]; /* features along their axis, 1 along the others */
+  int32_t rank;
+  nx_tensor *epsilon;
+} norm;
+
+static bool open_norm(norm *n, nxh_recorder *r, const nxh_op *op, nx_tensor *x) {
+  double epsilon = 0;
+  int64_t feature = nxh_integer(op, "feature_index", -1);
+  *n = (norm){.r = r, .rank = nx_rank(x)};
+  if (feature < 0 || feature >= n->rank || !nxh_number(nxh_get(op, "epsilon"), &epsilon))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "feature_index or epsilon is missing or out of range");
+  for (int32_t i = 0; i < n->rank; i++) {
+    n->shape[i] = i == feature ? nx_shape(x)[i] : 1;
+    if (i != feature) n->others[n->n_others++] = i;
+  }
+  n->epsilon = number_like(r, x, epsilon);
+  return true;
+}
+
+static nx_tensor *spread(const norm *n, nx_tensor *v) {
+  return nx_reshape(v, n->shape, n->rank, NX_MAY_COPY);
+}
+
+static nx_tensor *mean(const norm *n, nx_tensor *x) {
+  return nx_reduce_mean(x, n->others, n->n_others, 0);
+}
+
+static nx_tensor *normalised(const norm *n, nx_tensor *x, nx_tensor *mean_, nx_tensor *variance) {
+  nx_tensor *deviation = nx_sqrt(nx_add(spread(n, variance), n->epsilon));
+  return nx_div(nx_sub(x, spread(n, mean_)), deviation);
+}
+
+static bool record_grad(nxh_recorder *r, const nxh_op *op, const norm *n, nx_tensor *const *in) {
+  nx_tensor *x = in[0], *scale = in[1], *g = in[4];
+  nx_tensor *factor = nx_div(spread(n, scale), nx_sqrt(nx_add(spread(n, in[3]), n->epsilon)));
+  nx_tensor *unit = normalised(n, x, in[2], in[3]);
+  nx_tensor *of_scale = nx_reduce_sum(nx_mul(g, unit), n->others, n->n_others, 0);
+  nx_tensor *of_offset = nx_reduce_sum(g, n->others, n->n_others, 0);
+  nx_tensor *inner =
+      nx_sub(nx_sub(g, spread(n, mean(n, g))), nx_mul(unit, spread(n, mean(n, nx_mul(g, unit)))));
+  return nxh_set(r, op, 0, nx_mul(factor, inner)) && nxh_set(r, op, 1, of_scale) &&
+         nxh_set(r, op, 2, of_offset);
+}
+
+/* row: 0 inference, 1 training, 2 gradient */
+bool nxh_batch_norm(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *in[5];
+  uint32_t n_in = row->of.number == 1 ? 3 : 5;
+  norm n;
+  for (uint32_t i = 0; i < n_in; i++)
+    if ((in[i] = nxh_in(r, op, i)) == NULL) return false;
+  if (!open_norm(&n, r, op, in[0])) return false;
+  if (row->of.number == 2) return record_grad(r, op, &n, in);
+  nx_tensor *m = in[3], *v = in[4];
+  if (row->of.number == 1) {
+    m = mean(&n, in[0]);
+    v = nx_reduce_var(in[0], n.others, n.n_others, 0, 0);
+    if (!nxh_set(r, op, 1, m) || !nxh_set(r, op, 2, v)) return false;
+  }
+  nx_tensor *y = nx_add(nx_mul(normalised(&n, in[0], m, v), spread(&n, in[1])), spread(&n, in[2]));
+  return nxh_set(r, op, 0, y);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: ISC */
+/* Operations that make or move elements. */
+#include "record.h"
+
+#include <string.h>
+
+bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  const nxh_attr *value = nxh_get(op, "value");
+  const nxh_type *type = nxh_result_type(r, op, 0);
+  nx_scalar s;
+  if (value == NULL || value->kind != NXH_ELEMENTS)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "a constant without elements");
+  if (nxh_constant(r, op->first_result, &s))
+    return nxh_set(r, op, 0, nx_full(r->c, r->device, type->dtype, type->shape, type->rank, &s));
+  return nxh_set(r, op, 0,
+                 nx_from_data(r->c, r->device, type->dtype, type->shape, type->rank,
+                              value->elements.data, value->elements.bytes));
+}
+
+bool nxh_iota(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  const nxh_type *t = nxh_result_type(r, op, 0);
+  int64_t axis = nxh_integer(op, "iota_dimension", -1), shape[NX_MAX_RANK];
+  if (axis < 0 || axis >= t->rank)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "iota_dimension is out of range");
+  for (int32_t i = 0; i < t->rank; i++) shape[i] = i == axis ? t->shape[i] : 1;
+  nx_tensor *line =
+      nx_arange(r->c, r->device, t->dtype, NX_INTEGER(0), NX_INTEGER(1), t->shape[axis]);
+  return nxh_set(r, op, 0, nx_expand(nx_reshape(line, shape, t->rank, 0), t->shape, t->rank));
+}
+
+/* Axis i of the operand is axis axes[i] of the result, which need not rise. */
+bool nxh_broadcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  const nxh_type *t = nxh_result_type(r, op, 0);
+  nx_tensor *x = nxh_in(r, op, 0);
+  if (r->over_arrays && t->rank == 0) return x != NULL && nxh_set(r, op, 0, x);
+  int32_t axes[NX_MAX_RANK], order[NX_MAX_RANK];
+  int64_t shape[NX_MAX_RANK];
+  uint32_t n, used = 0;
+  if (x == NULL || !nxh_axes(r, op, "broadcast_dimensions", axes, &n)) return false;
+  if (nxh_get(op, "broadcast_dimensions") == NULL) { /* stablehlo.broadcast: new leading axes */
+    n = (uint32_t)nx_rank(x);
+    for (uint32_t i = 0; i < n; i++) axes[i] = t->rank - (int32_t)n + (int32_t)i;
+  }
+  if (n != (uint32_t)nx_rank(x))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u axes for rank %d", n, nx_rank(x));
+  for (int32_t i = 0; i < t->rank; i++) shape[i] = 1;
+  for (uint32_t i = 0; i < n; i++) {
+    if (axes[i] < 0 || axes[i] >= t->rank || used & 1u << axes[i])
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "axis %d of the result is out of range or twice",
+                      axes[i]);
+    used |= 1u << axes[i];
+    shape[axes[i]] = nx_shape(x)[i];
+  }
+  for (int32_t i = 0, at = 0; i < t->rank; i++)
+    for (uint32_t k = 0; k < n; k++)
+      if (axes[k] == i) order[at++] = (int32_t)k;
+  x = nx_reshape(nx_permute(x, order, n), shape, t->rank, NX_MAY_COPY);
+  return nxh_set(r, op, 0, nx_expand(x, t->shape, t->rank));
+}
+
+bool nxh_reshape(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  const nxh_type *t = nxh_result_type(r, op, 0);
+  nx_tensor *x = nxh_in(r, op, 0);
+  if (r->over_arrays && t->rank == 0) return x != NULL && nxh_set(r, op, 0, x);
+  return x != NULL && nxh_set(r, op, 0, nx_reshape(x, t->shape, t->rank, NX_MAY_COPY));
+}
+
+bool nxh_transpose(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  int32_t axes[NX_MAX_RANK];
+  uint32_t n;
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL && nxh_axes(r, op, "permutation", axes, &n) &&
+         nxh_set(r, op, 0, nx_permute(x, axes, n));
+}
+
+bool nxh_reverse(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  int32_t axes[NX_MAX_RANK];
+  uint32_t n;
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL && nxh_axes(r, op, "dimensions", axes, &n) &&
+         nxh_set(r, op, 0, nx_flip(x, axes, n));
+}
+
+bool nxh_slice(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  int64_t start[NX_MAX_RANK], stop[NX_MAX_RANK], step[NX_MAX_RANK], count[NX_MAX_RANK];
+  nx_tensor *x = nxh_in(r, op, 0);
+  if (x == NULL) return false;
+  uint32_t n = (uint32_t)nx_rank(x);
+  if (!nxh_need_integers(r, op, "start_indices", start, n) ||
+      !nxh_need_integers(r, op, "limit_indices", stop, n) ||
+      !nxh_list_of(r, op, "strides", n, 1, step))
+    return false;
+  for (uint32_t i = 0; i < n; i++) {
+    bool good = start[i] >= 0 && start[i] <= stop[i] && stop[i] <= nx_shape(x)[i] && step[i] > 0;
+    if (!good) return nxh_fail(r, NX_INVALID_ARGUMENT, "the range of axis %u", i);
+    count[i] = (stop[i] - start[i] + step[i] - 1) / step[i];
+  }
+  return nxh_set(r, op, 0, nx_slice(x, start, count, step, n));
+}
+
+bool nxh_concatenate(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor **list = nxi_malloc((op->n_operands + 1) * sizeof *list);
+  bool ok = list != NULL || (nxi_oom(r->d), false);
+  for (uint32_t i = 0; ok && i < op->n_operands; i++) ok = (list[i] = nxh_in(r, op, i)) != NULL;
+  ok = ok &&
+       nxh_set(r, op, 0, nx_cat(list, op->n_operands, (int32_t)nxh_integer(op, "dimension", 0)));
+  nxi_free(list);
+  return ok;
+}
+
+/* A value that is no constant is put where a mask has been padded. */
+bool nxh_pad(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  int64_t low[NX_MAX_RANK], high[NX_MAX_RANK], between[NX_MAX_RANK];
+  nx_tensor *x = nxh_in(r, op, 0), *value = x != NULL ? nxh_in(r, op, 1) : NULL;
+  if (value == NULL) return false;
+  uint32_t n = (uint32_t)nx_rank(x);
+  nx_scalar s, no = {NX_SCALAR_I64, {.i = 0}}, yes = {NX_SCALAR_I64, {.i = 1}};
+  if (!nxh_need_integers(r, op, "edge_padding_low", low, n) ||
+      !nxh_need_integers(r, op, "edge_padding_high", high, n) ||
+      !nxh_need_integers(r, op, "interior_padding", between, n))
+    return false;
+  if (nxh_constant(r, op->operands[1], &s))
+    return nxh_set(r, op, 0, nx_pad_between(x, low, high, between, n, &s));
+  nx_tensor *all = nx_full(r->c, r->device, NX_BOOL, nx_shape(x), nx_rank(x), &yes);
+  nx_tensor *mask = nx_pad_between(all, low, high, between, n, &no);
+  return nxh_set(r, op, 0, nx_where(mask, nx_pad_between(x, low, high, between, n, &no), value));
+}
+
+/* ---- tuples, which are their parts */
+
+bool nxh_tuple(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)op, (void)row;
+  return nxh_fail(r, NX_INVALID_ARGUMENT, "tuples are not supported");
+}
+
+bool nxh_tuple_element(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  return nxh_tuple(r, op, row);
+}
+
+bool nxh_extent(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *x = nxh_in(r, op, 0);
+  int64_t axis = nxh_integer(op, "dimension", -1);
+  if (x == NULL) return false;
+  if (axis < 0 || axis >= nx_rank(x))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "dimension is out of range");
+  nx_scalar s = {NX_SCALAR_I64, {.i = nx_shape(x)[axis]}};
+  return nxh_set(r, op, 0, nx_full(r->c, r->device, nxh_result_type(r, op, 0)->dtype, NULL, 0, &s));
+}

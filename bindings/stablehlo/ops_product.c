@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: ISC */
+/* Products: dot_general as nx_matmul of operands whose axes are brought into its order, and
+ * convolution. Operands of other types than the result's are converted first. */
+#include "record.h"
+
+#include <string.h>
+
+#include "ir/dtype.h"
+
+/* An operand's axes: batch, free, contracted. */
+typedef struct side {
+  nx_tensor *x;
+  int32_t batch[NX_MAX_RANK], contracted[NX_MAX_RANK], rest[NX_MAX_RANK];
+  uint32_t n_batch, n_contracted, n_rest;
+  int64_t size_batch, size_contracted, size_rest;
+} side;
+
+static bool sort_axes(nxh_recorder *r, side *s) {
+  uint32_t used = 0, rank = (uint32_t)nx_rank(s->x);
+  const int64_t *shape = nx_shape(s->x);
+  s->size_batch = s->size_contracted = s->size_rest = 1;
+  for (uint32_t i = 0; i < s->n_batch + s->n_contracted; i++) {
+    int32_t axis = i < s->n_batch ? s->batch[i] : s->contracted[i - s->n_batch];
+    if (axis >= (int32_t)rank || used & 1u << axis)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "axis %d is out of range or named twice", axis);
+    used |= 1u << axis;
+    *(i < s->n_batch ? &s->size_batch : &s->size_contracted) *= shape[axis];
+  }
+  s->n_rest = 0;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (used & 1u << i) continue;
+    s->rest[s->n_rest++] = (int32_t)i;
+    s->size_rest *= shape[i];
+  }
+  return true;
+}
+
+/* [batch, rest, contracted], or with the last two exchanged. */
+static nx_tensor *as_matrices(const side *s, bool contracted_last) {
+  int32_t order[NX_MAX_RANK];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->n_batch; i++) order[n++] = s->batch[i];
+  for (int part = 0; part < 2; part++) {
+    bool rest = (part == 0) == contracted_last;
+    for (uint32_t i = 0; i < (rest ? s->n_rest : s->n_contracted); i++)
+      order[n++] = rest ? s->rest[i] : s->contracted[i];
+  }
+  int64_t shape[3] = {s->size_batch, contracted_last ? s->size_rest : s->size_contracted,
+                      contracted_last ? s->size_contracted : s->size_rest};
+  bool one = s->n_batch == 0;
+  return nx_reshape(nx_permute(s->x, order, n), one ? shape + 1 : shape, one ? 2 : 3, NX_MAY_COPY);
+}
+
+/* stablehlo.dot names no axes: the last of the first operand, the first of the second. */
+static bool take_axes(nxh_recorder *r, const nxh_op *op, side *a, side *b) {
+  if (nxh_word_is(op->name, "stablehlo.dot")) {
+    a->n_contracted = b->n_contracted = 1;
+    a->contracted[0] = nx_rank(a->x) - 1;
+    b->contracted[0] = 0;
+    if (nx_rank(a->x) < 1) return nxh_fail(r, NX_INVALID_ARGUMENT, "operands of rank 0");
+  } else if (!nxh_axes(r, op, "lhs_batching_dimensions", a->batch, &a->n_batch) ||
+             !nxh_axes(r, op, "rhs_batching_dimensions", b->batch, &b->n_batch) ||
+             !nxh_axes(r, op, "lhs_contracting_dimensions", a->contracted, &a->n_contracted) ||
+             !nxh_axes(r, op, "rhs_contracting_dimensions", b->contracted, &b->n_contracted)) {
+    return false;
+  }
+  return sort_axes(r, a) && sort_axes(r, b);
+}
+
+bool nxh_dot(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  side a = {.x = nxh_in(r, op, 0)}, b = {.x = a.x != NULL ? nxh_in(r, op, 1) : NULL};
+  const nxh_type *t = nxh_result_type(r, op, 0);
+  if (b.x == NULL || !take_axes(r, op, &a, &b)) return false;
+  if (a.n_batch != b.n_batch || a.size_batch != b.size_batch ||
+      a.size_contracted != b.size_contracted)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "the operands' axes do not fit each other");
+  a.x = nx_cast(a.x, t->dtype);
+  b.x = nx_cast(b.x, t->dtype);
+  nx_tensor *y = nx_matmul(as_matrices(&a, true), as_matrices(&b, false));
+  return nxh_set(r, op, 0, nx_reshape(y, t->shape, t->rank, NX_MAY_COPY));
+}
+
+/* ---- convolution */
+
+static bool take_conv_axes(nxh_recorder *r, const nxh_op *op, const char *const names[3],
+                           uint32_t n, int32_t *out) {
+  uint32_t got;
+  int32_t spatial[NX_MAX_RANK];
+  if (!nxh_axes(r, op, names[2], spatial, &got)) return false;
+  if (got != n)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%s has %u entries, not %u", names[2], got, n);
+  out[0] = (int32_t)nxh_integer(op, names[0], -1);
+  out[1] = (int32_t)nxh_integer(op, names[1], -1);
+  for (uint32_t i = 0; i < n; i++) out[2 + i] = spatial[i];
+  for (uint32_t i = 0; i < n + 2; i++)
+    if (out[i] < 0)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "%s is missing or negative", names[i < 2 ? i : 2]);
+  return true;
+}
+
+bool nxh_convolution(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  static const char *const input[] = {"input_batch_dimension", "input_feature_dimension",
+                                      "input_spatial_dimensions"};
+  static const char *const kernel[] = {"kernel_output_feature_dimension",
+                                       "kernel_input_feature_dimension",
+                                       "kernel_spatial_dimensions"};
+  static const char *const output[] = {"output_batch_dimension", "output_feature_dimension",
+                                       "output_spatial_dimensions"};
+  int32_t x_axes[NX_MAX_RANK + 2], w_axes[NX_MAX_RANK + 2], y_axes[NX_MAX_RANK + 2],
+      reversed[NX_MAX_RANK];
+  int64_t stride[NX_MAX_RANK], before[NX_MAX_RANK], after[NX_MAX_RANK], spread[NX_MAX_RANK],
+      dilation[NX_MAX_RANK], turn[NX_MAX_RANK];
+  nx_tensor *x = nxh_in(r, op, 0), *w = x != NULL ? nxh_in(r, op, 1) : NULL;
+  if (w == NULL) return false;
+  if (nx_rank(x) < 2) return nxh_fail(r, NX_INVALID_ARGUMENT, "an operand of rank %d", nx_rank(x));
+  uint32_t n = (uint32_t)nx_rank(x) - 2;
+  if (!take_conv_axes(r, op, input, n, x_axes) || !take_conv_axes(r, op, kernel, n, w_axes) ||
+      !take_conv_axes(r, op, output, n, y_axes) ||
+      !nxh_list_of(r, op, "window_strides", n, 1, stride) ||
+      !nxh_padding(r, op, n, before, after) || !nxh_list_of(r, op, "lhs_dilation", n, 1, spread) ||
+      !nxh_list_of(r, op, "rhs_dilation", n, 1, dilation) ||
+      !nxh_list_of(r, op, "window_reversal", n, 0, turn))
+    return false;
+  for (uint32_t i = 0; i < n; i++) reversed[i] = turn[i] != 0;
+  nx_convolution_options o = {.size = sizeof o,
+                              .n = (int32_t)n,
+                              .stride = stride,
+                              .before = before,
+                              .after = after,
+                              .x_dilation = spread,
+                              .w_dilation = dilation,
+                              .reversed = reversed,
+                              .feature_groups = nxh_integer(op, "feature_group_count", 1),
+                              .batch_groups = nxh_integer(op, "batch_group_count", 1),
+                              .x_axes = x_axes,
+                              .w_axes = w_axes,
+                              .y_axes = y_axes,
+                              .dtype = nxh_result_type(r, op, 0)->dtype};
+  return nxh_set(r, op, 0, nx_convolution(x, w, &o));
+}

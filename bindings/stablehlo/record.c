@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: ISC */
+/* The walk over a module that records it: functions, regions, and values. A call records the
+ * callee's operations in its place. Loops and branches want functions of their own, of which
+ * ops_control.c takes care. */
+#include "record.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/dtype.h"
+
+bool nxh_fail(nxh_recorder *r, nx_status status, const char *format, ...) {
+  char said[400];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(said, sizeof said, format, list);
+  va_end(list);
+  nxi_fail(r->d, status, "stablehlo", "%s", said);
+  return false;
+}
+
+/* ---- values */
+
+nx_tensor *nxh_value_of(nxh_recorder *r, nxh_value v) {
+  nxh_frame *f = r->frame;
+  if (v < f->base || v - f->base >= f->n || f->tensors[v - f->base] == NULL) {
+    nxh_fail(r, NX_INVALID_ARGUMENT, "an operand is a token or a value that is not there yet");
+    return NULL;
+  }
+  return f->tensors[v - f->base];
+}
+
+void nxh_put(nxh_recorder *r, nxh_value v, nx_tensor *t) {
+  r->frame->tensors[v - r->frame->base] = t;
+}
+
+nx_tensor *nxh_in(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
+  if (operand < op->n_operands) return nxh_value_of(r, op->operands[operand]);
+  nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u is missing", operand);
+  return NULL;
+}
+
+const nxh_type *nxh_operand_type(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
+  return nxh_type_of(r->m, op->operands[operand]);
+}
+
+const nxh_type *nxh_result_type(nxh_recorder *r, const nxh_op *op, uint32_t result) {
+  return nxh_type_of(r->m, op->first_result + result);
+}
+
+static void describe(char *out, size_t room, nx_dtype dtype, int32_t rank, const int64_t *shape) {
+  size_t n = (size_t)snprintf(out, room, "%s[", dtype ? nx_dtype_name(dtype) : "?");
+  for (int32_t i = 0; i < rank && n < room; i++)
+    n += (size_t)snprintf(out + n, room - n, "%s%lld", i ? "," : "", (long long)shape[i]);
+  if (n < room) snprintf(out + n, room - n, "]");
+}
+
+static bool has_type(const nx_tensor *t, const nxh_type *type) {
+  const int64_t *shape = nx_shape(t);
+  if (nx_dtype_of(t) != type->dtype || nx_rank(t) != type->rank) return false;
+  for (int32_t i = 0; i < type->rank; i++)
+    if (shape[i] != type->shape[i]) return false;
+  return true;
+}
+
+bool nxh_set(nxh_recorder *r, const nxh_op *op, uint32_t result, nx_tensor *t) {
+  if (t == NULL) return false;
+  if (result >= op->n_results) return true; /* nobody wants it */
+  const nxh_type *type = nxh_result_type(r, op, result);
+  char got[120], said[120];
+  bool fits = r->over_arrays ? nx_dtype_of(t) == type->dtype : has_type(t, type);
+  if (type->kind != NXH_TENSOR || !fits) {
+    describe(got, sizeof got, nx_dtype_of(t), nx_rank(t), nx_shape(t));
+    describe(said, sizeof said, type->dtype, type->rank, type->shape);
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is %s, and the type says %s", result, got,
+                    type->kind == NXH_TENSOR ? said : "that it is no tensor");
+  }
+  nxh_put(r, op->first_result + result, t);
+  return true;
+}
+
+/* ---- constants */
+
+const nxh_op *nxh_source(nxh_recorder *r, nxh_value v) {
+  for (int i = 0; i < 16; i++) {
+    if (v < r->frame->base || v - r->frame->base >= r->frame->n) return NULL;
+    const nxh_op *op = r->frame->defs[v - r->frame->base];
+    bool shape = op != NULL && op->n_operands == 1 &&
+                 (nxh_word_is(op->name, "stablehlo.broadcast_in_dim") ||
+                  nxh_word_is(op->name, "stablehlo.reshape"));
+    if (!shape) return op;
+    v = op->operands[0];
+  }
+  return NULL;
+}
+
+static void scalar_of(nx_dtype dtype, const void *data, nx_scalar *out) {
+  uint64_t bits = 0;
+  if (nxi_is_complex(dtype)) {
+    nx_dtype part = nxi_part_dtype(dtype);
+    size_t size = (size_t)nxi_dtype_size(part);
+    out->kind = NX_SCALAR_C128;
+    for (int i = 0; i < 2; i++) {
+      bits = nxi_load_element((const char *)data + (size_t)i * size, part);
+      out->v.f[i] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
+    }
+    return;
+  }
+  bits = nxi_load_at(data, dtype, 0);
+  if (nxi_is_float(dtype) || nxi_is_stored(dtype)) {
+    out->kind = NX_SCALAR_F64;
+    out->v.f[0] = nxi_f64_bits(nxi_cast_bits(bits, dtype, NX_F64));
+  } else {
+    out->kind = nxi_is_signed(dtype) ? NX_SCALAR_I64 : NX_SCALAR_U64;
+    out->v.u = nxi_cast_bits(bits, dtype, nxi_is_signed(dtype) ? NX_I64 : NX_U64);
+  }
+}
+
+bool nxh_constant(nxh_recorder *r, nxh_value v, nx_scalar *out) {
+  const nxh_op *op = nxh_source(r, v);
+  const nxh_attr *value =
+      op != NULL && nxh_word_is(op->name, "stablehlo.constant") ? nxh_get(op, "value") : NULL;
+  if (value == NULL || value->kind != NXH_ELEMENTS) return false;
+  const nxh_type *type = value->elements.type;
+  if (!value->splat && nxh_elements(type) != 1) return false;
+  scalar_of(type->dtype, value->elements.data, out);
+  return true;
+}
+
+/* ---- operations */
+
+static void say_where(nxh_recorder *r, const nxh_op *op) {
+  nx_error e = {.size = sizeof e};
+  char said[sizeof r->d->message];
+  if (r->d->status == NX_OK && nx_error_take(&e) != NX_OK)
+    nxi_fail(r->d, e.status, "stablehlo", "%s", e.message);
+  if (r->d->status == NX_OK) nxi_fail(r->d, NX_INTERNAL, "stablehlo", "no reason was given");
+  if (r->d->line != 0) return;
+  snprintf(said, sizeof said, "%.*s, line %u, column %u: %s", (int)op->name.length, op->name.at,
+           op->line, op->column, r->d->message);
+  memcpy(r->d->message, said, sizeof said);
+  r->d->line = (int32_t)op->line;
+  r->d->column = (int32_t)op->column;
+}
+
+static bool check_types(nxh_recorder *r, const nxh_op *op) {
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    const nxh_type *t = nxh_result_type(r, op, i);
+    if (t->kind == NXH_OTHER || t->kind == NXH_NO_TYPE)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "a result of type %.*s is not supported",
+                      (int)t->text.length, t->text.at);
+    if (t->kind != NXH_TENSOR) continue;
+    if (t->dtype == 0)
+      return nxh_fail(r, NX_UNSUPPORTED_DTYPE, "elements of type %.*s are not supported",
+                      (int)t->text.length, t->text.at);
+    for (int32_t k = 0; k < t->rank; k++)
+      if (t->shape[k] < 0)
+        return nxh_fail(r, NX_INVALID_ARGUMENT, "extents that are not known are not supported");
+  }
+  return true;
+}
+
+static bool record_op(nxh_recorder *r, const nxh_op *op) {
+  const nxh_row *row = nxh_find_row(op->name);
+  bool ok = row != NULL || nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
+  ok = ok && check_types(r, op) && row->record(r, op, row);
+  if (!ok) say_where(r, op);
+  return ok;
+}
+
+const nxh_op *nxh_last(const nxh_region *region) {
+  const nxh_op *last = region->n_ops ? &region->ops[region->n_ops - 1] : NULL;
+  bool ends = last != NULL && (nxh_word_is(last->name, "stablehlo.return") ||
+                               nxh_word_is(last->name, "func.return"));
+  return ends ? last : NULL;
+}
+
+bool nxh_record_region(nxh_recorder *r, const nxh_region *region) {
+  if (nxh_last(region) == NULL)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "a region does not end with a return");
+  for (uint32_t i = 0; i + 1 < region->n_ops; i++)
+    if (!record_op(r, &region->ops[i])) return false;
+  return true;
+}
+
+/* ---- frames */
+
+static void note_defs(nxh_frame *f, const nxh_region *region) {
+  for (uint32_t i = 0; i < region->n_ops; i++) {
+    const nxh_op *op = &region->ops[i];
+    for (uint32_t k = 0; k < op->n_results; k++) f->defs[op->first_result - f->base + k] = op;
+    for (uint32_t k = 0; k < op->n_regions; k++) note_defs(f, &op->regions[k]);
+  }
+}
+
+static bool open_frame(nxh_recorder *r, nxh_frame *f, const nxh_function *function) {
+  *f = (nxh_frame){.function = function, .base = function->body.first};
+  f->n = function->end - f->base;
+  f->tensors = nxi_calloc((size_t)f->n + 1, sizeof(void *));
+  f->defs = nxi_calloc((size_t)f->n + 1, sizeof(void *));
+  f->marks = nxi_calloc((size_t)f->n + 1, sizeof *f->marks);
+  if (f->tensors == NULL || f->defs == NULL || f->marks == NULL) return nxi_oom(r->d), false;
+  note_defs(f, &function->body);
+  return true;
+}
+
+static void close_frame(nxh_frame *f) {
+  nxi_free(f->tensors);
+  nxi_free(f->defs);
+  nxi_free(f->marks);
+}
+
+/* Records a function whose arguments are these, into `results`. */
+static bool record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *args,
+                        nx_tensor **results) {
+  nxh_frame frame, *outer = r->frame;
+  for (int i = 0; i < r->calls; i++)
+    if (r->open[i] == f)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s calls itself", (int)f->name.length,
+                      f->name.at);
+  if (r->calls == NXH_MOST_CALLS)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "more than %d functions call each other", r->calls);
+  bool ok = open_frame(r, &frame, f);
+  r->frame = &frame;
+  r->open[r->calls++] = f;
+  for (uint32_t i = 0; ok && i < f->body.n_args; i++) nxh_put(r, f->body.first + i, args[i]);
+  ok = ok && nxh_record_region(r, &f->body);
+  const nxh_op *last = ok ? nxh_last(&f->body) : NULL;
+  if (ok && last->n_operands != f->n_results)
+    ok = nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns %u values of %u", (int)f->name.length,
+                  f->name.at, last->n_operands, f->n_results);
+  for (uint32_t i = 0; ok && i < f->n_results; i++)
+    results[i] = frame.tensors[last->operands[i] - frame.base];
+  r->calls--;
+  r->frame = outer;
+  close_frame(&frame);
+  return ok;
+}
+
+bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function) {
+  const nxh_function *f = nxh_find_function(r->m, function);
+  if (f == NULL)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "there is no function @%.*s", (int)function.length,
+                    function.at);
+  if (f->body.n_args != op->n_operands || f->n_results != op->n_results)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s takes %u values and gives %u",
+                    (int)function.length, function.at, f->body.n_args, f->n_results);
+  size_t n = (size_t)op->n_operands + op->n_results + 1;
+  nx_tensor **list = nxi_calloc(n, sizeof *list), **results = list + op->n_operands;
+  if (list == NULL) return nxi_oom(r->d), false;
+  for (uint32_t i = 0; i < op->n_operands; i++)
+    list[i] = r->frame->tensors[op->operands[i] - r->frame->base];
+  bool ok = record_body(r, f, list, results);
+  for (uint32_t i = 0; ok && i < op->n_results; i++) {
+    if (results[i] != NULL) ok = nxh_set(r, op, i, results[i]);
+    else if (nxh_result_type(r, op, i)->kind == NXH_TENSOR)
+      ok = nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no tensor", i);
+  }
+  nxi_free(list);
+  return ok;
+}
+
+nx_tensor *nxh_placeholder(nxh_recorder *r, const nxh_type *t) {
+  for (int32_t i = 0; i < t->rank; i++)
+    if (t->shape[i] < 0) {
+      nxh_fail(r, NX_INVALID_ARGUMENT, "extents that are not known are not supported");
+      return NULL;
+    }
+  if (t->kind == NXH_TENSOR && t->dtype != 0)
+    return nx_placeholder(r->c, r->device, t->dtype, t->shape, t->rank);
+  nxh_fail(r, t->kind == NXH_TENSOR ? NX_UNSUPPORTED_DTYPE : NX_INVALID_ARGUMENT,
+           "an argument of type %.*s is not supported", (int)t->text.length, t->text.at);
+  return NULL;
+}
+
+/* ---- the function of a module */
+
+typedef struct ports {
+  nx_tensor **args, **results;   /* of the program, NULL for tokens */
+  nx_tensor **inputs, **outputs; /* the tensors among them */
+  uint32_t n_in, n_out;
+} ports;
+
+static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
+  for (uint32_t i = 0; i < f->body.n_args; i++) {
+    const nxh_type *type = nxh_type_of(r->m, f->body.first + i);
+    if (type->kind == NXH_TOKEN) continue;
+    if ((p->args[i] = nxh_placeholder(r, type)) == NULL) return false;
+    p->inputs[p->n_in++] = p->args[i];
+  }
+  return true;
+}
+
+static bool make_function(nxh_recorder *r, const nxh_function *f, ports *p, nx_function **out) {
+  char name[64];
+  if (!make_inputs(r, f, p) || !record_body(r, f, p->args, p->results)) return false;
+  for (uint32_t i = 0; i < f->n_results; i++)
+    if (p->results[i] != NULL) p->outputs[p->n_out++] = p->results[i];
+  snprintf(name, sizeof name, "%.*s", f->name.length < 63 ? (int)f->name.length : 63, f->name.at);
+  nx_function_options o = {.size = sizeof o, .name = name};
+  return nx_function_create(r->c, p->inputs, p->n_in, p->outputs, p->n_out, &o, out) == NX_OK;
+}
+
+nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stablehlo_options *options,
+                            const nxh_function *f, nx_function **out, nxi_diag *d) {
+  nxh_recorder r = {.m = m, .c = c, .device = options->device, .d = d};
+  r.customs = options->customs;
+  r.n_customs = options->n_customs;
+  size_t n = 2 * ((size_t)f->body.n_args + f->n_results) + 1;
+  ports p = {.args = nxi_calloc(n, sizeof(void *))};
+  nx_scope *scope = nx_scope_begin(c);
+  if (p.args == NULL || scope == NULL) {
+    nxi_free(p.args);
+    nx_scope_end(scope);
+    return nxi_oom(d);
+  }
+  p.results = p.args + f->body.n_args;
+  p.inputs = p.results + f->n_results;
+  p.outputs = p.inputs + f->body.n_args;
+  bool ok = make_function(&r, f, &p, out);
+  nx_error e = {.size = sizeof e};
+  if (!ok && d->status == NX_OK) {
+    nx_error_take(&e);
+    nxi_fail(d, e.status ? e.status : NX_INTERNAL, "stablehlo", "%s", e.message ? e.message : "");
+  }
+  if (!ok) nx_capture_end(c);
+  nx_scope_end(scope);
+  nxi_free(p.args);
+  return ok ? NX_OK : d->status;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: ISC */
+/* Recording of modules: each operation of StableHLO as operations of the library. record.c walks
+ * functions and regions; the ops_*.c record single operations, of which rows.c has a row each.
+ *
+ * Functions that record return whether they did; a failure is in the thread's error or in `d`, and
+ * the walk puts the operation and its place in front of it. All handles belong to a scope of the
+ * walk, so nothing is released one by one. */
+#ifndef NXH_RECORD_H
+#define NXH_RECORD_H
+
+#include "module.h"
+#include "nx/nx.h"
+#include "nx/stablehlo.h"
+
+enum { NXH_MOST_OPERANDS = 64, NXH_MOST_CALLS = 64 };
+
+/* The values of a function while it is recorded: value v is in tensors[v - base], NULL before it is
+ * there, and of tokens. defs: the operation that gives it, NULL of arguments. */
+typedef struct nxh_frame {
+  const nxh_function *function;
+  nxh_value base;
+  uint32_t n;
+  nx_tensor **tensors;
+  const nxh_op **defs;
+  uint32_t *marks, mark; /* to meet each value once */
+} nxh_frame;
+
+typedef struct nxh_recorder {
+  const nxh_module *m;
+  nx_context *c;
+  nx_device device;
+  nxi_diag *d;
+  const nx_stablehlo_custom *customs;
+  size_t n_customs;
+  nxh_frame *frame;
+  bool over_arrays; /* arrays stand for scalars: shapes of results are not those of their types */
+  int calls;        /* how deep */
+  const nxh_function *open[NXH_MOST_CALLS]; /* the functions that are being recorded */
+} nxh_recorder;
+
+/* ---- record.c */
+
+/* Records a failure in the operation. Returns false. */
+bool nxh_fail(nxh_recorder *r, nx_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+nx_tensor *nxh_in(nxh_recorder *r, const nxh_op *op, uint32_t operand);
+const nxh_type *nxh_operand_type(nxh_recorder *r, const nxh_op *op, uint32_t operand);
+const nxh_type *nxh_result_type(nxh_recorder *r, const nxh_op *op, uint32_t result);
+/* Sets a result, of the type that the operation says; NULL: recording failed. */
+bool nxh_set(nxh_recorder *r, const nxh_op *op, uint32_t result, nx_tensor *t);
+/* The value for which the type is known: sets it, without a check. */
+void nxh_put(nxh_recorder *r, nxh_value v, nx_tensor *t);
+nx_tensor *nxh_value_of(nxh_recorder *r, nxh_value v);
+/* The operation that gives a value, through conversions of shape; NULL: an argument. */
+const nxh_op *nxh_source(nxh_recorder *r, nxh_value v);
+/* The constant number that all elements of a value are. */
+bool nxh_constant(nxh_recorder *r, nxh_value v, nx_scalar *out);
+/* The operations of a region, whose arguments are set. results: of its last operation. */
+bool nxh_record_region(nxh_recorder *r, const nxh_region *region);
+const nxh_op *nxh_last(const nxh_region *region);
+/* Calls a function with the operands of the operation, whose results it gives. */
+bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function);
+/* A function of the module as a captured one. */
+nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stablehlo_options *options,
+                            const nxh_function *f, nx_function **out, nxi_diag *d);
+/* A tensor of the type without contents that matter: placeholders. */
+nx_tensor *nxh_placeholder(nxh_recorder *r, const nxh_type *type);
+
+/* ---- attrs.c */
+
+/* The integers of a list or of elements; at most `most`. False: there is no such attribute, and no
+ * failure is recorded, or it is of another kind. */
+bool nxh_integers(nxh_recorder *r, const nxh_op *op, const char *name, int64_t *out, uint32_t most,
+                  uint32_t *n);
+/* The same as axes of an operand. A list that is not there is empty. */
+bool nxh_axes(nxh_recorder *r, const nxh_op *op, const char *name, int32_t *out, uint32_t *n);
+/* n integers; `otherwise` if there is no such attribute. */
+bool nxh_list_of(nxh_recorder *r, const nxh_op *op, const char *name, uint32_t n, int64_t otherwise,
+                 int64_t *out);
+bool nxh_need_integers(nxh_recorder *r, const nxh_op *op, const char *name, int64_t *out,
+                       uint32_t n);
+int64_t nxh_integer(const nxh_op *op, const char *name, int64_t otherwise);
+bool nxh_flag(const nxh_op *op, const char *name);
+/* An enumerator or a string; length 0: none. */
+nxh_word nxh_name(const nxh_op *op, const char *name);
+/* Pairs of padding, of n axes; none: zeros. */
+bool nxh_padding(nxh_recorder *r, const nxh_op *op, uint32_t n, int64_t *before, int64_t *after);
+/* An attribute as one number. */
+bool nxh_number(const nxh_attr *a, double *out);
+
+/* ---- functions of regions (regions.c) */
+
+/* The region as a function of scalars, each argument and then each captured value an input. */
+nx_function *nxh_scalar_function(nxh_recorder *r, const nxh_region *region);
+/* Records the region with these tensors for its arguments, and gives its results. */
+bool nxh_inline_region(nxh_recorder *r, const nxh_region *region, nx_tensor *const *args,
+                       nx_tensor **results, uint32_t n);
+/* The operation that a region of two scalars is, if it is only one of its two arguments, in any
+ * order, and nothing else; NULL otherwise. */
+const nxh_op *nxh_single_op(const nxh_region *region);
+
+/* ---- rows.c */
+
+typedef struct nxh_row nxh_row;
+typedef bool nxh_record(nxh_recorder *r, const nxh_op *op, const nxh_row *row);
+struct nxh_row {
+  const char *name;
+  nxh_record *record;
+  union {
+    nx_tensor *(*unary)(nx_tensor *);
+    nx_tensor *(*binary)(nx_tensor *, nx_tensor *);
+    int64_t number;
+  } of;
+};
+/* NULL: there is no such operation. */
+const nxh_row *nxh_find_row(nxh_word name);
+
+/* ops_map.c */
+nxh_record nxh_unary, nxh_binary, nxh_identity, nxh_compare, nxh_select, nxh_clamp, nxh_convert,
+    nxh_bitcast, nxh_divide, nxh_remainder, nxh_sign, nxh_abs, nxh_precision, nxh_batch_norm,
+    nxh_logic;
+/* ops_move.c */
+nxh_record nxh_fill, nxh_iota, nxh_broadcast, nxh_reshape, nxh_transpose, nxh_reverse, nxh_slice,
+    nxh_concatenate, nxh_pad, nxh_tuple, nxh_tuple_element, nxh_extent;
+/* ops_reduce.c */
+nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scatter, nxh_top_k;
+/* ops_index.c */
+nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update;
+/* ops_control.c */
+nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
+/* ops_product.c */
+nxh_record nxh_dot, nxh_convolution;
+/* ops_linalg.c */
+nxh_record nxh_fft, nxh_cholesky, nxh_triangular_solve;
+/* ops_custom.c */
+nxh_record nxh_custom_call;
+/* ops_random.c */
+nxh_record nxh_rng_bits, nxh_rng;
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: ISC */
+/* One row an operation: by what it is recorded, in alphabetical order. */
+#include "record.h"
+
+#include <string.h>
+
+#define UNARY(name, f)              \
+  {                                 \
+    name, nxh_unary, { .unary = f } \
+  }
+#define BINARY(name, f)               \
+  {                                   \
+    name, nxh_binary, { .binary = f } \
+  }
+#define LOGIC(name, f)               \
+  {                                  \
+    name, nxh_logic, { .binary = f } \
+  }
+#define OTHER(name, f) {name, f, {.number = 0}}
+
+static const nxh_row rows[] = {
+    UNARY("chlo.acos", nx_acos),
+    UNARY("chlo.acosh", nx_acosh),
+    UNARY("chlo.asin", nx_asin),
+    UNARY("chlo.asinh", nx_asinh),
+    UNARY("chlo.atan", nx_atan),
+    UNARY("chlo.atanh", nx_atanh),
+    UNARY("chlo.bessel_i1e", nx_i1e),
+    UNARY("chlo.conj", nx_conj),
+    UNARY("chlo.cosh", nx_cosh),
+    UNARY("chlo.digamma", nx_digamma),
+    UNARY("chlo.erf", nx_erf),
+    UNARY("chlo.erf_inv", nx_erfinv),
+    UNARY("chlo.erfc", nx_erfc),
+    UNARY("chlo.is_inf", nx_isinf),
+    UNARY("chlo.lgamma", nx_lgamma),
+    BINARY("chlo.next_after", nx_nextafter),
+    UNARY("chlo.sinh", nx_sinh),
+    UNARY("chlo.square", nx_square),
+    UNARY("chlo.tan", nx_tan),
+    OTHER("chlo.top_k", nxh_top_k),
+    OTHER("func.call", nxh_call),
+    OTHER("stablehlo.abs", nxh_abs),
+    LOGIC("stablehlo.add", nx_add),
+    OTHER("stablehlo.after_all", nxh_nothing),
+    LOGIC("stablehlo.and", nx_and),
+    BINARY("stablehlo.atan2", nx_atan2),
+    {"stablehlo.batch_norm_grad", nxh_batch_norm, {.number = 2}},
+    {"stablehlo.batch_norm_inference", nxh_batch_norm, {.number = 0}},
+    {"stablehlo.batch_norm_training", nxh_batch_norm, {.number = 1}},
+    OTHER("stablehlo.bitcast_convert", nxh_bitcast),
+    OTHER("stablehlo.broadcast", nxh_broadcast),
+    OTHER("stablehlo.broadcast_in_dim", nxh_broadcast),
+    OTHER("stablehlo.case", nxh_case),
+    UNARY("stablehlo.cbrt", nx_cbrt),
+    UNARY("stablehlo.ceil", nx_ceil),
+    OTHER("stablehlo.cholesky", nxh_cholesky),
+    OTHER("stablehlo.clamp", nxh_clamp),
+    OTHER("stablehlo.compare", nxh_compare),
+    BINARY("stablehlo.complex", nx_complex),
+    OTHER("stablehlo.composite", nxh_composite),
+    OTHER("stablehlo.concatenate", nxh_concatenate),
+    OTHER("stablehlo.constant", nxh_fill),
+    OTHER("stablehlo.convert", nxh_convert),
+    OTHER("stablehlo.convolution", nxh_convolution),
+    UNARY("stablehlo.cosine", nx_cos),
+    UNARY("stablehlo.count_leading_zeros", nx_clz),
+    OTHER("stablehlo.create_token", nxh_nothing),
+    OTHER("stablehlo.custom_call", nxh_custom_call),
+    {"stablehlo.divide", nxh_divide, {.binary = nx_div}},
+    OTHER("stablehlo.dot", nxh_dot),
+    OTHER("stablehlo.dot_general", nxh_dot),
+    OTHER("stablehlo.dynamic_slice", nxh_dynamic_slice),
+    OTHER("stablehlo.dynamic_update_slice", nxh_dynamic_update),
+    UNARY("stablehlo.exponential", nx_exp),
+    UNARY("stablehlo.exponential_minus_one", nx_expm1),
+    OTHER("stablehlo.fft", nxh_fft),
+    UNARY("stablehlo.floor", nx_floor),
+    OTHER("stablehlo.gather", nxh_gather),
+    OTHER("stablehlo.get_dimension_size", nxh_extent),
+    OTHER("stablehlo.get_tuple_element", nxh_tuple_element),
+    OTHER("stablehlo.if", nxh_if),
+    UNARY("stablehlo.imag", nx_imag),
+    OTHER("stablehlo.iota", nxh_iota),
+    UNARY("stablehlo.is_finite", nx_isfinite),
+    UNARY("stablehlo.log", nx_log),
+    UNARY("stablehlo.log_plus_one", nx_log1p),
+    UNARY("stablehlo.logistic", nx_logistic),
+    OTHER("stablehlo.map", nxh_map),
+    LOGIC("stablehlo.maximum", nx_max),
+    LOGIC("stablehlo.minimum", nx_min),
+    LOGIC("stablehlo.multiply", nx_mul),
+    UNARY("stablehlo.negate", nx_neg),
+    UNARY("stablehlo.not", nx_not),
+    OTHER("stablehlo.optimization_barrier", nxh_identity),
+    BINARY("stablehlo.or", nx_or),
+    OTHER("stablehlo.pad", nxh_pad),
+    UNARY("stablehlo.popcnt", nx_popcount),
+    BINARY("stablehlo.power", nx_pow),
+    UNARY("stablehlo.real", nx_real),
+    OTHER("stablehlo.reduce", nxh_reduce),
+    OTHER("stablehlo.reduce_precision", nxh_precision),
+    OTHER("stablehlo.reduce_window", nxh_reduce_window),
+    {"stablehlo.remainder", nxh_remainder, {.binary = nx_mod}},
+    OTHER("stablehlo.reshape", nxh_reshape),
+    OTHER("stablehlo.reverse", nxh_reverse),
+    OTHER("stablehlo.rng", nxh_rng),
+    OTHER("stablehlo.rng_bit_generator", nxh_rng_bits),
+    UNARY("stablehlo.round_nearest_afz", nx_round),
+    UNARY("stablehlo.round_nearest_even", nx_rint),
+    UNARY("stablehlo.rsqrt", nx_rsqrt),
+    OTHER("stablehlo.scatter", nxh_scatter),
+    OTHER("stablehlo.select", nxh_select),
+    OTHER("stablehlo.select_and_scatter", nxh_select_and_scatter),
+    BINARY("stablehlo.shift_left", nx_shl),
+    BINARY("stablehlo.shift_right_arithmetic", nx_shr_arithmetic),
+    BINARY("stablehlo.shift_right_logical", nx_shr_logical),
+    {"stablehlo.sign", nxh_sign, {.unary = nx_sign}},
+    UNARY("stablehlo.sine", nx_sin),
+    OTHER("stablehlo.slice", nxh_slice),
+    OTHER("stablehlo.sort", nxh_sort),
+    UNARY("stablehlo.sqrt", nx_sqrt),
+    BINARY("stablehlo.subtract", nx_sub),
+    UNARY("stablehlo.tan", nx_tan),
+    UNARY("stablehlo.tanh", nx_tanh),
+    OTHER("stablehlo.transpose", nxh_transpose),
+    OTHER("stablehlo.triangular_solve", nxh_triangular_solve),
+    OTHER("stablehlo.tuple", nxh_tuple),
+    OTHER("stablehlo.while", nxh_while),
+    BINARY("stablehlo.xor", nx_xor),
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static int order(nxh_word a, const char *b) {
+  size_t n = strlen(b), both = a.length < n ? a.length : n;
+  int c = memcmp(a.at, b, both);
+  return c != 0 ? c : (a.length > n) - (a.length < n);
+}
+
+const nxh_row *nxh_find_row(nxh_word name) {
+  size_t low = 0, high = ROWS;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    int c = order(name, rows[middle].name);
+    if (c == 0) return &rows[middle];
+    if (c < 0) high = middle;
+    else low = middle + 1;
+  }
+  return NULL;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC */
+/* The interface: modules with their text, and functions of them. */
+#include "nx/stablehlo.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "record.h"
+#include "runtime/record/error.h"
+
+struct nx_stablehlo {
+  atomic_uint refs;
+  nxh_module module; /* refers to `text` */
+  size_t size;
+  char text[];
+};
+
+nx_status nx_stablehlo_parse(const void *bytes, size_t size, nx_stablehlo **out) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (bytes == NULL || out == NULL) {
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "stablehlo", "stablehlo: an argument is NULL");
+    return nxi_error_report(&d);
+  }
+  nx_stablehlo *m = nxi_malloc(sizeof *m + size);
+  if (m == NULL) return nxi_oom(&d), nxi_error_report(&d);
+  atomic_init(&m->refs, 1);
+  m->size = size;
+  memcpy(m->text, bytes, size);
+  nx_status s = nxh_is_bytecode(bytes, size) ? nxh_read_bytecode(m->text, size, &m->module, &d)
+                                             : nxh_read_text(m->text, size, &m->module, &d);
+  if (s != NX_OK) {
+    nxi_free(m);
+    return nxi_error_report(&d);
+  }
+  *out = m;
+  return NX_OK;
+}
+
+nx_stablehlo *nx_stablehlo_retain(nx_stablehlo *m) {
+  if (m != NULL) atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+  return m;
+}
+
+void nx_stablehlo_release(nx_stablehlo *m) {
+  if (m == NULL || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
+  nxh_module_destroy(&m->module);
+  nxi_free(m);
+}
+
+/* "main", or the only function that is not private. */
+static const nxh_function *default_function(const nxh_module *m) {
+  const nxh_function *f = nxh_find_function(m, nxh_word_of("main")), *only = NULL;
+  for (uint32_t i = 0; f == NULL && i < m->n_functions; i++) {
+    if (m->functions[i].is_private) continue;
+    if (only != NULL) return NULL;
+    only = &m->functions[i];
+  }
+  return f != NULL ? f : only;
+}
+
+nx_status nx_stablehlo_function(nx_stablehlo *m, nx_context *c, const nx_stablehlo_options *given,
+                                nx_function **f) {
+  nxi_diag d;
+  nx_stablehlo_options o = {.size = sizeof o};
+  nxi_diag_clear(&d);
+  if (m == NULL || c == NULL || f == NULL)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "stablehlo", "stablehlo: an argument is NULL");
+  else nxi_take(&o, given, sizeof o, "nx_stablehlo_options", "stablehlo", &d);
+  if (d.status != NX_OK) return nxi_error_report(&d);
+  const nxh_function *function = o.symbol ? nxh_find_function(&m->module, nxh_word_of(o.symbol))
+                                          : default_function(&m->module);
+  if (function == NULL)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "stablehlo", "stablehlo: the module has no function @%.100s",
+             o.symbol ? o.symbol : "main");
+  else nxh_make_function(&m->module, c, &o, function, f, &d);
+  return d.status == NX_OK ? NX_OK : nxi_error_report(&d);
+}

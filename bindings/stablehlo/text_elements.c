@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: ISC */
+/* What stands in dense<..>: numbers in nested lists, one number for all, or the bytes of all in
+ * hexadecimal. Decimal floats are rounded once to f32 or f64, for smaller types from f64. */
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/dtype.h"
+#include "text.h"
+
+/* The text of one dense<..>, and where its elements go: packed but for nibbles, which have a byte
+ * each until the end. */
+typedef struct literal {
+  nxh_reader *r;
+  nx_dtype dtype, part;
+  char *data;
+  int64_t n, room; /* elements written; there are at most so many */
+  size_t size;     /* of one */
+} literal;
+
+static int hex_digit(char c) {
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
+}
+
+/* ---- one number */
+
+static bool read_bits(nxh_reader *r, uint64_t *bits) {
+  *bits = 0;
+  int digits = 0;
+  for (; r->at < r->end && hex_digit(*r->at) >= 0; r->at++, digits++)
+    *bits = *bits << 4 | (uint64_t)hex_digit(*r->at);
+  return (digits > 0 && digits <= 16) || nxh_expected(r, "expected 1 to 16 hexadecimal digits");
+}
+
+/* The C library reads decimals, in the locale of C whatever the program's is. */
+static double decimal(const char *text, bool narrow) {
+  static locale_t plain;
+  if (plain == (locale_t)0) {
+    locale_t made = newlocale(LC_ALL_MASK, "C", (locale_t)0), none = (locale_t)0;
+    if (!__atomic_compare_exchange_n(&plain, &none, made, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+      freelocale(made);
+  }
+  if (plain == (locale_t)0) return narrow ? strtof(text, NULL) : strtod(text, NULL);
+  return narrow ? strtof_l(text, NULL, plain) : strtod_l(text, NULL, plain);
+}
+
+static bool in_number(char c) {
+  return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-' || c == 'e' || c == 'E';
+}
+
+static bool read_float(nxh_reader *r, nx_dtype type, uint64_t *bits) {
+  char text[64];
+  size_t n = 0;
+  nxh_peek(r);
+  for (; r->at < r->end && in_number(*r->at); r->at++) {
+    if (n + 1 == sizeof text) return nxh_expected(r, "a number of more than 63 characters");
+    text[n++] = *r->at;
+  }
+  text[n] = 0;
+  if (n == 0) return nxh_expected(r, "expected a number");
+  *bits = nxi_cast_bits(nxi_bits_f64(decimal(text, type == NX_F32)), NX_F64, type);
+  return true;
+}
+
+/* An integer of the type or, as unsigned ones are sometimes written, of its width. */
+static bool read_whole(nxh_reader *r, nx_dtype type, uint64_t *bits) {
+  bool negative = nxh_eat(r, "-");
+  if (nxh_peek(r) < '0' || *r->at > '9') return nxh_expected(r, "expected an integer");
+  uint64_t value = 0;
+  for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++)
+    if (__builtin_mul_overflow(value, 10, &value) ||
+        __builtin_add_overflow(value, (uint64_t)(*r->at - '0'), &value))
+      return nxh_expected(r, "an integer beyond 64 bits");
+  *bits = nxi_cast_bits(negative ? 0 - value : value, NX_U64, type);
+  uint64_t back = nxi_cast_bits(*bits, type, NX_U64), width = nxi_dtypes[type].bits;
+  bool fits = negative ? back == 0 - value : back == value || (width < 64 && value >> width == 0);
+  return fits || nxh_expected(r, "an integer that %s has not", nxi_dtypes[type].name);
+}
+
+static bool read_real(nxh_reader *r, nx_dtype type, uint64_t *bits) {
+  if (type == NX_BOOL) {
+    *bits = nxh_eat(r, "true");
+    return *bits || nxh_eat(r, "false") || nxh_expected(r, "expected true or false");
+  }
+  if (nxh_eat(r, "0x") || nxh_eat(r, "0X")) return read_bits(r, bits);
+  if (nxi_is_integer(type)) return read_whole(r, type, bits);
+  return read_float(r, type, bits);
+}
+
+static bool put(literal *l, uint64_t bits, nx_dtype type, size_t at) {
+  nxi_store_element(l->data + (size_t)l->n * l->size + at, type, bits);
+  return true;
+}
+
+static bool read_element(literal *l) {
+  uint64_t bits, other;
+  if (l->n == l->room) return nxh_expected(l->r, "more elements than the type has");
+  if (!nxi_is_complex(l->dtype)) {
+    if (!read_real(l->r, l->dtype, &bits)) return false;
+    put(l, bits, l->dtype, 0);
+  } else {
+    if (!nxh_need(l->r, "(") || !read_real(l->r, l->part, &bits) || !nxh_need(l->r, ",") ||
+        !read_real(l->r, l->part, &other) || !nxh_need(l->r, ")"))
+      return false;
+    put(l, bits, l->part, 0);
+    put(l, other, l->part, (size_t)nxi_dtype_size(l->part));
+  }
+  l->n++;
+  return true;
+}
+
+/* ---- all of them */
+
+/* Lists as deep as the type has axes, each as long as its axis. */
+static bool read_list(literal *l, const nxh_type *type, int32_t axis) {
+  if (axis == type->rank) return read_element(l);
+  if (!nxh_need(l->r, "[")) return false;
+  for (int64_t i = 0; i < type->shape[axis]; i++)
+    if ((i > 0 && !nxh_need(l->r, ",")) || !read_list(l, type, axis + 1)) return false;
+  return nxh_need(l->r, "]");
+}
+
+/* Bools lie there as bits, the first one lowest, or as bytes; nibbles as bytes. */
+static bool read_hex(literal *l, nxh_word text, int64_t elements, bool *splat) {
+  const char *at = text.at + 2;
+  size_t digits = text.length - 2, bytes = digits / 2;
+  bool as_bits = l->dtype == NX_BOOL && bytes == ((size_t)elements + 7) / 8 &&
+                 (bytes != (size_t)elements || elements == 1);
+  *splat = !as_bits && bytes == l->size && elements != 1;
+  size_t n = *splat ? 1 : (size_t)elements;
+  if (digits % 2 || (!as_bits && bytes != n * l->size))
+    return nxh_expected(l->r, "%zu hexadecimal digits for %lld elements of %zu bytes", digits,
+                        (long long)elements, l->size);
+  for (size_t i = 0; i < bytes; i++) {
+    int high = hex_digit(at[2 * i]), low = hex_digit(at[2 * i + 1]);
+    if (high < 0 || low < 0) return nxh_expected(l->r, "what is no hexadecimal digit");
+    unsigned byte = (unsigned)(high * 16 + low);
+    if (!as_bits) l->data[i] = (char)byte;
+    for (size_t bit = 0; as_bits && bit < 8 && i * 8 + bit < n; bit++)
+      l->data[i * 8 + bit] = (char)(byte >> bit & 1);
+  }
+  l->n = (int64_t)n;
+  return true;
+}
+
+/* Two nibbles in a byte, the even one low. */
+static void pack(literal *l) {
+  for (int64_t i = 0; i < l->n; i++) {
+    uint8_t nibble = (uint8_t)l->data[i] & 15, *to = (uint8_t *)l->data + i / 2;
+    *to = i % 2 ? (uint8_t)(*to | nibble << 4) : nibble;
+  }
+}
+
+static bool read_literal(literal *l, const nxh_type *type, int64_t elements, bool *splat) {
+  nxh_reader *r = l->r;
+  *splat = false;
+  char c = nxh_peek(r);
+  if (elements == 0) { /* nothing, lists of nothing, or a number for none */
+    r->at = r->end;
+    return true;
+  }
+  if (c == '"') {
+    nxh_word text;
+    return nxh_read_string(r, &text) &&
+           (text.length > 2 || nxh_expected(r, "expected hexadecimal digits")) &&
+           read_hex(l, text, elements, splat);
+  }
+  *splat = c != '[' && type->rank > 0;
+  return *splat || c != '[' ? read_element(l) : read_list(l, type, 0);
+}
+
+/* The text justifies the memory: an element is a character at least. */
+static bool make_room(literal *l, int64_t elements, size_t text) {
+  nxh_reader *r = l->r;
+  l->part = nxi_part_dtype(l->dtype);
+  l->size = (size_t)nxi_dtype_size(l->dtype);
+  l->room = elements < (int64_t)text * 8 + 8 ? elements : (int64_t)text * 8 + 8;
+  l->data = nxi_arena_alloc(&r->m->arena, (size_t)(l->room > 0 ? l->room : 1) * l->size);
+  return l->data != NULL || nxh_no_memory(r);
+}
+
+bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,
+                       nxh_attr *out) {
+  nxh_reader inside = *r;
+  int64_t elements = type->kind == NXH_TENSOR ? nxh_elements(type) : -1;
+  if (type->kind != NXH_TENSOR || type->dtype == 0 || elements < 0)
+    return nxh_expected(r, "constants of this type are not supported");
+  literal l = {.r = &inside, .dtype = type->dtype};
+  inside.at = at;
+  inside.end = end;
+  bool splat = false;
+  if (!make_room(&l, elements, (size_t)(end - at))) return false;
+  bool ok = read_literal(&l, type, elements, &splat) &&
+            (nxh_peek(&inside) == 0 || nxh_expected(&inside, "expected the end of the elements"));
+  if (!ok) return false;
+  if (nxi_is_nibble(l.dtype)) pack(&l);
+  *out = (nxh_attr){.kind = NXH_ELEMENTS, .splat = splat};
+  out->elements.data = l.data;
+  out->elements.bytes = (size_t)nxi_dtype_bytes(l.dtype, l.n);
+  out->elements.type = nxi_arena_copy(&r->m->arena, type, sizeof *type);
+  return out->elements.type != NULL || nxh_no_memory(r);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC */
+/* Programs in StableHLO, the form in which JAX and other frontends hand programs to compilers. A
+ * module is read once; a function of it becomes an nx_function, like one that was captured.
+ *
+ *   nx_stablehlo *m;
+ *   nx_function *f;
+ *   nx_stablehlo_parse(text, size, NULL, &m);
+ *   nx_stablehlo_function(m, c, NULL, &f);
+ *   nx_function_call(f, inputs, n_in, outputs, n_out, NULL);
+ *
+ * Read is the text, in general form and in that of single operations. Operations mean what the
+ * specification says, where it leaves a choice what numerics.md says; integer division by zero and
+ * the like are as in XLA. Shapes are static. docs/stablehlo.md lists the operations. */
+#ifndef NX_STABLEHLO_H
+#define NX_STABLEHLO_H
+
+#include "custom.h"
+#include "function.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nx_stablehlo nx_stablehlo;
+
+/** Reads a module: `size` bytes of text, which need no NUL and are copied. *out is one reference,
+ * the caller's; untouched on failure. NX_PARSE with the line, the column and what was expected, for
+ * an operation that there is none of too; NX_INVALID_ARGUMENT: NULL; NX_OUT_OF_MEMORY. Bytes are
+ * never trusted: nothing they say makes the library read out of bounds or allocate more than they
+ * justify. */
+NX_API nx_status nx_stablehlo_parse(const void *bytes, size_t size, nx_stablehlo **out);
+/** One more reference; returns it. NULL gives NULL. */
+NX_API nx_stablehlo *nx_stablehlo_retain(nx_stablehlo *module);
+/** Gives one reference up. Any thread. NULL is allowed. */
+NX_API void nx_stablehlo_release(nx_stablehlo *module);
+
+/** A custom call while it is recorded. */
+typedef struct nx_stablehlo_call {
+  size_t size; /**< of this struct; later versions may append fields */
+  void *user;  /**< of the row */
+  nx_context *context;
+  nx_device device;
+  const char *target;         /**< call_target_name */
+  const char *config;         /**< backend_config, if that is a string, else empty */
+  nx_tensor *const *operands; /**< borrowed */
+  size_t n_operands;
+  const nx_type *types; /**< of the results */
+  nx_tensor **results;  /**< n_results places for tensors of these types, one reference each */
+  size_t n_results;
+} nx_stablehlo_call;
+/** What a custom call of this name is recorded as. record returns NX_OK when it has filled all
+ * results, else a status, which the caller of nx_stablehlo_function gets. */
+typedef struct nx_stablehlo_custom {
+  const char *target;
+  nx_status (*record)(const nx_stablehlo_call *call);
+  void *user;
+} nx_stablehlo_custom;
+
+typedef struct nx_stablehlo_options {
+  size_t size;        /**< sizeof(nx_stablehlo_options) */
+  nx_device device;   /**< of the function's tensors */
+  const char *symbol; /**< which function, without @; NULL: "main", or the only public one */
+  const nx_stablehlo_custom *customs; /**< custom calls, before those that the library knows */
+  size_t n_customs;
+} nx_stablehlo_options;
+
+/** Records a function of the module. Its inputs and outputs are the tensors among the program's, in
+ * their order: tokens are left out. *f is one reference, the caller's; untouched on failure. A
+ * failure says which operation is to blame, with its line and column, and what recording it gave:
+ * NX_INVALID_ARGUMENT for operands, attributes or result types that do not fit each other, for a
+ * function that is not there, and for operations and unknown extents that are not supported;
+ * NX_UNSUPPORTED_DTYPE for element types; NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. NULL options:
+ * device 0, "main". */
+NX_API nx_status nx_stablehlo_function(nx_stablehlo *module, nx_context *context,
+                                       const nx_stablehlo_options *options, nx_function **f);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: ISC
+"""Operations of StableHLO against NumPy: writes a module for each operation, with operands and what
+NumPy gets, and has stablehlo_check run them all. Usage: numpy_test.py STABLEHLO_CHECK."""
+
+import subprocess
+import sys
+
+import numpy as np
+
+random = np.random.default_rng(1)
+modules = []
+NAMES = {
+    "float32": "f32", "float64": "f64", "float16": "f16", "int8": "i8", "int16": "i16",
+    "int32": "i32", "int64": "i64", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32",
+    "uint64": "ui64", "bool": "i1", "complex64": "complex<f32>", "complex128": "complex<f64>",
+}
+
+
+def kind(a):
+    extents = "".join(f"{n}x" for n in a.shape)
+    return f"tensor<{extents}{NAMES[a.dtype.name]}>"
+
+
+def number(x):
+    if isinstance(x, (complex, np.complexfloating)):
+        return f"({number(x.real)}, {number(x.imag)})"
+    if isinstance(x, (bool, np.bool_)):
+        return "true" if x else "false"
+    if isinstance(x, (np.floating, float)):
+        x = np.asarray(x)
+        bits = x.view(f"u{x.dtype.itemsize}")
+        return f"0x{int(bits):0{2 * x.dtype.itemsize}X}"
+    return str(x)
+
+
+def dense(a):
+    def lists(b):
+        return number(b[()]) if b.ndim == 0 else "[" + ", ".join(lists(c) for c in b) + "]"
+
+    return f"dense<{lists(a)}> : {kind(a)}"
+
+
+def constant(name, a):
+    return f"  %{name} = stablehlo.constant {dense(a)}\n"
+
+
+def module(lines, operands, wanted, exact=False):
+    """lines use %a, %b, .. and end with %r, or %r0, %r1, ..; wanted: the array or several."""
+    several = isinstance(wanted, (tuple, list))
+    text = "func.func @main() {\n"
+    for name, a in zip("abcdefg", operands):
+        text += constant(name, np.asarray(a))
+    text += "".join(f"  {line}\n" for line in lines)
+    call = "check.expect_eq" if exact else "check.expect_close"
+    for i, w in enumerate(wanted if several else [wanted]):
+        w = np.asarray(w)
+        r = f"r{i}" if several else "r"
+        text += constant(f"w{i}", w)
+        text += f"  stablehlo.custom_call @{call}(%{r}, %w{i}) : ({kind(w)}, {kind(w)}) -> ()\n"
+    modules.append(text + "  return\n}\n")
+
+
+def floats(*shape, dtype="float32", low=-3, high=3):
+    return random.uniform(low, high, shape).astype(dtype)
+
+
+def integers(*shape, dtype="int32", low=-9, high=9):
+    low = max(low, 0) if dtype.startswith("u") else low
+    return random.integers(low, high, shape).astype(dtype)
+
+
+def op(name, operands, wanted, attributes="", exact=False):
+    """An operation in general form."""
+    operands = [np.asarray(a) for a in operands]
+    wanted = np.asarray(wanted)
+    letters = ", ".join("%" + c for c in "abcdefg"[: len(operands)])
+    kinds = ", ".join(kind(a) for a in operands)
+    properties = f" <{{{attributes}}}>" if attributes else ""
+    line = f'%r = "stablehlo.{name}"({letters}){properties} : ({kinds}) -> {kind(wanted)}'
+    module([line], operands, wanted, exact)
+
+
+def short(name, operands, wanted, exact=False):
+    """An elementwise operation in its own form, of one type."""
+    letters = ", ".join("%" + c for c in "abcdefg"[: len(operands)])
+    line = f"%r = stablehlo.{name} {letters} : {kind(np.asarray(wanted))}"
+    module([line], operands, wanted, exact)
+
+
+def elementwise():
+    x, y = floats(3, 5), floats(3, 5)
+    positive = floats(3, 5, low=0.1)
+    unary = {
+        "abs": np.abs, "ceil": np.ceil, "cosine": np.cos, "exponential": np.exp,
+        "exponential_minus_one": np.expm1, "floor": np.floor, "negate": np.negative,
+        "round_nearest_even": np.rint, "sine": np.sin, "tan": np.tan, "tanh": np.tanh,
+        "cbrt": np.cbrt, "sign": np.sign,
+    }
+    for name, f in unary.items():
+        for dtype in ("float32", "float64"):
+            short(name, [x.astype(dtype)], f(x.astype(dtype)))
+    for name, f in {"log": np.log, "log_plus_one": np.log1p, "sqrt": np.sqrt}.items():
+        short(name, [positive], f(positive))
+    short("rsqrt", [positive], 1 / np.sqrt(positive))
+    short("logistic", [x], 1 / (1 + np.exp(-x)))
+    halves = np.array([-2.5, -0.5, 0.5, 1.5, -0.0], "float32")
+    short("round_nearest_afz", [halves], np.array([-3, -1, 1, 2, -0.0], "float32"), True)
+    short("sign", [np.array([-0.0, 0.0, np.nan], "float32")],
+          np.array([-0.0, 0.0, np.nan], "float32"), True)
+    binary = {
+        "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+        "maximum": np.maximum, "minimum": np.minimum, "atan2": np.arctan2, "remainder": np.fmod,
+    }
+    for name, f in binary.items():
+        short(name, [x, y], f(x, y))
+    short("power", [positive, y], positive**y)
+    for dtype in ("int8", "uint8", "int32", "uint32", "int64", "uint64"):
+        a, b = integers(7, dtype=dtype), integers(7, dtype=dtype, low=1)
+        for name in ("add", "subtract", "multiply", "maximum", "minimum"):
+            short(name, [a, b], binary[name](a, b), True)
+        short("divide", [a, b], (a.astype("float64") / b).astype("int64").astype(dtype), True)
+        for name, f in {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}.items():
+            short(name, [a, b], f(a, b), True)
+        short("not", [a], ~a, True)
+        bits = 8 * a.dtype.itemsize
+        words = a.view(f"uint{bits}")
+        short("popcnt", [a], np.array([bin(int(w)).count("1") for w in words], dtype), True)
+        short("count_leading_zeros", [a],
+              np.array([bits - int(w).bit_length() for w in words], dtype), True)
+        counts = np.array([0, 1, 2, bits - 1, bits, bits - 2, 3], dtype)
+        left = [(int(w) << int(c)) & (2**bits - 1) if c < bits else 0
+                for w, c in zip(words, counts.view(f"uint{bits}"))]
+        short("shift_left", [a, counts], np.array(left, f"uint{bits}").view(dtype), True)
+        right = [int(w) >> int(c) if c < bits else 0
+                 for w, c in zip(words, counts.view(f"uint{bits}"))]
+        short("shift_right_logical", [a, counts], np.array(right, f"uint{bits}").view(dtype), True)
+        signed = [int(w) >> min(int(c), bits - 1)
+                  for w, c in zip(a.view(f"int{bits}"), counts.view(f"uint{bits}"))]
+        short("shift_right_arithmetic", [a, counts],
+              np.array(signed, f"int{bits}").view(dtype), True)
+    short("divide", [np.array([5, -5, -128], "int8"), np.array([0, 0, -1], "int8")],
+          np.array([-1, -1, -128], "int8"), True)
+    short("remainder", [np.array([5, -5, -128], "int8"), np.array([0, 0, -1], "int8")],
+          np.array([5, -5, 0], "int8"), True)
+    t, u = integers(9, low=0, high=2).astype(bool), integers(9, low=0, high=2).astype(bool)
+    for name, f in {"add": np.logical_or, "multiply": np.logical_and, "maximum": np.logical_or,
+                    "minimum": np.logical_and, "xor": np.logical_xor}.items():
+        short(name, [t, u], f(t, u), True)
+    z, w = x + 1j * y, y - 1j * x
+    for dtype in ("complex64", "complex128"):
+        p, q = z.astype(dtype), w.astype(dtype)
+        for name in ("add", "subtract", "multiply", "divide"):
+            short(name, [p, q], binary[name](p, q))
+        for name in ("exponential", "sine", "cosine", "tanh"):
+            short(name, [p], unary[name](p))
+        op("abs", [p], np.abs(p))
+        op("real", [p], p.real, exact=True)
+        op("imag", [p], p.imag, exact=True)
+    op("complex", [x, y], (x + 1j * y).astype("complex64"), exact=True)
+    op("is_finite", [np.array([1, np.inf, -np.inf, np.nan], "float32")],
+       np.array([True, False, False, False]), exact=True)
+
+
+def choices():
+    a = np.array([1, 2, np.nan, -0.0, 0.0], "float32")
+    b = np.array([2, 2, 1, 0.0, -0.0], "float32")
+    for name, f in {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal,
+                    "GT": np.greater, "GE": np.greater_equal}.items():
+        module([f"%r = stablehlo.compare {name}, %a, %b, FLOAT : ({kind(a)}, {kind(b)}) -> "
+                "tensor<5xi1>"], [a, b], f(a, b), True)
+    module([f"%r = stablehlo.compare LT, %a, %b, TOTALORDER : ({kind(a)}, {kind(b)}) -> "
+            f"tensor<5xi1>"],
+           [a, b], np.array([True, False, False, True, False]), True)
+    p, x, y = np.array([True, False, True]), floats(3), floats(3)
+    module([f"%r = stablehlo.select %a, %b, %c : {kind(p)}, {kind(x)}"], [p, x, y],
+           np.where(p, x, y), True)
+    low, high = np.float32(-1), np.float32(1)
+    op("clamp", [low, x, high], np.clip(x, low, high), exact=True)
+    for source in ("float32", "int32", "uint8", "bool", "float64", "int64"):
+        for target in ("float32", "int8", "bool", "float64", "uint32", "float16", "complex64"):
+            v = integers(6, low=0, high=100).astype(source)
+            op("convert", [v], v.astype(target), exact=True)
+    op("bitcast_convert", [x], x.view("uint32"), exact=True)
+    words = integers(3, 2, dtype="uint16", high=60000)
+    op("bitcast_convert", [words], words.view("uint32").reshape(3), exact=True)
+    half = np.array([1.0009765625, 3.14159], "float32")
+    module(["%r = stablehlo.reduce_precision %a, format = e5m10 : tensor<2xf32>"], [half],
+           half.astype("float16").astype("float32"), True)
+
+
+def moves():
+    x = integers(2, 3, 4)
+    module([f"%r = stablehlo.transpose %a, dims = [2, 0, 1] : ({kind(x)}) -> tensor<4x2x3xi32>"],
+           [x], x.transpose(2, 0, 1), True)
+    module([f"%r = stablehlo.reshape %a : ({kind(x)}) -> tensor<6x4xi32>"], [x],
+           x.reshape(6, 4), True)
+    module([f"%r = stablehlo.reverse %a, dims = [0, 2] : {kind(x)}"], [x], x[::-1, :, ::-1], True)
+    module([f"%r = stablehlo.slice %a [0:1, 1:3, 0:4:3] : ({kind(x)}) -> tensor<1x2x2xi32>"], [x],
+           x[0:1, 1:3, 0:4:3], True)
+    module([f"%r = stablehlo.broadcast_in_dim %a, dims = [1, 3] : (tensor<3x1xi32>) -> "
+            "tensor<2x3x2x4xi32>"], [x[0, :, :1]],
+           np.broadcast_to(x[0, :, :1].reshape(1, 3, 1, 1), (2, 3, 2, 4)), True)
+    module([f"%r = stablehlo.broadcast_in_dim %a, dims = [1, 0] : (tensor<2x3xi32>) -> "
+            "tensor<3x2xi32>"], [x[:, :, 0]], x[:, :, 0].T, True)
+    y = integers(2, 1, 4)
+    module([f"%r = stablehlo.concatenate %a, %b, dim = 1 : ({kind(x)}, {kind(y)}) -> "
+            "tensor<2x4x4xi32>"], [x, y], np.concatenate([x, y], 1), True)
+    module(["%r = stablehlo.iota dim = 1 : tensor<2x3xf32>"], [],
+           np.broadcast_to(np.arange(3, dtype="float32"), (2, 3)), True)
+    v = np.arange(1, 4, dtype="int32")
+    padded = np.array([7, 7, 1, 7, 2, 7, 3, 7], "int32")
+    module(["%r = stablehlo.pad %a, %b, low = [2], high = [1], interior = [1] : "
+            "(tensor<3xi32>, tensor<i32>) -> tensor<8xi32>"], [v, np.int32(7)], padded, True)
+    module(["%s = stablehlo.add %b, %b : tensor<i32>",
+            "%r = stablehlo.pad %a, %s, low = [-1], high = [1], interior = [1] : "
+            "(tensor<3xi32>, tensor<i32>) -> tensor<5xi32>"], [v, np.int32(7)],
+           np.array([14, 2, 14, 3, 14], "int32"), True)
+    starts = [np.int32(1), np.int32(9)]
+    m = integers(4, 5)
+    module(["%r = stablehlo.dynamic_slice %a, %b, %c, sizes = [2, 3] : "
+            "(tensor<4x5xi32>, tensor<i32>, tensor<i32>) -> tensor<2x3xi32>"], [m, *starts],
+           m[1:3, 2:5], True)
+    u, w = integers(2, 3), m.copy()
+    w[1:3, 2:5] = u
+    module(["%r = stablehlo.dynamic_update_slice %a, %d, %b, %c : (tensor<4x5xi32>, "
+            "tensor<2x3xi32>, tensor<i32>, tensor<i32>) -> tensor<4x5xi32>"], [m, *starts, u], w,
+           True)
+    module(["%r = stablehlo.get_dimension_size %a, dim = 1 : (tensor<4x5xi32>) -> tensor<i32>"],
+           [m], np.int32(5), True)
+
+
+def region(name, dtype, count=2):
+    t = f"tensor<{NAMES[dtype]}>"
+    return (f"({{\n  ^bb0(%x: {t}, %y: {t}):\n    %z = stablehlo.{name} %x, %y : {t}\n"
+            f"    stablehlo.return %z : {t}\n  }})")
+
+
+def reductions():
+    x = floats(3, 4, 5)
+    for name, f, init in (("add", np.sum, 0), ("multiply", np.prod, 1), ("maximum", np.max, -9),
+                          ("minimum", np.min, 9)):
+        module([f"%r = stablehlo.reduce(%a init: %b) applies stablehlo.{name} across dimensions = "
+                f"[0, 2] : ({kind(x)}, tensor<f32>) -> tensor<4xf32>"], [x, np.float32(init)],
+               f(x, axis=(0, 2)))
+        windows = np.lib.stride_tricks.sliding_window_view(
+            np.pad(x[0], ((1, 1), (0, 0)), constant_values=init), (2, 3))[:, ::2]
+        module([f'%r = "stablehlo.reduce_window"(%a, %b) <{{padding = dense<[[1, 1], [0, 0]]> : '
+                f"tensor<2x2xi64>, window_dimensions = array<i64: 2, 3>, window_strides = "
+                f'array<i64: 1, '
+                f'2>}}> {region(name, "float32")} : (tensor<4x5xf32>, tensor<f32>) -> '
+                "tensor<5x2xf32>"], [x[0], np.float32(init)], f(windows, axis=(2, 3)))
+    module(["%r = stablehlo.reduce(%a init: %b) applies stablehlo.maximum across dimensions = "
+            "[0] : "
+            "(tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>"], [floats(0, 3), np.float32(5)],
+           np.full(3, 5, "float32"), True)
+    b = integers(4, 3, low=0, high=2).astype(bool)
+    module(["%r = stablehlo.reduce(%a init: %b) applies stablehlo.or across dimensions = [0] : "
+            "(tensor<4x3xi1>, tensor<i1>) -> tensor<3xi1>"], [b, np.bool_(False)], b.any(0), True)
+    module(['%r = "stablehlo.reduce_window"(%a, %b) <{padding = dense<[[3, 0], [0, 0]]> : '
+            "tensor<2x2xi64>, window_dimensions = array<i64: 4, 1>}> " + region("add", "float32") +
+            " : (tensor<4x5xf32>, tensor<f32>) -> tensor<4x5xf32>"], [x[0], np.float32(0)],
+           np.cumsum(x[0], 0))
+    two = ["%r0, %r1 = stablehlo.reduce(%a init: %b), (%c init: %d) across dimensions = [1] : "
+           "(tensor<4x5xf32>, tensor<4x5xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, "
+           "tensor<4xi32>)",
+           " reducer(%p: tensor<f32>, %q: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {",
+           "  %more = stablehlo.compare GE, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> "
+           "tensor<i1>",
+           "  %v = stablehlo.select %more, %p, %q : tensor<i1>, tensor<f32>",
+           "  %k = stablehlo.select %more, %i, %j : tensor<i1>, tensor<i32>",
+           "  stablehlo.return %v, %k : tensor<f32>, tensor<i32>", " }"]
+    places = np.broadcast_to(np.arange(5, dtype="int32"), (4, 5)).copy()
+    module(two, [x[0], np.float32(-99), places, np.int32(0)],
+           [x[0].max(1), x[0].argmax(1).astype("int32")], True)
+    module(['%r = "stablehlo.map"(%a, %b) <{dimensions = array<i64: 0, 1>}> ' +
+            region("multiply", "float32") + " : (tensor<4x5xf32>, tensor<4x5xf32>) -> "
+                                            "tensor<4x5xf32>"],
+           [x[0], x[1]], x[0] * x[1])
+    keys = integers(3, 6, low=0, high=5)
+    order = np.argsort(-keys, axis=1, kind="stable").astype("int32")
+    module(['%r0, %r1 = "stablehlo.sort"(%a, %b) <{dimension = 1 : i64, is_stable = true}> ({',
+            "^bb0(%x: tensor<i32>, %y: tensor<i32>, %p: tensor<i32>, %q: tensor<i32>):",
+            "  %less = stablehlo.compare GT, %x, %y, SIGNED : (tensor<i32>, tensor<i32>) -> "
+            "tensor<i1>",
+            "  stablehlo.return %less : tensor<i1>",
+            "}) : (tensor<3x6xi32>, tensor<3x6xi32>) -> (tensor<3x6xi32>, tensor<3x6xi32>)"],
+           [keys, np.broadcast_to(np.arange(6, dtype="int32"), (3, 6)).copy()],
+           [np.take_along_axis(keys, order, 1), order], True)
+    v = floats(2, 8)
+    places = np.argsort(-v, axis=1, kind="stable")[:, :3].astype("int32")
+    module([f"%r0, %r1 = chlo.top_k(%a, k = 3) : {kind(v)} -> (tensor<2x3xf32>, tensor<2x3xi32>)"],
+           [v], [np.take_along_axis(v, places, 1), places], True)
+
+
+def control():
+    module(["%c0 = stablehlo.constant dense<1> : tensor<i32>",
+            "%w:2 = stablehlo.while(%i = %a, %s = %b) : tensor<i32>, tensor<f32>",
+            "cond {", "  %n = stablehlo.constant dense<5> : tensor<i32>",
+            "  %go = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> "
+            "tensor<i1>",
+            "  stablehlo.return %go : tensor<i1>", "} do {",
+            "  %next = stablehlo.add %i, %c0 : tensor<i32>",
+            "  %twice = stablehlo.multiply %s, %c : tensor<f32>",
+            "  stablehlo.return %next, %twice : tensor<i32>, tensor<f32>", "}",
+            "%r = stablehlo.add %w#1, %w#1 : tensor<f32>"],
+           [np.int32(0), np.float32(1), np.float32(3)], np.float32(2 * 3**5), True)
+    for index, wanted in ((0, 3), (1, 9), (7, 1)):
+        module(['%r = "stablehlo.case"(%a) ({', "  stablehlo.return %b : tensor<i32>", "}, {",
+                "  %m = stablehlo.multiply %b, %b : tensor<i32>", "  stablehlo.return %m : "
+                                                                  "tensor<i32>",
+                "}, {", "  %o = stablehlo.constant dense<1> : tensor<i32>",
+                "  stablehlo.return %o : tensor<i32>", "}) : (tensor<i32>) -> tensor<i32>"],
+               [np.int32(index), np.int32(3)], np.int32(wanted), True)
+    for yes in (True, False):
+        module(['%r = "stablehlo.if"(%a) ({', "  stablehlo.return %b : tensor<i32>", "}, {",
+                "  stablehlo.return %c : tensor<i32>", "}) : (tensor<i1>) -> tensor<i32>"],
+               [np.bool_(yes), np.int32(3), np.int32(4)], np.int32(3 if yes else 4), True)
+    modules.append(
+        "module @calls {\n"
+        "func.func private @twice(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+        "  %y = stablehlo.add %x, %x : tensor<2xf32>\n  return %y : tensor<2xf32>\n}\n"
+        "func.func public @main() {\n"
+        "  %a = stablehlo.constant dense<[1.0, -2.5]> : tensor<2xf32>\n"
+        "  %b = call @twice(%a) : (tensor<2xf32>) -> tensor<2xf32>\n"
+        '  %c = stablehlo.composite "own.twice" %b {decomposition = @twice} : (tensor<2xf32>) -> '
+        "tensor<2xf32>\n"
+        "  %w = stablehlo.constant dense<[4.0, -10.0]> : tensor<2xf32>\n"
+        "  stablehlo.custom_call @check.expect_eq(%c, %w) : (tensor<2xf32>, tensor<2xf32>) -> ()\n"
+        "  return\n}\n}\n")
+
+
+def products():
+    a, b = floats(2, 3, 4), floats(2, 5, 4)
+    module([f"%r = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = "
+            f"[2] x "
+            f"[2], precision = [DEFAULT, DEFAULT] : ({kind(a)}, {kind(b)}) -> tensor<2x3x5xf32>"],
+           [a, b], a @ b.transpose(0, 2, 1))
+    p, q = integers(3, 4, dtype="int8"), integers(4, 2, dtype="int8")
+    module([f"%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({kind(p)}, "
+            f"{kind(q)}) -> tensor<3x2xi32>"], [p, q], p.astype("int32") @ q.astype("int32"), True)
+    x, w = floats(1, 2, 6), floats(3, 2, 3)
+    wanted = np.array([[[sum(np.pad(x[0], ((0, 0), (1, 1)))[c, 2 * i + k] * w[o, c, k]
+                             for c in range(2) for k in range(3)) for i in range(3)]
+                        for o in range(3)]], "float32")
+    module(["%r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], "
+            "window = "
+            "{stride = [2], pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = "
+            "1 : "
+            f"i64}} : ({kind(x)}, {kind(w)}) -> tensor<1x3x3xf32>"], [x, w], wanted)
+    m = floats(3, 3, dtype="float64")
+    s = m @ m.T + 3 * np.eye(3)
+    low = np.linalg.cholesky(s)
+    module([f"%r = stablehlo.cholesky %a, lower = true : {kind(s)}"], [s], low)
+    module([f"%r = stablehlo.cholesky %a, lower = false : {kind(s)}"], [s], low.T.copy())
+    r = floats(3, 2, dtype="float64")
+    module(['%r = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, '
+            'transpose_a = '
+            f"#stablehlo<transpose TRANSPOSE>, unit_diagonal = "
+            f"false}}> : ({kind(low)}, {kind(r)}) -> "
+            f"{kind(r)}"], [low, r], np.linalg.solve(low.T, r))
+    z = (floats(2, 6) + 1j * floats(2, 6)).astype("complex64")
+    for name, f in (("FFT", np.fft.fft), ("IFFT", np.fft.ifft)):
+        module([f"%r = stablehlo.fft %a, type = {name}, length = [6] : ({kind(z)}) -> {kind(z)}"],
+               [z],
+               f(z).astype("complex64"))
+    v = floats(2, 6)
+    half = np.fft.rfft(v).astype("complex64")
+    module([f"%r = stablehlo.fft %a, type = RFFT, length = [6] : ({kind(v)}) -> {kind(half)}"], [v],
+           half)
+    module([f"%r = stablehlo.fft %a, type = IRFFT, length = [6] : ({kind(half)}) -> {kind(v)}"],
+           [half], v)
+    n = floats(4, 3)
+    scale, offset = floats(3), floats(3)
+    mean, variance = n.mean(0), n.var(0)
+    operands = [n, scale, offset, mean, variance]
+    kinds = ", ".join(kind(t) for t in operands)
+    module(['%r = "stablehlo.batch_norm_inference"(%a, %b, %c, %d, %e) <{epsilon = 1.0e-3 : f32, '
+            f"feature_index = 1 : i64}}> : ({kinds}) -> {kind(n)}"], operands,
+           (n - mean) / np.sqrt(variance + np.float32(1e-3)) * scale + offset)
+
+
+elementwise()
+choices()
+moves()
+reductions()
+control()
+products()
+text = "// -----\n".join(modules)
+done = subprocess.run([sys.argv[1], "-"], input=text, text=True)
+if done.returncode:
+    with open("stablehlo_numpy.mlir", "w") as f:
+        f.write(text)
+    print("the modules are in stablehlo_numpy.mlir")
+sys.exit(done.returncode)
