@@ -2,7 +2,7 @@
 /* Stages of graphs as text for people. */
 #include <string.h>
 
-#include "runtime/realize/function.h"
+#include "runtime/realize/functions/function.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/record.h"

@@ -111,8 +111,12 @@ OUTWARD = {
     "runtime/library/blas": ("blas", "level3"),
     "runtime/library/floats": ("multiply",),
     "runtime/library/linalg": ("lapack",),
+    "runtime/library/linalg/factors": ("lu", "reflections", "small_matrix"),
     "runtime/library/sort": ("core",),
-    "runtime/realize": ("function", "offload", "residency", "run", "runner"),
+    "runtime/realize": ("residency", "run"),
+    "runtime/realize/async": ("offload", "runner"),
+    "runtime/realize/functions": ("function",),
+    "runtime/realize/plans": ("background", "estimate", "plan_cache"),
     "runtime/record": (
         "assign",
         "capture",

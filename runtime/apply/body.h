@@ -5,7 +5,7 @@
 #ifndef NXI_BODY_H
 #define NXI_BODY_H
 
-#include "runtime/realize/function.h"
+#include "runtime/realize/functions/function.h"
 #include "runtime/record/context.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ir/op.h"
-#include "offload.h"
+#include "runtime/realize/async/offload.h"
 #include "ir/platform/clock.h"
 #include "run.h"
 #include "runtime/record/error.h"

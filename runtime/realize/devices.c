@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ir/op.h"
-#include "offload.h"
+#include "runtime/realize/async/offload.h"
 #include "run.h"
 #include "runtime/device.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "ir/op.h"
-#include "background.h"
-#include "estimate.h"
+#include "runtime/realize/plans/background.h"
+#include "runtime/realize/plans/estimate.h"
 #include "ir/platform/clock.h"
 #include "ir/platform/lock.h"
 #include "ir/platform/thread.h"

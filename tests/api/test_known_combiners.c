@@ -5,7 +5,7 @@
  * was recognised. */
 #include <math.h>
 
-#include "runtime/realize/function.h"
+#include "runtime/realize/functions/function.h"
 #include "tests/util/api.h"
 
 enum { ROWS = 6, COLUMNS = 37, N = ROWS * COLUMNS };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "call_util.h"
-#include "runtime/realize/offload.h"
+#include "runtime/realize/async/offload.h"
 #include "runtime/record/context.h"
 #include "tests/util/runner.h"
 

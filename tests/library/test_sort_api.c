@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#include "runtime/realize/offload.h"
+#include "runtime/realize/async/offload.h"
 #include "tests/util/runner.h"
 
 static nx_tensor *tensor_of(nx_dtype t, const int64_t *shape, int32_t rank, const void *data,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "codegen_llvm/codegen_llvm.h"
-#include "runtime/realize/offload.h"
+#include "runtime/realize/async/offload.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZER 1

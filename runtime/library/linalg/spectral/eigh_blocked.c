@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: ISC */
+/* eigh of a large matrix. The matrix is reduced to a tridiagonal one on one thread (half of that
+ * work is memory-bound). Its vectors are computed by divide and conquer on one thread, while other
+ * threads form the blocks of reflections. Then the reflections are applied to panels of vectors. */
+#include "eigh_blocked.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/alloc.h"
+#include "ir/op.h"
+#include "runtime/library/blas/level3.h"
+#include "runtime/library/linalg/rescale.h"
+#include "runtime/library/linalg/factors/reflections.h"
+
+typedef void (*sytrd_fn)(const char *uplo, const int *n, void *a, const int *lda, void *d, void *e,
+                         void *tau, void *work, const int *lwork, int *info, size_t);
+typedef void (*stedc_fn)(const char *vectors, const int *n, void *d, void *e, void *z,
+                         const int *ldz, void *work, const int *lwork, int *iwork,
+                         const int *liwork, int *info, size_t);
+
+enum { REDUCE, SOLVE, CHECK, APPLY, STAGES };
+enum {
+  PANEL = 128,
+  BLOCK = 64
+}; /* vectors of a task; columns that the reduction does together, at most */
+
+typedef struct blocked {
+  nxi_stages stages; /* first */
+  nx_dtype t, real;
+  int n, lwork, liwork;
+  nxi_reflections q;
+  nxi_layout matrix, tau, diagonal, beside, vectors, blocks, work, integers, state;
+} blocked;
+
+/* Data that stages pass to later ones. */
+typedef struct found {
+  int info, scale; /* the matrix was multiplied by 2^scale */
+} found;
+
+static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
+  const blocked *l = (const void *)stages;
+  if (stage == SOLVE) return 1 + nxi_reflections_blocks(&l->q);
+  return stage == APPLY ? (l->n + PANEL - 1) / PANEL : 1;
+}
+
+bool nxi_lower_is_finite(nx_dtype t, int64_t n, const char *a) {
+  bool finite = true;
+  for (int64_t i = 0; finite && i < n; i++)
+    finite = nxi_all_finite(t, i + 1, a + i * n * nxi_dtype_size(t));
+  return finite;
+}
+
+static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char *from) {
+  char *m = task->memory, *a = m + l->matrix.at;
+  found *f = (void *)(m + l->state.at);
+  int info;
+  *f = (found){0, 0};
+  if (!nxi_lower_is_finite(l->t, l->n, from)) return NX_NO_CONVERGENCE;
+  double largest = 0;
+  for (int64_t i = 0; i < l->n; i++) {
+    const char *row = from + i * l->n * nxi_dtype_size(l->t);
+    largest = fmax(largest, nxi_largest(l->t, i + 1, row));
+  }
+  memcpy(a, from, (size_t)l->n * (size_t)l->n * (size_t)nxi_dtype_size(l->t));
+  f->scale = nxi_scale_for(l->t, largest);
+  if (f->scale) nxi_scale(l->t, (int64_t)l->n * l->n, a, f->scale);
+  nxi_lapack_enter();
+  ((sytrd_fn)nxi_lapack(NXI_LAPACK_sytrd, l->t))("U", &l->n, a, &l->n, m + l->diagonal.at,
+                                                 m + l->beside.at, m + l->tau.at, m + l->work.at,
+                                                 &l->lwork, &info, 1);
+  nxi_lapack_leave();
+  return NX_OK;
+}
+
+static void solve(const blocked *l, const nxi_stage_task *task) {
+  char *m = task->memory;
+  found *f = (void *)(m + l->state.at);
+  nxi_lapack_enter();
+  ((stedc_fn)nxi_lapack(NXI_LAPACK_stedc, l->real))(
+      "I", &l->n, m + l->diagonal.at, m + l->beside.at, m + l->vectors.at, &l->n, m + l->work.at,
+      &l->lwork, (int *)(void *)(m + l->integers.at), &l->liwork, &f->info, 1);
+  nxi_lapack_leave();
+}
+
+/* Writes the values, if the algorithm has converged. */
+static nx_status check(const blocked *l, const nxi_stage_task *task) {
+  const nxg_call_part *part = task->part;
+  char *m = task->memory;
+  const found *f = (void *)(m + l->state.at);
+  if (f->info != 0) return NX_NO_CONVERGENCE;
+  nxi_scale(l->real, l->n, m + l->diagonal.at, -f->scale);
+  double *values = nxi_item(&part->call->results[0], part->results[0], 1, task->index);
+  nxi_widen_values(l->real, l->n, m + l->diagonal.at, values);
+  return NX_OK;
+}
+
+/* Computes the vectors from `first` on of the matrix that LAPACK has, and stores their conjugates
+ * as columns of the result. */
+static void apply(const blocked *l, const nxi_stage_task *task) {
+  const nxg_call_part *part = task->part;
+  char *m = task->memory, *panel = task->own, *own = panel + nxi_layout_bytes(l->t, l->n, PANEL);
+  const int first = (int)task->task * PANEL, width = l->n - first < PANEL ? l->n - first : PANEL;
+  nxi_copy_real(l->t, (int64_t)l->n * width, nxi_at(l->real, m + l->vectors.at, 0, first, l->n),
+                panel);
+  nxi_reflections_apply(&l->q, part, false, nxi_reflections_blocks(&l->q), m + l->blocks.at, width,
+                        panel, l->n, own);
+  char *to = nxi_item(&part->call->results[1], part->results[1], 2, task->index);
+  nxi_transpose(l->t, width, l->n, panel, l->n, to + first * nxi_dtype_size(l->t), l->n, true);
+}
+
+static nx_status run(const nxi_stage_task *task) {
+  const blocked *l = (const void *)task->stages;
+  const nxg_call_part *part = task->part;
+  char *m = task->memory;
+  switch (task->stage) {
+    case REDUCE:
+      return reduce(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
+    case SOLVE:
+      if (task->task == 0) solve(l, task);
+      else
+        nxi_reflections_make(&l->q, (int)task->task - 1, m + l->matrix.at, m + l->tau.at,
+                             m + l->blocks.at, task->own);
+      return NX_OK;
+    case CHECK: return check(l, task);
+    default: apply(l, task); return NX_OK;
+  }
+}
+
+static void lay_out(blocked *l) {
+  const int64_t n = l->n;
+  int64_t *all = &l->stages.bytes;
+  const int64_t solving = 1 + 4 * n + n * n, reducing = n * BLOCK;
+  l->liwork = (int)(3 + 5 * n);
+  l->lwork = (int)(solving > reducing ? solving : reducing);
+  nxi_lay_out(&l->matrix, all, l->t, n * n);
+  nxi_lay_out(&l->tau, all, l->t, n);
+  nxi_lay_out(&l->diagonal, all, l->real, n);
+  nxi_lay_out(&l->beside, all, l->real, n);
+  nxi_lay_out(&l->vectors, all, l->real, n * n);
+  nxi_lay_out(&l->blocks, all, NX_U8, nxi_reflections_bytes(&l->q));
+  nxi_lay_out(&l->work, all, l->t, l->lwork);
+  nxi_lay_out(&l->integers, all, NX_I32, l->liwork);
+  nxi_lay_out(&l->state, all, NX_U8, (int64_t)sizeof(found));
+  l->stages.own_bytes = nxi_layout_bytes(l->t, n, PANEL) + nxi_reflections_own_bytes(&l->q, PANEL);
+}
+
+nx_status nxi_eigh_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+  const nxg_array *a = &call->operands[0];
+  const char *name = nxg_ops[call->op].name;
+  const double n = (double)a->shape[a->rank - 1];
+  if (n * n > 0x1p30)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, name,
+                    "%s: a matrix is too large: LAPACK counts with 32 bits", name);
+  blocked *l = nxi_calloc(1, sizeof *l);
+  if (!l) return nxi_oom_in(d, nxi_oom(d), name);
+  l->t = a->dtype;
+  l->real = nxi_lapack_single(l->t) ? NX_F32 : NX_F64;
+  l->n = (int)n;
+  l->q = (nxi_reflections){l->t, NXI_REFLECT_BACKWARDS, l->n, l->n - 1, 0, l->n};
+  lay_out(l);
+  l->stages.batches = nxi_batches(a, 2);
+  l->stages.count = STAGES;
+  l->stages.tasks = tasks_of;
+  l->stages.run = run;
+  work->state = l;
+  if (nxi_stages_work(&l->stages, work, 9 * n * n * n)) return NX_OK;
+  nxi_work_release(l);
+  work->state = NULL;
+  return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: a matrix is too large", name);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: ISC */
+/* svd of a large matrix. The matrix is reduced to a bidiagonal one on one thread (half of that work
+ * is memory-bound). Its vectors are computed by divide and conquer on one thread, while other
+ * threads form the blocks of reflections of both sides. Then the reflections are applied to panels
+ * of vectors. Rows and columns in this file are those of LAPACK, for which A is transposed
+ * (linalg/svd.c). */
+#include "svd_blocked.h"
+
+#include <string.h>
+
+#include "ir/alloc.h"
+#include "ir/op.h"
+#include "runtime/library/blas/level3.h"
+#include "runtime/library/linalg/rescale.h"
+#include "runtime/library/linalg/factors/reflections.h"
+
+typedef void (*gebrd_fn)(const int *m, const int *n, void *a, const int *lda, void *d, void *e,
+                         void *tau_q, void *tau_p, void *work, const int *lwork, int *info);
+typedef void (*bdsdc_fn)(const char *uplo, const char *vectors, const int *n, void *d, void *e,
+                         void *u, const int *ldu, void *vt, const int *ldvt, void *q, int *iq,
+                         void *work, int *iwork, int *info, size_t, size_t);
+
+enum { REDUCE, SOLVE, CHECK, APPLY, STAGES };
+enum {
+  PANEL = 128,
+  BLOCK = 64
+}; /* vectors of a task; columns that the reduction does together, at most */
+
+typedef struct blocked {
+  nxi_stages stages; /* first */
+  nx_dtype t, real;
+  int rows, columns, least, left, right, lwork; /* left, right: how many vectors of each side */
+  nxi_reflections q, p;
+  nxi_layout matrix, tau_q, tau_p, diagonal, beside, u, vt, blocks_q, blocks_p, work, integers,
+      state;
+} blocked;
+
+/* Data that stages pass to later ones. */
+typedef struct found {
+  int info, scale; /* the matrix was multiplied by 2^scale */
+} found;
+
+static int panels(int vectors) { return (vectors + PANEL - 1) / PANEL; }
+
+static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
+  const blocked *l = (const void *)stages;
+  if (stage == SOLVE) return 1 + nxi_reflections_blocks(&l->q) + nxi_reflections_blocks(&l->p);
+  return stage == APPLY ? panels(l->left) + panels(l->right) : 1;
+}
+
+static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char *from) {
+  const int64_t count = (int64_t)l->rows * l->columns;
+  char *m = task->memory, *a = m + l->matrix.at;
+  found *f = (void *)(m + l->state.at);
+  int info;
+  *f = (found){0, 0};
+  if (!nxi_all_finite(l->t, count, from)) return NX_NO_CONVERGENCE;
+  memcpy(a, from, (size_t)(count * nxi_dtype_size(l->t)));
+  f->scale = nxi_scale_for(l->t, nxi_largest(l->t, count, a));
+  nxi_scale(l->t, count, a, f->scale);
+  nxi_lapack_enter();
+  ((gebrd_fn)nxi_lapack(NXI_LAPACK_gebrd, l->t))(
+      &l->rows, &l->columns, a, &l->rows, m + l->diagonal.at, m + l->beside.at, m + l->tau_q.at,
+      m + l->tau_p.at, m + l->work.at, &l->lwork, &info);
+  nxi_lapack_leave();
+  return NX_OK;
+}
+
+/* Divide and conquer, or a block of the reflections of one side. */
+static void solve(const blocked *l, const nxi_stage_task *task) {
+  char *m = task->memory;
+  found *f = (void *)(m + l->state.at);
+  const int blocks = nxi_reflections_blocks(&l->q), i = (int)task->task - 1;
+  if (i >= 0) {
+    const bool is_q = i < blocks;
+    nxi_reflections_make(is_q ? &l->q : &l->p, is_q ? i : i - blocks, m + l->matrix.at,
+                         m + (is_q ? l->tau_q.at : l->tau_p.at),
+                         m + (is_q ? l->blocks_q.at : l->blocks_p.at), task->own);
+    return;
+  }
+  nxi_lapack_enter();
+  ((bdsdc_fn)nxi_lapack(NXI_LAPACK_bdsdc, l->real))(
+      l->rows >= l->columns ? "U" : "L", "I", &l->least, m + l->diagonal.at, m + l->beside.at,
+      m + l->u.at, &l->least, m + l->vt.at, &l->least, NULL, NULL, m + l->work.at,
+      (int *)(void *)(m + l->integers.at), &f->info, 1, 1);
+  nxi_lapack_leave();
+}
+
+/* Writes the values, if the algorithm has converged. */
+static nx_status check(const blocked *l, const nxi_stage_task *task) {
+  const nxg_call_part *part = task->part;
+  char *m = task->memory;
+  const found *f = (void *)(m + l->state.at);
+  if (f->info != 0) return NX_NO_CONVERGENCE;
+  nxi_scale(l->real, l->least, m + l->diagonal.at, -f->scale);
+  double *values = nxi_item(&part->call->results[1], part->results[1], 1, task->index);
+  nxi_widen_values(l->real, l->least, m + l->diagonal.at, values);
+  return NX_OK;
+}
+
+/* Columns first .. of the left vectors, which are the rows of V^H. */
+static void apply_left(const blocked *l, const nxi_stage_task *task, int first) {
+  const nxg_call_part *part = task->part;
+  char *m = task->memory;
+  const int width = l->left - first < PANEL ? l->left - first : PANEL;
+  char *to = nxi_item(&part->call->results[2], part->results[2], 2, task->index);
+  to = nxi_at(l->t, to, 0, first, l->rows);
+  memset(to, 0, (size_t)width * (size_t)l->rows * (size_t)nxi_dtype_size(l->t));
+  for (int j = 0; j < width; j++) {
+    char *column = nxi_at(l->t, to, 0, j, l->rows);
+    if (first + j >= l->least) nxi_store_one(l->t, nxi_at(l->t, column, first + j, 0, l->rows));
+    else
+      nxi_copy_real(l->t, l->least, nxi_at(l->real, m + l->u.at, 0, first + j, l->least), column);
+  }
+  nxi_reflections_apply(&l->q, part, false, nxi_reflections_blocks(&l->q), m + l->blocks_q.at,
+                        width, to, l->rows, task->own);
+}
+
+/* Rows first .. of the right vectors' adjoint, which are the columns of U. */
+static void apply_right(const blocked *l, const nxi_stage_task *task, int first) {
+  const nxg_call_part *part = task->part;
+  char *m = task->memory;
+  const int width = l->right - first < PANEL ? l->right - first : PANEL;
+  const int inner = first >= l->least ? 0 : l->least - first < width ? l->least - first : width;
+  const size_t size = (size_t)nxi_dtype_size(l->t);
+  char *to = nxi_item(&part->call->results[0], part->results[0], 2, task->index);
+  to = nxi_at(l->t, to, first, 0, l->right);
+  for (int j = 0; j < l->columns; j++) {
+    char *piece = nxi_at(l->t, to, 0, j, l->right);
+    memset(piece, 0, (size_t)width * size);
+    if (j < l->least)
+      nxi_copy_real(l->t, inner, nxi_at(l->real, m + l->vt.at, first, j, l->least), piece);
+    else if (j >= first && j < first + width)
+      nxi_store_one(l->t, nxi_at(l->t, piece, j - first, 0, l->right));
+  }
+  nxi_reflections_apply(&l->p, part, true, nxi_reflections_blocks(&l->p), m + l->blocks_p.at, width,
+                        to, l->right, task->own);
+}
+
+static nx_status run(const nxi_stage_task *task) {
+  const blocked *l = (const void *)task->stages;
+  const nxg_call_part *part = task->part;
+  const int i = (int)task->task, left = panels(l->left);
+  switch (task->stage) {
+    case REDUCE:
+      return reduce(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
+    case SOLVE: solve(l, task); return NX_OK;
+    case CHECK: return check(l, task);
+    default:
+      if (i < left) apply_left(l, task, i * PANEL);
+      else apply_right(l, task, (i - left) * PANEL);
+      return NX_OK;
+  }
+}
+
+static void lay_out(blocked *l) {
+  const int64_t k = l->least, solving = 3 * k * k + 4 * k,
+                reducing = (int64_t)(l->rows + l->columns) * BLOCK;
+  int64_t *all = &l->stages.bytes;
+  l->lwork = (int)reducing;
+  nxi_lay_out(&l->matrix, all, l->t, (int64_t)l->rows * l->columns);
+  nxi_lay_out(&l->tau_q, all, l->t, k);
+  nxi_lay_out(&l->tau_p, all, l->t, k);
+  nxi_lay_out(&l->diagonal, all, l->real, k);
+  nxi_lay_out(&l->beside, all, l->real, k);
+  nxi_lay_out(&l->u, all, l->real, k * k);
+  nxi_lay_out(&l->vt, all, l->real, k * k);
+  nxi_lay_out(&l->blocks_q, all, NX_U8, nxi_reflections_bytes(&l->q));
+  nxi_lay_out(&l->blocks_p, all, NX_U8, nxi_reflections_bytes(&l->p));
+  nxi_lay_out(&l->work, all, l->t, solving > reducing ? solving : reducing);
+  nxi_lay_out(&l->integers, all, NX_I32, 8 * k);
+  nxi_lay_out(&l->state, all, NX_U8, (int64_t)sizeof(found));
+  l->stages.own_bytes = nxi_reflections_own_bytes(&l->q, PANEL);
+}
+
+nx_status nxi_svd_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+  const nxg_array *a = &call->operands[0], *u = &call->results[0], *v = &call->results[2];
+  const char *name = nxg_ops[call->op].name;
+  const double m = (double)a->shape[a->rank - 2], n = (double)a->shape[a->rank - 1];
+  if (4 * m * n > 0x1p31)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, name,
+                    "%s: a matrix is too large: LAPACK counts with 32 bits", name);
+  blocked *l = nxi_calloc(1, sizeof *l);
+  if (!l) return nxi_oom_in(d, nxi_oom(d), name);
+  const int rows = (int)n, columns = (int)m;
+  const bool upper = rows >= columns;
+  l->t = a->dtype;
+  l->real = nxi_lapack_single(l->t) ? NX_F32 : NX_F64;
+  l->rows = rows;
+  l->columns = columns;
+  l->least = upper ? columns : rows;
+  l->left = (int)v->shape[v->rank - 2];
+  l->right = (int)u->shape[u->rank - 1];
+  l->q =
+      (nxi_reflections){l->t, NXI_REFLECT_COLUMNS, rows, upper ? columns : rows - 1, !upper, rows};
+  l->p =
+      (nxi_reflections){l->t, NXI_REFLECT_ROWS, columns, upper ? columns - 1 : rows, upper, rows};
+  lay_out(l);
+  l->stages.batches = nxi_batches(a, 2);
+  l->stages.count = STAGES;
+  l->stages.tasks = tasks_of;
+  l->stages.run = run;
+  work->state = l;
+  const double k = l->least;
+  if (nxi_stages_work(&l->stages, work, 8 * m * n * k + 22 * k * k * k)) return NX_OK;
+  nxi_work_release(l);
+  work->state = NULL;
+  return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: a matrix is too large", name);
+}

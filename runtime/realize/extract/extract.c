@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: ISC */
+/* Extraction: from recorded nodes to the key of a run. One pass goes over the nodes that the roots
+ * need and that are not realised, with an explicit stack; each node becomes a few words. Special
+ * forms of the recording disappear here: cells, transfers, empty tensors. Views of realised storage
+ * become separate inputs, so that their offsets are not part of the key, and most scalars become
+ * launch parameters. */
+#include <string.h>
+
+#include "ir/platform/lock.h"
+#include "runtime/realize/residency.h"
+#include "runtime/device.h"
+#include "runtime/debug.h"
+#include "runtime/record/context.h"
+#include "runtime/record/error.h"
+
+/* ---- growing pieces */
+
+void nxi_run_drop_tags(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_tags; i++) nxi_tag_release(run->tags[i]);
+  run->n_tags = 0;
+}
+
+void nxi_run_reset(nxi_run *run) {
+  nxi_run_drop_tags(run);
+  run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
+  run->n_slots = run->n_aliases = run->n_updates = run->n_given = 0;
+  run->n_states = run->n_kept = run->n_held = 0;
+  run->weighed = run->hashed = false;
+  run->acquired = run->overwriting = run->may_alias = run->effects = false;
+  run->first_order = 0;
+  run->make_graph = NULL;
+  run->culprit = NULL;
+}
+
+void nxi_run_free(nxi_run *run) {
+  if (!run) return;
+  nxi_run_drop_tags(run);
+  nxi_free(run->tags);
+  nxi_free(run->siblings);
+  nxi_free(run->key);
+  nxi_free(run->inputs);
+  nxi_free(run->params);
+  nxi_free(run->outputs);
+  nxi_free(run->stack);
+  nxi_free(run->order);
+  nxi_free(run->slots);
+  nxi_free(run->stored);
+  nxi_free(run->edges);
+  nxi_free(run->pointers);
+  nxi_free(run->spans);
+  nxi_free(run->lineages);
+  nxi_free(run);
+}
+
+bool nxi_key_words(nxi_run *run, const void *words, uint32_t n) {
+  if (n > UINT32_MAX - run->n_key ||
+      !nxi_grow(&run->key, &run->cap_key, run->n_key + n, sizeof *run->key))
+    return false;
+  memcpy(run->key + run->n_key, words, n * sizeof *run->key);
+  run->n_key += n;
+  return true;
+}
+
+bool nxi_run_add_input(nxi_run *run, nxi_buffer *b, int64_t offset, int64_t bytes, nxi_node *node) {
+  if (!nxi_grow(&run->inputs, &run->cap_inputs, run->n_inputs + 1, sizeof *run->inputs))
+    return false;
+  run->inputs[run->n_inputs++] =
+      (nxi_run_input){.buffer = b, .offset = offset, .bytes = bytes, .node = node};
+  return true;
+}
+
+int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b) {
+  NXI_HELD(&run->context->run_lock);
+  if (b->epoch != run->context->epoch) {
+    b->epoch = run->context->epoch;
+    b->alias = (int32_t)run->n_aliases++;
+  }
+  return b->alias;
+}
+
+static bool push(nxi_run *run, nxi_node *n) {
+  if (!nxi_grow(&run->stack, &run->cap_stack, run->n_stack + 1, sizeof *run->stack)) return false;
+  run->stack[run->n_stack++] = (struct nxi_visit){n, 0};
+  return true;
+}
+
+/* Records that node `slot` of the key is the value of n. */
+static bool place(nxi_run *run, nxi_node *n, uint32_t slot) {
+  uint32_t at = run->n_order;
+  if (!nxi_grow(&run->order, &run->cap_order, at + 1, sizeof *run->order) ||
+      !nxi_grow(&run->slots, &run->cap_slots, at + 1, sizeof *run->slots) ||
+      !nxi_grow(&run->stored, &run->cap_stored, at + 1, sizeof *run->stored))
+    return false;
+  run->order[at] = n;
+  run->slots[at] = slot;
+  run->stored[at] = 0;
+  run->n_order++;
+  n->epoch = run->context->epoch;
+  n->index = at;
+  return true;
+}
+
+/* ---- words of one node: head (op, dtype, rank, number of operands), number of attributes, shape,
+ * attributes, operands */
+
+static uint64_t *node_words(nxi_run *run, uint32_t op, uint32_t dtype, int32_t rank,
+                            const int64_t *shape, uint32_t n_attrs, uint32_t n_args) {
+  uint64_t words = 2 + (uint64_t)rank + n_attrs + n_args;
+  if (run->n_key + words > UINT32_MAX ||
+      !nxi_grow(&run->key, &run->cap_key, run->n_key + (uint32_t)words, sizeof *run->key))
+    return NULL;
+  uint64_t *w = run->key + run->n_key;
+  run->n_key += (uint32_t)words;
+  run->slot = run->n_slots++;
+  *w++ = op | (uint64_t)dtype << 16 | (uint64_t)rank << 24 | (uint64_t)n_args << 32;
+  *w++ = n_attrs;
+  for (int32_t i = 0; i < rank; i++) *w++ = (uint64_t)shape[i];
+  return w; /* the caller writes attributes and operands here */
+}
+
+static uint32_t slot_of(const nxi_run *run, const nxi_node *n) { return run->slots[n->index]; }
+
+/* Whether a scalar stays in the key, because passes simplify by its value; all others become
+ * parameters. */
+static bool is_special(uint64_t bits, nx_dtype t) {
+  if (t == NX_BOOL) return true;
+  uint64_t wide = nxi_cast_bits(bits, t, NX_F64);
+  double x = nxi_f64_bits(wide);
+  if (nxi_is_integer(t)) return x >= -2 && x <= 3;
+  if (!(x - x == 0) || x == 0.5 || x == -0.5) return true;
+  return x >= -2 && x <= 3 && x == (int)x;
+}
+
+/* Adds a launch parameter and returns its number; -1 if memory is exhausted. */
+static int64_t add_param(nxi_run *run, uint64_t bits) {
+  if (!nxi_grow(&run->params, &run->cap_params, run->n_params + 1, sizeof *run->params)) return -1;
+  run->params[run->n_params] = bits;
+  return run->n_params++;
+}
+
+enum { MOST_PARAMS = 1 << 20 };
+
+static bool emit_real_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape,
+                           uint64_t bits) {
+  int64_t param = -1;
+  bool constant = is_special(bits, t) || nxi_run_bounds_index(run, t);
+  if (!constant && run->n_params < MOST_PARAMS) {
+    if ((param = add_param(run, bits)) < 0) return false;
+    bits = 0;
+  }
+  uint64_t *w = node_words(run, NXG_full, (uint32_t)t, rank, shape, 2, 0);
+  if (!w) return false;
+  w[0] = bits;
+  w[1] = (uint64_t)param;
+  return true;
+}
+
+/* Writes a constant; a complex one as both parts and their combination. */
+static bool emit_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape, uint64_t re,
+                      uint64_t im) {
+  nx_dtype part = nxi_part_dtype(t);
+  uint32_t slots[2];
+  if (part == t) return emit_real_full(run, t, rank, shape, re);
+  if (is_special(re, part) && is_special(im, part)) {
+    uint64_t *w = node_words(run, NXG_full, (uint32_t)t, rank, shape, 3, 0);
+    if (!w) return false;
+    w[0] = re;
+    w[1] = UINT64_MAX;
+    w[2] = im;
+    return true;
+  }
+  for (int k = 0; k < 2; k++) {
+    if (!emit_real_full(run, part, rank, shape, k ? im : re)) return false;
+    slots[k] = run->slot;
+  }
+  uint64_t *w = node_words(run, NXG_complex, (uint32_t)t, rank, shape, 0, 2);
+  if (!w) return false;
+  w[0] = slots[0];
+  w[1] = slots[1];
+  return true;
+}
+
+/* Writes the constant of node `full` in another shape. */
+static bool emit_full_like(nxi_run *run, nxi_node *full, int32_t rank, const int64_t *shape) {
+  const int64_t *attrs = nxi_node_attrs(full);
+  uint64_t im = nxi_is_complex(full->dtype) ? (uint64_t)attrs[2] : 0;
+  return emit_full(run, full->dtype, rank, shape, (uint64_t)attrs[0], im);
+}
+
+/* ---- inputs */
+
+/* Looks for an input with the same memory in the same form, among the latest ones. If it is found,
+ * an update can read exactly what it writes, and may write in place. */
+static bool find_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape,
+                       const nxi_buffer *b, int64_t offset, const nxi_node *whole) {
+  uint32_t oldest = run->n_inputs > 16 ? run->n_inputs - 16 : 0;
+  for (uint32_t i = run->n_inputs; i-- > oldest;) {
+    const nxi_run_input *in = &run->inputs[i];
+    const uint64_t *w = run->key + in->words_at;
+    if (in->buffer != b || in->offset != offset || in->node != whole ||
+        w[0] != (NXG_input | (uint64_t)t << 16 | (uint64_t)rank << 24) ||
+        memcmp(w + 2, shape, (size_t)rank * sizeof *shape) != 0)
+      continue;
+    run->slot = in->slot;
+    return true;
+  }
+  return false;
+}
+
+static bool emit_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape, nxi_buffer *b,
+                       int64_t offset, int64_t bytes, nxi_node *whole) {
+  if (find_input(run, t, rank, shape, b, offset, whole)) return true;
+  if (!nxi_run_add_input(run, b, offset, bytes, whole)) return false;
+  uint32_t words_at = run->n_key;
+  uint64_t *w = node_words(run, NXG_input, (uint32_t)t, rank, shape, 2, 0);
+  if (!w) return false;
+  run->inputs[run->n_inputs - 1].flags_at = (uint32_t)(w - run->key);
+  run->inputs[run->n_inputs - 1].words_at = words_at;
+  run->inputs[run->n_inputs - 1].slot = run->slot;
+  bool own_memory = nxi_device_kind_of(run->context, run->device)->own_memory;
+  w[0] = whole && nxi_buffer_aligned(b, own_memory) ? NXG_INPUT_ALIGNED : 0;
+  w[1] = (uint64_t)nxi_run_alias(run, b);
+  return true;
+}
+
+static bool emit_whole(nxi_run *run, nxi_node *n) {
+  int64_t bytes = nxi_dtype_bytes(n->dtype, n->elements);
+  run->n_given += (atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_GIVEN) != 0;
+  return emit_input(run, n->dtype, n->rank, nxi_node_shape(n), n->buffer, 0, bytes, n);
+}
+
+/* The node that a cell stands for: a cell without memory of its own stands for its operand. */
+static nxi_node *through_cells(nxi_node *n) {
+  while (n->op == NXI_OP_CELL && n->state == NXI_PENDING) n = nxi_node_args(n)[0];
+  return n;
+}
+
+nxi_node *nxi_leaf_under(const nxi_node *user) {
+  nxi_node *n = through_cells(nxi_node_args((nxi_node *)user)[0]);
+  return n->state == NXI_REALIZED ? n : NULL;
+}
+
+/* If a node is a view of a constant: that constant; the view is then a constant too. NULL if it is
+ * not, or if nx_hold was called for the constant, which then has to be visited itself. */
+static nxi_node *full_under(const nxi_node *view) {
+  nxi_node *n = through_cells(nxi_node_args((nxi_node *)view)[0]);
+  if (n->op != NXG_full || n->state != NXI_PENDING) return NULL;
+  return atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_HOLD ? NULL : n;
+}
+
+static bool is_dense(int32_t rank, const int64_t *shape, const int64_t *strides) {
+  int64_t stride = 1;
+  for (int32_t i = rank; i-- > 0;) {
+    if (shape[i] != 1 && strides[i] != stride) return false;
+    stride *= shape[i];
+  }
+  return true;
+}
+
+void nxi_alias_range_of(const int64_t *attrs, nxi_alias_range *out) {
+  int32_t rank = (int32_t)attrs[1];
+  const int64_t *shape = attrs + 2, *strides = attrs + 2 + rank;
+  bool dense = is_dense(rank, shape, strides), rising = true;
+  *out = (nxi_alias_range){.offset = attrs[0], .span = 1, .rank = rank, .shape = shape};
+  for (int32_t i = 0; i < rank; i++) {
+    rising = rising && strides[i] >= 0;
+    out->span += (shape[i] - 1) * (strides[i] < 0 ? -strides[i] : strides[i]);
+  }
+  if (!dense && rising) {
+    out->rank = 1;
+    out->shape = &out->span;
+  }
+  out->dense = dense;
+}
+
+/* Writes a view of realised memory: an input that starts at the lowest element of the view (for i4
+ * and u4 at its byte), and a view of that if it is not dense. */
+static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
+  const int64_t *shape = nxi_node_shape(view), *attrs = nxi_node_attrs(view), *strides = attrs + 1;
+  int64_t low = 0, span = 1;
+  if (view->elements == 0) return emit_full(run, view->dtype, view->rank, shape, 0, 0);
+  for (int32_t i = 0; i < view->rank; i++) {
+    int64_t reach = (shape[i] - 1) * strides[i];
+    if (reach < 0) low += reach;
+    span += reach < 0 ? -reach : reach;
+  }
+  int64_t odd = nxi_is_nibble(view->dtype) ? (attrs[0] + low) % 2 : 0;
+  low -= odd;
+  span += odd;
+  int64_t offset = nxi_dtype_bytes(view->dtype, attrs[0] + low),
+          bytes = nxi_dtype_bytes(view->dtype, span);
+  bool dense = !odd && is_dense(view->rank, shape, strides);
+  nxi_node *whole = dense && span == leaf->elements ? leaf : NULL;
+  if (dense)
+    return emit_input(run, view->dtype, view->rank, shape, leaf->buffer, offset, bytes, whole);
+  if (!emit_input(run, view->dtype, 1, &span, leaf->buffer, offset, bytes, NULL)) return false;
+  uint32_t input = run->slot, n_attrs = 1 + view->rank;
+  uint64_t *w = node_words(run, NXG_view, view->dtype, view->rank, shape, n_attrs, 1);
+  if (!w) return false;
+  *w++ = (uint64_t)-low;
+  for (int32_t i = 0; i < view->rank; i++) *w++ = (uint64_t)strides[i];
+  *w = input;
+  return true;
+}
+
+/* ---- forms that need several nodes */
+
+/* Writes a pad with a value that is a parameter: pads with zeros, and then selects the value in the
+ * padding. */
+static bool emit_pad(nxi_run *run, nxi_node *n) {
+  nxi_node *x = nxi_node_args(n)[0];
+  const int64_t *attrs = nxi_node_attrs(n);
+  uint64_t bits = (uint64_t)attrs[0], im = 0;
+  uint32_t lists = 1 + 2 * (uint32_t)n->rank;
+  if (n->n_attrs > lists) im = (uint64_t)attrs[lists];
+  uint32_t from = slot_of(run, x), slots[4] = {from};
+  if (!emit_full(run, NX_BOOL, x->rank, nxi_node_shape(x), 1, 0)) return false;
+  slots[1] = run->slot;
+  for (int k = 0; k < 2; k++) { /* the value with zeros around it, the mask with false around it */
+    uint32_t n_attrs = k ? lists : n->n_attrs;
+    uint64_t *w =
+        node_words(run, NXG_pad, k ? NX_BOOL : n->dtype, n->rank, nxi_node_shape(n), n_attrs, 1);
+    if (!w) return false;
+    memcpy(w, attrs, n_attrs * sizeof *w);
+    w[0] = 0;
+    if (n_attrs > lists) w[lists] = 0;
+    w[n_attrs] = slots[k];
+    slots[k] = run->slot;
+  }
+  if (!emit_full(run, n->dtype, n->rank, nxi_node_shape(n), bits, im)) return false;
+  uint32_t value = run->slot;
+  uint64_t *w = node_words(run, NXG_where, n->dtype, n->rank, nxi_node_shape(n), 0, 3);
+  if (!w) return false;
+  w[0] = slots[1];
+  w[1] = slots[0];
+  w[2] = value;
+  return true;
+}
+
+/* Writes an update of realised memory. The start of its view is a separate input, so that it is not
+ * part of the key. For i4 and u4 the view may start between bytes, so the offset is part of the
+ * key. */
+static bool emit_alias_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
+  const int64_t *attrs = nxi_node_attrs(n), size = nxi_dtype_size(n->dtype);
+  nxi_node **args = nxi_node_args(n);
+  nxi_alias_range at;
+  nxi_alias_range_of(attrs, &at);
+  bool whole = at.dense && at.span == leaf->elements;
+  if (!emit_input(run, n->dtype, at.rank, at.shape, leaf->buffer, at.offset * size, at.span * size,
+                  whole ? leaf : NULL))
+    return false;
+  uint32_t alias_range = run->slot;
+  uint64_t *w = node_words(run, NXG_update, n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, 3);
+  if (!w) return false;
+  memcpy(w, attrs, n->n_attrs * sizeof *w);
+  w[0] = 0;
+  w += n->n_attrs;
+  w[0] = slot_of(run, through_cells(args[0]));
+  w[1] = slot_of(run, args[1]);
+  w[2] = alias_range;
+  run->n_updates++;
+  return true;
+}
+
+static bool pads_specially(nxi_node *n) {
+  const int64_t *attrs = nxi_node_attrs(n);
+  nx_dtype part = nxi_part_dtype(n->dtype);
+  return is_special((uint64_t)attrs[0], part) &&
+         (part == n->dtype || is_special((uint64_t)attrs[n->n_attrs - 1], part));
+}
+
+static bool emit_copy(nxi_run *run, nxi_node *n, uint32_t slot) {
+  uint64_t *w = node_words(run, NXG_copy, n->dtype, n->rank, nxi_node_shape(n), 0, 1);
+  if (w) *w = slot;
+  return w != NULL;
+}
+
+static bool emit_plain(nxi_run *run, nxi_node *n) {
+  uint64_t *w = node_words(run, n->op, n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, n->n_args);
+  if (!w) return false;
+  memcpy(w, nxi_node_attrs(n), n->n_attrs * sizeof *w);
+  w += n->n_attrs;
+  nxi_node **args = nxi_node_args(n);
+  for (uint32_t i = 0; i < n->n_args; i++) *w++ = slot_of(run, args[i]);
+  return true;
+}
+
+static bool emit(nxi_run *run, nxi_node *n) {
+  nxi_node *leaf;
+  if (n->state == NXI_REALIZED) return emit_whole(run, n);
+  switch (n->op) {
+    case NXI_OP_EMPTY: return emit_full(run, n->dtype, n->rank, nxi_node_shape(n), 0, 0);
+    case NXI_OP_TRANSFER: return emit_copy(run, n, slot_of(run, nxi_node_args(n)[0]));
+    case NXG_full: return emit_full_like(run, n, n->rank, nxi_node_shape(n));
+    case NXG_view:
+      leaf = nxi_leaf_under(n);
+      if (leaf) return emit_leaf_view(run, n, leaf);
+      leaf = full_under(n);
+      return leaf ? emit_full_like(run, leaf, n->rank, nxi_node_shape(n)) : emit_plain(run, n);
+    case NXG_update:
+      leaf = nxi_leaf_under(n);
+      if (leaf && nxi_is_nibble(n->dtype)) run->n_updates++;
+      return leaf && !nxi_is_nibble(n->dtype) ? emit_alias_update(run, n, leaf)
+                                              : emit_plain(run, n);
+    case NXG_custom: return emit_plain(run, n) && nxi_run_number(run, n);
+    case NXG_scatter: run->n_updates++; return emit_plain(run, n);
+    case NXG_pad: return pads_specially(n) ? emit_plain(run, n) : emit_pad(run, n);
+    default: return emit_plain(run, n);
+  }
+}
+
+/* ---- traversal */
+
+static nx_status refuse(nxi_run *run, nxi_node *n, nxi_diag *d) {
+  if (n->state == NXI_RUNNING) return NXI_WAIT;
+  run->culprit = n;
+  if (n->state == NXI_FAILED)
+    return nxi_fail(d, (nx_status)n->failure, "", "%s", nx_status_sentence((nx_status)n->failure));
+  return nxi_fail(d, NX_UNBOUND, "placeholder",
+                  "a placeholder has no value: only a call of its function gives it one");
+}
+
+/* The next operand that has to be visited before n; NULL if there is none. */
+static nxi_node *next_operand(const nxi_run *run, nxi_node *n, uint32_t *next) {
+  if (n->state == NXI_REALIZED || (n->op == NXG_view && (nxi_leaf_under(n) || full_under(n))))
+    return NULL;
+  nxi_node **args = nxi_node_args(n);
+  while (*next < n->n_args) {
+    nxi_node *a = args[(*next)++];
+    if (a->epoch != run->context->epoch) return a;
+  }
+  return NULL;
+}
+
+static nx_status visit(nxi_run *run, nxi_node *root, nxi_diag *d) {
+  if (!push(run, root)) return nxi_oom(d);
+  while (run->n_stack) {
+    struct nxi_visit *top = &run->stack[run->n_stack - 1];
+    nxi_node *n = top->node, *operand;
+    if (n->epoch == run->context->epoch) {
+      run->n_stack--;
+      continue;
+    }
+    if (n->state == NXI_RUNNING || n->state == NXI_FAILED || n->op == NXI_OP_PLACEHOLDER)
+      return refuse(run, n, d);
+    operand = next_operand(run, n, &top->next);
+    if (operand) {
+      if (!push(run, operand)) return nxi_oom(d);
+      continue;
+    }
+    run->n_stack--;
+    bool cell = n->op == NXI_OP_CELL && n->state == NXI_PENDING;
+    run->n_states += n->lineage && n->state == NXI_PENDING;
+    if (!cell && !emit(run, n)) return nxi_oom(d);
+    if (!place(run, n, cell ? slot_of(run, nxi_node_args(n)[0]) : run->slot)) return nxi_oom(d);
+  }
+  return NX_OK;
+}
+
+bool nxi_run_add_output(nxi_run *run, nxi_node *n) {
+  if (run->stored[n->index]) return true;
+  if (!nxi_grow(&run->outputs, &run->cap_outputs, run->n_outputs + 1, sizeof *run->outputs))
+    return false;
+  run->outputs[run->n_outputs++] = (nxi_run_output){.node = n, .in_place_of = -1};
+  run->stored[n->index] = 1;
+  return true;
+}
+
+/* Copies outputs that would only be another name of an input. */
+static bool materialise_cells(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_node *n = run->outputs[i].node;
+    if (n->op != NXI_OP_CELL && !(n->op == NXG_view && nxi_leaf_under(n))) continue;
+    if (!emit_copy(run, n, slot_of(run, n))) return false;
+    run->slots[n->index] = run->slot;
+  }
+  return true;
+}
+
+/* Keeps the tags of the nodes, because these may have been destroyed when a graph is made from the
+ * key. */
+static bool keep_tags(nxi_run *run) {
+  if (!run->tagged && !run->debugging && !(nxi_debug_flags() & NXI_DEBUG_nan)) return true;
+  if (!nxi_grow(&run->tags, &run->cap_tags, run->n_slots + 1, sizeof *run->tags)) return false;
+  run->n_tags = run->n_slots;
+  memset(run->tags, 0, run->n_tags * sizeof *run->tags);
+  for (uint32_t i = 0; i < run->n_order; i++) {
+    nxi_tag *tag = run->order[i]->tag, **kept = &run->tags[run->slots[i]];
+    if (!tag || *kept) continue;
+    atomic_fetch_add_explicit(&tag->refs, 1, memory_order_relaxed);
+    *kept = tag;
+  }
+  return true;
+}
+
+/* Ends the key with the outputs and the device. False: out of memory. */
+static bool end_key(nxi_run *run) {
+  uint64_t tail[2] = {UINT64_MAX, run->n_outputs}; /* not a valid first word of a node */
+  if (!nxi_key_words(run, tail, 2)) return false;
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    uint64_t slot = slot_of(run, run->outputs[i].node);
+    if (!nxi_key_words(run, &slot, 1)) return false;
+  }
+  uint64_t device = (uint64_t)run->device | (uint64_t)run->debugging << 32;
+  run->device_word = run->n_key;
+  return nxi_key_words(run, &device, 1);
+}
+
+nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d) {
+  NXI_HELD(&run->context->run_lock);
+  nxi_run_reset(run);
+  run->debugging = nxi_debug_key();
+  run->context->epoch++;
+  for (uint32_t i = 0; i < n; i++) {
+    nx_status status = visit(run, roots[i], d);
+    if (status) return status;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    if (roots[i]->state == NXI_PENDING && !nxi_run_add_output(run, roots[i])) return nxi_oom(d);
+  if (!nxi_run_take_siblings(run)) return nxi_oom(d);
+  for (uint32_t i = 0; i < run->n_siblings; i++) {
+    nx_status status = visit(run, run->siblings[i], d);
+    if (status) return status;
+    if (!nxi_run_add_output(run, run->siblings[i])) return nxi_oom(d);
+  }
+  for (uint32_t i = 0; i < run->n_order; i++) {
+    nxi_node *held = run->order[i];
+    bool hold = atomic_load_explicit(&held->flags, memory_order_relaxed) & NXI_NODE_HOLD;
+    if (hold && held->state == NXI_PENDING && !nxi_run_add_output(run, held)) return nxi_oom(d);
+  }
+  if (run->n_states && !run->frugal && !nxi_run_keep_states(run)) return nxi_oom(d);
+  if (!materialise_cells(run) || !keep_tags(run)) return nxi_oom(d);
+  uint32_t words = run->n_key;
+  bool more = false;
+  if (!end_key(run) || !nxi_run_keep_stored(run, &more)) return nxi_oom(d);
+  if (!more) return NX_OK;
+  run->n_key = words;
+  return end_key(run) ? NX_OK : nxi_oom(d);
+}
+
+/* ---- back to a graph */
+
+/* Makes node `slot` of the key a node of the graph. */
+static void decode_node(const nxi_run *run, nxg_graph *g, const uint64_t *w, uint32_t slot,
+                        uint32_t *nodes, uint32_t *args, bool with_values) {
+  uint32_t op = w[0] & 0xffff, n_args = (uint32_t)(w[0] >> 32), n_attrs = (uint32_t)w[1];
+  int32_t dtype = (int32_t)(w[0] >> 16 & 0xff), rank = (int32_t)(w[0] >> 24 & 0xff);
+  const int64_t *shape = (const int64_t *)(w + 2), *attrs = shape + rank;
+  const uint64_t *slots = w + 2 + rank + n_attrs;
+  for (uint32_t i = 0; i < n_args; i++) args[i] = nodes[slots[i]];
+  int64_t constant[2];
+  if (op == NXG_full && with_values && attrs[1] >= 0) {
+    constant[0] = (int64_t)run->params[attrs[1]];
+    constant[1] = -1;
+    attrs = constant;
+  }
+  nodes[slot] = nxg_add(g, (nxg_op)op, n_args, args, attrs, n_attrs, dtype, rank, shape);
+  if (nodes[slot] != UINT32_MAX) g->nodes[nodes[slot]].origin = slot;
+}
+
+/* Makes the nodes of the graph, inputs first, so that passes that change nothing need not copy it.
+ * nodes: slot -> node; args: room for the operands of one node. */
+static void decode_all(const nxi_run *run, nxg_graph *g, uint32_t *nodes, uint32_t *args,
+                       bool with_values) {
+  for (uint32_t i = 0; i < run->n_inputs; i++) {
+    const nxi_run_input *in = &run->inputs[i];
+    const uint64_t *w = run->key + in->words_at;
+    int32_t rank = (int32_t)(w[0] >> 24 & 0xff);
+    nodes[in->slot] = nxg_add_input(g, (int32_t)(w[0] >> 16 & 0xff), rank, (const int64_t *)w + 2,
+                                    (uint32_t)w[2 + rank], (int32_t)w[3 + rank], NULL);
+  }
+  const uint64_t *w = run->key;
+  for (uint32_t slot = 0; *w != UINT64_MAX && !g->failed; w = nxi_key_next(w), slot++)
+    if ((w[0] & 0xffff) != NXG_input) decode_node(run, g, w, slot, nodes, args, with_values);
+  for (uint32_t i = 0; i < run->n_outputs && !g->failed; i++)
+    nxg_add_output(g, nodes[w[2 + i]], NULL);
+  for (uint32_t i = 0; with_values && i < run->n_tags && !g->failed; i++) {
+    const nxi_tag *tag = run->tags[i];
+    if (tag) g->failed = !nxg_set_tag(g, nodes[i], tag->number, tag->has_text ? tag->text : NULL);
+  }
+}
+
+nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d) {
+  NXI_NO_LOCK();
+  if (run->make_graph) return run->make_graph((nxi_run *)run, out, d);
+  nxg_graph *g = nxg_create("f");
+  uint32_t most = 1;
+  for (const uint64_t *w = run->key; *w != UINT64_MAX; w = nxi_key_next(w))
+    if (w[0] >> 32 > most) most = (uint32_t)(w[0] >> 32);
+  uint32_t *nodes = nxi_malloc(((size_t)run->n_slots + most) * sizeof *nodes);
+  bool good = g && nodes && nxi_grow(&g->nodes, &g->cap_nodes, run->n_slots, sizeof *g->nodes);
+  if (good) decode_all(run, g, nodes, nodes + run->n_slots, with_values);
+  nxi_free(nodes);
+  if (good && !g->failed) {
+    *out = g;
+    return NX_OK;
+  }
+  nxg_destroy(g);
+  return nxi_oom(d);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+/* The cache of plans of a context. All functions with run_lock. */
+#ifndef NXI_PLAN_CACHE_H
+#define NXI_PLAN_CACHE_H
+
+#include "runtime/realize/run.h"
+
+typedef struct nxi_plan nxi_plan;
+struct nxi_plan {
+  nxi_plan *next, *newer, *older;
+  uint64_t hash[2], skeleton;
+  uint64_t *key;
+  uint32_t n_key;
+  uint32_t debugging;    /* nxi_debug_key of the runs that it is for */
+  uint32_t users;        /* runs that hold it */
+  bool busy;             /* one of them is making a plan */
+  bool function;         /* the key is that of a function call, not a graph */
+  bool tiny;             /* worth interpreting at first */
+  bool pending;          /* its code is made in the background; it is interpreted meanwhile */
+  bool waits;            /* not in the background: there it could not be made */
+  bool alike;            /* graphs of the same operations were met before */
+  double interpreted_ms; /* time spent in the interpreter so far */
+  nxi_executable *interpreted, *compiled;
+  nxi_compile_report report; /* of the newest of both */
+};
+
+typedef struct nxi_plan_cache nxi_plan_cache;
+nxi_plan_cache *nxi_plan_cache_create(void);
+void nxi_plan_cache_destroy(nxi_plan_cache *cache);
+/* The plan of a run's key, entered if it is new (*miss then says why, else NULL); the caller is one
+ * of its users until nxi_plan_leave. NULL without memory. */
+nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
+void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
+
+/* The time that the interpreter spent on graphs with the operations of this one, whatever their
+ * shapes: as far as is remembered. */
+double nxi_plan_interpreted_ms(const nxi_plan_cache *cache, const nxi_plan *p);
+void nxi_plan_count_interpreted(nxi_plan_cache *cache, nxi_plan *p, double ms);
+
+/* The values that a plan stores anyway, by the hash of a run's key: numbers of nodes of the key,
+ * ascending. The table is bounded; entries that were dropped are computed again. NULL: not
+ * known. */
+typedef struct nxi_stored {
+  uint64_t hash[2];
+  uint32_t n;
+  uint32_t slots[];
+} nxi_stored;
+const nxi_stored *nxi_plan_stored(nxi_plan_cache *cache, const uint64_t hash[2]);
+/* False without memory. */
+bool nxi_plan_note_stored(nxi_plan_cache *cache, const uint64_t hash[2], const uint32_t *slots,
+                          uint32_t n);
+
+/* plan_miss.c. Why there is no plan for a run: the kind of the difference, static, and in detail
+ * the first node that differs from the nearest plan, "" if there is none. */
+enum { NXI_MISS_TEXT = sizeof((nx_report *)0)->miss_detail };
+const char *nxi_plan_miss(const nxi_plan *newest, const nxi_run *run, uint64_t skeleton,
+                          char detail[NXI_MISS_TEXT]);
+
+#endif
