@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A decoder of tokens: a small transformer that writes one token after the other, each the
- * likeliest one. What a token adds to the keys and values of each layer is written into a cache, in place, by
+/* A decoder of tokens: a small transformer that writes one token after the other, each the likeliest
+ * one. What a token adds to the keys and values of each layer is written into a cache, in place, by
  * the captured function that computes the next token; so a step costs one token, not all tokens so
  * far. The same tokens are then computed without a cache, all at once, and both must agree. Weights
  * are made up, so what it says makes no sense. */
@@ -85,8 +85,8 @@ static nx_tensor *by_heads(nx_tensor *x, int64_t n) {
   return nx_permute(nx_reshape(x, NX_SHAPE(n, HEADS, HEAD), NX_MAY_COPY), NX_AXES(1, 0, 2));
 }
 
-/* What queries [HEADS, n, HEAD] find in keys and values [HEADS, TIME, HEAD], of which they see
- * those where the mask [n, TIME] is true. */
+/* What queries [HEADS, n, HEAD] find in keys and values [HEADS, TIME, HEAD], seeing those
+ * where the mask [n, TIME] is true. */
 static nx_tensor *attention(nx_tensor *q, nx_tensor *k, nx_tensor *v, nx_tensor *mask, int64_t n) {
   nx_tensor *fit = nx_binary_f64(nx_matmul(q, nx_permute(k, NX_AXES(0, 2, 1))), NX_BINARY_MUL,
                                  1 / sqrt(HEAD)),

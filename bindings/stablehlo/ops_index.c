@@ -105,7 +105,7 @@ static bool scatter_by(nxh_recorder *r, const nxh_op *op, uint32_t n,
       return false;
   nx_function *f = nxh_scalar_function(r, &op->regions[0]);
   if (f == NULL) return false;
-  bool ok = nx_scatter_by(f, x, starts, updates, n, numbers, out, n) == NX_OK;
+  bool ok = nx_scatter_by(f, x, updates, n, starts, numbers, out, n) == NX_OK;
   nx_function_release(f);
   for (uint32_t i = 0; ok && i < n; i++) ok = nxh_set(r, op, i, out[i]);
   return ok;

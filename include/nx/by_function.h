@@ -18,10 +18,7 @@
  * .. 2k - 1), and k results, all of the dtypes of the operands. It should be associative; it need
  * not be commutative: elements stay in order. The order in which it is applied depends on the
  * shapes alone (numerics.md). Where each result is one add, mul, max or min (of bool: or, and) of
- * its two inputs, the operation is the library's own reduction or scan, in its order. Reductions by
- * other usual combiners are fast too, and have an order of their own: the best of values with its
- * place, which counts along the one axis (argmax: of equal values the first, of NaNs the first, in
- * whatever way it is written); sums that are scaled by a maximum (logsumexp as pairs); logaddexp.
+ * its two inputs, the operation is the library's own reduction or scan, in its order.
  *
  * As in ops.h, operands are borrowed, each result is one reference, the caller's, and nothing runs;
  * on a failure results are NULL, and this thread's error says why. There are at most 32 operands,
@@ -97,16 +94,16 @@ NX_API nx_status nx_sort_by(nx_function *f, nx_tensor *const *x, size_t n_in, in
                             nx_tensor **out, size_t n_out);
 
 /** Scatters with dimension numbers, as nx_scatter_general, by a combiner: n_in operands x of one
- * shape, and as many updates, which have one shape too. out[i] is x[i] where no update is;
- * elsewhere updates are combined one after the other, in C order, each with what is there: f(f(x,
- * u), v). f need not be associative. Where each result is one add, mul, max, min, and, or, xor of
+ * shape, and as many updates, which have one shape too. out[i] is x[i] where no update is.
+ * Elsewhere updates are combined one after the other, in C order, each with what is there: f(f(x,
+ * u), v); f need not be associative. Where each result is one add, mul, max, min, and, or, xor of
  * its two inputs, or the update itself, this is nx_scatter_general in that mode. Any other one
  * sorts the updates by element and takes as many rounds as the element with most of them has
- * updates, in pieces of at least 1024 updates. Statuses as of nx_reduce_by and nx_scatter_general.
- * */
-NX_API nx_status nx_scatter_by(nx_function *f, nx_tensor *const *x, nx_tensor *starts,
-                               nx_tensor *const *updates, size_t n_in,
-                               const nx_scatter_numbers *numbers, nx_tensor **out, size_t n_out);
+ * updates, in pieces of at least 1024 updates; each piece copies x. Statuses as of nx_reduce_by and
+ * nx_scatter_general. */
+NX_API nx_status nx_scatter_by(nx_function *f, nx_tensor *const *x, nx_tensor *const *updates,
+                               size_t n_in, nx_tensor *starts, const nx_scatter_numbers *numbers,
+                               nx_tensor **out, size_t n_out);
 
 /** Selects one element of each window of x, and combines the element of `source` that belongs to
  * the window with what is at its place: StableHLO's select_and_scatter, the gradient of pooling.

@@ -108,8 +108,8 @@ typedef enum nx_scatter_mode {
   NX_SCATTER_SET, /**< B I F C: the last update of an element, in C order, stays */
   /** B I F C: updates are added in C order, those of small floats in f32, rounded once */
   NX_SCATTER_ADD,
-  /** B I F C: multiplied, in the same order and precision; integers wrap. Complex ones take a loop,
-   * as nx_scatter_by does */
+  /** B I F C: multiplied, in the same order and precision; integers wrap. Complex numbers take
+   * rounds, as nx_scatter_by does */
   NX_SCATTER_MUL,
   NX_SCATTER_MIN, /**< B I F: the least of the element and its updates, as of nx_min */
   NX_SCATTER_MAX, /**< B I F: the largest, as of nx_max */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Updates by a function, in the order of the updates: what scatters and select_and_scatter share.
- * */
+/* Updates by a function, in their order: what scatters and select_and_scatter share. */
 #ifndef NXI_SCATTER_BY_H
 #define NXI_SCATTER_BY_H
 

@@ -66,9 +66,9 @@ static bool scatter(const nxi_by *by, const nxi_numbers *n, nxi_windows *w, nx_t
                             : scatter_elements(by, w, updates, x);
 }
 
-nx_status nx_scatter_by(nx_function *f, nx_tensor *const *x, nx_tensor *starts,
-                        nx_tensor *const *updates, size_t n_in, const nx_scatter_numbers *numbers,
-                        nx_tensor **out, size_t n_out) {
+nx_status nx_scatter_by(nx_function *f, nx_tensor *const *x, nx_tensor *const *updates, size_t n_in,
+                        nx_tensor *starts, const nx_scatter_numbers *numbers, nx_tensor **out,
+                        size_t n_out) {
   nxi_by by = {"scatter_by", f, x, NULL, n_in, n_out, out, 0, false};
   nxi_numbers n;
   nxi_windows w;

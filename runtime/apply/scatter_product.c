@@ -94,7 +94,7 @@ nx_tensor *nxi_scatter_general_product(nx_tensor *x, nx_tensor *starts, nx_tenso
   if (!nxi_scoped_begin(&s, x->context, NXI_COMPOSITE_scatter_general)) return NULL;
   nx_tensor *wide = nx_cast(x, t), *values = nx_cast(updates, t), *out = NULL;
   nx_function *f = wide && values ? product(x->context, x->storage->device, t) : NULL;
-  if (f && nx_scatter_by(f, &wide, starts, &values, 1, numbers, &out, 1) == NX_OK)
+  if (f && nx_scatter_by(f, &wide, &values, 1, starts, numbers, &out, 1) == NX_OK)
     out = nx_cast(out, own);
   nx_function_release(f);
   return nxi_scoped_end(&s, out, false);

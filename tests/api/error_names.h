@@ -149,7 +149,7 @@ static const nx_sliding_window every_third = {
     .size = sizeof every_third, .n = 1, .kernel = &three, .stride = &three};
 ONE(gather_general, nx_gather_general(half, place, &elements))
 ONE(scatter_general, nx_scatter_general(half, place, corner[2], &to_elements, NX_SCATTER_MAX, 0))
-STATUS(scatter_by, nx_scatter_by(apart, &line, order, &tau32, 1, &to_lines, &made[0], 1))
+STATUS(scatter_by, nx_scatter_by(apart, &line, &tau32, 1, order, &to_lines, &made[0], 1))
 ONE(select_and_scatter, nx_select_and_scatter(keyed, apart, line, row, zero, &every_third))
 ONE(dynamic_slice_checked, nx_dynamic_slice_checked(half, corner, one_element, 2))
 ONE(dynamic_update_slice, nx_dynamic_update_slice(half, small, corner, 2))

@@ -219,7 +219,7 @@ static nx_tensor *record(nx_tensor *x) {
   if (!t.scatters) return GOOD(record_gather(x, starts));
   nx_tensor *updates = tensor(t.dims, t.dim, t.updates), *y = NULL;
   if ((int)t.mode != BY) return GOOD(nx_scatter_general(x, starts, updates, &n, t.mode, 0));
-  OK(nx_scatter_by(by, &x, starts, &updates, 1, &n, &y, 1));
+  OK(nx_scatter_by(by, &x, &updates, 1, starts, &n, &y, 1));
   return y;
 }
 

@@ -50,7 +50,7 @@ static void order_is_kept(void **state) {
             *place = GOOD(nx_from_data(ctx, device(), NX_I32, NX_SHAPE(M), at, sizeof at)),
             *update = GOOD(nx_from_data(ctx, device(), NX_F32, NX_SHAPE(M), u, sizeof u));
   nx_function *f = of_two(NX_F32, half_and_more);
-  OK(nx_scatter_by(f, &t, place, &update, 1, &elements, &y, 1));
+  OK(nx_scatter_by(f, &t, &update, 1, place, &elements, &y, 1));
   OK(nx_read(y, is, sizeof is, NULL));
   for (int i = 0; i < M; i++)
     if (at[i] >= 0 && at[i] < N) x[at[i]] = x[at[i]] * 0.5F - u[i];
@@ -72,7 +72,7 @@ static void several_operands(void **state) {
             *place = GOOD(nx_from_data(ctx, device(), NX_I32, NX_SHAPE(3),
                                        (const int32_t[]){2, 0, 2}, 3 * sizeof(int32_t))),
             *y[2] = {NULL, NULL};
-  OK(nx_scatter_by(f, x, place, u, 2, &elements, y, 2));
+  OK(nx_scatter_by(f, x, u, 2, place, &elements, y, 2));
   /* element 2: (3, 30), (31, 6), (9, 124); element 0: (1, 10), (12, 3) */
   EXPECT(y[0], 12, 2, 9, 4);
   EXPECT(y[1], 3, 20, 124, 40);
@@ -91,7 +91,7 @@ static void recognised(void **state) {
   for (int i = 0; i < 5; i++) {
     nx_function *f = of_two(NX_F32, makes[i]);
     nx_tensor *y = NULL;
-    OK(nx_scatter_by(f, &x, place, &u, 1, &elements, &y, 1));
+    OK(nx_scatter_by(f, &x, &u, 1, place, &elements, &y, 1));
     expect_values_(y, wanted[i], 5, __FILE__, __LINE__);
     nx_function_release(f);
   }
@@ -194,15 +194,15 @@ static void refused(void **state) {
             *y = NULL, *zero = number(0);
   static const int64_t two = 2;
   nx_sliding_window w = {.size = sizeof w, .n = 1, .kernel = &two, .stride = &two};
-  assert_int_equal(nx_scatter_by(ge, &t, place, &u, 1, &elements, &y, 1), NX_INVALID_ARGUMENT);
+  assert_int_equal(nx_scatter_by(ge, &t, &u, 1, place, &elements, &y, 1), NX_INVALID_ARGUMENT);
   error_says(NX_INVALID_ARGUMENT, "scatter_by: result 0 of the combiner is bool, not f32");
-  assert_int_equal(nx_scatter_by(sum, &t, place, &t, 1, &elements, &y, 1), NX_INVALID_ARGUMENT);
+  assert_int_equal(nx_scatter_by(sum, &t, &t, 1, place, &elements, &y, 1), NX_INVALID_ARGUMENT);
   error_says(NX_INVALID_ARGUMENT, "updates of shape [6] where [3] is wanted");
-  assert_int_equal(nx_scatter_by(sum, &t, u, &u, 1, &elements, &y, 1), NX_UNSUPPORTED_DTYPE);
+  assert_int_equal(nx_scatter_by(sum, &t, &u, 1, u, &elements, &y, 1), NX_UNSUPPORTED_DTYPE);
   error_says(NX_UNSUPPORTED_DTYPE, "scatter_by: the starts are f32");
-  assert_int_equal(nx_scatter_by(sum, &t, place, NULL, 1, &elements, &y, 1), NX_INVALID_ARGUMENT);
+  assert_int_equal(nx_scatter_by(sum, &t, NULL, 1, place, &elements, &y, 1), NX_INVALID_ARGUMENT);
   error_says(NX_INVALID_ARGUMENT, "there are no updates");
-  assert_int_equal(nx_scatter_by(sum, &t, place, &u, 1, NULL, &y, 1), NX_INVALID_ARGUMENT);
+  assert_int_equal(nx_scatter_by(sum, &t, &u, 1, place, NULL, &y, 1), NX_INVALID_ARGUMENT);
   error_says(NX_INVALID_ARGUMENT, "the numbers are null");
   assert_null(y);
   assert_null(nx_select_and_scatter(sum, sum, t, u, zero, &w));

@@ -219,7 +219,7 @@ static nx_tensor *make_by(nx_function *f, nx_tensor *x, nx_tensor *starts, nx_te
                                 .scatter_dims_to_operand_dims = map,
                                 .index_vector_dim = 1};
   nx_tensor *y = NULL;
-  nx_scatter_by(f, &x, starts, &u, 1, &s, &y, 1);
+  nx_scatter_by(f, &x, &u, 1, starts, &s, &y, 1);
   return y;
 }
 
