@@ -223,9 +223,102 @@ static void join_matmul(nxg_types *t) {
   t->woven[t->i] = nxg_types_view(t, made, p, &row);
 }
 
+/* The matrices of an operand, those that products of a batch share once; transposed: columns as
+ * rows. */
+static void matrices_once(const nxg_types *t, uint32_t node, bool transposed, nxg_view *out) {
+  const nxg_node *n = nxg_types_old(t, node);
+  int32_t rank = n->rank;
+  nxg_view from;
+  nxg_view_contiguous(out, rank, n->shape);
+  if (n->op == NXG_view) nxg_node_view(t->g, node, &from);
+  for (int32_t i = 0; n->op == NXG_view && i < rank - 2; i++)
+    if (from.strides[i] == 0) out->shape[i] = 1;
+  if (!transposed) return;
+  out->shape[rank - 2] = n->shape[rank - 1];
+  out->shape[rank - 1] = n->shape[rank - 2];
+  out->strides[rank - 2] = 1;
+  out->strides[rank - 1] = n->shape[rank - 1];
+}
+
+/* Rows re, -im and im, re in turn for each row of an operand: [.., 2 rows, 2 n]; transposed: so for
+ * its columns, in place of which they are: [.., 2 rows, 2 n] too, but columns are contiguous. */
+static uint32_t stacked(nxg_types *t, uint32_t node, bool transposed) {
+  const nxg_node *n = nxg_types_old(t, node);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int32_t rank = n->rank, row = rank - 2, last = rank - 1;
+  nxg_view one, all;
+  matrices_once(t, node, transposed, &one);
+  uint32_t four[4];
+  for (int k = 0; k < 2; k++)
+    four[k == 0 ? 0 : 2] = nxg_types_view(t, nxg_types_part(t, node, k), p, &one);
+  four[3] = four[0];
+  four[1] = nxg_rewrite_add(&t->r, t->i, NXG_neg, 1, &four[2], NULL, 0, p, rank, one.shape);
+  int64_t shape[NXG_MAX_RANK], axis = last;
+  memcpy(shape, one.shape, (size_t)rank * sizeof *shape);
+  shape[last] *= 4;
+  uint32_t joined = nxg_rewrite_add(&t->r, t->i, NXG_cat, 4, four, &axis, 1, p, rank, shape);
+  shape[row] *= 2;
+  shape[last] /= 2;
+  nxg_view_contiguous(&all, rank, shape);
+  for (int32_t i = 0; i < row; i++) {
+    all.shape[i] = n->shape[i];
+    if (one.shape[i] == 1) all.strides[i] = 0;
+  }
+  if (transposed) {
+    all.shape[row] = shape[last];
+    all.shape[last] = shape[row];
+    all.strides[row] = 1;
+    all.strides[last] = shape[last];
+  }
+  return nxg_types_view(t, joined, p, &all);
+}
+
+/* One real product, of as many multiplications: the operand that has fewer rows or columns gets
+ * twice as many, and the other one is read, and perhaps made, once. */
+static void stack_matmul(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int32_t last = n->rank - 1;
+  int64_t shape[NXG_MAX_RANK];
+  bool rows = n->shape[last - 1] < n->shape[last];
+  uint32_t args[2], made, part[2];
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[rows ? last - 1 : last] *= 2;
+  args[0] = rows ? stacked(t, n->args[0], false) : beside(t, n->args[0], last, 0, false);
+  args[1] = rows ? beside(t, n->args[1], last - 1, 0, false) : stacked(t, n->args[1], true);
+  made = nxg_rewrite_add(&t->r, t->i, NXG_matmul, 2, args, NULL, 0, p, n->rank, shape);
+  if (!rows) {
+    nxg_view row = {.rank = 1, .shape = {2 * nxg_node_elements(n)}, .strides = {1}};
+    t->woven[t->i] = nxg_types_view(t, made, p, &row);
+    return;
+  }
+  for (int k = 0; k < 2; k++) {
+    nxg_view v;
+    nxg_view_contiguous(&v, n->rank, shape);
+    v.offset = k * v.strides[last - 1];
+    v.strides[last - 1] *= 2;
+    v.shape[last - 1] /= 2;
+    part[k] = nxg_types_view(t, made, p, &v);
+  }
+  nxg_types_set_parts(t, part[0], part[1]);
+}
+
+/* Whether a product is one that a library computes, and not with a vector. */
+static bool is_stacked(const nxg_types *t, const nxg_node *n) {
+  const nxg_node *a = nxg_types_old(t, n->args[0]);
+  int64_t rows = n->shape[n->rank - 2], columns = n->shape[n->rank - 1],
+          inner = 2 * a->shape[n->rank - 1];
+  bool small = rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
+  return !small && rows > 1 && columns > 1 && inner > 0 && nxg_node_elements(n) > 0;
+}
+
 void nxg_types_matmul(nxg_types *t) {
   if (is_joined(t, nxg_types_old(t, t->i))) {
     join_matmul(t);
+    return;
+  }
+  if (is_stacked(t, nxg_types_old(t, t->i))) {
+    stack_matmul(t);
     return;
   }
   const nxg_node *n = nxg_types_old(t, t->i);
