@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* A decoder of tokens: a small transformer that writes one token after the other, each the likeliest
- * one. What a token adds to the keys and values of each layer is written into a cache, in place, by
- * the captured function that computes the next token; so a step costs one token, not all tokens so
- * far. The same tokens are then computed without a cache, all at once, and both must agree. Weights
- * are made up, so what it says makes no sense. */
+/* A decoder of tokens: a small transformer that writes one token after the other, each the
+ * likeliest one. What a token adds to the keys and values of each layer is written into a cache,
+ * in place, by the captured function that computes the next token; so a step costs one token, not
+ * all tokens so far. The same tokens are then computed without a cache, all at once, and both
+ * must agree. Weights are made up, so what it says makes no sense. */
 #include <math.h>
 #include <nx/nx.h>
 #include <stdio.h>

@@ -256,6 +256,73 @@ def quiet_failures(dtype):
             fault(name, f"{is_} with an infinite element")
 
 
+def results_of(name, n, *arguments):
+    """What a call gives through n pointers; the status where it fails."""
+    out = [void() for _ in range(n)]
+    if getattr(nx, name)(*arguments, *map(ctypes.byref, out)):
+        return [nx.nx_error_take(None)] * n
+    return [array(x) for x in out]
+
+
+def each_that_fails(dtype):
+    """Every function with NX_NAN_ON_FAILURE on a batch whose second matrix cannot be done: all of
+    its results are NaN, the others have the bits of a batch in which all can be done, and without
+    the flag the call fails."""
+    flag, type_1 = ctypes.c_uint32, i32(1)
+    a = numbers((3, 5, 5), dtype) + 6 * np.eye(5, dtype=dtype)
+    spd = a @ np.conj(np.swapaxes(a, -1, -2))
+    zero, nan, minus, spd_nan = a.copy(), a.copy(), spd.copy(), spd.copy()
+    zero[1] = 0
+    nan[1, 2, 2] = np.nan
+    minus[1] *= -1
+    spd_nan[1, 3, 1] = np.nan
+    b = tensor(numbers((3, 5, 2), dtype))
+    bands = numbers((3, 3, 5), dtype) + np.array([0, 9, 0], dtype)[:, None]
+    no_bands = bands.copy()
+    no_bands[1] = 0
+    eye = np.broadcast_to(np.eye(5, dtype=dtype), (3, 5, 5))
+    rows = tensor(np.broadcast_to(np.arange(5, dtype=np.int32), (3, 5)))
+    cases = {
+        "nx_cholesky": (spd, minus, 0, lambda x, f: (x, f)),
+        "nx_inv_flags": (a, zero, 0, lambda x, f: (x, f)),
+        "nx_solve": (a, zero, 0, lambda x, f: (x, b, f)),
+        "nx_triangular_solve": (a, zero, 0, lambda x, f: (x, b, f)),
+        "nx_triangular_inv": (a, zero, 0, lambda x, f: (x, f)),
+        "nx_lu_solve": (a, zero, 0, lambda x, f: (x, rows, b, f)),
+        "nx_lstsq_qr": (a, zero, 0, lambda x, f: (x, b, f)),
+        "nx_lstsq": (a, nan, 0, lambda x, f: (x, b, ctypes.c_double(-1), f)),
+        "nx_pinv_flags": (a, nan, 0, lambda x, f: (x, ctypes.c_double(-1), f)),
+        "nx_banded_solve": (bands, no_bands, 0, lambda x, f: (x, i64(1), i64(1), b, f)),
+        "nx_matrix_power": (a, zero, 0, lambda x, f: (x, i64(-2), f)),
+        "nx_eigvalsh": (spd, spd_nan, 0, lambda x, f: (x, f)),
+        "nx_eigvals_flags": (a, nan, 0, lambda x, f: (x, f)),
+        "nx_svdvals": (a, nan, 0, lambda x, f: (x, f)),
+        "nx_sqrtm": (a, nan, 0, lambda x, f: (x, f)),
+        "nx_logm": (a, zero, 0, lambda x, f: (x, f)),
+        "nx_svd": (a, nan, 3, lambda x, f: (x, f)),
+        "nx_eigh": (spd, spd_nan, 2, lambda x, f: (x, f)),
+        "nx_eig_flags": (a, nan, 2, lambda x, f: (x, f)),
+        "nx_eig_left": (a, nan, 3, lambda x, f: (x, f)),
+        "nx_schur": (a, nan, 2, lambda x, f: (x, f)),
+        "nx_eigh_generalized": (spd, minus, 2, lambda x, f: (tensor(eye), x, type_1, f)),
+    }
+    for name, (good, bad, n, arguments) in cases.items():
+        def results(x, flags):
+            given = arguments(tensor(x), flag(flags))
+            return results_of(name, n, *given) if n else [call(name, *given)]
+
+        for want, is_, failed in zip(results(good, 0), results(bad, NAN), results(bad, 0)):
+            if not isinstance(failed, int):
+                fault(name, "did not fail without the flag")
+            if isinstance(is_, int) or isinstance(want, int):
+                fault(name, f"failed with {is_}, {want}")
+                continue
+            # of triangular_inv the triangle; the other one is zero all the same
+            lost = is_[1][np.tril_indices(5)] if name == "nx_triangular_inv" else is_[1]
+            if not np.array_equal(is_[[0, 2]], want[[0, 2]]) or not np.all(np.isnan(lost)):
+                fault(name, f"{is_}, not {want}")
+
+
 def info_of(name, a, flags=None):
     x, info = void(), void()
     arguments = [tensor(a)] + ([ctypes.c_uint32(flags)] if flags is not None else [])
@@ -336,8 +403,10 @@ def products(dtype):
         compare(f"multi_dot {shapes}", is_, np.asarray(want, dtype))
 
 
+CHECKS = vector_norms, matrix_norms, conditions, ranks
+FAILURES = quiet_failures, told_failures, each_that_fails
 for t in FLOATS:
-    for check in (vector_norms, matrix_norms, conditions, ranks, quiet_failures, told_failures):
+    for check in CHECKS + FAILURES:
         check(t)
 for t in FLOATS + (np.int32, np.int64):
     diagonals(t)
