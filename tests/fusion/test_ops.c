@@ -99,9 +99,18 @@ static void keep(nxg_graph *g, uint32_t node) {
 /* The parts of complex functions come with those. */
 static bool is_part_function(int op) { return op >= NXG_mul_real && op <= NXG_atanh_imag; }
 
+/* Functions that are loops take thousands of steps of an interpreter an element: the test of
+ * functions and the conformance program have arrays of them, here they are scalars. */
+static bool is_loop(int op) {
+  return op == NXG_zeta || op == NXG_polygamma || op == NXG_igamma || op == NXG_igammac ||
+         op == NXG_betainc;
+}
+
 static void add_maps(nxg_graph *g, const operands *o, nx_dtype t) {
+  bool scalar = nxg_node_elements(&g->nodes[o->a]) == 1;
   for (int op = 0; op < NXG_OP_COUNT; op++) {
     if (nxg_ops[op].kind != NXG_KIND_MAP || is_part_function(op)) continue;
+    if (is_loop(op) && !scalar) continue;
     uint32_t args[4] = {o->a, o->b, o->c, o->b};
     if (op == NXG_where) {
       args[0] = o->mask;
