@@ -69,9 +69,12 @@ typedef struct nxg_control_frame {
   void *const *operands; /* dense */
   void *const *results;  /* dense; of a slice, all of the stack */
   void *const *spares;   /* of loops: second memory of each carried value */
-  void *index, *holds;   /* 8 bytes for the number of the step, and for the condition's value */
-  void *const *slices;   /* per stacked result, memory for a slice, or NULL: written in the stack */
-  const int64_t *bytes;  /* of each result; of a slice if it is stacked */
+  /* of results: the input of the body whose memory the body leaves it in, -1: none does. NULL: all
+   * are -1. A carried value that lies in its own is updated in place */
+  const int32_t *lies_in;
+  void *index, *holds;  /* 8 bytes for the number of the step, and for the condition's value */
+  void *const *slices;  /* per stacked result, memory for a slice, or NULL: written in the stack */
+  const int64_t *bytes; /* of each result; of a slice if it is stacked */
   const int64_t *strides; /* of stacked operands: bytes of a slice */
   void **room;            /* for nxg_control_room pointers */
   /* Runs a body: inputs and outputs in order. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Running control flow, for whoever carries out bodies. A carried value alternates between the
- * memory of its result and a second one; if the number of steps is known, it begins so that it ends
- * in that of the result. Captured operands are read where they are, slices of stacks are read and
- * written there. */
+/* Running control flow, for whoever carries out bodies. A carried value that the body updates in
+ * place lies in the memory of its result, where it is copied before the first step. Others
+ * alternate between the memory of the result and a second one; if the number of steps is known, one
+ * begins so that it ends in that of the result. Captured operands are read where they are, slices
+ * of stacks are read and written there. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,10 +81,15 @@ static void *other(const state *s, uint32_t i) {
   return s->current[i] == s->f->results[i] ? s->f->spares[i] : s->f->results[i];
 }
 
+static bool is_in_place(const state *s, uint32_t i) {
+  return s->f->lies_in && s->f->lies_in[i] == (int32_t)(s->c->indexed + i);
+}
+
 /* Where step `step` writes carried i. With an even number of steps it begins in the second memory,
  * so that it ends in that of the result. */
 static void *target(const state *s, uint32_t i, int64_t step, int64_t count) {
   bool first = step == 0 && count > 0 && count % 2 == 0;
+  if (is_in_place(s, i)) return s->f->results[i];
   return first ? s->f->spares[i] : other(s, i);
 }
 
@@ -112,20 +118,24 @@ static void *slice_target(const state *s, uint32_t i, int64_t at) {
   return own ? own : slice(s->f->results[i], s->f->bytes[i], at);
 }
 
-/* Takes over what the body gave; it may have put a carried value in the memory of an old one. */
+/* Where the body left a result. */
+static void *made(const state *s, uint32_t i) {
+  int32_t input = s->f->lies_in ? s->f->lies_in[i] : -1;
+  return input < 0 ? s->outputs[i] : s->inputs[input];
+}
+
+/* Takes over what the body gave. */
 static nx_status take_outputs(const state *s, int64_t step, int64_t count, int64_t at) {
   const nxg_control_frame *f = s->f;
   nx_status status = NX_OK;
   for (uint32_t i = 0; i < s->c->n_results && !status; i++) {
     if (i >= s->c->n_carried) {
       void *there = slice(f->results[i], f->bytes[i], at);
-      if (s->outputs[i] != there)
-        status = f->copy(f->user, there, s->outputs[i], f->bytes[i], s->d);
+      if (made(s, i) != there) status = f->copy(f->user, there, made(s, i), f->bytes[i], s->d);
       continue;
     }
     void *wanted = target(s, i, step, count);
-    if (s->outputs[i] != wanted)
-      status = f->copy(f->user, wanted, s->outputs[i], f->bytes[i], s->d);
+    if (made(s, i) != wanted) status = f->copy(f->user, wanted, made(s, i), f->bytes[i], s->d);
     s->current[i] = wanted;
   }
   return status;
@@ -179,7 +189,12 @@ static nx_status run_loop(const state *s) {
   int64_t count = s->c->count;
   nx_status status = NX_OK;
   if (s->c->counted && count < 0) status = read_number(f, f->operands[0], &count, s->d);
-  for (uint32_t i = 0; i < s->c->n_carried; i++) s->current[i] = f->operands[s->c->first + i];
+  for (uint32_t i = 0; i < s->c->n_carried && !status; i++) {
+    s->current[i] = f->operands[s->c->first + i];
+    if (!is_in_place(s, i) || s->current[i] == f->results[i]) continue;
+    status = f->copy(f->user, f->results[i], s->current[i], f->bytes[i], s->d);
+    s->current[i] = f->results[i];
+  }
   if (!status) status = step_through(s, count);
   for (uint32_t i = 0; i < s->c->n_carried && !status; i++)
     if (s->current[i] != f->results[i])

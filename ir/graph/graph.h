@@ -78,7 +78,8 @@ enum {
   NXG_INPUT_OVERWRITE =
       1, /* nothing outside this run needs its old contents: an update may write in place */
   NXG_INPUT_ALIGNED = 2, /* its first element is 64-byte aligned at every launch */
-  NXG_INPUT_GIVEN = 4    /* as overwrite, and any result may lie in its memory */
+  NXG_INPUT_GIVEN = 4,   /* as overwrite, and any result may lie in its memory */
+  NXG_INPUT_SPENT = 8    /* with overwrite: nor are they needed if the run fails or is stopped */
 };
 typedef struct nxg_input {
   uint32_t node;

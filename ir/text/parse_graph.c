@@ -395,7 +395,7 @@ static nx_status take_statement(nxg_parser *p) {
 
 /* ---- head and outputs */
 
-/* `overwrite`, `given`, `aligned`, `alias=3`, tag and note, in any order. */
+/* `overwrite`, `given`, `spent`, `aligned`, `alias=3`, tag and note, in any order. */
 static nx_status take_input_flags(nxg_parser *p, uint32_t *flags, int32_t *alias) {
   for (;;) {
     const char *word;
@@ -408,6 +408,8 @@ static nx_status take_input_flags(nxg_parser *p, uint32_t *flags, int32_t *alias
       *flags |= NXG_INPUT_OVERWRITE;
     } else if (word_is(word, n, "given")) {
       *flags |= NXG_INPUT_GIVEN;
+    } else if (word_is(word, n, "spent")) {
+      *flags |= NXG_INPUT_SPENT;
     } else if (word_is(word, n, "aligned")) {
       *flags |= NXG_INPUT_ALIGNED;
     } else if (word_is(word, n, "alias")) {

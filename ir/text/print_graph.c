@@ -397,6 +397,7 @@ static void print_input(const nxg_printer *p, const nxg_input *in) {
     nxg_print_type(p->out, n->dtype, n->rank, n->shape);
     if (in->flags & NXG_INPUT_OVERWRITE) put(p->out, " overwrite");
     if (in->flags & NXG_INPUT_GIVEN) put(p->out, " given");
+    if (in->flags & NXG_INPUT_SPENT) put(p->out, " spent");
     if (in->flags & NXG_INPUT_ALIGNED) put(p->out, " aligned");
     if (in->alias >= 0) nxi_text_add(p->out, " alias=%d", in->alias);
     print_tag(p->out, n);

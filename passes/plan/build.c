@@ -149,6 +149,15 @@ static nx_status add_group(nxp_step_builder *s, uint32_t i) {
   return group->kind == NXP_GROUP_MATMUL ? nxp_add_matmul_group(s, i) : add_kernel_group(s, i);
 }
 
+/* Where all that may be overwritten is spent, nothing is lost if the run is stopped. */
+static void allow_stops(const nxp_plan_builder *b) {
+  for (uint32_t i = 0; i < b->g->n_inputs; i++) {
+    uint32_t flags = b->g->inputs[i].flags;
+    if ((flags & (NXG_INPUT_OVERWRITE | NXG_INPUT_GIVEN)) && !(flags & NXG_INPUT_SPENT)) return;
+  }
+  for (uint32_t i = 0; i < b->plan->n_steps; i++) b->plan->steps[i].overwrites = false;
+}
+
 static nx_status build(nxp_step_builder *s, const nxi_poll *poll) {
   nxp_plan_builder *b = s->b;
   for (uint32_t i = 0; i < b->g->n_inputs; i++)
@@ -170,6 +179,7 @@ static nx_status build(nxp_step_builder *s, const nxi_poll *poll) {
   nx_status status = place_outputs(s);
   if (status == NX_OK && !nxp_note_stored(s)) status = nxi_oom(b->d);
   if (status == NX_OK && !nxp_use_given(s)) status = nxi_oom(b->d);
+  if (status == NX_OK) allow_stops(b);
   if (status == NX_OK) find_lifetimes(s);
   return status;
 }

@@ -94,6 +94,8 @@ nx_status nxp_add_update(nxp_step_builder *s, nxk_kernel *k, const nxp_kernel_bi
 nx_status nxp_add_via_temporary(nxp_step_builder *s, nxk_kernel *k,
                                 const nxp_kernel_binding *binding, const nxp_location *buffers,
                                 uint32_t node);
+/* plan/reads.c */
+bool nxp_loop_takes_over(const nxp_step_builder *s, uint32_t node, uint32_t operand);
 /* plan/control.c */
 nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group);
 /* plan/loop.c: the loop of a group as one kernel, if it can be one. *done: it is part of the plan

@@ -22,7 +22,8 @@ static nxp_control *new_control(nxp_plan_builder *b, uint32_t node) {
   k->bytes =
       nxi_arena_alloc(arena, ((size_t)k->c.n_results + k->c.n_stacked + 1) * sizeof *k->bytes);
   k->strides = k->bytes + k->c.n_results;
-  return k->bytes != NULL ? k : NULL;
+  k->lies_in = nxi_arena_alloc(arena, ((size_t)k->c.n_results + 1) * sizeof *k->lies_in);
+  return k->bytes != NULL && k->lies_in != NULL ? k : NULL;
 }
 
 /* The bodies live as long as the plan. */
@@ -40,6 +41,7 @@ void nxp_release_bodies(nxp_plan *p) {
 static void measure(const nxp_step_builder *s, uint32_t node, nxp_control *k) {
   const nxg_node *n = node_of(s, node);
   for (uint32_t i = 0; i < k->c.n_results; i++) {
+    k->lies_in[i] = -1;
     nx_dtype t;
     int32_t rank;
     int64_t shape[NXG_MAX_RANK];
@@ -53,6 +55,30 @@ static void measure(const nxp_step_builder *s, uint32_t node, nxp_control *k) {
   }
 }
 
+/* Where an operand's first element is. */
+static nxp_location operand_location(const nxp_step_builder *s, uint32_t node) {
+  nxg_view v;
+  nxg_node_view(s->b->g, node, &v);
+  uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
+  nxp_location where = s->b->where[base];
+  where.offset += v.offset * nxi_dtype_size(node_of(s, node)->dtype);
+  return where;
+}
+
+/* That of the operand, if nobody needs it any more and no memory of a result of the run would have
+ * to be filled from it: values that bodies update in place are then nowhere copied. */
+static bool place_result(nxp_step_builder *s, uint32_t node, const nxp_control *k, uint32_t i) {
+  uint32_t operand = k->c.first + i;
+  if (i < k->c.n_carried && nxp_loop_takes_over(s, node, operand)) {
+    uint32_t from = node_of(s, node)->args[operand];
+    uint32_t base = node_of(s, from)->op == NXG_view ? node_of(s, from)->args[0] : from;
+    bool input = node_of(s, base)->op == NXG_input;
+    s->b->where[node] = operand_location(s, from);
+    if (input || !s->b->output_of[node]) return true;
+  }
+  return nxp_new_memory(s, node, &s->b->where[node]);
+}
+
 /* Memory of the results: that of their nodes, or a temporary for what nobody reads. */
 static bool place_results(nxp_step_builder *s, nxp_step *step, const nxp_group *group) {
   const nxp_control *k = step->control;
@@ -63,7 +89,7 @@ static bool place_results(nxp_step_builder *s, nxp_step *step, const nxp_group *
       uint32_t node = group->roots[r].node;
       if ((uint32_t)node_of(s, node)->attrs[0] != i) continue;
       /* Equal nodes that nothing has merged are computed into one place. */
-      if (!wanted && !nxp_new_memory(s, node, &s->b->where[node])) return false;
+      if (!wanted && !place_result(s, node, k, i)) return false;
       if (wanted) s->b->where[node] = step->buffers[at];
       step->buffers[at] = s->b->where[node];
       step->stores = step->stores || s->b->where[node].kind == NXP_OUTPUT;

@@ -111,6 +111,37 @@ bool nxp_takes_over(const nxp_step_builder *s, uint32_t node) {
     return false;
   if (g->nodes[old].op != NXG_input) return true;
   /* What fails must find the inputs as they were. */
-  return (g->inputs[g->nodes[old].attrs[0]].flags & NXG_INPUT_OVERWRITE) &&
-         s->b->clusters->group_of[node] >= s->last_failing;
+  uint32_t flags = g->inputs[g->nodes[old].attrs[0]].flags;
+  return (flags & NXG_INPUT_OVERWRITE) &&
+         ((flags & NXG_INPUT_SPENT) || s->b->clusters->group_of[node] >= s->last_failing);
+}
+
+/* The node whose memory an operand is all of; NXP_NONE. */
+static uint32_t memory_of(const nxp_step_builder *s, uint32_t node) {
+  nxg_view v;
+  const nxg_node *n = node_of(s, node);
+  if (n->op != NXG_view) return node;
+  nxg_node_view(s->b->g, node, &v);
+  bool whole = nxg_view_is_contiguous(&v) && v.offset == 0 &&
+               nxg_node_elements(n) == nxg_node_elements(node_of(s, n->args[0]));
+  return whole ? n->args[0] : NXP_NONE;
+}
+
+static uint32_t base_of(const nxp_step_builder *s, uint32_t node) {
+  return node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
+}
+
+/* Whether carried value `operand` of a loop may lie in its memory from the first step on: nothing
+ * else reads it, and what is done to it is not needed if the loop fails. */
+bool nxp_loop_takes_over(const nxp_step_builder *s, uint32_t node, uint32_t operand) {
+  const nxg_node *n = node_of(s, node);
+  uint32_t old = memory_of(s, n->args[operand]);
+  if (old == NXP_NONE || !has_memory(s, old) || nxp_alias_of(s, old) >= 0) return false;
+  for (uint32_t i = 0; i < n->n_args; i++)
+    if (i != operand && base_of(s, n->args[i]) == old) return false;
+  if (s->updated_by[old] != NXP_NONE || s->b->output_of[old] ||
+      last_reader(s, old) > s->b->clusters->group_of[node] + 1)
+    return false;
+  if (node_of(s, old)->op != NXG_input) return s->b->where[old].kind == NXP_TEMPORARY;
+  return (s->b->g->inputs[node_of(s, old)->attrs[0]].flags & NXG_INPUT_SPENT) != 0;
 }

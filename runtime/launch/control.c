@@ -43,6 +43,54 @@ static void add_report(nxi_compile_report *to, const nxi_compile_report *from) {
   to->compile_ms += from->compile_ms;
 }
 
+/* ---- carried values that a body updates in place */
+
+/* The operand of which a node is an update, all of it or as another shape; NXP_NONE. */
+static uint32_t updated(const nxg_graph *g, uint32_t node) {
+  const nxg_node *n = &g->nodes[node];
+  nxg_control c;
+  if (n->op == NXG_update || n->op == NXG_scatter) return n->args[0];
+  if (n->op == NXG_view && nxg_node_elements(n) == nxg_node_elements(&g->nodes[n->args[0]]))
+    return n->args[0];
+  if (!nxg_is_control(n->op) || n->op == NXG_case) return NXP_NONE;
+  nxg_control_of_node(n, &c);
+  return c.result < c.n_carried ? n->args[c.first + c.result] : NXP_NONE;
+}
+
+/* Whether output o of a body is an update of its input. */
+static bool is_update_of(const nxg_graph *g, uint32_t o, uint32_t input) {
+  uint32_t node = g->outputs[o].node;
+  if (node == g->inputs[input].node) return false;
+  while (node != NXP_NONE && node != g->inputs[input].node) node = updated(g, node);
+  return node != NXP_NONE;
+}
+
+/* The body with inputs that may be overwritten, or NULL: there are none. */
+static nx_status allow_updates(const nxp_control *k, const nxg_graph *g, nxg_graph **out,
+                               nxi_diag *d) {
+  *out = NULL;
+  for (uint32_t i = 0; i < k->c.n_carried; i++) {
+    uint32_t input = k->c.indexed + i;
+    if (!is_update_of(g, i, input)) continue;
+    if (*out == NULL && (*out = nxg_copy(g)) == NULL) return nxi_oom(d);
+    (*out)->inputs[input].flags = NXG_INPUT_OVERWRITE | NXG_INPUT_SPENT | NXG_INPUT_ALIGNED;
+  }
+  return NX_OK;
+}
+
+static bool is_in_place(const nxp_control *k, uint32_t i) {
+  return k->lies_in[i] == (int32_t)(k->c.indexed + i);
+}
+
+/* Notes in which inputs the body leaves results. False: it may overwrite one whose new value is
+ * elsewhere. */
+static bool note_updates(nxp_control *k, const nxg_graph *g, const nxp_plan *p) {
+  for (uint32_t i = 0; i < k->c.n_results; i++) k->lies_in[i] = p->outputs[i].in_place_of;
+  for (uint32_t i = 0; i < k->c.n_carried; i++)
+    if (g->inputs[k->c.indexed + i].flags != 0 && !is_in_place(k, i)) return false;
+  return true;
+}
+
 static nx_status load_body(nxi_executable *e, const nxg_graph *g, const nxi_poll *poll,
                            nxi_executable **out, nxi_compile_report *report, nxi_diag *d) {
   nxi_executable_options o = e->options;
@@ -56,22 +104,44 @@ static nx_status load_body(nxi_executable *e, const nxg_graph *g, const nxi_poll
   return status;
 }
 
+/* The body of a loop. */
+static nx_status load_step(nxi_executable *e, nxp_control *k, const nxg_graph *g,
+                           const nxi_poll *poll, nxi_executable **out, nxi_compile_report *report,
+                           nxi_diag *d) {
+  nxg_graph *over = NULL;
+  nx_status status = allow_updates(k, g, &over, d);
+  if (status == NX_OK) status = load_body(e, over != NULL ? over : g, poll, out, report, d);
+  if (status == NX_OK && over != NULL && !note_updates(k, over, (*out)->plan)) {
+    nxi_executable_destroy(*out);
+    *out = NULL;
+    for (uint32_t i = 0; i < k->c.n_results; i++) k->lies_in[i] = -1;
+    status = load_body(e, g, poll, out, report, d);
+  }
+  nxg_destroy(over);
+  return status;
+}
+
 static nx_status load_control(nxi_executable *e, uint32_t number, const nxi_poll *poll,
                               nxi_compile_report *report, nxi_diag *d) {
   const nxp_step *step = &e->plan->steps[number];
-  const nxg_control *c = &step->control->c;
+  nxp_control *k = step->control;
+  const nxg_control *c = &k->c;
   nxi_executable **bodies = nxi_calloc(c->n_bodies, sizeof(nxi_executable *));
   if (bodies == NULL) return nxi_oom(d);
   e->bodies[number] = bodies;
   int64_t most = 0, steps = c->op == NXG_case ? 1 : c->count >= 0 ? c->count : 1 << 20;
   for (uint32_t i = 0; i < c->n_bodies; i++) {
     const nxg_graph *g = nxg_body_find(c->bodies[i])->graph;
-    nx_status status = load_body(e, g, poll, &bodies[i], report, d);
+    bool last = c->op != NXG_case && i + 1 == c->n_bodies;
+    nx_status status = last ? load_step(e, k, g, poll, &bodies[i], report, d)
+                            : load_body(e, g, poll, &bodies[i], report, d);
     if (status != NX_OK) return status;
     const nxp_plan *p = bodies[i]->plan;
     if (p->temporary_bytes > most) most = p->temporary_bytes;
     nxp_more_work(e->plan, (double)steps * ((double)p->work + 1));
   }
+  for (uint32_t i = 0; i < c->n_carried; i++)
+    if (is_in_place(k, i)) nxp_plan_set_scratch(e->plan, step, k->n_operands + c->n_results + i, 0);
   nxp_plan_set_scratch(e->plan, step, step->n_buffers - 1, most);
   return NX_OK;
 }
@@ -111,6 +181,7 @@ nx_status nxi_run_control(const nxp_step *s, void **at, nxi_control_device *v, n
                          .operands = at,
                          .results = results,
                          .spares = spares,
+                         .lies_in = k->lies_in,
                          .index = values,
                          .holds = values + 64,
                          .slices = spares + k->c.n_carried,

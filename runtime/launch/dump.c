@@ -8,6 +8,7 @@
 
 #include "dump_assembly.h"
 #include "dump_generic.h"
+#include "ir/text/graph_text.h"
 #include "passes/kernel/passes.h"
 #include "passes/pipeline.h"
 #include "passes/read.h"
@@ -39,13 +40,51 @@ static nx_status show_graph(const dump *u) {
   return NX_OK;
 }
 
+/* The bodies that a graph names, in graphs of their own after it. */
 static nx_status show_dot(const dump *u) {
+  nxg_body_names bodies;
+  if (!nxg_body_names_init(&bodies, u->g)) return nxi_oom(u->d);
   nxg_print_dot(u->g, u->out);
+  for (uint32_t i = bodies.n; i-- > 0;)
+    nxg_print_dot(nxg_body_find(bodies.rows[i].number)->graph, u->out);
+  nxg_body_names_free(&bodies);
   return NX_OK;
 }
 
+/* A text as comments. */
+static void add_comment(nxi_text *out, const nxi_text *text) {
+  const char *line = text->data, *end = line + text->size;
+  while (line != NULL && line < end) {
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    size_t n = (size_t)((stop != NULL ? stop : end) - line);
+    nxi_text_add(out, "%s", n > 0 ? "; " : ";");
+    nxi_text_put(out, line, (uint32_t)n);
+    nxi_text_add(out, "\n");
+    line += n + 1;
+  }
+}
+
+static nx_status clusters_of(const dump *u);
+
+/* The same of the bodies of a graph after its passes, as comments. */
+static nx_status clusters_of_bodies(const dump *u, const nxg_graph *g) {
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < g->n_bodies && status == NX_OK; i++) {
+    nxi_text text = {0};
+    dump body = *u;
+    body.g = nxg_body_find(g->bodies[i])->graph;
+    body.out = &text;
+    status = clusters_of(&body);
+    nxi_text_add(u->out, ";\n");
+    add_comment(u->out, &text);
+    u->out->failed = u->out->failed || text.failed;
+    nxi_text_free(&text);
+  }
+  return status;
+}
+
 /* Shows the graph after its passes, then the groups as comments, so that the text still parses. */
-static nx_status show_clusters(const dump *u) {
+static nx_status clusters_of(const dump *u) {
   nxi_executable_options shown = *u->options;
   nxp_options planned = {0};
   shown.printed = true;
@@ -60,11 +99,14 @@ static nx_status show_clusters(const dump *u) {
   if (status == NX_OK) {
     nxg_print(g, u->out);
     nxp_clusters_print(g, clusters, u->out);
+    status = clusters_of_bodies(u, g);
   }
   nxp_clusters_destroy(clusters);
   if (g != u->g) nxg_destroy(g);
   return status;
 }
+
+static nx_status show_clusters(const dump *u) { return clusters_of(u); }
 
 /* ---- stages that need a plan */
 
@@ -77,10 +119,31 @@ static nx_status make(const dump *u, bool bound, nxi_executable **out) {
   return nxi_executable_create(u->g, &options, NULL, NULL, out, NULL, u->d);
 }
 
+/* The executables of the bodies that a step runs; NULL: it runs none. *n: how many. */
+static nxi_executable *const *bodies_of(const nxi_executable *e, uint32_t step, uint32_t *n) {
+  const nxp_control *k = e->plan->steps[step].control;
+  *n = k != NULL ? k->c.n_bodies : 0;
+  return k != NULL ? e->bodies[step] : NULL;
+}
+
+/* Plans of bodies follow the one that runs them. Bodies nest at most NXG_BODY_DEPTH deep. */
+static void print_plans(const nxi_executable *e, nxi_text *out) {
+  nxp_plan_print(e->plan, out);
+  for (uint32_t i = 0; i < e->plan->n_steps; i++) {
+    uint32_t n;
+    nxi_executable *const *bodies = bodies_of(e, i, &n);
+    for (uint32_t b = 0; b < n; b++) {
+      const nxg_graph *g = nxg_body_find(e->plan->steps[i].control->c.bodies[b])->graph;
+      nxi_text_add(out, "\nbody @%s of step %u\n", g->name[0] != 0 ? g->name : "body", i);
+      print_plans(bodies[b], out);
+    }
+  }
+}
+
 static nx_status show_plan(const dump *u) {
   nxi_executable *made = NULL;
   nx_status status = make(u, true, &made);
-  if (status == NX_OK) nxp_plan_print(made->plan, u->out);
+  if (status == NX_OK) print_plans(made, u->out);
   nxi_executable_destroy(made);
   return status;
 }
@@ -110,14 +173,26 @@ static nx_status show_step(shower *s, const nxp_step *step) {
   return status;
 }
 
+/* The kernels of a plan in the order of its steps, and of the bodies that these run. */
+static nx_status show_steps(shower *s, const nxi_executable *e) {
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; status == NX_OK && i < e->plan->n_steps; i++) {
+    uint32_t n;
+    nxi_executable *const *bodies = bodies_of(e, i, &n);
+    s->plan = e->plan;
+    status = show_step(s, &e->plan->steps[i]);
+    for (uint32_t b = 0; b < n && status == NX_OK; b++) status = show_steps(s, bodies[b]);
+  }
+  return status;
+}
+
 /* Calls show for each kernel of a plan, with an empty line between two. */
 static nx_status each_kernel(const dump *u, bool bound, kernel_fn show) {
   nxi_executable *made = NULL;
   nx_status status = make(u, bound, &made);
   if (status != NX_OK) return status;
-  shower s = {.u = u, .plan = made->plan, .show = show};
-  for (uint32_t i = 0; status == NX_OK && i < s.plan->n_steps; i++)
-    status = show_step(&s, &s.plan->steps[i]);
+  shower s = {.u = u, .show = show};
+  status = show_steps(&s, made);
   nxi_executable_destroy(made);
   return status;
 }

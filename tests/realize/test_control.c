@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "ir/alloc.h"
+
 static nx_tensor *input(int64_t n) { return GOOD(nx_placeholder(ctx, device(), NX_F32, &n, 1)); }
 static nx_tensor *scalar_input(nx_dtype t) {
   return GOOD(nx_placeholder(ctx, device(), t, NULL, 0));
@@ -267,6 +269,49 @@ static void refused(void **state) {
   nx_function_release(power);
 }
 
+/* Allocations of a call of f with this number of steps; first calls make what others use. */
+static int64_t allocations_of(nx_function *f, int64_t steps, nx_tensor *cache, nx_tensor *x) {
+  int64_t count = 0;
+  for (int i = 0; i < 3; i++) {
+    nx_tensor *in[] = {whole(NX_I64, steps), cache, x}, *out[2] = {0};
+    OK(nx_realize(ctx, in, 3, NULL));
+    count = nxi_alloc_count();
+    OK(nx_function_call(f, in, 3, out, 2, NULL));
+    count = nxi_alloc_count() - count;
+    for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);
+  }
+  return count;
+}
+
+/* Rows of a cache are written where they lie; small bodies and large ones allocate nothing. Only
+ * the interpreter of kernels needs memory for each that it runs. */
+static void nothing_a_step(void **state) {
+  (void)state;
+  const char *executor = getenv("NX_EXECUTOR");
+  if (executor != NULL && strcmp(executor, "kernel-interp") == 0) return;
+  for (int64_t n = 4; n <= 512; n *= 128) {
+    nx_tensor *in[] = {scalar_input(NX_I64),
+                       GOOD(nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(64, n))), input(n)};
+    nx_tensor *at = GOOD(nx_mod(in[0], whole(NX_I64, 64))), *starts[] = {at, whole(NX_I64, 0)};
+    nx_tensor *row = GOOD(nx_reshape(in[2], NX_SHAPE(1, n), 0));
+    nx_tensor *cache = GOOD(nx_dynamic_update_slice(in[1], row, starts, 2));
+    nx_tensor *sums = GOOD(nx_reduce_mean(cache, NX_AXES(0), 0));
+    nx_tensor *out[] = {cache, GOOD(nx_add(in[2], sums))};
+    nx_function *step = make(in, 3, out, 2, "step");
+    nx_tensor *all[] = {scalar_input(NX_I64),
+                        GOOD(nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(64, n))), input(n)};
+    nx_tensor *given[2] = {0};
+    OK(nx_for(all[0], 0, step, &all[1], 2, NULL, 0, NULL, given, 2));
+    nx_function *f = make(all, 3, given, 2, "f");
+    nx_tensor *zeros = GOOD(nx_full(ctx, device(), NX_F32, NX_SHAPE(64, n), NX_NUMBER(0))),
+              *x = vector(n, 1, 1);
+    int64_t few = allocations_of(f, 3, zeros, x), many = allocations_of(f, 23, zeros, x);
+    if (few != many) fprintf(stderr, "n %d: %d, %d\n", (int)n, (int)few, (int)many);
+    assert_int_equal(few, many);
+    let_go(step, f);
+  }
+}
+
 static const char text[] = "nxir 2\n"
                            "graph @more(%x: f32[], %n: f32[]) -> (%p) {\n"
                            "  %p = cmplt %x, %n : bool[]\n"
@@ -300,6 +345,7 @@ NXT_MAIN(control) {
       IN_SCOPE(loops_without_end),
       IN_SCOPE(failures_say_the_step),
       IN_SCOPE(refused),
+      IN_SCOPE(nothing_a_step),
       IN_SCOPE(from_text),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
