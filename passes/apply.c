@@ -82,6 +82,7 @@ static nx_status pass_count_loops(subject *s) { return run_graph_pass(s, nxg_pas
 static nx_status pass_chunk_loops(subject *s) { return run_graph_pass(s, nxg_pass_chunk_loops); }
 static nx_status pass_unroll_loops(subject *s) { return run_graph_pass(s, nxg_pass_unroll_loops); }
 static nx_status pass_types(subject *s) { return run_graph_pass(s, nxg_pass_types); }
+static nx_status pass_hoist(subject *s) { return run_graph_pass(s, nxg_pass_hoist); }
 static nx_status pass_stored_types(subject *s) { return run_graph_pass(s, nxg_pass_stored_types); }
 static nx_status pass_small_types(subject *s) { return run_graph_pass(s, nxg_pass_small_types); }
 static nx_status pass_views(subject *s) { return run_graph_pass(s, nxg_pass_views); }

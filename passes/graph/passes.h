@@ -35,6 +35,8 @@ nx_status nxg_pass_vectors(const nxg_graph *g, nxp_products products, nxg_graph 
                            bool *changed, nxi_diag *d); /* products with a vector become sums */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
+/* What bodies of loops compute of captured values alone is computed before the loop. */
+nx_status nxg_pass_hoist(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 /* Replaces complex values by pairs of real ones. Afterwards a complex input or output is a real
  * array with the real and imaginary parts side by side. */
 nx_status nxg_pass_types(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
