@@ -61,6 +61,30 @@ static nx_tensor *depthwise(const bench_lab *lab, nx_tensor **x) {
   return nx_reshape(nx_reduce_sum(nx_mul(windows, weights), NX_AXES(2), 0), in.shape, in.rank, 0);
 }
 
+/* Of the weights of each channel by itself; last: channels are the last axis of images and weights.
+ * x[2] is what comes from above. */
+static nx_tensor *depthwise_gradient(nx_tensor **x, bool last) {
+  static const int32_t first_axes[4] = {1, 0, 2, 3}, last_axes[4] = {3, 0, 1, 2},
+                       last_result[4] = {2, 3, 0, 1};
+  const nx_tensor_info w = bench_info(x[1]), in = bench_info(x[0]);
+  const int64_t *window = w.shape + (last ? 0 : 2), around[2] = {window[0] / 2, window[1] / 2};
+  const nx_convolution_options options = {.size = sizeof options,
+                                          .n = 2,
+                                          .before = around,
+                                          .after = around,
+                                          .batch_groups = in.shape[last ? 3 : 1],
+                                          .x_axes = last ? last_axes : first_axes,
+                                          .w_axes = last ? last_axes : first_axes,
+                                          .y_axes = last ? last_result : first_axes};
+  return nx_convolution(x[0], x[2], &options);
+}
+static nx_tensor *depthwise_gradient_first(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, depthwise_gradient(x, false);
+}
+static nx_tensor *depthwise_gradient_last(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, depthwise_gradient(x, true);
+}
+
 /* The largest of each 2 x 2. */
 static nx_tensor *pooled(const bench_lab *lab, nx_tensor **x) {
   const nx_tensor_info in = bench_info(x[0]);
@@ -93,6 +117,10 @@ static const bench_workload rows[] = {
      BENCH_COMPUTES, 0},
     {"depthwise 3x3 8x100x57^2", "depthwise", depthwise, "f32:8x100x57x57 f32:100x1x3x3", 0,
      BENCH_COMPUTES, 0},
+    {"gradient of depthwise 3x3 8x128x56^2", "depthwisegradient", depthwise_gradient_first,
+     "f32:8x128x56x56 f32:128x1x3x3 f32:8x128x56x56", 0, BENCH_COMPUTES, 0},
+    {"gradient of depthwise 3x3 8x56^2x128", "depthwisegradientlast", depthwise_gradient_last,
+     "f32:8x56x56x128 f32:3x3x1x128 f32:8x56x56x128", 0, BENCH_COMPUTES, 0},
     {"largest of 2x2 8x64x112^2", "pooled", pooled, "f32:8x64x112x112", 0, 0, 0},
 };
 

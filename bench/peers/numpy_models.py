@@ -157,6 +157,33 @@ def depthwise(x, w):
     return run
 
 
+def depthwise_gradient(last):
+    """A sum of products for each element of the window."""
+
+    def form(x, w, above):
+        window, spatial = (w.shape[:2], (1, 2)) if last else (w.shape[2:], (2, 3))
+        around = [(0, 0)] * 4
+        for axis, n in zip(spatial, window, strict=True):
+            around[axis] = (n // 2, n // 2)
+        extents = [x.shape[axis] for axis in spatial]
+        sums, t = np.empty((*window, *w.shape[2:]) if last else w.shape, x.dtype), like(x)
+
+        def run():
+            p = np.pad(x, around)
+            for i in range(window[0]):
+                for j in range(window[1]):
+                    rows, columns = slice(i, i + extents[0]), slice(j, j + extents[1])
+                    part = p[:, rows, columns] if last else p[:, :, rows, columns]
+                    np.multiply(part, above, out=t)
+                    total = t.sum(axis=(0, *spatial))
+                    sums[(i, j, 0) if last else (slice(None), 0, i, j)] = total
+            return sums
+
+        return run
+
+    return form
+
+
 def pooled(x):
     pairs = np.empty(x.shape[:2] + (x.shape[2] // 2, x.shape[3]), x.dtype)
 

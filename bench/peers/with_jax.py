@@ -63,6 +63,20 @@ def gradient(x, w, above):
     return jax.vjp(lambda v: convolve(1)(x, v), w)[1](above)[0]
 
 
+def depthwise_gradient(x, w, above):
+    return jax.vjp(lambda v: depthwise(x, v), w)[1](above)[0]
+
+
+def depthwise_gradient_last(x, w, above):
+    around = [(n // 2, n // 2) for n in w.shape[:2]]
+    form = lambda v: lax.conv_general_dilated(
+        *(x, v, (1, 1), around),
+        feature_group_count=x.shape[3],
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
+    return jax.vjp(form, w)[1](above)[0]
+
+
 def pooled(x):
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
 
@@ -115,6 +129,8 @@ FORMS = {
     "convby3": convolve(3),
     "convgradient": gradient,
     "depthwise": depthwise,
+    "depthwisegradient": depthwise_gradient,
+    "depthwisegradientlast": depthwise_gradient_last,
     "pooled": pooled,
     "sort0": lambda x: jnp.sort(x, 0, stable=False),
     "sort1": lambda x: jnp.sort(x, 1, stable=False),

@@ -499,6 +499,8 @@ FORMS = {
     "convby3": models.convolved(3),
     "convgradient": models.convolved(1, gradient=True),
     "depthwise": models.depthwise,
+    "depthwisegradient": models.depthwise_gradient(False),
+    "depthwisegradientlast": models.depthwise_gradient(True),
     "pooled": models.pooled,
     "sort0": plain(lambda x: np.sort(x, axis=0)),
     "sort1": plain(lambda x: np.sort(x, axis=1)),

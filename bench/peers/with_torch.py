@@ -57,6 +57,17 @@ def gradient(x, w, above):
     return torch.nn.grad.conv2d_weight(x, w.shape, above, padding=w.shape[2] // 2)
 
 
+def depthwise_gradient(x, w, above):
+    return torch.nn.grad.conv2d_weight(
+        x, w.shape, above, padding=w.shape[2] // 2, groups=x.shape[1]
+    )
+
+
+def depthwise_gradient_last(x, w, above):
+    first = lambda t: t.permute(0, 3, 1, 2)
+    return depthwise_gradient(first(x), w.permute(3, 2, 0, 1), first(above)).permute(2, 3, 1, 0)
+
+
 FORMS = {
     **formulas.forms(
         torch, torch.erf, lambda x: torch.softmax(x, -1), roll, concatenate, torch.relu
@@ -101,6 +112,8 @@ FORMS = {
     "conv1": lambda x, w: F.conv1d(x, w, padding=w.shape[2] // 2),
     "convgradient": gradient,
     "depthwise": lambda x, w: F.conv2d(x, w, padding=w.shape[2] // 2, groups=x.shape[1]),
+    "depthwisegradient": depthwise_gradient,
+    "depthwisegradientlast": depthwise_gradient_last,
     "pooled": lambda x: F.max_pool2d(x, 2),
     "sort0": lambda x: torch.sort(x, 0).values,
     "sort1": lambda x: torch.sort(x, 1).values,
