@@ -6,6 +6,7 @@
  * strides; the operation `pair` makes a woven value of two parts. Functions of complex numbers
  * become functions of their parts (ir/scalar_ops.def). Keeps: values, by definition: the
  * interpreter of graphs runs this pass first. */
+#include <math.h>
 #include <string.h>
 
 #include "passes.h"
@@ -397,6 +398,26 @@ static uint32_t choose(nxg_types *t, nx_dtype p, uint32_t when, uint32_t a, uint
   return nxg_types_add(t, NXG_where, p, 3, args);
 }
 
+/* 1 + e^x cos y for x <= 0; re: e^x cos y. Near a pole of logistic it is 2 cos^2(y / 2) + (e^x - 1)
+ * cos y, of which both terms are positive there. */
+static uint32_t one_and_wave(nxg_types *t, uint32_t x, uint32_t y, uint32_t re) {
+  uint32_t half = nxg_types_constant(t, NX_F64, nxi_bits_f64(0.5)),
+           two = nxg_types_constant(t, NX_F64, nxi_bits_f64(2)),
+           limit = nxg_types_constant(t, NX_F64, nxi_bits_f64(-0.7)),
+           infinity = nxg_types_constant(t, NX_F64, nxi_bits_f64(INFINITY));
+  uint32_t turn = add_two(t, NXG_mul, NX_F64, y, half),
+           size = nxg_types_add(t, NXG_abs, NX_F64, 1, &y);
+  uint32_t wave = nxg_types_add(t, NXG_cos, NX_F64, 1, &y);
+  turn = nxg_types_add(t, NXG_cos, NX_F64, 1, &turn);
+  turn = add_two(t, NXG_mul, NX_F64, add_two(t, NXG_mul, NX_F64, turn, turn), two);
+  uint32_t less = nxg_types_add(t, NXG_expm1, NX_F64, 1, &x);
+  uint32_t near = add_two(t, NXG_add, NX_F64, turn, add_two(t, NXG_mul, NX_F64, less, wave));
+  uint32_t finite = add_two(t, NXG_cmplt, NX_BOOL, size, infinity),
+           close = add_two(t, NXG_cmplt, NX_BOOL, limit, x);
+  close = add_two(t, NXG_and, NX_BOOL, close, finite);
+  return choose(t, NX_F64, close, near, add_two(t, NXG_add, NX_F64, re, one_of(t, NX_F64)));
+}
+
 /* w / (1 + w) of w = e^z where z is on the left, else 1 / (1 + w) of w = e^-z: nothing overflows.
  * In f64, as the functions that it is made of. */
 static void rewrite_logistic(nxg_types *t) {
@@ -414,7 +435,7 @@ static void rewrite_logistic(nxg_types *t) {
            im = add_two(t, NXG_exp_imag, NX_F64, size, y);
   args[0] = choose(t, NX_F64, left, re, one);
   args[1] = choose(t, NX_F64, left, im, zero);
-  args[2] = add_two(t, NXG_add, NX_F64, re, one);
+  args[2] = one_and_wave(t, size, y, re);
   args[3] = im;
   re = add_cast(t, nxg_types_add(t, NXG_div_real, NX_F64, 4, args), NX_F64, p);
   im = add_cast(t, nxg_types_add(t, NXG_div_imag, NX_F64, 4, args), NX_F64, p);

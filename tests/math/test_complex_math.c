@@ -367,10 +367,29 @@ static void powers(void **state) {
   }
 }
 
+/* logistic beside its poles, where 1 + e^-z is small. */
+static void poles(void **state) {
+  (void)state;
+  static z a[SAMPLES], got[SAMPLES];
+  for (int i = 0; i < SAMPLES; i++) {
+    double turn = 3.141592653589793 * (2 * floor(1000 * uniform()) + 1),
+           apart = exp2(-40 * uniform());
+    a[i] = CMPLX(apart * (uniform() - 0.5), turn + apart * (uniform() - 0.5));
+  }
+  read_back(GOOD(nx_logistic(tensor_of(a, SAMPLES, false))), got, SAMPLES);
+  for (int i = 0; i < SAMPLES; i++) {
+    long double x = -creal(a[i]), y = -cimag(a[i]), half = cosl(y / 2);
+    wide want = 1 / made_of(2 * half * half + expm1l(x) * cosl(y), expl(x) * sinl(y));
+    double off = (double)(cabsl(got[i] - want) / cabsl(want));
+    if (!(off <= 5 * 0x1p-53))
+      fail_msg("logistic(%a%+ai) is off by %g", creal(a[i]), cimag(a[i]), off);
+  }
+}
+
 NXT_MAIN(complex_math) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(special_values), IN_SCOPE(special_pairs), IN_SCOPE(modulus_and_direction),
-      IN_SCOPE(accuracy),       IN_SCOPE(powers),
+      IN_SCOPE(accuracy),       IN_SCOPE(powers),        IN_SCOPE(poles),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
