@@ -58,6 +58,22 @@ typedef struct nx_group_options {
  * device, one twice, more than 1024, options; NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_group_create(nx_context *context, const nx_device *devices, size_t n,
                                  const nx_group_options *options, nx_group **members);
+/** The member that this process is in a group of processes, by Open MPI 4, which is loaded now
+ * (libmpi.so.40, or the file that NX_MPI names). Its tensors are on this device of the context, and
+ * their elements go through the host's memory. ranks: n ranks of MPI_COMM_WORLD, the members in
+ * their order, this process among them; n = 0: all of the job, in its order. Every member has to
+ * call this, those of several groups in the same order; who waits longer for another than the
+ * timeout fails.
+ *
+ * MPI is initialised, and finalized at the end of the process, if the program has not done so; if
+ * it has, then with MPI_THREAD_MULTIPLE. mpirun ends the other processes where one dies; what
+ * remains, and waits for it, has NX_TIMED_OUT or NX_DEVICE_LOST, and finalizes MPI no more.
+ *
+ * *member is one reference; untouched on failure. NX_DEVICE_UNAVAILABLE: no Open MPI, with the
+ * reason; NX_INVALID_ARGUMENT: ranks that the job lacks, one twice, this process not among them,
+ * members that name different ones, options; NX_TIMED_OUT; NX_DEVICE_LOST; NX_OUT_OF_MEMORY. */
+NX_API nx_status nx_group_join(nx_context *context, nx_device device, const int32_t *ranks,
+                               size_t n, const nx_group_options *options, nx_group **member);
 /** One more reference, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_group *nx_group_retain(nx_group *member);
 /** Gives one reference up. NULL is allowed. What was recorded with it can still be realised. */

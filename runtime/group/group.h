@@ -2,7 +2,7 @@
 /* Groups of members that exchange elements. A collective is one or two exchanges, which only move
  * bytes, and recorded operations around them (collectives.c). An exchange is an ordered custom
  * operation (exchange.c), whose function hands it to the engine of the group: shared memory for
- * devices of this process (local.c). */
+ * devices of this process (local.c), MPI for processes (processes.c). */
 #ifndef NXI_GROUP_H
 #define NXI_GROUP_H
 
