@@ -270,8 +270,8 @@ enum { NX_AFTER_EQUAL = 1 /**< behind the elements that are equal, instead of be
  * axis, each line beside its own. sorter: NULL, or i32 or i64 of the shape of sorted, as
  * nx_argsort gives them: the order in which the lines are sorted. Of the shape of values, as
  * dtype: NX_I32 or NX_I64, another one is NX_UNSUPPORTED_DTYPE. Lines that are not sorted give
- * some place. One kernel. NX_INVALID_ARGUMENT: two dtypes, shapes that
- * do not fit, another flag. */
+ * some place. One kernel in a function, else one for each bit of the extent. NX_INVALID_ARGUMENT:
+ * two dtypes, shapes that do not fit, another flag. */
 NX_API nx_tensor *nx_searchsorted(nx_tensor *sorted, nx_tensor *values, nx_tensor *sorter,
                                   uint32_t flags, nx_dtype dtype);
 
@@ -388,6 +388,9 @@ typedef enum nx_quantile_method {
  * out of range or empty, rank 32, no such method, another flag. */
 NX_API nx_tensor *nx_quantile(nx_tensor *x, const double *q, size_t n_q, int32_t axis,
                               nx_quantile_method method, uint32_t flags);
+/** nx_quantile of all elements along several axes together, which are given as to nx_reduce_sum. */
+NX_API nx_tensor *nx_quantile_over(nx_tensor *x, const double *q, size_t n_q, const int32_t *axes,
+                                   size_t n, nx_quantile_method method, uint32_t flags);
 /** The linear quantile at 0.5, without the axis of quantiles. Else as nx_quantile. */
 NX_API nx_tensor *nx_median(nx_tensor *x, int32_t axis, uint32_t flags);
 

@@ -156,6 +156,8 @@ ONE(dynamic_update_slice, nx_dynamic_update_slice(half, small, corner, 2))
 STATUS(sort_by, nx_sort_by(keyed, &line, 1, 0, &made[0], 1))
 STATUS(sort_network, nx_sort_by(keyless, &folds, 1, 1, &made[0], 1))
 ONE(searchsorted, nx_searchsorted(line, row, NULL, 0, NX_I32))
+ONE(quantile_over,
+    nx_quantile_over(half, (double[]){0.1, 0.7}, 2, NX_AXES(0, 1), NX_QUANTILE_LINEAR, 0))
 ONE(quantile, nx_quantile(half, (double[]){0.1, 0.7}, 2, 1, NX_QUANTILE_LINEAR, 0))
 ONE(median, nx_median(square, 0, 0))
 ONE(total_order, nx_total_order(row))
@@ -267,6 +269,7 @@ static const struct call {
     ROW(total_order),
     ROW(searchsorted),
     ROW(quantile),
+    ROW(quantile_over),
     ROW(median),
     ROW(rfft),
     ROW(irfft),

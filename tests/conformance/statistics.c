@@ -199,6 +199,51 @@ static void check_quantile(trial *t) {
                  "a method that does not exist");
 }
 
+/* Over several axes: what quantile gives along one axis that holds their elements. */
+static void expect_over(trial *t, uint32_t axes, layout l, bool keep) {
+  static const int64_t cube[] = {4, 3, 7};
+  array *a = whole_numbers(t, 3, cube);
+  nx_tensor *x = laid_out(t, a, l);
+  int32_t list[3], order[3], kept = 0, gone = 0;
+  int64_t lines[] = {1, 1}, shape[4] = {FRACTIONS}, rank = 1;
+  for (int32_t i = 0; i < 3; i++) gone += axes >> i & 1;
+  int32_t last = 3 - gone, n = 0;
+  for (int32_t i = 0; i < 3; i++) {
+    bool is = axes >> i & 1;
+    order[is ? last++ : kept++] = i;
+    lines[is] *= cube[i];
+    if (is) list[n++] = l % 2 ? i - 3 : i;
+    if (!is || keep) shape[rank++] = is ? 1 : cube[i];
+  }
+  nx_tensor *flat = nx_reshape(nx_copy(nx_permute(x, order, 3)), lines, 2, 0),
+            *same = nx_reshape(nx_quantile(flat, fractions, FRACTIONS, 1, NX_QUANTILE_LINEAR, 0),
+                               shape, (int32_t)rank, 0);
+  array *want = result_of(t, same, t->dtype, (int32_t)rank, shape, "quantiles of flat lines");
+  nx_tensor *y = nx_quantile_over(x, fractions, FRACTIONS, list, (size_t)gone, NX_QUANTILE_LINEAR,
+                                  keep ? NX_KEEPDIMS : 0);
+  if (want) expect(t, y, want, SAME, "several axes");
+}
+
+static void check_quantile_over(trial *t) {
+  static const int64_t none[] = {3, 0, 2};
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (uint32_t axes = 0; axes < 8; axes++)
+      if (is_due(t, l * 8 + axes, 48)) expect_over(t, axes, l, (axes + l) % 2);
+  nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, none));
+#define OVER(x, flags, ...) \
+  nx_quantile_over(x, fractions, 2, NX_AXES(__VA_ARGS__), NX_QUANTILE_LINEAR, flags)
+  expect_refusal(t, OVER(NULL, 0, 0), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, OVER(x, 0, 0, 1), NX_INVALID_ARGUMENT, "over nothing");
+  expect_refusal(t, OVER(x, 0, 0, 3), NX_INVALID_ARGUMENT, "axis 3 of rank 3");
+  expect_refusal(t, OVER(x, 0, 0, 0), NX_INVALID_ARGUMENT, "an axis twice");
+  expect_refusal(t, OVER(x, 8, 0, 2), NX_INVALID_ARGUMENT, "a flag that does not exist");
+}
+
+static nx_tensor *record_quantile_over(trial *t, nx_dtype dtype) {
+  const int64_t shape[] = {2, 3};
+  return OVER(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), 0, 0, 1);
+}
+
 static nx_tensor *record_quantile(trial *t, nx_dtype dtype) {
   const int64_t shape[] = {2, 3};
   nx_tensor *x = tensor_of(t, tame_values(t, dtype, 2, shape, 1));
@@ -209,6 +254,7 @@ static const operation statistic_table[] = {
     {"reduce_mean", F | C, check_statistic, record_statistic, &(const statistic){false}, 0, NULL},
     {"reduce_var", F | C, check_statistic, record_statistic, &(const statistic){true}, 0, NULL},
     {"quantile", F, check_quantile, record_quantile, NULL, 0, NULL},
+    {"quantile_over", F, check_quantile_over, record_quantile_over, NULL, 0, NULL},
     {"median", F, check_quantile, record_quantile, NULL, 0, NULL},
 };
 const family statistic_family = {"Statistics", statistic_table,

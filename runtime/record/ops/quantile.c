@@ -152,6 +152,50 @@ nx_tensor *nx_median(nx_tensor *x, int32_t axis, uint32_t flags) {
   return record_quantile(NXI_COMPOSITE_median, x, &half, 1, axis, NX_QUANTILE_LINEAR, flags);
 }
 
+/* x with the axes of the mask last and as one; shape: that of what is left, with NX_KEEPDIMS with 1
+ * in place of those axes, behind an axis of quantiles. */
+static nx_tensor *as_lines(nxi_steps *s, nx_tensor *x, uint32_t mask, bool keep, int64_t *shape,
+                           int32_t *rank) {
+  int32_t order[NXG_MAX_RANK], first = 0, last = 0;
+  int64_t lines[NXG_MAX_RANK + 1], count = 1;
+  *rank = 1;
+  for (int32_t i = 0; i < x->rank; i++) last += mask >> i & 1;
+  last = x->rank - last;
+  for (int32_t i = 0; i < x->rank; i++) {
+    bool gone = mask >> i & 1;
+    order[gone ? last++ : first++] = i;
+    if (gone) count *= nxi_shape(x)[i];
+    else lines[first - 1] = nxi_shape(x)[i];
+    if (!gone || keep) shape[(*rank)++] = gone ? 1 : nxi_shape(x)[i];
+  }
+  lines[first] = count;
+  nx_tensor *turned = nxi_step(s, nx_permute(x, order, (size_t)x->rank));
+  return turned ? nxi_step(s, nx_reshape(turned, lines, first + 1, NX_MAY_COPY)) : NULL;
+}
+
+nx_tensor *nx_quantile_over(nx_tensor *x, const double *q, size_t n_q, const int32_t *axes,
+                            size_t n, nx_quantile_method method, uint32_t flags) {
+  static const char name[] = "quantile_over";
+  nxi_diag d;
+  uint32_t mask = 0;
+  int64_t shape[NXG_MAX_RANK + 1];
+  int32_t rank = 0;
+  if (!nxi_have_tensor(name, 0, x)) return NULL;
+  nxi_diag_clear(&d);
+  if (nxi_axes_given(name, x, &axes, &n, &d) &&
+      nxi_check_flags(name, flags, NX_KEEPDIMS, "NX_KEEPDIMS", &d))
+    nxg_axes_mask(name, x->rank, axes, n, &mask, &d);
+  if (!d.status && x->rank == NXG_MAX_RANK)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, name, "%s: an operand of rank %d, and an axis of quantiles",
+             name, NXG_MAX_RANK);
+  if (d.status) return nxi_fail_null(&d);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_quantile_over, x);
+  nx_tensor *lines = as_lines(&s, x, mask, flags & NX_KEEPDIMS, shape, &rank),
+            *y = lines ? nxi_step(&s, nx_quantile(lines, q, n_q, -1, method, 0)) : NULL;
+  shape[0] = (int64_t)n_q;
+  return nxi_steps_end(&s, y ? nxi_step(&s, nx_reshape(y, shape, rank, 0)) : NULL);
+}
+
 /* ---- places in sorted lines */
 
 /* Whether a is before b: NaN is last. */
