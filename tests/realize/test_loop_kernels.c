@@ -255,7 +255,7 @@ static void on_threads(void **state) {
     nx_context_options o = {.size = sizeof o, .threads = threads, .cache_dir = ""};
     OK(nx_context_create(&o, &ctx));
     nx_scope *scope = nx_scope_begin(ctx);
-    loop l = {.dtype = NX_F32, .columns = 20011, .n_carried = 3, .n_captured = 1};
+    loop l = {.dtype = NX_F32, .columns = 4099, .n_carried = 3, .n_captured = 1};
     l.of = of_numbers;
     l.init[0] = matrix(&l, 0.1);
     l.init[1] = matrix(&l, 0.9);
