@@ -23,6 +23,7 @@ TOP = [
     "codegen_llvm",
     "codegen_cuda",
     "runtime",
+    "bindings",
     "tools",
     "bench",
     "examples",

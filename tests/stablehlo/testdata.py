@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """StableHLO's own test data: the programs that JAX's tests lower to, with what they must give, in
-stablehlo/testdata of a copy of its repository that NX_STABLEHLO names; skipped without one. Where
+stablehlo/testdata of a copy of its repository that STABLEHLO_SOURCE names; skipped without one. Where
 this Python has jaxlib, each is run as a portable artifact, too.
 
 Usage: testdata.py STABLEHLO_CHECK."""
@@ -38,9 +38,9 @@ def run(program, files):
     return done.returncode
 
 
-root = os.environ.get("NX_STABLEHLO")
+root = os.environ.get("STABLEHLO_SOURCE")
 if not root:
-    print("skipped: NX_STABLEHLO names no copy of StableHLO's repository")
+    print("skipped: STABLEHLO_SOURCE names no copy of StableHLO's repository")
     sys.exit(77)
 texts = sorted(Path(root, "stablehlo/testdata").glob("*.mlir"))
 with tempfile.TemporaryDirectory() as directory:
