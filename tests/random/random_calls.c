@@ -108,15 +108,14 @@ uint32_t nxt_add_call(nxt_generator *gen) {
   do op = (nxg_op)nxt_below(&gen->r, NXG_custom); /* the last one, which needs a function */
   while (nxg_ops[op].kind != NXG_KIND_CALL);
   /* The only one of small integers, among so many of matrices. */
-  if (nxt_chance(&gen->r, 4)) op = NXG_matmul_i32;
+  if (nxt_chance(&gen->r, 8)) op = NXG_matmul_i32;
   uint32_t args[NXG_CALL_OPERANDS], n = (uint32_t)nxg_ops[op].args;
   bool sound = nxg_call_fails(op) || (n > 1 && op != NXG_matmul_i32) || nxt_chance(&gen->r, 30);
   args[0] = op == NXG_matmul_i32 ? small_integers(gen)
             : sound              ? sound_matrix(gen, wide[nxt_below(&gen->r, 4)])
                                  : any_operand(gen);
   if (args[0] == UINT32_MAX) return UINT32_MAX;
-  if (sound && op != NXG_matmul_i32 && nxt_chance(&gen->r, 40))
-    args[0] = nxt_read_matrix_oddly(gen, args[0]);
+  if (sound && nxt_chance(&gen->r, 40)) args[0] = nxt_read_matrix_oddly(gen, args[0]);
   if (args[0] == UINT32_MAX) return UINT32_MAX;
   for (uint32_t i = 1; i < n; i++) args[i] = other_operand(gen, op, i, args[0]);
   for (uint32_t i = 1; i < n; i++)
