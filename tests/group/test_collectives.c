@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "ir/alloc.h"
+
 enum { MOST = 8 };
 
 static nx_group *members[MOST];
@@ -457,14 +459,14 @@ static void mismatches(void **state) {
 static void one_does_not_come(void **state) {
   (void)state;
   nx_tensor *y[4];
-  begin_group(4, "late", 50);
+  begin_group(4, "late", 200);
   for (int32_t i = 0; i < 4; i++)
     y[i] = nx_all_reduce(operand(i, (int64_t[]){3}, 1), members[i], NX_REDUCE_SUM, 0);
   size = 3;
-  all_fail(y, NX_TIMED_OUT, "s for rank 3");
+  all_fail(y, NX_TIMED_OUT, "s for rank"); /* one may be slow, and missing too */
   size = 4;
   assert_int_equal(nx_realize(ctx, &y[3], 1, NULL), NX_TIMED_OUT); /* it comes too late */
-  error_says(NX_TIMED_OUT, "s for rank 3");
+  error_says(NX_TIMED_OUT, "s for rank");
   end_group();
 }
 
@@ -483,6 +485,32 @@ static void a_poll_ends_the_wait(void **state) {
   assert_int_equal(nx_realize(ctx, y + 1, 1, NULL), NX_INTERRUPTED);
   error_says(NX_INTERRUPTED, "rank 0 was told to stop");
   end_group();
+}
+
+/* Whatever allocation fails, the call says so and leaves nothing. True: none has failed. */
+static bool records_without(int64_t point, nx_tensor *few, nx_tensor *many) {
+  nx_group *pair[2];
+  nx_tensor *y[3] = {NULL};
+  nxi_alloc_fail(point, false);
+  if (nx_group_create(ctx, (nx_device[]){0, 1}, 2, NULL, pair) == NX_OK) {
+    y[0] = nx_all_reduce(few, pair[0], NX_REDUCE_SUM, 0);
+    y[1] = y[0] ? nx_all_reduce(many, pair[0], NX_REDUCE_SUM, 0) : NULL;
+    y[2] = y[1] ? nx_collective_permute(few, pair[0], &(nx_pair){0, 1}, 1) : NULL;
+    for (int i = 0; i < 2; i++) nx_group_release(pair[i]);
+  }
+  nxi_alloc_fail(-1, false);
+  nx_status status = nx_error_take(NULL);
+  assert_int_equal(status, y[2] ? NX_OK : NX_OUT_OF_MEMORY);
+  for (int i = 0; i < 3; i++) nx_tensor_release(y[i]);
+  return status == NX_OK;
+}
+
+static void memory_runs_out(void **state) {
+  (void)state;
+  int64_t point = 0;
+  nx_tensor *few = operand(0, (int64_t[]){3}, 1), *many = operand(0, (int64_t[]){40000}, 1);
+  while (!records_without(point, few, many)) point++;
+  assert_true(point > 20);
 }
 
 /* ---- bad arguments */
@@ -563,6 +591,7 @@ NXT_MAIN(collectives) {
       IN_SCOPE(mismatches),
       IN_SCOPE(one_does_not_come),
       IN_SCOPE(a_poll_ends_the_wait),
+      IN_SCOPE(memory_runs_out),
       IN_SCOPE(bad_groups),
       IN_SCOPE(bad_operands),
   };
