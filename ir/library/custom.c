@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ir/graph/body.h"
 #include "library_types.h"
 
 const nxg_custom *nxg_customs_find(const nxg_customs *all, const char *name) {
@@ -15,6 +16,8 @@ const nxg_custom *nxg_customs_find(const nxg_customs *all, const char *name) {
 bool nxg_has_custom(const nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_nodes; i++)
     if (g->nodes[i].op == NXG_custom) return true;
+  for (uint32_t i = 0; i < g->n_bodies; i++)
+    if (nxg_body_find(g->bodies[i])->has_custom) return true;
   return false;
 }
 
