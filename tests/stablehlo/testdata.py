@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """StableHLO's own test data: the programs that JAX's tests lower to, with what they must give, in
-stablehlo/testdata of a copy of its repository that STABLEHLO_SOURCE names; skipped without one. Where
-this Python has jaxlib, each is run as a portable artifact, too.
+stablehlo/testdata of a copy of its repository that STABLEHLO_SOURCE names; skipped without one.
+Where this Python has jaxlib, each is run as a portable artifact, too.
 
 Usage: testdata.py STABLEHLO_CHECK."""
 

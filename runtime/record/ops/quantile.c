@@ -85,7 +85,7 @@ static bool check_quantile(const char *op, const nx_tensor *x, const double *q, 
     nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there are from 1 to 64 quantiles", op);
   else if (method > NX_QUANTILE_MIDPOINT)
     nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there is no method %u", op, method);
-  for (size_t i = 0; !d.status && i < n_q; i++)
+  for (size_t i = 0; q != NULL && !d.status && i < n_q; i++)
     if (!is_fraction(q[i]))
       nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: quantile %zu is not from 0 to 1", op, i);
   if (!d.status && nxi_check_flags(op, flags, NX_KEEPDIMS, "NX_KEEPDIMS", &d) &&
