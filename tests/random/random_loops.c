@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Random loops. The body is a random graph: inputs for which it has another value of the same type
  * are carried, the others captured, one of them perhaps a slice of a stack; some outputs are
- * stacked. Beside the loop stands the graph that has its steps one after the other, on the same
- * inputs. */
+ * stacked. A third of them are the body of another loop. Beside the loop stands the graph that has
+ * its steps one after the other, on the same inputs. */
 #include "random_loops.h"
 
 #include <stdio.h>
@@ -251,7 +251,7 @@ static void add_stack(const loop *l, nxg_graph *g, uint32_t *parts) {
       NULL);
 }
 
-static nxg_graph *unroll(const loop *l) {
+static nxg_graph *unroll(const loop *l, const nxg_graph *body) {
   uint32_t in[2 * NXT_MOST_INPUTS] = {0}, out[NXT_MOST_INPUTS] = {0};
   uint32_t parts[MOST_STACKED][MOST_UNROLLED + 6] = {{0}};
   nxg_graph *g = with_inputs(l, in);
@@ -260,7 +260,7 @@ static nxg_graph *unroll(const loop *l) {
   for (int64_t step = 0; step < (branch ? 1 : l->count); step++) {
     int64_t at = l->reverse ? l->count - 1 - step : step;
     if (l->sliced) in[l->n_inputs - 1] = slice_of(g, stack, at);
-    inline_body(l->body, g, in, out);
+    inline_body(body, g, in, out);
     for (uint32_t i = 0; i < l->n_carried; i++) {
       bool still = branch && l->count == 1;
       if (still) out[i] = in[i];
@@ -312,39 +312,84 @@ static bool round_trip(const nxg_graph *g, char *why, size_t size) {
   return good;
 }
 
+/* What both are made of: a body, and the graph that stands for it in the steps. */
+typedef struct pair {
+  nxg_graph *loop, *plain;
+} pair;
+
+static const nxg_op forms[] = {NXG_scan, NXG_while, NXG_for, NXG_scan, NXG_case};
+
+static void draw_form(loop *l, nxg_op op, uint32_t most) {
+  l->op = op;
+  l->count = 1 + nxt_below(&l->r, op == NXG_case ? 2 : most);
+  l->reverse = op == NXG_scan && nxt_chance(&l->r, 40);
+}
+
+/* A `for` whose number is a tensor has no stacks. */
+static bool drop_stacks(loop *l) {
+  bool none = l->op == NXG_while || (l->op == NXG_for && l->count % 2 != 0);
+  if (none) l->body->n_outputs = l->n_outputs = l->n_carried;
+  return l->n_outputs > 0;
+}
+
+static pair make_pair(loop *l, const nxg_graph *plain_body) {
+  return (pair){make_loop(l), unroll(l, plain_body)};
+}
+
+static void destroy_pair(pair p) {
+  nxg_destroy(p.loop);
+  nxg_destroy(p.plain);
+}
+
+/* The loop as the body of another one: its inputs and outputs are those of a body. */
+static pair nest(loop *l, pair inner) {
+  loop outer = *l;
+  outer.body = inner.loop;
+  outer.sliced = false;
+  draw_form(&outer, forms[nxt_below(&l->r, 5)], 3);
+  bool fits = drop_stacks(&outer);
+  inner.plain->n_outputs = outer.n_outputs;
+  for (uint32_t i = 0; i < outer.n_outputs; i++)
+    fits = fits && inner.loop->nodes[inner.loop->outputs[i].node].rank < 8;
+  for (uint32_t i = 0; i < outer.n_inputs; i++)
+    fits = fits && inner.loop->nodes[inner.loop->inputs[i].node].rank <= 8;
+  if (!fits) return inner;
+  pair made = make_pair(&outer, inner.plain);
+  l->d = outer.d;
+  destroy_pair(inner);
+  return made;
+}
+
 bool nxt_loop_agrees(nxt_lab *lab, uint64_t seed, bool *tried, char *why, size_t size) {
-  static const nxg_op forms[] = {NXG_scan, NXG_while, NXG_for, NXG_scan, NXG_case};
   nxt_graph_options o = {.nodes = (uint32_t)(3 + seed % 9),
                          .elements = seed % 4 == 0 ? 3000 : 100,
                          .matmul = seed % 5 == 0,
                          .empty = seed % 20 == 3,
                          .rank = 4,
                          .inputs = 5};
-  loop l = {.r = {seed * 0x9e3779b97f4a7c15u}, .op = forms[seed % 5]};
+  loop l = {.r = {seed * 0x9e3779b97f4a7c15u}};
   nxi_diag_clear(&l.d);
-  l.count = l.op == NXG_case ? 1 + nxt_below(&l.r, 2) : 1 + nxt_below(&l.r, 5);
+  draw_form(&l, forms[seed % 5], 5);
   if (l.op != NXG_case && nxt_below(&l.r, 4) == 0) l.count += MOST_UNROLLED;
-  l.reverse = l.op == NXG_scan && nxt_chance(&l.r, 40);
   l.body = nxt_random_graph(seed, &o);
   bool good = true;
-  *tried = l.body != NULL && shape_body(&l);
-  if (*tried && l.op == NXG_for && l.count % 2) l.body->n_outputs = l.n_outputs = l.n_carried;
-  *tried = *tried && l.n_outputs > 0;
-  nxg_graph *g = *tried ? make_loop(&l) : NULL, *plain = *tried ? unroll(&l) : NULL;
-  if (*tried && g == NULL) {
+  pair p = {NULL, NULL};
+  *tried = l.body != NULL && shape_body(&l) && drop_stacks(&l);
+  if (*tried) p = make_pair(&l, l.body);
+  if (p.loop != NULL && seed % 3 == 1) p = nest(&l, p);
+  if (*tried && p.loop == NULL) {
     snprintf(why, size, "the loop is refused: %.400s", l.d.message);
     good = false;
   }
-  if (good && *tried) good = round_trip(g, why, size);
-  if (good && *tried) good = compare(lab, g, plain, seed, why, size);
-  if (!good && g != NULL) {
+  if (good && *tried) good = round_trip(p.loop, why, size);
+  if (good && *tried) good = compare(lab, p.loop, p.plain, seed, why, size);
+  if (!good && p.loop != NULL) {
     nxi_text text = {0};
-    nxg_print(g, &text);
+    nxg_print(p.loop, &text);
     fprintf(stderr, "%s\n", text.data != NULL ? text.data : "");
     nxi_text_free(&text);
   }
-  nxg_destroy(g);
-  nxg_destroy(plain);
+  destroy_pair(p);
   nxg_destroy(l.body);
   return good;
 }
