@@ -273,7 +273,7 @@ NX_API nx_tensor *nx_cond(nx_tensor *a, int ord);
  * as of nx_lstsq. NX_NO_CONVERGENCE as of nx_svd; NX_INVALID_ARGUMENT for an rtol that is NaN. */
 NX_API nx_tensor *nx_matrix_rank(nx_tensor *a, double rtol);
 
-/* ---- diagonals, and products that are sums of products. I F C but where it says else; operands
+/* ---- diagonals, and products that are sums of products. B I F C but where it says else; operands
  * have one dtype; sums of small floats are computed in f32, and rounded once. NX_INVALID_ARGUMENT:
  * axes that there are not, extents that do not fit, a rank above 32. NX_UNSUPPORTED_DTYPE. */
 
@@ -288,7 +288,7 @@ NX_API nx_tensor *nx_outer(nx_tensor *a, nx_tensor *b);
  * broadcast. */
 NX_API nx_tensor *nx_vecdot(nx_tensor *a, nx_tensor *b, int32_t axis);
 /** The cross product of vectors of three components along an axis, counted from the end (< 0);
- * other axes broadcast. */
+ * other axes broadcast. I F C: it subtracts. */
 NX_API nx_tensor *nx_cross(nx_tensor *a, nx_tensor *b, int32_t axis);
 /** The product of nx_matmul over n axes of a and as many of b, in pairs; the result has the other
  * axes of a, then those of b. n = 0: all products. */

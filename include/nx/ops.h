@@ -179,7 +179,7 @@ NX_API nx_tensor *nx_cbrt(nx_tensor *x);
 NX_API nx_tensor *nx_rsqrt(nx_tensor *x);
 /** 1 / (1 + e^-x), the sigmoid. F C. Else as nx_sqrt. */
 NX_API nx_tensor *nx_logistic(nx_tensor *x);
-/** x times x, which is nx_mul(x, x). I F C. */
+/** x times x, which is nx_mul(x, x). B I F C. */
 NX_API nx_tensor *nx_square(nx_tensor *x);
 /** To the nearest whole number, half to even. F. */
 NX_API nx_tensor *nx_rint(nx_tensor *x);

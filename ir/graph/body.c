@@ -162,7 +162,9 @@ nx_status nxg_body_take(nxg_graph *g, int64_t *number, nxi_diag *d) {
   e->body.graph = g;
   nx_status status = check(g, &e->body, d);
   nxi_text text = {0};
+  nxi_fp environment = nxi_fp_enter(); /* recording takes bodies, and numbers are written as text */
   if (!status) nxg_print_alone(g, &text);
+  nxi_fp_leave(environment);
   if (!status && text.failed) status = nxi_oom(d);
   e->text = text.data;
   e->size = text.size;

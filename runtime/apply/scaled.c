@@ -90,15 +90,17 @@ static bool find_scaled(const nxi_by *by, search *s) {
   return true;
 }
 
-/* The maxima and minima, and seen with the shape of x. */
+/* The maxima and minima, the initial values among them (which are finite where all elements may be
+ * infinite), and seen with the shape of x. */
 static bool reduce_best(const nxi_by *by, const search *s, const int32_t *axes, size_t n,
                         nxi_row *out, nx_tensor **in) {
   for (uint32_t j = 0; j < s->k; j++) {
     nx_tensor *x = by->x[j];
     in[j] = in[s->k + j] = x;
     if (!(s->best >> j & 1)) continue;
-    out->at[j] = (nxi_body_plain(by->f, j) == NXG_max ? nx_reduce_max : nx_reduce_min)(x, axes, n,
-                                                                                       NX_KEEPDIMS);
+    bool most = nxi_body_plain(by->f, j) == NXG_max;
+    nx_tensor *best = (most ? nx_reduce_max : nx_reduce_min)(x, axes, n, NX_KEEPDIMS);
+    out->at[j] = best ? (most ? nx_max : nx_min)(best, by->init[j]) : NULL;
     in[s->k + j] = out->at[j] ? nx_expand(out->at[j], nxi_shape(x), x->rank) : NULL;
     if (!in[s->k + j]) return false;
   }

@@ -255,7 +255,7 @@ static nx_status take_types(const char *what, const nx_type *from, size_t n, boo
       return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "custom",
                       "custom: %s %zu is %s, which the host has no arrays of: cast it", what, i,
                       nxi_dtypes[t->dtype].name);
-    if (kernel && !nxg_op_admits(NXG_max, t->dtype)) /* bool, integers, floats that compute */
+    if (kernel && (nxi_is_stored(t->dtype) || nxi_is_complex(t->dtype)))
       return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "custom",
                       "custom: %s %zu is %s, which kernels have no elements of", what, i,
                       nxi_dtypes[t->dtype].name);

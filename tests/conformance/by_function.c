@@ -297,6 +297,11 @@ static nx_function *greater_first(trial *t, nx_dtype dtype) {
   return f;
 }
 
+/* Complex numbers by their real parts first. */
+static bool is_less(value a, value b) {
+  return a.re < b.re || (a.re == b.re && a.im < b.im);
+}
+
 /* The lines of a along axis, each sorted by insertion; places: where in all of a they come from. */
 static pair *sorted_pairs(trial *t, const array *a, int32_t axis) {
   int64_t strides[NX_MAX_RANK], index[NX_MAX_RANK];
@@ -306,9 +311,9 @@ static pair *sorted_pairs(trial *t, const array *a, int32_t axis) {
     pair own = {a->at[i], {i, 0}};
     unravel(i, a->rank, a->shape, index);
     size_t at = i, step = (size_t)strides[axis];
-    long double key = decode(t->dtype, own.value).re;
+    value key = decode(t->dtype, own.value);
     for (int64_t left = index[axis]; left; left--, at -= step) {
-      if (!(decode(t->dtype, p[at - step].value).re < key)) break;
+      if (!is_less(decode(t->dtype, p[at - step].value), key)) break;
       p[at] = p[at - step];
     }
     p[at] = own;
@@ -377,8 +382,8 @@ static const operation by_function_table[] = {
     {"reduce_by", B | I | F | C, check_reduce_by, record_reduce_by, NULL, 0, NULL},
     {"scan_by", B | I | F | C, check_scan_by, record_scan_by, NULL, 0, NULL},
     {"reduce_window", B | I | F | C, check_reduce_window, record_reduce_window, NULL, 0, NULL},
-    {"sort_by, keys", B | I | F, check_sort_by, record_sort_by, "keys", 0, NULL},
-    {"sort_by, network", B | I | F, check_sort_by, record_sort_by, NULL, 0, NULL},
+    {"sort_by, keys", B | I | F | C, check_sort_by, record_sort_by, "keys", 0, NULL},
+    {"sort_by, network", B | I | F | C, check_sort_by, record_sort_by, NULL, 0, NULL},
     {"total_order", F, check_total_order, record_total_order, NULL, 0, NULL},
 };
 const family by_function_family = {"By a function", by_function_table,

@@ -319,7 +319,7 @@ static const operation element_table[] = {
     ROW(cbrt, F, UNARY(cbrt), WITHIN(cbrt, 1)),
     ROW(rsqrt, F | C, UNARY(rsqrt), WITHIN(rsqrt, 2), SIZE_WITHIN(rsqrt, 5)),
     ROW(logistic, F | C, UNARY(logistic), WITHIN(logistic, 1), SIZE_WITHIN(logistic, 5)),
-    ROW(square, I | F | C, UNARY(square), INTEGERS(square), FLOATS(square),
+    ROW(square, B | I | F | C, UNARY(square), INTEGERS(square), FLOATS(square),
         SIZE_WITHIN(square, 1.5)),
     ROW(rint, F, UNARY(rint), FLOATS(rint)),
     ROW(trunc, I | F, UNARY(trunc), INTEGERS(same), FLOATS(trunc)),

@@ -78,7 +78,7 @@ static bool check_lists(const nxi_numbers *n, int32_t rank, int32_t start_rank, 
 
 /* ---- what goes together */
 
-static bool check_starts(const nxi_numbers *n, nx_tensor *x, nx_tensor *starts, nxi_diag *d) {
+static bool check_starts(const nxi_numbers *n, const nx_tensor *starts, nxi_diag *d) {
   int64_t components = 1;
   if (!nxi_is_integer(starts->storage->dtype)) {
     d->operand = 1;
@@ -96,6 +96,12 @@ static bool check_starts(const nxi_numbers *n, nx_tensor *x, nx_tensor *starts, 
       contains(&n->index_batching, n->index_vector_dim))
     return REFUSE(d, n->op, "%s: %s does not go with %s, or has the index_vector_dim", n->op,
                   name_of(n, INDEX_BATCHING), name_of(n, OPERAND_BATCHING));
+  return true;
+}
+
+/* Axes of batches, which are axes of their operands, have as many elements on both sides. */
+static bool check_batches(const nxi_numbers *n, const nx_tensor *x, const nx_tensor *starts,
+                          nxi_diag *d) {
   for (int32_t i = 0; i < n->operand_batching.n; i++) {
     int64_t here = nxi_shape(x)[n->operand_batching.at[i]],
             there = nxi_shape(starts)[n->index_batching.at[i]];
@@ -172,8 +178,9 @@ bool nxi_numbers_check(nxi_numbers *n, nx_tensor *x, nx_tensor *starts, nx_tenso
                        nxi_windows *w, nxi_diag *d) {
   int32_t dims = starts->rank - (n->index_vector_dim < starts->rank) + n->offset.n;
   if (updates) dims = updates->rank;
-  if (!check_starts(n, x, starts, d) || !check_ranks(n, x, starts, dims, d) ||
-      !check_lists(n, x->rank, starts->rank, dims, d) || !find_sizes(n, x, updates, d))
+  if (!check_starts(n, starts, d) || !check_ranks(n, x, starts, dims, d) ||
+      !check_lists(n, x->rank, starts->rank, dims, d) || !check_batches(n, x, starts, d) ||
+      !find_sizes(n, x, updates, d))
     return false;
   *w = (nxi_windows){.op = n->op, .x = x, .rank = x->rank, .n_dims = dims, .bounds = n->bounds};
   memcpy(w->shape, nxi_shape(x), (size_t)x->rank * sizeof *w->shape);

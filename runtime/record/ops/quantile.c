@@ -241,7 +241,7 @@ static bool check_search(nx_tensor *sorted, nx_tensor *values, nx_tensor *sorter
   if (nxi_dtype_exists(op, dtype, &d) && dtype != NX_I32 && dtype != NX_I64)
     nxi_fail(&d, NX_UNSUPPORTED_DTYPE, op, "%s: places are i32 or i64, not %s", op,
              nxi_dtypes[dtype].name);
-  if (!d.status && !nxg_op_admits(NXG_cmplt, is))
+  if (!d.status && (nxi_is_complex(is) || !nxg_op_admits(NXG_cmplt, is)))
     nxi_fail(&d, NX_UNSUPPORTED_DTYPE, op,
              "%s: operand 0 has dtype %s, which the operation does not admit", op,
              nxi_dtypes[is].name),
