@@ -70,6 +70,11 @@ int64_t nxh_integer(const nxh_op *op, const char *name, int64_t otherwise) {
              : otherwise;
 }
 
+int32_t nxh_axis(const nxh_op *op, const char *name, int64_t otherwise) {
+  int64_t axis = nxh_integer(op, name, otherwise);
+  return axis < 0 || axis > NX_MAX_RANK ? -1 : (int32_t)axis;
+}
+
 bool nxh_flag(const nxh_op *op, const char *name) { return nxh_integer(op, name, 0) != 0; }
 
 nxh_word nxh_name(const nxh_op *op, const char *name) {
@@ -90,7 +95,8 @@ static bool pair_entry(const nxh_attr *a, uint32_t i, int64_t *out) {
 bool nxh_padding(nxh_recorder *r, const nxh_op *op, uint32_t n, int64_t *before, int64_t *after) {
   const nxh_attr *a = nxh_get(op, "padding");
   uint32_t length = 0;
-  bool ok = a == NULL || (list_length(a, &length) && length >= n);
+  bool ok = a == NULL ||
+            (list_length(a, &length) && (length == 2 * n || (a->kind == NXH_LIST && length == n)));
   for (uint32_t i = 0; ok && i < n; i++) {
     before[i] = after[i] = 0;
     if (a != NULL) ok = pair_entry(a, 2 * i, &before[i]) && pair_entry(a, 2 * i + 1, &after[i]);

@@ -259,6 +259,10 @@ bool nxh_case(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 bool nxh_if(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   if (op->n_regions != 2) return nxh_fail(r, NX_INVALID_ARGUMENT, "%u regions", op->n_regions);
+  const nx_tensor *predicate = nxh_in(r, op, 0);
+  if (predicate == NULL) return false;
+  if (nx_dtype_of(predicate) != NX_BOOL)
+    return nxh_fail(r, NX_UNSUPPORTED_DTYPE, "the predicate is not i1");
   const nxh_region *regions[2] = {&op->regions[1], &op->regions[0]};
   return record_branches(r, op, regions, 2);
 }
@@ -276,6 +280,9 @@ bool nxh_composite(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 
 /* What gives a token alone. */
 bool nxh_nothing(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)r, (void)op, (void)row;
+  (void)row;
+  for (uint32_t i = 0; i < op->n_results; i++)
+    if (nxh_result_type(r, op, i)->kind != NXH_TOKEN)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no token", i);
   return true;
 }

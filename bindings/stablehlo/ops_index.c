@@ -34,7 +34,7 @@ bool nxh_gather(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
                                .start_indices_batching_dims = start_batch,
                                .start_index_map = map,
                                .slice_sizes = sizes,
-                               .index_vector_dim = (int32_t)nxh_integer(op, "index_vector_dim", 0)};
+                               .index_vector_dim = nxh_axis(op, "index_vector_dim", 0)};
   return nxh_set(r, op, 0, nx_gather_general(x, starts, &numbers));
 }
 
@@ -67,7 +67,7 @@ static bool take_numbers(nxh_recorder *r, const nxh_op *op, scatter_lists *l,
                               .input_batching_dims = l->batch,
                               .scatter_indices_batching_dims = l->index_batch,
                               .scatter_dims_to_operand_dims = l->map,
-                              .index_vector_dim = (int32_t)nxh_integer(op, "index_vector_dim", 0)};
+                              .index_vector_dim = nxh_axis(op, "index_vector_dim", 0)};
   return true;
 }
 

@@ -23,6 +23,11 @@ bool nxh_fft(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (!nxh_integers(r, op, "fft_length", length, 3, &n) || n == 0 || (int32_t)n > nx_rank(x))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "fft_length is no list of 1 to 3 axes of the operand");
   last_axes(x, n, axes);
+  for (uint32_t i = 0; i < n; i++) {
+    bool half = i + 1 == n && nxh_word_is(type, "IRFFT");
+    if (nx_shape(x)[axes[i]] != (half ? length[i] / 2 + 1 : length[i]))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "fft_length does not fit the operand");
+  }
   for (uint32_t i = 0; i < n; i++) size *= (double)length[i];
   if (nxh_word_is(type, "FFT")) y = nx_fft(x, axes, n);
   else if (nxh_word_is(type, "RFFT")) y = nx_rfft(x, axes, n);

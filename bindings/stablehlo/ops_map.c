@@ -7,20 +7,48 @@
 
 #include "ir/dtype.h"
 
+/* The operands of an operation that has so many. */
+static bool take(nxh_recorder *r, const nxh_op *op, uint32_t n, nx_tensor **x) {
+  if (op->n_operands != n)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands, not %u", op->n_operands, n);
+  for (uint32_t i = 0; i < n; i++)
+    if ((x[i] = nxh_in(r, op, i)) == NULL) return false;
+  return true;
+}
+
+/* Two of one shape: nothing broadcasts here, unless arrays stand for scalars. */
+static bool take_pair(nxh_recorder *r, const nxh_op *op, nx_tensor **a, nx_tensor **b) {
+  nx_tensor *x[2];
+  if (!take(r, op, 2, x)) return false;
+  *a = x[0], *b = x[1];
+  if (r->over_arrays || nxh_has_shape(*a, *b)) return true;
+  char first[NXH_TYPE_TEXT], second[NXH_TYPE_TEXT];
+  return nxh_fail(r, NX_INVALID_ARGUMENT, "operands are %s and %s, which are not of one shape",
+                  nxh_describe(*a, first), nxh_describe(*b, second));
+}
+
 bool nxh_unary(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *x = nxh_in(r, op, 0);
-  return x != NULL && nxh_set(r, op, 0, row->of.unary(x));
+  nx_tensor *x;
+  if (!take(r, op, 1, &x)) return false;
+  return nxh_set(r, op, 0, row->of.unary(x));
 }
 
 bool nxh_binary(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
-  return b != NULL && nxh_set(r, op, 0, row->of.binary(a, b));
+  nx_tensor *a, *b;
+  return take_pair(r, op, &a, &b) && nxh_set(r, op, 0, row->of.binary(a, b));
 }
 
 bool nxh_identity(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
-  for (uint32_t i = 0; i < op->n_results && i < op->n_operands; i++)
-    nxh_put(r, op->first_result + i, r->frame->tensors[op->operands[i] - r->frame->base]);
+  if (op->n_results != op->n_operands)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands,
+                    op->n_results);
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    nx_tensor *t = r->frame->tensors[op->operands[i] - r->frame->base];
+    bool token = nxh_result_type(r, op, i)->kind == NXH_TOKEN;
+    if (token ? t != NULL : !nxh_set(r, op, i, nxh_in(r, op, i)))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u has another type than operand %u", i, i);
+  }
   return true;
 }
 
@@ -32,16 +60,18 @@ static nx_tensor *number_like(nxh_recorder *r, nx_tensor *x, double value) {
 }
 
 bool nxh_divide(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
-  if (b == NULL || !nxi_is_integer(nx_dtype_of(a))) return b != NULL && nxh_binary(r, op, row);
+  nx_tensor *a, *b;
+  if (!take_pair(r, op, &a, &b)) return false;
+  if (!nxi_is_integer(nx_dtype_of(a))) return nxh_binary(r, op, row);
   nx_scalar ones = {NX_SCALAR_I64, {.i = -1}};
   nx_tensor *none = nx_full(r->c, r->device, nx_dtype_of(a), NULL, 0, &ones);
   return nxh_set(r, op, 0, nx_where(nx_cmpeq(b, number_like(r, b, 0)), none, nx_div(a, b)));
 }
 
 bool nxh_remainder(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
-  if (b == NULL || !nxi_is_integer(nx_dtype_of(a))) return b != NULL && nxh_binary(r, op, row);
+  nx_tensor *a, *b;
+  if (!take_pair(r, op, &a, &b)) return false;
+  if (!nxi_is_integer(nx_dtype_of(a))) return nxh_binary(r, op, row);
   return nxh_set(r, op, 0, nx_where(nx_cmpeq(b, number_like(r, b, 0)), a, nx_mod(a, b)));
 }
 
@@ -74,12 +104,12 @@ static nx_tensor *compare(nxh_word how, nx_tensor *a, nx_tensor *b) {
 bool nxh_compare(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   static const char *const known[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
-  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
+  nx_tensor *a, *b;
   nxh_word how = nxh_name(op, "comparison_direction");
   bool is = false;
   for (int i = 0; i < 6; i++) is = is || nxh_word_is(how, known[i]);
   if (!is) return nxh_fail(r, NX_INVALID_ARGUMENT, "no such comparison");
-  if (b == NULL) return false;
+  if (!take_pair(r, op, &a, &b)) return false;
   if (nxh_word_is(nxh_name(op, "compare_type"), "TOTALORDER") && nxi_is_float(nx_dtype_of(a)))
     a = nx_total_order(a), b = nx_total_order(b);
   return nxh_set(r, op, 0, compare(how, a, b));
@@ -123,8 +153,9 @@ bool nxh_precision(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 
 /* Addition, multiplication, maximum and minimum of i1 are logic. */
 bool nxh_logic(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL;
-  if (b == NULL || nx_dtype_of(a) != NX_BOOL) return b != NULL && nxh_binary(r, op, row);
+  nx_tensor *a, *b;
+  if (!take_pair(r, op, &a, &b)) return false;
+  if (nx_dtype_of(a) != NX_BOOL) return nxh_binary(r, op, row);
   bool either =
       nxh_word_is(op->name, "stablehlo.add") || nxh_word_is(op->name, "stablehlo.maximum");
   return nxh_set(r, op, 0, either ? nx_or(a, b) : nx_and(a, b));

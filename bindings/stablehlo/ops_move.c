@@ -109,9 +109,10 @@ bool nxh_concatenate(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   nx_tensor **list = nxi_malloc((op->n_operands + 1) * sizeof *list);
   bool ok = list != NULL || (nxi_oom(r->d), false);
+  int32_t axis = nxh_axis(op, "dimension", -1);
+  if (ok && axis < 0) ok = nxh_fail(r, NX_INVALID_ARGUMENT, "dimension is missing or out of range");
   for (uint32_t i = 0; ok && i < op->n_operands; i++) ok = (list[i] = nxh_in(r, op, i)) != NULL;
-  ok = ok &&
-       nxh_set(r, op, 0, nx_cat(list, op->n_operands, (int32_t)nxh_integer(op, "dimension", 0)));
+  ok = ok && nxh_set(r, op, 0, nx_cat(list, op->n_operands, axis));
   nxi_free(list);
   return ok;
 }

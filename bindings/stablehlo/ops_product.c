@@ -67,14 +67,38 @@ static bool take_axes(nxh_recorder *r, const nxh_op *op, side *a, side *b) {
   return sort_axes(r, a) && sort_axes(r, b);
 }
 
+static bool same_extents(const side *a, const int32_t *of_a, uint32_t n_a, const side *b,
+                         const int32_t *of_b, uint32_t n_b) {
+  bool same = n_a == n_b;
+  for (uint32_t i = 0; same && i < n_a; i++)
+    same = nx_shape(a->x)[of_a[i]] == nx_shape(b->x)[of_b[i]];
+  return same;
+}
+
+/* Whether a type has the axes of batches, and then the free ones of both. */
+static bool is_product(const side *a, const side *b, const nxh_type *t) {
+  if (t->rank != (int32_t)(a->n_batch + a->n_rest + b->n_rest)) return false;
+  bool same = true;
+  uint32_t k = 0;
+  for (uint32_t i = 0; i < a->n_batch; i++)
+    same = same && t->shape[k++] == nx_shape(a->x)[a->batch[i]];
+  for (uint32_t i = 0; i < a->n_rest; i++)
+    same = same && t->shape[k++] == nx_shape(a->x)[a->rest[i]];
+  for (uint32_t i = 0; i < b->n_rest; i++)
+    same = same && t->shape[k++] == nx_shape(b->x)[b->rest[i]];
+  return same;
+}
+
 bool nxh_dot(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   side a = {.x = nxh_in(r, op, 0)}, b = {.x = a.x != NULL ? nxh_in(r, op, 1) : NULL};
   const nxh_type *t = nxh_result_type(r, op, 0);
   if (b.x == NULL || !take_axes(r, op, &a, &b)) return false;
-  if (a.n_batch != b.n_batch || a.size_batch != b.size_batch ||
-      a.size_contracted != b.size_contracted)
+  if (!same_extents(&a, a.batch, a.n_batch, &b, b.batch, b.n_batch) ||
+      !same_extents(&a, a.contracted, a.n_contracted, &b, b.contracted, b.n_contracted))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "the operands' axes do not fit each other");
+  if (!is_product(&a, &b, t))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "the type of the result is not that of the product");
   a.x = nx_cast(a.x, t->dtype);
   b.x = nx_cast(b.x, t->dtype);
   nx_tensor *y = nx_matmul(as_matrices(&a, true), as_matrices(&b, false));
@@ -90,8 +114,8 @@ static bool take_conv_axes(nxh_recorder *r, const nxh_op *op, const char *const 
   if (!nxh_axes(r, op, names[2], spatial, &got)) return false;
   if (got != n)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%s has %u entries, not %u", names[2], got, n);
-  out[0] = (int32_t)nxh_integer(op, names[0], -1);
-  out[1] = (int32_t)nxh_integer(op, names[1], -1);
+  out[0] = nxh_axis(op, names[0], -1);
+  out[1] = nxh_axis(op, names[1], -1);
   for (uint32_t i = 0; i < n; i++) out[2 + i] = spatial[i];
   for (uint32_t i = 0; i < n + 2; i++)
     if (out[i] < 0)

@@ -3,6 +3,7 @@
  * arguments is known; others become functions, which the library records over arrays. */
 #include "record.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/dtype.h"
@@ -134,6 +135,23 @@ static bool trivial(const windows *w, uint32_t i) {
          w->after[i] == 0;
 }
 
+/* Whether the initial value of a known reduction changes nothing. */
+static bool is_neutral(nxh_recorder *r, const nxh_op *op, const known *k, nx_dtype t) {
+  nx_scalar s;
+  if (!nxh_constant(r, op->operands[1], &s)) return false;
+  int64_t one = k->scan == NX_SCAN_PROD;
+  if (k->scan == NX_SCAN_SUM || k->scan == NX_SCAN_PROD) {
+    if (s.kind == NX_SCALAR_C128) return s.v.f[0] == (double)one && s.v.f[1] == 0;
+    return s.kind == NX_SCALAR_F64 ? s.v.f[0] == (double)one : s.v.i == one;
+  }
+  bool most = k->scan == NX_SCAN_MAX;
+  if (s.kind == NX_SCALAR_F64) return s.v.f[0] == (most ? -INFINITY : INFINITY);
+  if (s.kind == NX_SCALAR_U64) return s.v.u == (most ? 0 : UINT64_MAX >> (64 - nxi_dtypes[t].bits));
+  if (s.kind != NX_SCALAR_I64) return false;
+  int64_t least = INT64_MIN >> (64 - nxi_dtypes[t].bits);
+  return s.v.i == (most ? least : -(least + 1));
+}
+
 /* A window that grows along one axis, from either end, is a scan; *axis is -1 otherwise. JAX writes
  * its cumulative operations so. */
 static void as_scan(const windows *w, const nx_tensor *x, int32_t *axis, bool *reverse) {
@@ -153,8 +171,8 @@ static void as_scan(const windows *w, const nx_tensor *x, int32_t *axis, bool *r
   }
 }
 
-static bool record_scan(nxh_recorder *r, const nxh_op *op, request *q, int32_t axis, bool reverse) {
-  const known *k = q->n == 1 ? find_known(&op->regions[0], nx_dtype_of(q->x[0])) : NULL;
+static bool record_scan(nxh_recorder *r, const nxh_op *op, request *q, const known *k, int32_t axis,
+                        bool reverse) {
   if (k != NULL && nx_dtype_of(q->x[0]) != NX_BOOL) {
     nx_tensor *x = reverse ? nx_flip(q->x[0], &axis, 1) : q->x[0];
     x = nx_associative_scan(x, (nx_scan_op)k->scan, axis);
@@ -177,7 +195,11 @@ bool nxh_reduce_window(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   bool reverse = false;
   if (!take(r, op, &q) || !take_windows(r, op, (uint32_t)nx_rank(q.x[0]), &w)) return false;
   if (nx_elements(q.x[0]) > 0) as_scan(&w, q.x[0], &axis, &reverse);
-  if (axis >= 0) return record_scan(r, op, &q, axis, reverse);
+  /* What is padded counts, and so does an initial value that is not neutral. */
+  nx_dtype t = nx_dtype_of(q.x[0]);
+  const known *k = q.n == 1 ? find_known(&op->regions[0], t) : NULL;
+  if (k != NULL && t != NX_BOOL && !is_neutral(r, op, k, t)) axis = -1;
+  if (axis >= 0) return record_scan(r, op, &q, k, axis, reverse);
   nx_function *f = nxh_scalar_function(r, &op->regions[0]);
   if (f == NULL) return false;
   nx_sliding_window window = window_of(&w);
@@ -197,8 +219,9 @@ bool nxh_sort(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
     if ((q.x[i] = nxh_in(r, op, i)) == NULL) return false;
   nx_function *f = nxh_scalar_function(r, &op->regions[0]);
   if (f == NULL) return false;
-  int32_t axis = (int32_t)nxh_integer(op, "dimension", -1);
-  bool ok = nx_sort_by(f, q.x, q.n, axis, q.out, q.n) == NX_OK;
+  int64_t axis = nxh_integer(op, "dimension", -1);
+  if (axis < -NX_MAX_RANK || axis >= NX_MAX_RANK) axis = NX_MAX_RANK; /* refused below */
+  bool ok = nx_sort_by(f, q.x, q.n, (int32_t)axis, q.out, q.n) == NX_OK;
   nx_function_release(f);
   return ok && give(r, op, &q);
 }

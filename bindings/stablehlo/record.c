@@ -49,6 +49,12 @@ const nxh_type *nxh_result_type(nxh_recorder *r, const nxh_op *op, uint32_t resu
   return nxh_type_of(r->m, op->first_result + result);
 }
 
+bool nxh_has_shape(const nx_tensor *a, const nx_tensor *b) {
+  return nx_rank(a) == nx_rank(b) &&
+         (nx_rank(a) == 0 ||
+          memcmp(nx_shape(a), nx_shape(b), (size_t)nx_rank(a) * sizeof(int64_t)) == 0);
+}
+
 static void describe(char *out, size_t room, nx_dtype dtype, int32_t rank, const int64_t *shape) {
   size_t n = (size_t)snprintf(out, room, "%s[", dtype ? nx_dtype_name(dtype) : "?");
   for (int32_t i = 0; i < rank && n < room; i++)
@@ -56,7 +62,12 @@ static void describe(char *out, size_t room, nx_dtype dtype, int32_t rank, const
   if (n < room) snprintf(out + n, room - n, "]");
 }
 
-static bool has_type(const nx_tensor *t, const nxh_type *type) {
+const char *nxh_describe(const nx_tensor *t, char out[NXH_TYPE_TEXT]) {
+  describe(out, NXH_TYPE_TEXT, nx_dtype_of(t), nx_rank(t), nx_shape(t));
+  return out;
+}
+
+bool nxh_has_type(const nx_tensor *t, const nxh_type *type) {
   const int64_t *shape = nx_shape(t);
   if (nx_dtype_of(t) != type->dtype || nx_rank(t) != type->rank) return false;
   for (int32_t i = 0; i < type->rank; i++)
@@ -68,10 +79,10 @@ bool nxh_set(nxh_recorder *r, const nxh_op *op, uint32_t result, nx_tensor *t) {
   if (t == NULL) return false;
   if (result >= op->n_results) return true; /* nobody wants it */
   const nxh_type *type = nxh_result_type(r, op, result);
-  char got[120], said[120];
-  bool fits = r->over_arrays ? nx_dtype_of(t) == type->dtype : has_type(t, type);
+  char got[NXH_TYPE_TEXT], said[NXH_TYPE_TEXT];
+  bool fits = r->over_arrays ? nx_dtype_of(t) == type->dtype : nxh_has_type(t, type);
   if (type->kind != NXH_TENSOR || !fits) {
-    describe(got, sizeof got, nx_dtype_of(t), nx_rank(t), nx_shape(t));
+    nxh_describe(t, got);
     describe(said, sizeof said, type->dtype, type->rank, type->shape);
     return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is %s, and the type says %s", result, got,
                     type->kind == NXH_TENSOR ? said : "that it is no tensor");
@@ -211,6 +222,12 @@ static void close_frame(nxh_frame *f) {
   nxi_free(f->marks);
 }
 
+/* Of a token there is no tensor. */
+static bool is_of_type(const nxh_recorder *r, const nx_tensor *t, const nxh_type *type) {
+  if (t == NULL || type->kind != NXH_TENSOR) return t == NULL && type->kind != NXH_TENSOR;
+  return r->over_arrays ? nx_dtype_of(t) == type->dtype : nxh_has_type(t, type);
+}
+
 /* Records a function whose arguments are these, into `results`. */
 static bool record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *args,
                         nx_tensor **results) {
@@ -230,8 +247,12 @@ static bool record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const
   if (ok && last->n_operands != f->n_results)
     ok = nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns %u values of %u", (int)f->name.length,
                   f->name.at, last->n_operands, f->n_results);
-  for (uint32_t i = 0; ok && i < f->n_results; i++)
+  for (uint32_t i = 0; ok && i < f->n_results; i++) {
     results[i] = frame.tensors[last->operands[i] - frame.base];
+    ok = is_of_type(r, results[i], &f->results[i]) ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns a value %u of another type than it says",
+                  (int)f->name.length, f->name.at, i);
+  }
   r->calls--;
   r->frame = outer;
   close_frame(&frame);
@@ -251,7 +272,12 @@ bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function) {
   if (list == NULL) return nxi_oom(r->d), false;
   for (uint32_t i = 0; i < op->n_operands; i++)
     list[i] = r->frame->tensors[op->operands[i] - r->frame->base];
-  bool ok = record_body(r, f, list, results);
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < op->n_operands; i++)
+    ok = is_of_type(r, list[i], nxh_type_of(r->m, f->body.first + i)) ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u has another type than @%.*s takes", i,
+                  (int)function.length, function.at);
+  ok = ok && record_body(r, f, list, results);
   for (uint32_t i = 0; ok && i < op->n_results; i++) {
     if (results[i] != NULL) ok = nxh_set(r, op, i, results[i]);
     else if (nxh_result_type(r, op, i)->kind == NXH_TENSOR)

@@ -12,7 +12,7 @@
 #include "nx/nx.h"
 #include "nx/stablehlo.h"
 
-enum { NXH_MOST_OPERANDS = 64, NXH_MOST_CALLS = 64 };
+enum { NXH_MOST_OPERANDS = 64, NXH_MOST_CALLS = 64, NXH_TYPE_TEXT = 120 };
 
 /* The values of a function while it is recorded: value v is in tensors[v - base], NULL before it is
  * there, and of tokens. defs: the operation that gives it, NULL of arguments. */
@@ -46,6 +46,9 @@ bool nxh_fail(nxh_recorder *r, nx_status status, const char *format, ...)
 nx_tensor *nxh_in(nxh_recorder *r, const nxh_op *op, uint32_t operand);
 const nxh_type *nxh_operand_type(nxh_recorder *r, const nxh_op *op, uint32_t operand);
 const nxh_type *nxh_result_type(nxh_recorder *r, const nxh_op *op, uint32_t result);
+bool nxh_has_shape(const nx_tensor *a, const nx_tensor *b);
+const char *nxh_describe(const nx_tensor *t, char out[NXH_TYPE_TEXT]);
+bool nxh_has_type(const nx_tensor *t, const nxh_type *type);
 /* Sets a result, of the type that the operation says; NULL: recording failed. */
 bool nxh_set(nxh_recorder *r, const nxh_op *op, uint32_t result, nx_tensor *t);
 /* The value for which the type is known: sets it, without a check. */
@@ -80,6 +83,8 @@ bool nxh_list_of(nxh_recorder *r, const nxh_op *op, const char *name, uint32_t n
 bool nxh_need_integers(nxh_recorder *r, const nxh_op *op, const char *name, int64_t *out,
                        uint32_t n);
 int64_t nxh_integer(const nxh_op *op, const char *name, int64_t otherwise);
+/* One axis, or a rank; -1: out of range. */
+int32_t nxh_axis(const nxh_op *op, const char *name, int64_t otherwise);
 bool nxh_flag(const nxh_op *op, const char *name);
 /* An enumerator or a string; length 0: none. */
 nxh_word nxh_name(const nxh_op *op, const char *name);

@@ -28,16 +28,19 @@ static int hex_digit(char c) {
 
 /* ---- one number */
 
-static bool read_bits(nxh_reader *r, uint64_t *bits) {
+static bool read_bits(nxh_reader *r, nx_dtype type, uint64_t *bits) {
   *bits = 0;
   int digits = 0;
   for (; r->at < r->end && hex_digit(*r->at) >= 0; r->at++, digits++)
     *bits = *bits << 4 | (uint64_t)hex_digit(*r->at);
-  return (digits > 0 && digits <= 16) || nxh_expected(r, "expected 1 to 16 hexadecimal digits");
+  uint64_t width = nxi_dtypes[type].bits;
+  if (digits == 0 || digits > 16) return nxh_expected(r, "expected 1 to 16 hexadecimal digits");
+  return width >= 64 || *bits >> width == 0 ||
+         nxh_expected(r, "more bits than %s has", nxi_dtypes[type].name);
 }
 
 /* The C library reads decimals, in the locale of C whatever the program's is. */
-static double decimal(const char *text, bool narrow) {
+static double decimal(const char *text, bool narrow, char **end) {
   static locale_t plain;
   if (plain == (locale_t)0) {
     locale_t made = newlocale(LC_ALL_MASK, "C", (locale_t)0), none = (locale_t)0;
@@ -45,8 +48,8 @@ static double decimal(const char *text, bool narrow) {
                                      __ATOMIC_ACQUIRE))
       freelocale(made);
   }
-  if (plain == (locale_t)0) return narrow ? strtof(text, NULL) : strtod(text, NULL);
-  return narrow ? strtof_l(text, NULL, plain) : strtod_l(text, NULL, plain);
+  if (plain == (locale_t)0) return narrow ? strtof(text, end) : strtod(text, end);
+  return narrow ? strtof_l(text, end, plain) : strtod_l(text, end, plain);
 }
 
 static bool in_number(char c) {
@@ -54,7 +57,7 @@ static bool in_number(char c) {
 }
 
 static bool read_float(nxh_reader *r, nx_dtype type, uint64_t *bits) {
-  char text[64];
+  char text[64], *end;
   size_t n = 0;
   nxh_peek(r);
   for (; r->at < r->end && in_number(*r->at); r->at++) {
@@ -63,8 +66,8 @@ static bool read_float(nxh_reader *r, nx_dtype type, uint64_t *bits) {
   }
   text[n] = 0;
   if (n == 0) return nxh_expected(r, "expected a number");
-  *bits = nxi_cast_bits(nxi_bits_f64(decimal(text, type == NX_F32)), NX_F64, type);
-  return true;
+  *bits = nxi_cast_bits(nxi_bits_f64(decimal(text, type == NX_F32, &end)), NX_F64, type);
+  return *end == 0 || nxh_expected(r, "%s is no number", text);
 }
 
 /* An integer of the type or, as unsigned ones are sometimes written, of its width. */
@@ -87,7 +90,7 @@ static bool read_real(nxh_reader *r, nx_dtype type, uint64_t *bits) {
     *bits = nxh_eat(r, "true");
     return *bits || nxh_eat(r, "false") || nxh_expected(r, "expected true or false");
   }
-  if (nxh_eat(r, "0x") || nxh_eat(r, "0X")) return read_bits(r, bits);
+  if (nxh_eat(r, "0x") || nxh_eat(r, "0X")) return read_bits(r, type, bits);
   if (nxi_is_integer(type)) return read_whole(r, type, bits);
   return read_float(r, type, bits);
 }
@@ -125,11 +128,15 @@ static bool read_list(literal *l, const nxh_type *type, int32_t axis) {
   return nxh_need(l->r, "]");
 }
 
-/* Bools lie there as bits, the first one lowest, or as bytes; nibbles as bytes. */
+/* Bools lie there as bytes or, from MLIR of 2025 and before, as bits, the first one lowest; nibbles
+ * as bytes. One byte that is a bool is all of them: of so few the older writers had no
+ * hexadecimals. */
 static bool read_hex(literal *l, nxh_word text, int64_t elements, bool *splat) {
   const char *at = text.at + 2;
   size_t digits = text.length - 2, bytes = digits / 2;
-  bool as_bits = l->dtype == NX_BOOL && bytes == ((size_t)elements + 7) / 8 &&
+  bool one = bytes == 1 && (memcmp(at, "00", 2) == 0 || memcmp(at, "01", 2) == 0 ||
+                            memcmp(at, "FF", 2) == 0 || memcmp(at, "ff", 2) == 0);
+  bool as_bits = l->dtype == NX_BOOL && bytes == ((size_t)elements + 7) / 8 && !one &&
                  (bytes != (size_t)elements || elements == 1);
   *splat = !as_bits && bytes == l->size && elements != 1;
   size_t n = *splat ? 1 : (size_t)elements;
@@ -140,7 +147,7 @@ static bool read_hex(literal *l, nxh_word text, int64_t elements, bool *splat) {
     int high = hex_digit(at[2 * i]), low = hex_digit(at[2 * i + 1]);
     if (high < 0 || low < 0) return nxh_expected(l->r, "what is no hexadecimal digit");
     unsigned byte = (unsigned)(high * 16 + low);
-    if (!as_bits) l->data[i] = (char)byte;
+    if (!as_bits) l->data[i] = (char)(l->dtype == NX_BOOL ? byte != 0 : byte);
     for (size_t bit = 0; as_bits && bit < 8 && i * 8 + bit < n; bit++)
       l->data[i * 8 + bit] = (char)(byte >> bit & 1);
   }
@@ -156,14 +163,21 @@ static void pack(literal *l) {
   }
 }
 
+/* Of no elements: nothing, lists of nothing, or a number for none. */
+static bool read_none(literal *l) {
+  while (nxh_eat(l->r, "[") || nxh_eat(l->r, "]") || nxh_eat(l->r, ",")) {}
+  if (nxh_peek(l->r) == 0) return true;
+  l->room = 1;
+  bool ok = read_element(l);
+  l->n = 0;
+  return ok;
+}
+
 static bool read_literal(literal *l, const nxh_type *type, int64_t elements, bool *splat) {
   nxh_reader *r = l->r;
   *splat = false;
   char c = nxh_peek(r);
-  if (elements == 0) { /* nothing, lists of nothing, or a number for none */
-    r->at = r->end;
-    return true;
-  }
+  if (elements == 0) return read_none(l);
   if (c == '"') {
     nxh_word text;
     return nxh_read_string(r, &text) &&

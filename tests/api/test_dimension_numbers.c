@@ -267,7 +267,43 @@ static void all_as_specified(void **state) {
   nx_function_release(by);
 }
 
+/* Axes of batches that are no axes are refused before anything is looked up by them. */
+static void axes_of_batches(void **state) {
+  (void)state;
+  static const int32_t odd[] = {-1, 2, 5, 1 << 29}, zero[] = {0}, one[] = {1};
+  static const int64_t sizes[] = {1, 1};
+  nx_tensor *x = GOOD(nx_full_i64(ctx, device(), NX_F32, NX_SHAPE(2, 2), 1)),
+            *starts = GOOD(nx_full_i64(ctx, device(), NX_I32, NX_SHAPE(2, 1), 0)),
+            *updates = GOOD(nx_full_i64(ctx, device(), NX_F32, NX_SHAPE(2), 1));
+  for (size_t i = 0; i < 8; i++) {
+    const int32_t *bad = &odd[i / 2], *operand = i % 2 ? bad : zero, *start = i % 2 ? zero : bad;
+    nx_gather_numbers g = {.size = sizeof g,
+                           .n_collapsed_dims = 1,
+                           .n_batching_dims = 1,
+                           .n_start_index_map = 1,
+                           .collapsed_slice_dims = one,
+                           .operand_batching_dims = operand,
+                           .start_indices_batching_dims = start,
+                           .start_index_map = one,
+                           .slice_sizes = sizes,
+                           .index_vector_dim = 1};
+    nx_scatter_numbers s = {.size = sizeof s,
+                            .n_inserted_window_dims = 1,
+                            .n_batching_dims = 1,
+                            .n_scatter_dims_to_operand_dims = 1,
+                            .inserted_window_dims = one,
+                            .input_batching_dims = operand,
+                            .scatter_indices_batching_dims = start,
+                            .scatter_dims_to_operand_dims = one,
+                            .index_vector_dim = 1};
+    assert_null(nx_gather_general(x, starts, &g));
+    assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
+    assert_null(nx_scatter_general(x, starts, updates, &s, NX_SCATTER_SET, 0));
+    assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
+  }
+}
+
 NXT_MAIN(dimension_numbers) {
-  const struct CMUnitTest tests[] = {IN_SCOPE(all_as_specified)};
+  const struct CMUnitTest tests[] = {IN_SCOPE(all_as_specified), IN_SCOPE(axes_of_batches)};
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -237,6 +237,26 @@ static void scaled_sums(void **state) {
   }
 }
 
+/* All elements may be -infinity: only the initial value is a number then. */
+static void initial_values_are_of_the_maximum(void **state) {
+  (void)state;
+  static const float none[] = {-INFINITY, -INFINITY, -INFINITY}, ones[] = {1, 1, 1};
+  nx_function *f = scaled_combiner(true);
+  for (int64_t n = 1; n <= 3; n++) {
+    nx_tensor *init[3] = {number(0), number(5), number(7)}, *out[3] = {NULL}, *x[3];
+    for (int i = 0; i < 3; i++)
+      x[i] = GOOD(nx_from_data(ctx, device(), NX_F32, NX_SHAPE(n), i == 0 ? none : ones,
+                               (size_t)n * sizeof *ones));
+    OK(nx_reduce_by(f, x, init, 3, NX_ALL_AXES, 0, out, 3));
+    for (int i = 0; i < 3; i++) {
+      float is;
+      OK(nx_read(out[i], &is, sizeof is, NULL));
+      expect_close((double)is, i == 0 ? 0 : i == 1 ? 5 : 7);
+    }
+  }
+  nx_function_release(f);
+}
+
 /* ---- logaddexp */
 
 static nx_tensor *logaddexp_of_jax(nx_tensor *a, nx_tensor *b) {
@@ -276,9 +296,8 @@ static void logarithms_of_sums(void **state) {
 
 NXT_MAIN(known_combiners) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(places_of_the_best),
-      IN_SCOPE(places_that_are_recognised),
-      IN_SCOPE(scaled_sums),
+      IN_SCOPE(places_of_the_best), IN_SCOPE(places_that_are_recognised),
+      IN_SCOPE(scaled_sums),        IN_SCOPE(initial_values_are_of_the_maximum),
       IN_SCOPE(logarithms_of_sums),
   };
   fill();

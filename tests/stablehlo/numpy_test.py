@@ -260,6 +260,18 @@ def reductions():
             "tensor<2x2xi64>, window_dimensions = array<i64: 4, 1>}> " + region("add", "float32") +
             " : (tensor<4x5xf32>, tensor<f32>) -> tensor<4x5xf32>"], [x[0], np.float32(0)],
            np.cumsum(x[0], 0))
+    for text, bits in (("01", [1] * 8), ("00", [0] * 3), ("010001", [1, 0, 1]), ("05", [1, 0, 1]),
+                       ("0F80", [1] * 4 + [0] * 11 + [1])):
+        module([f'%r = stablehlo.constant dense<"0x{text}"> : tensor<{len(bits)}xi1>'], [],
+               np.array(bits, bool), True)
+    # a window that is padded with what is not neutral is no scan
+    for padding, count in (("[[2, 0]]", 3), ("[[2, 1]]", 4)):
+        padded = np.array([2, 2, 1, 2, 3, 2][:count + 2], "float32")
+        module([f'%r = "stablehlo.reduce_window"(%a, %b) <{{padding = dense<{padding}> : '
+                "tensor<1x2xi64>, window_dimensions = array<i64: 3>}> " + region("add", "float32") +
+                f" : (tensor<3xf32>, tensor<f32>) -> tensor<{count}xf32>"],
+               [np.array([1, 2, 3], "float32"), np.float32(2)],
+               2 + np.lib.stride_tricks.sliding_window_view(padded, 3).sum(1))
     two = ["%r0, %r1 = stablehlo.reduce(%a init: %b), (%c init: %d) across dimensions = [1] : "
            "(tensor<4x5xf32>, tensor<4x5xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, "
            "tensor<4xi32>)",

@@ -21,7 +21,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<3xf32> {
   return %z : tensor<3xf32>
 }
 // -----
-// refused: [2] and [3]
+// refused: operands are f32[2] and f32[3], which are not of one shape
 func.func @main(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<2xf32> {
   %z = "stablehlo.add"(%x, %y) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
   return %z : tensor<2xf32>
@@ -109,3 +109,81 @@ func.func @main(%x: tensor<2xi32>) -> tensor<2x2xi32> {
 // -----
 // refused: more than 64 levels nest
 module attributes {a = [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]} { }
+// -----
+// refused: operands are f32[3] and f32[1], which are not of one shape
+func.func @main(%x: tensor<3xf32>, %y: tensor<1xf32>) -> tensor<3xf32> {
+  %z = "stablehlo.add"(%x, %y) : (tensor<3xf32>, tensor<1xf32>) -> tensor<3xf32>
+  return %z : tensor<3xf32>
+}
+// -----
+// refused: 3 operands, not 2
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %z = stablehlo.add %x, %x, %x : tensor<3xf32>
+  return %z : tensor<3xf32>
+}
+// -----
+// refused: 1.5-3 is no number
+func.func @main() -> tensor<f32> {
+  %y = stablehlo.constant dense<1.5-3> : tensor<f32>
+  return %y : tensor<f32>
+}
+// -----
+// refused: more bits than i8 has
+func.func @main() -> tensor<i8> {
+  %y = stablehlo.constant dense<0x1FF> : tensor<i8>
+  return %y : tensor<i8>
+}
+// -----
+// refused: expected a number
+func.func @main() -> tensor<0xf32> {
+  %y = stablehlo.constant dense<garbage> : tensor<0xf32>
+  return %y : tensor<0xf32>
+}
+// -----
+// refused: @main returns a value 0 of another type than it says
+func.func @main(%x: tensor<3xf32>) -> tensor<5xi8> {
+  return %x : tensor<3xf32>
+}
+// -----
+// refused: operand 0 has another type than @f takes
+func.func @main(%x: tensor<2xi8>) -> tensor<2xi8> {
+  %y = call @f(%x) : (tensor<2xi8>) -> tensor<2xi8>
+  return %y : tensor<2xi8>
+}
+func.func private @f(%x: tensor<3xf32>) -> tensor<3xf32> {
+  return %x : tensor<3xf32>
+}
+// -----
+// refused: the operands' axes do not fit each other
+func.func @main(%x: tensor<2x3x4xf32>, %y: tensor<3x2x4xf32>) -> tensor<2x3xf32> {
+  %z = stablehlo.dot_general %x, %y, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2] : (tensor<2x3x4xf32>, tensor<3x2x4xf32>) -> tensor<2x3xf32>
+  return %z : tensor<2x3xf32>
+}
+// -----
+// refused: the type of the result is not that of the product
+func.func @main(%x: tensor<2x4xf32>, %y: tensor<4x3xf32>) -> tensor<3x2xf32> {
+  %z = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<3x2xf32>
+  return %z : tensor<3x2xf32>
+}
+// -----
+// refused: fft_length does not fit the operand
+func.func @main(%x: tensor<8xf32>) -> tensor<5xcomplex<f32>> {
+  %z = stablehlo.fft %x, type = RFFT, length = [4] : (tensor<8xf32>) -> tensor<5xcomplex<f32>>
+  return %z : tensor<5xcomplex<f32>>
+}
+// -----
+// refused: dimension is missing or out of range
+func.func @main(%x: tensor<2xf32>) -> tensor<4xf32> {
+  %z = "stablehlo.concatenate"(%x, %x) {dimension = -1 : i64} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+// -----
+// refused: padding is no list of 2 pairs
+func.func @main(%x: tensor<2x2xf32>, %i: tensor<f32>) -> tensor<4x4xf32> {
+  %z = "stablehlo.reduce_window"(%x, %i) <{padding = dense<[1, 1]> : tensor<2xi64>, window_dimensions = array<i64: 1, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x2xf32>, tensor<f32>) -> tensor<4x4xf32>
+  return %z : tensor<4x4xf32>
+}
