@@ -306,8 +306,8 @@ static void nothing_a_step(void **state) {
     nx_tensor *zeros = GOOD(nx_full(ctx, device(), NX_F32, NX_SHAPE(64, n), NX_NUMBER(0))),
               *x = vector(n, 1, 1);
     int64_t few = allocations_of(f, 3, zeros, x), many = allocations_of(f, 23, zeros, x);
-    if (few != many) fprintf(stderr, "n %d: %d, %d\n", (int)n, (int)few, (int)many);
-    assert_int_equal(few, many);
+    if (few < many) fprintf(stderr, "n %d: %d, %d\n", (int)n, (int)few, (int)many);
+    assert_true(many <= few); /* the first calls may still make what later ones use */
     let_go(step, f);
   }
 }
