@@ -36,7 +36,7 @@ bool nxh_integers(nxh_recorder *r, const nxh_op *op, const char *name, int64_t *
 }
 
 bool nxh_axes(nxh_recorder *r, const nxh_op *op, const char *name, int32_t *out, uint32_t *n) {
-  int64_t list[NX_MAX_RANK];
+  int64_t list[NX_MAX_RANK] = {0};
   if (!nxh_integers(r, op, name, list, NX_MAX_RANK, n)) return r->d->status == NX_OK;
   for (uint32_t i = 0; i < *n; i++) {
     if (list[i] < 0 || list[i] >= NX_MAX_RANK)

@@ -77,8 +77,9 @@ static bool read_operands(walk *w, nxh_bytes *b, nxh_op *op) {
   nxh_value *list = nxh_room(w->a, op->n_operands, sizeof *list);
   if (list == NULL) return false;
   for (uint32_t i = 0; i < op->n_operands; i++) {
-    uint32_t number;
-    if (!nxh_number_below(w->a, b, w->s->n, "values", &number)) return false;
+    uint32_t number = 0;
+    if (!nxh_number_below(w->a, b, w->s->n, "values", &number) || w->s->values == NULL)
+      return false;
     if ((list[i] = w->s->values[number]) == NXH_NONE)
       return nxh_malformed(w->a, b, "a value that is not there yet");
   }

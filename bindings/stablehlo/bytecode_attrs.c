@@ -75,7 +75,7 @@ static bool scalar_type(uint64_t code, nxh_type *out) {
 }
 
 static bool read_complex(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
-  nxh_type part;
+  nxh_type part = {0};
   if (!nxh_read_type_number(a, b, &part)) return false;
   out->dtype = part.dtype == NX_F32 ? NX_C64 : part.dtype == NX_F64 ? NX_C128 : 0;
   out->text = nxh_word_of("complex");

@@ -71,7 +71,7 @@ bool nxh_split(nxh_artifact *a, nxh_bytes *b, uint64_t n, nxh_bytes *out) {
 }
 
 bool nxh_section(nxh_artifact *a, nxh_bytes *b, uint8_t *id, nxh_bytes *out) {
-  uint64_t length, alignment;
+  uint64_t length = 0, alignment = 0;
   uint8_t first = 0;
   if (!nxh_byte(a, b, &first) || !nxh_varint(a, b, &length)) return false;
   *id = first & 127;

@@ -92,10 +92,10 @@ static bool geev(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
   nx_dtype part = nx_dtype_of(in[0]);
   bool real = part == NX_F32 || part == NX_F64;
   nx_dtype type = part == NX_F32 || part == NX_C64 ? NX_C64 : NX_C128;
-  uint32_t at = 0;
+  const uint32_t at = real ? 2 : 1;
   w = nx_cast(w, type);
-  bool ok = real ? nxh_set(r, op, at++, nx_real(w)) && nxh_set(r, op, at++, nx_imag(w))
-                 : nxh_set(r, op, at++, w);
+  bool ok =
+      real ? nxh_set(r, op, 0, nx_real(w)) && nxh_set(r, op, 1, nx_imag(w)) : nxh_set(r, op, 0, w);
   return ok && nxh_set(r, op, at, nx_cast(left, type)) &&
          nxh_set(r, op, at + 1, nx_cast(right, type)) && nxh_set(r, op, at + 2, info_of(w, 1));
 }

@@ -18,7 +18,7 @@ static bool take(nxh_recorder *r, const nxh_op *op, uint32_t n, nx_tensor **x) {
 
 /* Two of one shape: nothing broadcasts here, unless arrays stand for scalars. */
 static bool take_pair(nxh_recorder *r, const nxh_op *op, nx_tensor **a, nx_tensor **b) {
-  nx_tensor *x[2];
+  nx_tensor *x[2] = {NULL, NULL};
   if (!take(r, op, 2, x)) return false;
   *a = x[0], *b = x[1];
   if (r->over_arrays || nxh_has_shape(*a, *b)) return true;
@@ -28,13 +28,13 @@ static bool take_pair(nxh_recorder *r, const nxh_op *op, nx_tensor **a, nx_tenso
 }
 
 bool nxh_unary(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *x;
+  nx_tensor *x = NULL;
   if (!take(r, op, 1, &x)) return false;
   return nxh_set(r, op, 0, row->of.unary(x));
 }
 
 bool nxh_binary(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *a, *b;
+  nx_tensor *a = NULL, *b = NULL;
   return take_pair(r, op, &a, &b) && nxh_set(r, op, 0, row->of.binary(a, b));
 }
 
@@ -60,7 +60,7 @@ static nx_tensor *number_like(nxh_recorder *r, nx_tensor *x, double value) {
 }
 
 bool nxh_divide(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *a, *b;
+  nx_tensor *a = NULL, *b = NULL;
   if (!take_pair(r, op, &a, &b)) return false;
   if (!nxi_is_integer(nx_dtype_of(a))) return nxh_binary(r, op, row);
   nx_scalar ones = {NX_SCALAR_I64, {.i = -1}};
@@ -69,7 +69,7 @@ bool nxh_divide(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 }
 
 bool nxh_remainder(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *a, *b;
+  nx_tensor *a = NULL, *b = NULL;
   if (!take_pair(r, op, &a, &b)) return false;
   if (!nxi_is_integer(nx_dtype_of(a))) return nxh_binary(r, op, row);
   return nxh_set(r, op, 0, nx_where(nx_cmpeq(b, number_like(r, b, 0)), a, nx_mod(a, b)));
@@ -104,7 +104,7 @@ static nx_tensor *compare(nxh_word how, nx_tensor *a, nx_tensor *b) {
 bool nxh_compare(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   static const char *const known[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
-  nx_tensor *a, *b;
+  nx_tensor *a = NULL, *b = NULL;
   nxh_word how = nxh_name(op, "comparison_direction");
   bool is = false;
   for (int i = 0; i < 6; i++) is = is || nxh_word_is(how, known[i]);
@@ -153,7 +153,7 @@ bool nxh_precision(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 
 /* Addition, multiplication, maximum and minimum of i1 are logic. */
 bool nxh_logic(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *a, *b;
+  nx_tensor *a = NULL, *b = NULL;
   if (!take_pair(r, op, &a, &b)) return false;
   if (nx_dtype_of(a) != NX_BOOL) return nxh_binary(r, op, row);
   bool either =
@@ -213,7 +213,7 @@ static bool record_grad(nxh_recorder *r, const nxh_op *op, const norm *n, nx_ten
 
 /* row: 0 inference, 1 training, 2 gradient */
 bool nxh_batch_norm(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  nx_tensor *in[5];
+  nx_tensor *in[5] = {NULL};
   uint32_t n_in = row->of.number == 1 ? 3 : 5;
   norm n;
   for (uint32_t i = 0; i < n_in; i++)

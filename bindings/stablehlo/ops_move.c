@@ -48,7 +48,7 @@ bool nxh_broadcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u axes for rank %d", n, nx_rank(x));
   for (int32_t i = 0; i < t->rank; i++) shape[i] = 1;
   for (uint32_t i = 0; i < n; i++) {
-    if (axes[i] < 0 || axes[i] >= t->rank || used & 1u << axes[i])
+    if (axes[i] < 0 || axes[i] >= t->rank || axes[i] >= NX_MAX_RANK || used & 1u << axes[i])
       return nxh_fail(r, NX_INVALID_ARGUMENT, "axis %d of the result is out of range or twice",
                       axes[i]);
     used |= 1u << axes[i];

@@ -174,8 +174,8 @@ static bool check_types(nxh_recorder *r, const nxh_op *op) {
 
 static bool record_op(nxh_recorder *r, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
-  bool ok = row != NULL || nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
-  ok = ok && check_types(r, op) && row->record(r, op, row);
+  bool ok = row != NULL ? check_types(r, op) && row->record(r, op, row)
+                        : nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
   if (!ok) say_where(r, op);
   return ok;
 }

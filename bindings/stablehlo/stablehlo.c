@@ -51,7 +51,7 @@ void nx_stablehlo_release(nx_stablehlo *m) {
 /* "main", or the only function that is not private. */
 static const nxh_function *default_function(const nxh_module *m) {
   const nxh_function *f = nxh_find_function(m, nxh_word_of("main")), *only = NULL;
-  for (uint32_t i = 0; f == NULL && i < m->n_functions; i++) {
+  for (uint32_t i = 0; f == NULL && m != NULL && i < m->n_functions; i++) {
     if (m->functions[i].is_private) continue;
     if (only != NULL) return NULL;
     only = &m->functions[i];

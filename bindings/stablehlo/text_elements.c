@@ -101,7 +101,7 @@ static bool put(literal *l, uint64_t bits, nx_dtype type, size_t at) {
 }
 
 static bool read_element(literal *l) {
-  uint64_t bits, other;
+  uint64_t bits = 0, other = 0;
   if (l->n == l->room) return nxh_expected(l->r, "more elements than the type has");
   if (!nxi_is_complex(l->dtype)) {
     if (!read_real(l->r, l->dtype, &bits)) return false;

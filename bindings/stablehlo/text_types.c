@@ -131,12 +131,11 @@ static bool read_tensor(nxh_reader *r, nxh_type *out) {
 }
 
 static bool read_tuple(nxh_reader *r, nxh_type *out) {
-  nxh_type *parts = NULL, *part;
+  nxh_type *parts = NULL;
   uint32_t n = 0, capacity = 0;
   bool ok = nxh_need(r, "<");
   while (ok && !nxh_eat(r, ">")) {
-    ok = (n == 0 || nxh_need(r, ",")) &&
-         (part = nxh_push(r, &parts, &n, &capacity, sizeof *parts)) != NULL;
+    ok = (n == 0 || nxh_need(r, ",")) && nxh_push(r, &parts, &n, &capacity, sizeof *parts) != NULL;
     if (ok) {
       nxh_type read = {0};
       ok = nxh_read_type(r, &read);

@@ -4,7 +4,7 @@
 set -u
 build=$1
 status=0
-files=$(find include ir passes codegen_llvm codegen_cuda runtime tools examples bench tests \
+files=$(find include ir passes codegen_llvm codegen_cuda runtime bindings tools examples bench tests \
   -name '*.c' -o -name '*.h' -o -name '*.cc' | sort)
 
 if [ "${2:-}" = fix ]; then
