@@ -20,7 +20,7 @@
 #include "nx/tensor.h"
 
 typedef uint32_t nxh_value;
-enum { NXH_NONE = UINT32_MAX };
+#define NXH_NONE UINT32_MAX
 
 /* Bytes of the text or the file; not terminated. */
 typedef struct nxh_word {
