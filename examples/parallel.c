@@ -160,7 +160,7 @@ static float train(member *all, int n, int32_t size, bool says) {
 
 static float on_devices(int32_t n) {
   nx_context_options o = {.size = sizeof o, .cpu_devices = n};
-  member all[MOST] = {{NULL}};
+  member all[MOST];
   nx_device devices[MOST];
   nx_group *groups[MOST];
   nx_context *c;

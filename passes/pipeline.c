@@ -20,6 +20,7 @@ const nxp_pass_row nxp_passes[NXP_PASSES] = {
 #undef NXP_PASS
 };
 
+_Static_assert(NXP_PASSES <= 64, "nxp_debug.skip has a bit for each pass");
 static bool is_skipped(int pass) { return nxp_debugging.skip >> pass & 1; }
 bool nxp_is_skipped(int pass) { return is_skipped(pass); }
 

@@ -15,7 +15,7 @@ typedef struct nxp_debug {
   _Atomic bool verify;    /* verify the IR after every pass */
   _Atomic bool roundtrip; /* print, parse and print again after every pass: the same bytes */
   _Atomic bool generic;   /* no kernel is compiled for its integers alone */
-  uint32_t skip;          /* passes to leave out, a bit for each row of nxp_passes */
+  uint64_t skip;          /* passes to leave out, a bit for each row of nxp_passes */
   /* Called with every stage ("clusters", "kernels", "bound", "llvm", "asm", "plan") when it is
    * made, if `wants` returns true for it. Both NULL: nothing is shown. If `show` fails, the
    * compilation that it shows fails. */

@@ -185,12 +185,12 @@ static nx_status fail_word(const char *variable, const char *what, name_of_row *
 
 /* A bit for the row of each word between commas; untouched if one is unknown. */
 static nx_status parse_words(const char *variable, const char *what, name_of_row *name_of, int rows,
-                             const char *text, uint32_t *out, nxi_diag *d) {
-  uint32_t mask = 0;
+                             const char *text, uint64_t *out, nxi_diag *d) {
+  uint64_t mask = 0;
   for (size_t n; *text; text += n + (text[n] == ',')) {
     n = strcspn(text, ",");
     int row = n ? find_row(name_of, rows, text, n) : -1;
-    if (row >= 0) mask |= UINT32_C(1) << row;
+    if (row >= 0) mask |= UINT64_C(1) << row;
     else if (n) return fail_word(variable, what, name_of, rows, text, n, d);
   }
   *out = mask;
@@ -198,7 +198,10 @@ static nx_status parse_words(const char *variable, const char *what, name_of_row
 }
 
 static nx_status parse_debug(const char *variable, const char *text, uint32_t *out, nxi_diag *d) {
-  return parse_words(variable, "word", debug_word, NXI_DEBUG_ROWS, text, out, d);
+  uint64_t words = *out;
+  nx_status status = parse_words(variable, "word", debug_word, NXI_DEBUG_ROWS, text, &words, d);
+  *out = (uint32_t)words;
+  return status;
 }
 
 /* ---- settings */
