@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""clang-tidy over the C files of the library, bindings, tools and examples. A file that was clean is
-not looked at again until something it depends on has other bytes: itself, what it includes, the
-compiler's arguments, .clang-tidy, this file, or the version of clang-tidy.
+"""clang-tidy over the C files of the library, bindings, tools and examples. A file that was clean
+is not looked at again until something it depends on has other bytes: itself, what it includes,
+the compiler's arguments, .clang-tidy, this file, or the version of clang-tidy.
 
 Usage, in the root of the tree: tidy.py BUILD_DIRECTORY. The directory is configured, and what is
 generated is there. The exit status is 1 after any warning.
@@ -21,7 +21,8 @@ from pathlib import Path
 
 TIDY, CLANG = "clang-tidy-19", "clang-19"
 FILES = re.compile(
-    r"(ir|passes|codegen_llvm|codegen_cuda|runtime|bindings|tools|examples)/([a-z0-9_]+/)*[a-z0-9_]+\.c$"
+    r"(ir|passes|codegen_llvm|codegen_cuda|runtime|bindings|tools|examples)/"
+    r"([a-z0-9_]+/)*[a-z0-9_]+\.c$"
 )
 # The analyzer follows each function through this many states. 225,000, its own figure, takes twice
 # as long and finds no more here; 75,000 gives false alarms.
