@@ -69,22 +69,23 @@ bool nxh_reshape(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return x != NULL && nxh_set(r, op, 0, nx_reshape(x, t->shape, t->rank, NX_MAY_COPY));
 }
 
-bool nxh_transpose(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
+/* Something of an operand and of axes that an attribute names. */
+static bool along_axes(nxh_recorder *r, const nxh_op *op, const char *name,
+                       nx_tensor *(*of)(nx_tensor *, const int32_t *, size_t)) {
   int32_t axes[NX_MAX_RANK];
   uint32_t n;
   nx_tensor *x = nxh_in(r, op, 0);
-  return x != NULL && nxh_axes(r, op, "permutation", axes, &n) &&
-         nxh_set(r, op, 0, nx_permute(x, axes, n));
+  return x != NULL && nxh_axes(r, op, name, axes, &n) && nxh_set(r, op, 0, of(x, axes, n));
+}
+
+bool nxh_transpose(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  return along_axes(r, op, "permutation", nx_permute);
 }
 
 bool nxh_reverse(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
-  int32_t axes[NX_MAX_RANK];
-  uint32_t n;
-  nx_tensor *x = nxh_in(r, op, 0);
-  return x != NULL && nxh_axes(r, op, "dimensions", axes, &n) &&
-         nxh_set(r, op, 0, nx_flip(x, axes, n));
+  return along_axes(r, op, "dimensions", nx_flip);
 }
 
 bool nxh_slice(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {

@@ -297,9 +297,6 @@ static nx_function *greater_first(trial *t, nx_dtype dtype) {
   return f;
 }
 
-/* Complex numbers by their real parts first. */
-static bool is_less(value a, value b) { return a.re < b.re || (a.re == b.re && a.im < b.im); }
-
 /* The lines of a along axis, each sorted by insertion; places: where in all of a they come from. */
 static pair *sorted_pairs(trial *t, const array *a, int32_t axis) {
   int64_t strides[NX_MAX_RANK], index[NX_MAX_RANK];

@@ -37,10 +37,9 @@ COMPLEX(eq, ((value){a.re == b.re && a.im == b.im, 0}))
 COMPLEX(ne, ((value){!(a.re == b.re && a.im == b.im), 0}))
 /* In order of the real parts, then of the imaginary ones; of equal real parts zeros have the sign
  * of the larger one. */
-static bool is_less(value a, value b, bool or_equal) {
+static bool is_in_order(value a, value b, bool or_equal) {
   if (isnan(a.re) || isnan(a.im) || isnan(b.re) || isnan(b.im)) return false;
-  if (a.re != b.re) return a.re < b.re;
-  return a.im < b.im || (or_equal && a.im == b.im);
+  return is_less(a, b) || (or_equal && a.re == b.re && a.im == b.im);
 }
 static long double above(long double a, long double b) {
   return a > b || (a == b && signbit(b)) ? a : b;
@@ -55,10 +54,10 @@ value complex_min(value a, value b) {
   value most = complex_max((value){-a.re, -a.im}, (value){-b.re, -b.im});
   return (value){-most.re, -most.im};
 }
-COMPLEX(lt, ((value){is_less(a, b, false), 0}))
-COMPLEX(le, ((value){is_less(a, b, true), 0}))
-COMPLEX(gt, ((value){is_less(b, a, false), 0}))
-COMPLEX(ge, ((value){is_less(b, a, true), 0}))
+COMPLEX(lt, ((value){is_in_order(a, b, false), 0}))
+COMPLEX(le, ((value){is_in_order(a, b, true), 0}))
+COMPLEX(gt, ((value){is_in_order(b, a, false), 0}))
+COMPLEX(ge, ((value){is_in_order(b, a, true), 0}))
 COMPLEX(neg, ((value){-a.re, -a.im}))
 COMPLEX(conj, ((value){a.re, -a.im}))
 COMPLEX(real, ((value){a.re, 0}))

@@ -48,6 +48,8 @@ typedef struct value {
   long double re, im;
 } value;
 value decode(nx_dtype dtype, bits b);
+/* Complex numbers by their real parts first. A part that is NaN is in no order. */
+bool is_less(value a, value b);
 /* Rounded once, to nearest even. Integers wrap; of bool: whether it is not 0. */
 bits encode(nx_dtype dtype, value v);
 bits encode_real(nx_dtype dtype, long double x);

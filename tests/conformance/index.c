@@ -346,9 +346,7 @@ static bool has_nan(value v) { return isnan(v.re) || isnan(v.im); }
  * order. */
 static bool comes_before(value a, value b, bool descending) {
   if (has_nan(a) || has_nan(b)) return !has_nan(a) && has_nan(b);
-  bool less = a.re < b.re || (a.re == b.re && a.im < b.im),
-       more = a.re > b.re || (a.re == b.re && a.im > b.im);
-  return descending ? more : less;
+  return descending ? is_less(b, a) : is_less(a, b);
 }
 
 /* Places on the axis, sorted by insertion. */

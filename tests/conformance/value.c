@@ -116,6 +116,8 @@ whole wrapped(nx_dtype dtype, whole x) {
   return u;
 }
 
+bool is_less(value a, value b) { return a.re < b.re || (a.re == b.re && a.im < b.im); }
+
 value decode(nx_dtype dtype, bits b) {
   const format *f = format_of(dtype);
   const format *part = format_of(f->part);

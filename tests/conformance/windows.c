@@ -272,9 +272,6 @@ static nx_tensor *make_selected(trial *t, nx_dtype dtype, nx_tensor *x, nx_tenso
   return y;
 }
 
-/* Complex numbers by their real parts first. */
-static bool is_less(value a, value b) { return a.re < b.re || (a.re == b.re && a.im < b.im); }
-
 static void check_selected(trial *t) {
   for (layout l = 0; l < LAYOUTS; l++) {
     if (!is_due(t, l, LAYOUTS)) continue;
