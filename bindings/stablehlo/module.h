@@ -164,7 +164,8 @@ int64_t nxh_elements(const nxh_type *t);
 
 /* ---- readers */
 
-/* Text. NX_PARSE with line and column; NX_OUT_OF_MEMORY. The module refers to `text`. */
+/* Text, whose text[size] is 0. NX_PARSE with line and column; NX_OUT_OF_MEMORY. The module refers
+ * to `text`. */
 nx_status nxh_read_text(const char *text, size_t size, nxh_module *out, nxi_diag *d);
 /* A portable artifact. NX_PARSE with the position in bytes. The module refers to `bytes`. */
 bool nxh_is_bytecode(const void *bytes, size_t size);

@@ -22,11 +22,12 @@ nx_status nx_stablehlo_parse(const void *bytes, size_t size, nx_stablehlo **out)
     nxi_fail(&d, NX_INVALID_ARGUMENT, "stablehlo", "stablehlo: an argument is NULL");
     return nxi_error_report(&d);
   }
-  nx_stablehlo *m = nxi_malloc(sizeof *m + size);
+  nx_stablehlo *m = size < SIZE_MAX / 2 ? nxi_malloc(sizeof *m + size + 1) : NULL;
   if (m == NULL) return nxi_oom(&d), nxi_error_report(&d);
   atomic_init(&m->refs, 1);
   m->size = size;
   memcpy(m->text, bytes, size);
+  m->text[size] = 0; /* so that a reader at the end of the text may look at the character there */
   nx_status s = nxh_is_bytecode(bytes, size) ? nxh_read_bytecode(m->text, size, &m->module, &d)
                                              : nxh_read_text(m->text, size, &m->module, &d);
   if (s != NX_OK) {

@@ -93,12 +93,14 @@ void nxi_generics_destroy(nxi_generics *g) {
 
 /* ---- kinds */
 
+/* Integers beyond are no extents: they are never imagined changed. */
+#define MOST (INT64_C(1) << 40)
+
 /* How far an integer is taken to vary in a kind of which no second kernel is known. Those that
  * decide what a kernel is, strides of 1 above all, stay. */
 static int64_t assumed_reach(const nxk_hole *hole) {
   int64_t value = (int64_t)hole->value;
-  const int64_t most = INT64_C(1) << 40;
-  if (hole->role == NXK_DATA || (value >= -1 && value <= 1) || value > most || value < -most)
+  if (hole->role == NXK_DATA || (value >= -1 && value <= 1) || value > MOST || value < -MOST)
     return 0;
   return value < 0 ? -value : value;
 }
@@ -120,7 +122,9 @@ bool nxi_generics_note(nxi_generics *g, const nxi_kernel_kind *k) {
   for (uint32_t i = 0; i < k->n_holes; i++) {
     range *r = &slot->ranges[i];
     int64_t value = (int64_t)k->holes[i].value, reach;
-    if (k->holes[i].role == NXK_DATA || __builtin_sub_overflow(value, r->first, &reach)) continue;
+    if (k->holes[i].role == NXK_DATA || __builtin_sub_overflow(value, r->first, &reach) ||
+        reach == INT64_MIN)
+      continue;
     if (reach < 0) reach = -reach;
     if (reach > r->reach) r->reach = reach;
   }
@@ -162,12 +166,16 @@ static bool is_changed(uint64_t value, const change *how) {
 }
 
 static uint64_t changed(int64_t value, int64_t reach, const change *how) {
-  int64_t most = INT64_C(1) << 40, more, result;
-  if (__builtin_mul_overflow(reach, how->times, &more) || more > most || value > most ||
-      value < -most)
+  int64_t more, result;
+  if (__builtin_mul_overflow(reach, how->times, &more) || more > MOST || value > MOST ||
+      value < -MOST)
     return (uint64_t)value;
   result = (value < 0 ? value - more : value + more) / how->divisor;
   return (uint64_t)(result == 0 ? value : result);
+}
+
+static bool may_change(uint64_t value, int64_t reach) {
+  return reach != 0 && reach <= MOST && (int64_t)value <= MOST && (int64_t)value >= -MOST;
 }
 
 /* The integers of a kind of which no second kernel is known, one value after the other changed
@@ -179,15 +187,16 @@ static bool imagine_one(const range *ranges, const nxi_kernel_kind *k, uint32_t 
   for (uint32_t i = 0; i < k->n_holes && n_met < MOST_ALONE; i++) {
     uint32_t j = 0;
     while (j < n_met && met[j] != (int64_t)k->holes[i].value) j++;
-    if (j == n_met && ranges[i].reach != 0) met[n_met++] = (int64_t)k->holes[i].value;
+    if (j == n_met && may_change(k->holes[i].value, ranges[i].reach))
+      met[n_met++] = (int64_t)k->holes[i].value;
   }
   if (!k->varies || number / 2 >= n_met) return false;
   chosen = met[number / 2];
   for (uint32_t i = 0; i < k->n_holes; i++) {
     holes[i] = k->holes[i];
-    bool is_chosen = ranges[i].reach != 0 && (int64_t)holes[i].value == chosen;
-    int64_t more = number % 2 == 0 ? ranges[i].reach + 1 : ranges[i].reach / 2 + 3;
-    if (is_chosen) holes[i].value = (uint64_t)(chosen < 0 ? chosen - more : chosen + more);
+    int64_t reach = ranges[i].reach, more = number % 2 == 0 ? reach + 1 : reach / 2 + 3;
+    if (may_change(holes[i].value, reach) && (int64_t)holes[i].value == chosen)
+      holes[i].value = (uint64_t)(chosen < 0 ? chosen - more : chosen + more);
   }
   return true;
 }
