@@ -91,6 +91,10 @@ typedef struct bench_output {
   bool off;    /* no row is measured */
   FILE *table; /* that is written too, in Markdown; NULL: none */
   const char *only;
+  bool list;                 /* rows are named, and none is measured */
+  const char *without;       /* lines "group name" of rows that are left out; NULL: none */
+  double end;                /* when no further row begins, as of bench_now; 0: never */
+  double begin;              /* of the row that is measured */
   int part, parts;           /* of the rows only each parts-th, from `part` on; parts 0: all */
   int seen;                  /* rows so far that are wanted but for that */
   const char *group;         /* of the rows that follow */
@@ -142,6 +146,10 @@ typedef struct bench_case {
 } bench_case;
 void bench_measure(bench_lab *lab, const bench_case *c);
 
+/* What a process of the rows about processes does, with its cache in that folder; does not
+ * return. */
+void bench_first_result(const char *cache);
+
 /* Ends the program with the library's error. For a benchmark a failure is a bug. */
 void bench_check(nx_status status);
 
@@ -175,7 +183,8 @@ enum {
   BENCH_COMPUTES = 2, /* its limit is not the traffic */
   BENCH_LOOSE = 4,    /* rounding decides what some elements are */
   BENCH_ALONE = 8,    /* results are not compared: equal elements may be taken in another order */
-  BENCH_WHOLE = 16    /* also timed with windows and the like stored as a whole */
+  BENCH_WHOLE = 16,   /* also timed with windows and the like stored as a whole */
+  BENCH_SIZE = 32     /* the graph of another row in another size or type: not among --graphs */
 };
 typedef struct bench_workload {
   const char *name, *peer; /* peer: "" has none */
@@ -194,6 +203,7 @@ typedef struct bench_group {
   void (*run)(bench_lab *lab);
 } bench_group;
 void bench_overhead(bench_lab *lab);
+void bench_firsts(bench_lab *lab);
 void bench_shapes(bench_lab *lab);
 void bench_elementwise(bench_lab *lab);
 void bench_reductions(bench_lab *lab);

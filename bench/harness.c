@@ -111,9 +111,25 @@ void bench_interleave(bench_way *ways, size_t n, int rounds, double least) {
 
 /* ---- printing */
 
+/* Whether a line of the text is the group and the name. */
+static bool has_line(const char *text, const char *group, const char *name) {
+  size_t g = strlen(group), n = strlen(name);
+  for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
+    at += *at == '\n';
+    if (strncmp(at, group, g) == 0 && at[g] == ' ' && strncmp(at + g + 1, name, n) == 0 &&
+        (at[g + 1 + n] == '\n' || at[g + 1 + n] == 0))
+      return true;
+  }
+  return false;
+}
+
 bool bench_wanted(bench_output *o, const char *name) {
   if (o->off || (o->only != NULL && strstr(name, o->only) == NULL)) return false;
-  return o->parts == 0 || o->seen++ % o->parts == o->part;
+  if (o->parts != 0 && o->seen++ % o->parts != o->part) return false;
+  if (o->without != NULL && has_line(o->without, o->group, name)) return false;
+  if (o->list) printf("%s %s\n", o->group, name);
+  o->begin = bench_now();
+  return !o->list && (o->end == 0 || o->begin < o->end);
 }
 
 void bench_add_peer(bench_row *row, const char *name, const bench_way *way, double repeat) {
@@ -140,8 +156,8 @@ static void print_json(const bench_output *o, const bench_row *r) {
   printf("}, \"ratios\": {");
   for (int i = 0; i < BENCH_PEERS && r->peers[i].name; i++)
     printf("%s\"%s\": %.4f", i ? ", " : "", r->peers[i].name, r->peers[i].ratio);
-  printf("}, \"target\": %g, \"kernels\": %lld, \"compile_ms\": %.3f}\n", r->target,
-         (long long)r->kernels, r->compile_ms);
+  printf("}, \"target\": %g, \"kernels\": %lld, \"compile_ms\": %.3f, \"seconds\": %.2f}\n",
+         r->target, (long long)r->kernels, r->compile_ms, bench_now() - o->begin);
 }
 
 /* Significant digits, not decimals: rows go from 100 ns to seconds. */

@@ -10,6 +10,7 @@
 
 static const bench_group groups[] = {
     {"overhead", bench_overhead},
+    {"first", bench_firsts},
     {"shapes", bench_shapes},
     {"elementwise", bench_elementwise},
     {"reductions", bench_reductions},
@@ -44,6 +45,7 @@ static int usage(void) {
   fprintf(stderr,
           "usage: nx-bench [--group G,..] [--only TEXT] [--json] [--threads N] [--rounds N]"
           " [--largest N] [--part I/N]\n"
+          "                [--list] [--seconds N] [--without FILE]\n"
           "                [--peers numpy,scipy,numexpr,torch,eager,jax,fftw] [--python FILE]\n"
           "                [--graphs DIRECTORY]\n"
           "groups:");
@@ -51,6 +53,16 @@ static int usage(void) {
     fprintf(stderr, " %s", groups[i].name);
   fprintf(stderr, "\n");
   return 2;
+}
+
+/* The names in the file: of all rows there is room. */
+static const char *read_names(const char *path) {
+  static char text[1 << 16];
+  FILE *f = fopen(path, "r");
+  if (f == NULL) return NULL;
+  text[fread(text, 1, sizeof text - 1, f)] = 0;
+  fclose(f);
+  return text;
 }
 
 /* "2/3": the second of three parts. */
@@ -71,6 +83,8 @@ static bool take_option(bench_lab *lab, arguments *a, const char *name, const ch
   else if (strcmp(name, "--rounds") == 0) lab->rounds = atoi(value);
   else if (strcmp(name, "--largest") == 0) lab->largest = atoll(value);
   else if (strcmp(name, "--graphs") == 0) lab->graphs = value;
+  else if (strcmp(name, "--without") == 0) return (lab->out.without = read_names(value)) != NULL;
+  else if (strcmp(name, "--seconds") == 0) lab->out.end = bench_now() + atof(value);
   else if (strcmp(name, "--part") == 0) return read_part(&lab->out, value);
   else return false;
   return lab->threads > 0 && lab->rounds >= 0 && lab->largest >= 0;
@@ -125,23 +139,26 @@ static void run_groups(bench_lab *lab, const char *wanted) {
 }
 
 int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "--first") == 0) bench_first_result(argv[2]);
   bench_lab lab = {.threads = (int)sysconf(_SC_NPROCESSORS_ONLN), .rounds = 25};
   arguments a = {.python = "/usr/bin/python3", .peers = "numpy,fftw"};
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--json") == 0) lab.out.json = true;
+    else if (strcmp(argv[i], "--list") == 0) lab.out.list = true;
     else if (strcmp(argv[i], "--isa") == 0) return puts(nxi_target_host()->isa) < 0;
     else if (i + 1 >= argc || !take_option(&lab, &a, argv[i], argv[i + 1])) return usage();
     else i++;
   }
   if (a.group != NULL && !known_groups(a.group)) return usage();
   lab.out.off = lab.graphs != NULL;
+  bool measured = lab.graphs == NULL && !lab.out.list;
   set_environment();
   nx_context_options o = {.size = sizeof o, .threads = lab.threads, .cache_dir = ""};
   bench_check(nx_context_create(&o, &lab.context));
   lab.out.isa = nxi_target_host()->isa;
-  if (lab.graphs == NULL) start_peers(&lab, &a);
+  if (measured) start_peers(&lab, &a);
   run_groups(&lab, a.group);
-  if (!lab.out.json && lab.graphs == NULL)
+  if (!lab.out.json && measured)
     printf("%d rows, %d below their target, %d results unlike a peer's\n", lab.out.rows,
            lab.out.missed, lab.out.unequal);
   for (int i = 0; i < lab.n_peers; i++) bench_peer_stop(lab.peers[i].process);

@@ -4,9 +4,13 @@ each processor, and makes docs/measurements.md and its chart of all these files.
 
 measurements.py run --program FILE --python FILE [--peers P,..] [--group G,..] [--threads N,..]
                     [--isa I,..] [--part I/N] [--rounds N] [--processor NAME]
+                    [--seconds N [--hours N]]
 measurements.py page
+measurements.py times [--processor NAME]
 
-A run replaces the rows that it measures, so that it may be split into many short ones."""
+A run replaces the rows that it measures, so that it may be split into many short ones: with
+--seconds it goes on where the last one stopped, and begins no row after that time. times: how long
+each group took."""
 
 import argparse
 import datetime
@@ -17,6 +21,8 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import measurements_page
@@ -90,18 +96,49 @@ def isas_here(program):
     return [isa for isa in ISAS[:2] if isa in ISAS[ISAS.index(widest) :]] or [widest]
 
 
-def rows_of(options, isa, threads):
-    command = [options.program, "--json", "--python", options.python, "--peers", options.peers]
-    command += ["--threads", str(threads), "--rounds", str(options.rounds)]
-    for name in ("group", "part"):
+def names_of(options):
+    """The rows that are wanted, as pairs of group and name."""
+    command = [options.program, "--list"] + chosen(options)
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [tuple(line.split(" ", 1)) for line in told.splitlines()]
+
+
+def chosen(options):
+    arguments = []
+    for name in ("group", "part", "only"):
         if getattr(options, name):
-            command += [f"--{name}", getattr(options, name)]
+            arguments += [f"--{name}", getattr(options, name)]
+    return arguments
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
+def fresh(rows, options, isa, threads):
+    """Rows that were measured not long ago, where a run goes on."""
+    if not options.seconds:
+        return set()
+    least = (now() - datetime.timedelta(hours=options.hours)).isoformat()
+    of = [row for row in rows.values() if row["isa"] == isa and row["threads"] == threads]
+    return {(row["group"], row["name"]) for row in of if row.get("at", "") >= least}
+
+
+def rows_of(options, isa, threads, without, seconds):
+    command = [options.program, "--json", "--python", options.python, "--peers", options.peers]
+    command += ["--threads", str(threads), "--rounds", str(options.rounds), *chosen(options)]
+    if seconds:
+        command += ["--seconds", str(seconds)]
+    left_out = tempfile.NamedTemporaryFile("w", suffix=".txt")
+    left_out.write("\n".join(f"{group} {name}" for group, name in without))
+    left_out.flush()
+    command += ["--without", left_out.name]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, NX_ISA=isa)
     )
     try:
         for line in process.stdout:
-            row = json.loads(line) | {"rounds": options.rounds}
+            row = json.loads(line)
             print(f"{row['name']} {row['isa']} {row['threads']}: {row['ms']:.4g} ms", flush=True)
             yield row
     except SystemExit:
@@ -111,24 +148,57 @@ def rows_of(options, isa, threads):
         sys.exit(f"{command} ended with {process.returncode}")
 
 
+def read(path):
+    """The machine and its rows by key; each row knows of which commit and day it is."""
+    if not path.is_file():
+        return {}
+    old = json.loads(path.read_text(encoding="utf-8"))
+    about = {name: old["machine"][name] for name in ("nx", "date")}
+    return {tuple(row[k] for k in KEY): about | row for row in old["rows"]}
+
+
+def write(path, here, rows):
+    FOLDER.mkdir(exist_ok=True)
+    text = ",\n".join(json.dumps(row, sort_keys=True) for _, row in sorted(rows.items()))
+    head = json.dumps(here, sort_keys=True, indent=1)
+    path.write_text(f'{{"machine": {head},\n"rows": [\n{text}\n]}}\n', encoding="utf-8")
+
+
 def measured(options):
-    here = machine(options.python)
+    here, begin = machine(options.python), time.monotonic()
     path = file_of(options.processor or here["processor"])
-    old = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"rows": []}
-    rows = {tuple(row[k] for k in KEY): row for row in old["rows"]}
+    rows, left = read(path), 0
     count = here["processors"]
     threads = [int(n) for n in options.threads.split(",")] if options.threads else [count, 1]
     isas = options.isa.split(",") if options.isa else isas_here(options.program)
+    about = {name: here[name] for name in ("nx", "date")} | {"rounds": options.rounds}
+    wanted = set(names_of(options))
     try:
-        for isa in isas:
-            for n in dict.fromkeys(threads):
-                for row in rows_of(options, isa, n):
-                    rows[tuple(row[k] for k in KEY)] = row
+        for isa, n in [(isa, n) for isa in isas for n in dict.fromkeys(threads)]:
+            done = fresh(rows, options, isa, n)
+            rest = options.seconds - (time.monotonic() - begin) if options.seconds else 0
+            if (not options.seconds or rest > 5) and wanted - done:
+                for row in rows_of(options, isa, n, done, rest):
+                    rows[tuple(row[k] for k in KEY)] = row | about | {"at": now().isoformat()}
+            left += len(wanted - fresh(rows, options, isa, n))
     finally:  # what was measured until then is kept
-        FOLDER.mkdir(exist_ok=True)
-        text = ",\n".join(json.dumps(row, sort_keys=True) for _, row in sorted(rows.items()))
-        head = json.dumps(here, sort_keys=True, indent=1)
-        path.write_text(f'{{"machine": {head},\n"rows": [\n{text}\n]}}\n', encoding="utf-8")
+        write(path, here, rows)
+    if options.seconds:
+        print(f"{left} rows left")
+
+
+def tell_times(options):
+    """How long each group took, by column."""
+    found = {}
+    for path in sorted(FOLDER.glob("*.json")):
+        if options.processor and path != file_of(options.processor):
+            continue
+        for row in read(path).values():
+            key = (path.stem, row["isa"], row["threads"], row["group"])
+            rows, seconds = found.get(key, (0, 0))
+            found[key] = (rows + 1, seconds + row.get("seconds", 0))
+    for (stem, isa, threads, group), (rows, seconds) in found.items():
+        print(f"{stem} {isa} {threads} {group}: {rows} rows, {seconds:.0f} s")
 
 
 def make_page():
@@ -141,13 +211,18 @@ def make_page():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=("run", "page"))
-    for name in ("program", "python", "group", "threads", "isa", "part", "processor"):
+    parser.add_argument("command", choices=("run", "page", "times"))
+    for name in ("program", "python", "group", "threads", "isa", "part", "processor", "only"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--peers", default="numpy,scipy,numexpr,torch,jax,fftw")
     parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--hours", type=float, default=24)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends as an exception does
+    if options.command == "times":
+        tell_times(options)
+        return
     if options.command == "run":
         measured(options)
     make_page()

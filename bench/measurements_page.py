@@ -6,6 +6,7 @@ import re
 
 GROUPS = {
     "overhead": "Overhead",
+    "first": "First times",
     "shapes": "Shapes met for the first time",
     "elementwise": "Elementwise",
     "reductions": "Reductions",
@@ -87,14 +88,21 @@ def peers_of(m):
     return sorted({name for row in m["rows"] for name in row["ratios"]} - set(NO_PEERS))
 
 
+def said(m, name):
+    """The commits or the days of the rows, in the order in which they were measured."""
+    rows = sorted(m["rows"], key=lambda row: row.get("at", ""))
+    return ", ".join(dict.fromkeys(row.get(name, m["machine"][name]) for row in rows))
+
+
 def described(number, m):
     v = m["machine"]
     libraries = ", ".join(f"{name} {text}" for name, text in v["versions"].items())
     rounds = sorted({row["rounds"] for row in m["rows"] if "rounds" in row})
+    commits, days = said(m, "nx"), said(m, "date")
     several = f", medians of {' or '.join(str(n) for n in rounds)} rounds" if rounds else ""
     return (
         f"{number + 1}. {v['processor']}: {v['processors']} processors, {v['memory_gib']} GiB, "
-        f"{v['system']}; nx {v['nx']}, {libraries}; {v['date']}{several}. "
+        f"{v['system']}; nx {commits}, {libraries}; {days}{several}. "
         f"Beside {', '.join(peers_of(m))}.\n"
     )
 
@@ -187,10 +195,16 @@ def bars(machines, column):
     return found
 
 
+def rows_in(machines, column):
+    number, isa, threads = column
+    return sum(row["isa"] == isa and row["threads"] == threads for row in machines[number]["rows"])
+
+
 def chart(machines):
     columns = columns_of(machines)
-    column = columns[0] if columns else None
+    column = max(columns, key=lambda c: rows_in(machines, c), default=None)
     groups = bars(machines, column) if column else []
+    beside = ", ".join(peers_of(machines[column[0]])) if column else "none"
     height = TOP + STEP * len(groups) + 34
     bottom = TOP + STEP * len(groups)
     parts = [
@@ -199,7 +213,7 @@ aria-labelledby="title about" font-family="system-ui, 'DejaVu Sans', sans-serif"
   <!-- SPDX-License-Identifier: ISC -->
   <title id="title">The time of nx beside that of the best peer, by group of rows</title>
   <desc id="about">For each group a bar to the geometric mean of the time of nx divided by that of \
-the best of {", ".join(peers_of(machines[0])) if machines else "none"}, and a point for each row. \
+the best of {beside}, and a point for each row. \
 Left of 1 nx is faster; points beyond the ends lie on them.</desc>
   <!-- Colours are of middle brightness, so that the chart can be read on white and on black. -->
   <style>

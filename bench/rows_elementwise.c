@@ -135,4 +135,45 @@ static const bench_workload rows[] = {
     {"pad + stencil 2-D 3000^2", "stencil2", bench_stencil_2, "f32:3000x3000", 0.7, 0, 0},
 };
 
-void bench_elementwise(bench_lab *lab) { bench_workloads(lab, rows, sizeof rows / sizeof *rows); }
+/* The same work in other sizes and types. */
+static const bench_workload sizes[] = {
+    {"20 operations 1e3", "chain", bench_chain, "f32:1000", 0, BENCH_SIZE, 0},
+    {"20 operations 1e6", "chain", bench_chain, "f32:1000000", 0, BENCH_SIZE, 0},
+    {"20 operations 1.6e7", "chain", bench_chain, "f32:16000000", 0.85, BENCH_SIZE, 0},
+    {"20 operations 1e6 f64", "chain", bench_chain, "f64:1000000", 0, BENCH_SIZE, 0},
+    {"20 operations 1e6 bf16", "chain", bench_chain, "bf16:1000000", 0, BENCH_SIZE, 0},
+    {"tanh(ab+c) 1e3", "tanh", bench_tanh_of, "f32:1000 f32:1000 f32:1000", 0, BENCH_SIZE, 0},
+    {"tanh(ab+c) 1.6e7", "tanh", bench_tanh_of, "f32:16000000 f32:16000000 f32:16000000", 0,
+     BENCH_SIZE, 0},
+    {"tanh(ab+c) 1e6 f64", "tanh", bench_tanh_of, "f64:1000000 f64:1000000 f64:1000000", 0,
+     BENCH_SIZE, 0},
+    {"tanh(ab+c) 1e6 bf16", "tanh", bench_tanh_of, "bf16:1000000 bf16:1000000 bf16:1000000", 0,
+     BENCH_SIZE, 0},
+    {"exp 1e3", "exp", bench_exponential, "f32:1000", 0, BENCH_SIZE, 0},
+    {"exp 1e5", "exp", bench_exponential, "f32:100000", 0, BENCH_SIZE, 0},
+    {"exp 1.6e7", "exp", bench_exponential, "f32:16000000", 0, BENCH_SIZE, 0},
+    {"exp 1e6 bf16", "exp", bench_exponential, "bf16:1000000", 0, BENCH_SIZE, 0},
+    {"log 1e3", "log", logarithm, "f32:1000:0.1:9", 0, BENCH_SIZE, 0},
+    {"log 1e5", "log", logarithm, "f32:100000:0.1:9", 0, BENCH_SIZE, 0},
+    {"log 1.6e7", "log", logarithm, "f32:16000000:0.1:9", 0, BENCH_SIZE, 0},
+    {"log 1e6 bf16", "log", logarithm, "bf16:1000000:0.1:9", 0, BENCH_SIZE, 0},
+    {"sin 1e3", "sin", sine, "f32:1000", 0, BENCH_SIZE, 0},
+    {"sin 1e5", "sin", sine, "f32:100000", 0, BENCH_SIZE, 0},
+    {"sin 1.6e7", "sin", sine, "f32:16000000", 0, BENCH_SIZE, 0},
+    {"sin 1e6 bf16", "sin", sine, "bf16:1000000", 0, BENCH_SIZE, 0},
+    {"erf 1e3", "erf", error_function, "f32:1000", 0, BENCH_SIZE, 0},
+    {"erf 1e5", "erf", error_function, "f32:100000", 0, BENCH_SIZE, 0},
+    {"erf 1.6e7", "erf", error_function, "f32:16000000", 0, BENCH_SIZE, 0},
+    {"erf 1e6 f64", "erf", error_function, "f64:1000000", 0, BENCH_SIZE, 0},
+    {"erf 1e6 bf16", "erf", error_function, "bf16:1000000", 0, BENCH_SIZE, 0},
+    {"gelu 1e3", "gelu", bench_gelu, "f32:1000", 0, BENCH_SIZE, 0},
+    {"gelu 1e5", "gelu", bench_gelu, "f32:100000", 0, BENCH_SIZE, 0},
+    {"gelu 1.6e7", "gelu", bench_gelu, "f32:16000000", 0, BENCH_SIZE, 0},
+    {"gelu 1e6 f64", "gelu", bench_gelu, "f64:1000000", 0, BENCH_SIZE, 0},
+    {"gelu 1e6 bf16", "gelu", bench_gelu, "bf16:1000000", 0, BENCH_SIZE, 0},
+};
+
+void bench_elementwise(bench_lab *lab) {
+  bench_workloads(lab, rows, sizeof rows / sizeof *rows);
+  bench_workloads(lab, sizes, sizeof sizes / sizeof *sizes);
+}

@@ -48,9 +48,9 @@ static void put(bench_lab *lab, const char *name, double ms, double target_ms, i
 
 static void recording(bench_lab *lab) {
   if (bench_wanted(&lab->out, "record one node"))
-    put(lab, "record one node", time_chain(lab, CHAIN, 64, false, false) / CHAIN * 1e3, 150e-6, 1);
+    put(lab, "record one node", time_chain(lab, CHAIN, 64, false, false) / CHAIN * 1e3, 60e-6, 1);
   if (bench_wanted(&lab->out, "record a number"))
-    put(lab, "record a number", time_chain(lab, CHAIN, 64, false, true) / CHAIN * 1e3, 150e-6, 1);
+    put(lab, "record a number", time_chain(lab, CHAIN, 64, false, true) / CHAIN * 1e3, 60e-6, 1);
 }
 
 /* The cost of realising a graph that was seen before, without recording. */
@@ -62,7 +62,7 @@ static void replay(bench_lab *lab) {
     if (!bench_wanted(&lab->out, name)) continue;
     double both = time_chain(lab, sizes[i], 4096, true, false),
            record = time_chain(lab, sizes[i], 4096, false, false);
-    put(lab, name, (both - record) * 1e3, (3 + 0.2 * sizes[i]) * 1e-3, sizes[i]);
+    put(lab, name, (both - record) * 1e3, (1.5 + 0.05 * sizes[i]) * 1e-3, sizes[i]);
   }
 }
 
@@ -132,7 +132,7 @@ static void compiling(bench_lab *lab) {
       times[k] = times[k - 1];
       times[k - 1] = t;
     }
-  put(lab, "compile one kernel", times[KERNELS / 2], 6, KERNELS);
+  put(lab, "compile one kernel", times[KERNELS / 2], 5, KERNELS);
   nx_tensor_release(x);
 }
 
@@ -243,6 +243,24 @@ static void items(bench_lab *lab) {
   nx_tensor_release(r.x);
 }
 
+static void describe(void *state) {
+  reading *r = state;
+  for (int i = 0; i < CHAIN; i++) {
+    nx_tensor_info info = {.size = sizeof info};
+    nx_tensor_describe(r->x, &info);
+  }
+}
+
+static void descriptions(bench_lab *lab) {
+  int64_t n = 64;
+  if (!bench_wanted(&lab->out, "describe a tensor")) return;
+  reading r = {bench_random(lab, NX_F32, 1, &n, -1, 1)};
+  bench_way way = {.run = describe, .state = &r};
+  bench_interleave(&way, 1, lab->rounds, 1e-3);
+  put(lab, "describe a tensor", way.median / CHAIN * 1e3, 20e-6, 1);
+  nx_tensor_release(r.x);
+}
+
 void bench_overhead(bench_lab *lab) {
   small_sums(lab);
   many(lab);
@@ -252,6 +270,7 @@ void bench_overhead(bench_lab *lab) {
   if (bench_wanted(&lab->out, "tiny 15 nodes of 64"))
     put(lab, "tiny 15 nodes of 64", time_chain(lab, 15, 64, true, false) * 1e3, 0, 15);
   items(lab);
+  descriptions(lab);
   chains(lab);
   compiling(lab);
 }

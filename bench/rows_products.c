@@ -66,8 +66,24 @@ static const bench_workload products[] = {
      "f32:1x4096:-1:1 i8:4096x4096:-99:99 f32:64x4096:0:0.01", 0, 0, 0},
 };
 
+/* Squares of other sizes. */
+#define SQUARE(n, type)                                      \
+  {"matmul " #n " " #type,                                   \
+   "matmul",                                                 \
+   product,                                                  \
+   #type ":" #n "x" #n ":-1:1 " #type ":" #n "x" #n ":-1:1", \
+   0,                                                        \
+   BENCH_COMPUTES | BENCH_SIZE,                              \
+   0}
+static const bench_workload squares[] = {
+    SQUARE(32, f32),   SQUARE(64, f32),   SQUARE(128, f32),  SQUARE(512, f32),
+    SQUARE(2048, f32), SQUARE(32, f64),   SQUARE(64, f64),   SQUARE(128, f64),
+    SQUARE(256, f64),  SQUARE(1024, f64), SQUARE(2048, f64),
+};
+
 void bench_products(bench_lab *lab) {
   bench_workloads(lab, products, sizeof products / sizeof *products);
+  bench_workloads(lab, squares, sizeof squares / sizeof *squares);
 }
 
 /* ---- models */

@@ -12,18 +12,26 @@ typedef struct lengths {
   bench_expression *record;
   int64_t next;  /* the first length of the next run */
   int count;     /* of lengths in a run */
-  int64_t width; /* of rows; 0: the operand is a vector */
+  int64_t width; /* of rows; 0: the operand is a vector; below 0: there are so many rows */
+  double compile_ms;
 } lengths;
+
+static void realise(lengths *l, nx_tensor *y) {
+  nx_report report = {.size = sizeof report};
+  const nx_run_options options = {.size = sizeof options, .report = &report};
+  bench_check(nx_realize(l->lab->context, &y, 1, &options));
+  l->compile_ms += report.compile_ms;
+}
 
 static void run_lengths(void *state) {
   lengths *l = state;
   for (int i = 0; i < l->count; i++) {
     nx_scope *scope = nx_scope_begin(l->lab->context);
-    int64_t n = l->next++;
-    nx_tensor *x = bench_range(l->x, 0, 0, l->width > 0 ? n * l->width : n);
-    if (l->width > 0) x = nx_reshape(x, NX_SHAPE(n, l->width), 0);
-    nx_tensor *y = l->record(l->lab, &x);
-    bench_check(nx_realize(l->lab->context, &y, 1, NULL));
+    int64_t n = l->next++, width = l->width;
+    nx_tensor *x = bench_range(l->x, 0, 0, width == 0 ? n : n * (width > 0 ? width : -width));
+    if (width > 0) x = nx_reshape(x, NX_SHAPE(n, width), 0);
+    if (width < 0) x = nx_reshape(x, NX_SHAPE(-width, n), 0);
+    realise(l, l->record(l->lab, &x));
     nx_scope_end(scope);
   }
 }
@@ -71,13 +79,18 @@ static nx_tensor *growing_cache(const bench_lab *lab, nx_tensor **x) {
   return (void)lab, nx_matmul(bench_softmax_of(scores), x[0]);
 }
 
+/* The same, of the last 256 positions alone: a cache that slides. */
+static nx_tensor *sliding_cache(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *last = bench_range(x[0], 0, bench_info(x[0]).shape[0] - 256, 256);
+  return growing_cache(lab, &last);
+}
+
 static void run_steps(void *state) {
   lengths *l = state;
   int64_t n = l->next++;
   nx_scope *scope = nx_scope_begin(l->lab->context);
-  nx_tensor *x = nx_reshape(bench_range(l->x, 0, 0, n * n), NX_SHAPE(n, n), 0),
-            *y = l->record(l->lab, &x);
-  bench_check(nx_realize(l->lab->context, &y, 1, NULL));
+  nx_tensor *x = nx_reshape(bench_range(l->x, 0, 0, n * n), NX_SHAPE(n, n), 0);
+  realise(l, l->record(l->lab, &x));
   nx_scope_end(scope);
 }
 
@@ -94,9 +107,23 @@ static const struct {
      256},
     {"16 caches: attention of 1, 64 wide", "caches f32:1048576:-2:2", growing_cache, run_lengths,
      16, 500, 64},
+    {"16 caches: attention of 1, 768 wide", "widecaches f32:1048576:-2:2", growing_cache,
+     run_lengths, 16, 500, 768},
+    {"16 windows of a cache, 64 wide", "windows f32:1048576:-2:2", sliding_cache, run_lengths, 16,
+     500, 64},
+    {"200 lengths: softmax of 33 rows", "rowlengths f32:1048576:-2:2", bench_softmax, run_lengths,
+     200, 20, -33},
     {"64 steps of shortest paths", "", shortest_paths, run_steps, 1, 64, 0},
     {"Cholesky of 60 written out", "", written_cholesky, run_steps, 1, 60, 0},
+    {"Cholesky of 300 written out", "", written_cholesky, run_steps, 1, 300, 0},
 };
+
+/* Kernels compiled since the context was made. */
+static int64_t compiled(const bench_lab *lab) {
+  nx_stats stats = {.size = sizeof stats};
+  nx_context_stats(lab->context, &stats);
+  return (int64_t)stats.kernels_compiled;
+}
 
 void bench_shapes(bench_lab *lab) {
   bench_operand o = {.dtype = NX_F32, .rank = 1, .shape = {LONGEST}, .low = -2, .high = 2};
@@ -107,13 +134,18 @@ void bench_shapes(bench_lab *lab) {
     l.next = rows[i].first;
     l.count = rows[i].count;
     l.width = rows[i].width;
+    l.compile_ms = 0;
+    int64_t before = compiled(lab);
+    rows[i].run(&l);
     bench_measure(lab, &(bench_case){.name = rows[i].name,
                                      .dtype = "f32",
                                      .size = rows[i].count,
                                      .own = {.run = rows[i].run, .state = &l},
                                      .peer = rows[i].peer,
                                      .least = -1,
-                                     .rounds = 5});
+                                     .rounds = 5,
+                                     .kernels = compiled(lab) - before,
+                                     .compile_ms = l.compile_ms});
   }
   nx_tensor_release(l.x);
 }

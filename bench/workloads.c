@@ -131,7 +131,8 @@ static void run_workload(bench_lab *lab, const bench_workload *w) {
 
 void bench_workloads(bench_lab *lab, const bench_workload *w, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (lab->graphs != NULL) write_graph(&(job){.lab = lab, .w = &w[i]});
-    else if (bench_wanted(&lab->out, w[i].name)) run_workload(lab, &w[i]);
+    if (lab->graphs != NULL && !(w[i].flags & BENCH_SIZE))
+      write_graph(&(job){.lab = lab, .w = &w[i]});
+    if (bench_wanted(&lab->out, w[i].name)) run_workload(lab, &w[i]);
   }
 }

@@ -13,7 +13,7 @@ import formulas
 import jax
 import jax.numpy as jnp
 from jax import lax
-from with_numpy import DEFINITE, definite
+from with_numpy import DEFINITE, changes, changing, definite
 
 jax.config.update("jax_enable_x64", True)
 
@@ -152,33 +152,18 @@ def cache(x):
     return jax.nn.softmax(x[-1:] @ x.T, 1) @ x
 
 
-# Work whose shape is another one each time: the first extent, how many in a run, the width of rows.
-CHANGING = {
-    "lengths": (lambda x: jnp.tanh(x * 0.5 + 1).sum(), 1000, 200, 0),
-    "batches": (lambda x: jax.nn.softmax(x, 1), 8, 16, 256),
-    "caches": (cache, 500, 16, 64),
-}
+CHANGING = changes(lambda x: jnp.tanh(x * 0.5 + 1).sum(), lambda x: jax.nn.softmax(x, 1), cache)
 
 
 class Library:
     def __init__(self, which):
         jax.devices()
 
-    def changing(self, name, x):
-        """Runs of shapes that each run has for the first time."""
-        f, first, count, width = CHANGING[name]
-        f, state = jax.jit(f), [first]
-
-        def run():
-            for n in range(state[0], state[0] + count):
-                f(x[: n * width].reshape(n, width) if width else x[:n]).block_until_ready()
-            state[0] += count
-
-        return run
-
     def setup(self, name, arrays):
         if name in CHANGING:
-            return self.changing(name, arrays[0])
+            f, *how = CHANGING[name]
+            f = jax.jit(f)
+            return changing(lambda x: f(x).block_until_ready(), *how)(arrays[0])
         if name in DEFINITE and name in FORMS:
             arrays[0] = definite(arrays[0])
         x = [jnp.asarray(a) for a in arrays]

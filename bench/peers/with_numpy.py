@@ -344,44 +344,51 @@ def top(x):
 # ---- shapes, transforms, linear algebra
 
 
-def lengths(x):
-    state = [1000]
-
-    def run():
-        for n in range(state[0], state[0] + 200):
-            y = x[:n] * np.float32(0.5)
-            y += np.float32(1)
-            np.tanh(y, out=y).sum()
-        state[0] += 200
-
-    return run
+def tanh_sum(x):
+    y = x * np.float32(0.5)
+    y += np.float32(1)
+    return np.tanh(y, out=y).sum()
 
 
-def batches(x):
-    state = [8]
+def changing(f, first, count, width):
+    """Runs of shapes that each run has for the first time: vectors, or rows of that width, or so
+    many rows where it is below 0."""
 
-    def run():
-        for n in range(state[0], state[0] + 16):
-            y = x[: n * 256].reshape(n, 256)
-            y = np.exp(y - y.max(axis=1, keepdims=True))
-            y /= y.sum(axis=1, keepdims=True)
-        state[0] += 16
+    def form(x):
+        state = [first]
 
-    return run
+        def run():
+            for n in range(state[0], state[0] + count):
+                y = x[: n * abs(width)] if width else x[:n]
+                f(y.reshape(n, width) if width > 0 else y.reshape(-width, n) if width else y)
+            state[0] += count
+
+        return run
+
+    return form
 
 
-def caches(x):
-    state = [500]
+def softmax_of(x):
+    y = np.exp(x - x.max(axis=1, keepdims=True))
+    y /= y.sum(axis=1, keepdims=True)
+    return y
 
-    def run():
-        for n in range(state[0], state[0] + 16):
-            keys = x[: n * 64].reshape(n, 64)
-            scores = keys[-1:] @ keys.T
-            scores = np.exp(scores - scores.max())
-            (scores / scores.sum()) @ keys
-        state[0] += 16
 
-    return run
+def cache(x):
+    return softmax_of(x[-1:] @ x.T) @ x
+
+
+def changes(tanh_sum, softmax, cache):
+    """Work whose shape is another one each time: what is done, the first extent, how many in a
+    run, the width of rows (changing)."""
+    return {
+        "lengths": (tanh_sum, 1000, 200, 0),
+        "rowlengths": (softmax, 20, 200, -33),
+        "batches": (softmax, 8, 16, 256),
+        "caches": (cache, 500, 16, 64),
+        "widecaches": (cache, 500, 16, 768),
+        "windows": (lambda x: cache(x[-256:]), 500, 16, 64),
+    }
 
 
 def transform(module, **options):
@@ -446,8 +453,13 @@ FORMS = {
     "sum1": plain(lambda x: x.sum(axis=1)),
     "sumlast": plain(lambda x: x.sum(axis=-1)),
     "sumall": plain(lambda x: x.sum()),
+    "mean1": plain(lambda x: x.mean(axis=1)),
+    "max0": plain(lambda x: x.max(axis=0)),
     "max1": plain(lambda x: x.max(axis=1)),
+    "maxlast": plain(lambda x: x.max(axis=-1)),
+    "argmax0": plain(lambda x: x.argmax(axis=0)),
     "argmax1": plain(lambda x: x.argmax(axis=1)),
+    "argmaxlast": plain(lambda x: x.argmax(axis=-1)),
     "variance": plain(lambda x: x.var(axis=1)),
     "symmetricsums": symmetricsums,
     "softmax": softmax,
@@ -507,9 +519,7 @@ FORMS = {
     "argsort0": plain(lambda x: np.argsort(x, axis=0)),
     "argsort1": plain(lambda x: np.argsort(x, axis=1)),
     "sumitem": plain(lambda a, b: (a + b)[3].item()),
-    "lengths": lengths,
-    "batches": batches,
-    "caches": caches,
+    **{name: changing(*how) for name, how in changes(tanh_sum, softmax_of, cache).items()},
     "manysums": plain(lambda x: [row + np.float32(1) for row in x]),
 }
 

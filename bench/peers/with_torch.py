@@ -7,7 +7,7 @@ import formulas
 import numpy as np
 import torch
 import torch.nn.functional as F
-from with_numpy import DEFINITE, definite
+from with_numpy import DEFINITE, changes, changing, definite
 
 threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
 
@@ -144,12 +144,7 @@ def cache(x):
     return torch.softmax(x[-1:] @ x.T, 1) @ x
 
 
-# Work whose shape is another one each time: the first extent, how many in a run, the width of rows.
-CHANGING = {
-    "lengths": (lambda x: torch.tanh(x * 0.5 + 1).sum(), 1000, 200, 0),
-    "batches": (lambda x: torch.softmax(x, 1), 8, 16, 256),
-    "caches": (cache, 500, 16, 64),
-}
+CHANGING = changes(lambda x: torch.tanh(x * 0.5 + 1).sum(), lambda x: torch.softmax(x, 1), cache)
 
 
 class Library:
@@ -171,19 +166,6 @@ class Library:
         t = torch.from_numpy(np.ascontiguousarray(x))
         return t.long() if whole and t.dtype == torch.int32 else t
 
-    def changing(self, name, x):
-        """Runs of shapes that each run has for the first time."""
-        f, first, count, width = CHANGING[name]
-        f = torch.compile(f, dynamic=True) if self.compiles else f
-        state = [first]
-
-        def run():
-            for n in range(state[0], state[0] + count):
-                f(x[: n * width].reshape(n, width) if width else x[:n])
-            state[0] += count
-
-        return run
-
     def transform(self, name, x):
         kind, n, repeat = name.split("/")
         f = getattr(torch.fft, kind)
@@ -199,7 +181,8 @@ class Library:
         kinds = [str(a.dtype) for a in arrays]
         x = [self.convert(a, name in INDEXED) for a in arrays]
         if name in CHANGING:
-            return self.changing(name, x[0])
+            f, *how = CHANGING[name]
+            return changing(torch.compile(f, dynamic=True) if self.compiles else f, *how)(x[0])
         if "/" in name:
             return None if self.compiles else self.transform(name, x[0])
         if name in LINALG:

@@ -4,9 +4,11 @@ what is timed comes out as one object a line; and the page and the chart are mad
 
 Usage: bench_test.py NX_BENCH SOURCE_ROOT"""
 
+import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -24,7 +26,7 @@ def bench(*options):
 
 def test_results():
     said = bench("--peers", "numpy", "--rounds", "0", "--largest", "24")
-    assert int(said.split()[0]) > 200, said
+    assert int(said.split()[0]) > 300, said
 
 
 def test_timing():
@@ -40,6 +42,44 @@ def test_timing():
         assert row["limit_ms"] > 0 and row["of_limit"] > 0, row
         assert set(row["peers"]) == set(row["ratios"]), row
         assert all(ms > 0 for ms in row["peers"].values()), row
+
+
+def test_choice():
+    """Rows are listed, left out by name, and not begun when time is up."""
+    group = ("--group", "scans", "--peers", "none")
+    names = bench("--list", *group).splitlines()
+    assert len(names) > 5 and names[0] == "scans cumsum axis 0 4096^2", names
+    with tempfile.NamedTemporaryFile("w") as without:
+        without.write("\n".join(names[1:]) + "\nscans cumsum axis 0 4096^20")
+        without.flush()
+        left = bench("--without", without.name, "--list", *group)
+    assert left.splitlines() == names[:1], left
+    assert bench("--seconds", "0.000001", *group).startswith("0 rows"), "rows began late"
+
+
+def test_going_on():
+    """A run goes on with the rows that the file has not, and keeps what it knows of the others."""
+    import measurements
+
+    with tempfile.TemporaryDirectory() as folder:
+        measurements.FOLDER = Path(folder)
+        measurements.isas_here = lambda program: ["generic"]
+        options = argparse.Namespace(program=program, python=sys.executable, peers="none", rounds=1)
+        for name in ("threads", "isa", "part"):
+            setattr(options, name, None)
+        options.group, options.only, options.processor = "moves", "roll + add 1e4", "a b"
+        options.threads, options.seconds, options.hours = "1", 60, 1
+        path = measurements.file_of("a b")
+        measurements.machine = lambda python: {"nx": "one", "date": "1", "processors": 2}
+        measurements.measured(options)
+        measurements.machine = lambda python: {"nx": "two", "date": "2", "processors": 2}
+        options.only = "1e4"
+        measurements.measured(options)
+        rows = measurements.read(path)
+    found = {row["name"]: (row["nx"], row["date"]) for row in rows.values()}
+    assert found["roll + add 1e4"] == ("one", "1"), found
+    assert found["concat 4 then double 1e4"] == ("two", "2") and len(found) == 2, found
+    assert all(row["seconds"] >= 0 for row in rows.values()), rows
 
 
 def test_refusals():
@@ -74,5 +114,5 @@ def test_page():
     assert [e.get("class") for e in points] == ["lost", "row"], chart
 
 
-for test in (test_results, test_timing, test_refusals, test_page):
+for test in (test_results, test_timing, test_choice, test_going_on, test_refusals, test_page):
     test()
