@@ -3,7 +3,8 @@
  * of an image, every third element of a row. Such loads become loads of whole vectors, which are
  * taken apart by shuffles, and those of neighbouring elements share these vectors. Stores that fill
  * each other's gaps become shuffles and stores of whole vectors. Nothing is accessed before the
- * first element or after the last one that the program accesses. */
+ * first element or after the last one that the program accesses: where a vector has lanes that do
+ * not exist, neither have the whole vectors. */
 #include "lane_map.h"
 
 enum { MOST_APART = 4, LEAST_LANES = 4 };
@@ -22,9 +23,13 @@ static bool shuffles_well(const nxb_binder *b, nx_dtype t, int64_t apart) {
   return apart != 3 || nxi_dtype_size(t) >= 4 || b->target->vector_bytes >= 32;
 }
 
-/* Whether an access has no mask, or one that is the same in all lanes. */
-static bool is_all_or_none(const nxb_binder *b, const nxk_access *a, const nxb_placed *p) {
+/* Whether an access has no mask, or one that is the same in all lanes, but for
+ * lanes that do not exist. */
+static bool is_all_or_none(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *a,
+                           const nxb_placed *p) {
   if (a->other != NXK_NONE || b->to->failed) return false;
+  if (map->active != NXK_NONE)
+    return a->mask == NXK_NONE && b->to->instrs[map->active].op == NXK_active;
   return a->mask == NXK_NONE || nxb_lanes_of(b, p->access.mask) == 1;
 }
 
@@ -34,8 +39,7 @@ static bool is_strided(const nxb_binder *b, const nxb_lane_map *map, const nxk_a
   int64_t apart = p->access.lane_stride;
   return b->threads == 0 && !b->tiny && buffer->kind != NXK_LOCAL && map->lanes >= LEAST_LANES &&
          apart >= 2 && apart <= MOST_APART && p->index == NXK_NONE && !p->twice &&
-         is_all_or_none(b, a, p) && map->active == NXK_NONE &&
-         shuffles_well(b, buffer->dtype, apart);
+         is_all_or_none(b, map, a, p) && shuffles_well(b, buffer->dtype, apart);
 }
 
 /* ---- loads */
@@ -78,6 +82,17 @@ static window find_window(const nxb_binder *b, nxk_value v, const nxk_access *a,
   return w;
 }
 
+/* The mask of the vector whose first element is `from` elements after the window's: where lanes
+ * end, the window of the last one ends `overlap` elements before the next. */
+static nxk_value active_elements(nxb_binder *b, const nxb_lane_map *map, uint32_t apart,
+                                 int64_t from, uint32_t overlap) {
+  if (map->active == NXK_NONE || b->to->failed) return NXK_NONE;
+  const nxk_instr in = b->to->instrs[map->active];
+  nxk_value left = nxb_op(b, NXK_sub, in.args[1], in.args[0]),
+            end = nxb_add(b, nxb_mul(b, left, apart), -(int64_t)overlap);
+  return nxk_active(b->to, nxb_int(b, from), end, map->lanes);
+}
+
 bool nxb_load_strided(nxb_binder *b, nxb_lane_map *map, nxk_value v, const nxb_placed *p) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   if (!is_strided(b, map, a, p)) return false;
@@ -93,7 +108,9 @@ bool nxb_load_strided(nxb_binder *b, nxb_lane_map *map, nxk_value v, const nxb_p
     whole.lane_stride = 1;
     whole.prefetch = 0;
     if (a->mask != NXK_NONE) whole.flags |= NXK_SKIPS;
-    whole.offset += (int64_t)i * map->lanes - first - (i + 1 == apart ? overlap : 0);
+    int64_t from = (int64_t)i * map->lanes - (i + 1 == apart ? overlap : 0);
+    whole.offset += from - first;
+    if (map->active != NXK_NONE) whole.mask = active_elements(b, map, apart, from, overlap);
     vectors[i] = nxk_load(b->to, &whole, map->lanes);
   }
   nxb_set_value(map, v, nxk_deinterleave(b->to, vectors, apart, first, overlap), 0);

@@ -145,6 +145,32 @@ static void test_shifted_tiles(void **state) {
   }
 }
 
+/* Elements that lie a few apart, in rows that are no multiple of any vector: whole vectors of them
+ * must not reach beyond the last one, which is the buffer's. */
+static void test_gaps_of_rows(void **state) {
+  (void)state;
+  static const int64_t widths[] = {1, 3, 7, 15, 16, 23, 56, 63, 70, 133};
+  for (int form = 0; form < 60; form++) {
+    int64_t width = widths[form / 6], apart = form % 3 + 2, rows = 5, loads = form % 2 ? apart : 1,
+            first = form % 2 ? 0 : apart - 1, room = (rows * width - 1) * apart + first + loads;
+    nx_dtype t = form % 4 ? NX_F32 : NX_I16;
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "gaps");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, t, room),
+             y = nxk_add_buffer(k, NXK_OUT, t, rows * width);
+    nxk_begin_region(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, rows), j = nxk_begin_range(k, NXK_OUTER, width),
+              most = NXK_NONE;
+    for (int64_t n = 0; n < loads; n++) {
+      nxk_access a = at(x, first + n, (nxk_term[]){{i, width * apart}, {j, apart}}, 2);
+      nxk_value v = nxk_load(k, &a, 1);
+      most = most == NXK_NONE ? v : nxk_scalar(k, NXK_max, 0, most, v, NXK_NONE);
+    }
+    store2(k, y, i, width, j, 1, most);
+    end_all(k, 3);
+    check(k);
+  }
+}
+
 static void test_parameter_extent(void **state) {
   (void)state;
   static const int64_t sizes[] = {0, 1, 15, 16, 17, 63, 64, 65, 1000, 30000};
@@ -351,6 +377,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_maps),
       cmocka_unit_test(test_map_tasks),
       cmocka_unit_test(test_shifted_tiles),
+      cmocka_unit_test(test_gaps_of_rows),
       cmocka_unit_test(test_parameter_extent),
       cmocka_unit_test(test_indices),
       cmocka_unit_test(test_rare),
