@@ -38,7 +38,7 @@ static void fork_child(void *object) {
   nxi_condition_init(&c->changed); /* no thread of the child waits for it */
   for (nxi_run *run = c->runs, *next; run; run = next) {
     next = run->next;
-    if (run->thread != nxi_thread_self()) nxi_release_locked(run, NX_INTERRUPTED);
+    if (run->thread != nxi_thread_self()) nxi_release_locked(run, NX_INTERRUPTED, NULL);
   }
   nxi_plans_unbusy(c);
   nxi_lock_give(&c->record_lock);

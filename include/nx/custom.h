@@ -18,10 +18,11 @@
  * token are called in the order of their recording. Realising the token calls them, if nothing else
  * has done so; a token that is never realised, whose operations' results are not either, calls
  * nothing. Each recording is called once: never again, if its run fails after it was called, but
- * its results and the token have failed then, with the status of that run. In a captured function
- * the token is assigned at each call, like any other tensor, and so are the operations called that
- * were captured with it, whether their results are used or not; a call that fails may have called
- * some of them. The body of a loop (control.h) calls what it holds at each step. */
+ * its results and the token have failed then, with the status and the message of that run. In a
+ * captured function the token is assigned at each call, like any other tensor, and so are the
+ * operations called that were captured with it, whether their results are used or not; a call that
+ * fails may have called some of them. The body of a loop (control.h) calls what it holds at each
+ * step. */
 #ifndef NX_CUSTOM_H
 #define NX_CUSTOM_H
 

@@ -9,6 +9,7 @@
 #include "ir/platform/lock.h"
 #include "ir/platform/thread.h"
 #include "run.h"
+#include "runtime/record/error.h"
 #include "runtime/record/custom.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
@@ -333,31 +334,33 @@ static bool is_ordered(nxi_node *n) {
 
 /* Ordered operations that were called are not called again: they fail, all that the run was to call
  * of them. Both locks; before the outputs give up their references. */
-static void fail_effects(nxi_run *run, nx_status failure) {
+static void fail_effects(nxi_run *run, nx_status failure, const char *why) {
   for (uint32_t i = 0; run->effects && !run->make_graph && i < run->n_order; i++) {
     nxi_node *n = run->order[i];
     if (n->state != NXI_PENDING || !is_ordered(n)) continue;
     nxi_pending_end(run->context, n);
-    n->state = NXI_FAILED;
-    n->failure = (uint8_t)failure;
+    nxi_node_fail(n, failure, why);
   }
 }
 
 /* Makes the nodes of a run pending again. Those that cannot be fail instead: a leaf that a call was
  * going to fill, and memory that was half overwritten when its thread was lost in a fork, and
  * ordered operations that may have been called. Both locks. */
-void nxi_release_locked(nxi_run *run, nx_status failure) {
+void nxi_release_locked(nxi_run *run, nx_status failure, const char *why) {
   NXI_HELD(&run->context->run_lock);
   NXI_HELD(&run->context->record_lock);
   nx_context *c = run->context;
-  fail_effects(run, failure);
+  fail_effects(run, failure, why);
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
     bool lost = o->node->op == NXI_OP_LEAF || (run->overwriting && o->in_place_of >= 0) ||
                 (run->effects && is_ordered(o->node));
-    o->node->state = lost ? NXI_FAILED : NXI_PENDING;
-    o->node->failure = lost ? (uint8_t)failure : 0;
-    if (lost) nxi_pending_end(c, o->node);
+    o->node->state = NXI_PENDING;
+    o->node->failure = 0;
+    if (lost) {
+      nxi_node_fail(o->node, failure, why);
+      nxi_pending_end(c, o->node);
+    }
     if (o->displaced) {
       o->displaced->state = NXI_REALIZED;
       nxi_node_unref(c, o->displaced);
@@ -376,12 +379,12 @@ void nxi_release_locked(nxi_run *run, nx_status failure) {
   unlist(run);
 }
 
-void nxi_release(nxi_run *run, nx_status failure) {
+void nxi_release(nxi_run *run, nx_status failure, const char *why) {
   NXI_NO_LOCK();
   nx_context *c = run->context;
   nxi_run_lock(c);
   nxi_record_lock(c);
-  nxi_release_locked(run, failure);
+  nxi_release_locked(run, failure, why);
   nxi_record_unlock(c);
   nxi_condition_wake_all(&c->changed);
   nxi_run_unlock(c);

@@ -140,12 +140,12 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
     if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
     status = nxi_execute(run, a);
     if (status == NXI_AGAIN) {
-      nxi_release(run, status);
+      nxi_release(run, status, NULL);
       continue;
     }
     /* memory may suffice for the requested values alone */
     if (status == NX_OUT_OF_MEMORY && run->n_kept && !run->effects) {
-      nxi_release(run, status);
+      nxi_release(run, status, NULL);
       nxi_diag_clear(&a->diag);
       run->frugal = true;
       continue;
@@ -154,7 +154,7 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
       nxi_run_lock(c);
       blame(a, run, nodes, n); /* the run's outputs still keep its nodes alive */
       nxi_run_unlock(c);
-      nxi_release(run, status);
+      nxi_release(run, status, a->diag.message);
       return status;
     }
     nxi_attach(run);

@@ -203,9 +203,10 @@ void nxi_publish(nxi_run *run);
 /* Called when the values are in memory: attaches them to their nodes and releases the operands. No
  * lock. */
 void nxi_attach(nxi_run *run);
-/* Undoes acquiring. nxi_release is called without locks, nxi_release_locked with both. */
-void nxi_release(nxi_run *run, nx_status failure);
-void nxi_release_locked(nxi_run *run, nx_status failure);
+/* Undoes acquiring. What cannot be tried again fails with the status, for the reason `why` (a
+ * sentence or NULL). nxi_release is called without locks, nxi_release_locked with both. */
+void nxi_release(nxi_run *run, nx_status failure, const char *why);
+void nxi_release_locked(nxi_run *run, nx_status failure, const char *why);
 /* True if no running kernel reads the buffer and none is about to write it. run_lock. */
 static inline bool nxi_buffer_idle(const nxi_buffer *b) { return !b->reading && !b->writing; }
 /* Waits for a change, for 10 ms at most, and polls. run_lock, which is released meanwhile. */

@@ -138,6 +138,34 @@ void nxi_node_sign(nxi_node *n) {
   if (!n->called) n->called = called;
 }
 
+/* A tag of these, with one reference; NULL: no memory. */
+static nxi_tag *new_tag(uint64_t number, const char *text, const char *reason) {
+  size_t bytes = text ? strlen(text) + 1 : 1, more = reason ? strlen(reason) + 1 : 0;
+  nxi_tag *t = nxi_malloc(sizeof *t + bytes + more);
+  if (!t) return NULL;
+  atomic_init(&t->refs, 1);
+  t->number = number;
+  t->has_text = text != NULL;
+  memcpy(t->text, text ? text : "", bytes);
+  t->reason = reason ? memcpy(t->text + bytes, reason, more) : NULL;
+  return t;
+}
+
+void nxi_node_fail(nxi_node *n, nx_status failure, const char *reason) {
+  const nxi_tag *t = n->tag;
+  n->state = NXI_FAILED;
+  n->failure = (uint8_t)failure;
+  if (!reason || !reason[0]) return;
+  nxi_tag *made = new_tag(t ? t->number : 0, t && t->has_text ? t->text : NULL, reason);
+  if (!made) return;
+  nxi_tag_release(n->tag);
+  n->tag = made;
+}
+
+const char *nxi_node_reason(const nxi_node *n) {
+  return n->tag && n->tag->reason ? n->tag->reason : nx_status_sentence((nx_status)n->failure);
+}
+
 uint16_t nxi_called(void) { return called; }
 
 uint16_t nxi_called_begin(uint32_t op) {
@@ -168,13 +196,8 @@ void nx_tag_set(uint64_t tag, const char *text) {
   nxi_tag_release(current);
   current = NULL;
   if (!tag && !text) return;
-  size_t bytes = text ? strlen(text) + 1 : 1;
-  nxi_tag *t = nxi_malloc(sizeof *t + bytes);
+  nxi_tag *t = new_tag(tag, text, NULL);
   if (!t) return;
-  atomic_init(&t->refs, 1);
-  t->number = tag;
-  t->has_text = text != NULL;
-  memcpy(t->text, text ? text : "", bytes);
   if (!nxi_thread_value_set(&tag_key, t)) nxi_tag_release(t);
   else current = t;
 }

@@ -43,6 +43,11 @@ void nxi_node_sign(nxi_node *n);
 /* This thread's tag, with a reference; NULL if it has none. */
 nxi_tag *nxi_tag_current(void);
 void nxi_tag_release(nxi_tag *t);
+/* A node fails for good, for a reason that later runs repeat: a sentence; NULL or "": that of the
+ * status. It is lost without memory. record_lock. */
+void nxi_node_fail(nxi_node *n, nx_status failure, const char *reason);
+/* Why a node failed; not "". */
+const char *nxi_node_reason(const nxi_node *n);
 
 /* ---- composite_ops.c */
 /* Of nodes too, and of the recording's own operations. Static. */

@@ -95,11 +95,13 @@ struct nxi_buffer {
   int32_t alias;
 };
 
-/* A tag, shared by what was recorded under it. Counted under no lock: atomic. */
+/* A tag, shared by what was recorded under it. Counted under no lock: atomic. A node that failed
+ * for good has one of its own, with the sentence of its failure. */
 typedef struct nxi_tag {
   _Atomic uint32_t refs;
   bool has_text;
   uint64_t number;
+  const char *reason; /* behind the text; NULL: of no failure */
   char text[];
 } nxi_tag;
 

@@ -1,52 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Collectives among devices of the processor: what each gives, beside a reference that is computed
- * from all operands; captured functions and events; what members do differently, or not at all, and
- * what comes of it. Also run with the thread sanitizer. */
-#include "tests/util/api.h"
-
+ * from all operands; captured functions and events. What members do differently, or not at all:
+ * test_broken.c. Also run with the thread sanitizer. */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "ir/alloc.h"
-
-enum { MOST = 8 };
-
-static nx_group *members[MOST];
-static int32_t size; /* of the group */
-
-static void begin_group(int32_t n, const char *name, int64_t timeout_ms) {
-  nx_group_options o = {.size = sizeof o, .name = name, .timeout_ms = timeout_ms};
-  nx_device devices[MOST] = {0};
-  for (int32_t i = 0; i < n; i++) devices[i] = i;
-  OK(nx_group_create(ctx, devices, (size_t)n, &o, members));
-  size = n;
-  for (int32_t i = 0; i < n; i++) {
-    assert_int_equal(nx_group_rank(members[i]), i);
-    assert_int_equal(nx_group_size(members[i]), n);
-  }
-}
-
-static void end_group(void) {
-  for (int32_t i = 0; i < size; i++) nx_group_release(members[i]);
-}
-
-/* ---- operands: element j of rank r, no two alike, whose sums depend on their order */
-
-static float element(int32_t rank, int64_t j) {
-  return (float)((rank + 1) * 1.1 + (double)j * 0.37) *
-         (j % 3 == 0 ? -1.0f : 1e3f / (float)(rank + 1));
-}
-
-static nx_tensor *operand(int32_t rank, const int64_t *shape, int32_t n_axes) {
-  int64_t n = 1;
-  for (int32_t i = 0; i < n_axes; i++) n *= shape[i];
-  float *data = malloc((size_t)(n ? n : 1) * sizeof *data);
-  for (int64_t j = 0; j < n; j++) data[j] = element(rank, j);
-  nx_tensor *t = nx_empty(ctx, rank, NX_F32, shape, n_axes);
-  OK(nx_write(t, data, (size_t)n * sizeof *data, NULL));
-  free(data);
-  return GOOD(t);
-}
+#include "members.h"
 
 static float *elements_of(nx_tensor *t, int64_t n) {
   float *data = malloc((size_t)(n ? n : 1) * sizeof *data);
@@ -416,76 +376,7 @@ static void loops_meet(void **state) {
   end_group();
 }
 
-/* ---- members that do not do the same */
-
-/* What was recorded is realised: each member fails with a sentence that has the words. */
-static void all_fail(nx_tensor **y, nx_status status, const char *words) {
-  nx_event *e[MOST];
-  for (int32_t i = 0; i < size; i++) OK(nx_realize_async(ctx, &y[i], 1, NULL, &e[i]));
-  for (int32_t i = 0; i < size; i++) {
-    assert_int_equal(nx_event_wait(e[i], NULL), status);
-    error_says(status, words);
-    nx_event_release(e[i]);
-  }
-}
-
-static void mismatches(void **state) {
-  (void)state;
-  nx_tensor *y[4];
-  begin_group(4, "shapes", 60000);
-  for (int32_t i = 0; i < 4; i++)
-    y[i] = nx_all_reduce(operand(i, (int64_t[]){i == 2 ? 4 : 3}, 1), members[i], NX_REDUCE_SUM, 0);
-  all_fail(
-      y, NX_INVALID_ARGUMENT,
-      "custom \"shapes\": rank 0 calls all_reduce sum f32[3], rank 2 calls all_reduce sum f32[4]");
-  end_group();
-  begin_group(4, "order", 60000);
-  for (int32_t i = 0; i < 4; i++) {
-    nx_tensor *x = operand(i, (int64_t[]){3}, 1);
-    if (i == 3) GOOD(nx_all_gather(x, members[i], 0));
-    y[i] = nx_all_reduce(x, members[i], NX_REDUCE_SUM, 0);
-    if (i != 3) y[i] = GOOD(nx_all_gather(y[i], members[i], 0));
-  }
-  all_fail(y, NX_INVALID_ARGUMENT, "rank 3 calls all_gather f32[3]");
-  end_group();
-  begin_group(4, "roots", 60000);
-  for (int32_t i = 0; i < 4; i++)
-    y[i] = nx_collective_broadcast(operand(i, (int64_t[]){3}, 1), members[i], i == 1);
-  all_fail(y, NX_INVALID_ARGUMENT, "rank 0 and rank 1 call collective_broadcast f32[3] with");
-  for (int32_t i = 0; i < 4; i++) nx_tensor_release(nx_group_token(members[i]));
-  end_group();
-}
-
-static void one_does_not_come(void **state) {
-  (void)state;
-  nx_tensor *y[4];
-  begin_group(4, "late", 200);
-  for (int32_t i = 0; i < 4; i++)
-    y[i] = nx_all_reduce(operand(i, (int64_t[]){3}, 1), members[i], NX_REDUCE_SUM, 0);
-  size = 3;
-  all_fail(y, NX_TIMED_OUT, "s for rank"); /* one may be slow, and missing too */
-  size = 4;
-  assert_int_equal(nx_realize(ctx, &y[3], 1, NULL), NX_TIMED_OUT); /* it comes too late */
-  error_says(NX_TIMED_OUT, "s for rank");
-  end_group();
-}
-
-static int32_t after_some(void *user) { return ++*(int *)user > 2; }
-
-static void a_poll_ends_the_wait(void **state) {
-  (void)state;
-  int asked = 0;
-  nx_run_options o = {.size = sizeof o, .poll = after_some, .user = &asked};
-  begin_group(2, "stopped", -1);
-  nx_tensor *y[2];
-  for (int32_t i = 0; i < 2; i++)
-    y[i] = nx_all_reduce(operand(i, (int64_t[]){3}, 1), members[i], NX_REDUCE_SUM, 0);
-  assert_int_equal(nx_realize(ctx, y, 1, &o), NX_INTERRUPTED);
-  error_says(NX_INTERRUPTED, "stop");
-  assert_int_equal(nx_realize(ctx, y + 1, 1, NULL), NX_INTERRUPTED);
-  error_says(NX_INTERRUPTED, "rank 0 was told to stop");
-  end_group();
-}
+/* ---- memory */
 
 /* Whatever allocation fails, the call says so and leaves nothing. True: none has failed. */
 static bool records_without(int64_t point, nx_tensor *few, nx_tensor *many) {
@@ -566,12 +457,6 @@ static void bad_operands(void **state) {
   end_group();
 }
 
-static int open_divided(void **state) {
-  (void)state;
-  nx_context_options o = {.size = sizeof o, .cpu_devices = MOST};
-  return nx_context_create(&o, &ctx) != NX_OK;
-}
-
 NXT_MAIN(collectives) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(all_reduce),
@@ -588,9 +473,6 @@ NXT_MAIN(collectives) {
       IN_SCOPE(threads_meet),
       IN_SCOPE(kinds_meet),
       IN_SCOPE(loops_meet),
-      IN_SCOPE(mismatches),
-      IN_SCOPE(one_does_not_come),
-      IN_SCOPE(a_poll_ends_the_wait),
       IN_SCOPE(memory_runs_out),
       IN_SCOPE(bad_groups),
       IN_SCOPE(bad_operands),

@@ -415,7 +415,7 @@ static nx_status refuse(nxi_run *run, nxi_node *n, nxi_diag *d) {
   if (n->state == NXI_RUNNING) return NXI_WAIT;
   run->culprit = n;
   if (n->state == NXI_FAILED)
-    return nxi_fail(d, (nx_status)n->failure, "", "%s", nx_status_sentence((nx_status)n->failure));
+    return nxi_fail(d, (nx_status)n->failure, "", "%s", nxi_node_reason(n));
   return nxi_fail(d, NX_UNBOUND, "placeholder",
                   "a placeholder has no value: only a call of its function gives it one");
 }

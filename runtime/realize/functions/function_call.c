@@ -381,7 +381,7 @@ static void end(nxi_call *k, nx_status status) {
     nxi_record_lock(c);
     settle_targets(k, true);
     nxi_record_unlock(c);
-    nxi_release(k->run, status);
+    nxi_release(k->run, status, k->a->diag.message);
   } else {
     nxi_attach(k->run);
   }

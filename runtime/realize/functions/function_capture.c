@@ -107,8 +107,7 @@ static nx_status visit(capture *k, nxi_node *root) {
     }
     if (n->state == NXI_RUNNING) return NXI_WAIT;
     if (n->state == NXI_FAILED)
-      return nxi_fail(k->d, (nx_status)n->failure, "function", "%s",
-                      nx_status_sentence((nx_status)n->failure));
+      return nxi_fail(k->d, (nx_status)n->failure, "function", "%s", nxi_node_reason(n));
     if (n->op == NXI_OP_PLACEHOLDER)
       return nxi_fail(k->d, NX_UNBOUND, "function",
                       "function: an output depends on a placeholder that is not among the inputs");
