@@ -163,19 +163,42 @@ static nx_tensor *in_dtype(part *p, nx_tensor *t, nx_dtype dtype) {
   return !t || t->storage->dtype == dtype ? t : nxi_step(&p->s, nx_cast(t, dtype));
 }
 
-/* The same as matrices: the axes of `outer` each for itself, those of rows and of columns joined. A
- * cast comes last, so that products of narrow integers are recognised. */
+/* How well vectors of x lie along one of these axes: elements by the distance of neighbours. */
+static int64_t nearness(const part *p, const list *l) {
+  int64_t best = 0;
+  for (int32_t i = 0; i < l->n; i++) {
+    const dim *of = &p->dims[l->of[i]];
+    if (of->n > 1 && of->x > 0 && of->n / of->x > best) best = of->n / of->x;
+  }
+  return best;
+}
+
+/* The windows, or the weights, as matrices: the axes of `outer` each for itself, those of rows and
+ * of columns joined. Windows are laid out so that neighbours of x stay neighbours, if need be
+ * columns first: a product reads both, and to gather elements costs more. A cast comes last, so
+ * that products of narrow integers are recognised. */
 static nx_tensor *matrices(part *p, bool windows, const list *outer, const list *rows,
                            const list *columns) {
+  enum { NEAR = 8 };
+  int64_t near = windows ? nearness(p, rows) : 0;
+  bool turned = near >= NEAR && near > nearness(p, columns);
+  const list *first = turned ? columns : rows, *second = turned ? rows : columns;
   list all = *outer;
   int64_t shape[DIMS];
-  append(&all, rows);
-  append(&all, columns);
-  for (int32_t i = 0; i < outer->n; i++) shape[i] = p->dims[outer->of[i]].n;
-  shape[outer->n] = extent_of(p, rows);
-  shape[outer->n + 1] = extent_of(p, columns);
+  int32_t axes[DIMS], n = outer->n;
+  append(&all, first);
+  append(&all, second);
+  for (int32_t i = 0; i < n; i++) {
+    axes[i] = i;
+    shape[i] = p->dims[outer->of[i]].n;
+  }
+  shape[n] = extent_of(p, first);
+  shape[n + 1] = extent_of(p, second);
+  axes[n] = turned ? n + 1 : n;
+  axes[n + 1] = turned ? n : n + 1;
   nx_tensor *t = view(p, windows, &all);
-  t = t ? nxi_step(&p->s, nx_reshape(t, shape, outer->n + 2, NX_MAY_COPY)) : NULL;
+  t = t ? nxi_step(&p->s, nx_reshape(t, shape, n + 2, NX_MAY_COPY)) : NULL;
+  t = t && turned ? nxi_step(&p->s, nx_permute(t, axes, (size_t)n + 2)) : t;
   return in_dtype(p, t, p->c->dtype);
 }
 
