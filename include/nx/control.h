@@ -16,17 +16,19 @@
  * reads what the step before it has assigned, by whatever tensor of that storage. That holds for
  * tensors from outside, for captured values, and for what a branch takes. A carried value, a slice
  * of a stack and the number of the step are the step's own: assigned, they change for the rest of
- * the step, and nothing else does. A condition does not assign.
+ * the step, and nothing else does. A condition may assign, too: it runs before each step and once
+ * more after the last one, and what it assigns is seen by all that runs after it, also what it
+ * assigns to a carried value: by the body, or in the result of the loop.
  *
  * Types are fixed: what a body gives for a carried value has the shape and the dtype that it took.
  *
  * Common to all: `out` has a place for each result; one that holds NULL gets a new tensor, one
  * reference, the caller's; a tensor that is there is assigned, in place. NX_INVALID_ARGUMENT:
- * numbers of operands, shapes or dtypes that bodies do not take, conditions that assign, an assign
- * to a captured view that maps two indices to one element, functions or tensors of another context
- * or device, NULL. NX_NOT_WRITABLE: an assign to a captured value in an immutable import.
- * NX_UNSUPPORTED_DTYPE: an index or a count of another dtype than it may have. What a body fails
- * with comes when results are computed, with the operation and the step. */
+ * numbers of operands, shapes or dtypes that bodies do not take, an assign to a captured view that
+ * maps two indices to one element, functions or tensors of another context or device, NULL.
+ * NX_NOT_WRITABLE: an assign to a captured value in an immutable import. NX_UNSUPPORTED_DTYPE: an
+ * index or a count of another dtype than it may have. What a body fails with comes when results are
+ * computed, with the operation and the step. */
 #ifndef NX_CONTROL_H
 #define NX_CONTROL_H
 

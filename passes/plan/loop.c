@@ -222,7 +222,7 @@ static bool fits_load(nxp_loop *l, nxp_loop_part *p, nxk_value v, const nxk_acce
   if (step) return a->n_terms == 0 && a->mask == NXK_NONE && a->index == NXK_NONE;
   if (input && !nxp_loop_is_carried(l, where->number)) return true;
   l->mixes = l->mixes || (p->of == NXP_OF_POINTS && x->of == NXP_OF_ALL);
-  return nxp_loop_at_point(p, a, x, &part);
+  return !x->scattered && nxp_loop_at_point(p, a, x, &part);
 }
 
 /* Stacked results may be written anywhere in their slice. */
@@ -236,8 +236,10 @@ static bool fits_store(nxp_loop *l, nxp_loop_part *p, nxk_value v, const nxk_acc
   else if (where->kind != NXP_OUTPUT) return false;
   x->varies = x->varies || p->varies[p->k->instrs[v].args[0]];
   if (p->of != x->of) return false;
-  if (where->kind == NXP_OUTPUT && where->number >= l->c.n_carried) return true;
-  return nxp_loop_at_point(p, a, x, &part);
+  bool here = nxp_loop_at_point(p, a, x, &part);
+  if (where->kind != NXP_OUTPUT || where->number < l->c.n_carried) return here;
+  x->scattered = x->scattered || !here; /* nothing of the step may read it */
+  return true;
 }
 
 static bool fits_part(nxp_loop *l, nxp_loop_part *p) {
@@ -258,7 +260,8 @@ static bool fits_part(nxp_loop *l, nxp_loop_part *p) {
 static bool fits_copy(nxp_loop *l, const nxp_step *step) {
   const nxp_loop_value *from = nxp_loop_value_at(l, &step->buffers[0]);
   nxp_loop_value *to = nxp_loop_value_at(l, &step->buffers[1]);
-  if (from == NULL || to == NULL || step->buffers[1].kind != NXP_OUTPUT) return false;
+  if (from == NULL || to == NULL || from->scattered || step->buffers[1].kind != NXP_OUTPUT)
+    return false;
   const nxp_location *where = &step->buffers[0];
   bool step_number = where->kind == NXP_INPUT && nxp_loop_is_step(l, where->number);
   int64_t elements = (int64_t)to->parts * (to->of == NXP_OF_POINTS ? l->points : 1);

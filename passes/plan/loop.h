@@ -20,6 +20,7 @@ typedef struct nxp_loop_value {
   nx_dtype dtype;
   nxk_value now[2]; /* while the kernel is written: the elements at the current point and step */
   bool varies;      /* from step to step */
+  bool scattered;   /* a stacked result that is written elsewhere than at the point */
 } nxp_loop_value;
 
 /* A kernel of the body's plan. */

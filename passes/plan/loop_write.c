@@ -144,7 +144,8 @@ static void write_store(nxp_loop *l, nxp_loop_part *p, nxk_value v, bool of_regi
     return;
   }
   nxp_loop_value *x = nxp_loop_value_at(l, where);
-  if (from->offset >= 0 && from->offset < x->parts) x->now[from->offset] = value;
+  uint32_t part;
+  if (nxp_loop_at_point(p, from, x, &part)) x->now[part] = value;
   uint32_t buffer = steps && of_region ? result_buffer(l, where->number) : NXK_NONE;
   if (buffer == NXK_NONE) return;
   nxk_access a = moved_access(l, p, from, buffer);

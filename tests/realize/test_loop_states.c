@@ -172,15 +172,103 @@ static void failures(void **state) {
   nx_function_release(f);
 }
 
+/* ---- conditions that assign */
+
+/* What a `while` says, by hand: x and the state are left as by the loop. */
+static nx_tensor *by_hand(nx_function *cond, nx_function *body, nx_tensor *x, nx_tensor *captured) {
+  bool holds = true;
+  for (int step = 0; step < 100; step++) {
+    nx_tensor *in[] = {GOOD(nx_copy(x)), captured}, *on = NULL, *out = NULL;
+    OK(nx_function_record(cond, in, 2, &on, 1));
+    OK(nx_read(on, &holds, 1, NULL));
+    if (!holds) return in[0];
+    OK(nx_function_record(body, in, 2, &out, 1));
+    x = out;
+  }
+  return x;
+}
+
+/* A condition on how often it was asked: it counts that in the first element of a captured value,
+ * and scales what is carried. */
+static nx_function *counting(nx_tensor *log, int most) {
+  nx_tensor *in[] = {input(N), input(N)}, *first = GOOD(nx_copy(between(in[1], 0, 1)));
+  nx_tensor *on = GOOD(nx_reshape(nx_cmplt(first, number((float)most)), NULL, 0, 0));
+  OK(nx_assign(between(in[1], 0, 1), nx_add(first, number(1))));
+  OK(nx_assign(between(in[0], 2, 7), nx_mul(between(in[0], 1, 6), number(0.5F))));
+  OK(nx_assign(log, nx_add(log, between(in[0], 0, 10))));
+  return make(in, 2, &on, 1);
+}
+
+static nx_function *adding(nx_tensor *log) {
+  nx_tensor *in[] = {input(N), input(N)}, *y = GOOD(nx_add(in[0], nx_mul(in[1], number(0.25F))));
+  OK(nx_assign(between(in[1], 5, 15), log));
+  return make(in, 2, &y, 1);
+}
+
+static void conditions_that_assign(void **state) {
+  (void)state;
+  float is[3][N], wanted[3][N];
+  for (int most = 0; most < 4; most++) {
+    nx_tensor *log = vector(10, 0, 1), *count = vector(N, 0, 1), *x = vector(N, 1, 0.25F);
+    nx_function *cond = counting(log, most), *body = adding(log);
+    for (int hand = 0; hand < 2; hand++) {
+      float(*to)[N] = hand ? wanted : is;
+      nx_tensor *out = NULL;
+      hold(log, vector(10, 0, 1));
+      hold(count, vector(N, 0, 1));
+      memset(to, 0, sizeof is);
+      if (hand) out = by_hand(cond, body, x, count);
+      else OK(nx_while(cond, body, &x, 1, &count, 1, NULL, &out, 1));
+      read_all(out, to[0]);
+      read_all(count, to[1]);
+      OK(nx_read(log, to[2], 10 * sizeof(float), NULL));
+    }
+    assert_memory_equal(is, wanted, sizeof is);
+    assert_true(is[1][0] == (float)(most + 1));
+    read_all(x, is[0]);
+    assert_true(is[0][2] == 1.5F && is[0][3] == 1.75F);
+    nx_function_release(cond);
+    nx_function_release(body);
+  }
+}
+
+/* Nested in a function that is called, and stopped by a limit. */
+static void conditions_within(void **state) {
+  (void)state;
+  nx_tensor *log = vector(10, 0, 1), *count = vector(N, 0, 1), *in[] = {input(N)}, *y = NULL;
+  nx_function *cond = counting(log, 3), *body = adding(log);
+  OK(nx_while(cond, body, in, 1, &count, 1, NULL, &y, 1));
+  nx_function *f = make(in, 1, &y, 1);
+  float is[2][N];
+  for (int call = 0; call < 2; call++) {
+    nx_tensor *x = vector(N, 1, 1), *out = NULL;
+    hold(log, vector(10, 0, 1));
+    hold(count, vector(N, 0, 1));
+    if (call) OK(nx_function_call(f, &x, 1, &out, 1, NULL));
+    else OK(nx_function_record(f, &x, 1, &out, 1));
+    read_all(out, is[call]);
+    float counted[N];
+    read_all(count, counted);
+    assert_true(counted[0] == 4);
+  }
+  assert_memory_equal(is[0], is[1], sizeof is[0]);
+  hold(count, vector(N, 0, 1));
+  nx_tensor *x = vector(N, 1, 1), *out = NULL;
+  nx_loop_options o = {.size = sizeof o, .max_steps = 2};
+  OK(nx_while(cond, body, &x, 1, &count, 1, &o, &out, 1));
+  FAILS(NX_NO_CONVERGENCE, nx_realize(ctx, &out, 1, NULL));
+  nx_function_release(f);
+  nx_function_release(cond);
+  nx_function_release(body);
+}
+
 static void refused(void **state) {
   (void)state;
-  nx_tensor *s = whole(NX_I64, 0), *in[] = {input(4)}, *p = GOOD(nx_cmplt(s, whole(NX_I64, 3)));
+  nx_tensor *x = vector(4, 0, 1), *out = NULL;
+  nx_tensor *s = whole(NX_I64, 0), *in[] = {input(4)}, *p = GOOD(nx_copy(in[0]));
   OK(nx_assign(s, nx_add(s, whole(NX_I64, 1))));
   nx_function *cond = make(in, 1, &p, 1);
-  nx_tensor *in2[] = {input(4)}, *y = GOOD(nx_neg(in2[0]));
-  nx_function *body = make(in2, 1, &y, 1);
-  nx_tensor *x = vector(4, 0, 1), *out = NULL;
-  FAILS(NX_INVALID_ARGUMENT, nx_while(cond, body, &x, 1, NULL, 0, NULL, &out, 1));
+  FAILS(NX_INVALID_ARGUMENT, nx_while(cond, cond, &x, 1, NULL, 0, NULL, &out, 1));
   nx_tensor *in3[] = {input(4), input(3)}, *z = GOOD(nx_neg(in3[0]));
   OK(nx_assign(in3[1], number(1)));
   nx_function *writes = make(in3, 2, &z, 1);
@@ -189,7 +277,6 @@ static void refused(void **state) {
   FAILS(NX_INVALID_ARGUMENT, nx_case(whole(NX_I32, 0), &writes, 1, both, 2, &out, 1));
   FAILS(NX_INVALID_ARGUMENT, nx_case(whole(NX_I32, 0), &writes, 1, other, 2, &out, 1));
   nx_function_release(cond);
-  nx_function_release(body);
   nx_function_release(writes);
 }
 
@@ -202,6 +289,8 @@ NXT_MAIN(loop_states) {
       IN_SCOPE(nested),
       IN_SCOPE(scans),
       IN_SCOPE(failures),
+      IN_SCOPE(conditions_that_assign),
+      IN_SCOPE(conditions_within),
       IN_SCOPE(refused),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);

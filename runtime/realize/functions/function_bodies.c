@@ -73,6 +73,7 @@ typedef struct body {
   nxg_graph *g;
   uint32_t *map;    /* node of f's graph -> node of g */
   uint32_t *states; /* the node of g that is the state now */
+  nxi_body_gives gives;
 } body;
 
 /* An input of the body; its own if node is one of f's. */
@@ -145,15 +146,23 @@ static void read_states(body *b) {
   }
 }
 
-static void copy_node(body *b, uint32_t i, uint32_t *args) {
-  const nxg_node *n = &b->f->graph->nodes[i];
-  for (uint32_t a = 0; a < n->n_args; a++) args[a] = b->map[n->args[a]];
-  uint32_t made = nxg_add(b->g, (nxg_op)n->op, n->n_args, args, n->attrs, n->n_attrs, n->dtype,
+void nxi_loop_copy_node(nxg_graph *to, const nxg_graph *from, uint32_t i, uint32_t *map,
+                        uint32_t *args) {
+  const nxg_node *n = &from->nodes[i];
+  for (uint32_t a = 0; a < n->n_args; a++) args[a] = map[n->args[a]];
+  uint32_t made = nxg_add(to, (nxg_op)n->op, n->n_args, args, n->attrs, n->n_attrs, n->dtype,
                           n->rank, n->shape);
-  b->map[i] = made;
+  map[i] = made;
   if (made == UINT32_MAX) return;
-  b->g->nodes[made].called = n->called;
-  if ((n->tag || n->tag_text) && !nxg_set_tag(b->g, made, n->tag, n->tag_text)) b->g->failed = true;
+  to->nodes[made].called = n->called;
+  if ((n->tag || n->tag_text) && !nxg_set_tag(to, made, n->tag, n->tag_text)) to->failed = true;
+}
+
+uint32_t nxi_loop_most_args(const nxg_graph *g) {
+  uint32_t most = 1;
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    most = g->nodes[i].n_args > most ? g->nodes[i].n_args : most;
+  return most;
 }
 
 /* ---- what it assigns */
@@ -185,54 +194,68 @@ static void apply_effects(body *b) {
   }
 }
 
-/* ---- its outputs. A condition gives no states. */
+/* ---- its outputs */
 
 static void add_own_output(body *b, uint32_t i) {
   const nxg_output *o = &b->f->graph->outputs[i];
   nxg_add_output(b->g, b->map[o->node], o->name);
 }
 
-static void add_outputs(body *b, bool condition) {
+static void add_states(body *b) {
+  for (uint32_t s = 0; s < b->k->n_states; s++) nxg_add_output(b->g, b->states[s], NULL);
+}
+
+/* What a carried value is after what the function has assigned to it. */
+static void add_carried(body *b, uint32_t input) {
+  const nx_function *f = b->f;
+  uint32_t node = f->graph->inputs[input].node;
+  for (uint32_t i = 0; i < f->n_effects; i++)
+    if (f->effects[i].storage == NULL && f->effects[i].input == input)
+      node = f->graph->outputs[f->n_out + i].node;
+  nxg_add_output(b->g, b->map[node], NULL);
+}
+
+static void add_outputs(body *b) {
   uint32_t n = b->f->n_out, first = b->k->op == NXG_case ? n : (uint32_t)b->k->init.n;
-  if (condition || first > n) first = n; /* with fewer it is refused */
+  if (b->gives != NXI_BODY_STEP || first > n) first = n; /* with fewer it is refused */
   for (uint32_t i = 0; i < first; i++) add_own_output(b, i);
-  for (uint32_t s = 0; s < b->k->n_states && !condition; s++)
-    nxg_add_output(b->g, b->states[s], NULL);
+  for (uint32_t i = 0; i < b->k->init.n && b->gives == NXI_BODY_TEST_AND_VALUES; i++)
+    add_carried(b, i);
+  if (b->gives != NXI_BODY_TEST) add_states(b);
   for (uint32_t i = first; i < n; i++) add_own_output(b, i);
 }
 
-static void fill(body *b, uint32_t *args, bool condition) {
+static void fill(body *b, uint32_t *args) {
   const nxg_graph *from = b->f->graph;
   add_inputs(b);
   read_states(b);
   for (uint32_t i = 0; i < from->n_nodes && !b->g->failed; i++)
-    if (from->nodes[i].op != NXG_input) copy_node(b, i, args);
+    if (from->nodes[i].op != NXG_input) nxi_loop_copy_node(b->g, from, i, b->map, args);
   apply_effects(b);
-  if (!b->g->failed) add_outputs(b, condition);
+  if (!b->g->failed) add_outputs(b);
 }
 
-static nx_status make_body(nxi_loop *k, const nx_function *f, bool condition) {
+nxg_graph *nxi_loop_body(const nxi_loop *k, const nx_function *f, nxi_body_gives gives) {
   const nxg_graph *from = f->graph;
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < from->n_nodes; i++)
-    most = from->nodes[i].n_args > most ? from->nodes[i].n_args : most;
+  uint32_t most = nxi_loop_most_args(from);
   uint32_t *room = nxi_malloc(((size_t)from->n_nodes + most + k->n_states) * sizeof *room);
-  body b = {k, f, nxg_create(from->name), room, NULL};
+  body b = {k, f, nxg_create(from->name), room, NULL, gives};
   if (room != NULL) b.states = room + from->n_nodes + most;
-  if (room != NULL && b.g != NULL) fill(&b, room + from->n_nodes, condition);
+  if (room != NULL && b.g != NULL) fill(&b, room + from->n_nodes);
   nxi_free(room);
-  if (room == NULL || b.g == NULL) {
-    nxg_destroy(b.g);
-    return nxi_oom(k->d);
-  }
-  nx_status status = nxg_body_take(b.g, &k->numbers[k->n_numbers], k->d);
-  k->n_numbers += status == NX_OK;
-  return status;
+  if (room != NULL && b.g != NULL && !b.g->failed) return b.g;
+  nxg_destroy(b.g);
+  return NULL;
 }
 
 nx_status nxi_loop_make_bodies(nxi_loop *k) {
   nx_status status = NX_OK;
-  for (size_t i = 0; i < k->n_bodies && status == NX_OK; i++)
-    status = make_body(k, k->bodies[i], k->op == NXG_while && i == 0);
+  for (size_t i = 0; i < k->n_bodies && status == NX_OK; i++) {
+    bool test = k->op == NXG_while && i == 0;
+    nxg_graph *g = nxi_loop_body(k, k->bodies[i], test ? NXI_BODY_TEST : NXI_BODY_STEP);
+    if (g == NULL) return nxi_oom(k->d);
+    status = nxg_body_take(g, &k->numbers[k->n_numbers], k->d);
+    k->n_numbers += status == NX_OK;
+  }
   return status;
 }

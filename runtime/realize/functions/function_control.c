@@ -41,9 +41,6 @@ static nx_status check_body(const nxi_loop *k, size_t i) {
   if (f->context != k->bodies[0]->context || f->device != k->bodies[0]->device)
     return REFUSE(k, "%s: function %zu is of another context or device than function 0", k->name,
                   i);
-  if (f->n_effects > 0 && k->op == NXG_while && i == 0)
-    return REFUSE(k, "%s: the condition %.40s assigns to a tensor, which only the body may",
-                  k->name, f->graph->name);
   if (f->n_in != wanted)
     return REFUSE(k, "%s: %.40s has %u inputs, and %u values are passed to it", k->name,
                   f->graph->name, f->n_in, wanted);
@@ -66,6 +63,7 @@ static nx_status check(nxi_loop *k) {
   for (int i = 0; i < 4 && status == NX_OK; i++) status = add_operands(k, all[i]);
   for (size_t i = 0; i < k->n_bodies && status == NX_OK; i++) status = check_body(k, i);
   if (status == NX_OK) k->context = k->bodies[0]->context;
+  k->turned = status == NX_OK && k->op == NXG_while && k->bodies[0]->n_effects > 0;
   return status == NX_OK ? nxi_loop_find_states(k) : status;
 }
 
@@ -139,18 +137,33 @@ static uint32_t add_values(nxi_loop *k, const captures *c, uint32_t *args) {
 /* Which result of the operation is output i of the function: those of the caller, then states. */
 static uint32_t result_of(const nxi_loop *k, uint32_t i) {
   uint32_t n = (uint32_t)k->n_out, before = k->op == NXG_case ? n : (uint32_t)k->init.n;
-  if (i >= n) return before + (i - n);
-  return i < before ? i : i + k->n_states;
+  if (i >= n) return k->turned + before + (i - n);
+  return k->turned + (i < before ? i : i + k->n_states);
 }
 
-static nx_status add_results(nxi_loop *k, uint32_t n, const uint32_t *args, const nxg_type *types) {
-  int64_t attrs[NXG_FOR_ATTRS + NXG_CONTROL_BRANCHES], shape[NXG_MAX_RANK];
+static void types_of(const nxg_graph *g, uint32_t n, const uint32_t *args, nxg_type *types) {
+  for (uint32_t i = 0; i < n; i++) {
+    const nxg_node *x = &g->nodes[args[i]];
+    types[i] = (nxg_type){x->dtype, x->rank, x->shape};
+  }
+}
+
+/* Checks the operands as the caller gives them. */
+static nx_status check_types(const nxi_loop *k, uint32_t n, const nxg_type *types) {
+  int64_t attrs[NXG_FOR_ATTRS + NXG_CONTROL_BRANCHES];
   uint32_t n_attrs = fill_attrs(k, attrs), all = (uint32_t)k->n_out + k->n_states;
   nxg_control c = {0};
   nx_status status = nxg_control_infer(k->op, n, types, attrs, n_attrs, &c, k->d);
   if (status == NX_OK && c.n_results != all)
     status = REFUSE(k, "%s: it has %u results, and there are places for %zu", k->name,
                     c.n_results - k->n_states, k->n_out);
+  return status;
+}
+
+static nx_status add_results(nxi_loop *k, uint32_t n, const uint32_t *args, const nxg_type *types) {
+  int64_t attrs[NXG_FOR_ATTRS + NXG_CONTROL_BRANCHES], shape[NXG_MAX_RANK];
+  uint32_t n_attrs = fill_attrs(k, attrs), all = (uint32_t)k->n_out + k->n_states;
+  nx_status status = NX_OK;
   for (uint32_t i = 0; i < all && status == NX_OK; i++) {
     nx_dtype dtype = 0;
     int32_t rank = 0;
@@ -165,17 +178,21 @@ static nx_status add_results(nxi_loop *k, uint32_t n, const uint32_t *args, cons
 }
 
 static nx_status make_graph(nxi_loop *k, const captures *c) {
-  size_t most = (size_t)k->n_in + c->n;
-  if (most == 0) return REFUSE(k, "%s: it has no operands", k->name);
+  size_t most = (size_t)k->n_in + c->n + 1;
+  if (most == 1) return REFUSE(k, "%s: it has no operands", k->name);
   k->g = nxg_create(k->name);
   uint32_t *args = nxi_malloc(most * sizeof *args);
   nxg_type *types = nxi_malloc(most * sizeof *types);
   nx_status status = k->g != NULL && args != NULL && types != NULL ? NX_OK : nxi_oom(k->d);
   uint32_t n = status == NX_OK ? add_values(k, c, args) : 0;
   if (status == NX_OK && k->g->failed) status = nxi_oom(k->d);
-  for (uint32_t i = 0; i < n && status == NX_OK; i++) {
-    const nxg_node *x = &k->g->nodes[args[i]];
-    types[i] = (nxg_type){x->dtype, x->rank, x->shape};
+  if (status == NX_OK) {
+    types_of(k->g, n, args, types);
+    status = check_types(k, n, types);
+  }
+  if (status == NX_OK && k->turned) {
+    status = nxi_loop_turn(k, args, &n);
+    if (status == NX_OK) types_of(k->g, n, args, types);
   }
   if (status == NX_OK) status = add_results(k, n, args, types);
   nxi_free(args);

@@ -11,7 +11,11 @@
  *
  * What a body reads of a storage that is a state, by whatever tensor, is a view of the state. A
  * carried value, a slice and the number of the step are a step's own: assigned, they change for
- * the rest of that step. */
+ * the rest of that step.
+ *
+ * A condition that assigns changes what the body takes, and what there is after the loop. A `while`
+ * of such a condition is turned round (function_turn.c): the condition is computed once before the
+ * loop, and by each step after the body; whether it holds is one more carried value, the first. */
 #ifndef NXI_FUNCTION_CONTROL_H
 #define NXI_FUNCTION_CONTROL_H
 
@@ -41,6 +45,7 @@ typedef struct nxi_loop {
   uint32_t n_states, cap_states;
   int64_t numbers[NXG_CONTROL_BRANCHES]; /* of bodies; held */
   uint32_t n_numbers;
+  bool turned; /* a while whose condition assigns */
   nxg_graph *g;
   nx_function *f;
   nxi_diag *d, own; /* d: own */
@@ -66,5 +71,21 @@ static inline bool nxi_loop_is_state(const nxi_loop *k, const nxi_storage *s) {
 nx_status nxi_loop_find_states(nxi_loop *k);
 /* Makes a body of each function: k->numbers. */
 nx_status nxi_loop_make_bodies(nxi_loop *k);
+typedef enum nxi_body_gives {
+  NXI_BODY_STEP,            /* the function's outputs, and states where they belong */
+  NXI_BODY_TEST,            /* the function's outputs alone */
+  NXI_BODY_TEST_AND_VALUES, /* those, then carried values and states as the function leaves them */
+} nxi_body_gives;
+/* The graph of a function as a body; the caller's. All have the same inputs. NULL: no memory. */
+nxg_graph *nxi_loop_body(const nxi_loop *k, const nx_function *f, nxi_body_gives gives);
+/* Copies a node to another graph; map: from -> to. args: room for nxi_loop_most_args. */
+void nxi_loop_copy_node(nxg_graph *to, const nxg_graph *from, uint32_t i, uint32_t *map,
+                        uint32_t *args);
+uint32_t nxi_loop_most_args(const nxg_graph *g);
+
+/* function_turn.c. Turns a while round whose bodies and operands have been checked: k->g, which has
+ * inputs so far, gets the condition of before the loop, k->numbers become those of the new bodies,
+ * and args (*n of them, with room for one more) the operands of the new loop. */
+nx_status nxi_loop_turn(nxi_loop *k, uint32_t *args, uint32_t *n);
 
 #endif
