@@ -93,6 +93,7 @@ static nx_status pass_constant_fold(subject *s) {
 static nx_status pass_algebra(subject *s) { return run_graph_pass(s, nxg_pass_algebra); }
 static nx_status pass_integers(subject *s) { return run_told_pass(s, nxg_pass_integers); }
 static nx_status pass_library(subject *s) { return run_told_pass(s, nxg_pass_library); }
+static nx_status pass_reshapes(subject *s) { return run_graph_pass(s, nxg_pass_reshapes); }
 static nx_status pass_checks(subject *s) { return run_graph_pass(s, nxg_pass_checks); }
 static nx_status pass_vectors(subject *s) { return run_told_pass(s, nxg_pass_vectors); }
 static nx_status pass_scans(subject *s) { return run_told_pass(s, nxg_pass_scans); }

@@ -148,6 +148,7 @@ PLAIN(constant_fold)
 PLAIN(algebra)
 ASKING(integers, nxg_pass_integers)
 ASKING(library, nxg_pass_library)
+PLAIN(reshapes)
 PLAIN(cse)
 PLAIN(dce)
 #undef PLAIN

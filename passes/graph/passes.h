@@ -33,6 +33,8 @@ nx_status nxg_pass_stored_types(const nxg_graph *g, nxg_graph **out, bool *chang
                                 nxi_diag *d); /* stored floats become their bits */
 nx_status nxg_pass_vectors(const nxg_graph *g, nxp_products products, nxg_graph **out,
                            bool *changed, nxi_diag *d); /* products with a vector become sums */
+nx_status nxg_pass_reshapes(const nxg_graph *g, nxg_graph **out, bool *changed,
+                            nxi_diag *d); /* elementwise work around reshapes has one shape */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 /* What bodies of loops compute of captured values alone is computed before the loop. */

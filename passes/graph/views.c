@@ -44,12 +44,23 @@ static uint32_t add_view(nxg_rewrite *r, uint32_t i, uint32_t base, const nxg_vi
                          v->shape);
 }
 
+/* The view of a node. Strides of extents of 1, which mean nothing, are those of a contiguous view
+ * if the others are. */
+static void view_of(const nxg_graph *g, uint32_t node, nxg_view *v) {
+  nxg_view dense;
+  nxg_node_view(g, node, v);
+  nxg_view_contiguous(&dense, v->rank, v->shape);
+  for (int32_t a = 0; a < v->rank; a++)
+    if (v->shape[a] != 1 && v->strides[a] != dense.strides[a]) return;
+  memcpy(v->strides, dense.strides, sizeof v->strides);
+}
+
 static void rewrite_view(nxg_rewrite *r, uint32_t i) {
   nxg_view outer, inner, both;
   uint32_t base = r->map[r->from->nodes[i].args[0]];
-  nxg_node_view(r->from, i, &outer);
+  view_of(r->from, i, &outer);
   if (r->to->nodes[base].op == NXG_view) {
-    nxg_node_view(r->to, base, &inner);
+    view_of(r->to, base, &inner);
     if (compose(&inner, &outer, &both)) {
       nxg_rewrite_map(r, i, add_view(r, i, r->to->nodes[base].args[0], &both));
       r->changed = true;

@@ -82,6 +82,17 @@ static int kernels_of(nx_tensor *t) {
   return n;
 }
 
+/* The product with a vector reads the stored bytes once, too, and adds up in the same order. */
+static void check_product(const format *f, nx_tensor *w, nx_tensor *sums) {
+  static uint32_t got[ROWS], want[ROWS];
+  nx_tensor *y = GOOD(nx_matmul(nx_reshape(w, NX_SHAPE(ROWS, COLUMNS), NX_MAY_COPY),
+                                nx_reshape(vector(COLUMNS, 1, 0.25F), NX_SHAPE(COLUMNS, 1), 0)));
+  if (kernels_of(y) != 1) fail_msg("%s: a product is %d kernels", f->name, kernels_of(y));
+  OK(nx_read(y, got, sizeof got, NULL));
+  OK(nx_read(sums, want, sizeof want, NULL));
+  assert_memory_equal(got, want, sizeof got);
+}
+
 static void check_format(const format *f) {
   static uint8_t values[4 * MOST], scales[4 * MOST];
   static float is[MOST];
@@ -97,6 +108,7 @@ static void check_format(const format *f) {
             *y = GOOD(nx_reduce_sum(nx_mul(w, x), NX_AXES(1, 2), 0));
   if (kernels_of(w) != 1 || kernels_of(y) != 1)
     fail_msg("%s: %d and %d kernels", f->name, kernels_of(w), kernels_of(y));
+  check_product(f, w, y);
   OK(nx_read(w, is, sizeof is, NULL));
   for (int64_t i = 0; i < MOST; i++) {
     double scale = value_of(f->scale, scales, i / COLUMNS * groups + i % COLUMNS / f->block),
