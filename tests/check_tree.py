@@ -41,7 +41,7 @@ ALLOWED = {
     "codegen_llvm": ("ir/platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
     "codegen_cuda": ("ir/platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
     "runtime": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/"),
-    "bindings": ("ir/", "runtime/"),
+    "bindings": ("ir/", "ir/platform/thread.h", "runtime/"),
     "tools": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "runtime/"),
     "examples": (),
     "bench": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/"),
@@ -106,6 +106,7 @@ OUTWARD = {
     "runtime/cuda": ("driver", "gpu"),
     "runtime/cuda/library": ("blas", "calls", "cufft", "cusolver", "scatter"),
     "runtime/files": ("archive", "file"),
+    "runtime/group": ("group",),
     "runtime/launch": ("internal", "launch"),  # internal: a device's launch is made of it too
     "runtime/library": ("libraries", "scatter"),
     "runtime/library/blas": ("blas", "level3"),

@@ -13,7 +13,7 @@ static bool list_length(const nxh_attr *a, uint32_t *n) {
   return true;
 }
 
-static bool entry(const nxh_attr *a, uint32_t i, int64_t *out) {
+bool nxh_entry(const nxh_attr *a, uint32_t i, int64_t *out) {
   if (a->kind == NXH_LIST) {
     const nxh_attr *item = &a->list.items[i];
     *out = item->integer;
@@ -31,7 +31,7 @@ bool nxh_integers(nxh_recorder *r, const nxh_op *op, const char *name, int64_t *
   *n = 0;
   if (a == NULL) return false;
   bool ok = list_length(a, n) && *n <= most;
-  for (uint32_t i = 0; ok && i < *n; i++) ok = entry(a, i, &out[i]);
+  for (uint32_t i = 0; ok && i < *n; i++) ok = nxh_entry(a, i, &out[i]);
   return ok || nxh_fail(r, NX_INVALID_ARGUMENT, "%s is no list of at most %u integers", name, most);
 }
 
@@ -65,7 +65,7 @@ int64_t nxh_integer(const nxh_op *op, const char *name, int64_t otherwise) {
   int64_t value;
   if (a == NULL) return otherwise;
   if (a->kind == NXH_INT || a->kind == NXH_BOOL) return a->integer;
-  return a->kind == NXH_ELEMENTS && nxh_elements(a->elements.type) >= 1 && entry(a, 0, &value)
+  return a->kind == NXH_ELEMENTS && nxh_elements(a->elements.type) >= 1 && nxh_entry(a, 0, &value)
              ? value
              : otherwise;
 }
@@ -75,7 +75,10 @@ int32_t nxh_axis(const nxh_op *op, const char *name, int64_t otherwise) {
   return axis < 0 || axis > NX_MAX_RANK ? -1 : (int32_t)axis;
 }
 
-bool nxh_flag(const nxh_op *op, const char *name) { return nxh_integer(op, name, 0) != 0; }
+bool nxh_flag(const nxh_op *op, const char *name) {
+  const nxh_attr *a = nxh_get(op, name);
+  return a != NULL && (a->kind == NXH_UNIT || nxh_integer(op, name, 0) != 0);
+}
 
 nxh_word nxh_name(const nxh_op *op, const char *name) {
   const nxh_attr *a = nxh_get(op, name);
@@ -85,11 +88,11 @@ nxh_word nxh_name(const nxh_op *op, const char *name) {
 
 /* The entries of a list of pairs, one behind the other. */
 static bool pair_entry(const nxh_attr *a, uint32_t i, int64_t *out) {
-  if (a->kind == NXH_ELEMENTS) return entry(a, i, out);
+  if (a->kind == NXH_ELEMENTS) return nxh_entry(a, i, out);
   const nxh_attr *pair = i / 2 < a->list.n ? &a->list.items[i / 2] : NULL;
   if (pair == NULL) return false;
-  if (pair->kind != NXH_LIST) return i < a->list.n && entry(a, i, out);
-  return pair->list.n == 2 && entry(pair, i % 2, out);
+  if (pair->kind != NXH_LIST) return i < a->list.n && nxh_entry(a, i, out);
+  return pair->list.n == 2 && nxh_entry(pair, i % 2, out);
 }
 
 bool nxh_padding(nxh_recorder *r, const nxh_op *op, uint32_t n, int64_t *before, int64_t *after) {

@@ -2,7 +2,9 @@
 /* Loops, branches and calls. The regions of a loop become functions that are captured: what they
  * carry are inputs, and so is each value from around them that they use, except constants, which
  * are recorded inside once more so that they stay constants there. Tokens order nothing here, and
- * are left out. */
+ * are left out; what orders collectives is the token of the process, which is captured, too, where
+ * a region has any. */
+#include "mesh.h"
 #include "record.h"
 
 #include <string.h>
@@ -57,13 +59,51 @@ static bool collect_all(nxh_recorder *r, const nxh_op *op, values *captured, val
   return ok;
 }
 
+/* ---- collectives in regions */
+
+static bool meets(nxh_recorder *r, const nxh_region *region, int calls);
+
+static bool op_meets(nxh_recorder *r, const nxh_op *op, int calls) {
+  static const char *const names[] = {
+      "stablehlo.all_gather",           "stablehlo.all_reduce",         "stablehlo.all_to_all",
+      "stablehlo.collective_broadcast", "stablehlo.collective_permute", "stablehlo.reduce_scatter"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (nxh_word_is(op->name, names[i])) return true;
+  for (uint32_t i = 0; i < op->n_regions; i++)
+    if (meets(r, &op->regions[i], calls)) return true;
+  bool composite = nxh_word_is(op->name, "stablehlo.composite");
+  if (calls == NXH_MOST_CALLS || !(composite || nxh_word_is(op->name, "func.call"))) return false;
+  const nxh_function *f =
+      nxh_find_function(r->m, nxh_name(op, composite ? "decomposition" : "callee"));
+  return f != NULL && meets(r, &f->body, calls + 1);
+}
+
+/* Whether the region has a collective. Functions that call themselves are refused elsewhere. */
+static bool meets(nxh_recorder *r, const nxh_region *region, int calls) {
+  bool found = false;
+  for (uint32_t i = 0; !found && i < region->n_ops; i++)
+    found = op_meets(r, &region->ops[i], calls);
+  return found;
+}
+
+static bool one_meets(nxh_recorder *r, const nxh_op *op) {
+  bool found = false;
+  for (uint32_t i = 0; r->token != NULL && !found && i < op->n_regions; i++)
+    found = meets(r, &op->regions[i], 0);
+  return found;
+}
+
 /* ---- bodies */
 
-/* A region as a function of its own arguments that are tensors, and of captured values. */
+/* A region as a function of its own arguments that are tensors, of captured values, and of the
+ * token if it meets others. With `test` there is one more argument, and one more result: what this
+ * condition says of the results. The region that is `test` itself is the function that gives the
+ * argument. */
 typedef struct body {
-  const nxh_region *region;
+  const nxh_region *region, *test;
   const values *captured, *constants;
-  nx_tensor **saved, **inputs, **outputs;
+  bool meets;
+  nx_tensor **saved, **inputs, **outputs, *answer;
   uint32_t n_in, n_out;
 } body;
 
@@ -84,28 +124,48 @@ static bool add_input(nxh_recorder *r, body *b, nxh_value v) {
   return true;
 }
 
+static const nxh_type truth = {.kind = NXH_TENSOR, .dtype = NX_BOOL};
+
+static nx_tensor *add_truth(nxh_recorder *r, body *b) {
+  return b->inputs[b->n_in++] = nxh_placeholder(r, &truth);
+}
+
 static bool take_inputs(nxh_recorder *r, body *b) {
   const nxh_region *region = b->region;
   for (uint32_t i = 0; i < region->n_args; i++)
     if (nxh_type_of(r->m, region->first + i)->kind != NXH_TOKEN &&
         !add_input(r, b, region->first + i))
       return false;
+  if (b->test != NULL && (b->answer = add_truth(r, b)) == NULL) return false;
   for (uint32_t i = 0; i < b->captured->n; i++)
     if (!add_input(r, b, b->captured->items[i])) return false;
-  if (b->n_in > 0) return true;
-  const nxh_type nothing = {.kind = NXH_TENSOR, .dtype = NX_BOOL};
-  b->inputs[b->n_in++] = nxh_placeholder(r, &nothing); /* a capture has an input at least */
-  return b->inputs[0] != NULL;
+  /* a capture has an input at least */
+  if ((b->n_in == 0 || b->meets) && add_truth(r, b) == NULL) return false;
+  if (b->meets) nxh_use_token(r, b->inputs[b->n_in - 1]);
+  return true;
+}
+
+/* What the condition says of values: of the results of a body, or of a loop's operands. */
+static bool ask_of(nxh_recorder *r, const nxh_region *test, const nxh_value *list, uint32_t n,
+                   nx_tensor **out) {
+  const nxh_op *last = nxh_last(test);
+  if (last == NULL || test->n_args != n || last->n_operands != 1)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "a condition of %u arguments", test->n_args);
+  for (uint32_t i = 0; i < n; i++)
+    nxh_put(r, test->first + i, r->frame->tensors[list[i] - r->frame->base]);
+  return nxh_record_region(r, test) && (*out = nxh_value_of(r, last->operands[0])) != NULL;
 }
 
 static bool take_outputs(nxh_recorder *r, body *b) {
   const nxh_op *last = nxh_last(b->region);
+  if (b->test == b->region) return b->outputs[b->n_out++] = b->answer, true;
   for (uint32_t i = 0; i < last->n_operands; i++) {
     nxh_value v = last->operands[i];
     if (nxh_type_of(r->m, v)->kind == NXH_TOKEN) continue;
     if ((b->outputs[b->n_out++] = nxh_value_of(r, v)) == NULL) return false;
   }
-  return true;
+  return b->test == NULL ||
+         ask_of(r, b->test, last->operands, last->n_operands, &b->outputs[b->n_out++]);
 }
 
 static void swap_values(nxh_recorder *r, const body *b, const values *list, uint32_t from,
@@ -119,27 +179,29 @@ static void swap_values(nxh_recorder *r, const body *b, const values *list, uint
 
 static nx_function *record_body(nxh_recorder *r, body *b) {
   nx_function *f = NULL;
+  nx_tensor *token = nx_tensor_retain(r->token); /* which the mesh lets go */
   nx_scope *scope = nx_scope_begin(r->c);
   swap_values(r, b, b->captured, 0, true);
   swap_values(r, b, b->constants, b->captured->n, true);
   bool ok = scope != NULL && take_inputs(r, b) && record_constants(r, b) &&
-            nxh_record_region(r, b->region) && take_outputs(r, b);
+            (b->test == b->region || nxh_record_region(r, b->region)) && take_outputs(r, b);
   if (ok) nx_function_create(r->c, b->inputs, b->n_in, b->outputs, b->n_out, NULL, &f);
   swap_values(r, b, b->captured, 0, false);
   swap_values(r, b, b->constants, b->captured->n, false);
+  if (b->meets) nxh_use_token(r, token);
+  nx_tensor_release(token);
   nx_scope_end(scope);
   return f;
 }
 
-static nx_function *make_body(nxh_recorder *r, const nxh_region *region, const values *captured,
-                              const values *constants) {
-  body b = {.region = region, .captured = captured, .constants = constants};
-  const nxh_op *last = nxh_last(region);
+static nx_function *make_body(nxh_recorder *r, body b) {
+  const nxh_op *last = nxh_last(b.region);
   if (last == NULL) {
     nxh_fail(r, NX_INVALID_ARGUMENT, "a region does not end with a return");
     return NULL;
   }
-  size_t saved = (size_t)captured->n + constants->n, in = (size_t)region->n_args + captured->n + 1;
+  size_t saved = (size_t)b.captured->n + b.constants->n,
+         in = (size_t)b.region->n_args + b.captured->n + 2;
   b.saved = nxi_calloc(saved + in + last->n_operands + 1, sizeof(void *));
   if (b.saved == NULL) {
     nxi_oom(r->d);
@@ -180,18 +242,35 @@ static uint32_t count_results(nxh_recorder *r, const nxh_op *op) {
   return n;
 }
 
+/* A condition that meets others is asked before the loop and at the end of each step, since it has
+ * effects, and the loop carries its answer. */
+static bool make_loop(nxh_recorder *r, const nxh_op *op, body b, nx_function **cond,
+                      nx_function **step) {
+  const nxh_region *test = &op->regions[0];
+  if (r->token != NULL && meets(r, test, 0)) b.test = test;
+  b.meets = one_meets(r, op);
+  b.region = test;
+  if ((*cond = make_body(r, b)) == NULL) return false;
+  b.region = &op->regions[1];
+  return (*step = make_body(r, b)) != NULL;
+}
+
 static bool run_while(nxh_recorder *r, const nxh_op *op, const values *captured,
                       const values *constants) {
-  size_t room = 2 * (size_t)op->n_operands + captured->n + op->n_results + 1;
+  const nxh_region *test = &op->regions[0];
+  size_t room = 2 * (size_t)op->n_operands + captured->n + op->n_results + 4;
   nx_tensor **list = nxi_calloc(room, sizeof *list);
   if (list == NULL) return nxi_oom(r->d), false;
-  tensors init = {.items = list}, extra = {.items = list + op->n_operands};
-  nx_tensor **out = extra.items + captured->n;
+  tensors init = {.items = list}, extra = {.items = list + op->n_operands + 1};
+  nx_tensor **out = extra.items + captured->n + 1;
   nx_function *cond = NULL, *step = NULL;
+  body b = {.captured = captured, .constants = constants};
   bool ok = take_tensors(r, &init, op->operands, op->n_operands) &&
             take_tensors(r, &extra, captured->items, captured->n) &&
-            (cond = make_body(r, &op->regions[0], captured, constants)) != NULL &&
-            (step = make_body(r, &op->regions[1], captured, constants)) != NULL;
+            make_loop(r, op, b, &cond, &step);
+  if (ok && r->token != NULL && meets(r, test, 0))
+    ok = ask_of(r, test, op->operands, op->n_operands, &init.items[init.n++]);
+  if (ok && one_meets(r, op)) extra.items[extra.n++] = r->token;
   ok = ok &&
        nx_while(cond, step, init.items, init.n, extra.items, extra.n, NULL, out, init.n) == NX_OK;
   ok = ok && give(r, op, out);
@@ -221,13 +300,17 @@ static bool run_case(nxh_recorder *r, const nxh_op *op, nx_tensor *index,
   if (list == NULL) return nxi_oom(r->d), false;
   tensors in = {.items = list};
   nx_tensor **out = list + captured->n + 1;
+  body b = {.captured = captured, .constants = constants, .meets = one_meets(r, op)};
   bool ok = take_tensors(r, &in, captured->items, captured->n);
+  if (ok && b.meets) in.items[in.n++] = r->token;
   if (ok && in.n == 0) {
     nx_scalar no = {NX_SCALAR_I64, {.i = 0}};
     ok = (in.items[in.n++] = nx_full(r->c, r->device, NX_BOOL, NULL, 0, &no)) != NULL;
   }
-  for (uint32_t i = 0; ok && i < n; i++)
-    ok = (branches[i] = make_body(r, regions[i], captured, constants)) != NULL;
+  for (uint32_t i = 0; ok && i < n; i++) {
+    b.region = regions[i];
+    ok = (branches[i] = make_body(r, b)) != NULL;
+  }
   ok = ok && nx_case(index, branches, n, in.items, in.n, out, count_results(r, op)) == NX_OK &&
        give(r, op, out);
   for (uint32_t i = 0; i < n; i++) nx_function_release(branches[i]);

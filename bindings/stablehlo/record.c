@@ -2,6 +2,7 @@
 /* The walk over a module that records it: functions, regions, and values. A call records the
  * callee's operations in its place. Loops and branches want functions of their own, of which
  * ops_control.c takes care. */
+#include "mesh.h"
 #include "record.h"
 
 #include <stdarg.h>
@@ -302,6 +303,15 @@ nx_tensor *nxh_placeholder(nxh_recorder *r, const nxh_type *t) {
 
 /* ---- the function of a module */
 
+static int32_t own_process(const nxh_recorder *r) {
+  return r->replica * nxh_mesh_partitions(r->mesh) + r->partition;
+}
+
+void nxh_use_token(nxh_recorder *r, nx_tensor *token) {
+  nxh_mesh_follow(r->mesh, own_process(r), token);
+  r->token = token;
+}
+
 typedef struct ports {
   nx_tensor **args, **results;   /* of the program, NULL for tokens */
   nx_tensor **inputs, **outputs; /* the tensors among them */
@@ -325,7 +335,10 @@ static bool make_function(nxh_recorder *r, const nxh_function *f, ports *p, nx_f
     if (p->results[i] != NULL) p->outputs[p->n_out++] = p->results[i];
   snprintf(name, sizeof name, "%.*s", f->name.length < 63 ? (int)f->name.length : 63, f->name.at);
   nx_function_options o = {.size = sizeof o, .name = name};
-  return nx_function_create(r->c, p->inputs, p->n_in, p->outputs, p->n_out, &o, out) == NX_OK;
+  bool ok = nx_function_create(r->c, p->inputs, p->n_in, p->outputs, p->n_out, &o, out) == NX_OK;
+  /* without inputs nothing is captured, and what was recorded is noted in the process's token */
+  if (r->mesh != NULL && p->n_in == 0) nxh_mesh_forget(r->mesh, own_process(r));
+  return ok;
 }
 
 nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stablehlo_options *options,
@@ -333,6 +346,9 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   nxh_recorder r = {.m = m, .c = c, .device = options->device, .d = d};
   r.customs = options->customs;
   r.n_customs = options->n_customs;
+  r.mesh = options->mesh;
+  r.replica = options->replica;
+  r.partition = options->partition;
   size_t n = 2 * ((size_t)f->body.n_args + f->n_results) + 1;
   ports p = {.args = nxi_calloc(n, sizeof(void *))};
   nx_scope *scope = nx_scope_begin(c);
@@ -344,7 +360,10 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   p.results = p.args + f->body.n_args;
   p.inputs = p.results + f->n_results;
   p.outputs = p.inputs + f->body.n_args;
+  nxh_mesh_begin(r.mesh, own_process(&r));
+  r.token = nxh_mesh_token(r.mesh, own_process(&r));
   bool ok = make_function(&r, f, &p, out);
+  nxh_mesh_end(r.mesh, own_process(&r));
   nx_error e = {.size = sizeof e};
   if (!ok && d->status == NX_OK) {
     nx_error_take(&e);

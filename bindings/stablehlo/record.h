@@ -32,6 +32,9 @@ typedef struct nxh_recorder {
   nxi_diag *d;
   const nx_stablehlo_custom *customs;
   size_t n_customs;
+  nx_stablehlo_mesh *mesh;    /* NULL: one process */
+  int32_t replica, partition; /* which process this is */
+  nx_tensor *token;           /* that orders its collectives; NULL without a mesh */
   nxh_frame *frame;
   bool over_arrays; /* arrays stand for scalars: shapes of results are not those of their types */
   int calls;        /* how deep */
@@ -39,6 +42,9 @@ typedef struct nxh_recorder {
 } nxh_recorder;
 
 /* ---- record.c */
+
+/* Has the process's collectives ordered by another token. */
+void nxh_use_token(nxh_recorder *r, nx_tensor *token);
 
 /* Records a failure in the operation. Returns false. */
 bool nxh_fail(nxh_recorder *r, nx_status status, const char *format, ...)
@@ -82,6 +88,8 @@ bool nxh_list_of(nxh_recorder *r, const nxh_op *op, const char *name, uint32_t n
                  int64_t *out);
 bool nxh_need_integers(nxh_recorder *r, const nxh_op *op, const char *name, int64_t *out,
                        uint32_t n);
+/* Entry i of a list or of elements, of which there are as many. False: it is no integer. */
+bool nxh_entry(const nxh_attr *a, uint32_t i, int64_t *out);
 int64_t nxh_integer(const nxh_op *op, const char *name, int64_t otherwise);
 /* One axis, or a rank; -1: out of range. */
 int32_t nxh_axis(const nxh_op *op, const char *name, int64_t otherwise);
@@ -137,6 +145,9 @@ nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
 nxh_record nxh_dot, nxh_convolution;
 /* ops_linalg.c */
 nxh_record nxh_fft, nxh_cholesky, nxh_triangular_solve;
+/* ops_collective.c */
+nxh_record nxh_all_reduce, nxh_reduce_scatter, nxh_all_gather, nxh_all_to_all,
+    nxh_collective_permute, nxh_collective_broadcast, nxh_own_number;
 /* ops_custom.c */
 nxh_record nxh_custom_call;
 /* ops_random.c */

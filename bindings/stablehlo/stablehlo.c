@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "mesh.h"
 #include "record.h"
 #include "runtime/record/error.h"
 
@@ -60,6 +61,21 @@ static const nxh_function *default_function(const nxh_module *m) {
   return f != NULL ? f : only;
 }
 
+/* Of a mesh, its device takes the place of the one that the options have. */
+static nx_status check_mesh(nx_context *c, nx_stablehlo_options *o, nxi_diag *d) {
+  int32_t replicas = nxh_mesh_replicas(o->mesh), partitions = nxh_mesh_partitions(o->mesh);
+  if (o->mesh != NULL && nxh_mesh_context(o->mesh) != c)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "stablehlo",
+                    "stablehlo: the mesh is of another context");
+  if (o->replica < 0 || o->replica >= replicas || o->partition < 0 || o->partition >= partitions)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "stablehlo",
+                    "stablehlo: there is no replica %d, partition %d of %d replicas of %d "
+                    "partitions",
+                    o->replica, o->partition, replicas, partitions);
+  if (o->mesh != NULL) o->device = nxh_mesh_device(o->mesh, o->replica * partitions + o->partition);
+  return NX_OK;
+}
+
 nx_status nx_stablehlo_function(nx_stablehlo *m, nx_context *c, const nx_stablehlo_options *given,
                                 nx_function **f) {
   nxi_diag d;
@@ -67,7 +83,8 @@ nx_status nx_stablehlo_function(nx_stablehlo *m, nx_context *c, const nx_stableh
   nxi_diag_clear(&d);
   if (m == NULL || c == NULL || f == NULL)
     nxi_fail(&d, NX_INVALID_ARGUMENT, "stablehlo", "stablehlo: an argument is NULL");
-  else nxi_take(&o, given, sizeof o, "nx_stablehlo_options", "stablehlo", &d);
+  else if (nxi_take(&o, given, sizeof o, "nx_stablehlo_options", "stablehlo", &d) == NX_OK)
+    check_mesh(c, &o, &d);
   if (d.status != NX_OK) return nxi_error_report(&d);
   const nxh_function *function = o.symbol ? nxh_find_function(&m->module, nxh_word_of(o.symbol))
                                           : default_function(&m->module);

@@ -16,6 +16,7 @@
 
 #include "custom.h"
 #include "function.h"
+#include "group.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,19 +57,42 @@ typedef struct nx_stablehlo_custom {
   void *user;
 } nx_stablehlo_custom;
 
+/** Where the processes of a program run that is written for several, n_replicas times n_partitions:
+ * each on a device of its own of one context. Collectives (`all_reduce` ..) become those of groups
+ * (group.h), which the mesh makes as programs name them; all groups of a process have one token, so
+ * it carries its collectives out in the order of its program. Programs may share a mesh if all
+ * devices are given them in the same order; one whose group has failed is of no use any more. */
+typedef struct nx_stablehlo_mesh nx_stablehlo_mesh;
+/** devices: those of replica 0, partition 0, 1, .., then those of replica 1; no device twice.
+ * options: of the groups, NULL: as of nx_group_create. *out is one reference, the caller's;
+ * untouched on failure. NX_INVALID_ARGUMENT: NULL, counts below 1, more than 1024 processes,
+ * options; NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. */
+NX_API nx_status nx_stablehlo_mesh_create(nx_context *context, int32_t n_replicas,
+                                          int32_t n_partitions, const nx_device *devices,
+                                          const nx_group_options *options, nx_stablehlo_mesh **out);
+/** One more reference; returns it. NULL gives NULL. */
+NX_API nx_stablehlo_mesh *nx_stablehlo_mesh_retain(nx_stablehlo_mesh *mesh);
+/** Gives one reference up. Any thread. NULL is allowed. Functions keep what they need of it. */
+NX_API void nx_stablehlo_mesh_release(nx_stablehlo_mesh *mesh);
+
 typedef struct nx_stablehlo_options {
   size_t size;        /**< sizeof(nx_stablehlo_options) */
   nx_device device;   /**< of the function's tensors */
   const char *symbol; /**< which function, without @; NULL: "main", or the only public one */
   const nx_stablehlo_custom *customs; /**< custom calls, before those that the library knows */
   size_t n_customs;
+  /** the processes of the program, whose device is in place of `device`; NULL: one process */
+  nx_stablehlo_mesh *mesh;
+  int32_t replica, partition; /**< of a mesh: which process the function is of */
 } nx_stablehlo_options;
 
-/** Records a function of the module. Its inputs and outputs are the tensors among the program's, in
- * their order: tokens are left out. *f is one reference, the caller's; untouched on failure. A
- * failure says which operation is to blame, with its line and column, and what recording it gave:
- * NX_INVALID_ARGUMENT for operands, attributes or result types that do not fit each other, for a
- * function that is not there, and for operations and unknown extents that are not supported;
+/** Records a function of the module; of a mesh, once for each process, and these functions are
+ * called together, by nx_function_call_async or on a thread each. Its inputs and outputs are the
+ * tensors among the program's, in their order: tokens are left out. *f is one reference, the
+ * caller's; untouched on failure. A failure says which operation is to blame, with its line and
+ * column, and what recording it gave: NX_INVALID_ARGUMENT for operands, attributes or result types
+ * that do not fit each other, for a function that is not there, a mesh of another context, a
+ * process that it lacks, and for operations and unknown extents that are not supported;
  * NX_UNSUPPORTED_DTYPE for element types; NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. NULL options:
  * device 0, "main". */
 NX_API nx_status nx_stablehlo_function(nx_stablehlo *module, nx_context *context,

@@ -43,6 +43,12 @@ nx_group *nxi_group_member(nx_context *c, nxi_members *members, int32_t rank, nx
   return g;
 }
 
+void nxi_group_follow(nx_group *g, nx_tensor *token) {
+  nx_tensor *own = g->token;
+  g->token = nx_tensor_retain(token);
+  nx_tensor_release(own);
+}
+
 void nxi_group_teardown(nx_group *g) {
   nxi_mutex_destroy(&g->lock);
   nxi_handle_free(g, g->watched);

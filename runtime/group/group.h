@@ -88,6 +88,9 @@ static inline bool nxi_have_group(const char *op, int32_t operand, const void *g
 /* Takes the reference of `members`. NULL: noted in d. */
 nx_group *nxi_group_member(nx_context *c, nxi_members *members, int32_t rank, nx_device device,
                            nxi_diag *d);
+/* Takes this token in place of the member's: members of several groups that share one carry their
+ * collectives out in one order. */
+void nxi_group_follow(nx_group *g, nx_tensor *token);
 /* The options with what they leave out, checked. */
 nx_status nxi_group_options(const char *op, const nx_group_options *given, nx_group_options *out,
                             nxi_diag *d);

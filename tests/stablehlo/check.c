@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "nx/nx.h"
+#include "parallel.h"
 
 enum { MOST_PAIRS = 4096 };
 
@@ -107,16 +108,18 @@ static bool check_module(const char *where, const char *text, size_t size) {
   nx_stablehlo_custom rows[] = {{"check.expect_eq", note, (void *)(uintptr_t)exactly},
                                 {"check.eq", note, (void *)(uintptr_t)exactly},
                                 {"check.expect_close", note, NULL},
-                                {"check.expect_almost_eq", note, NULL}};
-  nx_stablehlo_options o = {.size = sizeof o, .customs = rows, .n_customs = 4};
+                                {"check.expect_almost_eq", note, NULL},
+                                {"interpreter.run_parallel", run_parallel, NULL}};
+  nx_stablehlo_options o = {.size = sizeof o, .customs = rows, .n_customs = 5};
   nx_stablehlo *m = NULL;
   nx_function *f = NULL;
   char *wanted = refusal(text, size);
   n_pairs = 0;
   nx_scope *scope = nx_scope_begin(context);
   bool good = true;
-  if (nx_stablehlo_parse(text, size, &m) || nx_stablehlo_function(m, context, &o, &f))
-    good = check_refusal(where, wanted);
+  bool failed = nx_stablehlo_parse(text, size, &m) != NX_OK;
+  rows[4].user = m;
+  if (failed || nx_stablehlo_function(m, context, &o, &f)) good = check_refusal(where, wanted);
   else if (wanted != NULL) printf("%s: not refused: %s\n", where, wanted), good = false;
   else if (n_pairs == 0) printf("%s: nothing is compared\n", where), good = false;
   for (int i = 0; i < n_pairs; i++) {
@@ -168,7 +171,8 @@ static void check_file(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  if (nx_context_create(NULL, &context) != NX_OK) return 1;
+  nx_context_options o = {.size = sizeof o, .cpu_devices = MOST_PROCESSES};
+  if (nx_context_create(&o, &context) != NX_OK) return 1;
   for (int i = 1; i < argc; i++) check_file(argv[i]);
   printf("%d modules as expected, %d not\n", right, wrong);
   nx_context_release(context);

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: ISC */
+/* Collectives: which processes take part, by the modes of the specification, and what they do, by
+ * the library's groups. Alone, a process has what it gives, and no group is made. */
+#include <string.h>
+
+#include "ir/dtype.h"
+#include "mesh.h"
+#include "record.h"
+
+enum { MOST = 1024 };
+
+/* What the numbers of replica_groups are. */
+typedef enum mode {
+  REPLICAS,   /* replicas, of this process's partition */
+  PARTITIONS, /* partitions, of this process's replica */
+  BOTH,       /* replicas, of all partitions */
+  PROCESSES   /* replica * partitions + partition */
+} mode;
+
+/* A process group with this process in it; n = 0: it is in none. */
+typedef struct crowd {
+  uint32_t n, rank;
+  int32_t members[MOST];
+} crowd;
+
+static bool channel_of(const nxh_op *op) {
+  const nxh_attr *a = nxh_get(op, "channel_handle");
+  const nxh_attr *handle = a != NULL && a->kind == NXH_DICT
+                               ? nxh_find(a->dict.items, a->dict.n, "handle")
+                               : nxh_get(op, "channel_id");
+  return handle != NULL && handle->kind == NXH_INT && handle->integer > 0;
+}
+
+/* Of operations that know flattened numbers, and of those that do not. */
+static bool take_mode(nxh_recorder *r, const nxh_op *op, mode *out) {
+  bool channel = channel_of(op), global = nxh_flag(op, "use_global_device_ids");
+  *out = global ? PROCESSES : channel ? BOTH : REPLICAS;
+  return channel || !global ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "use_global_device_ids without a channel");
+}
+static mode line_mode(const nxh_op *op) { return channel_of(op) ? PARTITIONS : REPLICAS; }
+
+/* ---- who takes part */
+
+static int32_t count_of(const nxh_recorder *r, mode m) {
+  int32_t replicas = nxh_mesh_replicas(r->mesh), partitions = nxh_mesh_partitions(r->mesh);
+  return m == PARTITIONS ? partitions : m == PROCESSES ? replicas * partitions : replicas;
+}
+
+static int32_t own_number(const nxh_recorder *r, mode m) {
+  return m == PARTITIONS  ? r->partition
+         : m == PROCESSES ? r->replica * nxh_mesh_partitions(r->mesh) + r->partition
+                          : r->replica;
+}
+
+static bool add_member(nxh_recorder *r, crowd *c, int32_t process) {
+  if (c->n == MOST) return nxh_fail(r, NX_INVALID_ARGUMENT, "a group of more than %d", MOST);
+  if (process == own_number(r, PROCESSES)) c->rank = c->n;
+  c->members[c->n++] = process;
+  return true;
+}
+
+/* The group of these replicas, partitions or processes, in their order. */
+static bool make_crowd(nxh_recorder *r, mode m, const int32_t *ids, uint32_t n, crowd *out) {
+  int32_t partitions = nxh_mesh_partitions(r->mesh);
+  out->n = 0;
+  for (int32_t p = 0; p < (m == BOTH ? partitions : 1); p++)
+    for (uint32_t i = 0; i < n; i++) {
+      int32_t process = m == PROCESSES    ? ids[i]
+                        : m == PARTITIONS ? r->replica * partitions + ids[i]
+                                          : ids[i] * partitions + (m == BOTH ? p : r->partition);
+      if (!add_member(r, out, process)) return false;
+    }
+  return true;
+}
+
+static bool everybody(nxh_recorder *r, mode m, crowd *out) {
+  int32_t ids[MOST] = {0}, n = count_of(r, m);
+  for (int32_t i = 0; i < n; i++) ids[i] = i;
+  return make_crowd(r, m, ids, (uint32_t)n, out);
+}
+
+/* One row of replica_groups, without what fills it up. seen: the numbers of all rows so far. */
+static bool take_row(nxh_recorder *r, const nxh_attr *a, uint32_t row, mode m, bool *seen,
+                     int32_t *ids, uint32_t *n) {
+  uint32_t length = (uint32_t)a->elements.type->shape[1];
+  *n = 0;
+  for (uint32_t i = 0; i < length; i++) {
+    int64_t id;
+    if (!nxh_entry(a, row * length + i, &id))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "replica_groups are no integers");
+    if (id == -1) continue;
+    if (id < 0 || id >= count_of(r, m))
+      return nxh_fail(
+          r, NX_INVALID_ARGUMENT,
+          "replica_groups has %lld, and there are %d: nx_stablehlo_options.mesh says how "
+          "many",
+          (long long)id, count_of(r, m));
+    if (seen[id]) return nxh_fail(r, NX_INVALID_ARGUMENT, "replica_groups has %d twice", (int)id);
+    seen[id] = true;
+    ids[(*n)++] = (int32_t)id;
+  }
+  return true;
+}
+
+static bool contains(const int32_t *ids, uint32_t n, int32_t id) {
+  for (uint32_t i = 0; i < n; i++)
+    if (ids[i] == id) return true;
+  return false;
+}
+
+/* No groups are one of all. */
+static bool take_crowd(nxh_recorder *r, const nxh_op *op, mode m, crowd *out) {
+  const nxh_attr *a = nxh_get(op, "replica_groups");
+  int32_t ids[MOST] = {0};
+  bool seen[MOST] = {false};
+  uint32_t n;
+  out->n = 0;
+  if (a == NULL || (a->kind == NXH_LIST && a->list.n == 0)) return everybody(r, m, out);
+  if (a->kind != NXH_ELEMENTS || a->elements.type->rank != 2 ||
+      nxh_elements(a->elements.type) > INT64_C(16) * MOST)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "replica_groups is no table of groups");
+  if (nxh_elements(a->elements.type) == 0) return everybody(r, m, out);
+  for (uint32_t row = 0; row < a->elements.type->shape[0]; row++) {
+    if (!take_row(r, a, row, m, seen, ids, &n)) return false;
+    if (contains(ids, n, own_number(r, m)) && !make_crowd(r, m, ids, n, out)) return false;
+  }
+  return true;
+}
+
+/* The same; a process that is in no group is a failure. */
+static bool need_crowd(nxh_recorder *r, const nxh_op *op, mode m, crowd *out) {
+  return take_crowd(r, op, m, out) &&
+         (out->n > 0 ||
+          nxh_fail(r, NX_INVALID_ARGUMENT, "replica_groups lacks %d", own_number(r, m)));
+}
+
+static nx_group *group_of(nxh_recorder *r, const crowd *c) {
+  return nxh_mesh_group(r->mesh, c->members, c->n, c->rank);
+}
+
+static nx_tensor *zeros_like(nxh_recorder *r, nx_tensor *x) {
+  nx_scalar zero = {NX_SCALAR_I64, {.i = 0}};
+  return nx_full(r->c, r->device, nx_dtype_of(x), nx_shape(x), nx_rank(x), &zero);
+}
+
+/* ---- reductions */
+
+/* The reduction that the region is; -1: another one. */
+static int reduction_of(const nxh_region *region, nx_dtype dtype) {
+  static const struct {
+    const char *name;
+    nx_reduction op, logical;
+  } known[] = {
+      {"stablehlo.add", NX_REDUCE_SUM, NX_REDUCE_OR},
+      {"stablehlo.multiply", NX_REDUCE_PROD, NX_REDUCE_AND},
+      {"stablehlo.minimum", NX_REDUCE_MIN, NX_REDUCE_AND},
+      {"stablehlo.maximum", NX_REDUCE_MAX, NX_REDUCE_OR},
+      {"stablehlo.and", NX_REDUCE_AND, NX_REDUCE_AND},
+      {"stablehlo.or", NX_REDUCE_OR, NX_REDUCE_OR},
+  };
+  const nxh_op *op = nxh_single_op(region);
+  for (size_t i = 0; op != NULL && i < sizeof known / sizeof *known; i++)
+    if (nxh_word_is(op->name, known[i].name))
+      return (int)(dtype == NX_BOOL ? known[i].logical : known[i].op);
+  return -1;
+}
+
+/* Of what all have gathered, [members, ..], the part of a rank. */
+static nx_tensor *part_of(nx_tensor *all, int64_t rank) {
+  int64_t start[NX_MAX_RANK] = {rank}, stop[NX_MAX_RANK];
+  if (all == NULL) return NULL;
+  for (int32_t i = 0; i < nx_rank(all); i++) stop[i] = i == 0 ? rank + 1 : nx_shape(all)[i];
+  nx_tensor *row = nx_shrink(all, start, stop, nx_rank(all));
+  return row != NULL ? nx_reshape(row, nx_shape(row) + 1, nx_rank(row) - 1, 0) : NULL;
+}
+
+/* By the region, over arrays in place of scalars, in the order of ranks. */
+static nx_tensor *fold(nxh_recorder *r, const nxh_region *region, nx_tensor *x, const crowd *c) {
+  int64_t shape[NX_MAX_RANK + 1] = {1};
+  if (region->n_args != 2 || nx_rank(x) == NX_MAX_RANK)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "a region of %u arguments", region->n_args), NULL;
+  for (int32_t i = 0; i < nx_rank(x); i++) shape[i + 1] = nx_shape(x)[i];
+  nx_tensor *one = nx_reshape(x, shape, nx_rank(x) + 1, NX_MAY_COPY), *all;
+  nx_group *group = group_of(r, c);
+  if (one == NULL || group == NULL || (all = nx_all_gather(one, group, 0)) == NULL) return NULL;
+  nx_tensor *sum = part_of(all, 0);
+  bool outer = r->over_arrays;
+  r->over_arrays = true;
+  for (uint32_t i = 1; sum != NULL && i < c->n; i++) {
+    nx_tensor *args[2] = {sum, part_of(all, i)};
+    if (args[1] == NULL || !nxh_inline_region(r, region, args, &sum, 1)) sum = NULL;
+  }
+  r->over_arrays = outer;
+  return sum != NULL ? nx_expand(sum, nx_shape(x), nx_rank(x)) : NULL;
+}
+
+static nx_tensor *all_reduced(nxh_recorder *r, const nxh_op *op, nx_tensor *x, const crowd *c) {
+  int known = reduction_of(&op->regions[0], nx_dtype_of(x));
+  if (c->n == 1) return x;
+  if (known < 0) return fold(r, &op->regions[0], x, c);
+  nx_group *group = group_of(r, c);
+  return group != NULL ? nx_all_reduce(x, group, (nx_reduction)known, 0) : NULL;
+}
+
+static nx_tensor *scattered(nxh_recorder *r, const nxh_op *op, nx_tensor *x, const crowd *c) {
+  int known = reduction_of(&op->regions[0], nx_dtype_of(x));
+  int32_t axis = nxh_axis(op, "scatter_dimension", -1);
+  if (axis < 0 || axis >= nx_rank(x) || nx_shape(x)[axis] % c->n != 0)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "scatter_dimension does not fit %u processes", c->n),
+           NULL;
+  if (c->n == 1) return x;
+  if (known >= 0) {
+    nx_group *group = group_of(r, c);
+    return group != NULL ? nx_reduce_scatter(x, group, (nx_reduction)known, axis) : NULL;
+  }
+  int64_t start[NX_MAX_RANK] = {0}, stop[NX_MAX_RANK], part = nx_shape(x)[axis] / c->n;
+  nx_tensor *sum = fold(r, &op->regions[0], x, c);
+  for (int32_t i = 0; i < nx_rank(x); i++) stop[i] = nx_shape(x)[i];
+  start[axis] = c->rank * part;
+  stop[axis] = start[axis] + part;
+  return sum != NULL ? nx_shrink(sum, start, stop, nx_rank(x)) : NULL;
+}
+
+/* An operand in the type of its result, in which a region may combine. */
+static nx_tensor *promoted(nxh_recorder *r, const nxh_op *op, uint32_t i) {
+  nx_tensor *x = nxh_in(r, op, i);
+  const nxh_type *t = nxh_result_type(r, op, i);
+  if (x == NULL || t->kind != NXH_TENSOR || nx_dtype_of(x) == t->dtype) return x;
+  return nx_cast(x, t->dtype);
+}
+
+static bool reduce(nxh_recorder *r, const nxh_op *op,
+                   nx_tensor *(*one)(nxh_recorder *, const nxh_op *, nx_tensor *, const crowd *)) {
+  mode m;
+  crowd c = {0};
+  if (op->n_regions != 1 || op->n_results != op->n_operands)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands, %u results and %u regions",
+                    op->n_operands, op->n_results, op->n_regions);
+  if (!take_mode(r, op, &m) || !need_crowd(r, op, m, &c)) return false;
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    nx_tensor *x = promoted(r, op, i);
+    if (x == NULL || !nxh_set(r, op, i, one(r, op, x, &c))) return false;
+  }
+  return true;
+}
+
+bool nxh_all_reduce(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  return reduce(r, op, all_reduced);
+}
+
+bool nxh_reduce_scatter(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  return reduce(r, op, scattered);
+}
+
+/* ---- moves */
+
+static bool check_moves(nxh_recorder *r, const nxh_op *op) {
+  return op->n_results == op->n_operands ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands,
+                  op->n_results);
+}
+
+bool nxh_all_gather(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  mode m;
+  crowd c = {0};
+  int32_t axis = nxh_axis(op, "all_gather_dim", -1);
+  if (!check_moves(r, op) || !take_mode(r, op, &m) || !need_crowd(r, op, m, &c)) return false;
+  if (axis < 0) return nxh_fail(r, NX_INVALID_ARGUMENT, "all_gather_dim is out of range");
+  nx_group *group = c.n > 1 ? group_of(r, &c) : NULL;
+  if (c.n > 1 && group == NULL) return false;
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    nx_tensor *x = nxh_in(r, op, i);
+    if (x == NULL || !nxh_set(r, op, i, c.n > 1 ? nx_all_gather(x, group, axis) : x)) return false;
+  }
+  return true;
+}
+
+bool nxh_all_to_all(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  crowd c = {0};
+  int32_t split = nxh_axis(op, "split_dimension", -1), join = nxh_axis(op, "concat_dimension", -1);
+  if (!check_moves(r, op) || !need_crowd(r, op, line_mode(op), &c)) return false;
+  if (split < 0 || join < 0 || nxh_integer(op, "split_count", -1) != c.n)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "split_count or the dimensions do not fit %u processes",
+                    c.n);
+  nx_group *group = c.n > 1 ? group_of(r, &c) : NULL;
+  if (c.n > 1 && group == NULL) return false;
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    nx_tensor *x = nxh_in(r, op, i);
+    nx_tensor *y = x == NULL || c.n == 1 ? x : nx_all_to_all(x, group, split, join);
+    if (!nxh_set(r, op, i, y)) return false;
+  }
+  return true;
+}
+
+static bool take_pairs(nxh_recorder *r, const nxh_op *op, int32_t count, nx_pair *pairs,
+                       uint32_t *n) {
+  const nxh_attr *a = nxh_get(op, "source_target_pairs");
+  bool ok = a != NULL && a->kind == NXH_ELEMENTS && a->elements.type->rank == 2 &&
+            (a->elements.type->shape[1] == 2 || nxh_elements(a->elements.type) == 0) &&
+            nxh_elements(a->elements.type) <= 2 * MOST;
+  *n = ok ? (uint32_t)(nxh_elements(a->elements.type) / 2) : 0;
+  for (uint32_t i = 0; ok && i < *n; i++) {
+    int64_t from, to;
+    ok = nxh_entry(a, 2 * i, &from) && nxh_entry(a, 2 * i + 1, &to) && from >= 0 && to >= 0 &&
+         from < count && to < count;
+    if (ok) pairs[i] = (nx_pair){(int32_t)from, (int32_t)to};
+  }
+  return ok || nxh_fail(r, NX_INVALID_ARGUMENT,
+                        "source_target_pairs are no pairs of numbers below %d", count);
+}
+
+bool nxh_collective_permute(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  crowd c = {0};
+  nx_pair pairs[MOST];
+  uint32_t n;
+  mode m = line_mode(op);
+  if (!check_moves(r, op) || !everybody(r, m, &c) || !take_pairs(r, op, count_of(r, m), pairs, &n))
+    return false;
+  nx_group *group = c.n > 1 ? group_of(r, &c) : NULL;
+  if (c.n > 1 && group == NULL) return false;
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    nx_tensor *x = nxh_in(r, op, i), *y = x;
+    if (x == NULL) return false;
+    if (c.n > 1) y = nx_collective_permute(x, group, pairs, n);
+    else if (n == 0) y = zeros_like(r, x);
+    if (!nxh_set(r, op, i, y)) return false;
+  }
+  return true;
+}
+
+/* The first of a group is the one that sends; who is in none has zeros. */
+bool nxh_collective_broadcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  crowd c = {0};
+  if (nxh_flag(op, "has_dynamic_root"))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "a root that is computed is not supported");
+  if (!check_moves(r, op) || !take_crowd(r, op, line_mode(op), &c)) return false;
+  nx_group *group = c.n > 1 ? group_of(r, &c) : NULL;
+  if (c.n > 1 && group == NULL) return false;
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    nx_tensor *x = nxh_in(r, op, i), *y = x;
+    if (x == NULL) return false;
+    if (c.n == 0) y = zeros_like(r, x);
+    else if (c.n > 1) y = nx_collective_broadcast(x, group, 0);
+    if (!nxh_set(r, op, i, y)) return false;
+  }
+  return true;
+}
+
+/* ---- who this is */
+
+bool nxh_own_number(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  if (op->n_results != 1 || nxh_result_type(r, op, 0)->kind != NXH_TENSOR)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u results", op->n_results);
+  nx_scalar s = {NX_SCALAR_I64, {.i = row->of.number ? r->partition : r->replica}};
+  return nxh_set(r, op, 0, nx_full(r->c, r->device, NX_U32, NULL, 0, &s));
+}
