@@ -167,9 +167,18 @@ static bool read_regions(walk *w, nxh_bytes *b, nxh_op *op) {
 
 /* ---- operations */
 
-static const char dialect_prefix[] = "stablehlo.";
+static bool join_name(walk *w, const char *before, nxh_word name, nxh_word *out) {
+  size_t n = strlen(before);
+  char *full = nxh_room(w->a, n + name.length, 1);
+  if (full == NULL) return false;
+  memcpy(full, before, n);
+  memcpy(full + n, name.at, name.length);
+  *out = (nxh_word){full, (uint32_t)(n + name.length)};
+  return true;
+}
 
-/* "add_v1" of vhlo is stablehlo.add; calls and returns are those of func. */
+/* "add_v1" of vhlo is stablehlo.add; calls and returns are those of func. Operations of sdy come
+ * beside them, as they are. */
 static bool name_op(walk *w, nxh_bytes *b, const nxh_op_name *n, nxh_op *op, const char **attrs) {
   nxh_word name = w->a->strings[n->string], plain;
   if (nxh_is_dialect(w->a, n->dialect, "builtin") && nxh_word_is(name, "module")) {
@@ -177,19 +186,39 @@ static bool name_op(walk *w, nxh_bytes *b, const nxh_op_name *n, nxh_op *op, con
     *attrs = NULL;
     return true;
   }
-  *attrs = nxh_is_dialect(w->a, n->dialect, "vhlo") ? nxh_vhlo_op(name, &plain) : NULL;
+  if (nxh_is_dialect(w->a, n->dialect, "builtin") &&
+      nxh_word_is(name, "unrealized_conversion_cast")) { /* between types of vhlo and of builtin */
+    op->name = nxh_word_of("builtin.unrealized_conversion_cast");
+    *attrs = "";
+    return true;
+  }
+  bool sdy = nxh_is_dialect(w->a, n->dialect, "sdy");
+  if (sdy) *attrs = nxh_sdy_op(name);
+  else *attrs = nxh_is_dialect(w->a, n->dialect, "vhlo") ? nxh_vhlo_op(name, &plain) : NULL;
   if (*attrs == NULL)
     return nxh_malformed(w->a, b, "the operation %.*s is not known", (int)name.length, name.at);
+  if (sdy) return join_name(w, "sdy.", name, &op->name);
   if (nxh_word_is(plain, "func") || nxh_word_is(plain, "call")) {
     op->name = nxh_word_of(nxh_word_is(plain, "func") ? "func.func" : "func.call");
     return true;
   }
-  size_t before = sizeof dialect_prefix - 1;
-  char *full = nxh_room(w->a, before + plain.length, 1);
-  if (full == NULL) return false;
-  memcpy(full, dialect_prefix, before);
-  memcpy(full + before, plain.at, plain.length);
-  op->name = (nxh_word){full, (uint32_t)(before + plain.length)};
+  return join_name(w, "stablehlo.", plain, &op->name);
+}
+
+/* Of a module its name is kept, which may be missing: then the number of its attribute is even. */
+static bool read_module_name(walk *w, nxh_bytes *b, uint8_t mask) {
+  uint64_t number;
+  uint32_t properties;
+  if (mask & HAS_ATTRS && !nxh_varint(w->a, b, &number)) return false;
+  if (!(mask & HAS_PROPERTIES)) return true;
+  if (!nxh_number_below(w->a, b, w->a->n_properties, "properties", &properties)) return false;
+  nxh_bytes bytes = w->a->properties[properties];
+  nxh_attr name = {0};
+  if (!nxh_varint(w->a, &bytes, &number)) return false;
+  if (!(number & 1)) return true;
+  if (number >> 1 > UINT32_MAX || !nxh_get_attr(w->a, b, (uint32_t)(number >> 1), &name))
+    return false;
+  if (name.kind == NXH_STRING && w->depth == 0) w->a->m->name = name.word;
   return true;
 }
 
@@ -206,10 +235,8 @@ static bool read_op(walk *w, nxh_bytes *b, numbers *n, nxh_op *op) {
   if (mask & HAS_SUCCESSORS) return nxh_malformed(w->a, b, "branches between blocks");
   if (attrs != NULL) {
     if (!read_attrs(w, b, mask, attrs, op)) return false;
-  } else { /* the module's name and visibility are of no use */
-    uint64_t ignored;
-    if (mask & HAS_ATTRS && !nxh_varint(w->a, b, &ignored)) return false;
-    if (mask & HAS_PROPERTIES && !nxh_varint(w->a, b, &ignored)) return false;
+  } else if (!read_module_name(w, b, mask)) {
+    return false;
   }
   if (mask & HAS_RESULTS && !read_results(w, b, n, op)) return false;
   if (mask & HAS_OPERANDS && !read_operands(w, b, op)) return false;
@@ -277,6 +304,11 @@ static bool add_function(nxh_artifact *a, nxh_bytes *b, const nxh_op *op, nxh_va
   if (name == NULL || name->kind != NXH_STRING || op->n_regions != 1 ||
       !nxh_function_type(a, nxh_get(op, "function_type"), &f.results, &f.n_results))
     return nxh_malformed(a, b, "a function without a name, a type or a body");
+  const nxh_attr *args = nxh_get(op, "arg_attrs"), *results = nxh_get(op, "res_attrs");
+  if (args != NULL && args->kind == NXH_LIST && args->list.n == op->regions[0].n_args)
+    f.arg_attrs = args->list.items;
+  if (results != NULL && results->kind == NXH_LIST && results->list.n == f.n_results)
+    f.result_attrs = results->list.items;
   f.name = name->word;
   f.body = op->regions[0];
   f.is_private = visibility != NULL && visibility->kind == NXH_STRING &&
@@ -298,11 +330,12 @@ static bool add_functions(nxh_artifact *a, nxh_bytes *b, const nxh_op *module) {
     bool last = i + 1 == body->n_ops;
     nxh_value end = last || body->ops[i + 1].n_regions != 1 ? a->m->n_values
                                                             : body->ops[i + 1].regions[0].first;
+    if (nxh_word_is(op->name, "sdy.mesh")) continue; /* places work */
     if (!nxh_word_is(op->name, "func.func"))
       return nxh_malformed(a, b, "what is no function in the module");
     if (!add_function(a, b, op, end)) return false;
   }
-  return body->n_ops > 0 || nxh_malformed(a, b, "the module has no function");
+  return a->m->n_functions > 0 || nxh_malformed(a, b, "the module has no function");
 }
 
 static bool read_file(nxh_artifact *a, nxh_bytes *file) {

@@ -78,6 +78,7 @@ bool nxh_is_dialect(const nxh_artifact *a, uint32_t dialect, const char *name);
 /* ---- bytecode_attrs.c */
 
 /* The attribute or type of a number, which the bytes give. */
+bool nxh_get_attr(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_attr *out);
 bool nxh_read_attr_number(nxh_artifact *a, nxh_bytes *b, nxh_attr *out);
 bool nxh_read_type_number(nxh_artifact *a, nxh_bytes *b, nxh_type *out);
 bool nxh_get_type(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_type *out);
@@ -90,6 +91,8 @@ bool nxh_function_type(nxh_artifact *a, const nxh_attr *type, const nxh_type **r
 /* The attributes of an operation "add_v1", in their order, with spaces between: NULL: no such
  * operation. *name: "stablehlo.add". */
 const char *nxh_vhlo_op(nxh_word versioned, nxh_word *name);
+/* The same of an operation of Shardy. */
+const char *nxh_sdy_op(nxh_word name);
 /* The name of an enumerator; NULL: there is none. kind: the code of its attribute. */
 const char *nxh_vhlo_enum(uint32_t kind, uint64_t value);
 

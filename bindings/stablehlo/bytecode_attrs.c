@@ -145,6 +145,46 @@ static bool read_vhlo_type(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
   }
 }
 
+/* Types of builtin, which operations of other dialects than vhlo have: integers, with their width
+ * and in the lowest bits whether they have a sign, floats, complex numbers, and tensors. */
+static nx_dtype builtin_integer(uint64_t encoding) {
+  bool without = (encoding & 3) == 2;
+  switch (encoding >> 2) {
+    case 1: return NX_BOOL;
+    case 4: return without ? NX_U4 : NX_I4;
+    case 8: return without ? NX_U8 : NX_I8;
+    case 16: return without ? NX_U16 : NX_I16;
+    case 32: return without ? NX_U32 : NX_I32;
+    case 64: return without ? NX_U64 : NX_I64;
+    default: return 0;
+  }
+}
+
+static bool read_builtin_type(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
+  enum { INTEGER, INDEX, BF16 = 3, F16, F32, F64, IS_COMPLEX = 9, RANKED = 13 };
+  uint64_t code, encoding;
+  if (!nxh_varint(a, b, &code)) return false;
+  out->kind = NXH_OTHER;
+  out->text = nxh_word_of("a type of builtin");
+  switch (code) {
+    case INTEGER:
+      if (!nxh_varint(a, b, &encoding)) return false;
+      out->dtype = builtin_integer(encoding);
+      return true;
+    case INDEX:
+      out->dtype = NX_I64;
+      out->index = true;
+      return true;
+    case BF16: out->dtype = NX_BF16; return true;
+    case F16: out->dtype = NX_F16; return true;
+    case F32: out->dtype = NX_F32; return true;
+    case F64: out->dtype = NX_F64; return true;
+    case IS_COMPLEX: return read_complex(a, b, out);
+    case RANKED: return read_tensor(a, b, false, out);
+    default: return true;
+  }
+}
+
 static bool nested(nxh_artifact *a, nxh_entry *e) {
   if (e->open || a->depth == MOST_NESTED)
     return nxh_malformed(a, &e->bytes, "attributes and types that contain each other");
@@ -166,10 +206,12 @@ bool nxh_get_type(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_type *out)
                      .text = {(const char *)e->bytes.at, (uint32_t)(e->bytes.end - e->bytes.at)}};
     nxh_bytes bytes = e->bytes;
     if (!nested(a, e)) return false;
-    bool ok = !e->custom || !nxh_is_dialect(a, e->dialect, "vhlo");
-    if (!ok) {
+    bool ok = true;
+    if (e->custom && nxh_is_dialect(a, e->dialect, "vhlo")) {
       type = (nxh_type){0};
       ok = read_vhlo_type(a, &bytes, &type);
+    } else if (e->custom && nxh_is_dialect(a, e->dialect, "builtin")) {
+      ok = read_builtin_type(a, &bytes, &type);
     }
     unnest(a, e);
     if (!ok) return false;
@@ -407,9 +449,8 @@ static bool read_attr(nxh_artifact *a, const nxh_entry *e, nxh_attr *out) {
   return opaque(&b, out);
 }
 
-bool nxh_read_attr_number(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
-  uint32_t number;
-  if (!nxh_number_below(a, b, a->n_attrs, "attributes", &number)) return false;
+bool nxh_get_attr(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_attr *out) {
+  if (number >= a->n_attrs) return nxh_malformed(a, b, "there are %u attributes", a->n_attrs);
   nxh_entry *e = &a->entries[number];
   if (!e->done) {
     if (!nested(a, e)) return false;
@@ -420,6 +461,12 @@ bool nxh_read_attr_number(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   }
   *out = a->attrs[number];
   return true;
+}
+
+bool nxh_read_attr_number(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  uint32_t number;
+  return nxh_number_below(a, b, a->n_attrs, "attributes", &number) &&
+         nxh_get_attr(a, b, number, out);
 }
 
 bool nxh_function_type(nxh_artifact *a, const nxh_attr *type, const nxh_type **results,

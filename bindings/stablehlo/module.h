@@ -153,6 +153,10 @@ bool nxh_words_equal(nxh_word a, nxh_word b);
 nxh_word nxh_word_of(const char *text);
 /* The function of a name, or NULL. */
 const nxh_function *nxh_find_function(const nxh_module *m, nxh_word name);
+/* "main", or the only function that is not private; NULL. */
+const nxh_function *nxh_default_function(const nxh_module *m);
+struct nx_stablehlo;
+const nxh_module *nxh_module_of(const struct nx_stablehlo *m);
 /* The attribute of a name, or NULL. */
 const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name);
 static inline const nxh_attr *nxh_get(const nxh_op *op, const char *name) {

@@ -183,8 +183,9 @@ static bool record_op(nxh_recorder *r, const nxh_op *op) {
 
 const nxh_op *nxh_last(const nxh_region *region) {
   const nxh_op *last = region->n_ops ? &region->ops[region->n_ops - 1] : NULL;
-  bool ends = last != NULL && (nxh_word_is(last->name, "stablehlo.return") ||
-                               nxh_word_is(last->name, "func.return"));
+  bool ends = last != NULL &&
+              (nxh_word_is(last->name, "stablehlo.return") ||
+               nxh_word_is(last->name, "func.return") || nxh_word_is(last->name, "sdy.return"));
   return ends ? last : NULL;
 }
 
@@ -328,13 +329,14 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
   return true;
 }
 
-static bool make_function(nxh_recorder *r, const nxh_function *f, ports *p, nx_function **out) {
+static bool make_function(nxh_recorder *r, const nxh_function *f, const uint8_t *donate, ports *p,
+                          nx_function **out) {
   char name[64];
   if (!make_inputs(r, f, p) || !record_body(r, f, p->args, p->results)) return false;
   for (uint32_t i = 0; i < f->n_results; i++)
     if (p->results[i] != NULL) p->outputs[p->n_out++] = p->results[i];
   snprintf(name, sizeof name, "%.*s", f->name.length < 63 ? (int)f->name.length : 63, f->name.at);
-  nx_function_options o = {.size = sizeof o, .name = name};
+  nx_function_options o = {.size = sizeof o, .name = name, .donate = donate};
   bool ok = nx_function_create(r->c, p->inputs, p->n_in, p->outputs, p->n_out, &o, out) == NX_OK;
   /* without inputs nothing is captured, and what was recorded is noted in the process's token */
   if (r->mesh != NULL && p->n_in == 0) nxh_mesh_forget(r->mesh, own_process(r));
@@ -362,7 +364,7 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   p.outputs = p.inputs + f->body.n_args;
   nxh_mesh_begin(r.mesh, own_process(&r));
   r.token = nxh_mesh_token(r.mesh, own_process(&r));
-  bool ok = make_function(&r, f, &p, out);
+  bool ok = make_function(&r, f, options->donate, &p, out);
   nxh_mesh_end(r.mesh, own_process(&r));
   nx_error e = {.size = sizeof e};
   if (!ok && d->status == NX_OK) {

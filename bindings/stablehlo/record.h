@@ -140,7 +140,7 @@ nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scat
 /* ops_index.c */
 nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update;
 /* ops_control.c */
-nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
+nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing, nxh_manual;
 /* ops_product.c */
 nxh_record nxh_dot, nxh_convolution;
 /* ops_linalg.c */

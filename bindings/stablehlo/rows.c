@@ -19,6 +19,7 @@
 #define OTHER(name, f) {name, f, {.number = 0}}
 
 static const nxh_row rows[] = {
+    OTHER("builtin.unrealized_conversion_cast", nxh_identity),
     UNARY("chlo.acos", nx_acos),
     UNARY("chlo.acosh", nx_acosh),
     UNARY("chlo.asin", nx_asin),
@@ -40,6 +41,8 @@ static const nxh_row rows[] = {
     UNARY("chlo.tan", nx_tan),
     OTHER("chlo.top_k", nxh_top_k),
     OTHER("func.call", nxh_call),
+    OTHER("sdy.manual_computation", nxh_manual),
+    OTHER("sdy.sharding_constraint", nxh_identity),
     OTHER("stablehlo.abs", nxh_abs),
     LOGIC("stablehlo.add", nx_add),
     OTHER("stablehlo.after_all", nxh_nothing),

@@ -50,8 +50,9 @@ void nx_stablehlo_release(nx_stablehlo *m) {
   nxi_free(m);
 }
 
-/* "main", or the only function that is not private. */
-static const nxh_function *default_function(const nxh_module *m) {
+const nxh_module *nxh_module_of(const nx_stablehlo *m) { return &m->module; }
+
+const nxh_function *nxh_default_function(const nxh_module *m) {
   const nxh_function *f = nxh_find_function(m, nxh_word_of("main")), *only = NULL;
   for (uint32_t i = 0; f == NULL && m != NULL && i < m->n_functions; i++) {
     if (m->functions[i].is_private) continue;
@@ -87,7 +88,7 @@ nx_status nx_stablehlo_function(nx_stablehlo *m, nx_context *c, const nx_stableh
     check_mesh(c, &o, &d);
   if (d.status != NX_OK) return nxi_error_report(&d);
   const nxh_function *function = o.symbol ? nxh_find_function(&m->module, nxh_word_of(o.symbol))
-                                          : default_function(&m->module);
+                                          : nxh_default_function(&m->module);
   if (function == NULL)
     nxi_fail(&d, NX_INVALID_ARGUMENT, "stablehlo", "stablehlo: the module has no function @%.100s",
              o.symbol ? o.symbol : "main");

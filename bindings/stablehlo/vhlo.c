@@ -200,6 +200,22 @@ const char *nxh_vhlo_op(nxh_word versioned, nxh_word *name) {
   return NULL;
 }
 
+/* Operations of Shardy that programs may hold beside those of vhlo. */
+static const struct {
+  const char *name, *attrs;
+} placements[] = {
+    {"manual_computation", "in_shardings manual_axes out_shardings"},
+    {"mesh", "mesh sym_name"},
+    {"return", ""},
+    {"sharding_constraint", "sharding"},
+};
+
+const char *nxh_sdy_op(nxh_word name) {
+  for (size_t i = 0; i < sizeof placements / sizeof *placements; i++)
+    if (nxh_word_is(name, placements[i].name)) return placements[i].attrs;
+  return NULL;
+}
+
 /* One row an enumeration, by the code of its attribute. */
 static const struct {
   uint32_t kind;

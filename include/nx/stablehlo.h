@@ -84,6 +84,7 @@ typedef struct nx_stablehlo_options {
   /** the processes of the program, whose device is in place of `device`; NULL: one process */
   nx_stablehlo_mesh *mesh;
   int32_t replica, partition; /**< of a mesh: which process the function is of */
+  const uint8_t *donate; /**< of the function, as of nx_function_options: one for each input */
 } nx_stablehlo_options;
 
 /** Records a function of the module; of a mesh, once for each process, and these functions are

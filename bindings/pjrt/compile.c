@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: ISC */
+/* From a program to an executable, which knows no device, and from that to a loaded one, which has
+ * a function of the library for each device. Kernels are compiled when it is first called. */
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "bindings/stablehlo/module.h"
+#include "calls.h"
+#include "ir/alloc.h"
+
+/* ---- ports */
+
+static bool named(const nxh_attr *dict, const char *name) {
+  const nxh_attr *a = dict != NULL && dict->kind == NXH_DICT
+                          ? nxh_find(dict->dict.items, dict->dict.n, name)
+                          : NULL;
+  return a != NULL && (a->kind != NXH_BOOL || a->integer != 0);
+}
+
+static nxj_error *fill_port(nxj_port *p, const nxh_type *t, const char *what, size_t i) {
+  p->type = t->kind == NXH_TENSOR ? nxj_type_of(t->dtype) : NXJ_TYPE_INVALID;
+  if (p->type == NXJ_TYPE_INVALID)
+    return nxj_fail(NXJ_UNIMPLEMENTED, "nx: %s %zu of the program has the type %.*s", what, i,
+                    (int)t->text.length, t->text.at);
+  p->rank = t->rank;
+  p->dims = nxi_malloc(((size_t)t->rank + 1) * sizeof *p->dims);
+  if (p->dims == NULL) return nxj_no_memory();
+  for (int32_t k = 0; k < t->rank; k++) {
+    p->dims[k] = t->shape[k];
+    if (t->shape[k] < 0)
+      return nxj_fail(NXJ_UNIMPLEMENTED, "nx: %s %zu of the program has extents that are not known",
+                      what, i);
+  }
+  return NULL;
+}
+
+static int64_t bytes_of(const nxj_port *p) {
+  int64_t n = nxj_elements(p->dims, (size_t)p->rank);
+  return n < 0 ? 0 : (n * (int64_t)nx_dtype_bits(nxj_dtype_of(p->type)) + 7) / 8;
+}
+
+static nxj_error *fill_ports(nxj_executable *e, const nxh_module *m, const nxh_function *f) {
+  nxj_error *error = NULL;
+  e->n_in = f->body.n_args;
+  e->n_out = f->n_results;
+  e->in = nxi_calloc(e->n_in + e->n_out + 1, sizeof *e->in);
+  if (e->in == NULL) return nxj_no_memory();
+  e->out = e->in + e->n_in;
+  for (size_t i = 0; error == NULL && i < e->n_in; i++) {
+    const nxh_attr *attrs = f->arg_attrs != NULL ? &f->arg_attrs[i] : NULL;
+    error = fill_port(&e->in[i], nxh_type_of(m, f->body.first + (nxh_value)i), "argument", i);
+    e->in[i].donated = named(attrs, "jax.buffer_donor") || named(attrs, "tf.aliasing_output");
+  }
+  for (size_t i = 0; error == NULL && i < e->n_out; i++)
+    error = fill_port(&e->out[i], &f->results[i], "result", i);
+  for (size_t i = 0; error == NULL && i < e->n_in; i++) e->in_bytes += bytes_of(&e->in[i]);
+  for (size_t i = 0; error == NULL && i < e->n_out; i++) e->out_bytes += bytes_of(&e->out[i]);
+  return error;
+}
+
+/* Lists for questions about the outputs. */
+static nxj_error *fill_answers(nxj_executable *e) {
+  size_t dims = 0, n = e->n_in + e->n_out + 1;
+  for (size_t i = 0; i < e->n_out; i++) dims += (size_t)e->out[i].rank;
+  e->types = nxi_calloc(e->n_out + 1, sizeof *e->types);
+  e->ranks = nxi_calloc(e->n_out + 1, sizeof *e->ranks);
+  e->dims = nxi_calloc(dims + 1, sizeof *e->dims);
+  e->kinds = nxi_calloc(n, sizeof *e->kinds);
+  e->kind_sizes = nxi_calloc(n, sizeof *e->kind_sizes);
+  if (!e->types || !e->ranks || !e->dims || !e->kinds || !e->kind_sizes) return nxj_no_memory();
+  dims = 0;
+  for (size_t i = 0; i < e->n_out; i++) {
+    e->types[i] = e->out[i].type;
+    e->ranks[i] = (size_t)e->out[i].rank;
+    for (int32_t k = 0; k < e->out[i].rank; k++) e->dims[dims++] = e->out[i].dims[k];
+  }
+  for (size_t i = 0; i < n; i++) {
+    e->kinds[i] = nxj_memory_kind;
+    e->kind_sizes[i] = strlen(nxj_memory_kind);
+  }
+  return NULL;
+}
+
+/* ---- executables */
+
+void nxj_executable_drop(nxj_executable *e) {
+  if (e == NULL || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
+  nxj_layouts_free(e->in_layouts, e->n_in);
+  nxj_layouts_free(e->out_layouts, e->n_out);
+  for (size_t i = 0; e->in != NULL && i < e->n_in + e->n_out; i++) nxi_free(e->in[i].dims);
+  nxi_free(e->in);
+  nxi_free(e->types);
+  nxi_free(e->ranks);
+  nxi_free(e->dims);
+  nxi_free((void *)e->kinds);
+  nxi_free(e->kind_sizes);
+  nx_stablehlo_release(e->module);
+  nxi_free(e->code);
+  nxi_free(e->given);
+  nxi_free(e);
+}
+
+static char *copy_of(const char *bytes, size_t n) {
+  char *made = nxi_malloc(n + 1);
+  if (made != NULL && n > 0) memcpy(made, bytes, n);
+  return made;
+}
+
+static void name_it(nxj_executable *e, const nxh_module *m) {
+  int n = m->name.length < sizeof e->name ? (int)m->name.length : (int)sizeof e->name - 1;
+  snprintf(e->name, sizeof e->name, "%.*s", n, n > 0 ? m->name.at : "");
+  if (n == 0) snprintf(e->name, sizeof e->name, "main");
+  uint64_t seed = XXH3_64bits(e->given, e->n_given);
+  XXH128_hash_t h = XXH3_128bits_withSeed(e->code, e->n_code, seed);
+  snprintf(e->fingerprint, sizeof e->fingerprint, "%016llx%016llx", (unsigned long long)h.high64,
+           (unsigned long long)h.low64);
+}
+
+static nxj_error *read_program(nxj_executable *e) {
+  nx_status s = nx_stablehlo_parse(e->code, e->n_code, &e->module);
+  if (s != NX_OK) return nxj_of_status(s);
+  const nxh_module *m = nxh_module_of(e->module);
+  const nxh_function *f = nxh_default_function(m);
+  if (f == NULL) return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the module has no function @main");
+  name_it(e, m);
+  nxj_error *error = fill_ports(e, m, f);
+  return error != NULL ? error : fill_answers(e);
+}
+
+nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
+                       nxj_executable **out) {
+  nxj_executable *e = nxi_calloc(1, sizeof *e);
+  if (e == NULL) return nxj_no_memory();
+  atomic_init(&e->refs, 1);
+  e->n_code = n;
+  e->n_given = n_options;
+  e->code = copy_of(code, n);
+  e->given = copy_of(options, n_options);
+  nxj_error *error = NULL;
+  if (e->code == NULL || e->given == NULL) error = nxj_no_memory();
+  else if (!nxj_read_options(e->given, n_options, &e->options))
+    error = nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the compile options are malformed");
+  else error = read_program(e);
+  if (error == NULL) *out = e;
+  else nxj_executable_drop(e);
+  return error;
+}
+
+/* ---- loading */
+
+void nxj_loaded_drop(nxj_loaded *l) {
+  if (l == NULL || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) != 1) return;
+  for (int i = 0; i < l->n; i++) nx_function_release(l->functions[i]);
+  nxj_executable_drop(l->executable);
+  nxj_client_drop(l->client);
+  nxi_free(l);
+}
+
+static nxj_error *choose_devices(nxj_loaded *l) {
+  const nxj_options *o = &l->executable->options;
+  int n = o->replicas * o->partitions;
+  if (n > l->client->n)
+    return nxj_fail(NXJ_INVALID_ARGUMENT,
+                    "nx: the program is for %d devices, and there are %d (NX_CPU_DEVICES)", n,
+                    l->client->n);
+  if (o->n_assigned != 0 && o->n_assigned != n)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: %d devices are assigned to a program for %d",
+                    o->n_assigned, n);
+  for (int p = 0; p < o->partitions; p++)
+    for (int r = 0; r < o->replicas; r++) {
+      int at = r * o->partitions + p;
+      int id = o->n_assigned != 0 ? o->assigned[p * o->replicas + r] : at;
+      if (id < 0 || id >= l->client->n)
+        return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: device %d is assigned, and there are %d", id,
+                        l->client->n);
+      l->devices[at] = l->client->devices[id];
+      l->logical[at] = (nxj_logical){r, p};
+    }
+  return NULL;
+}
+
+static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate) {
+  nx_stablehlo_options o = {.size = sizeof o, .device = l->devices[i]->index, .donate = donate};
+  nx_status s =
+      nx_stablehlo_function(l->executable->module, l->client->context, &o, &l->functions[i]);
+  if (s == NX_OK) l->n = i + 1;
+  return nxj_of_status(s);
+}
+
+static nxj_error *make_functions(nxj_loaded *l) {
+  const nxj_executable *e = l->executable;
+  int n = e->options.replicas * e->options.partitions;
+  uint8_t *donate = nxi_calloc(e->n_in + 1, 1);
+  if (donate == NULL) return nxj_no_memory();
+  for (size_t i = 0; i < e->n_in; i++) donate[i] = e->in[i].donated;
+  nxj_error *error = NULL;
+  for (int i = 0; error == NULL && i < n; i++) error = make_function(l, i, donate);
+  nxi_free(donate);
+  return error;
+}
+
+/* Takes the executable, also on failure. */
+nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out) {
+  nxj_loaded *l = nxi_calloc(1, sizeof *l);
+  if (l == NULL) {
+    nxj_executable_drop(e);
+    return nxj_no_memory();
+  }
+  atomic_init(&l->refs, 1);
+  l->client = nxj_client_keep(c);
+  l->executable = e;
+  nxj_error *error = NULL;
+  if (e->options.partitions > 1)
+    error = nxj_fail(NXJ_UNIMPLEMENTED, "nx: a program of %d partitions", e->options.partitions);
+  if (error == NULL) error = choose_devices(l);
+  if (error == NULL) error = make_functions(l);
+  if (error == NULL) *out = l;
+  else nxj_loaded_drop(l);
+  return error;
+}
+
+/* ---- calls */
+
+static nxj_error *check_format(const nxj_program *p) {
+  if (p->n_format == 4 && memcmp(p->format, "mlir", 4) == 0) return NULL;
+  return nxj_fail(NXJ_UNIMPLEMENTED, "nx: programs of the format %.*s are not read; mlir is",
+                  (int)(p->n_format < 64 ? p->n_format : 64), p->format);
+}
+
+nxj_error *nxj_client_compile(void *args) {
+  NXJ_TAKE(client_compile, loaded);
+  nxj_executable *made;
+  nxj_error *e = check_format(a->program);
+  if (e == NULL) e = nxj_compile(a->program->code, a->program->n, a->options, a->n_options, &made);
+  return e != NULL ? e : nxj_load(a->client, made, &a->loaded);
+}
+
+nxj_error *nxj_compile_ahead(void *args) {
+  NXJ_TAKE(compile, executable);
+  nxj_error *e = check_format(a->program);
+  return e != NULL ? e
+                   : nxj_compile(a->program->code, a->program->n, a->options, a->n_options,
+                                 &a->executable);
+}
+
+nxj_error *nxj_client_load(void *args) {
+  NXJ_TAKE(client_load, loaded);
+  atomic_fetch_add_explicit(&a->executable->refs, 1, memory_order_relaxed);
+  return nxj_load(a->client, a->executable, &a->loaded);
+}
+
+/* ---- serialising: the program and its options, after a line of text. The kernels are in the cache
+ * of kernels on disk, by their contents. */
+
+static const char mark[] = "nx executable 1\n";
+enum { MARK = sizeof mark - 1, HEAD = MARK + 16 };
+
+nxj_error *nxj_executable_serialize(void *args) {
+  NXJ_TAKE(executable_serialize, release);
+  const nxj_executable *e = a->executable;
+  uint64_t sizes[2] = {e->n_given, e->n_code};
+  nxj_bytes *b = nxj_bytes_new(HEAD + e->n_given + e->n_code);
+  if (b == NULL) return nxj_no_memory();
+  memcpy(b->at, mark, MARK);
+  memcpy(b->at + MARK, sizes, sizeof sizes);
+  if (e->n_given > 0) memcpy(b->at + HEAD, e->given, e->n_given);
+  if (e->n_code > 0) memcpy(b->at + HEAD + e->n_given, e->code, e->n_code);
+  a->bytes = b->at;
+  a->n = b->n;
+  a->owner = b;
+  a->release = nxj_bytes_free;
+  return NULL;
+}
+
+nxj_error *nxj_deserialize(void *args) {
+  NXJ_TAKE(deserialize, loaded);
+  uint64_t sizes[2] = {0, 0};
+  if (a->n >= HEAD) memcpy(sizes, a->bytes + MARK, sizeof sizes);
+  if (a->n < HEAD || memcmp(a->bytes, mark, MARK) != 0 || sizes[0] > a->n - HEAD ||
+      sizes[1] != a->n - HEAD - sizes[0])
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: these bytes are no executable of this plugin");
+  const char *options = a->bytes + HEAD;
+  size_t n_options = sizes[0];
+  if (NXJ_HAS(a, n_options) && a->options != NULL && a->n_options > 0) {
+    options = a->options;
+    n_options = a->n_options;
+  }
+  nxj_executable *made;
+  nxj_error *e = nxj_compile(a->bytes + HEAD + sizes[0], sizes[1], options, n_options, &made);
+  return e != NULL ? e : nxj_load(a->client, made, &a->loaded);
+}

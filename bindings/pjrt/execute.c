@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: ISC */
+/* Calls of executables. A call makes a job for each device and returns: results are buffers that
+ * become ready. What is known to be short, and has all that it needs, is done at once instead: that
+ * takes less time than to wake a thread. */
+#include <string.h>
+
+#include "calls.h"
+#include "ir/alloc.h"
+#include "ir/platform/clock.h"
+
+/* As long as waking a thread and waiting for it takes, several times over. */
+enum { SHORT_NS = 100000 };
+
+/* ---- jobs */
+
+static void job_free(nxj_job *j) {
+  for (size_t i = 0; i < j->n_in; i++) nxj_value_drop(j->in[i]);
+  for (size_t i = 0; i < j->n_out; i++) nxj_value_drop(j->out[i]);
+  nxj_event_drop(j->done);
+  nxj_loaded_drop(j->loaded);
+  nxi_free(j);
+}
+
+static nxj_job *job_new(nxj_loaded *l, nxj_device *d, size_t n_in, size_t n_out) {
+  size_t n = n_in + n_out;
+  nxj_job *j = nxi_calloc(1, sizeof *j + n * (sizeof(nxj_value *) + sizeof(nx_tensor *)) + n_in);
+  nxj_event *done = nxj_event_new();
+  if (j == NULL || done == NULL) {
+    nxi_free(j);
+    nxj_event_drop(done);
+    return NULL;
+  }
+  j->loaded = l;
+  if (l != NULL) atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+  j->device = d;
+  j->done = done;
+  j->n_in = n_in;
+  j->n_out = n_out;
+  j->in = (nxj_value **)(j + 1);
+  j->out = j->in + n_in;
+  j->tensors = (nx_tensor **)(j->out + n_out);
+  j->give = (uint8_t *)(j->tensors + n);
+  return j;
+}
+
+/* An input that the function takes, and the caller keeps: a copy is given in its place. */
+static nxj_error *spare(nx_tensor **t) {
+  nx_tensor *copy = nx_copy(*t);
+  nx_error e = {.size = sizeof e};
+  if (copy == NULL) return nxj_of_status(nx_error_take(&e) ? e.status : NX_OUT_OF_MEMORY);
+  *t = copy;
+  return NULL;
+}
+
+static nxj_error *call(nxj_job *j) {
+  nxj_error *e = NULL;
+  nx_tensor **in = j->tensors, **out = in + j->n_in;
+  size_t ready = 0;
+  for (; e == NULL && ready < j->n_in; ready++) {
+    e = nxj_value_wait(j->in[ready], &in[ready]);
+    if (e != NULL) break;
+    if (j->loaded->executable->in[ready].donated && !j->give[ready]) e = spare(&in[ready]);
+    else nx_tensor_retain(in[ready]);
+  }
+  if (e == NULL) e = nxj_of_status(nx_function_call(j->function, in, j->n_in, out, j->n_out, NULL));
+  for (size_t i = 0; i < ready; i++) nx_tensor_release(in[i]);
+  for (size_t i = 0; e == NULL && i < j->n_out; i++) j->out[i]->tensor = out[i];
+  return e;
+}
+
+static nxj_error *copy(nxj_job *j) {
+  nx_tensor *t;
+  nxj_error *e = nxj_value_wait(j->in[0], &t);
+  if (e != NULL) return e;
+  nx_tensor *there = j->in[0]->device == j->device ? nx_copy(t) : nx_to_device(t, j->device->index);
+  nx_error error = {.size = sizeof error};
+  if (there == NULL) return nxj_of_status(nx_error_take(&error) ? error.status : NX_OUT_OF_MEMORY);
+  nx_status s = nx_realize(j->device->client->context, &there, 1, NULL);
+  if (s != NX_OK) nx_tensor_release(there);
+  else j->out[0]->tensor = there;
+  return nxj_of_status(s);
+}
+
+void nxj_job_run(nxj_job *j) {
+  int64_t began = nxi_now_ns();
+  nxj_error *e = j->loaded != NULL ? call(j) : copy(j);
+  if (j->loaded != NULL)
+    atomic_store_explicit(&j->loaded->last_ns, nxi_now_ns() - began, memory_order_relaxed);
+  nxj_event_finish(j->done, e);
+  job_free(j);
+}
+
+/* ---- copies between devices */
+
+static nxj_error *copy_to(nxj_buffer *b, nxj_device *d, nxj_buffer **out) {
+  if (d->client != b->client)
+    return nxj_fail(NXJ_UNIMPLEMENTED, "nx: the device belongs to another client");
+  nxj_value *from = nxj_buffer_value(b);
+  if (from == NULL) return nxj_deleted("a copy");
+  nxj_job *j = job_new(NULL, d, 1, 1);
+  if (j == NULL) {
+    nxj_value_drop(from);
+    return nxj_no_memory();
+  }
+  j->in[0] = from;
+  j->out[0] = nxj_value_new(d, b->type, b->dims, b->rank, j->done, NULL);
+  nxj_buffer *made = j->out[0] != NULL ? nxj_buffer_new(nxj_value_keep(j->out[0])) : NULL;
+  if (made == NULL || !nxj_queues_add(&j, 1)) {
+    nxj_buffer_free(made);
+    j->n_out = j->out[0] != NULL;
+    job_free(j);
+    return nxj_no_memory();
+  }
+  *out = made;
+  return NULL;
+}
+
+nxj_error *nxj_copy_to_device(void *args) {
+  NXJ_TAKE(copy_to_device, copy);
+  return copy_to(a->buffer, a->device, &a->copy);
+}
+
+nxj_error *nxj_copy_to_memory(void *args) {
+  NXJ_TAKE(copy_to_memory, copy);
+  return copy_to(a->buffer, a->memory->device, &a->copy);
+}
+
+/* ---- calls */
+
+static bool same_dims(const nxj_buffer *b, const nxj_port *p) {
+  return b->rank == p->rank &&
+         (p->rank == 0 || memcmp(b->dims, p->dims, (size_t)p->rank * sizeof *p->dims) == 0);
+}
+
+static nxj_error *check_input(const nxj_buffer *b, const nxj_port *p, const nxj_device *d,
+                              size_t i) {
+  if (b->client != d->client)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: argument %zu belongs to another client", i);
+  if (b->device != d)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: argument %zu is on device %d, and the call on %d", i,
+                    b->device->description->id, d->description->id);
+  if (b->type != p->type)
+    return nxj_fail(NXJ_INVALID_ARGUMENT,
+                    "nx: argument %zu has elements %s, and the program takes %s", i,
+                    nxj_type_name(b->type), nxj_type_name(p->type));
+  if (!same_dims(b, p))
+    return nxj_fail(NXJ_INVALID_ARGUMENT,
+                    "nx: argument %zu has other dimensions than the program takes", i);
+  return NULL;
+}
+
+static bool is_kept(const nxj_execute_options *o, size_t i) {
+  for (size_t k = 0; o != NULL && k < o->n_keep; k++)
+    if (o->keep[k] == (int64_t)i) return true;
+  return false;
+}
+
+/* A buffer that is donated is no other argument. */
+static nxj_error *check_donated(nxj_buffer *const *in, const nxj_job *j) {
+  for (size_t i = 0; i < j->n_in; i++)
+    for (size_t k = 0; j->give[i] && k < j->n_in; k++)
+      if (k != i && in[k] == in[i])
+        return nxj_fail(NXJ_INVALID_ARGUMENT,
+                        "nx: the buffer that is donated as argument %zu is argument %zu too", i, k);
+  return NULL;
+}
+
+/* The inputs of a job, each with a reference; those that are donated are still the buffers'. */
+static nxj_error *take_inputs(nxj_job *j, nxj_buffer *const *in, const nxj_execute_options *o) {
+  const nxj_executable *e = j->loaded->executable;
+  nxj_error *error = NULL;
+  for (size_t i = 0; error == NULL && i < j->n_in; i++) {
+    error = check_input(in[i], &e->in[i], j->device, i);
+    if (error != NULL) break;
+    j->in[i] = nxj_buffer_value(in[i]);
+    if (j->in[i] == NULL)
+      error = nxj_fail(NXJ_INVALID_ARGUMENT,
+                       "nx: argument %zu is a buffer that has been deleted or donated", i);
+    j->give[i] = e->in[i].donated && !is_kept(o, i);
+  }
+  return error != NULL ? error : check_donated(in, j);
+}
+
+static nxj_error *make_outputs(nxj_job *j, nxj_buffer **out) {
+  const nxj_executable *e = j->loaded->executable;
+  for (size_t i = 0; i < j->n_out; i++) {
+    const nxj_port *p = &e->out[i];
+    j->out[i] = nxj_value_new(j->device, p->type, p->dims, p->rank, j->done, NULL);
+    if (j->out[i] == NULL) return nxj_no_memory();
+    out[i] = nxj_buffer_new(nxj_value_keep(j->out[i]));
+    if (out[i] == NULL) return nxj_no_memory();
+  }
+  return NULL;
+}
+
+static nxj_error *prepare(nxj_loaded *l, const struct nxj_execute_args *a, int device, size_t i,
+                          nxj_job **out) {
+  nxj_job *j =
+      job_new(l, a->device ? a->device : l->devices[device], a->n_inputs, l->executable->n_out);
+  if (j == NULL) return nxj_no_memory();
+  *out = j;
+  j->function = l->functions[device];
+  memset(a->outputs[i], 0, j->n_out * sizeof *a->outputs[i]);
+  nxj_error *e = take_inputs(j, a->inputs[i], a->options);
+  return e != NULL ? e : make_outputs(j, a->outputs[i]);
+}
+
+static bool is_short(const nxj_job *j) {
+  int64_t last = atomic_load_explicit(&j->loaded->last_ns, memory_order_relaxed);
+  if (last == 0 || last > SHORT_NS) return false;
+  for (size_t i = 0; i < j->n_in; i++)
+    if (!nxj_event_is_ready(j->in[i]->ready)) return false;
+  return nxj_queue_is_idle(j->device);
+}
+
+/* Donated buffers have no value any more. */
+static void donate(nxj_job *const *jobs, const struct nxj_execute_args *a) {
+  for (size_t k = 0; k < a->n_devices; k++)
+    for (size_t i = 0; i < jobs[k]->n_in; i++) {
+      if (!jobs[k]->give[i]) continue;
+      nxj_lock();
+      nxj_value *v = nxj_buffer_take(a->inputs[k][i]);
+      nxj_unlock();
+      nxj_value_drop(v);
+    }
+}
+
+static void give_up(nxj_job **jobs, const struct nxj_execute_args *a) {
+  for (size_t k = 0; k < a->n_devices && jobs[k] != NULL; k++) {
+    for (size_t i = 0; i < jobs[k]->n_out; i++) {
+      nxj_buffer_free(a->outputs[k][i]);
+      a->outputs[k][i] = NULL;
+    }
+    job_free(jobs[k]);
+  }
+}
+
+static nxj_error *check_call(const struct nxj_execute_args *a) {
+  nxj_loaded *l = a->loaded;
+  nxj_lock();
+  bool deleted = l->deleted;
+  nxj_unlock();
+  if (deleted) return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the executable has been deleted");
+  if (a->n_inputs != l->executable->n_in)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: %zu arguments of a program that takes %zu",
+                    a->n_inputs, l->executable->n_in);
+  size_t n = a->device != NULL ? 1 : (size_t)l->n;
+  if (a->n_devices != n)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: arguments for %zu devices of an executable for %zu",
+                    a->n_devices, n);
+  return NULL;
+}
+
+/* Which of its devices one is; a portable executable gets a function for it. */
+static nxj_error *device_of(nxj_loaded *l, nxj_device *d, int *out) {
+  for (int i = 0; i < l->n; i++)
+    if (l->devices[i] == d) {
+      *out = i;
+      return NULL;
+    }
+  return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the executable is not for device %d",
+                  d->description->id);
+}
+
+static nxj_error *begin(nxj_job **jobs, const struct nxj_execute_args *a) {
+  nxj_error *e = NULL;
+  int device = 0;
+  if (a->device != NULL) e = device_of(a->loaded, a->device, &device);
+  for (size_t k = 0; e == NULL && k < a->n_devices; k++)
+    e = prepare(a->loaded, a, a->device != NULL ? device : (int)k, k, &jobs[k]);
+  return e;
+}
+
+nxj_error *nxj_execute(void *args) {
+  NXJ_TAKE(execute, device);
+  nxj_job *jobs[32] = {0};
+  nxj_error *e = check_call(a);
+  if (e != NULL) return e;
+  e = begin(jobs, a);
+  if (e == NULL) {
+    for (size_t k = 0; a->done != NULL && k < a->n_devices; k++)
+      a->done[k] = nxj_event_keep(jobs[k]->done);
+    donate(jobs, a);
+    if (a->n_devices == 1 && is_short(jobs[0])) {
+      nxj_job_run(jobs[0]);
+      return NULL;
+    }
+    if (nxj_queues_add(jobs, a->n_devices)) return NULL;
+    for (size_t k = 0; a->done != NULL && k < a->n_devices; k++) nxj_event_drop(a->done[k]);
+    e = nxj_fail(NXJ_RESOURCE_EXHAUSTED, "nx: the system gives no thread");
+  }
+  give_up(jobs, a);
+  return e;
+}
+
+/* ---- contexts of a call: there is nothing to keep in them */
+
+struct nxj_context {
+  int nothing;
+};
+
+nxj_error *nxj_context_create(void *args) {
+  NXJ_TAKE(context, context);
+  nxj_context *c = nxi_calloc(1, sizeof *c);
+  if (c == NULL) return nxj_no_memory();
+  a->context = c;
+  return NULL;
+}
+
+nxj_error *nxj_context_destroy(void *args) {
+  NXJ_TAKE(context, context);
+  nxi_free(a->context);
+  return NULL;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: ISC */
+/* Buffers from memory of the host, and back. */
+#include <stdint.h>
+#include <string.h>
+
+#include "calls.h"
+#include "ir/alloc.h"
+
+/* ---- what a caller asks for */
+
+typedef struct request {
+  nxj_device *device;
+  nx_dtype dtype;
+  int type;
+  const int64_t *dims;
+  size_t rank, size; /* bytes of an element of the host */
+  int64_t elements;
+  int64_t strides[NX_MAX_RANK];
+} request;
+
+static nxj_error *check(request *r, nxj_client *c, nxj_device *device, nxj_memory *memory, int type,
+                        const int64_t *dims, size_t rank) {
+  r->type = type;
+  r->dtype = nxj_dtype_of(type);
+  r->dims = dims;
+  r->rank = rank;
+  if (r->dtype == 0)
+    return nxj_fail(NXJ_UNIMPLEMENTED, "nx: there are no buffers of elements %s",
+                    nxj_type_name(type));
+  if (rank > NX_MAX_RANK)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: a buffer of rank %zu; the highest is %d", rank,
+                    NX_MAX_RANK);
+  r->size = nxj_host_size(r->dtype);
+  r->elements = nxj_elements(dims, rank);
+  if (r->elements < 0)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: a buffer of %s cannot have these dimensions",
+                    nxj_type_name(type));
+  nxj_strides_of(NULL, dims, rank, r->size, r->strides);
+  return nxj_memory_of(c, device, memory, &r->device);
+}
+
+/* Buffers lie in C order. */
+static nxj_error *check_layout(const request *r, const nxj_memory_layout *layout) {
+  int64_t strides[NX_MAX_RANK];
+  if (layout == NULL || (nxj_strides_of(layout, r->dims, r->rank, r->size, strides) &&
+                         nxj_is_c_order(r->dims, strides, r->rank, r->size)))
+    return NULL;
+  return nxj_fail(NXJ_UNIMPLEMENTED,
+                  "nx: buffers lie in C order, and another layout was asked for");
+}
+
+/* A buffer of a tensor, which is taken, on the device that was asked for. */
+static nxj_error *finish(const request *r, nx_tensor *t, nxj_buffer **out) {
+  if (t != NULL && nx_device_of(t) != r->device->index) {
+    nx_tensor *there = nx_to_device(t, r->device->index);
+    nx_tensor_release(t);
+    t = there;
+  }
+  if (t == NULL) return nxj_of_status(NX_OUT_OF_MEMORY);
+  nx_status s = nx_realize(r->device->client->context, &t, 1, NULL);
+  if (s != NX_OK) {
+    nx_tensor_release(t);
+    return nxj_of_status(s);
+  }
+  nxj_value *v = nxj_value_new(r->device, r->type, r->dims, (int32_t)r->rank, nxj_event_over(), t);
+  *out = nxj_buffer_new(v);
+  return *out != NULL ? NULL : nxj_no_memory();
+}
+
+/* ---- copies */
+
+/* Packed elements in C order, as nx_from_data takes them. *own: to be freed. */
+static const void *packed(const request *r, const void *data, void **own) {
+  size_t bytes = (size_t)r->elements * r->size;
+  *own = NULL;
+  bool ordered = nxj_is_c_order(r->dims, r->strides, r->rank, r->size);
+  if (ordered && !nxj_is_half(r->dtype)) return data;
+  uint8_t *made = *own = nxi_malloc(bytes + 1);
+  if (made == NULL) return NULL;
+  nxj_gather(made, data, r->dims, r->strides, r->rank, r->size);
+  if (nxj_is_half(r->dtype)) nxj_pack_halves(made, made, (size_t)r->elements);
+  return made;
+}
+
+static nxj_error *copied(const request *r, const void *data, nxj_buffer **out) {
+  void *own;
+  const void *from = packed(r, data, &own);
+  if (from == NULL && r->elements > 0) return nxj_no_memory();
+  size_t bytes = ((size_t)r->elements * nx_dtype_bits(r->dtype) + 7) / 8;
+  nx_tensor *t = nx_from_data(r->device->client->context, r->device->index, r->dtype, r->dims,
+                              (int32_t)r->rank, from != NULL ? from : "", bytes);
+  nxi_free(own);
+  nx_error e = {.size = sizeof e};
+  if (t == NULL) return nxj_of_status(nx_error_take(&e) ? e.status : NX_OUT_OF_MEMORY);
+  return finish(r, t, out);
+}
+
+/* ---- memory of the host as it lies */
+
+/* Smaller ones are copied, which is quicker. */
+enum { LEAST_IMPORT = 1 << 14 };
+
+typedef struct import {
+  nxj_event *done; /* NULL: there is a callback */
+  void (*on_delete)(void *data, void *user);
+  void *data, *user;
+} import;
+
+static void release_import(void *user) {
+  import *i = user;
+  if (i->done != NULL) {
+    nxj_event_finish(i->done, NULL);
+    nxj_event_drop(i->done);
+  }
+  if (i->on_delete != NULL) i->on_delete(i->data, i->user);
+  nxi_free(i);
+}
+
+static bool may_import(const request *r, const void *data) {
+  return r->elements > 0 && !nxj_is_half(r->dtype) && r->device->index == 0 &&
+         (uintptr_t)data % r->size == 0 && nxj_is_c_order(r->dims, r->strides, r->rank, r->size);
+}
+
+/* Takes `given` if it goes well. */
+static nxj_error *imported(const request *r, void *data, const import *given, nxj_buffer **out) {
+  import *i = nxi_malloc(sizeof *i);
+  if (i == NULL) return nxj_no_memory();
+  *i = *given;
+  nx_tensor *t = NULL;
+  nx_import_desc desc = {.size = sizeof desc,
+                         .mode = NX_IMPORT_IMMUTABLE,
+                         .dtype = r->dtype,
+                         .rank = (int32_t)r->rank,
+                         .shape = r->dims,
+                         .base = data,
+                         .bytes = (size_t)r->elements * r->size,
+                         .release = release_import,
+                         .user = i};
+  nx_status s = nx_import(r->device->client->context, &desc, &t);
+  if (s != NX_OK) {
+    nxi_free(i);
+    return nxj_of_status(s);
+  }
+  nxj_error *e = finish(r, t, out);
+  if (e == NULL) (*out)->value->imported = true;
+  return e;
+}
+
+/* The event is the caller's and the import's. */
+static nxj_error *from_host_as_is(const request *r, struct nxj_from_host_args *a) {
+  nxj_event *done = nxj_event_new();
+  if (done == NULL) return nxj_no_memory();
+import given = {.done = nxj_event_keep(done) };
+  nxj_error *e = imported(r, (void *)(uintptr_t)a->data, &given, &a->buffer);
+  if (e != NULL) {
+    nxj_event_drop(done);
+    nxj_event_drop(done);
+  } else {
+    a->done = done;
+  }
+  return e;
+}
+
+nxj_error *nxj_from_host(void *args) {
+  NXJ_TAKE(from_host, buffer);
+  request r;
+  nxj_error *e = check(&r, a->client, a->device, a->memory, a->type, a->dims, a->rank);
+  if (e == NULL) e = check_layout(&r, a->layout);
+  if (e != NULL) return e;
+  if (a->data == NULL && r.elements > 0)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the host's array is NULL");
+  if (a->n_strides != 0 && a->n_strides != a->rank)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: %zu strides of an array of rank %zu", a->n_strides,
+                    a->rank);
+  for (size_t i = 0; i < a->n_strides; i++) r.strides[i] = a->strides[i];
+  if (a->semantics >= NXJ_ZERO_COPY && r.elements * (int64_t)r.size >= LEAST_IMPORT &&
+      may_import(&r, a->data))
+    return from_host_as_is(&r, a);
+  e = copied(&r, a->data, &a->buffer);
+  if (e == NULL) a->done = nxj_event_over();
+  return e;
+}
+
+/* DLPack comes this way. */
+nxj_error *nxj_view_of_memory(void *args) {
+  NXJ_TAKE(view_of_memory, buffer);
+  request r;
+  nxj_memory *memory = NXJ_HAS(a, memory) ? a->memory : NULL;
+  nxj_error *e = check(&r, a->client, a->device, memory, a->type, a->dims, a->rank);
+  if (e != NULL) return e;
+  if (!nxj_strides_of(a->layout, a->dims, a->rank, r.size, r.strides))
+    return nxj_fail(NXJ_UNIMPLEMENTED, "nx: memory with tiles cannot be taken over");
+import given = {.on_delete = a->on_delete, .data = a->data, .user = a->user };
+  if (may_import(&r, a->data)) return imported(&r, a->data, &given, &a->buffer);
+  e = copied(&r, a->data, &a->buffer);
+  if (e == NULL && a->on_delete != NULL) a->on_delete(a->data, a->user);
+  return e;
+}
+
+nxj_error *nxj_uninitialized(void *args) {
+  NXJ_TAKE(uninitialized, buffer);
+  request r;
+  nxj_error *e = check(&r, a->client, a->device, a->memory, a->type, a->dims, a->rank);
+  if (e == NULL) e = check_layout(&r, a->layout);
+  if (e != NULL) return e;
+  nx_tensor *t = nx_full(r.device->client->context, r.device->index, r.dtype, r.dims,
+                         (int32_t)r.rank, NX_INTEGER(0));
+  return finish(&r, t, &a->buffer);
+}
+
+nxj_error *nxj_error_buffer(void *args) {
+  NXJ_TAKE(error_buffer, buffer);
+  request r;
+  nxj_error *e = check(&r, a->client, NULL, a->memory, a->type, a->dims, a->rank);
+  if (e != NULL) return e;
+  nxj_event *failed = nxj_event_new();
+  if (failed == NULL) return nxj_no_memory();
+  nxj_event_finish(failed, nxj_fail_text(a->code, a->text, a->n));
+  nxj_value *v = nxj_value_new(r.device, r.type, r.dims, (int32_t)r.rank, failed, NULL);
+  nxj_event_drop(failed);
+  a->buffer = nxj_buffer_new(v);
+  return a->buffer != NULL ? NULL : nxj_no_memory();
+}
+
+/* ---- to the host */
+
+typedef struct reading {
+  nxj_value *value;
+  nxj_event *done;
+  void *data;
+  size_t offset, n; /* of raw bytes */
+  bool raw;
+  int64_t strides[NX_MAX_RANK];
+} reading;
+
+/* Through packed elements, if the host wants others. */
+static nxj_error *read_otherwise(const reading *r, nx_tensor *t) {
+  const nxj_value *v = r->value;
+  nx_dtype dtype = nxj_dtype_of(v->type);
+  size_t size = nxj_host_size(dtype), n = (size_t)nxj_elements(v->dims, (size_t)v->rank);
+  bool half = nxj_is_half(dtype);
+  size_t bytes = half ? (n + 1) / 2 : n * size;
+  uint8_t *packed = nxi_malloc(bytes + n + 1), *wide = half ? packed + bytes : packed;
+  if (packed == NULL) return nxj_no_memory();
+  nx_status s = nx_read(t, packed, bytes, NULL);
+  if (s == NX_OK && half) nxj_unpack_halves(wide, packed, n, dtype == NX_I4);
+  if (s == NX_OK) nxj_scatter(r->data, wide, v->dims, r->strides, (size_t)v->rank, size);
+  nxi_free(packed);
+  return nxj_of_status(s);
+}
+
+static nxj_error *read_raw(const reading *r, nx_tensor *t) {
+  nx_mapping *m = NULL;
+  nx_tensor_info info = {.size = sizeof info};
+  nx_status s = nx_map(t, NX_MAP_READ, NULL, &m);
+  if (s != NX_OK) return nxj_of_status(s);
+  nx_tensor_describe(t, &info);
+  const char *from = nx_mapping_base(m, NULL);
+  if (r->n > 0)
+    memcpy(r->data, from + (size_t)info.offset * nx_dtype_bits(info.dtype) / 8 + r->offset, r->n);
+  nx_mapping_release(m);
+  return NULL;
+}
+
+static nxj_error *read_now(const reading *r) {
+  nx_tensor *t;
+  const nxj_value *v = r->value;
+  nxj_error *e = nxj_value_wait(r->value, &t);
+  if (e != NULL) return e;
+  if (r->raw) return read_raw(r, t);
+  nx_dtype dtype = nxj_dtype_of(v->type);
+  size_t size = nxj_host_size(dtype);
+  if (nxj_is_half(dtype) || !nxj_is_c_order(v->dims, r->strides, (size_t)v->rank, size))
+    return read_otherwise(r, t);
+  size_t bytes = (size_t)nxj_elements(v->dims, (size_t)v->rank) * size;
+  return nxj_of_status(nx_read(t, r->data, bytes, NULL));
+}
+
+static void read_later(nxj_error *error, void *user) {
+  reading *r = user;
+  if (error == NULL) error = read_now(r);
+  nxj_event_finish(r->done, error);
+  nxj_event_drop(r->done);
+  nxj_value_drop(r->value);
+  nxi_free(r);
+}
+
+/* Reads here and now if the value is there, else when it is; takes its reference. */
+static nxj_error *read_value(const reading *given, nxj_event **event) {
+  nxj_error *e = NULL;
+  reading *r = NULL;
+  if (nxj_event_is_ready(given->value->ready)) {
+    e = read_now(given);
+    if (e == NULL) *event = nxj_event_over();
+    nxj_value_drop(given->value);
+    return e;
+  }
+  r = nxi_malloc(sizeof *r);
+  nxj_event *done = nxj_event_new();
+  if (r == NULL || done == NULL) {
+    nxi_free(r);
+    nxj_event_drop(done);
+    nxj_value_drop(given->value);
+    return nxj_no_memory();
+  }
+  *r = *given;
+  r->done = done;
+  *event = nxj_event_keep(done);
+  struct nxj_event_on_ready_args then = {sizeof then, NULL, r->value->ready, read_later, r};
+  e = nxj_event_then(&then);
+  if (e == NULL) return NULL;
+  nxj_event_drop(done);
+  nxj_event_drop(done);
+  nxj_value_drop(r->value);
+  nxi_free(r);
+  return e;
+}
+
+static nxj_error *check_room(const struct nxj_to_host_args *a, size_t n) {
+  if (a->n >= n) return NULL;
+  return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the buffer has %zu bytes, and there is room for %zu",
+                  n, a->n);
+}
+
+nxj_error *nxj_to_host(void *args) {
+  NXJ_TAKE(to_host, event);
+  nxj_buffer *b = a->buffer;
+  size_t size = nxj_host_size(nxj_dtype_of(b->type));
+  size_t n = (size_t)nxj_elements(b->dims, (size_t)b->rank) * size;
+  reading r = {.data = a->data};
+  if (a->data == NULL) {
+    a->n = n;
+    a->event = NULL;
+    return NULL;
+  }
+  nxj_error *e = check_room(a, n);
+  if (e != NULL) return e;
+  if (!nxj_strides_of(a->layout, b->dims, (size_t)b->rank, size, r.strides))
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: a layout that does not fit an array of rank %d",
+                    b->rank);
+  r.value = nxj_buffer_value(b);
+  return r.value == NULL ? nxj_deleted("a copy") : read_value(&r, &a->event);
+}
+
+nxj_error *nxj_raw_to_host(void *args) {
+  NXJ_TAKE(raw_to_host, event);
+  struct nxj_buffer_size_args size = {sizeof size, NULL, a->buffer, 0};
+  nxj_buffer_size(&size);
+  if (a->offset < 0 || a->n < 0 || (size_t)a->offset > size.n ||
+      (size_t)a->n > size.n - (size_t)a->offset)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: bytes %lld and %lld more of a buffer of %zu bytes",
+                    (long long)a->offset, (long long)a->n, size.n);
+  reading r = {.data = a->data, .offset = (size_t)a->offset, .n = (size_t)a->n, .raw = true};
+  r.value = nxj_buffer_value(a->buffer);
+  return r.value == NULL ? nxj_deleted("a copy") : read_value(&r, &a->event);
+}

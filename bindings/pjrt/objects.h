@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: ISC */
+/* The objects behind the interface. A caller may destroy them in any order: each counts who uses
+ * it, and keeps alive what it needs, the client at the end.
+ *
+ * What changes is guarded by one lock (state.c), which is held for moments only and around fork, so
+ * that a child finds it free. */
+#ifndef NXJ_OBJECTS_H
+#define NXJ_OBJECTS_H
+
+#include <stdatomic.h>
+
+#include "api_run.h"
+#include "ir/platform/thread.h"
+#include "nx/nx.h"
+#include "nx/stablehlo.h"
+
+/* ---- arguments */
+
+/* The struct that a function was given, called `a`; a caller whose struct ends before the field
+ * `last` is refused. */
+#define NXJ_TAKE(name, last)                                               \
+  struct nxj_##name##_args *a = args;                                      \
+  if (a->size < offsetof(struct nxj_##name##_args, last) + sizeof a->last) \
+  return nxj_too_small(#name, a->size)
+/* Whether the caller knows a field. */
+#define NXJ_HAS(a, field) \
+  ((a)->size >= (size_t)((const char *)(&(a)->field + 1) - (const char *)(a)))
+
+/* ---- state.c */
+
+void nxj_lock(void);
+void nxj_unlock(void);
+/* Waits until somebody has changed something, with the lock given up meanwhile. */
+void nxj_wait(void);
+void nxj_changed(void);
+/* Prepares the lock for fork; false: no memory. */
+bool nxj_state_begin(void);
+/* How often the process has forked, as this one sees it. */
+unsigned nxj_generation(void);
+
+/* ---- error.c. Without memory for an error there is one that needs none. */
+
+nxj_error *nxj_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+nxj_error *nxj_fail_text(int code, const char *text, size_t size);
+nxj_error *nxj_no_memory(void);
+nxj_error *nxj_too_small(const char *name, size_t size);
+/* What this thread's error is about, which is taken; NULL of NX_OK. */
+nxj_error *nxj_of_status(nx_status status);
+void nxj_error_free(nxj_error *e);
+int nxj_error_code_of(const nxj_error *e);
+const char *nxj_error_text(const nxj_error *e);
+nxj_error *nxj_error_again(const nxj_error *e); /* a copy; NULL of NULL */
+
+/* ---- event.c */
+
+nxj_event *nxj_event_new(void);  /* NULL: no memory */
+nxj_event *nxj_event_over(void); /* one that is ready; needs no memory */
+nxj_event *nxj_event_keep(nxj_event *e);
+void nxj_event_drop(nxj_event *e);
+bool nxj_event_is_ready(nxj_event *e);
+/* Makes it ready, and calls who asked for that. Takes the error, which may be NULL. */
+void nxj_event_finish(nxj_event *e, nxj_error *error);
+/* Waits. A copy of its error, or NULL. */
+nxj_error *nxj_event_wait(nxj_event *e);
+
+/* ---- clients, devices, memories (client.c, device.c) */
+
+struct nxj_description {
+  int id;
+  char kind[16], text[48];
+};
+
+typedef struct nxj_user_data {
+  const void *key;
+  void *data;
+  void (*release)(void *data);
+  struct nxj_user_data *next;
+} nxj_user_data;
+
+struct nxj_memory {
+  const nxj_memory_table *table;
+  int id;
+  nxj_device *device;
+  nxj_user_data *data;
+  char text[48];
+};
+
+typedef struct nxj_job nxj_job;
+typedef struct nxj_queue nxj_queue;
+
+struct nxj_device {
+  nxj_client *client;
+  nxj_description *description;
+  nxj_memory memory;
+  nxj_memory *memories[1];
+  nx_device index; /* in the context */
+  nxj_queue *queue;
+};
+
+struct nxj_topology {
+  atomic_uint refs;
+  int n;
+  nxj_description *list[32];
+  nxj_description descriptions[32];
+};
+
+struct nxj_client {
+  atomic_uint refs;
+  nx_context *context;
+  nxj_topology *topology;
+  int n; /* devices, and memories */
+  nxj_device *devices[32];
+  nxj_memory *memories[32];
+  nxj_client *next; /* of all */
+  nxj_device device[32];
+};
+
+extern const char nxj_platform[], nxj_platform_version[], nxj_memory_kind[];
+nxj_client *nxj_client_keep(nxj_client *c);
+void nxj_client_drop(nxj_client *c);
+bool nxj_queues_begin(nxj_client *c);
+void nxj_queues_end(nxj_client *c);
+void nxj_queues_after_fork(void);
+nxj_topology *nxj_topology_new(int n);
+void nxj_topology_drop(nxj_topology *t);
+nxj_error *nxj_memory_of(nxj_client *c, nxj_device *device, nxj_memory *memory, nxj_device **out);
+
+/* ---- elements (types.c) */
+
+nx_dtype nxj_dtype_of(int type); /* 0: there is none */
+int nxj_type_of(nx_dtype dtype);
+const char *nxj_type_name(int type);
+
+/* ---- values and buffers (buffer.c). A value is what a buffer holds, also one that is still being
+ * computed; a buffer is a caller's handle of a value, and has none any more when it is deleted. */
+
+typedef struct nxj_value {
+  atomic_uint refs;
+  nxj_client *client;
+  nxj_device *device;
+  nxj_event *ready; /* then there is the tensor, or the event has an error */
+  nx_tensor *tensor;
+  bool imported; /* in memory of the host, which wants it back soon */
+  int type;
+  int32_t rank;
+  int64_t dims[];
+} nxj_value;
+
+struct nxj_buffer {
+  nxj_value *value; /* NULL: deleted. The lock */
+  nxj_client *client;
+  nxj_device *device;
+  nxj_event *ready;
+  nx_mapping *mapping; /* of external references and addresses. The lock */
+  uint64_t external;
+  int type;
+  int32_t rank;
+  int64_t dims[];
+};
+
+/* A value to come. NULL: no memory. `ready` is kept; the tensor is taken. */
+nxj_value *nxj_value_new(nxj_device *d, int type, const int64_t *dims, int32_t rank,
+                         nxj_event *ready, nx_tensor *tensor);
+nxj_value *nxj_value_keep(nxj_value *v);
+void nxj_value_drop(nxj_value *v);
+/* A buffer of the value, which is taken, also on failure. NULL: no memory. */
+nxj_buffer *nxj_buffer_new(nxj_value *v);
+void nxj_buffer_free(nxj_buffer *b);
+/* The buffer's value, kept; NULL: it is deleted. */
+nxj_value *nxj_buffer_value(nxj_buffer *b);
+/* Takes the value out of the buffer. The lock. */
+nxj_value *nxj_buffer_take(nxj_buffer *b);
+nxj_error *nxj_deleted(const char *what);
+/* Waits for the value. */
+nxj_error *nxj_value_wait(nxj_value *v, nx_tensor **tensor);
+
+/* ---- copies between arrays of the host (layout.c) */
+
+/* Strides in bytes of an array of `dims` with `size` bytes an element; layout NULL: C order. False:
+ * a layout that is none of these dims, or has tiles. */
+bool nxj_strides_of(const nxj_memory_layout *layout, const int64_t *dims, size_t rank, size_t size,
+                    int64_t *strides);
+bool nxj_is_c_order(const int64_t *dims, const int64_t *strides, size_t rank, size_t size);
+/* From strided elements to packed ones, or back. */
+void nxj_gather(void *packed, const void *from, const int64_t *dims, const int64_t *strides,
+                size_t rank, size_t size);
+void nxj_scatter(void *to, const void *packed, const int64_t *dims, const int64_t *strides,
+                 size_t rank, size_t size);
+/* Elements of half a byte are a byte each in arrays of the host. */
+bool nxj_is_half(nx_dtype dtype);
+void nxj_pack_halves(uint8_t *packed, const uint8_t *bytes, size_t n);
+void nxj_unpack_halves(uint8_t *bytes, const uint8_t *packed, size_t n, bool negative);
+size_t nxj_host_size(nx_dtype dtype); /* bytes of an element */
+/* The number of elements; -1: too many, or a negative extent. */
+int64_t nxj_elements(const int64_t *dims, size_t rank);
+typedef struct nxj_layouts_extension {
+  nxj_extension base;
+  nxj_call *calls[7];
+} nxj_layouts_extension;
+extern const nxj_layouts_extension nxj_layouts;
+void nxj_layouts_free(nxj_layout **list, size_t n);
+
+/* ---- executables (compile.c, execute.c) */
+
+typedef struct nxj_port {
+  int type;
+  int32_t rank;
+  int64_t *dims;
+  uint8_t donated;
+} nxj_port;
+
+typedef struct nxj_options {
+  int replicas, partitions;
+  bool portable;
+  int n_assigned; /* 0: none given */
+  int assigned[32];
+} nxj_options;
+/* Reads a CompileOptionsProto; false: malformed. */
+bool nxj_read_options(const char *bytes, size_t n, nxj_options *out);
+/* The devices of an executable as a DeviceAssignmentProto; its size. */
+size_t nxj_write_assignment(const nxj_loaded *l, char out[4096]);
+
+struct nxj_executable {
+  atomic_uint refs;
+  nx_stablehlo *module;
+  char *code; /* as it was given, with its options: what is serialised */
+  size_t n_code;
+  char *given;
+  size_t n_given;
+  nxj_options options;
+  char name[64];
+  char fingerprint[33];
+  size_t n_in, n_out;
+  nxj_port *in, *out;
+  int64_t in_bytes, out_bytes;
+  /* what questions are answered with: of the outputs, and of the inputs */
+  int *types;
+  int64_t *dims;
+  size_t *ranks;
+  const char **kinds;
+  size_t *kind_sizes;
+  nxj_layout **in_layouts, **out_layouts; /* NULL: not asked for yet. The lock */
+  nxj_named costs[2];
+};
+
+struct nxj_loaded {
+  atomic_uint refs;
+  nxj_client *client;
+  nxj_executable *executable;
+  bool deleted;
+  int n; /* devices */
+  nxj_device *devices[32];
+  nxj_logical logical[32];
+  nx_function *functions[32]; /* of each */
+  _Atomic int64_t last_ns;    /* how long the last call took; 0: none yet */
+};
+
+nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
+                       nxj_executable **out);
+nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out);
+void nxj_executable_drop(nxj_executable *e);
+void nxj_loaded_drop(nxj_loaded *l);
+
+/* One call on one device. */
+struct nxj_job {
+  nxj_job *next;
+  nxj_loaded *loaded;
+  nxj_event *done;
+  nx_function *function;
+  nxj_device *device;
+  size_t n_in, n_out;
+  nxj_value **in, **out; /* behind the job */
+  nx_tensor **tensors;   /* room for those of both */
+  uint8_t *give;         /* n_in: donated */
+};
+/* Gives jobs to the queues of their devices, all or none. False: no thread can be started, and the
+ * jobs are still the caller's. */
+bool nxj_queues_add(nxj_job *const *jobs, size_t n);
+bool nxj_queue_is_idle(const nxj_device *d);
+/* Does the job, and frees it. */
+void nxj_job_run(nxj_job *j);
+
+/* ---- bytes that the caller releases (error.c) */
+
+struct nxj_bytes {
+  size_t n;
+  char at[];
+};
+nxj_bytes *nxj_bytes_new(size_t n);
+void nxj_bytes_free(nxj_bytes *b);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: ISC */
+/* Compile options: a message of protocol buffers, CompileOptionsProto, of which the few fields that
+ * say for how many devices a program is are read; DeviceAssignmentProto, also written. */
+#include <string.h>
+
+#include "objects.h"
+
+typedef struct reader {
+  const uint8_t *at, *end;
+  bool bad;
+} reader;
+
+typedef struct field {
+  uint32_t number, kind; /* kind: 0 a number, 2 bytes; others are skipped */
+  uint64_t value;
+  reader bytes;
+} field;
+
+static uint64_t varint(reader *r) {
+  uint64_t x = 0;
+  for (unsigned shift = 0; shift < 64 && r->at < r->end; shift += 7) {
+    uint8_t byte = *r->at++;
+    x |= (uint64_t)(byte & 127) << shift;
+    if (byte < 128) return x;
+  }
+  r->bad = true;
+  return 0;
+}
+
+static void skip(reader *r, uint64_t n) {
+  if (n > (uint64_t)(r->end - r->at)) r->bad = true;
+  else r->at += n;
+}
+
+static bool next_field(reader *r, field *f) {
+  if (r->bad || r->at == r->end) return false;
+  uint64_t key = varint(r);
+  f->number = (uint32_t)(key >> 3);
+  f->kind = key & 7;
+  f->value = 0;
+  switch (f->kind) {
+    case 0: f->value = varint(r); break;
+    case 1: skip(r, 8); break;
+    case 2: {
+      uint64_t n = varint(r);
+      f->bytes = (reader){r->at, r->at, false};
+      skip(r, n);
+      f->bytes.end = r->at;
+      break;
+    }
+    case 5: skip(r, 4); break;
+    default: r->bad = true;
+  }
+  return !r->bad;
+}
+
+static void add_device(nxj_options *o, uint64_t id) {
+  if (o->n_assigned < 32) o->assigned[o->n_assigned] = id < 1 << 20 ? (int)id : -1;
+  o->n_assigned++;
+}
+
+/* The devices of one partition, one for each replica: packed, or field by field. */
+static bool read_partition(reader r, nxj_options *o) {
+  field f;
+  while (next_field(&r, &f)) {
+    if (f.number != 1) continue;
+    if (f.kind == 0) add_device(o, f.value);
+    for (reader list = f.bytes; f.kind == 2 && list.at < list.end;) {
+      add_device(o, varint(&list));
+      if (list.bad) return false;
+    }
+  }
+  return !r.bad;
+}
+
+static bool read_assignment(reader r, nxj_options *o) {
+  field f;
+  bool good = true;
+  while (good && next_field(&r, &f))
+    if (f.number == 3 && f.kind == 2) good = read_partition(f.bytes, o);
+  return good && !r.bad;
+}
+
+static bool read_build(reader r, nxj_options *o) {
+  field f;
+  bool good = true;
+  while (good && next_field(&r, &f)) {
+    if (f.number == 4 && f.kind == 0) o->replicas = f.value < 1024 ? (int)f.value : -1;
+    if (f.number == 5 && f.kind == 0) o->partitions = f.value < 1024 ? (int)f.value : -1;
+    if (f.number == 9 && f.kind == 2) good = read_assignment(f.bytes, o);
+  }
+  return good && !r.bad;
+}
+
+bool nxj_read_options(const char *bytes, size_t n, nxj_options *out) {
+  reader r = {(const uint8_t *)bytes, (const uint8_t *)bytes + n, bytes == NULL && n > 0};
+  *out = (nxj_options){.replicas = 1, .partitions = 1};
+  field f;
+  bool good = true;
+  while (good && next_field(&r, &f)) {
+    if (f.number == 3 && f.kind == 2) good = read_build(f.bytes, out);
+    if (f.number == 4 && f.kind == 0) out->portable = f.value != 0;
+  }
+  if (out->replicas == 0) out->replicas = 1;
+  if (out->partitions == 0) out->partitions = 1;
+  return good && !r.bad && out->replicas > 0 && out->partitions > 0;
+}
+
+/* ---- writing. All numbers here are below 128. */
+
+size_t nxj_write_assignment(const nxj_loaded *l, char out[4096]) {
+  int replicas = l->executable->options.replicas, partitions = l->executable->options.partitions;
+  size_t n = 0;
+  out[n++] = 1 << 3;
+  out[n++] = (char)replicas;
+  out[n++] = 2 << 3;
+  out[n++] = (char)partitions;
+  for (int p = 0; p < partitions; p++) {
+    out[n++] = 3 << 3 | 2;
+    out[n++] = (char)(replicas + 2);
+    out[n++] = 1 << 3 | 2;
+    out[n++] = (char)replicas;
+    for (int r = 0; r < replicas; r++)
+      out[n++] = (char)l->devices[r * partitions + p]->description->id;
+  }
+  return n;
+}
