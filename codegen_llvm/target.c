@@ -124,10 +124,12 @@ static nx_status setup(void *arg, nxi_diag *d) {
 
 static nx_status setup_all(void *arg, nxi_diag *d) {
   (void)arg, (void)d;
+#if !NX_LLVM_PART /* which has the host's target alone */
   LLVMInitializeAllTargetInfos();
   LLVMInitializeAllTargets();
   LLVMInitializeAllTargetMCs();
   LLVMInitializeAllAsmPrinters();
+#endif
   return NX_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "ir/alloc.h"
 #include "ir/op.h"
+#include "ir/platform/file.h"
 #include "ir/platform/fork.h"
 #include "ir/platform/library.h"
 #include "ir/platform/loading.h"
@@ -210,6 +211,16 @@ static bool try_library(const char *name) {
   return true;
 }
 
+/* One that was shipped with this library, in nx/ beside it, comes before the system's. */
+static bool try_beside(void) {
+  const char *own = nxi_library_path(library_names), *slash = own ? strrchr(own, '/') : NULL;
+  int n = slash ? snprintf(library.file, sizeof library.file, "%.*s/nx/libopenblas.so.0",
+                           (int)(slash - own), own)
+                : -1;
+  return n > 0 && n < (int)sizeof library.file && nxi_path_readable(library.file) &&
+         try_library(library.file);
+}
+
 /* Tests first whether there is enough address space. If there is not, the loader fails with the
  * same message as for a missing library. */
 static void look_for_it(void) {
@@ -230,6 +241,7 @@ static void look_for_it(void) {
     library.usable = try_library(library.file);
     return;
   }
+  library.usable = try_beside();
   for (size_t i = 0; i < sizeof library_names / sizeof *library_names && !library.usable; i++)
     library.usable = try_library(library_names[i]);
 }
