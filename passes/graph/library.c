@@ -2,8 +2,9 @@
 /* Brings matrix products, library calls and outputs into the form that plans need. A product on
  * floats that the library does not multiply becomes a product in f32, rounded at the end. A
  * matrix whose strides the library cannot take is copied first, and so is an operand of a call
- * that is not dense. A top_k may become a view of a sort. An output that is a view or an input
- * becomes a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
+ * that is not dense. A number that fills the updates of a scatter is one element. A top_k may
+ * become a view of a sort. An output that is a view or an input becomes a copy, and so does a view
+ * that is updated. Needs: composed views. Keeps: values. */
 #include "passes/fuse/cluster.h"
 #include "rewrite.h"
 
@@ -171,11 +172,30 @@ static void rewrite_top(nxg_rewrite *r, uint32_t i) {
                                   n->dtype, n->rank, n->shape));
 }
 
-/* Makes the complex updates of a scatter a row in memory. */
-static void copy_row(nxg_rewrite *r, uint32_t i) {
+/* A number that fills a line as a view of one element, so that no line of it is written and read:
+ * counting adds ones. UINT32_MAX: it is none, or not a line, since rows are combined in vectors. */
+static uint32_t spread_number(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node n = r->to->nodes[node];
+  int64_t shape[NXG_MAX_RANK], view[1 + NXG_MAX_RANK] = {0}, most = 1;
+  const int64_t value[2] = {n.op == NXG_full ? n.attrs[0] : 0, n.op == NXG_full ? n.attrs[1] : 0};
+  for (int32_t a = 0; a < n.rank; a++) {
+    shape[a] = n.shape[a];
+    most = shape[a] > most ? shape[a] : most;
+  }
+  if (n.op != NXG_full || most == 1 || nxg_elements(n.rank, shape) != most) return UINT32_MAX;
+  uint32_t number = nxg_rewrite_add(r, i, NXG_full, 0, NULL, value, 2, n.dtype, 0, NULL);
+  if (nxg_rewrite_failed(r)) return UINT32_MAX;
+  return nxg_rewrite_add(r, i, NXG_view, 1, &number, view, 1 + (uint32_t)n.rank, n.dtype, n.rank,
+                         shape);
+}
+
+/* The updates of a scatter: complex ones are a row in memory. */
+static void rewrite_updates(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
-  uint32_t updates = n->args[2], mapped = r->map[updates];
-  if (nxg_scatters_pairs(n) && !call_can_read(r->to, mapped))
+  uint32_t updates = n->args[2], mapped = r->map[updates], spread;
+  if (!nxg_scatters_pairs(n) && (spread = spread_number(r, i, mapped)) != UINT32_MAX)
+    r->map[updates] = spread;
+  else if (nxg_scatters_pairs(n) && !call_can_read(r->to, mapped))
     r->map[updates] = copy_of(r, i, mapped);
   nxg_rewrite_copy(r, i);
   r->map[updates] = mapped;
@@ -185,7 +205,7 @@ static void copy_row(nxg_rewrite *r, uint32_t i) {
 static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
   if (r->to->nodes[mapped].op == NXG_view) r->map[old] = copy_of(r, i, mapped);
-  if (r->from->nodes[i].op == NXG_scatter) copy_row(r, i);
+  if (r->from->nodes[i].op == NXG_scatter) rewrite_updates(r, i);
   else nxg_rewrite_copy(r, i);
   r->map[old] = mapped;
 }
