@@ -34,7 +34,8 @@ typedef struct place {
 static int64_t index_at(const work *w, const char *at) {
   int32_t narrow;
   int64_t index;
-  if (w->s->wide_indices) {
+  if (w->s->index == NX_U8) return *(const uint8_t *)at;
+  if (w->s->index == NX_I64) {
     memcpy(&index, at, sizeof index);
   } else {
     memcpy(&narrow, at, sizeof narrow);
@@ -135,7 +136,7 @@ static place place_of(const work *w, int64_t point) {
     update += at * s->updates[i];
   }
   int64_t size = element_size(s);
-  return (place){w->to + to * size, w->indices + index * (s->wide_indices ? 8 : 4),
+  return (place){w->to + to * size, w->indices + index * nxi_dtype_size(s->index),
                  w->updates + update * size};
 }
 
@@ -162,12 +163,14 @@ typedef struct block {
   }
 CHOOSE(choose_narrow, int32_t)
 CHOOSE(choose_wide, int64_t)
+CHOOSE(choose_bytes, uint8_t)
 
 static void choose(const work *w, place p, int64_t first, int64_t low, int64_t high, block *out) {
   const nxi_scatter *s = w->s;
   int64_t last = w->last - first < BLOCK ? w->last : first + BLOCK, step = s->indices[s->axis];
   const void *indices = p.indices;
-  if (s->wide_indices) choose_wide(indices, step, first, last, s->extent, low, high, out);
+  if (s->index == NX_U8) choose_bytes(indices, step, first, last, s->extent, low, high, out);
+  else if (s->index == NX_I64) choose_wide(indices, step, first, last, s->extent, low, high, out);
   else choose_narrow(indices, step, first, last, s->extent, low, high, out);
 }
 
@@ -187,27 +190,28 @@ static void choose(const work *w, place p, int64_t first, int64_t low, int64_t h
   }
 
 /* One column, elements low <= e < high of the result. */
-#define COLUMN(name, T, parts, of)                                                                \
-  WHOLE_COLUMN(name, T, parts, of, int32_t)                                                       \
-  WHOLE_COLUMN(name, T, parts, of, int64_t)                                                       \
-  static void column_##name(const work *w, place p, int64_t low, int64_t high) {                  \
-    T *to = (T *)(void *)p.to;                                                                    \
-    const T *from = (const T *)(const void *)p.updates;                                           \
-    const int64_t to_step = w->s->to[w->s->axis] * (parts),                                       \
-                  from_step = w->s->updates[w->s->axis] * (parts);                                \
-    block b;                                                                                      \
-    if (low == 0 && high == w->s->extent) {                                                       \
-      if (w->s->wide_indices) whole_##name##_int64_t(w, p.indices, to, to_step, from, from_step); \
-      else whole_##name##_int32_t(w, p.indices, to, to_step, from, from_step);                    \
-      return;                                                                                     \
-    }                                                                                             \
-    for (int64_t j = w->first; j < w->last; j += BLOCK) {                                         \
-      choose(w, p, j, low, high, &b);                                                             \
-      for (int64_t i = 0; i < b.n; i++)                                                           \
-        for (int k = 0; k < (parts); k++)                                                         \
-          to[b.element[i] * to_step + k] =                                                        \
-              (T)of(to[b.element[i] * to_step + k], from[b.update[i] * from_step + k]);           \
-    }                                                                                             \
+#define COLUMN(name, T, parts, of)                                                      \
+  WHOLE_COLUMN(name, T, parts, of, int32_t)                                             \
+  WHOLE_COLUMN(name, T, parts, of, int64_t)                                             \
+  static void column_##name(const work *w, place p, int64_t low, int64_t high) {        \
+    T *to = (T *)(void *)p.to;                                                          \
+    const T *from = (const T *)(const void *)p.updates;                                 \
+    const int64_t to_step = w->s->to[w->s->axis] * (parts),                             \
+                  from_step = w->s->updates[w->s->axis] * (parts);                      \
+    block b;                                                                            \
+    if (low == 0 && high == w->s->extent && w->s->index != NX_U8) {                     \
+      if (w->s->index == NX_I64)                                                        \
+        whole_##name##_int64_t(w, p.indices, to, to_step, from, from_step);             \
+      else whole_##name##_int32_t(w, p.indices, to, to_step, from, from_step);          \
+      return;                                                                           \
+    }                                                                                   \
+    for (int64_t j = w->first; j < w->last; j += BLOCK) {                               \
+      choose(w, p, j, low, high, &b);                                                   \
+      for (int64_t i = 0; i < b.n; i++)                                                 \
+        for (int k = 0; k < (parts); k++)                                               \
+          to[b.element[i] * to_step + k] =                                              \
+              (T)of(to[b.element[i] * to_step + k], from[b.update[i] * from_step + k]); \
+    }                                                                                   \
   }
 MOVES(COLUMN)
 
@@ -295,7 +299,7 @@ enum { TABLES = 4 };
     for (int64_t t = 1; t < TABLES; t++)                                                     \
       for (int64_t e = 0; e < extent; e++) sums[e] += sums[t * extent + e];                  \
   }
-#define TABLES_OF_SIZE(N) TABLES_OF(N, int32_t) TABLES_OF(N, int64_t)
+#define TABLES_OF_SIZE(N) TABLES_OF(N, int32_t) TABLES_OF(N, int64_t) TABLES_OF(N, uint8_t)
 TABLES_OF_SIZE(8)
 TABLES_OF_SIZE(16)
 TABLES_OF_SIZE(32)
@@ -305,7 +309,8 @@ TABLES_OF_SIZE(64)
   static void add_part_##N(const work *own, place p, void *to, int64_t step, char *all) { \
     const nxi_scatter *s = own->s;                                                        \
     uint##N##_t *sums = (uint##N##_t *)(void *)all;                                       \
-    if (s->wide_indices) tables_##N##_int64_t(own, p.indices, p.updates, sums);           \
+    if (s->index == NX_U8) tables_##N##_uint8_t(own, p.indices, p.updates, sums);         \
+    else if (s->index == NX_I64) tables_##N##_int64_t(own, p.indices, p.updates, sums);   \
     else tables_##N##_int32_t(own, p.indices, p.updates, sums);                           \
     add_sums_##N(to, step, sums, s->extent);                                              \
   }
@@ -342,7 +347,7 @@ enum { AHEAD = 2 };
 static void move_rows(const work *w, place p, int64_t column, int64_t n) {
   const nxi_scatter *s = w->s;
   row_fn row = moves[move_of(s)].row;
-  int64_t size = element_size(s), index_size = s->wide_indices ? 8 : 4;
+  int64_t size = element_size(s), index_size = nxi_dtype_size(s->index);
   int64_t to_step = s->to[w->row], from_step = s->updates[w->row];
   char *to = p.to + column * to_step * size;
   for (int64_t j = w->first; j < w->last; j++) {
@@ -360,7 +365,7 @@ static void move_rows(const work *w, place p, int64_t column, int64_t n) {
 static void move_columns(const work *w, place p, int64_t column, int64_t n, int64_t range) {
   const nxi_scatter *s = w->s;
   column_fn one = moves[move_of(s)].column;
-  int64_t size = element_size(s), index_size = s->wide_indices ? 8 : 4;
+  int64_t size = element_size(s), index_size = nxi_dtype_size(s->index);
   int64_t low = s->extent / w->ranges * range,
           high = range + 1 == w->ranges ? s->extent : low + s->extent / w->ranges;
   if (w->row >= 0) {
