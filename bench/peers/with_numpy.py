@@ -383,7 +383,7 @@ def changes(tanh_sum, softmax, cache):
     run, the width of rows (changing)."""
     return {
         "lengths": (tanh_sum, 1000, 200, 0),
-        "rowlengths": (softmax, 20, 200, -33),
+        "rowlengths": (softmax, 20, 50, -33),
         "batches": (softmax, 8, 16, 256),
         "caches": (cache, 500, 16, 64),
         "widecaches": (cache, 500, 16, 768),
