@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "ir/target.h"
-#include "runtime/library/floats/multiply.h"
+#include "runtime/library/floats/pairs.h"
 #include "tests/util/runner.h"
 
 typedef struct problem {
@@ -21,19 +21,41 @@ typedef struct problem {
   int64_t more[3]; /* elements between the rows of a, b and c */
 } problem;
 
+/* Which numbers an operand has. Those of bf16 are multiplied two at once where there is an
+ * instruction for it, unless sums of products may be subnormal. */
+typedef enum numbers {
+  ANY,
+  SHORT,     /* of bf16, some of them 0 and one infinite */
+  ALL_SMALL, /* of bf16, so small that sums are subnormal */
+  ONE_SMALL, /* the last one alone is */
+  ONE_LONG   /* the last one alone is none of bf16 */
+} numbers;
+
 static double number(uint32_t *seed) {
   *seed = *seed * 1664525 + 1013904223;
   return (double)(*seed >> 8) / (double)(1 << 23) - 1;
 }
 
+static float of_kind(numbers kind, float x, int64_t i, int64_t n) {
+  uint32_t bits;
+  const bool last = i == n - 1;
+  if (kind == ANY || (kind == ONE_LONG && last)) return x;
+  memcpy(&bits, &x, sizeof bits);
+  bits &= 0xffff0000u;
+  memcpy(&x, &bits, sizeof x);
+  if (kind == SHORT) return i == n / 2 ? INFINITY : i % 7 == 3 ? copysignf(0, x) : x;
+  return kind == ALL_SMALL || (kind == ONE_SMALL && last) ? x * 0x1p-64F : x;
+}
+
 /* Memory of exactly so many numbers, so that sanitizers see reads past them. */
-static void *filled(int64_t rows, int64_t row, int64_t ld, int32_t size, uint32_t seed) {
+static void *filled(int64_t rows, int64_t row, int64_t ld, int32_t size, uint32_t seed,
+                    numbers kind) {
   const int64_t n = (rows - 1) * ld + row;
   char *m = malloc((size_t)(n * size));
   assert_non_null(m);
   for (int64_t i = 0; i < n; i++) {
     const double x = number(&seed);
-    const float y = (float)x;
+    const float y = of_kind(kind, (float)x, i, n);
     memcpy(m + i * size, size == 4 ? (const void *)&y : (const void *)&x, (size_t)size);
   }
   return m;
@@ -46,7 +68,7 @@ static double element(const void *m, int64_t i, int32_t size) {
 static uint64_t bits_of(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
-  return bits;
+  return isnan(x) ? UINT64_MAX : bits; /* all NaN are one value */
 }
 
 /* What an element of C, which was `before`, has to be. */
@@ -76,7 +98,7 @@ static void compare(const nxi_floats_product *p, const void *before, int64_t c_e
   }
 }
 
-static void check(const nxi_floats_kernels *f, const problem *q, int how) {
+static void check(const nxi_floats_kernels *f, const problem *q, int how, numbers kind) {
   nxi_floats_product p = {.m = q->m,
                           .n = q->n,
                           .k = q->k,
@@ -88,12 +110,17 @@ static void check(const nxi_floats_kernels *f, const problem *q, int how) {
                 c_elements = (q->m - 1) * p.c_ld + q->n;
   p.a_ld = a_row + q->more[0];
   p.b_ld = b_row + q->more[1];
-  void *a = filled(how & 1 ? q->k : q->m, a_row, p.a_ld, f->size, 1),
-       *b = filled(how & 2 ? q->n : q->k, b_row, p.b_ld, f->size, 2),
-       *c = filled(q->m, q->n, p.c_ld, f->size, 3),
-       *before = filled(q->m, q->n, p.c_ld, f->size, 3),
+  void *a = filled(how & 1 ? q->k : q->m, a_row, p.a_ld, f->size, 1, kind),
+       *b = filled(how & 2 ? q->n : q->k, b_row, p.b_ld, f->size, 2, kind),
+       *c = filled(q->m, q->n, p.c_ld, f->size, 3, ANY),
+       *before = filled(q->m, q->n, p.c_ld, f->size, 3, ANY),
        *room = how & 8 ? aligned_alloc(64, NXI_FLOATS_ROOM) : NULL;
   p.a = a, p.b = b, p.c = c;
+#if defined(__x86_64__)
+  if (room && kind != ANY && nxi_floats_may_be_pairs(f, &p))
+    assert_int_equal(nxi_floats_multiply_pairs(&p, room), kind == SHORT);
+  memcpy(c, before, (size_t)(c_elements * f->size));
+#endif
   nxi_floats_multiply(f, &p, room);
   compare(&p, before, c_elements, f->size);
   free(a), free(b), free(c), free(before), free(room);
@@ -119,7 +146,22 @@ static void a_product_is_its_chains_of_fma(void **state) {
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
     for (int how = 0; how < 32 && nxi_target_for_isa(sets[i].isa, &target); how++)
       for (size_t j = 0; j < sizeof problems / sizeof *problems; j++)
-        check(sets[i].kernels[how >> 4], &problems[j], how & 15);
+        check(sets[i].kernels[how >> 4], &problems[j], how & 15, ANY);
+#endif
+}
+
+static void so_is_one_of_numbers_of_bf16(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  static const problem some[] = {{16, 16, 32, {0, 0, 0}},
+                                 {23, 49, 45, {1, 2, 3}},
+                                 {17, 161, 70, {0, 95, 0}},
+                                 {70, 17, 515, {3, 2048, 1}}};
+  nxi_target target;
+  for (int how = 8; how < 16 && nxi_target_for_isa("avx512", &target); how++)
+    for (size_t j = 0; j < sizeof some / sizeof *some; j++)
+      for (numbers kind = SHORT; kind <= ONE_LONG; kind++)
+        check(&nxi_floats_avx512_f32, &some[j], how, kind);
 #endif
 }
 
@@ -132,6 +174,7 @@ static void other_types_have_none(void **state) {
 NXT_MAIN(floats) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_product_is_its_chains_of_fma),
+      cmocka_unit_test(so_is_one_of_numbers_of_bf16),
       cmocka_unit_test(other_types_have_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,8 @@ typedef struct nxi_floats_kernels {
 #if defined(__x86_64__)
 extern const nxi_floats_kernels nxi_floats_avx2_f32, nxi_floats_avx2_f64, nxi_floats_avx512_f32,
     nxi_floats_avx512_f64;
+/* pairs.c: numbers are two of bf16, of which both are steps of a chain */
+extern const nxi_floats_kernels nxi_floats_pairs;
 #endif
 
 #endif

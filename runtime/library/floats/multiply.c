@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/target.h"
+#include "pairs.h"
 
 enum {
   NEAR = 4096,  /* bytes from one row of B to the next: on a page of its own, and copied */
@@ -48,8 +49,17 @@ static bool copies_b(const nxi_floats_kernels *f, const nxi_floats_product *p) {
          (!p->b_is_cached && p->k * bytes > SMALL && (bytes >= NEAR || (bytes & -bytes) > SPREAD));
 }
 
+/* Whether products of two numbers at once are tried. */
+static bool tries_pairs(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+#if defined(__x86_64__)
+  return nxi_floats_may_be_pairs(f, p);
+#else
+  return (void)f, (void)p, false;
+#endif
+}
+
 bool nxi_floats_wants_room(const nxi_floats_kernels *f, const nxi_floats_product *p) {
-  return p->a_transposed || copies_b(f, p) || p->n <= FEW;
+  return tries_pairs(f, p) || p->a_transposed || copies_b(f, p) || p->n <= FEW;
 }
 
 /* Some strips of B: each becomes rows of `width` numbers, of which the last one may have fewer. */
@@ -103,7 +113,7 @@ static void copy_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, 
 /* ---- multiplying */
 
 /* Strips have the same number of vectors, or one less. */
-static int64_t strip_width(const nxi_floats_kernels *f, int64_t columns) {
+int64_t nxi_floats_strip_width(const nxi_floats_kernels *f, int64_t columns) {
   const int64_t vectors = (columns + f->lanes - 1) / f->lanes,
                 strips = (vectors + NXI_FLOATS_VECTORS - 1) / NXI_FLOATS_VECTORS;
   return least(columns, (vectors + strips - 1) / strips * f->lanes);
@@ -153,7 +163,7 @@ static void multiply_slowly(const nxi_floats_product *p, bool single) {
 static void multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
                             int64_t rows, const char *rows_copy, int64_t first, int64_t columns,
                             const char *room) {
-  const int64_t width = strip_width(f, p->n), bytes = p->k * f->size,
+  const int64_t width = nxi_floats_strip_width(f, p->n), bytes = p->k * f->size,
                 some = larger(PASSING / bytes / f->rows, 1) * f->rows;
   for (int64_t i = 0; i < rows; i += some)
     for (int64_t j = 0; j < columns; j += width) {
@@ -167,7 +177,7 @@ static void multiply_strips(const nxi_floats_kernels *f, const nxi_floats_produc
 /* Rows row .. row + rows - 1 of C. */
 static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
                           int64_t rows, const char *rows_copy, char *room) {
-  const int64_t width = strip_width(f, p->n), bytes = p->k * f->size,
+  const int64_t width = nxi_floats_strip_width(f, p->n), bytes = p->k * f->size,
                 some = room ? larger(STRIPS_ROOM / bytes / width, 1) * width : p->n;
   for (int64_t first = 0; first < p->n; first += some) {
     const int64_t columns = least(some, p->n - first);
@@ -178,7 +188,7 @@ static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product 
 
 static void multiply_many(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
   const int64_t bytes = p->k * f->size, most = ROWS_ROOM / bytes / f->rows * f->rows;
-  if (most == 0 || STRIPS_ROOM < bytes * strip_width(f, p->n)) room = NULL;
+  if (most == 0 || STRIPS_ROOM < bytes * nxi_floats_strip_width(f, p->n)) room = NULL;
   if (!room && p->b_transposed) {
     multiply_slowly(p, f->size == (int32_t)sizeof(float));
     return;
@@ -209,7 +219,7 @@ static void store(const nxi_floats_kernels *f, const nxi_floats_product *p, int6
  * once: B is read once, along its rows. */
 static void stream(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t first,
                    int64_t columns, char *c, int64_t c_ld) {
-  const int64_t size = f->size, width = strip_width(f, columns);
+  const int64_t size = f->size, width = nxi_floats_strip_width(f, columns);
   for (int64_t d = 0; d < p->k; d += STREAM)
     for (int64_t j = 0; j < columns; j += width) {
       const int64_t wide = least(width, columns - j), vectors = (wide + f->lanes - 1) / f->lanes;
@@ -275,7 +285,15 @@ static bool streams(const nxi_floats_kernels *f, const nxi_floats_product *p) {
   return p->m <= FEW && !p->b_transposed && !p->b_is_cached && p->k * p->n * f->size > STRIPS_ROOM;
 }
 
+void nxi_floats_multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
+                                const void *strips) {
+  multiply_strips(f, p, 0, p->m, NULL, 0, p->n, strips);
+}
+
 void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
+#if defined(__x86_64__)
+  if (room && tries_pairs(f, p) && nxi_floats_multiply_pairs(p, room)) return;
+#endif
   if (p->n <= FEW && p->m > p->n) multiply_narrow(f, p, room);
   else if (streams(f, p)) multiply_few(f, p);
   else multiply_many(f, p, room);

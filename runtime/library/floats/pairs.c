@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC */
+/* Products of f32 whose operands are numbers of bf16, by vdpbf16ps. That does two steps of a chain
+ * of fma in each lane, first with the upper halves of 32 bits, then with the lower ones, rounds
+ * each as fma does, and so gives the bits of the other loops: but for subnormal operands and sums,
+ * which it takes for zero. With nonzero operands of at least 2^(s - 127) and 2^(t - 127) every
+ * product and so every sum is a multiple of 2^(s + t - 268), and none is subnormal if s + t is 142
+ * at least.
+ *
+ * Operands are read once before anything is written. Reading makes pairs of neighbours along the
+ * inner extent, the first of them in the upper half, and finds what lies in the lower halves of the
+ * numbers, and the least one. Afterwards a product of pairs is like one of floats, with half the
+ * inner extent. A sum that begins at +0 is never -0, so a last number without a neighbour gets 0.
+ */
+#if defined(__x86_64__)
+#include "pairs.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+#include "ir/platform/thread.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma"))), \
+                             apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma")
+#endif
+#include "vectors.h"
+
+/* The assembler knows the instruction wherever the compiler may not. */
+static inline __m512 dot(__m512 x, __m512 y, __m512 sum) {
+  __asm__("vdpbf16ps %1, %2, %0" : "+v"(sum) : "v"(y), "v"(x));
+  return sum;
+}
+
+#define TABLE(name)            name##_pairs
+#define REAL                   float
+#define ROWS                   8
+#define VECTOR                 __m512
+#define LANES                  16
+#define MASK                   __mmask16
+#define MASK_OF(n)             (__mmask16)((1u << (n)) - 1)
+#define LOAD(p)                _mm512_loadu_ps(p)
+#define STORE(p, v)            _mm512_storeu_ps(p, v)
+#define LOAD_SOME(p, mask)     _mm512_maskz_loadu_ps(mask, p)
+#define STORE_SOME(p, mask, v) _mm512_mask_storeu_ps(p, mask, v)
+#define ZERO                   _mm512_setzero_ps()
+#define SPREAD(x)              _mm512_set1_ps(x)
+#define ADD(x, y)              _mm512_add_ps(x, y)
+#define FMA(a, b, sum)         dot(a, b, sum)
+#define TILE                   8
+#define TRANSPOSE              transpose_f32
+#include "engine.h"
+
+enum {
+  SAMPLE = 16,         /* numbers that are looked at first */
+  LEAST_DEPTH = 32,    /* of the inner extent: pairs have to be made */
+  LEAST_OTHERS = 16,   /* rows, and columns, each of which reads every pair */
+  LEAST_SUM = 142,     /* of two exponents, with which no sum is subnormal */
+  WIDEST = 48,         /* columns of a strip */
+  CHECKED = 256,       /* sums with which the instruction is tried */
+  ROOM_OF_A = 4 << 20, /* bytes of the pairs of A; the rest of the room is for those of B */
+};
+
+/* What has been seen of an operand, lane by lane. */
+typedef struct seen {
+  __m512i low, least; /* bits of lower halves; the least magnitude that is not 0 */
+} seen;
+
+static inline void look(seen *s, __m512i x) {
+  const __m512i size = _mm512_and_si512(x, _mm512_set1_epi32(0x7fffffff));
+  s->low = _mm512_or_si512(s->low, x);
+  s->least = _mm512_mask_min_epu32(s->least, _mm512_test_epi32_mask(size, size), s->least, size);
+}
+
+static bool all_short(const seen *s) {
+  return _mm512_test_epi32_mask(s->low, _mm512_set1_epi32(0xffff)) == 0;
+}
+
+static int32_t least_exponent(const seen *s) {
+  return (int32_t)(_mm512_reduce_min_epu32(s->least) >> 23);
+}
+
+static inline __m512i halves_of(__m512i first, __m512i second) {
+  const __m512i upper = _mm512_set1_epi32((int32_t)0xffff0000u);
+  return _mm512_or_si512(_mm512_and_si512(first, upper), _mm512_srli_epi32(second, 16));
+}
+
+/* ---- making pairs */
+
+/* Pairs of neighbours in a row of `depth` numbers. */
+static void pair_along(seen *s, const float *x, int64_t depth, uint32_t *to) {
+  for (int64_t d = 0; d < depth; d += 16) {
+    const int64_t n = depth - d < 16 ? depth - d : 16;
+    const __m512i y = _mm512_maskz_loadu_epi32((__mmask16)((1u << n) - 1), x + d),
+                  z = halves_of(y, _mm512_srli_epi64(y, 32));
+    look(s, y);
+    _mm256_mask_storeu_epi32(to + d / 2, (__mmask8)((1u << (n + 1) / 2) - 1),
+                             _mm512_cvtepi64_epi32(z));
+  }
+}
+
+/* Pairs of two rows of numbers; the second may be missing. */
+static void pair_across(seen *s, const float *x, const float *y, int64_t length, uint32_t *to) {
+  for (int64_t i = 0; i < length; i += 16) {
+    const int64_t n = length - i < 16 ? length - i : 16;
+    const __mmask16 mask = (__mmask16)((1u << n) - 1);
+    const __m512i first = _mm512_maskz_loadu_epi32(mask, x + i),
+                  second = y ? _mm512_maskz_loadu_epi32(mask, y + i) : _mm512_setzero_si512();
+    look(s, first);
+    look(s, second);
+    _mm512_mask_storeu_epi32(to + i, mask, halves_of(first, second));
+  }
+}
+
+/* A as rows of pairs, `ld` apart, or transposed as rows along A's rows. */
+static bool pair_a(const nxi_floats_product *p, int64_t ld, uint32_t *to, seen *s) {
+  const float *a = p->a;
+  bool good = true;
+  if (p->a_transposed)
+    for (int64_t d = 0; d < p->k && good; d += 2, good = all_short(s))
+      pair_across(s, a + d * p->a_ld, d + 1 < p->k ? a + (d + 1) * p->a_ld : NULL, p->m,
+                  to + d / 2 * ld);
+  else
+    for (int64_t i = 0; i < p->m && good; i++, good = all_short(s))
+      pair_along(s, a + i * p->a_ld, p->k, to + i * ld);
+  return good;
+}
+
+static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* B as strips of rows of pairs. */
+static bool pair_b(const nxi_floats_product *p, int64_t depth, uint32_t *to, seen *s) {
+  const float *b = p->b;
+  const int64_t most = nxi_floats_strip_width(&nxi_floats_pairs, p->n);
+  bool good = true;
+  for (int64_t d = 0; d < p->k && good; d += 2, good = all_short(s))
+    for (int64_t j = 0; j < p->n; j += most) {
+      const int64_t width = least_of(most, p->n - j);
+      const float *x = b + d * p->b_ld + j;
+      pair_across(s, x, d + 1 < p->k ? x + p->b_ld : NULL, width, to + j * depth + d / 2 * width);
+    }
+  return good;
+}
+
+/* The same of a B that is stored as columns; lines: room for those of a strip. */
+static bool pair_columns(const nxi_floats_product *p, int64_t depth, uint32_t *lines, uint32_t *to,
+                         seen *s) {
+  const float *b = p->b;
+  const int64_t most = nxi_floats_strip_width(&nxi_floats_pairs, p->n);
+  for (int64_t j = 0; j < p->n; j += most) {
+    const int64_t width = least_of(most, p->n - j);
+    for (int64_t i = 0; i < width; i++)
+      pair_along(s, b + (j + i) * p->b_ld, p->k, lines + i * depth);
+    if (!all_short(s)) return false;
+    transpose_pairs(lines, depth, width, depth, to + j * depth);
+  }
+  return true;
+}
+
+/* ---- whether */
+
+/* The chain that two steps of the instruction are, number by number. */
+static bool try_instruction(void) {
+  uint32_t state = 1, x[16], y[16];
+  float sum[16], got[16];
+  for (int n = 0; n < CHECKED; n += 16) {
+    for (int i = 0; i < 16; i++) {
+      uint32_t word[3];
+      for (int k = 0; k < 3; k++) word[k] = state = state * 1664525u + 1013904223u;
+      x[i] = (word[0] & 0x87ff87ffu) + 0x3c003c00u;
+      y[i] = (word[1] & 0x87ff87ffu) + 0x3c003c00u;
+      sum[i] = (float)(int32_t)word[2] * 0x1p-40F;
+    }
+    const __m512 z = dot(_mm512_loadu_ps(x), _mm512_loadu_ps(y), _mm512_loadu_ps(sum));
+    _mm512_storeu_ps(got, z);
+    for (int i = 0; i < 16; i++) {
+      const uint32_t bits[4] = {x[i] & 0xffff0000u, y[i] & 0xffff0000u, x[i] << 16, y[i] << 16};
+      float f[4], want;
+      memcpy(f, bits, sizeof f);
+      want = fmaf(f[2], f[3], fmaf(f[0], f[1], sum[i]));
+      if (want != got[i]) return false;
+    }
+  }
+  return true;
+}
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+static bool has_instruction;
+static void ask_processor(void) {
+  __builtin_cpu_init();
+  has_instruction = __builtin_cpu_supports("avx512bf16") && try_instruction();
+}
+
+/* Whether the first numbers of an operand have empty lower halves; it has so many in a row. */
+static bool begins_short(const float *x) {
+  uint32_t bits[SAMPLE], low = 0;
+  memcpy(bits, x, sizeof bits);
+  for (int i = 0; i < SAMPLE; i++) low |= bits[i];
+  return (low & 0xffff) == 0;
+}
+
+bool nxi_floats_may_be_pairs(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  static nxi_once once = NXI_ONCE_INITIALIZER;
+  if (f != &nxi_floats_avx512_f32 || p->k < LEAST_DEPTH || p->m < LEAST_OTHERS ||
+      p->n < LEAST_OTHERS || !begins_short(p->a) || !begins_short(p->b))
+    return false;
+  nxi_once_run(&once, ask_processor);
+  return has_instruction;
+}
+
+/* ---- multiplying */
+
+bool nxi_floats_multiply_pairs(const nxi_floats_product *p, void *room) {
+  const int64_t depth = (p->k + 1) / 2, ld = p->a_transposed ? p->m : depth,
+                bytes = (int64_t)sizeof(uint32_t);
+  uint32_t *a = room, *b = a + ROOM_OF_A / bytes, *lines = b + p->n * depth;
+  if ((p->a_transposed ? depth : p->m) * ld * bytes > ROOM_OF_A ||
+      (p->n + (p->b_transposed ? WIDEST : 0)) * depth * bytes > NXI_FLOATS_ROOM - ROOM_OF_A)
+    return false;
+  seen x = {.low = {0}}, y = {.low = {0}};
+  memset(&x.least, 0x7f, sizeof x.least);
+  y.least = x.least;
+  if (!pair_a(p, ld, a, &x) ||
+      !(p->b_transposed ? pair_columns(p, depth, lines, b, &y) : pair_b(p, depth, b, &y)))
+    return false;
+  const int32_t s = least_exponent(&x), t = least_exponent(&y);
+  if (s == 0 || t == 0 || s + t < LEAST_SUM) return false;
+  nxi_floats_product pairs = *p;
+  pairs.k = depth;
+  pairs.a = a;
+  pairs.a_ld = ld;
+  pairs.b_transposed = false;
+  nxi_floats_multiply_strips(&nxi_floats_pairs, &pairs, b);
+  return true;
+}
+#else
+typedef int nxi_floats_pairs_absent; /* a file is never empty */
+#endif
