@@ -51,15 +51,19 @@ static const nxi_fork_hooks fork_hooks = {fork_prepare, fork_parent, fork_child}
 
 static nx_status create_runners(nx_context *c, int32_t n, nxi_diag *d) {
   nx_status status = NX_OK;
-  c->runners = nxi_calloc((size_t)n, sizeof(nxi_runner *));
+  c->runners = nxi_calloc(NXI_MOST_DEVICES, sizeof *c->runners);
   if (!c->runners) return nxi_oom(d);
-  c->n_runners = n;
-  for (int32_t i = 0; i < n && !status; i++) status = nxi_runner_create(&c->runners[i], d);
+  for (int32_t i = 0; i < n && !status; i++) {
+    nxi_runner *made = NULL;
+    status = nxi_runner_create(&made, d);
+    atomic_init(&c->runners[i], made);
+  }
   return status;
 }
 
 static void destroy_runners(nx_context *c) {
-  for (int32_t i = 0; i < c->n_runners; i++) nxi_runner_destroy(c->runners[i]);
+  for (int32_t i = 0; c->runners && i < NXI_MOST_DEVICES; i++)
+    nxi_runner_destroy(atomic_load(&c->runners[i]));
   nxi_free(c->runners);
 }
 

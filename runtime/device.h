@@ -103,7 +103,7 @@ typedef struct nxi_device_kind {
 } nxi_device_kind;
 
 /* Numbers of devices are bits of one word: of all kinds together there are at most 64. */
-enum { NXI_MOST_OF_A_KIND = 32 };
+enum { NXI_MOST_OF_A_KIND = 32, NXI_MOST_DEVICES = 64 };
 
 #define NXI_DEVICE(name) extern const nxi_device_kind nxi_##name##_device;
 #include "devices.def"

@@ -107,7 +107,7 @@ OUTWARD = {
     "runtime/cuda": ("driver", "gpu"),
     "runtime/cuda/library": ("blas", "calls", "cufft", "cusolver", "scatter"),
     "runtime/files": ("archive", "file"),
-    "runtime/group": ("group",),
+    "runtime/group": ("group", "nccl"),  # bindings have the one, runtime/cuda the other
     "runtime/launch": ("internal", "launch"),  # internal: a device's launch is made of it too
     "runtime/library": ("libraries", "scatter"),
     "runtime/library/blas": ("blas", "level3"),

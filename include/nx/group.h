@@ -28,6 +28,12 @@
  * have the same bits for devices and processes, on every device. With NX_REDUCE_PARTS they have the
  * same bits for any number of members: where the parts of all are the same ones, in the same order.
  *
+ * GPUs. Between GPUs of one group elements go from memory to memory by NCCL (2.14 or later:
+ * libnccl.so.2, or the file that NX_NCCL names), if each member is one and has it; else, and where
+ * NCCL does not connect them (two processes on one GPU), through the host's memory. The bits are
+ * the same: reductions are computed as above. A GPU that is lost, and a failure of NCCL, are
+ * NX_DEVICE_LOST for each member, and break the group.
+ *
  * Element types: all that the host has arrays of (not i4, u4, f4 and c32: NX_UNSUPPORTED_DTYPE),
  * and of reductions those of the operation. Common failures of what follows, NULL and this thread's
  * error: NX_INVALID_ARGUMENT: NULL, a tensor of another context or device than the member's, an
@@ -59,11 +65,11 @@ typedef struct nx_group_options {
 NX_API nx_status nx_group_create(nx_context *context, const nx_device *devices, size_t n,
                                  const nx_group_options *options, nx_group **members);
 /** The member that this process is in a group of processes, by Open MPI 4, which is loaded now
- * (libmpi.so.40, or the file that NX_MPI names). Its tensors are on this device of the context, and
- * their elements go through the host's memory. ranks: n ranks of MPI_COMM_WORLD, the members in
- * their order, this process among them; n = 0: all of the job, in its order. Every member has to
- * call this, those of several groups in the same order; who waits longer for another than the
- * timeout fails.
+ * (libmpi.so.40, or the file that NX_MPI names). Its tensors are on this device of the context;
+ * unless all are GPUs, elements go through the host's memory. ranks: n ranks of MPI_COMM_WORLD, the
+ * members in their order, this process among them; n = 0: all of the job, in its order. Every
+ * member has to call this, those of several groups in the same order; who waits longer for another
+ * than the timeout fails.
  *
  * MPI is initialised, and finalized at the end of the process, if the program has not done so; if
  * it has, then with MPI_THREAD_MULTIPLE. mpirun ends the other processes where one dies; what

@@ -7,6 +7,7 @@
 #include "group.h"
 #include "ir/alloc.h"
 #include "ir/dtype.h"
+#include "nccl.h"
 #include "nx/custom.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
@@ -36,13 +37,14 @@ static bool is_stopped(const void *user) { return nx_custom_stopped(user); }
 
 static nx_status run(const nx_custom_call *k) {
   const bound *b = k->user;
+  nxi_members *m = b->members;
   nxi_exchange_call call = {.exchange = &b->exchange,
                             .rank = b->rank,
                             .in = k->operands[0].data,
                             .out = k->results[0].data,
                             .stopped = is_stopped,
                             .user = k};
-  nx_status status = b->members->engine->run(b->members, &call);
+  nx_status status = k->stream ? nxi_nccl_run(m, &call, k->stream) : m->engine->run(m, &call);
   return status ? nx_custom_fail(k, status, call.sentence) : NX_OK;
 }
 
@@ -107,6 +109,7 @@ static nx_custom *make_custom(nx_group *g, const nxi_exchange_desc *k, const nx_
   nx_custom_desc desc = {.size = sizeof desc,
                          .name = g->members->name,
                          .run = run,
+                         .run_on_device = g->members->nccl ? run : NULL,
                          .user = b,
                          .release = release,
                          .flags = NX_ORDERED,

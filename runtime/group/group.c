@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/alloc.h"
+#include "nccl.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/record.h"
@@ -14,7 +15,9 @@ enum { DEFAULT_TIMEOUT_MS = 5 * 60 * 1000 };
 /* ---- lives */
 
 void nxi_members_unref(nxi_members *m) {
-  if (m && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) m->engine->destroy(m);
+  if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
+  nxi_nccl_free(m->nccl);
+  m->engine->destroy(m);
 }
 
 nx_group *nxi_group_member(nx_context *c, nxi_members *members, int32_t rank, nx_device device,
@@ -126,8 +129,10 @@ static nx_status make_members(nx_context *c, const nx_device *devices, int32_t n
                               const nx_group_options *o, nx_group **members, nxi_diag *d) {
   nxi_members *all = NULL;
   nx_status status = nxi_local_create(n, o, &all, d);
-  int32_t made = 0;
+  int32_t made = 0, served = 0;
   if (status) return status;
+  while (served < n && nxi_nccl_serves(c, devices[served])) served++;
+  if (served == n && nxi_nccl_attach(all, d)) return nxi_members_unref(all), d->status;
   for (; made < n; made++) {
     nxi_members_ref(all);
     members[made] = nxi_group_member(c, all, made, devices[made], d);

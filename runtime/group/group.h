@@ -2,7 +2,8 @@
 /* Groups of members that exchange elements. A collective is one or two exchanges, which only move
  * bytes, and recorded operations around them (collectives.c). An exchange is an ordered custom
  * operation (exchange.c), whose function hands it to the engine of the group: shared memory for
- * devices of this process (local.c), MPI for processes (processes.c). */
+ * devices of this process (local.c), MPI for processes (processes.c). Between GPUs these only have
+ * members meet, and NCCL moves the bytes (nccl.h). */
 #ifndef NXI_GROUP_H
 #define NXI_GROUP_H
 
@@ -48,6 +49,7 @@ typedef struct nxi_exchange_call {
 } nxi_exchange_call;
 
 typedef struct nxi_members nxi_members;
+typedef struct nxi_nccl nxi_nccl;
 typedef struct nxi_engine {
   nx_status (*run)(nxi_members *all, nxi_exchange_call *call);
   void (*destroy)(nxi_members *all);
@@ -59,6 +61,7 @@ struct nxi_members {
   _Atomic uint32_t refs;
   int32_t size;
   int64_t timeout_ns; /* negative: none */
+  nxi_nccl *nccl;     /* of GPUs (nccl.h), or NULL */
   char name[NXI_GROUP_NAME];
 };
 static inline void nxi_members_ref(nxi_members *m) {

@@ -11,6 +11,7 @@
 #include "ir/alloc.h"
 #include "ir/platform/clock.h"
 #include "mpi.h"
+#include "nccl.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
 
@@ -380,6 +381,19 @@ static nx_status join(const nxi_mpi *mpi, const int *ranks, int32_t size, int32_
   return NX_OK;
 }
 
+/* NCCL moves the bytes if it serves the device of each member. */
+static nx_status attach_nccl(nxi_members *m, int32_t place, bool serves, nxi_diag *d) {
+  uint8_t all[NXI_GROUP_MOST], own = serves;
+  nxi_exchange e = {.kind = NXI_GATHER, .bytes = 1, .from = -1, .to = -1};
+  nxi_exchange_call call = {&e, place, &own, all, never, NULL, ""};
+  snprintf(e.header.what, sizeof e.header.what, "whether there is NCCL");
+  nx_status status = run(m, &call);
+  if (status) return nxi_fail(d, status, "group", "group: %s", call.sentence);
+  for (int32_t i = 0; i < m->size; i++)
+    if (!all[i]) return NX_OK;
+  return nxi_nccl_attach(m, d);
+}
+
 nx_status nx_group_join(nx_context *c, nx_device device, const int32_t *ranks, size_t n,
                         const nx_group_options *options, nx_group **member) {
   nx_group_options o;
@@ -399,6 +413,8 @@ nx_status nx_group_join(nx_context *c, nx_device device, const int32_t *ranks, s
   if (list) place = take_ranks(mpi, ranks, n, list, &size, &d);
   nx_status status = place < 0 ? d.status : join(mpi, list, size, place, &o, &all, &d);
   nxi_free(list);
+  if (!status && all) status = attach_nccl(all, place, nxi_nccl_serves(c, device), &d);
+  if (status) nxi_members_unref(all);
   nx_group *made = status ? NULL : nxi_group_member(c, all, place, device, &d);
   if (!made) return nxi_oom_in(&d, d.status, "group"), nxi_error_report(&d);
   *member = made;

@@ -117,8 +117,9 @@ struct nx_context {
   _Atomic uint64_t peak_bytes; /* before the allocator's peak was last started anew */
   nxi_pool *pool;
   struct nxi_offload *offload;
-  struct nxi_runner **runners; /* do asynchronous work: one for each device of the processor */
-  int32_t n_runners;
+  /* Do asynchronous work, one for each device: so a collective on one waits for none on another
+   * that is behind it. Those of further devices than the processors are made when first used. */
+  struct nxi_runner *_Atomic *runners;
   nxi_fork_entry fork_entry;
   bool fork_registered, watched;
 };

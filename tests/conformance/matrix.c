@@ -8,15 +8,14 @@
 extern const family elements_family, incomplete_family, convert_family, words_family, reduce_family,
     statistic_family, move_family, create_family, index_family, linear_family, factor_family,
     form_family, solver_family, fourier_family, random_family, host_family, function_family,
-    file_family, by_function_family, callback_family, product_family, draw_family,
-    convolution_family, window_family, control_family;
+    file_family, by_function_family, callback_family, collective_family, product_family,
+    draw_family, convolution_family, window_family, control_family;
 const family *const families[] = {
-    &elements_family, &incomplete_family, &words_family,   &convert_family,
-    &reduce_family,   &statistic_family,  &move_family,    &create_family,
-    &index_family,    &window_family,     &linear_family,  &factor_family,
-    &form_family,     &solver_family,     &fourier_family, &random_family,
-    &host_family,     &function_family,   &file_family,    &by_function_family,
-    &callback_family, &product_family,    &draw_family,    &convolution_family,
+    &elements_family,  &incomplete_family, &words_family,    &convert_family, &reduce_family,
+    &statistic_family, &move_family,       &create_family,   &index_family,   &window_family,
+    &linear_family,    &factor_family,     &form_family,     &solver_family,  &fourier_family,
+    &random_family,    &host_family,       &function_family, &file_family,    &by_function_family,
+    &callback_family,  &collective_family, &product_family,  &draw_family,    &convolution_family,
     &control_family};
 const size_t n_families = sizeof families / sizeof *families;
 

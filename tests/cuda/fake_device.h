@@ -24,8 +24,8 @@ static inline nx_error take(void) {
 }
 
 static inline int open_fake(void **state) {
-  static const char *const variables[] = {"NX_CUDA",  "NX_NVRTC",    "NX_CUBLAS",
-                                          "NX_CUFFT", "NX_CUSOLVER", NULL};
+  static const char *const variables[] = {"NX_CUDA",     "NX_NVRTC", "NX_CUBLAS", "NX_CUFFT",
+                                          "NX_CUSOLVER", "NX_NCCL",  NULL};
   for (int i = 0; variables[i] != NULL; i++) setenv(variables[i], NXT_FAKE, 1);
   setenv("NX_CACHE_DIR", "", 1);
   void *library = dlopen(NXT_FAKE, RTLD_NOW);

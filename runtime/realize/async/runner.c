@@ -348,13 +348,23 @@ static bool take_options(const char *op, const nx_run_options *o, nx_run_options
   return !d->status;
 }
 
+/* NULL: no memory. Two threads may make the first one of a device: one of them is kept. */
+static nxi_runner *runner_of(nx_context *c, int32_t device, nxi_diag *d) {
+  nxi_runner *r = atomic_load(&c->runners[device]), *made = NULL;
+  if (r || nxi_runner_create(&made, d)) return r;
+  if (atomic_compare_exchange_strong(&c->runners[device], &r, made)) return made;
+  nxi_runner_destroy(made);
+  return r;
+}
+
 nx_event *nxi_event_create(nx_context *c, int32_t device, const char *op, const nx_run_options *o,
                            uint32_t *flags, nxi_diag *d) {
   nx_run_options filled;
-  nxi_runner *r = c->runners[device < c->n_runners ? device : 0];
   bool watched;
   size_t marks = (size_t)nx_device_count(c) * sizeof(uint64_t);
   if (!take_options(op, o, &filled, d)) return NULL;
+  nxi_runner *r = runner_of(c, device, d);
+  if (!r) return nxi_oom_in(d, d->status, op), NULL;
   bury(r);
   nx_event *e = nxi_handle_alloc(sizeof *e + marks, &watched);
   if (!e) return nxi_oom_in(d, nxi_oom(d), op), NULL;

@@ -34,6 +34,12 @@ int nxt_fake_fault(void);
 /* A kernel is about to run: whether it does. */
 bool nxt_fake_runs(int device);
 
+/* Of the driver, for NCCL (fake_stream.c). */
+EXPORT int cuEventCreate(void **out, unsigned flags);
+EXPORT int cuEventDestroy_v2(void *given);
+EXPORT int cuEventRecord(void *given, void *s);
+EXPORT int cuStreamWaitEvent(void *given, void *of, unsigned flags);
+
 #define CALL                                                             \
   __attribute__((cleanup(nxt_fake_leave), unused)) const int inside = 0; \
   nxt_fake_enter();                                                      \
