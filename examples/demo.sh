@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: ISC Three small jobs that show what the library does. Usage: demo.sh
-# BUILD_DIRECTORY (./dev demo calls it). Starts with an empty kernel cache, so that what compiling
-# costs can be seen.
+# SPDX-License-Identifier: ISC
+# Small jobs that show what the library does. Usage: demo.sh BUILD_DIRECTORY (./dev demo calls it).
+# Starts with an empty kernel cache, so that what compiling costs can be seen.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
@@ -42,3 +42,23 @@ fi
 
 title "3. a network learns two spirals (examples/spirals.c)"
 "$build/examples/example-spirals" "$build/spirals.png"
+
+title "4. a recurrent network, trained through a scan (examples/rnn.c)"
+"$build/examples/example-rnn"
+
+title "5. the Mandelbrot set by a while loop, which is one kernel (examples/mandelbrot.c)"
+"$build/examples/example-mandelbrot" "$build/mandelbrot.png"
+
+title "6. a decoder that writes its cache in place (examples/decoder.c)"
+"$build/examples/example-decoder"
+
+title "7. k-means, a loop that stops by itself (examples/kmeans.c)"
+"$build/examples/example-kmeans"
+
+title "8. data-parallel training on 1 to 8 devices of the processor (examples/parallel.c)"
+"$build/examples/example-parallel"
+if command -v mpirun >/dev/null; then
+  echo "\$ mpirun -n 4 example-parallel --processes"
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    mpirun --oversubscribe -n 4 "$build/examples/example-parallel" --processes
+fi

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Data-parallel training: each member of a group has the whole network, and a part of the data. The
- * data are 8 shards whatever the number of members. Gradients are computed for each shard, and
- * all_reduce adds them in the order of shards: so the loss has the same bits on 1, 2, 4 and 8
- * members, be they devices of this process or processes.
+/* Data-parallel training on two spirals: each member of a group has the whole network, and a part
+ * of the data. The data are 8 shards whatever the number of members. Gradients are computed for
+ * each shard, and all_reduce adds them in the order of shards: so the loss has the same bits on 1,
+ * 2, 4 and 8 members, be they devices of this process or processes.
  *
  * Usage: parallel                         on 1, 2, 4 and 8 devices of the processor
  *        mpirun -n 4 parallel --processes  each process is a member */
@@ -48,16 +48,16 @@ static nx_tensor *filled(const member *m, const int64_t *shape, int32_t rank, co
   return t;
 }
 
-/* The shards of one of `size` members. */
+/* The shards of one of `size` members: points of two spirals, half a turn apart. */
 static void take_data(member *m, int32_t rank, int32_t size) {
   static float points[SHARDS * POINTS][2], targets[SHARDS * POINTS];
   uint64_t state = 1;
   int64_t shards = SHARDS / size;
   for (int i = 0; i < SHARDS * POINTS; i++) {
-    double x = uniform(&state), y = uniform(&state), r = x * x + y * y;
-    points[i][0] = (float)x;
-    points[i][1] = (float)y;
-    targets[i] = r < 0.5 ? 1.0f : 0.0f;
+    double r = fabs(uniform(&state)), turn = 4 * r + 3.14159265358979 * (i % 2);
+    points[i][0] = (float)(r * cos(turn));
+    points[i][1] = (float)(r * sin(turn));
+    targets[i] = (float)(i % 2);
   }
   int64_t first = rank * shards * POINTS;
   m->points = filled(m, NX_SHAPE(shards, POINTS, 2), points[first]);
