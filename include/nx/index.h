@@ -111,8 +111,9 @@ typedef enum nx_scatter_mode {
   /** B I F C: multiplied, in the same order and precision; integers wrap. Complex numbers take
    * rounds, as nx_scatter_by does */
   NX_SCATTER_MUL,
-  NX_SCATTER_MIN, /**< B I F: the least of the element and its updates, as of nx_min */
-  NX_SCATTER_MAX, /**< B I F: the largest, as of nx_max */
+  /** B I F C: the least of the element and its updates, as of nx_min; complex ones as above */
+  NX_SCATTER_MIN,
+  NX_SCATTER_MAX, /**< B I F C: the largest, as of nx_max */
   NX_SCATTER_AND, /**< B I */
   NX_SCATTER_OR,  /**< B I */
   NX_SCATTER_XOR  /**< B I */

@@ -11,7 +11,8 @@
 
 enum { NXI_SCATTER_RANK = 32 };
 /* What becomes of an element and its update; the numbers of nx_scatter_mode. Integers have all of
- * them, floats the first five, complex numbers the first two, bool the first and the last three. */
+ * them, floats the first five, complex numbers the first two (others are combiners when they are
+ * recorded), bool the first and the last three. */
 typedef enum nxi_scatter_mode {
   NXI_SCATTER_SET,
   NXI_SCATTER_ADD,

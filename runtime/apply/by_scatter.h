@@ -18,10 +18,14 @@ bool nxi_is_scatter(const nxi_by *by);
 bool nxi_scatter_rows(const nxi_by *by, uint32_t called, nx_tensor *places, const nxi_row *updates,
                       nxi_row *x);
 
-/* scatter_product.c: the mode NX_SCATTER_MUL of complex numbers; operands have been checked. */
-nx_tensor *nxi_scatter_product(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
-                               bool drops);
-nx_tensor *nxi_scatter_general_product(nx_tensor *x, nx_tensor *starts, nx_tensor *updates,
-                                       const nx_scatter_numbers *numbers);
+/* scatter_complex.c: the modes of complex numbers that are combiners of their own: NX_SCATTER_MUL,
+ * NX_SCATTER_MIN, NX_SCATTER_MAX. Operands have been checked. */
+static inline bool nxi_scatter_takes_rounds(nx_scatter_mode mode, nx_dtype t) {
+  return nxi_is_complex(t) && mode >= NX_SCATTER_MUL && mode <= NX_SCATTER_MAX;
+}
+nx_tensor *nxi_scatter_complex(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
+                               nx_scatter_mode mode, bool drops);
+nx_tensor *nxi_scatter_general_complex(nx_tensor *x, nx_tensor *starts, nx_tensor *updates,
+                                       const nx_scatter_numbers *numbers, nx_scatter_mode mode);
 
 #endif

@@ -290,8 +290,8 @@ static bool check_mode(const char *op, nx_dtype t, nx_scatter_mode mode, uint32_
                        nxi_diag *d) {
   if ((uint32_t)mode > NX_SCATTER_XOR)
     return REFUSE(d, op, "%s: there is no mode %lld", op, (long long)mode);
-  bool products = mode == NX_SCATTER_MUL && nxi_is_complex(t);
-  const char *word = products ? NULL : nxi_scatter_refuses((nxi_scatter_mode)mode, t);
+  bool rounds = nxi_scatter_takes_rounds(mode, t);
+  const char *word = rounds ? NULL : nxi_scatter_refuses((nxi_scatter_mode)mode, t);
   if (!word) return nxi_check_flags(op, flags, NX_UNIQUE_INDICES, "NX_UNIQUE_INDICES", d);
   d->operand = 0;
   return !nxi_fail(d, NX_UNSUPPORTED_DTYPE, op, "%s: %s cannot be %s", op, nxi_dtypes[t].name,
@@ -314,8 +314,8 @@ nx_tensor *nx_scatter_general(nx_tensor *x, nx_tensor *starts, nx_tensor *update
       !check_mode(op, x->storage->dtype, mode, flags, &d) || nxi_common_device(op, t, 3, &d) < 0)
     return nxi_fail_null(&d);
   bool nothing = !x->elements || !updates->elements;
-  if (mode == NX_SCATTER_MUL && nxi_is_complex(x->storage->dtype) && !nothing)
-    return nxi_scatter_general_product(x, starts, updates, numbers);
+  if (nxi_scatter_takes_rounds(mode, x->storage->dtype) && !nothing)
+    return nxi_scatter_general_complex(x, starts, updates, numbers, mode);
   if (!nxi_scoped_begin(&s, x->context, NXI_COMPOSITE_scatter_general)) return NULL;
   if (nothing) result = x;
   else if (nxi_numbers_starts(&n, starts, &w)) result = nxi_windows_scatter(&w, updates, mode);

@@ -132,16 +132,16 @@ nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int3
              flags);
   else if ((uint32_t)mode > NX_SCATTER_XOR)
     nxi_fail(&d, NX_INVALID_ARGUMENT, "scatter", "scatter: there is no mode %lld", (long long)mode);
-  bool products = mode == NX_SCATTER_MUL && nxi_is_complex(x->storage->dtype),
+  bool rounds = nxi_scatter_takes_rounds(mode, x->storage->dtype),
        drops = flags & NX_DROP_OUT_OF_RANGE;
-  attrs[1] = nxg_scatter_bits(products ? NXI_SCATTER_SET : (nxi_scatter_mode)mode) |
+  attrs[1] = nxg_scatter_bits(rounds ? NXI_SCATTER_SET : (nxi_scatter_mode)mode) |
              (drops ? NXG_SCATTER_DROPS : 0);
   if (d.status || !nxi_one_axis("scatter", x, axis, &attrs[0], &d)) return nxi_fail_null(&d);
   nxi_operand o[3] = {nxi_operand_of(x), nxi_operand_of(indices), nxi_operand_of(updates)};
   nx_tensor *y = nxi_record_inferred(NXG_scatter, o, 3, attrs, 2, &d);
-  if (!y || !products) return y;
+  if (!y || !rounds) return y;
   nx_tensor_release(y); /* it has checked the operands */
-  return nxi_scatter_product(x, indices, updates, (int32_t)attrs[0], drops);
+  return nxi_scatter_complex(x, indices, updates, (int32_t)attrs[0], mode, drops);
 }
 
 /* ---- where a mask is true: how many there are up to each element is its place in the result, n +

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: ISC */
-/* Scatters that multiply complex numbers. A product of these is no loop over parts: it has scaling
- * and infinities of its own (ir/expand/complex.c), so it is a combiner like any other. Those with
- * parts of 16 bits are combined as c64, rounded once. */
+/* Scatters that multiply complex numbers, or keep the least or the largest. None of these is a loop
+ * over parts: a product has scaling and infinities of its own (ir/expand/complex.c), and the order
+ * looks at both parts, so they are combiners like any other. Numbers with parts of 16 bits are
+ * combined as c64, products rounded once. */
 #include "by_scatter.h"
 #include "nx/by_function.h"
 #include "nx/number.h"
 #include "runtime/record/ops/places.h"
 
-static nx_function *product(nx_context *c, nx_device device, nx_dtype t) {
+static nx_tensor *combined(nx_tensor *x, nx_tensor *y, nx_scatter_mode mode) {
+  if (mode == NX_SCATTER_MUL) return nx_mul(x, y);
+  return mode == NX_SCATTER_MIN ? nx_min(x, y) : nx_max(x, y);
+}
+
+static nx_function *combiner(nx_context *c, nx_device device, nx_dtype t, nx_scatter_mode mode) {
   nx_function *f = NULL;
   nx_tensor *in[2] = {nx_placeholder(c, device, t, NULL, 0), nx_placeholder(c, device, t, NULL, 0)},
-            *out = in[0] && in[1] ? nx_mul(in[0], in[1]) : NULL;
+            *out = in[0] && in[1] ? combined(in[0], in[1], mode) : NULL;
   if (!out || nx_function_create(c, in, 2, &out, 1, NULL, &f) != NX_OK) nx_capture_end(c);
   return f;
 }
@@ -72,28 +78,28 @@ static nx_tensor *scatter(nx_function *f, nx_tensor *x, nx_tensor *indices, nx_t
   return out ? nx_reshape(out, nxi_shape(x), x->rank, 0) : NULL;
 }
 
-nx_tensor *nxi_scatter_product(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
-                               bool drops) {
+nx_tensor *nxi_scatter_complex(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
+                               nx_scatter_mode mode, bool drops) {
   nxi_scoped s;
   nx_tensor *result = x;
   bool nothing = !x->elements || !indices->elements;
   if (!nxi_scoped_begin(&s, x->context, NXG_scatter)) return NULL;
   if (!nothing) {
-    nx_function *f =
-        product(x->context, x->storage->device, x->storage->dtype == NX_C128 ? NX_C128 : NX_C64);
+    nx_dtype t = x->storage->dtype == NX_C128 ? NX_C128 : NX_C64;
+    nx_function *f = combiner(x->context, x->storage->device, t, mode);
     result = f ? scatter(f, x, indices, updates, axis, drops) : NULL;
     nx_function_release(f);
   }
   return nxi_scoped_end(&s, result, nothing);
 }
 
-nx_tensor *nxi_scatter_general_product(nx_tensor *x, nx_tensor *starts, nx_tensor *updates,
-                                       const nx_scatter_numbers *numbers) {
+nx_tensor *nxi_scatter_general_complex(nx_tensor *x, nx_tensor *starts, nx_tensor *updates,
+                                       const nx_scatter_numbers *numbers, nx_scatter_mode mode) {
   nxi_scoped s;
   nx_dtype own = x->storage->dtype, t = own == NX_C128 ? NX_C128 : NX_C64;
   if (!nxi_scoped_begin(&s, x->context, NXI_COMPOSITE_scatter_general)) return NULL;
   nx_tensor *wide = nx_cast(x, t), *values = nx_cast(updates, t), *out = NULL;
-  nx_function *f = wide && values ? product(x->context, x->storage->device, t) : NULL;
+  nx_function *f = wide && values ? combiner(x->context, x->storage->device, t, mode) : NULL;
   if (f && nx_scatter_by(f, &wide, &values, 1, starts, numbers, &out, 1) == NX_OK)
     out = nx_cast(out, own);
   nx_function_release(f);
