@@ -9,6 +9,7 @@ static bool take_types(nxh_recorder *r, const nxh_op *op, nx_type *types) {
   for (uint32_t i = 0; i < op->n_results; i++) {
     const nxh_type *t = nxh_result_type(r, op, i);
     if (t->kind != NXH_TENSOR) return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no tensor", i);
+    if (!nxh_closed(r, op, i)) return false;
     types[i] = (nx_type){t->dtype, t->rank, t->shape};
   }
   return true;

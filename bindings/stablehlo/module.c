@@ -6,6 +6,8 @@
 
 nxh_value nxh_add_value(nxh_module *m, const nxh_type *type) {
   if (!nxi_grow(&m->types, &m->cap_values, m->n_values + 1, sizeof *m->types)) return NXH_NONE;
+  for (int32_t i = 0; type->kind == NXH_TENSOR && i < type->rank; i++)
+    m->open = m->open || type->shape[i] < 0;
   m->types[m->n_values] = *type;
   return m->n_values++;
 }

@@ -138,6 +138,7 @@ typedef struct nxh_module {
   uint32_t n_functions, cap_functions;
   nxh_type *types; /* of the values */
   uint32_t n_values, cap_values;
+  bool open; /* a value has extents that are not known */
 } nxh_module;
 
 /* ---- building */

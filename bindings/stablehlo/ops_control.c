@@ -105,6 +105,8 @@ typedef struct body {
   bool meets;
   nx_tensor **saved, **inputs, **outputs, *answer;
   uint32_t n_in, n_out;
+  nx_tensor *const *init; /* what a loop carries into its first step */
+  uint32_t n_init;
 } body;
 
 static bool record_constants(nxh_recorder *r, const body *b) {
@@ -116,11 +118,27 @@ static bool record_constants(nxh_recorder *r, const body *b) {
   return true;
 }
 
-static bool add_input(nxh_recorder *r, body *b, nxh_value v) {
-  nx_tensor *t = nxh_placeholder(r, nxh_type_of(r->m, v));
+/* A number that extents are computed of, as it is known outside of the region. */
+static nx_tensor *known_extent(nxh_recorder *r, nx_tensor *like, const nxh_type *type) {
+  int64_t list[NX_MAX_RANK];
+  uint32_t n;
+  bool small = r->m->open && type->rank <= 1 && nx_elements(like) <= NX_MAX_RANK &&
+               (type->dtype == NX_I32 || type->dtype == NX_I64);
+  if (!small || !nxh_known(r, like, list, NX_MAX_RANK, &n)) return NULL;
+  nx_tensor *wide =
+      nx_from_data(r->c, r->device, NX_I64, nx_shape(like), nx_rank(like), list, n * sizeof *list);
+  return wide != NULL ? nx_cast(wide, type->dtype) : NULL;
+}
+
+/* like: what the value is outside; NULL: of the type alone. */
+static bool add_input(nxh_recorder *r, body *b, nxh_value v, nx_tensor *like, bool captured) {
+  const nxh_type *type = nxh_type_of(r->m, v);
+  bool same = like != NULL && nx_rank(like) == type->rank;
+  nx_tensor *t = nxh_placeholder_of(r, type, same ? nx_shape(like) : NULL);
   if (t == NULL) return false;
-  nxh_put(r, v, t);
   b->inputs[b->n_in++] = t;
+  nx_tensor *known = captured && like != NULL ? known_extent(r, like, type) : NULL;
+  nxh_put(r, v, known != NULL ? known : t);
   return true;
 }
 
@@ -134,11 +152,11 @@ static bool take_inputs(nxh_recorder *r, body *b) {
   const nxh_region *region = b->region;
   for (uint32_t i = 0; i < region->n_args; i++)
     if (nxh_type_of(r->m, region->first + i)->kind != NXH_TOKEN &&
-        !add_input(r, b, region->first + i))
+        !add_input(r, b, region->first + i, b->n_in < b->n_init ? b->init[b->n_in] : NULL, false))
       return false;
   if (b->test != NULL && (b->answer = add_truth(r, b)) == NULL) return false;
   for (uint32_t i = 0; i < b->captured->n; i++)
-    if (!add_input(r, b, b->captured->items[i])) return false;
+    if (!add_input(r, b, b->captured->items[i], b->saved[i], true)) return false;
   /* a capture has an input at least */
   if ((b->n_in == 0 || b->meets) && add_truth(r, b) == NULL) return false;
   if (b->meets) nxh_use_token(r, b->inputs[b->n_in - 1]);
@@ -267,7 +285,7 @@ static bool run_while(nxh_recorder *r, const nxh_op *op, const values *captured,
   body b = {.captured = captured, .constants = constants};
   bool ok = take_tensors(r, &init, op->operands, op->n_operands) &&
             take_tensors(r, &extra, captured->items, captured->n) &&
-            make_loop(r, op, b, &cond, &step);
+            (b.init = init.items, b.n_init = init.n, make_loop(r, op, b, &cond, &step));
   if (ok && r->token != NULL && meets(r, test, 0))
     ok = ask_of(r, test, op->operands, op->n_operands, &init.items[init.n++]);
   if (ok && one_meets(r, op)) extra.items[extra.n++] = r->token;

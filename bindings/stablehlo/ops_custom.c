@@ -180,7 +180,7 @@ static bool is_annotation(nxh_word target) {
 bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   nxh_word target = nxh_name(op, "call_target_name"), name;
   bool ok;
-  if (nxh_call_of_table(r, op, target, &ok)) return ok;
+  if (nxh_call_of_table(r, op, target, &ok) || nxh_dynamic_call(r, op, target, &ok)) return ok;
   if (is_annotation(target)) return nxh_identity(r, op, row);
   if (nxh_word_is(target, "dce_sink")) return true; /* keeps its operands from being left out */
   if (lapack_name(target, &name)) return record_lapack(r, op, name);

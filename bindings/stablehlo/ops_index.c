@@ -6,19 +6,16 @@
 
 #include "ir/dtype.h"
 
-bool nxh_gather(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
+bool nxh_gather_of(nxh_recorder *r, const nxh_op *op, const int64_t *sizes) {
   int32_t offset[NX_MAX_RANK], collapsed[NX_MAX_RANK], batch[NX_MAX_RANK], start_batch[NX_MAX_RANK],
       map[NX_MAX_RANK];
-  int64_t sizes[NX_MAX_RANK];
   uint32_t n_offset, n_collapsed, n_batch, n_start_batch, n_map;
   nx_tensor *x = nxh_in(r, op, 0), *starts = x != NULL ? nxh_in(r, op, 1) : NULL;
   if (starts == NULL || !nxh_axes(r, op, "offset_dims", offset, &n_offset) ||
       !nxh_axes(r, op, "collapsed_slice_dims", collapsed, &n_collapsed) ||
       !nxh_axes(r, op, "operand_batching_dims", batch, &n_batch) ||
       !nxh_axes(r, op, "start_indices_batching_dims", start_batch, &n_start_batch) ||
-      !nxh_axes(r, op, "start_index_map", map, &n_map) ||
-      !nxh_need_integers(r, op, "slice_sizes", sizes, (uint32_t)nx_rank(x)))
+      !nxh_axes(r, op, "start_index_map", map, &n_map))
     return false;
   if (n_batch != n_start_batch)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u and %u batching dimensions", n_batch,
@@ -36,6 +33,14 @@ bool nxh_gather(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
                                .slice_sizes = sizes,
                                .index_vector_dim = nxh_axis(op, "index_vector_dim", 0)};
   return nxh_set(r, op, 0, nx_gather_general(x, starts, &numbers));
+}
+
+bool nxh_gather(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  int64_t sizes[NX_MAX_RANK];
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL && nxh_need_integers(r, op, "slice_sizes", sizes, (uint32_t)nx_rank(x)) &&
+         nxh_gather_of(r, op, sizes);
 }
 
 /* ---- scatter */

@@ -9,6 +9,7 @@ bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   const nxh_attr *value = nxh_get(op, "value");
   const nxh_type *type = nxh_result_type(r, op, 0);
   nx_scalar s;
+  if (!nxh_closed(r, op, 0)) return false;
   if (value == NULL || value->kind != NXH_ELEMENTS)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "a constant without elements");
   if (nxh_constant(r, op->first_result, &s))
@@ -18,9 +19,7 @@ bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
                               value->elements.data, value->elements.bytes));
 }
 
-bool nxh_iota(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
-  const nxh_type *t = nxh_result_type(r, op, 0);
+bool nxh_iota_of(nxh_recorder *r, const nxh_op *op, const nxh_type *t) {
   int64_t axis = nxh_integer(op, "iota_dimension", -1), shape[NX_MAX_RANK];
   if (axis < 0 || axis >= t->rank)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "iota_dimension is out of range");
@@ -30,10 +29,13 @@ bool nxh_iota(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return nxh_set(r, op, 0, nx_expand(nx_reshape(line, shape, t->rank, 0), t->shape, t->rank));
 }
 
-/* Axis i of the operand is axis axes[i] of the result, which need not rise. */
-bool nxh_broadcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+bool nxh_iota(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
-  const nxh_type *t = nxh_result_type(r, op, 0);
+  return nxh_closed(r, op, 0) && nxh_iota_of(r, op, nxh_result_type(r, op, 0));
+}
+
+/* Axis i of the operand is axis axes[i] of the result, which need not rise. */
+bool nxh_broadcast_to(nxh_recorder *r, const nxh_op *op, const nxh_type *t) {
   nx_tensor *x = nxh_in(r, op, 0);
   if (r->over_arrays && t->rank == 0) return x != NULL && nxh_set(r, op, 0, x);
   int32_t axes[NX_MAX_RANK], order[NX_MAX_RANK];
@@ -61,12 +63,18 @@ bool nxh_broadcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return nxh_set(r, op, 0, nx_expand(x, t->shape, t->rank));
 }
 
+bool nxh_broadcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  return nxh_closed(r, op, 0) && nxh_broadcast_to(r, op, nxh_result_type(r, op, 0));
+}
+
 bool nxh_reshape(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   const nxh_type *t = nxh_result_type(r, op, 0);
   nx_tensor *x = nxh_in(r, op, 0);
   if (r->over_arrays && t->rank == 0) return x != NULL && nxh_set(r, op, 0, x);
-  return x != NULL && nxh_set(r, op, 0, nx_reshape(x, t->shape, t->rank, NX_MAY_COPY));
+  return x != NULL && nxh_closed(r, op, 0) &&
+         nxh_set(r, op, 0, nx_reshape(x, t->shape, t->rank, NX_MAY_COPY));
 }
 
 /* Something of an operand and of axes that an attribute names. */
@@ -88,22 +96,27 @@ bool nxh_reverse(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return along_axes(r, op, "dimensions", nx_flip);
 }
 
-bool nxh_slice(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
-  int64_t start[NX_MAX_RANK], stop[NX_MAX_RANK], step[NX_MAX_RANK], count[NX_MAX_RANK];
-  nx_tensor *x = nxh_in(r, op, 0);
-  if (x == NULL) return false;
+bool nxh_slice_by(nxh_recorder *r, const nxh_op *op, nx_tensor *x, const int64_t *start,
+                  const int64_t *stop, const int64_t *step) {
+  int64_t count[NX_MAX_RANK];
   uint32_t n = (uint32_t)nx_rank(x);
-  if (!nxh_need_integers(r, op, "start_indices", start, n) ||
-      !nxh_need_integers(r, op, "limit_indices", stop, n) ||
-      !nxh_list_of(r, op, "strides", n, 1, step))
-    return false;
   for (uint32_t i = 0; i < n; i++) {
     bool good = start[i] >= 0 && start[i] <= stop[i] && stop[i] <= nx_shape(x)[i] && step[i] > 0;
     if (!good) return nxh_fail(r, NX_INVALID_ARGUMENT, "the range of axis %u", i);
     count[i] = (stop[i] - start[i] + step[i] - 1) / step[i];
   }
   return nxh_set(r, op, 0, nx_slice(x, start, count, step, n));
+}
+
+bool nxh_slice(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  int64_t start[NX_MAX_RANK], stop[NX_MAX_RANK], step[NX_MAX_RANK];
+  nx_tensor *x = nxh_in(r, op, 0);
+  if (x == NULL) return false;
+  uint32_t n = (uint32_t)nx_rank(x);
+  return nxh_need_integers(r, op, "start_indices", start, n) &&
+         nxh_need_integers(r, op, "limit_indices", stop, n) &&
+         nxh_list_of(r, op, "strides", n, 1, step) && nxh_slice_by(r, op, x, start, stop, step);
 }
 
 bool nxh_concatenate(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
@@ -119,22 +132,28 @@ bool nxh_concatenate(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 }
 
 /* A value that is no constant is put where a mask has been padded. */
-bool nxh_pad(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
-  int64_t low[NX_MAX_RANK], high[NX_MAX_RANK], between[NX_MAX_RANK];
+bool nxh_pad_by(nxh_recorder *r, const nxh_op *op, const nxh_padded *p) {
   nx_tensor *x = nxh_in(r, op, 0), *value = x != NULL ? nxh_in(r, op, 1) : NULL;
   if (value == NULL) return false;
   uint32_t n = (uint32_t)nx_rank(x);
   nx_scalar s, no = {NX_SCALAR_I64, {.i = 0}}, yes = {NX_SCALAR_I64, {.i = 1}};
-  if (!nxh_need_integers(r, op, "edge_padding_low", low, n) ||
-      !nxh_need_integers(r, op, "edge_padding_high", high, n) ||
-      !nxh_need_integers(r, op, "interior_padding", between, n))
-    return false;
   if (nxh_constant(r, op->operands[1], &s))
-    return nxh_set(r, op, 0, nx_pad_between(x, low, high, between, n, &s));
+    return nxh_set(r, op, 0, nx_pad_between(x, p->low, p->high, p->between, n, &s));
   nx_tensor *all = nx_full(r->c, r->device, NX_BOOL, nx_shape(x), nx_rank(x), &yes);
-  nx_tensor *mask = nx_pad_between(all, low, high, between, n, &no);
-  return nxh_set(r, op, 0, nx_where(mask, nx_pad_between(x, low, high, between, n, &no), value));
+  nx_tensor *mask = nx_pad_between(all, p->low, p->high, p->between, n, &no);
+  nx_tensor *wide = nx_pad_between(x, p->low, p->high, p->between, n, &no);
+  return nxh_set(r, op, 0, nx_where(mask, wide, value));
+}
+
+bool nxh_pad(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nxh_padded p;
+  nx_tensor *x = nxh_in(r, op, 0);
+  if (x == NULL) return false;
+  uint32_t n = (uint32_t)nx_rank(x);
+  return nxh_need_integers(r, op, "edge_padding_low", p.low, n) &&
+         nxh_need_integers(r, op, "edge_padding_high", p.high, n) &&
+         nxh_need_integers(r, op, "interior_padding", p.between, n) && nxh_pad_by(r, op, &p);
 }
 
 /* ---- tuples, which are their parts */

@@ -75,17 +75,20 @@ static bool same_extents(const side *a, const int32_t *of_a, uint32_t n_a, const
   return same;
 }
 
-/* Whether a type has the axes of batches, and then the free ones of both. */
-static bool is_product(const side *a, const side *b, const nxh_type *t) {
+/* Unknown extents are any. */
+static bool fits(int64_t said, int64_t is) { return said < 0 || said == is; }
+
+/* Whether a type has the axes of batches, and then the free ones of both: `shape`. */
+static bool is_product(const side *a, const side *b, const nxh_type *t, int64_t *shape) {
   if (t->rank != (int32_t)(a->n_batch + a->n_rest + b->n_rest)) return false;
   bool same = true;
   uint32_t k = 0;
   for (uint32_t i = 0; i < a->n_batch; i++)
-    same = same && t->shape[k++] == nx_shape(a->x)[a->batch[i]];
+    same = same && fits(t->shape[k], shape[k] = nx_shape(a->x)[a->batch[i]]), k++;
   for (uint32_t i = 0; i < a->n_rest; i++)
-    same = same && t->shape[k++] == nx_shape(a->x)[a->rest[i]];
+    same = same && fits(t->shape[k], shape[k] = nx_shape(a->x)[a->rest[i]]), k++;
   for (uint32_t i = 0; i < b->n_rest; i++)
-    same = same && t->shape[k++] == nx_shape(b->x)[b->rest[i]];
+    same = same && fits(t->shape[k], shape[k] = nx_shape(b->x)[b->rest[i]]), k++;
   return same;
 }
 
@@ -97,12 +100,13 @@ bool nxh_dot(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (!same_extents(&a, a.batch, a.n_batch, &b, b.batch, b.n_batch) ||
       !same_extents(&a, a.contracted, a.n_contracted, &b, b.contracted, b.n_contracted))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "the operands' axes do not fit each other");
-  if (!is_product(&a, &b, t))
+  int64_t shape[NX_MAX_RANK];
+  if (!is_product(&a, &b, t, shape))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "the type of the result is not that of the product");
   a.x = nx_cast(a.x, t->dtype);
   b.x = nx_cast(b.x, t->dtype);
   nx_tensor *y = nx_matmul(as_matrices(&a, true), as_matrices(&b, false));
-  return nxh_set(r, op, 0, nx_reshape(y, t->shape, t->rank, NX_MAY_COPY));
+  return nxh_set(r, op, 0, nx_reshape(y, shape, t->rank, NX_MAY_COPY));
 }
 
 /* ---- convolution */
@@ -123,8 +127,7 @@ static bool take_conv_axes(nxh_recorder *r, const nxh_op *op, const char *const 
   return true;
 }
 
-bool nxh_convolution(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
+bool nxh_convolve(nxh_recorder *r, const nxh_op *op, const int64_t *before, const int64_t *after) {
   static const char *const input[] = {"input_batch_dimension", "input_feature_dimension",
                                       "input_spatial_dimensions"};
   static const char *const kernel[] = {"kernel_output_feature_dimension",
@@ -134,8 +137,7 @@ bool nxh_convolution(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
                                        "output_spatial_dimensions"};
   int32_t x_axes[NX_MAX_RANK + 2], w_axes[NX_MAX_RANK + 2], y_axes[NX_MAX_RANK + 2],
       reversed[NX_MAX_RANK];
-  int64_t stride[NX_MAX_RANK], before[NX_MAX_RANK], after[NX_MAX_RANK], spread[NX_MAX_RANK],
-      dilation[NX_MAX_RANK], turn[NX_MAX_RANK];
+  int64_t stride[NX_MAX_RANK], spread[NX_MAX_RANK], dilation[NX_MAX_RANK], turn[NX_MAX_RANK];
   nx_tensor *x = nxh_in(r, op, 0), *w = x != NULL ? nxh_in(r, op, 1) : NULL;
   if (w == NULL) return false;
   if (nx_rank(x) < 2) return nxh_fail(r, NX_INVALID_ARGUMENT, "an operand of rank %d", nx_rank(x));
@@ -143,7 +145,7 @@ bool nxh_convolution(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (!take_conv_axes(r, op, input, n, x_axes) || !take_conv_axes(r, op, kernel, n, w_axes) ||
       !take_conv_axes(r, op, output, n, y_axes) ||
       !nxh_list_of(r, op, "window_strides", n, 1, stride) ||
-      !nxh_padding(r, op, n, before, after) || !nxh_list_of(r, op, "lhs_dilation", n, 1, spread) ||
+      !nxh_list_of(r, op, "lhs_dilation", n, 1, spread) ||
       !nxh_list_of(r, op, "rhs_dilation", n, 1, dilation) ||
       !nxh_list_of(r, op, "window_reversal", n, 0, turn))
     return false;
@@ -163,4 +165,13 @@ bool nxh_convolution(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
                               .y_axes = y_axes,
                               .dtype = nxh_result_type(r, op, 0)->dtype};
   return nxh_set(r, op, 0, nx_convolution(x, w, &o));
+}
+
+bool nxh_convolution(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  int64_t before[NX_MAX_RANK], after[NX_MAX_RANK];
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL &&
+         nxh_padding(r, op, nx_rank(x) > 2 ? (uint32_t)nx_rank(x) - 2 : 0, before, after) &&
+         nxh_convolve(r, op, before, after);
 }

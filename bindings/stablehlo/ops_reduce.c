@@ -77,9 +77,16 @@ static bool is_empty(const nx_tensor *x, const int32_t *axes, uint32_t n) {
   return false;
 }
 
-static nx_tensor *initial(nxh_recorder *r, const nxh_op *op, nx_tensor *init) {
-  const nxh_type *t = nxh_result_type(r, op, 0);
-  return nx_contiguous(nx_expand(init, t->shape, t->rank));
+/* Of no elements: the initial value at each place of the other axes. */
+static nx_tensor *initial(nx_tensor *x, const int32_t *axes, uint32_t n, nx_tensor *init) {
+  int64_t shape[NX_MAX_RANK];
+  int32_t rank = 0;
+  for (int32_t i = 0; i < nx_rank(x); i++) {
+    bool reduced = false;
+    for (uint32_t k = 0; k < n; k++) reduced = reduced || axes[k] == i;
+    if (!reduced) shape[rank++] = nx_shape(x)[i];
+  }
+  return nx_contiguous(nx_expand(init, shape, rank));
 }
 
 /* ---- reduce */
@@ -92,7 +99,7 @@ bool nxh_reduce(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (!take(r, op, &q) || !nxh_axes(r, op, "dimensions", axes, &n)) return false;
   const known *k = q.n == 1 ? find_known(&op->regions[0], nx_dtype_of(q.x[0])) : NULL;
   if (k != NULL) {
-    if (is_empty(q.x[0], axes, n)) return nxh_set(r, op, 0, initial(r, op, q.init[0]));
+    if (is_empty(q.x[0], axes, n)) return nxh_set(r, op, 0, initial(q.x[0], axes, n, q.init[0]));
     return nxh_set(r, op, 0, k->combine(q.init[0], k->reduce(q.x[0], axes, n, 0)));
   }
   nx_function *f = nxh_scalar_function(r, &op->regions[0]);
@@ -230,7 +237,6 @@ bool nxh_sort(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 bool nxh_map(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   request q = {.n = op->n_operands};
-  const nxh_type *t = nxh_result_type(r, op, 0);
   if (q.n == 0 || q.n > NXH_MOST_OPERANDS || op->n_regions != 1 || op->regions[0].n_args != q.n)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands", q.n);
   for (uint32_t i = 0; i < q.n; i++)
@@ -239,21 +245,25 @@ bool nxh_map(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   r->over_arrays = true;
   bool ok = nxh_inline_region(r, &op->regions[0], q.x, q.out, 1);
   r->over_arrays = outer;
-  return ok && nxh_set(r, op, 0, nx_expand(q.out[0], t->shape, t->rank));
+  return ok && nxh_set(r, op, 0, nx_expand(q.out[0], nx_shape(q.x[0]), nx_rank(q.x[0])));
 }
 
 /* Floats are in total order, in which NaN comes first. */
-bool nxh_top_k(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
-  nx_tensor *x = nxh_in(r, op, 0), *key, *values, *places;
-  if (x == NULL) return false;
+bool nxh_top_k_of(nxh_recorder *r, const nxh_op *op, nx_tensor *x, int64_t k) {
+  nx_tensor *key, *values, *places;
   nx_dtype dtype = op->n_results > 1 ? nxh_result_type(r, op, 1)->dtype : NX_I32;
   key = nxi_is_float(nx_dtype_of(x)) ? nx_total_order(x)
         : nx_dtype_of(x) == NX_BOOL  ? nx_cast(x, NX_U8)
                                      : x;
-  if (nx_top_k(key, nxh_integer(op, "k", 0), -1, 0, dtype, &values, &places) != NX_OK) return false;
+  if (nx_top_k(key, k, -1, 0, dtype, &values, &places) != NX_OK) return false;
   if (key != x) values = nx_gather(x, places, nx_rank(x) - 1);
   return nxh_set(r, op, 0, values) && nxh_set(r, op, 1, places);
+}
+
+bool nxh_top_k(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *x = nxh_in(r, op, 0);
+  return x != NULL && nxh_top_k_of(r, op, x, nxh_integer(op, "k", 0));
 }
 
 bool nxh_select_and_scatter(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {

@@ -59,7 +59,9 @@ bool nxh_has_shape(const nx_tensor *a, const nx_tensor *b) {
 static void describe(char *out, size_t room, nx_dtype dtype, int32_t rank, const int64_t *shape) {
   size_t n = (size_t)snprintf(out, room, "%s[", dtype ? nx_dtype_name(dtype) : "?");
   for (int32_t i = 0; i < rank && n < room; i++)
-    n += (size_t)snprintf(out + n, room - n, "%s%lld", i ? "," : "", (long long)shape[i]);
+    n += (size_t)(shape[i] < 0
+                      ? snprintf(out + n, room - n, "%s?", i ? "," : "")
+                      : snprintf(out + n, room - n, "%s%lld", i ? "," : "", (long long)shape[i]));
   if (n < room) snprintf(out + n, room - n, "]");
 }
 
@@ -68,11 +70,16 @@ const char *nxh_describe(const nx_tensor *t, char out[NXH_TYPE_TEXT]) {
   return out;
 }
 
+bool nxh_extent_fits(const nxh_type *type, int32_t axis, int64_t extent) {
+  if (type->shape[axis] >= 0) return extent == type->shape[axis];
+  return type->bounds == NULL || type->bounds[axis] < 0 || extent <= type->bounds[axis];
+}
+
 bool nxh_has_type(const nx_tensor *t, const nxh_type *type) {
   const int64_t *shape = nx_shape(t);
   if (nx_dtype_of(t) != type->dtype || nx_rank(t) != type->rank) return false;
   for (int32_t i = 0; i < type->rank; i++)
-    if (shape[i] != type->shape[i]) return false;
+    if (!nxh_extent_fits(type, i, shape[i])) return false;
   return true;
 }
 
@@ -166,9 +173,6 @@ static bool check_types(nxh_recorder *r, const nxh_op *op) {
     if (t->dtype == 0)
       return nxh_fail(r, NX_UNSUPPORTED_DTYPE, "elements of type %.*s are not supported",
                       (int)t->text.length, t->text.at);
-    for (int32_t k = 0; k < t->rank; k++)
-      if (t->shape[k] < 0)
-        return nxh_fail(r, NX_INVALID_ARGUMENT, "extents that are not known are not supported");
   }
   return true;
 }
@@ -289,17 +293,23 @@ bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function) {
   return ok;
 }
 
-nx_tensor *nxh_placeholder(nxh_recorder *r, const nxh_type *t) {
+nx_tensor *nxh_placeholder_of(nxh_recorder *r, const nxh_type *t, const int64_t *shape) {
+  if (shape == NULL) shape = t->shape;
   for (int32_t i = 0; i < t->rank; i++)
-    if (t->shape[i] < 0) {
-      nxh_fail(r, NX_INVALID_ARGUMENT, "extents that are not known are not supported");
+    if (shape[i] < 0) {
+      nxh_fail(r, NX_INVALID_ARGUMENT,
+               "extents are open: nx_stablehlo_options.inputs says what they are");
       return NULL;
     }
   if (t->kind == NXH_TENSOR && t->dtype != 0)
-    return nx_placeholder(r->c, r->device, t->dtype, t->shape, t->rank);
+    return nx_placeholder(r->c, r->device, t->dtype, shape, t->rank);
   nxh_fail(r, t->kind == NXH_TENSOR ? NX_UNSUPPORTED_DTYPE : NX_INVALID_ARGUMENT,
            "an argument of type %.*s is not supported", (int)t->text.length, t->text.at);
   return NULL;
+}
+
+nx_tensor *nxh_placeholder(nxh_recorder *r, const nxh_type *t) {
+  return nxh_placeholder_of(r, t, NULL);
 }
 
 /* ---- the function of a module */
@@ -317,16 +327,34 @@ typedef struct ports {
   nx_tensor **args, **results;   /* of the program, NULL for tokens */
   nx_tensor **inputs, **outputs; /* the tensors among them */
   uint32_t n_in, n_out;
+  const nx_type *types; /* of the inputs, or NULL */
+  size_t n_types;
 } ports;
+
+/* The extents of the next input; NULL: those of its type, or a failure. */
+static const int64_t *extents_of(nxh_recorder *r, const ports *p, const nxh_type *type) {
+  const nx_type *t = p->types != NULL && p->n_in < p->n_types ? &p->types[p->n_in] : NULL;
+  if (t == NULL) return NULL;
+  bool fits = type->kind == NXH_TENSOR && t->dtype == type->dtype && t->rank == type->rank &&
+              (t->shape != NULL || t->rank == 0);
+  for (int32_t i = 0; fits && i < t->rank; i++)
+    fits = t->shape[i] >= 0 && nxh_extent_fits(type, i, t->shape[i]);
+  if (!fits)
+    nxh_fail(r, NX_INVALID_ARGUMENT, "input %u is of another type than the program says", p->n_in);
+  return t->shape;
+}
 
 static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
   for (uint32_t i = 0; i < f->body.n_args; i++) {
     const nxh_type *type = nxh_type_of(r->m, f->body.first + i);
     if (type->kind == NXH_TOKEN) continue;
-    if ((p->args[i] = nxh_placeholder(r, type)) == NULL) return false;
+    const int64_t *shape = extents_of(r, p, type);
+    if (r->d->status != NX_OK || (p->args[i] = nxh_placeholder_of(r, type, shape)) == NULL)
+      return false;
     p->inputs[p->n_in++] = p->args[i];
   }
-  return true;
+  return p->types == NULL || p->n_types == p->n_in ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "%zu types of %u inputs", p->n_types, p->n_in);
 }
 
 static bool make_function(nxh_recorder *r, const nxh_function *f, const uint8_t *donate, ports *p,
@@ -352,7 +380,9 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   r.replica = options->replica;
   r.partition = options->partition;
   size_t n = 2 * ((size_t)f->body.n_args + f->n_results) + 1;
-  ports p = {.args = nxi_calloc(n, sizeof(void *))};
+  ports p = {.args = nxi_calloc(n, sizeof(void *)),
+             .types = options->inputs,
+             .n_types = options->n_inputs};
   nx_scope *scope = nx_scope_begin(c);
   if (p.args == NULL || scope == NULL) {
     nxi_free(p.args);

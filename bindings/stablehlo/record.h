@@ -54,6 +54,8 @@ const nxh_type *nxh_operand_type(nxh_recorder *r, const nxh_op *op, uint32_t ope
 const nxh_type *nxh_result_type(nxh_recorder *r, const nxh_op *op, uint32_t result);
 bool nxh_has_shape(const nx_tensor *a, const nx_tensor *b);
 const char *nxh_describe(const nx_tensor *t, char out[NXH_TYPE_TEXT]);
+/* Whether an axis may have this extent: the one of its type, or within its bound if it is open. */
+bool nxh_extent_fits(const nxh_type *type, int32_t axis, int64_t extent);
 bool nxh_has_type(const nx_tensor *t, const nxh_type *type);
 /* Sets a result, of the type that the operation says; NULL: recording failed. */
 bool nxh_set(nxh_recorder *r, const nxh_op *op, uint32_t result, nx_tensor *t);
@@ -74,6 +76,8 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
                             const nxh_function *f, nx_function **out, nxi_diag *d);
 /* A tensor of the type without contents that matter: placeholders. */
 nx_tensor *nxh_placeholder(nxh_recorder *r, const nxh_type *type);
+/* The same with extents that the type may leave open; NULL: none are open. */
+nx_tensor *nxh_placeholder_of(nxh_recorder *r, const nxh_type *type, const int64_t *shape);
 
 /* ---- attrs.c */
 
@@ -135,6 +139,29 @@ nxh_record nxh_unary, nxh_binary, nxh_identity, nxh_compare, nxh_select, nxh_cla
 /* ops_move.c */
 nxh_record nxh_fill, nxh_iota, nxh_broadcast, nxh_reshape, nxh_transpose, nxh_reverse, nxh_slice,
     nxh_concatenate, nxh_pad, nxh_tuple, nxh_tuple_element, nxh_extent;
+/* Paddings of nxh_pad. */
+typedef struct nxh_padded {
+  int64_t low[NX_MAX_RANK], high[NX_MAX_RANK], between[NX_MAX_RANK];
+} nxh_padded;
+/* The operations of these files with what is not an attribute of theirs. */
+bool nxh_iota_of(nxh_recorder *r, const nxh_op *op, const nxh_type *type);
+bool nxh_broadcast_to(nxh_recorder *r, const nxh_op *op, const nxh_type *type);
+bool nxh_slice_by(nxh_recorder *r, const nxh_op *op, nx_tensor *x, const int64_t *start,
+                  const int64_t *stop, const int64_t *step);
+bool nxh_pad_by(nxh_recorder *r, const nxh_op *op, const nxh_padded *p);
+bool nxh_gather_of(nxh_recorder *r, const nxh_op *op, const int64_t *sizes);
+bool nxh_convolve(nxh_recorder *r, const nxh_op *op, const int64_t *before, const int64_t *after);
+bool nxh_top_k_of(nxh_recorder *r, const nxh_op *op, nx_tensor *x, int64_t k);
+bool nxh_rng_of(nxh_recorder *r, const nxh_op *op, const int64_t *shape, int32_t rank);
+/* ops_dynamic.c */
+nxh_record nxh_dynamic_reshape, nxh_dynamic_broadcast, nxh_dynamic_iota, nxh_dynamic_pad,
+    nxh_real_dynamic_slice, nxh_dynamic_gather, nxh_dynamic_conv, nxh_set_extent;
+/* The integers that a tensor is, if it depends on no input, and on at most so many. */
+bool nxh_known(nxh_recorder *r, nx_tensor *t, int64_t *out, uint32_t most, uint32_t *n);
+/* Whether the type of the result leaves no extent open, as it must where nothing else says it. */
+bool nxh_closed(nxh_recorder *r, const nxh_op *op, uint32_t result);
+/* Whether the target is one of these; if so, it is recorded, and *ok is whether that went well. */
+bool nxh_dynamic_call(nxh_recorder *r, const nxh_op *op, nxh_word target, bool *ok);
 /* ops_reduce.c */
 nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scatter, nxh_top_k;
 /* ops_index.c */

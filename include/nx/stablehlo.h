@@ -10,7 +10,8 @@
  *
  * Read is the text, in general form and in that of single operations. Operations mean what the
  * specification says, where it leaves a choice what numerics.md says; integer division by zero and
- * the like are as in XLA. Shapes are static. docs/stablehlo.md lists the operations. */
+ * the like are as in XLA. Extents that a program leaves open follow from those of its inputs.
+ * docs/stablehlo.md lists the operations. */
 #ifndef NX_STABLEHLO_H
 #define NX_STABLEHLO_H
 
@@ -84,7 +85,11 @@ typedef struct nx_stablehlo_options {
   /** the processes of the program, whose device is in place of `device`; NULL: one process */
   nx_stablehlo_mesh *mesh;
   int32_t replica, partition; /**< of a mesh: which process the function is of */
-  const uint8_t *donate; /**< of the function, as of nx_function_options: one for each input */
+  const uint8_t *donate;      /**< of the function, as of nx_function_options: one for each input */
+  /** types of the inputs, of which those that the program leaves open get their extents; NULL: it
+   * leaves none open */
+  const nx_type *inputs;
+  size_t n_inputs;
 } nx_stablehlo_options;
 
 /** Records a function of the module; of a mesh, once for each process, and these functions are
@@ -93,9 +98,9 @@ typedef struct nx_stablehlo_options {
  * caller's; untouched on failure. A failure says which operation is to blame, with its line and
  * column, and what recording it gave: NX_INVALID_ARGUMENT for operands, attributes or result types
  * that do not fit each other, for a function that is not there, a mesh of another context, a
- * process that it lacks, and for operations and unknown extents that are not supported;
- * NX_UNSUPPORTED_DTYPE for element types; NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. NULL options:
- * device 0, "main". */
+ * process that it lacks, for inputs of other types than the program's, extents that depend on
+ * elements of inputs, and operations that are not supported; NX_UNSUPPORTED_DTYPE for element
+ * types; NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. NULL options: device 0, "main". */
 NX_API nx_status nx_stablehlo_function(nx_stablehlo *module, nx_context *context,
                                        const nx_stablehlo_options *options, nx_function **f);
 

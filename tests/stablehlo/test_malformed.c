@@ -132,6 +132,32 @@ static void test_arguments(void **state) {
   assert_null(nx_stablehlo_retain(NULL));
 }
 
+/* The inputs say the extents that the program leaves open. */
+static void test_open_extents(void **state) {
+  (void)state;
+  static const char text[] = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+                             "  %y = stablehlo.add %x, %x : tensor<?xf32>\n"
+                             "  return %y : tensor<?xf32>\n}\n";
+  nx_stablehlo *m = NULL;
+  nx_function *f = NULL;
+  int64_t shape[1] = {3};
+  nx_type type = {NX_F32, 1, shape}, wrong = {NX_F64, 1, shape};
+  nx_stablehlo_options o = {.size = sizeof o, .device = device(), .inputs = &wrong, .n_inputs = 1};
+  OK(nx_stablehlo_parse(text, sizeof text - 1, &m));
+  FAILS(NX_INVALID_ARGUMENT, nx_stablehlo_function(m, ctx, NULL, &f));
+  FAILS(NX_INVALID_ARGUMENT, nx_stablehlo_function(m, ctx, &o, &f));
+  o.inputs = &type, o.n_inputs = 2;
+  FAILS(NX_INVALID_ARGUMENT, nx_stablehlo_function(m, ctx, &o, &f));
+  o.n_inputs = 1;
+  OK(nx_stablehlo_function(m, ctx, &o, &f));
+  nx_stablehlo_release(m);
+  float x[3] = {1, 2, 3};
+  nx_tensor *in = GOOD(nx_from_data(ctx, device(), NX_F32, shape, 1, x, sizeof x)), *y = NULL;
+  OK(nx_function_call(f, &in, 1, &y, 1, NULL));
+  EXPECT(GOOD(y), 2, 4, 6);
+  nx_function_release(f);
+}
+
 /* The values of the program, from its text and from the artifact. */
 static void test_called(void **state) {
   (void)state;
@@ -161,8 +187,9 @@ static void test_called(void **state) {
 
 NXT_MAIN(malformed) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(test_whole),     IN_SCOPE(test_cut_off), IN_SCOPE(test_changed),
-      IN_SCOPE(test_arguments), IN_SCOPE(test_memory),  IN_SCOPE(test_called),
+      IN_SCOPE(test_whole),        IN_SCOPE(test_cut_off), IN_SCOPE(test_changed),
+      IN_SCOPE(test_arguments),    IN_SCOPE(test_memory),  IN_SCOPE(test_called),
+      IN_SCOPE(test_open_extents),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
