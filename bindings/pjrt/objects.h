@@ -198,6 +198,11 @@ typedef struct nxj_layouts_extension {
   nxj_call *calls[7];
 } nxj_layouts_extension;
 extern const nxj_layouts_extension nxj_layouts;
+typedef struct nxj_shardings_extension {
+  nxj_extension base;
+  nxj_call *calls[2];
+} nxj_shardings_extension;
+extern const nxj_shardings_extension nxj_shardings; /* before the one of layouts */
 void nxj_layouts_free(nxj_layout **list, size_t n);
 
 /* ---- executables (compile.c, execute.c) */
@@ -239,6 +244,8 @@ struct nxj_executable {
   size_t *ranks;
   const char **kinds;
   size_t *kind_sizes;
+  char **shardings; /* of inputs, then of outputs; NULL of one partition */
+  size_t *sharding_sizes;
   nxj_layout **in_layouts, **out_layouts; /* NULL: not asked for yet. The lock */
   nxj_named costs[2];
 };
@@ -255,6 +262,8 @@ struct nxj_loaded {
   _Atomic int64_t last_ns;    /* how long the last call took; 0: none yet */
 };
 
+bool nxj_fill_shardings(nxj_executable *e); /* false: no memory */
+void nxj_free_shardings(nxj_executable *e);
 nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
                        nxj_executable **out);
 nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out);
