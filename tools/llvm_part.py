@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 """Links the part of LLVM that a library calls into one shared library, from LLVM's static archives.
 
-The whole of LLVM as distributions package it is 130 MB, and brings libraries of its own along. What
-is reached from the functions that the objects call, for one kind of processor, is 40 MB. Its symbols
-are hidden but for those functions: it stands beside any other LLVM in a process.
+The whole of LLVM as distributions package it is 130 MB, and brings libraries of its own along.
+What is reached from the functions that the objects call, for one kind of processor, is 40 MB. Its
+symbols are hidden but for those functions: it stands beside any other LLVM in a process.
 
 Usage: llvm_part.py LLVM_CONFIG CXX NM OUTPUT ARCHIVE, where ARCHIVE holds the objects.
 """

@@ -68,9 +68,12 @@ typedef struct nxg_control_frame {
   const nxg_control *c;
   void *const *operands; /* dense */
   void *const *results;  /* dense; of a slice, all of the stack */
-  void *const *spares;   /* of loops: second memory of each carried value */
+  /* of loops: second memory of each carried value; of a case, of each result that may lie in an
+   * operand's */
+  void *const *spares;
   /* of results: the input of the body whose memory the body leaves it in, -1: none does. NULL: all
-   * are -1. A carried value that lies in its own is updated in place */
+   * are -1. A carried value that lies in its own is updated in place, and so is what all branches
+   * of a case update, or leave */
   const int32_t *lies_in;
   void *index, *holds;  /* 8 bytes for the number of the step, and for the condition's value */
   void *const *slices;  /* per stacked result, memory for a slice, or NULL: written in the stack */

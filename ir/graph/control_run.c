@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Running control flow, for whoever carries out bodies. A carried value that the body updates in
- * place lies in the memory of its result, where it is copied before the first step. Others
+/* Running control flow, for whoever carries out bodies. What a branch updates in place lies in the
+ * memory of its result, where it is copied before. So does a carried value of that kind. Others
  * alternate between the memory of the result and a second one; if the number of steps is known, one
  * begins so that it ends in that of the result. Captured operands are read where they are, slices
  * of stacks are read and written there. */
@@ -60,14 +60,41 @@ static nx_status failed_at(const nxg_control *c, int64_t step, nx_status status,
 
 /* ---- case */
 
+static bool is_operand(const state *s, const void *at) {
+  for (uint32_t i = 0; i < s->c->n_passed; i++)
+    if (s->f->operands[1 + i] == at) return true;
+  return false;
+}
+
+/* What the branch takes, and where it leaves results: what it updates in place lies in the memory
+ * of the result. A result that lies in an operand's memory is made elsewhere if that is not so. */
+static nx_status begin_case(const state *s) {
+  const nxg_control_frame *f = s->f;
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < s->c->n_passed; i++) s->inputs[i] = f->operands[1 + i];
+  for (uint32_t i = 0; i < s->c->n_results && !status; i++) {
+    int32_t input = f->lies_in ? f->lies_in[i] : -1;
+    s->outputs[i] = f->results[i];
+    if (input < 0) {
+      if (f->lies_in && f->bytes[i] > 0 && is_operand(s, f->results[i]))
+        s->outputs[i] = f->spares[i];
+      continue;
+    }
+    if (s->inputs[input] != f->results[i])
+      status = f->copy(f->user, f->results[i], s->inputs[input], f->bytes[i], s->d);
+    s->inputs[input] = f->results[i];
+  }
+  return status;
+}
+
 static nx_status run_case(const state *s) {
   const nxg_control_frame *f = s->f;
   int64_t index = 0;
   nx_status status = read_number(f, f->operands[0], &index, s->d);
+  if (!status) status = begin_case(s);
   if (status) return status;
   uint32_t last = s->c->n_bodies - 1, branch = index < 0 || index > last ? last : (uint32_t)index;
-  for (uint32_t i = 0; i < s->c->n_results; i++) s->outputs[i] = f->results[i];
-  status = f->run(f->user, branch, f->operands + 1, s->outputs, s->d);
+  status = f->run(f->user, branch, s->inputs, s->outputs, s->d);
   for (uint32_t i = 0; i < s->c->n_results && !status; i++)
     if (s->outputs[i] != f->results[i])
       status = f->copy(f->user, f->results[i], s->outputs[i], f->bytes[i], s->d);

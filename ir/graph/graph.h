@@ -148,12 +148,14 @@ void nxg_node_view(const nxg_graph *g, uint32_t node, nxg_view *v);
  * then follows. With NXG_SCATTER_DROPS updates whose index is out of range are left out, and
  * indices are not checked. With NXG_SCATTER_SEEN the template, whose own shape is the result's, is
  * seen in another shape of as many elements, which then follows: so a scatter along several axes
- * at once is one node over its template, and can be done in place. */
+ * at once is one node over its template, and can be done in place. With NXG_SCATTER_BYTES, which
+ * the pass `library` sets, indices are u8. */
 enum {
   NXG_SCATTER_PAIRS = 2,
   NXG_SCATTER_DROPS = 16,
   NXG_SCATTER_SEEN = 32,
-  NXG_SCATTER_BITS = 63
+  NXG_SCATTER_BYTES = 64,
+  NXG_SCATTER_BITS = 127
 };
 static inline nxi_scatter_mode nxg_scatter_mode(int64_t bits) {
   return (nxi_scatter_mode)((bits & 1) | (bits >> 1 & 6));

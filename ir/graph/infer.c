@@ -52,6 +52,9 @@ static nx_status check_index_dtype(const inference *in, uint32_t i, bool *done) 
        bad = indexed && i == (in->op == NXG_gather ? 2 : 3);
   nx_dtype t = in->args[i].dtype;
   *done = indexed && (i == 1 || bad);
+  if (*done && i == 1 && in->op == NXG_scatter && t == NX_U8 && in->n_attrs >= 2 &&
+      (in->attrs[1] & NXG_SCATTER_BYTES))
+    return NX_OK;
   if (!*done || t == NX_I64 || (i == 1 && t == NX_I32)) return NX_OK;
   return fail_operand(in,
                       FAIL(in, NX_UNSUPPORTED_DTYPE,

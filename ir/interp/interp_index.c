@@ -16,6 +16,8 @@ static int64_t next_element(const nxg_step *s, nxg_run_state *r, nxg_cursor *ind
     int32_t narrow;
     memcpy(&narrow, indices->at, sizeof narrow);
     index = narrow;
+  } else if (s->args[1].size == 1) {
+    index = *(const uint8_t *)indices->at;
   } else {
     memcpy(&index, indices->at, sizeof index);
   }

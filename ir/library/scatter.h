@@ -38,8 +38,8 @@ static inline const char *nxi_scatter_refuses(nxi_scatter_mode mode, nx_dtype t)
 typedef struct nxi_scatter {
   nx_dtype dtype; /* a small float only if updates are set */
   nxi_scatter_mode mode;
-  bool wide_indices; /* i64, else i32 */
-  bool pairs;        /* elements are two numbers of the dtype; strides and extents count pairs */
+  nx_dtype index; /* i32, i64, or on processors u8 */
+  bool pairs;     /* elements are two numbers of the dtype; strides and extents count pairs */
   int32_t rank, axis;
   int64_t extent;                  /* extent of the axis in the result */
   int64_t shape[NXI_SCATTER_RANK]; /* shape of the updates */

@@ -2,8 +2,10 @@
 /* Brings matrix products, library calls and outputs into the form that plans need. A product on
  * floats that the library does not multiply becomes a product in f32, rounded at the end. A
  * matrix whose strides the library cannot take is copied first, and so is an operand of a call
- * that is not dense. A top_k may become a view of a sort. An output that is a view or an input
- * becomes a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
+ * that is not dense. A number that fills the updates of a scatter is one element, and indices that
+ * are bytes stay so on a processor. A top_k may become a view of a sort. An output that is a view
+ * or an input becomes a copy, and so does a view that is updated. Needs: composed views. Keeps:
+ * values. */
 #include "passes/fuse/cluster.h"
 #include "rewrite.h"
 
@@ -171,21 +173,64 @@ static void rewrite_top(nxg_rewrite *r, uint32_t i) {
                                   n->dtype, n->rank, n->shape));
 }
 
-/* Makes the complex updates of a scatter a row in memory. */
-static void copy_row(nxg_rewrite *r, uint32_t i) {
+/* A number that fills a line as a view of one element, so that no line of it is written and read:
+ * counting adds ones. UINT32_MAX: it is none, or not a line, since rows are combined in vectors. */
+static uint32_t spread_number(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node n = r->to->nodes[node];
+  int64_t shape[NXG_MAX_RANK], view[1 + NXG_MAX_RANK] = {0}, most = 1;
+  const int64_t value[2] = {n.op == NXG_full ? n.attrs[0] : 0, n.op == NXG_full ? n.attrs[1] : 0};
+  for (int32_t a = 0; a < n.rank; a++) {
+    shape[a] = n.shape[a];
+    most = shape[a] > most ? shape[a] : most;
+  }
+  if (n.op != NXG_full || most == 1 || nxg_elements(n.rank, shape) != most) return UINT32_MAX;
+  uint32_t number = nxg_rewrite_add(r, i, NXG_full, 0, NULL, value, 2, n.dtype, 0, NULL);
+  if (nxg_rewrite_failed(r)) return UINT32_MAX;
+  return nxg_rewrite_add(r, i, NXG_view, 1, &number, view, 1 + (uint32_t)n.rank, n.dtype, n.rank,
+                         shape);
+}
+
+/* The bytes that were widened to these indices; UINT32_MAX: they were not. */
+static uint32_t bytes_of(const nxg_graph *g, uint32_t indices) {
+  const nxg_node *n = &g->nodes[indices];
+  return n->op == NXG_cast && g->nodes[n->args[0]].dtype == NX_U8 ? n->args[0] : UINT32_MAX;
+}
+
+/* A scatter of real numbers by bytes, which the processor reads as they are: four times fewer bytes
+ * of memory for a histogram, and nothing to write. */
+static void scatter_by_bytes(nxg_rewrite *r, uint32_t i, uint32_t bytes) {
   const nxg_node *n = &r->from->nodes[i];
-  uint32_t updates = n->args[2], mapped = r->map[updates];
-  if (nxg_scatters_pairs(n) && !call_can_read(r->to, mapped))
+  uint32_t args[4];
+  int64_t attrs[2 + NXG_MAX_RANK];
+  for (uint32_t a = 0; a < n->n_args; a++) args[a] = r->map[n->args[a]];
+  args[1] = bytes;
+  memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
+  attrs[1] |= NXG_SCATTER_BYTES;
+  nxg_rewrite_map(r, i,
+                  nxg_rewrite_add(r, i, NXG_scatter, n->n_args, args, attrs, n->n_attrs, n->dtype,
+                                  n->rank, n->shape));
+}
+
+/* Indices and updates of a scatter: complex updates are a row in memory. */
+static void rewrite_scatter(nxg_rewrite *r, uint32_t i, nxp_products products) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint32_t bytes = bytes_of(r->to, r->map[n->args[1]]);
+  uint32_t updates = n->args[2], mapped = r->map[updates], spread;
+  if (!nxg_scatters_pairs(n) && (spread = spread_number(r, i, mapped)) != UINT32_MAX)
+    r->map[updates] = spread;
+  else if (nxg_scatters_pairs(n) && !call_can_read(r->to, mapped))
     r->map[updates] = copy_of(r, i, mapped);
-  nxg_rewrite_copy(r, i);
+  if (bytes == UINT32_MAX || nxg_scatters_pairs(n) || (products & NXP_ON_GPU))
+    nxg_rewrite_copy(r, i);
+  else scatter_by_bytes(r, i, bytes);
   r->map[updates] = mapped;
 }
 
 /* Makes operand 0 of an update or a scatter a whole value, if it is a view. */
-static void rewrite_update(nxg_rewrite *r, uint32_t i) {
+static void rewrite_update(nxg_rewrite *r, uint32_t i, nxp_products products) {
   uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
   if (r->to->nodes[mapped].op == NXG_view) r->map[old] = copy_of(r, i, mapped);
-  if (r->from->nodes[i].op == NXG_scatter) copy_row(r, i);
+  if (r->from->nodes[i].op == NXG_scatter) rewrite_scatter(r, i, products);
   else nxg_rewrite_copy(r, i);
   r->map[old] = mapped;
 }
@@ -214,7 +259,8 @@ nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph 
     else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL || nxg_is_control(g->nodes[i].op) ||
              nxp_scan_called(&g->nodes[i], products))
       rewrite_call(&r, i);
-    else if (g->nodes[i].op == NXG_update || g->nodes[i].op == NXG_scatter) rewrite_update(&r, i);
+    else if (g->nodes[i].op == NXG_update || g->nodes[i].op == NXG_scatter)
+      rewrite_update(&r, i, products);
     else nxg_rewrite_copy(&r, i);
   }
   for (uint32_t i = 0; i < g->n_outputs && !nxg_rewrite_failed(&r); i++) {

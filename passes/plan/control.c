@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Control flow as a step of a plan: operands and results are memory, and so are the second places
- * of carried values and of slices that do not begin at multiples of 64 bytes, as plans of bodies
- * assume. Plans of bodies are made by whoever carries the step out; their temporaries are scratch
- * of the step. */
+ * of carried values, of what branches update, and of slices that do not begin at multiples of 64
+ * bytes, as plans of bodies assume. Plans of bodies are made by whoever carries the step out; their
+ * temporaries are scratch of the step. */
 #include "build.h"
 
 #include <string.h>
@@ -65,16 +65,24 @@ static nxp_location operand_location(const nxp_step_builder *s, uint32_t node) {
   return where;
 }
 
+/* The operand, counted from the first carried one, or from the first that branches take, that
+ * result i is a changed form of; -1. */
+static int32_t changed_input(const nxp_control *k, uint32_t i) {
+  if (k->c.op == NXG_case) return nxp_case_updates(&k->c, i);
+  return i < k->c.n_carried ? (int32_t)i : -1;
+}
+
 /* That of the operand, if nobody needs it any more and no memory of a result of the run would have
  * to be filled from it: values that bodies update in place are then nowhere copied. */
 static bool place_result(nxp_step_builder *s, uint32_t node, const nxp_control *k, uint32_t i) {
-  uint32_t operand = k->c.first + i;
-  if (i < k->c.n_carried && nxp_loop_takes_over(s, node, operand)) {
+  int32_t input = changed_input(k, i);
+  uint32_t operand = k->c.first + (uint32_t)input;
+  if (input >= 0 && nxp_loop_takes_over(s, node, operand)) {
     uint32_t from = node_of(s, node)->args[operand];
     uint32_t base = node_of(s, from)->op == NXG_view ? node_of(s, from)->args[0] : from;
-    bool input = node_of(s, base)->op == NXG_input;
+    bool is_input = node_of(s, base)->op == NXG_input;
     s->b->where[node] = operand_location(s, from);
-    if (input || !s->b->output_of[node]) return true;
+    if (is_input || !s->b->output_of[node]) return true;
   }
   return nxp_new_memory(s, node, &s->b->where[node]);
 }
@@ -116,6 +124,8 @@ static bool place_rest(nxp_step_builder *s, nxp_step *step) {
   int64_t pointers = (int64_t)nxg_control_room(c) + nxp_control_buffers(k);
   bool ok = true;
   for (uint32_t i = 0; ok && i < c->n_carried; i++) ok = add_temporary(s, step, &at, k->bytes[i]);
+  for (uint32_t i = 0; ok && c->op == NXG_case && i < c->n_results; i++)
+    ok = add_temporary(s, step, &at, changed_input(k, i) < 0 ? 0 : k->bytes[i]);
   for (uint32_t i = c->n_carried; ok && c->counted && i < c->n_results; i++)
     ok = add_temporary(s, step, &at, k->bytes[i] % NXP_ALIGNMENT != 0 ? k->bytes[i] : 0);
   ok = ok && add_temporary(s, step, &at, (int64_t)2 * NXP_ALIGNMENT);
@@ -125,7 +135,8 @@ static bool place_rest(nxp_step_builder *s, nxp_step *step) {
 
 uint32_t nxp_control_buffers(const nxp_control *k) {
   uint32_t slices = k->c.counted ? k->c.n_results - k->c.n_carried : 0;
-  return k->n_operands + k->c.n_results + k->c.n_carried + slices + 3;
+  uint32_t spares = k->c.op == NXG_case ? k->c.n_results : k->c.n_carried;
+  return k->n_operands + k->c.n_results + spares + slices + 3;
 }
 
 nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group) {

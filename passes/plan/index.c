@@ -43,7 +43,7 @@ nx_status nxp_add_scatter_group(nxp_step_builder *s, uint32_t group) {
   *out = (nxi_scatter){.dtype = n->dtype,
                        .mode = nxg_scatter_mode(n->attrs[1]),
                        .pairs = pairs,
-                       .wide_indices = indices->dtype == NX_I64,
+                       .index = indices->dtype,
                        .rank = indices->rank,
                        .axis = (int32_t)n->attrs[0],
                        .extent = shape[n->attrs[0]]};

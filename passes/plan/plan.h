@@ -238,6 +238,12 @@ nx_status nxp_plan_create_interpreted(const nxg_graph *g, const nxp_options *o, 
 void nxp_plan_destroy(nxp_plan *p);
 
 uint32_t nxp_control_buffers(const nxp_control *k);
+/* updated.c. Whether output o of a body is its input, or an update of it. */
+bool nxp_gives_input(const nxg_graph *g, uint32_t o, uint32_t input);
+bool nxp_is_update_of(const nxg_graph *g, uint32_t o, uint32_t input);
+/* The input of the branches of a case that result i is an update of, in all branches in which it is
+ * not that input itself; -1: there is none. */
+int32_t nxp_case_updates(const nxg_control *c, uint32_t i);
 /* How many bytes the scratch buffer of a step needs. */
 void nxp_plan_set_scratch(nxp_plan *p, const nxp_step *step, uint32_t buffer, int64_t bytes);
 /* Adds instructions, up to what an integer holds. */

@@ -185,7 +185,7 @@ static nx_status run_scatter_on_host(const gpu_run *r) {
     if (c->shape[i] == 0) return NX_OK;
   for (uint32_t i = 0; i < 3; i++) spans[i].at = address(r, &s->buffers[i]);
   reach(&spans[0], c->rank, c->shape, c->to, c->axis, c->extent, size);
-  reach(&spans[1], c->rank, c->shape, c->indices, -1, 0, c->wide_indices ? 8 : 4);
+  reach(&spans[1], c->rank, c->shape, c->indices, -1, 0, nxi_dtype_size(c->index));
   reach(&spans[2], c->rank, c->shape, c->updates, -1, 0, size);
   nx_status status = bring(r, spans, 3, &memory);
   if (status == NX_OK)

@@ -43,27 +43,7 @@ static void add_report(nxi_compile_report *to, const nxi_compile_report *from) {
   to->compile_ms += from->compile_ms;
 }
 
-/* ---- carried values that a body updates in place */
-
-/* The operand of which a node is an update, all of it or as another shape; NXP_NONE. */
-static uint32_t updated(const nxg_graph *g, uint32_t node) {
-  const nxg_node *n = &g->nodes[node];
-  nxg_control c;
-  if (n->op == NXG_update || n->op == NXG_scatter) return n->args[0];
-  if (n->op == NXG_view && nxg_node_elements(n) == nxg_node_elements(&g->nodes[n->args[0]]))
-    return n->args[0];
-  if (!nxg_is_control(n->op) || n->op == NXG_case) return NXP_NONE;
-  nxg_control_of_node(n, &c);
-  return c.result < c.n_carried ? n->args[c.first + c.result] : NXP_NONE;
-}
-
-/* Whether output o of a body is an update of its input. */
-static bool is_update_of(const nxg_graph *g, uint32_t o, uint32_t input) {
-  uint32_t node = g->outputs[o].node;
-  if (node == g->inputs[input].node) return false;
-  while (node != NXP_NONE && node != g->inputs[input].node) node = updated(g, node);
-  return node != NXP_NONE;
-}
+/* ---- values that a body updates in place */
 
 /* The body with inputs that may be overwritten, or NULL: there are none. */
 static nx_status allow_updates(const nxp_control *k, const nxg_graph *g, nxg_graph **out,
@@ -71,7 +51,7 @@ static nx_status allow_updates(const nxp_control *k, const nxg_graph *g, nxg_gra
   *out = NULL;
   for (uint32_t i = 0; i < k->c.n_carried; i++) {
     uint32_t input = k->c.indexed + i;
-    if (!is_update_of(g, i, input)) continue;
+    if (!nxp_is_update_of(g, i, input)) continue;
     if (*out == NULL && (*out = nxg_copy(g)) == NULL) return nxi_oom(d);
     (*out)->inputs[input].flags = NXG_INPUT_OVERWRITE | NXG_INPUT_SPENT | NXG_INPUT_ALIGNED;
   }
@@ -121,6 +101,79 @@ static nx_status load_step(nxi_executable *e, nxp_control *k, const nxg_graph *g
   return status;
 }
 
+/* A branch that may overwrite what results are updates of. A result that is such an input as it was
+ * becomes an output of nothing. */
+static nxg_graph *updating_branch(const nxp_control *k, const nxg_graph *from) {
+  static const int64_t attrs[2] = {0, -1}, none[1] = {0};
+  nxg_graph *g = nxg_copy(from);
+  for (uint32_t i = 0; g != NULL && i < k->c.n_results; i++) {
+    int32_t input = nxp_case_updates(&k->c, i);
+    if (input < 0) continue;
+    nx_dtype t = (nx_dtype)g->nodes[g->inputs[input].node].dtype;
+    if (nxp_gives_input(g, i, (uint32_t)input))
+      g->outputs[i].node = nxg_add(g, NXG_full, 0, NULL, attrs, 2, t, 1, none);
+    else g->inputs[input].flags = NXG_INPUT_OVERWRITE | NXG_INPUT_SPENT | NXG_INPUT_ALIGNED;
+  }
+  if (g != NULL && !g->failed) return g;
+  nxg_destroy(g);
+  return NULL;
+}
+
+static void unload(nxi_executable **bodies, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    nxi_executable_destroy(bodies[i]);
+    bodies[i] = NULL;
+  }
+}
+
+/* Branches that update in place. *good: all do, where they update. */
+static nx_status load_updating(nxi_executable *e, nxp_control *k, const nxi_poll *poll,
+                               nxi_executable **bodies, nxi_compile_report *report, bool *good,
+                               nxi_diag *d) {
+  const nxg_control *c = &k->c;
+  for (uint32_t i = 0; i < c->n_results; i++) {
+    k->lies_in[i] = nxp_case_updates(c, i);
+    *good = *good || k->lies_in[i] >= 0;
+  }
+  for (uint32_t b = 0; b < c->n_bodies && *good; b++) {
+    nxg_graph *g = updating_branch(k, nxg_body_find(c->bodies[b])->graph);
+    if (g == NULL) return nxi_oom(d);
+    nx_status status = load_body(e, g, poll, &bodies[b], report, d);
+    for (uint32_t i = 0; status == NX_OK && i < c->n_results; i++)
+      if (k->lies_in[i] >= 0 && nxg_node_elements(&g->nodes[g->outputs[i].node]) > 0 &&
+          bodies[b]->plan->outputs[i].in_place_of != k->lies_in[i])
+        *good = false;
+    nxg_destroy(g);
+    if (status != NX_OK) return status;
+  }
+  return NX_OK;
+}
+
+static nx_status load_branches(nxi_executable *e, nxp_control *k, const nxi_poll *poll,
+                               nxi_executable **bodies, nxi_compile_report *report, nxi_diag *d) {
+  const nxg_control *c = &k->c;
+  bool good = false;
+  nx_status status = load_updating(e, k, poll, bodies, report, &good, d);
+  if (status != NX_OK || good) return status;
+  unload(bodies, c->n_bodies);
+  for (uint32_t i = 0; i < c->n_results; i++) k->lies_in[i] = -1;
+  for (uint32_t b = 0; b < c->n_bodies && status == NX_OK; b++)
+    status = load_body(e, nxg_body_find(c->bodies[b])->graph, poll, &bodies[b], report, d);
+  return status;
+}
+
+static nx_status load_loop(nxi_executable *e, nxp_control *k, const nxi_poll *poll,
+                           nxi_executable **bodies, nxi_compile_report *report, nxi_diag *d) {
+  const nxg_control *c = &k->c;
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < c->n_bodies && status == NX_OK; i++) {
+    const nxg_graph *g = nxg_body_find(c->bodies[i])->graph;
+    status = i + 1 == c->n_bodies ? load_step(e, k, g, poll, &bodies[i], report, d)
+                                  : load_body(e, g, poll, &bodies[i], report, d);
+  }
+  return status;
+}
+
 static nx_status load_control(nxi_executable *e, uint32_t number, const nxi_poll *poll,
                               nxi_compile_report *report, nxi_diag *d) {
   const nxp_step *step = &e->plan->steps[number];
@@ -129,19 +182,20 @@ static nx_status load_control(nxi_executable *e, uint32_t number, const nxi_poll
   nxi_executable **bodies = nxi_calloc(c->n_bodies, sizeof(nxi_executable *));
   if (bodies == NULL) return nxi_oom(d);
   e->bodies[number] = bodies;
-  int64_t most = 0, steps = c->op == NXG_case ? 1 : c->count >= 0 ? c->count : 1 << 20;
+  bool branches = c->op == NXG_case;
+  nx_status status = branches ? load_branches(e, k, poll, bodies, report, d)
+                              : load_loop(e, k, poll, bodies, report, d);
+  if (status != NX_OK) return status;
+  int64_t most = 0, steps = branches ? 1 : c->count >= 0 ? c->count : 1 << 20;
   for (uint32_t i = 0; i < c->n_bodies; i++) {
-    const nxg_graph *g = nxg_body_find(c->bodies[i])->graph;
-    bool last = c->op != NXG_case && i + 1 == c->n_bodies;
-    nx_status status = last ? load_step(e, k, g, poll, &bodies[i], report, d)
-                            : load_body(e, g, poll, &bodies[i], report, d);
-    if (status != NX_OK) return status;
     const nxp_plan *p = bodies[i]->plan;
     if (p->temporary_bytes > most) most = p->temporary_bytes;
     nxp_more_work(e->plan, (double)steps * ((double)p->work + 1));
   }
-  for (uint32_t i = 0; i < c->n_carried; i++)
-    if (is_in_place(k, i)) nxp_plan_set_scratch(e->plan, step, k->n_operands + c->n_results + i, 0);
+  uint32_t spares = branches ? c->n_results : c->n_carried;
+  for (uint32_t i = 0; i < spares; i++)
+    if (branches ? k->lies_in[i] >= 0 : is_in_place(k, i))
+      nxp_plan_set_scratch(e->plan, step, k->n_operands + c->n_results + i, 0);
   nxp_plan_set_scratch(e->plan, step, step->n_buffers - 1, most);
   return NX_OK;
 }

@@ -20,7 +20,8 @@ typedef struct work {
   int64_t width, outer;  /* elements of a row; number of rows */
   int64_t chunk, chunks; /* columns of a task; tasks for each row */
   int64_t ranges;        /* ranges of target elements; 1: they are not divided */
-  int64_t parts;         /* of the updates of the only column; 1: they are not divided */
+  bool in_parts;         /* sums of parts of the updates of the only column are added */
+  int64_t parts;         /* so many */
   int64_t first, last;   /* the piece of the axis */
 } work;
 
@@ -33,7 +34,8 @@ typedef struct place {
 static int64_t index_at(const work *w, const char *at) {
   int32_t narrow;
   int64_t index;
-  if (w->s->wide_indices) {
+  if (w->s->index == NX_U8) return *(const uint8_t *)at;
+  if (w->s->index == NX_I64) {
     memcpy(&index, at, sizeof index);
   } else {
     memcpy(&narrow, at, sizeof narrow);
@@ -134,7 +136,7 @@ static place place_of(const work *w, int64_t point) {
     update += at * s->updates[i];
   }
   int64_t size = element_size(s);
-  return (place){w->to + to * size, w->indices + index * (s->wide_indices ? 8 : 4),
+  return (place){w->to + to * size, w->indices + index * nxi_dtype_size(s->index),
                  w->updates + update * size};
 }
 
@@ -161,12 +163,14 @@ typedef struct block {
   }
 CHOOSE(choose_narrow, int32_t)
 CHOOSE(choose_wide, int64_t)
+CHOOSE(choose_bytes, uint8_t)
 
 static void choose(const work *w, place p, int64_t first, int64_t low, int64_t high, block *out) {
   const nxi_scatter *s = w->s;
   int64_t last = w->last - first < BLOCK ? w->last : first + BLOCK, step = s->indices[s->axis];
   const void *indices = p.indices;
-  if (s->wide_indices) choose_wide(indices, step, first, last, s->extent, low, high, out);
+  if (s->index == NX_U8) choose_bytes(indices, step, first, last, s->extent, low, high, out);
+  else if (s->index == NX_I64) choose_wide(indices, step, first, last, s->extent, low, high, out);
   else choose_narrow(indices, step, first, last, s->extent, low, high, out);
 }
 
@@ -186,27 +190,28 @@ static void choose(const work *w, place p, int64_t first, int64_t low, int64_t h
   }
 
 /* One column, elements low <= e < high of the result. */
-#define COLUMN(name, T, parts, of)                                                                \
-  WHOLE_COLUMN(name, T, parts, of, int32_t)                                                       \
-  WHOLE_COLUMN(name, T, parts, of, int64_t)                                                       \
-  static void column_##name(const work *w, place p, int64_t low, int64_t high) {                  \
-    T *to = (T *)(void *)p.to;                                                                    \
-    const T *from = (const T *)(const void *)p.updates;                                           \
-    const int64_t to_step = w->s->to[w->s->axis] * (parts),                                       \
-                  from_step = w->s->updates[w->s->axis] * (parts);                                \
-    block b;                                                                                      \
-    if (low == 0 && high == w->s->extent) {                                                       \
-      if (w->s->wide_indices) whole_##name##_int64_t(w, p.indices, to, to_step, from, from_step); \
-      else whole_##name##_int32_t(w, p.indices, to, to_step, from, from_step);                    \
-      return;                                                                                     \
-    }                                                                                             \
-    for (int64_t j = w->first; j < w->last; j += BLOCK) {                                         \
-      choose(w, p, j, low, high, &b);                                                             \
-      for (int64_t i = 0; i < b.n; i++)                                                           \
-        for (int k = 0; k < (parts); k++)                                                         \
-          to[b.element[i] * to_step + k] =                                                        \
-              (T)of(to[b.element[i] * to_step + k], from[b.update[i] * from_step + k]);           \
-    }                                                                                             \
+#define COLUMN(name, T, parts, of)                                                      \
+  WHOLE_COLUMN(name, T, parts, of, int32_t)                                             \
+  WHOLE_COLUMN(name, T, parts, of, int64_t)                                             \
+  static void column_##name(const work *w, place p, int64_t low, int64_t high) {        \
+    T *to = (T *)(void *)p.to;                                                          \
+    const T *from = (const T *)(const void *)p.updates;                                 \
+    const int64_t to_step = w->s->to[w->s->axis] * (parts),                             \
+                  from_step = w->s->updates[w->s->axis] * (parts);                      \
+    block b;                                                                            \
+    if (low == 0 && high == w->s->extent && w->s->index != NX_U8) {                     \
+      if (w->s->index == NX_I64)                                                        \
+        whole_##name##_int64_t(w, p.indices, to, to_step, from, from_step);             \
+      else whole_##name##_int32_t(w, p.indices, to, to_step, from, from_step);          \
+      return;                                                                           \
+    }                                                                                   \
+    for (int64_t j = w->first; j < w->last; j += BLOCK) {                               \
+      choose(w, p, j, low, high, &b);                                                   \
+      for (int64_t i = 0; i < b.n; i++)                                                 \
+        for (int k = 0; k < (parts); k++)                                               \
+          to[b.element[i] * to_step + k] =                                              \
+              (T)of(to[b.element[i] * to_step + k], from[b.update[i] * from_step + k]); \
+    }                                                                                   \
   }
 MOVES(COLUMN)
 
@@ -267,25 +272,66 @@ ADD(16)
 ADD(32)
 ADD(64)
 
+/* Elements that come again at once would wait for their own stores, and a processor that loaded too
+ * early starts again: neighbouring updates go to sums of their own. */
+enum { TABLES = 4 };
+#define TABLES_OF(N, I)                                                                      \
+  static inline void one_##N##_##I(I index, int64_t extent, uint##N##_t update,              \
+                                   uint##N##_t *restrict sums) {                             \
+    int64_t e = index;                                                                       \
+    e += e < 0 ? extent : 0;                                                                 \
+    if (e >= 0 && e < extent) sums[e] += update;                                             \
+  }                                                                                          \
+  static void tables_##N##_##I(const work *w, const void *indices, const void *updates,      \
+                               uint##N##_t *restrict sums) {                                 \
+    const nxi_scatter *s = w->s;                                                             \
+    const int64_t extent = s->extent, step = s->indices[s->axis], by = s->updates[s->axis];  \
+    const I *at = (const I *)indices + w->first * step;                                      \
+    const uint##N##_t *from = (const uint##N##_t *)updates + w->first * by;                  \
+    int64_t n = w->last - w->first;                                                          \
+    for (; n >= TABLES; n -= TABLES, at += TABLES * step, from += TABLES * by) {             \
+      one_##N##_##I(at[0], extent, from[0], sums);                                           \
+      one_##N##_##I(at[step], extent, from[by], sums + extent);                              \
+      one_##N##_##I(at[2 * step], extent, from[2 * by], sums + 2 * extent);                  \
+      one_##N##_##I(at[3 * step], extent, from[3 * by], sums + 3 * extent);                  \
+    }                                                                                        \
+    for (int64_t j = 0; j < n; j++) one_##N##_##I(at[j * step], extent, from[j * by], sums); \
+    for (int64_t t = 1; t < TABLES; t++)                                                     \
+      for (int64_t e = 0; e < extent; e++) sums[e] += sums[t * extent + e];                  \
+  }
+#define TABLES_OF_SIZE(N) TABLES_OF(N, int32_t) TABLES_OF(N, int64_t) TABLES_OF(N, uint8_t)
+TABLES_OF_SIZE(8)
+TABLES_OF_SIZE(16)
+TABLES_OF_SIZE(32)
+TABLES_OF_SIZE(64)
+
+#define ADD_PART(N)                                                                       \
+  static void add_part_##N(const work *own, place p, void *to, int64_t step, char *all) { \
+    const nxi_scatter *s = own->s;                                                        \
+    uint##N##_t *sums = (uint##N##_t *)(void *)all;                                       \
+    if (s->index == NX_U8) tables_##N##_uint8_t(own, p.indices, p.updates, sums);         \
+    else if (s->index == NX_I64) tables_##N##_int64_t(own, p.indices, p.updates, sums);   \
+    else tables_##N##_int32_t(own, p.indices, p.updates, sums);                           \
+    add_sums_##N(to, step, sums, s->extent);                                              \
+  }
+ADD_PART(8)
+ADD_PART(16)
+ADD_PART(32)
+ADD_PART(64)
+
 /* A part of the updates of the only column. */
 static void move_part(const work *w, place p, int64_t part) {
-  _Alignas(8) char sums[OWN_BYTES];
-  nxi_scatter s = *w->s;
+  _Alignas(8) char sums[OWN_BYTES * TABLES];
   work own = *w;
-  const int64_t n = w->last - w->first, step = s.to[s.axis], size = element_size(&s);
-  void *to = p.to;
-  s.to[s.axis] = 1;
-  own.s = &s;
+  const int64_t n = w->last - w->first, step = w->s->to[w->s->axis], size = element_size(w->s);
   own.last = w->first + n / w->parts * (part + 1) + n % w->parts * (part + 1) / w->parts;
   own.first = w->first + n / w->parts * part + n % w->parts * part / w->parts;
-  memset(sums, 0, (size_t)(s.extent * size));
-  p.to = sums;
-  moves[move_of(&s)].column(&own, p, 0, s.extent);
+  memset(sums, 0, (size_t)(w->s->extent * size * TABLES));
   switch (size) {
-    case 1: add_sums_8(to, step, sums, s.extent); break;
-    case 2: add_sums_16(to, step, sums, s.extent); break;
-    case 4: add_sums_32(to, step, sums, s.extent); break;
-    default: add_sums_64(to, step, sums, s.extent);
+    case 1: add_part_8(&own, p, p.to, step, sums); break;
+    case 2: add_part_16(&own, p, p.to, step, sums); break;
+    case 4: add_part_32(&own, p, p.to, step, sums); break;
+    default: add_part_64(&own, p, p.to, step, sums);
   }
 }
 
@@ -301,7 +347,7 @@ enum { AHEAD = 2 };
 static void move_rows(const work *w, place p, int64_t column, int64_t n) {
   const nxi_scatter *s = w->s;
   row_fn row = moves[move_of(s)].row;
-  int64_t size = element_size(s), index_size = s->wide_indices ? 8 : 4;
+  int64_t size = element_size(s), index_size = nxi_dtype_size(s->index);
   int64_t to_step = s->to[w->row], from_step = s->updates[w->row];
   char *to = p.to + column * to_step * size;
   for (int64_t j = w->first; j < w->last; j++) {
@@ -319,7 +365,7 @@ static void move_rows(const work *w, place p, int64_t column, int64_t n) {
 static void move_columns(const work *w, place p, int64_t column, int64_t n, int64_t range) {
   const nxi_scatter *s = w->s;
   column_fn one = moves[move_of(s)].column;
-  int64_t size = element_size(s), index_size = s->wide_indices ? 8 : 4;
+  int64_t size = element_size(s), index_size = nxi_dtype_size(s->index);
   int64_t low = s->extent / w->ranges * range,
           high = range + 1 == w->ranges ? s->extent : low + s->extent / w->ranges;
   if (w->row >= 0) {
@@ -340,7 +386,7 @@ static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
   const work *w = arg;
   (void)worker;
   for (int64_t task = begin; task < end; task++) {
-    if (w->parts > 1) {
+    if (w->in_parts) {
       move_part(w, place_of(w, 0), task);
       continue;
     }
@@ -359,9 +405,12 @@ static void cut(work *w, int64_t threads) {
   int64_t columns = w->outer * w->width, wanted = threads * 2;
   w->ranges = w->chunks = w->parts = 1;
   w->chunk = w->width;
-  if (threads == 1 || columns * (w->last - w->first) < 1 << 14) return;
-  if (columns == 1 && adds_integers(s) && s->extent * element_size(s) <= OWN_BYTES &&
-      (w->last - w->first) / threads >= s->extent * OWN_TIMES) {
+  bool few = columns * (w->last - w->first) < 1 << 14;
+  w->in_parts = columns == 1 && !few && adds_integers(s) &&
+                s->extent * element_size(s) <= OWN_BYTES &&
+                (w->last - w->first) / threads >= s->extent * OWN_TIMES;
+  if (threads == 1 || few) return;
+  if (w->in_parts) {
     w->parts = threads;
   } else if (columns >=
              16 * wanted) { /* pieces of rows, long enough for vectors and lines of the cache */

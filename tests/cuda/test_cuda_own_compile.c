@@ -79,7 +79,7 @@ static bool scatters(nxi_gpu *g) {
       nxi_scatter shape = {.dtype = types[t],
                            .mode = mode,
                            .pairs = mode < NXI_SCATTER_MUL && nxi_is_float(types[t]) && i & 2,
-                           .wide_indices = i & 4,
+                           .index = i & 4 ? NX_I64 : NX_I32,
                            .rank = 3,
                            .extent = i & 4 ? 1 << 20 : 100,
                            .shape = {i & 8 ? 1000 : 10, 7, 9},

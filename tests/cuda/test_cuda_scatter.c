@@ -57,7 +57,7 @@ static void agrees(nxi_gpu *g, const trial *t) {
   nxi_scatter s = {.dtype = t->dtype,
                    .mode = (nxi_scatter_mode)t->mode,
                    .pairs = t->pairs,
-                   .wide_indices = t->wide_indices,
+                   .index = t->wide_indices ? NX_I64 : NX_I32,
                    .rank = t->rank,
                    .axis = t->axis,
                    .extent = t->extent};

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""What somebody does who has only the wheel: an empty virtual environment, the wheel, and nothing of
-nx on the machine. A program in C is built against it, nxc runs, and so does the program of
-docs/jax.md, if pip finds JAX.
+"""What somebody does who has only the wheel: an empty virtual environment, the wheel, and nothing
+else of nx. A program in C is built against it, nxc runs, and so does the program of docs/jax.md, if
+pip finds JAX.
 
 Usage: from_wheel.py SOURCE_ROOT WHEEL SCRATCH. SCRATCH is emptied.
 """

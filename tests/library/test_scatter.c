@@ -34,14 +34,16 @@ static void *memory(int64_t bytes) {
 typedef struct trial {
   nx_dtype dtype;
   nxi_scatter_mode mode;
-  bool wide;
+  nx_dtype index;
   int64_t n, width, extent;
 } trial;
+
+static nx_dtype integers(bool wide) { return wide ? NX_I64 : NX_I32; }
 
 static nxi_scatter scatter_of(const trial *t) {
   return (nxi_scatter){.dtype = t->dtype,
                        .mode = t->mode,
-                       .wide_indices = t->wide,
+                       .index = t->index,
                        .rank = 2,
                        .axis = 0,
                        .extent = t->extent,
@@ -65,13 +67,15 @@ static void fill(const trial *t, char *at, int64_t n) {
   }
 }
 
-/* Of each 16 indices one counts from the end. */
+/* Of each 16 indices one counts from the end, but for bytes. */
 static void *indices_of(const trial *t) {
-  char *all = memory(t->n * (t->wide ? 8 : 4));
+  char *all = memory(t->n * nxi_dtype_size(t->index));
   for (int64_t i = 0; i < t->n; i++) {
-    const int64_t e = (int64_t)(random_bits() % (uint64_t)t->extent) - (i % 16 ? 0 : t->extent);
+    const int64_t from_end = i % 16 || t->index == NX_U8 ? 0 : t->extent,
+                  e = (int64_t)(random_bits() % (uint64_t)t->extent) - from_end;
     const int32_t narrow = (int32_t)e;
-    if (t->wide) memcpy(all + i * 8, &e, 8);
+    if (t->index == NX_U8) all[i] = (char)e;
+    else if (t->index == NX_I64) memcpy(all + i * 8, &e, 8);
     else memcpy(all + i * 4, &narrow, 4);
   }
   return all;
@@ -92,11 +96,8 @@ static void combine(const trial *t, char *to, const char *from) {
 static void scatter_here(const trial *t, char *to, const char *indices, const char *updates) {
   const int64_t size = nxi_dtype_size(t->dtype);
   for (int64_t i = 0; i < t->n; i++) {
-    int32_t narrow;
-    int64_t e;
-    memcpy(&e, indices + (t->wide ? i * 8 : 0), 8);
-    memcpy(&narrow, indices + (t->wide ? 0 : i * 4), 4);
-    if (!t->wide) e = narrow;
+    const uint64_t bits = nxi_load_at(indices, t->index, i);
+    int64_t e = (int64_t)nxi_cast_bits(bits, t->index, NX_I64);
     if (e < 0) e += t->extent;
     for (int64_t k = 0; k < t->width; k++)
       combine(t, to + (e * t->width + k) * size, updates + (i * t->width + k) * size);
@@ -133,11 +134,13 @@ static void columns(void **state) {
   for (int k = 0; k < 6; k++)
     for (nxi_scatter_mode mode = 0; mode <= NXI_SCATTER_XOR; mode++) {
       if (nxi_scatter_refuses(mode, dtypes[k])) continue;
-      check_scatter((trial){dtypes[k], mode, k & 1, 30011, 1, 37});
-      check_scatter((trial){dtypes[k], mode, !(k & 1), 30011, 1, 300});
-      check_scatter((trial){dtypes[k], mode, k & 1, 20011, 1, 20000});
-      check_scatter((trial){dtypes[k], mode, k & 1, 100, 1, 7});
-      check_scatter((trial){dtypes[k], mode, k & 1, 9001, 3, 7});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 30011, 1, 37});
+      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 30011, 1, 300});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 20011, 1, 20000});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 100, 1, 7});
+      check_scatter((trial){dtypes[k], mode, NX_U8, 30011, 1, 256});
+      check_scatter((trial){dtypes[k], mode, NX_U8, 99, 1, 256});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 9001, 3, 7});
     }
 }
 
@@ -146,8 +149,9 @@ static void rows(void **state) {
   for (int k = 0; k < 6; k++)
     for (nxi_scatter_mode mode = 0; mode <= NXI_SCATTER_XOR; mode++) {
       if (nxi_scatter_refuses(mode, dtypes[k])) continue;
-      check_scatter((trial){dtypes[k], mode, k & 1, 100, 500, 30});
-      check_scatter((trial){dtypes[k], mode, !(k & 1), 3, 9001, 2});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 100, 500, 30});
+      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 3, 9001, 2});
+      check_scatter((trial){dtypes[k], mode, NX_U8, 100, 300, 30});
     }
 }
 

@@ -144,7 +144,7 @@ static nx_status get(nxi_gpu_scatter *s, nxi_gpu *g, const char *code, const cha
   nxi_text text = {0};
   nxi_text_add(&text, h->pairs ? "typedef nx_two<%s> T;\n" : "typedef %s T;\n", number_of(h));
   nxi_text_add(&text, "typedef %s Move;\ntypedef %s I;\ntypedef %s N;\ntypedef %s K;\n", move_of(h),
-               h->wide_indices ? "nx_i64" : "int", points < INT32_MAX ? "nx_u32" : "nx_u64",
+               h->index == NX_I64 ? "nx_i64" : "int", points < INT32_MAX ? "nx_u32" : "nx_u64",
                s->key == NX_U16 ? "nx_u16" : "nx_u32");
   nxi_text_add(&text, "constexpr int THREADS = %d;\n", THREADS);
   add_list(&text, "AXES", 0, keyed);
