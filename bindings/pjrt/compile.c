@@ -262,7 +262,7 @@ static nxj_error *check_format(const nxj_program *p) {
 
 nxj_error *nxj_client_compile(void *args) {
   NXJ_TAKE(client_compile, loaded);
-  nxj_executable *made;
+  nxj_executable *made = NULL;
   nxj_error *e = check_format(a->program);
   if (e == NULL) e = nxj_compile(a->program->code, a->program->n, a->options, a->n_options, &made);
   return e != NULL ? e : nxj_load(a->client, made, &a->loaded);
@@ -318,7 +318,7 @@ nxj_error *nxj_deserialize(void *args) {
     options = a->options;
     n_options = a->n_options;
   }
-  nxj_executable *made;
+  nxj_executable *made = NULL;
   nxj_error *e = nxj_compile(a->bytes + HEAD + sizes[0], sizes[1], options, n_options, &made);
   return e != NULL ? e : nxj_load(a->client, made, &a->loaded);
 }

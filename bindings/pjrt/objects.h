@@ -18,10 +18,9 @@
 
 /* The struct that a function was given, called `a`; a caller whose struct ends before the field
  * `last` is refused. */
-#define NXJ_TAKE(name, last)                                               \
-  struct nxj_##name##_args *a = args;                                      \
-  if (a->size < offsetof(struct nxj_##name##_args, last) + sizeof a->last) \
-  return nxj_too_small(#name, a->size)
+#define NXJ_TAKE(name, last)          \
+  struct nxj_##name##_args *a = args; \
+  if (!NXJ_HAS(a, last)) return nxj_too_small(#name, a->size)
 /* Whether the caller knows a field. */
 #define NXJ_HAS(a, field) \
   ((a)->size >= (size_t)((const char *)(&(a)->field + 1) - (const char *)(a)))

@@ -48,7 +48,7 @@ static void list_devices(writer *w, const nxh_sharding *s, int32_t rank, int64_t
 }
 
 static void write_sharding(writer *w, const nxh_sharding *s, int32_t rank) {
-  int64_t dims[NX_MAX_RANK + 1], tiles = 1;
+  int64_t dims[NX_MAX_RANK + 1] = {0}, tiles = 1;
   for (int32_t d = 0; d < rank; d++) tiles *= dims[d] = nxh_parts_of(s, d);
   if (tiles == 1 || s->grid->places > 1024) {
     number(w, 1, 0);

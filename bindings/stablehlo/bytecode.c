@@ -171,7 +171,7 @@ static bool join_name(walk *w, const char *before, nxh_word name, nxh_word *out)
   size_t n = strlen(before);
   char *full = nxh_room(w->a, n + name.length, 1);
   if (full == NULL) return false;
-  memcpy(full, before, n);
+  for (size_t i = 0; i < n; i++) full[i] = before[i];
   memcpy(full + n, name.at, name.length);
   *out = (nxh_word){full, (uint32_t)(n + name.length)};
   return true;

@@ -108,7 +108,7 @@ bool nxh_local_shape(const nxh_sharding *s, const nxh_type *type, int64_t *shape
 
 /* Whether a process has less than all of a tensor. */
 static bool is_divided(const nxh_sharding *s) {
-  for (int32_t d = 0; d < NX_MAX_RANK; d++)
+  for (int32_t d = 0; s->grid != NULL && d < NX_MAX_RANK; d++)
     if (s->n[d] > 0 && nxh_parts_of(s, d) > 1) return true;
   return false;
 }
