@@ -39,10 +39,11 @@ unsigned nxj_generation(void);
 
 /* ---- error.c. Without memory for an error there is one that needs none. */
 
-nxj_error *nxj_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-nxj_error *nxj_fail_text(int code, const char *text, size_t size);
-nxj_error *nxj_no_memory(void);
-nxj_error *nxj_too_small(const char *name, size_t size);
+#define NXJ_ERROR __attribute__((returns_nonnull)) nxj_error
+NXJ_ERROR *nxj_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+NXJ_ERROR *nxj_fail_text(int code, const char *text, size_t size);
+NXJ_ERROR *nxj_no_memory(void);
+NXJ_ERROR *nxj_too_small(const char *name, size_t size);
 /* What this thread's error is about, which is taken; NULL of NX_OK. */
 nxj_error *nxj_of_status(nx_status status);
 void nxj_error_free(nxj_error *e);
@@ -169,7 +170,7 @@ void nxj_buffer_free(nxj_buffer *b);
 nxj_value *nxj_buffer_value(nxj_buffer *b);
 /* Takes the value out of the buffer. The lock. */
 nxj_value *nxj_buffer_take(nxj_buffer *b);
-nxj_error *nxj_deleted(const char *what);
+NXJ_ERROR *nxj_deleted(const char *what);
 /* Waits for the value. */
 nxj_error *nxj_value_wait(nxj_value *v, nx_tensor **tensor);
 

@@ -38,7 +38,7 @@ static void list(writer *w, int field, const int64_t *x, int64_t n) {
 
 /* The devices tile by tile; those of one tile beside each other. */
 static void list_devices(writer *w, const nxh_sharding *s, int32_t rank, int64_t tiles) {
-  int64_t devices[1024], used[1024] = {0}, each = s->grid->places / tiles;
+  int64_t devices[1024] = {0}, used[1024] = {0}, each = s->grid->places / tiles;
   for (int64_t place = 0; place < s->grid->places; place++) {
     int64_t tile = 0;
     for (int32_t d = 0; d < rank; d++) tile = tile * nxh_parts_of(s, d) + nxh_part_at(s, d, place);

@@ -155,6 +155,7 @@ static int64_t place_with(const nxh_sharding *s, int32_t d, int64_t place, int64
 }
 
 static bool own_place(nxh_recorder *r, const nxh_grid *g, int64_t *place) {
+  if (g == NULL) return nxh_fail(r, NX_INTERNAL, "a sharding without a mesh");
   *place = place_of(g, r->partition);
   if (g->places == nxh_mesh_partitions(r->mesh) && *place >= 0 && *place < g->places) return true;
   return nxh_fail(r, NX_INVALID_ARGUMENT, "a mesh of %lld devices in a program of %d partitions",
@@ -164,7 +165,7 @@ static bool own_place(nxh_recorder *r, const nxh_grid *g, int64_t *place) {
 /* ---- parts of tensors */
 
 static nx_tensor *slice(nxh_recorder *r, nx_tensor *whole, const nxh_sharding *s) {
-  int64_t start[NX_MAX_RANK] = {0}, count[NX_MAX_RANK], step[NX_MAX_RANK], place;
+  int64_t start[NX_MAX_RANK] = {0}, count[NX_MAX_RANK] = {0}, step[NX_MAX_RANK] = {0}, place;
   int32_t rank = nx_rank(whole);
   if (whole == NULL || !is_divided(s)) return whole;
   if (!own_place(r, s->grid, &place)) return NULL;
