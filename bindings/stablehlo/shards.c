@@ -165,7 +165,7 @@ static bool own_place(nxh_recorder *r, const nxh_grid *g, int64_t *place) {
 /* ---- parts of tensors */
 
 static nx_tensor *slice(nxh_recorder *r, nx_tensor *whole, const nxh_sharding *s) {
-  int64_t start[NX_MAX_RANK] = {0}, count[NX_MAX_RANK] = {0}, step[NX_MAX_RANK] = {0}, place;
+  int64_t start[NX_MAX_RANK] = {0}, count[NX_MAX_RANK] = {0}, step[NX_MAX_RANK] = {0}, place = 0;
   int32_t rank = nx_rank(whole);
   if (whole == NULL || !is_divided(s)) return whole;
   if (!own_place(r, s->grid, &place)) return NULL;
@@ -195,7 +195,7 @@ static nx_tensor *gather_along(nxh_recorder *r, nx_tensor *part, const nxh_shard
 }
 
 static nx_tensor *gather(nxh_recorder *r, nx_tensor *part, const nxh_sharding *s) {
-  int64_t place;
+  int64_t place = 0;
   if (part == NULL || !is_divided(s)) return part;
   if (!own_place(r, s->grid, &place)) return NULL;
   for (int32_t d = 0; d < nx_rank(part); d++)
