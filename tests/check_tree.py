@@ -134,7 +134,7 @@ OUTWARD = {
         "window",
     ),
     "runtime/record/ops": ("compose", "dimension_numbers", "places"),
-    "bindings/stablehlo": ("module",),
+    "bindings/stablehlo": ("module", "shards"),
     "bindings/pjrt": ("api", "api_run"),
 }
 

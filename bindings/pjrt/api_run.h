@@ -297,7 +297,7 @@ NXJ_ARGS(topology_fingerprint) {
 
 /* ---- extensions: a chain that begins in the table of functions */
 
-enum { NXJ_EXTENSION_LAYOUTS = 4, NXJ_EXTENSION_FFI = 5 };
+enum { NXJ_EXTENSION_LAYOUTS = 4, NXJ_EXTENSION_SHARDINGS = 19 };
 typedef struct nxj_extension {
   size_t size;
   int type;

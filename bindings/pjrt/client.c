@@ -97,7 +97,7 @@ static void fill_devices(nxj_client *c, const nx_device *index) {
 }
 
 static nxj_error *create(nxj_client *c) {
-  nx_device index[32];
+  nx_device index[32] = {0};
   nx_status s = nx_context_create(NULL, &c->context);
   if (s != NX_OK) return nxj_of_status(s);
   c->n = find_devices(c->context, index);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "bindings/stablehlo/module.h"
+#include "bindings/stablehlo/shards.h"
 #include "calls.h"
 #include "ir/alloc.h"
 
@@ -16,6 +16,15 @@ static bool named(const nxh_attr *dict, const char *name) {
                           ? nxh_find(dict->dict.items, dict->dict.n, name)
                           : NULL;
   return a != NULL && (a->kind != NXH_BOOL || a->integer != 0);
+}
+
+/* The shape that a process has of an argument or a result: of a divided program its part's. */
+static nxj_error *fill_shape(nxj_port *p, const nxh_module *m, const nxh_type *t,
+                             const nxh_attr *attrs, bool divided) {
+  nxh_sharding s = {0};
+  const char *bad = divided ? nxh_sharding_of(m, attrs, t->rank, &s) : NULL;
+  if (bad == NULL && !nxh_local_shape(&s, t, p->dims)) bad = "a tensor that cannot be divided so";
+  return bad == NULL ? NULL : nxj_fail(NXJ_UNIMPLEMENTED, "nx: the program has %s", bad);
 }
 
 static nxj_error *fill_port(nxj_port *p, const nxh_type *t, const char *what, size_t i) {
@@ -49,11 +58,17 @@ static nxj_error *fill_ports(nxj_executable *e, const nxh_module *m, const nxh_f
   e->out = e->in + e->n_in;
   for (size_t i = 0; error == NULL && i < e->n_in; i++) {
     const nxh_attr *attrs = f->arg_attrs != NULL ? &f->arg_attrs[i] : NULL;
-    error = fill_port(&e->in[i], nxh_type_of(m, f->body.first + (nxh_value)i), "argument", i);
+    const nxh_type *t = nxh_type_of(m, f->body.first + (nxh_value)i);
+    error = fill_port(&e->in[i], t, "argument", i);
+    if (error == NULL) error = fill_shape(&e->in[i], m, t, attrs, e->options.partitions > 1);
     e->in[i].donated = named(attrs, "jax.buffer_donor") || named(attrs, "tf.aliasing_output");
   }
-  for (size_t i = 0; error == NULL && i < e->n_out; i++)
+  for (size_t i = 0; error == NULL && i < e->n_out; i++) {
+    const nxh_attr *attrs = f->result_attrs != NULL ? &f->result_attrs[i] : NULL;
     error = fill_port(&e->out[i], &f->results[i], "result", i);
+    if (error == NULL)
+      error = fill_shape(&e->out[i], m, &f->results[i], attrs, e->options.partitions > 1);
+  }
   for (size_t i = 0; error == NULL && i < e->n_in; i++) e->in_bytes += bytes_of(&e->in[i]);
   for (size_t i = 0; error == NULL && i < e->n_out; i++) e->out_bytes += bytes_of(&e->out[i]);
   return error;
@@ -86,6 +101,7 @@ static nxj_error *fill_answers(nxj_executable *e) {
 
 void nxj_executable_drop(nxj_executable *e) {
   if (e == NULL || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
+  nxj_free_shardings(e);
   nxj_layouts_free(e->in_layouts, e->n_in);
   nxj_layouts_free(e->out_layouts, e->n_out);
   for (size_t i = 0; e->in != NULL && i < e->n_in + e->n_out; i++) nxi_free(e->in[i].dims);
@@ -125,6 +141,7 @@ static nxj_error *read_program(nxj_executable *e) {
   if (f == NULL) return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the module has no function @main");
   name_it(e, m);
   nxj_error *error = fill_ports(e, m, f);
+  if (error == NULL && e->options.partitions > 1 && !nxj_fill_shardings(e)) error = nxj_no_memory();
   return error != NULL ? error : fill_answers(e);
 }
 
@@ -180,12 +197,28 @@ static nxj_error *choose_devices(nxj_loaded *l) {
   return NULL;
 }
 
-static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate) {
-  nx_stablehlo_options o = {.size = sizeof o, .device = l->devices[i]->index, .donate = donate};
+static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate,
+                                nx_stablehlo_mesh *mesh) {
+  nx_stablehlo_options o = {.size = sizeof o,
+                            .device = l->devices[i]->index,
+                            .donate = donate,
+                            .mesh = mesh,
+                            .replica = l->logical[i].replica,
+                            .partition = l->logical[i].partition};
   nx_status s =
       nx_stablehlo_function(l->executable->module, l->client->context, &o, &l->functions[i]);
   if (s == NX_OK) l->n = i + 1;
   return nxj_of_status(s);
+}
+
+/* A mesh of its own for each executable: the order of one has nothing to do with that of others,
+ * and what fails fails alone. */
+static nxj_error *make_mesh(nxj_loaded *l, nx_stablehlo_mesh **out) {
+  const nxj_options *o = &l->executable->options;
+  nx_device devices[32];
+  for (int i = 0; i < o->replicas * o->partitions; i++) devices[i] = l->devices[i]->index;
+  return nxj_of_status(
+      nx_stablehlo_mesh_create(l->client->context, o->replicas, o->partitions, devices, NULL, out));
 }
 
 static nxj_error *make_functions(nxj_loaded *l) {
@@ -194,8 +227,10 @@ static nxj_error *make_functions(nxj_loaded *l) {
   uint8_t *donate = nxi_calloc(e->n_in + 1, 1);
   if (donate == NULL) return nxj_no_memory();
   for (size_t i = 0; i < e->n_in; i++) donate[i] = e->in[i].donated;
-  nxj_error *error = NULL;
-  for (int i = 0; error == NULL && i < n; i++) error = make_function(l, i, donate);
+  nx_stablehlo_mesh *mesh = NULL;
+  nxj_error *error = n > 1 ? make_mesh(l, &mesh) : NULL;
+  for (int i = 0; error == NULL && i < n; i++) error = make_function(l, i, donate, mesh);
+  nx_stablehlo_mesh_release(mesh);
   nxi_free(donate);
   return error;
 }
@@ -210,10 +245,7 @@ nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out) {
   atomic_init(&l->refs, 1);
   l->client = nxj_client_keep(c);
   l->executable = e;
-  nxj_error *error = NULL;
-  if (e->options.partitions > 1)
-    error = nxj_fail(NXJ_UNIMPLEMENTED, "nx: a program of %d partitions", e->options.partitions);
-  if (error == NULL) error = choose_devices(l);
+  nxj_error *error = choose_devices(l);
   if (error == NULL) error = make_functions(l);
   if (error == NULL) *out = l;
   else nxj_loaded_drop(l);
@@ -230,7 +262,7 @@ static nxj_error *check_format(const nxj_program *p) {
 
 nxj_error *nxj_client_compile(void *args) {
   NXJ_TAKE(client_compile, loaded);
-  nxj_executable *made;
+  nxj_executable *made = NULL;
   nxj_error *e = check_format(a->program);
   if (e == NULL) e = nxj_compile(a->program->code, a->program->n, a->options, a->n_options, &made);
   return e != NULL ? e : nxj_load(a->client, made, &a->loaded);
@@ -286,7 +318,7 @@ nxj_error *nxj_deserialize(void *args) {
     options = a->options;
     n_options = a->n_options;
   }
-  nxj_executable *made;
+  nxj_executable *made = NULL;
   nxj_error *e = nxj_compile(a->bytes + HEAD + sizes[0], sizes[1], options, n_options, &made);
   return e != NULL ? e : nxj_load(a->client, made, &a->loaded);
 }

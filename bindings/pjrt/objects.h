@@ -18,10 +18,9 @@
 
 /* The struct that a function was given, called `a`; a caller whose struct ends before the field
  * `last` is refused. */
-#define NXJ_TAKE(name, last)                                               \
-  struct nxj_##name##_args *a = args;                                      \
-  if (a->size < offsetof(struct nxj_##name##_args, last) + sizeof a->last) \
-  return nxj_too_small(#name, a->size)
+#define NXJ_TAKE(name, last)          \
+  struct nxj_##name##_args *a = args; \
+  if (!NXJ_HAS(a, last)) return nxj_too_small(#name, a->size)
 /* Whether the caller knows a field. */
 #define NXJ_HAS(a, field) \
   ((a)->size >= (size_t)((const char *)(&(a)->field + 1) - (const char *)(a)))
@@ -40,10 +39,11 @@ unsigned nxj_generation(void);
 
 /* ---- error.c. Without memory for an error there is one that needs none. */
 
-nxj_error *nxj_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-nxj_error *nxj_fail_text(int code, const char *text, size_t size);
-nxj_error *nxj_no_memory(void);
-nxj_error *nxj_too_small(const char *name, size_t size);
+#define NXJ_ERROR __attribute__((returns_nonnull)) nxj_error
+NXJ_ERROR *nxj_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+NXJ_ERROR *nxj_fail_text(int code, const char *text, size_t size);
+NXJ_ERROR *nxj_no_memory(void);
+NXJ_ERROR *nxj_too_small(const char *name, size_t size);
 /* What this thread's error is about, which is taken; NULL of NX_OK. */
 nxj_error *nxj_of_status(nx_status status);
 void nxj_error_free(nxj_error *e);
@@ -170,7 +170,7 @@ void nxj_buffer_free(nxj_buffer *b);
 nxj_value *nxj_buffer_value(nxj_buffer *b);
 /* Takes the value out of the buffer. The lock. */
 nxj_value *nxj_buffer_take(nxj_buffer *b);
-nxj_error *nxj_deleted(const char *what);
+NXJ_ERROR *nxj_deleted(const char *what);
 /* Waits for the value. */
 nxj_error *nxj_value_wait(nxj_value *v, nx_tensor **tensor);
 
@@ -198,6 +198,11 @@ typedef struct nxj_layouts_extension {
   nxj_call *calls[7];
 } nxj_layouts_extension;
 extern const nxj_layouts_extension nxj_layouts;
+typedef struct nxj_shardings_extension {
+  nxj_extension base;
+  nxj_call *calls[2];
+} nxj_shardings_extension;
+extern const nxj_shardings_extension nxj_shardings; /* before the one of layouts */
 void nxj_layouts_free(nxj_layout **list, size_t n);
 
 /* ---- executables (compile.c, execute.c) */
@@ -239,6 +244,8 @@ struct nxj_executable {
   size_t *ranks;
   const char **kinds;
   size_t *kind_sizes;
+  char **shardings; /* of inputs, then of outputs; NULL of one partition */
+  size_t *sharding_sizes;
   nxj_layout **in_layouts, **out_layouts; /* NULL: not asked for yet. The lock */
   nxj_named costs[2];
 };
@@ -255,6 +262,8 @@ struct nxj_loaded {
   _Atomic int64_t last_ns;    /* how long the last call took; 0: none yet */
 };
 
+bool nxj_fill_shardings(nxj_executable *e); /* false: no memory */
+void nxj_free_shardings(nxj_executable *e);
 nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
                        nxj_executable **out);
 nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out);

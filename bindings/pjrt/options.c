@@ -61,7 +61,7 @@ static void add_device(nxj_options *o, uint64_t id) {
 
 /* The devices of one partition, one for each replica: packed, or field by field. */
 static bool read_partition(reader r, nxj_options *o) {
-  field f;
+  field f = {0};
   while (next_field(&r, &f)) {
     if (f.number != 1) continue;
     if (f.kind == 0) add_device(o, f.value);
@@ -74,7 +74,7 @@ static bool read_partition(reader r, nxj_options *o) {
 }
 
 static bool read_assignment(reader r, nxj_options *o) {
-  field f;
+  field f = {0};
   bool good = true;
   while (good && next_field(&r, &f))
     if (f.number == 3 && f.kind == 2) good = read_partition(f.bytes, o);
@@ -82,7 +82,7 @@ static bool read_assignment(reader r, nxj_options *o) {
 }
 
 static bool read_build(reader r, nxj_options *o) {
-  field f;
+  field f = {0};
   bool good = true;
   while (good && next_field(&r, &f)) {
     if (f.number == 4 && f.kind == 0) o->replicas = f.value < 1024 ? (int)f.value : -1;
@@ -93,9 +93,10 @@ static bool read_build(reader r, nxj_options *o) {
 }
 
 bool nxj_read_options(const char *bytes, size_t n, nxj_options *out) {
-  reader r = {(const uint8_t *)bytes, (const uint8_t *)bytes + n, bytes == NULL && n > 0};
+  const uint8_t *from = (const uint8_t *)bytes;
+  reader r = {from, from != NULL ? from + n : from, false};
   *out = (nxj_options){.replicas = 1, .partitions = 1};
-  field f;
+  field f = {0};
   bool good = true;
   while (good && next_field(&r, &f)) {
     if (f.number == 3 && f.kind == 2) good = read_build(f.bytes, out);

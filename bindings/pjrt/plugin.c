@@ -63,7 +63,7 @@ static const struct {
   } version;
   nxj_call *calls[N_CALLS];
 } table = {sizeof table,
-           &nxj_layouts.base,
+           &nxj_shardings.base,
            {sizeof table.version, NULL, NXJ_API_MAJOR, NXJ_API_MINOR},
            {
 #define CALL(name, own) [AT_##name] = nxj_##own,

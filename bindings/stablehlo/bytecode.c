@@ -171,7 +171,7 @@ static bool join_name(walk *w, const char *before, nxh_word name, nxh_word *out)
   size_t n = strlen(before);
   char *full = nxh_room(w->a, n + name.length, 1);
   if (full == NULL) return false;
-  memcpy(full, before, n);
+  for (size_t i = 0; i < n; i++) full[i] = before[i];
   memcpy(full + n, name.at, name.length);
   *out = (nxh_word){full, (uint32_t)(n + name.length)};
   return true;
@@ -320,6 +320,18 @@ static bool add_function(nxh_artifact *a, nxh_bytes *b, const nxh_op *op, nxh_va
   return true;
 }
 
+/* most: how many there may be. */
+static bool add_mesh(nxh_artifact *a, nxh_bytes *b, const nxh_op *op, uint32_t most) {
+  nxh_module *m = a->m;
+  const nxh_attr *name = nxh_get(op, "sym_name"), *mesh = nxh_get(op, "mesh");
+  if (m->grids == NULL && (m->grids = nxh_room(a, most, sizeof *m->grids)) == NULL) return false;
+  if (name == NULL || name->kind != NXH_STRING || mesh == NULL ||
+      !nxh_read_grid(&m->arena, name->word, mesh, &m->grids[m->n_grids]))
+    return nxh_malformed(a, b, "a mesh that is not understood");
+  m->n_grids++;
+  return true;
+}
+
 /* The values of a function are those from its first one to that of the next. */
 static bool add_functions(nxh_artifact *a, nxh_bytes *b, const nxh_op *module) {
   if (!nxh_word_is(module->name, "builtin.module") || module->n_regions != 1)
@@ -330,7 +342,10 @@ static bool add_functions(nxh_artifact *a, nxh_bytes *b, const nxh_op *module) {
     bool last = i + 1 == body->n_ops;
     nxh_value end = last || body->ops[i + 1].n_regions != 1 ? a->m->n_values
                                                             : body->ops[i + 1].regions[0].first;
-    if (nxh_word_is(op->name, "sdy.mesh")) continue; /* places work */
+    if (nxh_word_is(op->name, "sdy.mesh")) {
+      if (!add_mesh(a, b, op, body->n_ops)) return false;
+      continue;
+    }
     if (!nxh_word_is(op->name, "func.func"))
       return nxh_malformed(a, b, "what is no function in the module");
     if (!add_function(a, b, op, end)) return false;

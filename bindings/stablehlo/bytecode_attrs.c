@@ -429,6 +429,14 @@ static bool read_vhlo_attr(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   }
 }
 
+/* @name */
+static bool read_symbol(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  if (!nxh_read_attr_number(a, b, out)) return false;
+  if (out->kind != NXH_STRING) return nxh_malformed(a, b, "the name of a symbol");
+  out->kind = NXH_SYMBOL;
+  return true;
+}
+
 static bool read_builtin_attr(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   enum { ARRAY, DICTIONARY, STRING, TYPED_STRING, FLAT_SYMBOL, UNIT = 7, INTEGER = 8 };
   uint64_t code;
@@ -437,7 +445,69 @@ static bool read_builtin_attr(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
     case ARRAY: return read_attr_list(a, b, out);
     case DICTIONARY: return read_dictionary(a, b, out);
     case STRING: return read_string(a, b, out);
+    case FLAT_SYMBOL: return read_symbol(a, b, out);
     case UNIT: *out = (nxh_attr){.kind = NXH_UNIT}; return true;
+    default: return opaque(b, out);
+  }
+}
+
+/* ---- of Shardy, as lists: a mesh of its axes and its devices, an axis of its name and its size, a
+ * sharding of its mesh and its dimensions, a dimension of its axes' names. What else there is, as
+ * parts of axes and sums that are not made yet, is opaque. */
+
+static bool read_pair(nxh_artifact *a, nxh_attr **items, nxh_attr *out) {
+  *items = nxh_room(a, 2, sizeof **items);
+  *out = (nxh_attr){.kind = NXH_LIST};
+  out->list.items = *items;
+  out->list.n = 2;
+  return *items != NULL;
+}
+
+static bool read_integer_list(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  uint32_t n;
+  if (!nxh_count(a, b, &n)) return false;
+  nxh_attr *items = nxh_room(a, n, sizeof *items);
+  if (items == NULL) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    items[i].kind = NXH_INT;
+    if (!nxh_svarint(a, b, &items[i].integer)) return false;
+  }
+  *out = (nxh_attr){.kind = NXH_LIST};
+  out->list.items = items;
+  out->list.n = n;
+  return true;
+}
+
+static bool read_axis(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  nxh_attr *items;
+  if (!read_pair(a, &items, out) || !read_string(a, b, &items[0])) return false;
+  items[1].kind = NXH_INT;
+  return nxh_svarint(a, b, &items[1].integer);
+}
+
+static bool read_axis_name(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  uint64_t part;
+  if (!read_string(a, b, out) || !nxh_varint(a, b, &part)) return false;
+  return !(part & 1) || opaque(b, out);
+}
+
+static bool read_placement(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  enum { MANUAL_AXES, AXIS, MESH, AXIS_NAME = 4, DIMENSION, SHARDING, SHARDINGS };
+  uint64_t code;
+  nxh_attr *items;
+  if (!nxh_varint(a, b, &code)) return false;
+  switch (code) {
+    case MANUAL_AXES:
+    case DIMENSION:
+    case SHARDINGS: return read_attr_list(a, b, out);
+    case AXIS: return read_axis(a, b, out);
+    case MESH:
+      return read_pair(a, &items, out) && read_attr_list(a, b, &items[0]) &&
+             read_integer_list(a, b, &items[1]);
+    case AXIS_NAME: return read_axis_name(a, b, out);
+    case SHARDING:
+      return read_pair(a, &items, out) && nxh_read_attr_number(a, b, &items[0]) &&
+             read_attr_list(a, b, &items[1]);
     default: return opaque(b, out);
   }
 }
@@ -446,6 +516,7 @@ static bool read_attr(nxh_artifact *a, const nxh_entry *e, nxh_attr *out) {
   nxh_bytes b = e->bytes;
   if (e->custom && nxh_is_dialect(a, e->dialect, "vhlo")) return read_vhlo_attr(a, &b, out);
   if (e->custom && nxh_is_dialect(a, e->dialect, "builtin")) return read_builtin_attr(a, &b, out);
+  if (e->custom && nxh_is_dialect(a, e->dialect, "sdy")) return read_placement(a, &b, out);
   return opaque(&b, out);
 }
 

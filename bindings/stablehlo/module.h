@@ -129,6 +129,17 @@ typedef struct nxh_function {
   uint32_t line, column;
 } nxh_function;
 
+enum { NXH_MOST_AXES = 16 };
+/* A mesh: which partition each place is, NULL: the number of the place. */
+typedef struct nxh_grid {
+  nxh_word name;
+  uint32_t n;
+  nxh_word axes[NXH_MOST_AXES];
+  int64_t sizes[NXH_MOST_AXES];
+  int64_t places;
+  const int64_t *devices;
+} nxh_grid;
+
 typedef struct nxh_module {
   nxi_arena arena;
   nxh_word name;
@@ -136,6 +147,8 @@ typedef struct nxh_module {
   uint32_t n_attrs;
   nxh_function *functions;
   uint32_t n_functions, cap_functions;
+  nxh_grid *grids; /* meshes of devices (shards.h) */
+  uint32_t n_grids;
   nxh_type *types; /* of the values */
   uint32_t n_values, cap_values;
   bool open; /* a value has extents that are not known */
@@ -168,6 +181,9 @@ static inline const nxh_type *nxh_type_of(const nxh_module *m, nxh_value v) { re
 int64_t nxh_elements(const nxh_type *t);
 
 /* ---- readers */
+
+/* Reads what "sdy.mesh" says (shards.c). */
+bool nxh_read_grid(nxi_arena *arena, nxh_word name, const nxh_attr *mesh, nxh_grid *out);
 
 /* Text, whose text[size] is 0. NX_PARSE with line and column; NX_OUT_OF_MEMORY. The module refers
  * to `text`. */

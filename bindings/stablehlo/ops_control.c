@@ -379,25 +379,6 @@ bool nxh_composite(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return nxh_record_call(r, op, nxh_name(op, "decomposition"));
 }
 
-/* What each process does with its part of the operands. Here there is one, whose parts are all. */
-bool nxh_manual(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
-  nx_tensor *args[NXH_MOST_OPERANDS], *results[NXH_MOST_OPERANDS];
-  if (op->n_regions != 1 || op->n_operands > NXH_MOST_OPERANDS ||
-      op->n_results > NXH_MOST_OPERANDS || op->regions[0].n_args != op->n_operands)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u regions", op->n_operands,
-                    op->n_regions);
-  for (uint32_t i = 0; i < op->n_operands; i++) {
-    if ((args[i] = nxh_in(r, op, i)) == NULL) return false;
-    if (!nxh_has_type(args[i], nxh_type_of(r->m, op->regions[0].first + i)))
-      return nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u is divided among processes", i);
-  }
-  if (!nxh_inline_region(r, &op->regions[0], args, results, op->n_results)) return false;
-  for (uint32_t i = 0; i < op->n_results; i++)
-    if (!nxh_set(r, op, i, results[i])) return false;
-  return true;
-}
-
 /* What gives a token alone. */
 bool nxh_nothing(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;

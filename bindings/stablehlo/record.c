@@ -3,6 +3,7 @@
  * callee's operations in its place. Loops and branches want functions of their own, of which
  * ops_control.c takes care. */
 #include "mesh.h"
+#include "shards.h"
 #include "record.h"
 
 #include <stdarg.h>
@@ -25,6 +26,7 @@ bool nxh_fail(nxh_recorder *r, nx_status status, const char *format, ...) {
 
 nx_tensor *nxh_value_of(nxh_recorder *r, nxh_value v) {
   nxh_frame *f = r->frame;
+  if (!nxh_make_whole(r, v)) return NULL;
   if (v < f->base || v - f->base >= f->n || f->tensors[v - f->base] == NULL) {
     nxh_fail(r, NX_INVALID_ARGUMENT, "an operand is a token or a value that is not there yet");
     return NULL;
@@ -179,8 +181,11 @@ static bool check_types(nxh_recorder *r, const nxh_op *op) {
 
 static bool record_op(nxh_recorder *r, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
-  bool ok = row != NULL ? check_types(r, op) && row->record(r, op, row)
-                        : nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
+  bool manual = row != NULL && row->record == nxh_manual;
+  bool ok = row != NULL
+                ? check_types(r, op) && (op->n_regions == 0 || manual || nxh_make_all_whole(r)) &&
+                      row->record(r, op, row)
+                : nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
   if (!ok) say_where(r, op);
   return ok;
 }
@@ -217,6 +222,9 @@ static bool open_frame(nxh_recorder *r, nxh_frame *f, const nxh_function *functi
   f->tensors = nxi_calloc((size_t)f->n + 1, sizeof(void *));
   f->defs = nxi_calloc((size_t)f->n + 1, sizeof(void *));
   f->marks = nxi_calloc((size_t)f->n + 1, sizeof *f->marks);
+  bool sharded = r->calls == 0 && nxh_is_sharded(r);
+  if (sharded) f->shards = nxi_calloc((size_t)f->n + 1, sizeof *f->shards);
+  if (sharded && f->shards == NULL) return nxi_oom(r->d), false;
   if (f->tensors == NULL || f->defs == NULL || f->marks == NULL) return nxi_oom(r->d), false;
   note_defs(f, &function->body);
   return true;
@@ -226,6 +234,7 @@ static void close_frame(nxh_frame *f) {
   nxi_free(f->tensors);
   nxi_free(f->defs);
   nxi_free(f->marks);
+  nxi_free(f->shards);
 }
 
 /* Of a token there is no tensor. */
@@ -247,13 +256,21 @@ static bool record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const
   bool ok = open_frame(r, &frame, f);
   r->frame = &frame;
   r->open[r->calls++] = f;
-  for (uint32_t i = 0; ok && i < f->body.n_args; i++) nxh_put(r, f->body.first + i, args[i]);
+  for (uint32_t i = 0; ok && i < f->body.n_args; i++) {
+    if (frame.shards != NULL && args[i] != NULL) ok = nxh_shard_put(r, f, i, args[i]);
+    else nxh_put(r, f->body.first + i, args[i]);
+  }
   ok = ok && nxh_record_region(r, &f->body);
   const nxh_op *last = ok ? nxh_last(&f->body) : NULL;
   if (ok && last->n_operands != f->n_results)
     ok = nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns %u values of %u", (int)f->name.length,
                   f->name.at, last->n_operands, f->n_results);
   for (uint32_t i = 0; ok && i < f->n_results; i++) {
+    if (frame.shards != NULL) { /* parts, of which the types of the program are none */
+      results[i] = nxh_shard_result(r, f, i, last->operands[i]);
+      ok = results[i] != NULL || f->results[i].kind == NXH_TOKEN;
+      continue;
+    }
     results[i] = frame.tensors[last->operands[i] - frame.base];
     ok = is_of_type(r, results[i], &f->results[i]) ||
          nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns a value %u of another type than it says",
@@ -276,9 +293,10 @@ bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function) {
   size_t n = (size_t)op->n_operands + op->n_results + 1;
   nx_tensor **list = nxi_calloc(n, sizeof *list), **results = list + op->n_operands;
   if (list == NULL) return nxi_oom(r->d), false;
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < op->n_operands; i++) ok = nxh_make_whole(r, op->operands[i]);
   for (uint32_t i = 0; i < op->n_operands; i++)
     list[i] = r->frame->tensors[op->operands[i] - r->frame->base];
-  bool ok = true;
   for (uint32_t i = 0; ok && i < op->n_operands; i++)
     ok = is_of_type(r, list[i], nxh_type_of(r->m, f->body.first + i)) ||
          nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u has another type than @%.*s takes", i,
@@ -349,8 +367,9 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
     const nxh_type *type = nxh_type_of(r->m, f->body.first + i);
     if (type->kind == NXH_TOKEN) continue;
     const int64_t *shape = extents_of(r, p, type);
-    if (r->d->status != NX_OK || (p->args[i] = nxh_placeholder_of(r, type, shape)) == NULL)
-      return false;
+    if (r->d->status != NX_OK) return false;
+    p->args[i] = nxh_is_sharded(r) ? nxh_shard_input(r, f, i) : nxh_placeholder_of(r, type, shape);
+    if (p->args[i] == NULL) return false;
     p->inputs[p->n_in++] = p->args[i];
   }
   return p->types == NULL || p->n_types == p->n_in ||

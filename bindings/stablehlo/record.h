@@ -22,7 +22,8 @@ typedef struct nxh_frame {
   uint32_t n;
   nx_tensor **tensors;
   const nxh_op **defs;
-  uint32_t *marks, mark; /* to meet each value once */
+  uint32_t *marks, mark;    /* to meet each value once */
+  struct nxh_shard *shards; /* of the outermost function of a divided program (shards.h), or NULL */
 } nxh_frame;
 
 typedef struct nxh_recorder {
@@ -167,7 +168,9 @@ nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scat
 /* ops_index.c */
 nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update;
 /* ops_control.c */
-nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing, nxh_manual;
+nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
+/* shards.c */
+nxh_record nxh_manual, nxh_constrain;
 /* ops_product.c */
 nxh_record nxh_dot, nxh_convolution;
 /* ops_linalg.c */

@@ -42,7 +42,7 @@ static const nxh_row rows[] = {
     OTHER("chlo.top_k", nxh_top_k),
     OTHER("func.call", nxh_call),
     OTHER("sdy.manual_computation", nxh_manual),
-    OTHER("sdy.sharding_constraint", nxh_identity),
+    OTHER("sdy.sharding_constraint", nxh_constrain),
     OTHER("stablehlo.abs", nxh_abs),
     LOGIC("stablehlo.add", nx_add),
     OTHER("stablehlo.after_all", nxh_nothing),

@@ -23,6 +23,8 @@ static nx_status add_kernel_group(nxp_step_builder *s, uint32_t group) {
     if (status != NX_OK) return status;
     status = nxp_simplify_kernel(b->plan, k, &simple, b->d);
     uint32_t last = members->roots[members->n_roots - 1].node;
+    if (status == NX_OK && binding.n_buffers > NXP_MAX_BUFFERS)
+      status = nxi_fail(b->d, NX_INTERNAL, "", "a kernel of %u buffers", binding.n_buffers);
     if (status == NX_OK && members->kind == NXP_GROUP_UPDATE) {
       status = nxp_add_update(s, simple, &binding, last);
     } else if (status == NX_OK) {

@@ -9,7 +9,9 @@
 #include "passes/pipeline.h"
 #include "internal.h"
 
-enum { NXP_MAX_BUFFERS = 320 }; /* of one kernel: a group holds fewer operations, see cluster.c */
+/* Of one kernel: each operation of a group (320 at most, see cluster.c) brings two operands more,
+ * and eight are stored. */
+enum { NXP_MAX_BUFFERS = 704 };
 
 typedef struct nxp_step_builder {
   nxp_plan_builder *b;

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: ISC */
+/* The extension by which callers ask how arguments and results are divided among partitions: as
+ * OpSharding, a message of protocol buffers. A result of which the program does not say it is whole
+ * in each partition. */
+#include <string.h>
+
+#include "calls.h"
+#include "bindings/stablehlo/shards.h"
+#include "ir/alloc.h"
+
+/* ---- writing the message */
+
+enum { OTHER = 3, MOST_BYTES = 4096 };
+
+typedef struct writer {
+  size_t n;
+  char at[MOST_BYTES];
+} writer;
+
+static void varint(writer *w, uint64_t x) {
+  for (; x >= 128 && w->n < MOST_BYTES; x >>= 7) w->at[w->n++] = (char)(x | 128);
+  if (w->n < MOST_BYTES) w->at[w->n++] = (char)x;
+}
+
+static void number(writer *w, int field, uint64_t x) {
+  varint(w, (uint64_t)field << 3);
+  varint(w, x);
+}
+
+/* Packed. */
+static void list(writer *w, int field, const int64_t *x, int64_t n) {
+  writer inner = {0};
+  for (int64_t i = 0; i < n; i++) varint(&inner, (uint64_t)x[i]);
+  varint(w, (uint64_t)field << 3 | 2);
+  varint(w, inner.n);
+  for (size_t i = 0; i < inner.n && w->n < MOST_BYTES; i++) w->at[w->n++] = inner.at[i];
+}
+
+/* The devices tile by tile; those of one tile beside each other. */
+static void list_devices(writer *w, const nxh_sharding *s, int32_t rank, int64_t tiles) {
+  int64_t devices[1024] = {0}, used[1024] = {0}, each = s->grid->places / tiles;
+  for (int64_t place = 0; place < s->grid->places; place++) {
+    int64_t tile = 0;
+    for (int32_t d = 0; d < rank; d++) tile = tile * nxh_parts_of(s, d) + nxh_part_at(s, d, place);
+    devices[tile * each + used[tile]++] = s->grid->devices ? s->grid->devices[place] : place;
+  }
+  list(w, 4, devices, s->grid->places);
+}
+
+static void write_sharding(writer *w, const nxh_sharding *s, int32_t rank) {
+  int64_t dims[NX_MAX_RANK + 1] = {0}, tiles = 1;
+  for (int32_t d = 0; d < rank; d++) tiles *= dims[d] = nxh_parts_of(s, d);
+  if (tiles == 1 || s->grid->places > 1024) {
+    number(w, 1, 0);
+    return;
+  }
+  dims[rank] = s->grid->places / tiles;
+  bool repeated = dims[rank] > 1;
+  number(w, 1, OTHER);
+  list(w, 3, dims, repeated ? rank + 1 : rank);
+  list_devices(w, s, rank, tiles);
+  if (repeated) number(w, 6, 1);
+}
+
+/* ---- the texts of an executable, made with it */
+
+static bool add(nxj_executable *e, size_t i, const nxh_attr *attrs, int32_t rank) {
+  nxh_sharding s;
+  writer *w = nxi_calloc(1, sizeof *w);
+  if (w == NULL) return false;
+  bool good = nxh_sharding_of(nxh_module_of(e->module), attrs, rank, &s) == NULL;
+  if (good) write_sharding(w, &s, rank);
+  char *kept = good ? nxi_malloc(w->n + 1) : NULL;
+  if (kept != NULL) memcpy(kept, w->at, w->n);
+  e->shardings[i] = kept;
+  e->sharding_sizes[i] = w->n;
+  nxi_free(w);
+  return kept != NULL;
+}
+
+bool nxj_fill_shardings(nxj_executable *e) {
+  const nxh_function *f = nxh_default_function(nxh_module_of(e->module));
+  size_t n = e->n_in + e->n_out;
+  e->shardings = nxi_calloc(n + 1, sizeof *e->shardings);
+  e->sharding_sizes = nxi_calloc(n + 1, sizeof *e->sharding_sizes);
+  bool good = e->shardings != NULL && e->sharding_sizes != NULL;
+  for (size_t i = 0; good && i < n; i++) {
+    const nxh_attr *list = i < e->n_in ? f->arg_attrs : f->result_attrs;
+    size_t at = i < e->n_in ? i : i - e->n_in;
+    good = add(e, i, list != NULL ? &list[at] : NULL, e->in[i].rank);
+  }
+  return good;
+}
+
+void nxj_free_shardings(nxj_executable *e) {
+  for (size_t i = 0; e->shardings != NULL && i < e->n_in + e->n_out; i++) nxi_free(e->shardings[i]);
+  nxi_free((void *)e->shardings);
+  nxi_free(e->sharding_sizes);
+}
+
+/* ---- calls. NULL: one partition, and nothing to say. */
+
+static nxj_error *of_inputs(void *args) {
+  NXJ_TAKE(executable_memories, sizes);
+  a->n = a->executable->n_in;
+  a->kinds = (const char *const *)a->executable->shardings;
+  a->sizes = a->executable->sharding_sizes;
+  return NULL;
+}
+
+static nxj_error *of_outputs(void *args) {
+  NXJ_TAKE(executable_memories, sizes);
+  const nxj_executable *e = a->executable;
+  a->n = e->n_out;
+  a->kinds = e->shardings != NULL ? (const char *const *)e->shardings + e->n_in : NULL;
+  a->sizes = e->sharding_sizes != NULL ? e->sharding_sizes + e->n_in : NULL;
+  return NULL;
+}
+
+const nxj_shardings_extension nxj_shardings = {
+    {sizeof nxj_shardings, NXJ_EXTENSION_SHARDINGS, &nxj_layouts.base}, {of_inputs, of_outputs}};

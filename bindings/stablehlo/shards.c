@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: ISC */
+/* Parts of values among the partitions of a program: what Shardy's attributes say, and parts
+ * made of whole values and back. */
+#include "shards.h"
+
+#include <string.h>
+
+#include "mesh.h"
+
+/* ---- meshes and shardings, as the reader leaves them (bytecode_attrs.c) */
+
+static bool is_list(const nxh_attr *a, uint32_t n) { return a->kind == NXH_LIST && a->list.n == n; }
+
+static bool read_devices(nxi_arena *arena, const nxh_attr *ids, nxh_grid *g) {
+  int64_t *devices = nxi_arena_alloc(arena, (size_t)g->places * sizeof *devices);
+  if (devices == NULL || ids->list.n != g->places) return false;
+  for (int64_t i = 0; i < g->places; i++) {
+    devices[i] = ids->list.items[i].integer;
+    if (ids->list.items[i].kind != NXH_INT || devices[i] < 0 || devices[i] >= g->places)
+      return false;
+  }
+  g->devices = devices;
+  return true;
+}
+
+/* A mesh without axes is one device, whose number says which. */
+bool nxh_read_grid(nxi_arena *arena, nxh_word name, const nxh_attr *mesh, nxh_grid *g) {
+  *g = (nxh_grid){.name = name, .places = 1};
+  if (!is_list(mesh, 2)) return false;
+  const nxh_attr *axes = &mesh->list.items[0], *ids = &mesh->list.items[1];
+  if (axes->kind != NXH_LIST || ids->kind != NXH_LIST || axes->list.n > NXH_MOST_AXES) return false;
+  for (; g->n < axes->list.n; g->n++) {
+    const nxh_attr *axis = &axes->list.items[g->n];
+    if (!is_list(axis, 2) || axis->list.items[0].kind != NXH_STRING ||
+        axis->list.items[1].kind != NXH_INT)
+      return false;
+    g->axes[g->n] = axis->list.items[0].word;
+    g->sizes[g->n] = axis->list.items[1].integer;
+    if (g->sizes[g->n] < 1 || g->sizes[g->n] > 1 << 20) return false;
+    g->places *= g->sizes[g->n];
+    if (g->places > 1 << 20) return false;
+  }
+  return g->n == 0 || ids->list.n == 0 || read_devices(arena, ids, g);
+}
+
+static const nxh_grid *find_grid(const nxh_module *m, nxh_word name) {
+  for (uint32_t i = 0; i < m->n_grids; i++)
+    if (nxh_words_equal(m->grids[i].name, name)) return &m->grids[i];
+  return NULL;
+}
+
+static int find_axis(const nxh_grid *g, nxh_word name) {
+  for (uint32_t i = 0; i < g->n; i++)
+    if (nxh_words_equal(g->axes[i], name)) return (int)i;
+  return -1;
+}
+
+static const char *read_dimension(const nxh_attr *axes, nxh_sharding *s, uint32_t d) {
+  if (axes->kind != NXH_LIST || axes->list.n > NXH_MOST_AXES) return "a sharding that is malformed";
+  for (uint32_t i = 0; i < axes->list.n; i++) {
+    if (axes->list.items[i].kind != NXH_STRING) return "a sharding by a part of an axis";
+    int axis = find_axis(s->grid, axes->list.items[i].word);
+    if (axis < 0) return "a sharding by an axis that its mesh lacks";
+    s->axes[d][s->n[d]++] = (uint8_t)axis;
+  }
+  return NULL;
+}
+
+static const char *read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
+                                 nxh_sharding *s) {
+  *s = (nxh_sharding){0};
+  if (!is_list(a, 2) || a->list.items[0].kind != NXH_SYMBOL || a->list.items[1].kind != NXH_LIST)
+    return "a sharding of a form that is not supported";
+  const nxh_attr *dims = &a->list.items[1];
+  s->grid = find_grid(m, a->list.items[0].word);
+  if (s->grid == NULL) return "a sharding by a mesh that the module lacks";
+  if (dims->list.n > (uint32_t)rank) return "a sharding of more dimensions than the tensor has";
+  for (uint32_t d = 0; d < dims->list.n; d++) {
+    const char *bad = read_dimension(&dims->list.items[d], s, d);
+    if (bad != NULL) return bad;
+  }
+  return NULL;
+}
+
+const char *nxh_sharding_of(const nxh_module *m, const nxh_attr *attrs, int32_t rank,
+                            nxh_sharding *out) {
+  *out = (nxh_sharding){0};
+  const nxh_attr *a = attrs != NULL && attrs->kind == NXH_DICT
+                          ? nxh_find(attrs->dict.items, attrs->dict.n, "sdy.sharding")
+                          : NULL;
+  return a == NULL ? NULL : read_sharding(m, a, rank, out);
+}
+
+int64_t nxh_parts_of(const nxh_sharding *s, int32_t d) {
+  int64_t parts = 1;
+  for (int i = 0; i < s->n[d]; i++) parts *= s->grid->sizes[s->axes[d][i]];
+  return parts;
+}
+
+bool nxh_local_shape(const nxh_sharding *s, const nxh_type *type, int64_t *shape) {
+  for (int32_t d = 0; d < type->rank; d++) {
+    int64_t parts = nxh_parts_of(s, d);
+    if (type->shape[d] < 0 || type->shape[d] % parts != 0) return false;
+    shape[d] = type->shape[d] / parts;
+  }
+  return true;
+}
+
+/* Whether a process has less than all of a tensor. */
+static bool is_divided(const nxh_sharding *s) {
+  for (int32_t d = 0; s->grid != NULL && d < NX_MAX_RANK; d++)
+    if (s->n[d] > 0 && nxh_parts_of(s, d) > 1) return true;
+  return false;
+}
+
+static bool same(const nxh_sharding *a, const nxh_sharding *b) {
+  if (a->grid != b->grid || memcmp(a->n, b->n, sizeof a->n) != 0) return false;
+  for (int32_t d = 0; d < NX_MAX_RANK; d++)
+    if (memcmp(a->axes[d], b->axes[d], a->n[d]) != 0) return false;
+  return true;
+}
+
+/* ---- places in a mesh */
+
+static int64_t place_of(const nxh_grid *g, int64_t device) {
+  for (int64_t i = 0; g->devices != NULL && i < g->places; i++)
+    if (g->devices[i] == device) return i;
+  return g->devices != NULL ? -1 : device;
+}
+
+static int64_t stride_of(const nxh_grid *g, int axis) {
+  int64_t stride = 1;
+  for (uint32_t i = (uint32_t)axis + 1; i < g->n; i++) stride *= g->sizes[i];
+  return stride;
+}
+
+int64_t nxh_part_at(const nxh_sharding *s, int32_t d, int64_t place) {
+  int64_t part = 0;
+  for (int i = 0; i < s->n[d]; i++) {
+    int axis = s->axes[d][i];
+    part = part * s->grid->sizes[axis] + place / stride_of(s->grid, axis) % s->grid->sizes[axis];
+  }
+  return part;
+}
+
+/* The place that has this part of dimension d, and all else as `place` has it. */
+static int64_t place_with(const nxh_sharding *s, int32_t d, int64_t place, int64_t part) {
+  for (int i = s->n[d] - 1; i >= 0; i--) {
+    int axis = s->axes[d][i];
+    int64_t size = s->grid->sizes[axis], stride = stride_of(s->grid, axis);
+    place += (part % size - place / stride % size) * stride;
+    part /= size;
+  }
+  return place;
+}
+
+static bool own_place(nxh_recorder *r, const nxh_grid *g, int64_t *place) {
+  if (g == NULL) return nxh_fail(r, NX_INTERNAL, "a sharding without a mesh");
+  *place = place_of(g, r->partition);
+  if (g->places == nxh_mesh_partitions(r->mesh) && *place >= 0 && *place < g->places) return true;
+  return nxh_fail(r, NX_INVALID_ARGUMENT, "a mesh of %lld devices in a program of %d partitions",
+                  (long long)g->places, nxh_mesh_partitions(r->mesh));
+}
+
+/* ---- parts of tensors */
+
+static nx_tensor *slice(nxh_recorder *r, nx_tensor *whole, const nxh_sharding *s) {
+  int64_t start[NX_MAX_RANK] = {0}, count[NX_MAX_RANK] = {0}, step[NX_MAX_RANK] = {0}, place = 0;
+  int32_t rank = nx_rank(whole);
+  if (whole == NULL || !is_divided(s)) return whole;
+  if (!own_place(r, s->grid, &place)) return NULL;
+  for (int32_t d = 0; d < rank; d++) {
+    int64_t parts = nxh_parts_of(s, d), extent = nx_shape(whole)[d];
+    if (extent % parts != 0) {
+      nxh_fail(r, NX_INVALID_ARGUMENT, "%lld elements are not divided by %lld", (long long)extent,
+               (long long)parts);
+      return NULL;
+    }
+    count[d] = extent / parts;
+    start[d] = nxh_part_at(s, d, place) * count[d];
+    step[d] = 1;
+  }
+  return nx_slice(whole, start, count, step, (size_t)rank);
+}
+
+static nx_tensor *gather_along(nxh_recorder *r, nx_tensor *part, const nxh_sharding *s, int32_t d,
+                               int64_t place) {
+  int32_t members[1024], n = (int32_t)nxh_parts_of(s, d);
+  for (int32_t i = 0; i < n; i++) {
+    int64_t at = place_with(s, d, place, i);
+    members[i] = (int32_t)(s->grid->devices != NULL ? s->grid->devices[at] : at);
+  }
+  nx_group *g = nxh_mesh_group(r->mesh, members, (uint32_t)n, (uint32_t)nxh_part_at(s, d, place));
+  return g != NULL ? nx_all_gather(part, g, d) : NULL;
+}
+
+static nx_tensor *gather(nxh_recorder *r, nx_tensor *part, const nxh_sharding *s) {
+  int64_t place = 0;
+  if (part == NULL || !is_divided(s)) return part;
+  if (!own_place(r, s->grid, &place)) return NULL;
+  for (int32_t d = 0; d < nx_rank(part); d++)
+    if (part != NULL && nxh_parts_of(s, d) > 1) part = gather_along(r, part, s, d, place);
+  return part;
+}
+
+/* ---- values of the outermost function */
+
+bool nxh_is_sharded(const nxh_recorder *r) {
+  return r->m->n_grids > 0 && nxh_mesh_partitions(r->mesh) > 1 && nxh_mesh_replicas(r->mesh) == 1;
+}
+
+static bool sharding_of(nxh_recorder *r, const nxh_attr *attrs, uint32_t i, int32_t rank,
+                        nxh_sharding *out) {
+  const char *bad = nxh_sharding_of(r->m, attrs != NULL ? &attrs[i] : NULL, rank, out);
+  return bad == NULL || nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad);
+}
+
+nx_tensor *nxh_shard_input(nxh_recorder *r, const nxh_function *f, uint32_t i) {
+  nxh_type part = *nxh_type_of(r->m, f->body.first + i);
+  int64_t shape[NX_MAX_RANK];
+  nxh_sharding s;
+  if (part.kind != NXH_TENSOR) return nxh_placeholder(r, &part);
+  if (!sharding_of(r, f->arg_attrs, i, part.rank, &s)) return NULL;
+  if (!nxh_local_shape(&s, &part, shape)) {
+    nxh_fail(r, NX_INVALID_ARGUMENT, "argument %u cannot be divided as its sharding says", i);
+    return NULL;
+  }
+  part.shape = shape;
+  return nxh_placeholder(r, &part);
+}
+
+bool nxh_shard_put(nxh_recorder *r, const nxh_function *f, uint32_t i, nx_tensor *part) {
+  nxh_sharding s;
+  if (!sharding_of(r, f->arg_attrs, i, nx_rank(part), &s)) return false;
+  if (is_divided(&s)) r->frame->shards[i] = (nxh_shard){part, s};
+  else nxh_put(r, f->body.first + i, part);
+  return true;
+}
+
+bool nxh_make_whole(nxh_recorder *r, nxh_value v) {
+  nxh_frame *f = r->frame;
+  if (f->shards == NULL || v < f->base || v - f->base >= f->n) return true;
+  nxh_shard *shard = &f->shards[v - f->base];
+  if (f->tensors[v - f->base] != NULL || shard->tensor == NULL) return true;
+  return (f->tensors[v - f->base] = gather(r, shard->tensor, &shard->sharding)) != NULL;
+}
+
+bool nxh_make_all_whole(nxh_recorder *r) {
+  for (uint32_t i = 0; r->frame->shards != NULL && i < r->frame->n; i++)
+    if (!nxh_make_whole(r, r->frame->base + i)) return false;
+  return true;
+}
+
+static const nxh_shard *shard_of(const nxh_recorder *r, nxh_value v) {
+  const nxh_frame *f = r->frame;
+  if (f->shards == NULL || v < f->base || v - f->base >= f->n) return NULL;
+  return f->shards[v - f->base].tensor != NULL ? &f->shards[v - f->base] : NULL;
+}
+
+/* The part of a value by a sharding. */
+static nx_tensor *part_of(nxh_recorder *r, nxh_value v, const nxh_sharding *s) {
+  const nxh_shard *shard = shard_of(r, v);
+  if (shard != NULL && same(&shard->sharding, s)) return shard->tensor;
+  nx_tensor *whole = nxh_value_of(r, v);
+  return whole != NULL ? slice(r, whole, s) : NULL;
+}
+
+nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, nxh_value v) {
+  nxh_sharding s;
+  if (f->results[i].kind != NXH_TENSOR) return NULL;
+  if (!sharding_of(r, f->result_attrs, i, f->results[i].rank, &s)) return NULL;
+  return part_of(r, v, &s);
+}
+
+/* ---- operations */
+
+/* A constraint says where a value shall lie, not what it is. */
+bool nxh_constrain(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  const nxh_shard *shard = op->n_operands == 1 ? shard_of(r, op->operands[0]) : NULL;
+  if (shard == NULL || op->n_results != 1) return nxh_identity(r, op, row);
+  r->frame->shards[op->first_result - r->frame->base] = *shard;
+  return true;
+}
+
+/* Axes that the computation does not divide by itself are left out. */
+static void only_manual(nxh_sharding *s, const nxh_attr *manual) {
+  for (int32_t d = 0; d < NX_MAX_RANK; d++) {
+    int kept = 0;
+    for (int i = 0; i < s->n[d]; i++) {
+      nxh_word name = s->grid->axes[s->axes[d][i]];
+      bool found = false;
+      for (uint32_t k = 0; !found && k < manual->list.n; k++)
+        found = manual->list.items[k].kind == NXH_STRING &&
+                nxh_words_equal(manual->list.items[k].word, name);
+      if (found) s->axes[d][kept++] = s->axes[d][i];
+    }
+    s->n[d] = (uint8_t)kept;
+  }
+}
+
+/* The sharding of operand or result i. */
+static bool listed_sharding(nxh_recorder *r, const nxh_op *op, const char *name, uint32_t i,
+                            int32_t rank, nxh_sharding *out) {
+  const nxh_attr *manual = nxh_get(op, "manual_axes"), *list = nxh_get(op, name);
+  if (manual == NULL || manual->kind != NXH_LIST || list == NULL || list->kind != NXH_LIST ||
+      list->list.n <= i)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%s or manual_axes lack %u", name, i);
+  const char *bad = read_sharding(r->m, &list->list.items[i], rank, out);
+  if (bad != NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad);
+  only_manual(out, manual);
+  return true;
+}
+
+static bool take_parts(nxh_recorder *r, const nxh_op *op, nx_tensor **args) {
+  bool sharded = nxh_is_sharded(r);
+  nxh_sharding s = {0};
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    const nxh_type *type = nxh_type_of(r->m, op->regions[0].first + i);
+    if (sharded && !listed_sharding(r, op, "in_shardings", i, type->rank, &s)) return false;
+    if ((args[i] = part_of(r, op->operands[i], &s)) == NULL) return false;
+    if (!nxh_has_type(args[i], type))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u is divided among processes", i);
+  }
+  return true;
+}
+
+/* Results are known by their parts, where those of the outermost function are. */
+static bool give_parts(nxh_recorder *r, const nxh_op *op, nx_tensor *const *results) {
+  bool sharded = nxh_is_sharded(r);
+  nxh_sharding s = {0};
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    if (sharded && !listed_sharding(r, op, "out_shardings", i, nx_rank(results[i]), &s))
+      return false;
+    if (r->frame->shards != NULL && is_divided(&s)) {
+      r->frame->shards[op->first_result + i - r->frame->base] = (nxh_shard){results[i], s};
+    } else if (!nxh_set(r, op, i, gather(r, results[i], &s))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* What each process does with its part of the operands. */
+bool nxh_manual(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *args[NXH_MOST_OPERANDS], *results[NXH_MOST_OPERANDS];
+  if (op->n_regions != 1 || op->n_operands > NXH_MOST_OPERANDS ||
+      op->n_results > NXH_MOST_OPERANDS || op->regions[0].n_args != op->n_operands)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands, %u results and %u regions",
+                    op->n_operands, op->n_results, op->n_regions);
+  return take_parts(r, op, args) &&
+         nxh_inline_region(r, &op->regions[0], args, results, op->n_results) &&
+         give_parts(r, op, results);
+}

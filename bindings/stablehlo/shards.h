@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/* Programs for several partitions, as Shardy writes them: which part of each argument, of each
+ * result, and of the operands of `sdy.manual_computation` a process has.
+ *
+ * A value of such a program is whole, for each process, unless it is known by its part alone: an
+ * argument, or what a manual computation gave. It becomes whole when an operation reads it, by
+ * collectives of all processes; so every program can be run, and one that is manual from its
+ * arguments to its results needs none of them. */
+#ifndef NXH_SHARDS_H
+#define NXH_SHARDS_H
+
+#include "record.h"
+
+/* The axes of a mesh by which each dimension is divided, the outermost first. */
+typedef struct nxh_sharding {
+  const nxh_grid *grid; /* NULL: nothing is divided */
+  uint8_t n[NX_MAX_RANK];
+  uint8_t axes[NX_MAX_RANK][NXH_MOST_AXES];
+} nxh_sharding;
+
+/* The part of a value that a process has; tensor NULL: the value is whole, or not there yet. */
+typedef struct nxh_shard {
+  nx_tensor *tensor;
+  nxh_sharding sharding;
+} nxh_shard;
+
+/* The sharding that attributes of an argument or a result say; none: nothing is divided. NULL: it
+ * is understood; else what is not. */
+const char *nxh_sharding_of(const nxh_module *m, const nxh_attr *attrs, int32_t rank,
+                            nxh_sharding *out);
+/* Into how many parts a dimension is divided, and which of them a place has. */
+int64_t nxh_parts_of(const nxh_sharding *s, int32_t dimension);
+int64_t nxh_part_at(const nxh_sharding *s, int32_t dimension, int64_t place);
+/* The shape of the part of a tensor. False: it cannot be divided like that. */
+bool nxh_local_shape(const nxh_sharding *s, const nxh_type *type, int64_t *shape);
+
+/* ---- recording */
+
+/* Whether this is the outermost function of a program for several partitions. */
+bool nxh_is_sharded(const nxh_recorder *r);
+/* The placeholder of an argument. */
+nx_tensor *nxh_shard_input(nxh_recorder *r, const nxh_function *f, uint32_t i);
+/* Sets an argument, of which this is the part. */
+bool nxh_shard_put(nxh_recorder *r, const nxh_function *f, uint32_t i, nx_tensor *part);
+/* Makes a value whole that is known by its part. */
+bool nxh_make_whole(nxh_recorder *r, nxh_value v);
+bool nxh_make_all_whole(nxh_recorder *r);
+/* The part of a result. */
+nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, nxh_value v);
+
+#endif
