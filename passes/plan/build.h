@@ -9,10 +9,6 @@
 #include "passes/pipeline.h"
 #include "internal.h"
 
-/* Of one kernel: each operation of a group (320 at most, see cluster.c) brings two operands more,
- * and eight are stored. */
-enum { NXP_MAX_BUFFERS = 704 };
-
 typedef struct nxp_step_builder {
   nxp_plan_builder *b;
   uint32_t *group_order; /* node -> order of the last group that reads its memory, + 1; 0: none */

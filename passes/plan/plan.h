@@ -21,6 +21,11 @@
 
 #define NXP_NONE UINT32_MAX
 
+/* Buffers of a kernel: each operation of a group (320 at most, passes/fuse/cluster.c) brings two
+ * operands more, and eight are stored. Those of a step: also what a split kernel leaves between its
+ * parts. */
+enum { NXP_MAX_BUFFERS = 704, NXP_STEP_BUFFERS = NXP_MAX_BUFFERS + 8 };
+
 typedef struct nxp_options {
   bool fuse;   /* false: one kernel a node (tests) */
   bool whole;  /* operands of products are written whole, however large (tests, measurements) */

@@ -125,7 +125,8 @@ nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_loc
 static nx_status add_split(nxp_step_builder *s, const nxp_split *split, const nxk_kernel *whole,
                            const nxp_location *buffers, const nxp_kernel_binding *binding,
                            uint32_t node) {
-  nxp_location all[NXP_MAX_BUFFERS + NXK_MAX_PARTIALS];
+  _Static_assert(NXP_STEP_BUFFERS >= NXP_MAX_BUFFERS + NXK_MAX_PARTIALS, "plan.h");
+  nxp_location all[NXP_STEP_BUFFERS];
   uint32_t n = 0;
   for (; n < whole->n_buffers && whole->buffers[n].kind != NXK_LOCAL; n++) all[n] = buffers[n];
   for (int i = 0; i < split->n_partials; i++)

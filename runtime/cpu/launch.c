@@ -13,21 +13,20 @@
 #include "runtime/library/scatter.h"
 #include "runtime/trace.h"
 
-/* A group holds fewer operations, see cluster.c. */
-enum { MAX_BUFFERS = 336, MAX_PARAMS = MAX_BUFFERS + NXI_MOST_VALUES };
+enum { MAX_PARAMS = NXP_STEP_BUFFERS + NXI_MOST_VALUES };
 
 typedef struct run {
   const nxi_executable *executable;
   const nxp_plan *plan;
   const nxi_launch *launch;
   const nxp_step *step;
-  void *buffers[MAX_BUFFERS];
+  void *buffers[NXP_STEP_BUFFERS];
   uint64_t params[MAX_PARAMS];
   nxi_diag *d;
   _Atomic bool failed; /* a kernel inside a product found no memory; only interpreters need any */
 } run;
 
-/* Begins a step. What arrays hold is written by each step for itself: they have 5 KB, and clearing
+/* Begins a step. What arrays hold is written by each step for itself: they have 12 KB, and clearing
  * them would take longer than many kernels. */
 static void begin_run(run *r, const nxi_executable *e, const nxi_launch *l, const nxp_step *s,
                       nxi_diag *d) {

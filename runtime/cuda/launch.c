@@ -10,7 +10,7 @@
 #include "passes/pipeline.h"
 #include "runtime/library/scatter.h"
 
-enum { MOST_ARGUMENTS = 680, BLOCKS_A_PROCESSOR = 8 };
+enum { MOST_ARGUMENTS = 2 * NXP_STEP_BUFFERS + NXI_MOST_VALUES, BLOCKS_A_PROCESSOR = 8 };
 
 typedef struct gpu_run {
   const nxi_executable *executable;

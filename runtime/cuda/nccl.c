@@ -345,7 +345,7 @@ nx_status nxi_nccl_run(nxi_members *m, nxi_exchange_call *call, void *stream) {
   bool refused = atomic_load(&n->refused), begun = n->communicators[call->rank] != NULL;
   nx_status status = is_broken(n, call);
   if (status) return status;
-  if (!refused) status = by_engine(m, call, NXI_GATHER, 0, NULL, NULL); /* headers alone */
+  if (!refused) status = by_engine(m, call, NXI_GATHER, 0, "", call->sentence); /* headers alone */
   if (!status && !refused && !begun) status = join(m, call);
   if (status) return status;
   if (call->exchange->bytes == 0) return NX_OK;
