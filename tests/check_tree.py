@@ -90,7 +90,7 @@ OUTWARD = {
     "ir/graph": ("body", "control", "graph", "view"),
     "ir/interp": ("interp",),
     "ir/kernel": ("build", "kernel"),
-    "ir/library": ("custom", "library", "scatter", "tiles"),
+    "ir/library": ("custom", "library", "scatter", "tiles", "windows"),
     "ir/text": ("graph_text", "near", "print_kernel", "scalar_text"),
     "passes": ("apply", "pipeline", "read"),
     "passes/bind": ("bind",),
@@ -111,7 +111,7 @@ OUTWARD = {
     "runtime/launch": ("internal", "launch"),  # internal: a device's launch is made of it too
     "runtime/library": ("libraries", "scatter"),
     "runtime/library/blas": ("blas", "level3"),
-    "runtime/library/floats": ("multiply",),
+    "runtime/library/floats": ("multiply", "windows"),
     "runtime/library/linalg": ("lapack",),
     "runtime/library/linalg/factors": ("lu", "reflections", "small_matrix"),
     "runtime/library/sort": ("core",),

@@ -196,6 +196,7 @@ static nx_status take_kernel(nxp_step_builder *s, const nxp_packed_tiles *g, int
                            .column_axes = part->column_axes,
                            .columns = part->columns,
                            .depth = part->depth,
+                           .source = NXP_NONE,
                            .begin = part->begin,
                            .end = part->end};
   int32_t outside = part->walk.outside;
@@ -207,6 +208,7 @@ static nx_status take_kernel(nxp_step_builder *s, const nxp_packed_tiles *g, int
   if (own->row_shape == NULL || own->row_bytes == NULL) return nxi_oom(s->b->d);
   for (uint32_t i = 0; i < binding->n_buffers; i++) {
     if (binding->buffer_nodes[i] == g->base) out->buffer = i;
+    if (binding->buffer_nodes[i] == g->image) out->source = i;
     for (int32_t a = 0; outside > 0 && a < outside; a++)
       own->row_bytes[(int64_t)i * outside + a] =
           binding->row_strides[(int64_t)i * outside + a] *
@@ -242,7 +244,7 @@ static nx_status add_part(nxp_step_builder *s, uint32_t group, const nxp_packed_
 
 /* The memory of packed tiles, one for each thread. NULL without memory. */
 static nxp_staging *add_staging(nxp_step_builder *s, uint32_t product_step, int operand,
-                                const nxp_packed_tiles *g) {
+                                const nxp_packed_tiles *g, const nxp_windows *windows) {
   nxp_plan *p = s->b->plan;
   nxp_step *step = &p->steps[product_step];
   int64_t size = nxi_dtype_size(node_of(s, g->base)->dtype),
@@ -250,7 +252,9 @@ static nxp_staging *add_staging(nxp_step_builder *s, uint32_t product_step, int 
           deep = (g->inner ? g->ld : 1) * size;
   nxp_staging *staging = nxi_arena_alloc(&p->arena, sizeof *staging);
   nxp_packed_part *parts = nxi_arena_alloc(&p->arena, (size_t)g->n_parts * sizeof *parts);
-  if (staging == NULL || parts == NULL ||
+  nxp_windows *own = windows ? nxi_arena_copy(&p->arena, windows, sizeof *own) : NULL;
+  if (own != NULL && own->layout.bytes > bytes) bytes = own->layout.bytes;
+  if (staging == NULL || parts == NULL || (windows && own == NULL) ||
       !nxp_new_temporary(s, bytes * p->threads, &step->buffers[operand]))
     return NULL;
   step->ld[operand] = g->ld;
@@ -261,7 +265,8 @@ static nxp_staging *add_staging(nxp_step_builder *s, uint32_t product_step, int 
                            .column_bytes = column,
                            .depth_bytes = deep,
                            .margin_bytes = g->margin[0] * column + g->margin[1] * deep,
-                           .packed_bytes = bytes};
+                           .packed_bytes = bytes,
+                           .windows = own};
   return step->staging = staging;
 }
 
@@ -270,14 +275,18 @@ nx_status nxp_stage_operand(nxp_step_builder *s, uint32_t product_step, uint32_t
   nxp_plan_builder *b = s->b;
   uint32_t group = b->clusters->group_of[nxp_operand_base(s, node_of(s, product)->args[operand])];
   nxp_packed_tiles g = {0};
+  nxp_windows windows;
   bool ok;
   nx_status status = examine(s, product, operand, group, &g, &ok);
-  nxp_staging *staging = status == NX_OK ? add_staging(s, product_step, operand, &g) : NULL;
-  if (staging == NULL) return status != NX_OK ? status : nxi_oom(b->d);
+  if (status != NX_OK) return status;
+  bool found = nxp_find_windows(s, product, operand, &g, &windows);
+  nxp_staging *staging = add_staging(s, product_step, operand, &g, found ? &windows : NULL);
+  if (staging == NULL) return nxi_oom(b->d);
   nxp_location packed = b->plan->steps[product_step].buffers[operand];
   for (int32_t k = 0; k < g.n_parts && status == NX_OK; k++) {
     status = add_part(s, group, &g, k, packed, &staging->parts[k]);
     staging->n_parts += status == NX_OK;
   }
+  if (status == NX_OK && staging->parts[0].source == NXP_NONE) staging->windows = NULL;
   return status;
 }

@@ -20,9 +20,10 @@ typedef struct nxp_packed_walk {
 /* Where the operand's matrix is in its base, and the walks that make a unit of it. */
 typedef struct nxp_packed_tiles {
   uint32_t base;
-  bool repeats;  /* products of a batch have the same matrix, which each of them makes */
-  bool inner;    /* columns of a packed tile lie beside each other; else the inner extent does */
-  int64_t width; /* columns (rows, of the first operand) of a tile */
+  uint32_t image; /* the value whose windows it is, if nxp_find_windows says so; else NXP_NONE */
+  bool repeats;   /* products of a batch have the same matrix, which each of them makes */
+  bool inner;     /* columns of a packed tile lie beside each other; else the inner extent does */
+  int64_t width;  /* columns (rows, of the first operand) of a tile */
   int64_t extent, depth; /* of all tiles; inner extent of the product */
   int64_t piece;         /* of the inner extent, that a packed tile has */
   int32_t n_parts;
@@ -42,5 +43,10 @@ bool nxp_packed_matrix(const nxp_step_builder *s, uint32_t product, int i, nxp_p
 /* Makes these walks those of one unit. batch: axes that number it. */
 nx_status nxp_packed_walks(nxp_step_builder *s, uint32_t group, int32_t batch, nxp_packed_tiles *g,
                            bool *ok);
+
+/* Whether the operand is windows of an image, which the product's run had better read from a copy
+ * of that (plan/windows.c). Sets g->image. */
+bool nxp_find_windows(const nxp_step_builder *s, uint32_t product, int operand, nxp_packed_tiles *g,
+                      nxp_windows *out);
 
 #endif

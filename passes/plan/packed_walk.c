@@ -75,7 +75,7 @@ bool nxp_packed_matrix(const nxp_step_builder *s, uint32_t product, int i, nxp_p
   nxg_view v;
   bool transposed;
   int64_t ld, batches = 1;
-  *g = (nxp_packed_tiles){.base = nxp_operand_base(s, n->args[i]), .n_parts = 1};
+  *g = (nxp_packed_tiles){.base = nxp_operand_base(s, n->args[i]), .image = NXP_NONE, .n_parts = 1};
   nxg_node_view(s->b->g, n->args[i], &v);
   if (!nxp_gemm_layout(&v, &transposed, &ld)) return false;
   int32_t along = i == 0 ? v.rank - 2 : v.rank - 1, deep = i == 0 ? v.rank - 1 : v.rank - 2;

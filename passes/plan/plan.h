@@ -15,6 +15,7 @@
 #include "ir/kernel/kernel.h"
 #include "ir/library/library.h"
 #include "ir/library/scatter.h"
+#include "ir/library/windows.h"
 #include "ir/poll.h"
 #include "ir/target.h"
 #include "passes/fuse/cluster.h"
@@ -123,10 +124,18 @@ typedef struct nxp_units {
 typedef struct nxp_packed_part {
   struct nxp_step *kernel;
   uint32_t buffer; /* of the kernel: the packed tile */
+  uint32_t source; /* of the kernel: the image whose windows it packs, or NXP_NONE */
   int32_t batch_axes, column_axes;
   nxp_units columns, depth;
   int64_t begin, end;
 } nxp_packed_part;
+
+/* Windows that are read from a copy of an image, `offset` bytes from the beginning of a buffer. */
+typedef struct nxp_windows {
+  nxi_image_windows windows;
+  nxi_image_layout layout;
+  int64_t offset;
+} nxp_windows;
 
 /* How a product packs one of its operands tile by tile: columns of the second, or rows of the
  * first, and a piece of the inner extent. */
@@ -137,6 +146,8 @@ typedef struct nxp_staging {
   int64_t width, depth;               /* columns of a packed tile, elements of each */
   int64_t column_bytes, depth_bytes;  /* from one to the next */
   int64_t margin_bytes, packed_bytes; /* before the first element; of one thread's packed tile */
+  /* or NULL; if the run has loops for it, the memory has a copy of an image in place of the tile */
+  nxp_windows *windows;
 } nxp_staging;
 
 /* A product whose rows another one multiplies, block of rows by block: the rows of `product`, then

@@ -83,7 +83,8 @@ static void put_matmul(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
     if (g->depth < s->k) nxi_text_add(out, " x %lld", (long long)g->depth);
     nxi_text_add(out, ", %lld", (long long)part->columns.unit);
     if (g->depth < s->k) nxi_text_add(out, " x %lld", (long long)part->depth.unit);
-    nxi_text_add(out, " at a time: ");
+    nxi_text_add(out,
+                 " at a time%s: ", g->windows ? ", or the lines of which they are windows" : "");
     put_kernel(out, p, part->kernel);
     put_buffers(out, part->kernel);
   }

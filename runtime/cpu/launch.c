@@ -10,6 +10,7 @@
 #include "codegen_llvm/codegen_llvm.h"
 #include "passes/pipeline.h"
 #include "runtime/library/blas/blas.h"
+#include "runtime/library/floats/windows.h"
 #include "runtime/library/scatter.h"
 #include "runtime/trace.h"
 
@@ -222,11 +223,33 @@ static void stage_part(run *r, int worker, const nxp_packed_part *part,
   }
 }
 
+/* Copies what a packed tile needs of the image whose windows it is. */
+static void copy_image(const run *r, const nxi_packed_tile *packed, void *memory) {
+  const nxp_staging *p = r->step->staging;
+  const nxp_packed_part *part = &p->parts[0];
+  const char *image = address(r, &part->kernel->buffers[part->source]) + p->windows->offset;
+  const nxi_image_tile tile = {packed->batch, packed->first, packed->last, packed->begin,
+                               packed->end};
+  nxi_image_copy(nxi_floats_kernels_for(r->step->dtype), &p->windows->windows, &p->windows->layout,
+                 image, &tile, memory);
+}
+
+/* Whether it does so: there are loops for it, and kernels are not interpreted. */
+static bool copies_images(const run *r) {
+  const nxp_step *s = r->step;
+  return s->staging != NULL && s->staging->windows != NULL && r->executable->code != NULL &&
+         nxi_floats_kernels_for(s->dtype) != NULL;
+}
+
 static void run_staging(void *user, int worker, const nxi_packed_tile *packed, void **base) {
   run *r = user;
   const nxp_staging *p = r->step->staging;
-  char *first =
-      address(r, &r->step->buffers[p->operand]) + worker * p->packed_bytes + p->margin_bytes;
+  char *first = address(r, &r->step->buffers[p->operand]) + worker * p->packed_bytes;
+  if (copies_images(r)) {
+    copy_image(r, packed, *base = first);
+    return;
+  }
+  first += p->margin_bytes;
   for (int32_t i = 0; i < p->n_parts; i++) {
     const nxp_packed_part *part = &p->parts[i];
     int64_t begin = packed->begin > part->begin ? packed->begin : part->begin,
@@ -266,7 +289,11 @@ static nx_status run_alone(run *r, const nxi_blas *blas, const nxi_poll *poll) {
   describe_product(r, s, &p);
   nxi_epilogue epilogue = {run_epilogue, r};
   if (s->n_buffers > 3) p.scratch = address(r, &s->buffers[3]);
-  nxi_staging staging = {s->staging != NULL ? s->staging->operand : 0, run_staging, r};
+  nxi_staging staging = {s->staging != NULL ? s->staging->operand : 0, run_staging, r, NULL, NULL};
+  if (copies_images(r)) {
+    staging.windows = &s->staging->windows->windows;
+    staging.layout = &s->staging->windows->layout;
+  }
   if (s->staging != NULL) p.staging = &staging;
   return nxi_matmul_panels(blas, r->launch->pool, poll, &p, s->epilogue != NULL ? &epilogue : NULL,
                            r->d);

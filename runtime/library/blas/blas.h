@@ -15,6 +15,7 @@
 #include "ir/diag.h"
 #include "ir/dtype.h"
 #include "ir/library/tiles.h"
+#include "ir/library/windows.h"
 #include "ir/poll.h"
 #include "runtime/threads.h"
 
@@ -97,6 +98,9 @@ typedef struct nxi_staging {
   int operand;
   void (*fn)(void *user, int worker, const nxi_packed_tile *packed, void **base);
   void *user;
+  /* or NULL: what fn sets *base to is a copy of an image, which has the operand's windows */
+  const nxi_image_windows *windows;
+  const nxi_image_layout *layout;
 } nxi_staging;
 
 /* c[batch] = a[batch] * b[batch]. c overlaps neither a nor b, and its own matrices do not

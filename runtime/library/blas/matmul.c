@@ -7,6 +7,7 @@
 #include "buffers.h"
 #include "ir/alloc.h"
 #include "runtime/library/floats/multiply.h"
+#include "runtime/library/floats/windows.h"
 
 /* One run. Tile number t of a batched product: batch, then row panel, then column panel, the last
  * fastest. */
@@ -105,6 +106,21 @@ static void multiply(const nxi_blas *blas, const nxi_matmul *p, const nxi_floats
   nxi_blas_leave(blas);
 }
 
+/* Multiplies a piece of a tile by windows of the image at piece->b. */
+static void multiply_windows(const matmul_run *r, const nxi_floats_product *piece, int64_t column) {
+  const nxi_staging *s = r->p->staging;
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(r->p->type);
+  if (!piece->a_transposed) {
+    nxi_image_multiply(own, piece, s->windows, s->layout, column, piece->b, NULL);
+    return;
+  }
+  nxi_blas_enter(r->blas);
+  void *room = nxi_blas_buffer_take();
+  nxi_image_multiply(own, piece, s->windows, s->layout, column, piece->b, room);
+  nxi_blas_buffer_give(room);
+  nxi_blas_leave(r->blas);
+}
+
 /* Makes one library call, for the piece of the inner extent that starts at `begin`. staged: the
  * packed tile of the operand that is computed for it, or NULL. */
 static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *staged) {
@@ -127,7 +143,8 @@ static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *
       .c_ld = ld,
       .add = begin % t->share != 0,
       .b_is_cached = staged && !first};
-  multiply(r->blas, p, &piece);
+  if (staged && p->staging->windows) multiply_windows(r, &piece, column);
+  else multiply(r->blas, p, &piece);
 }
 
 /* c = c + x, row by row. */

@@ -7,15 +7,17 @@
  *     MASK, MASK_OF(n)           a mask of the first n lanes
  *     LOAD(p), STORE(p, v), LOAD_SOME(p, mask), STORE_SOME(p, mask, v)
  *     ZERO, SPREAD(x), ADD(x, y), FMA(a, b, sum)
- *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves */
+ *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves
+ *     PICK(from, step, n, to)    numbers that are 2 or 3 apart: as many as are done by vectors */
 
-/* sum of a block; rows, vectors and `some` (the last vector is not whole) are constants here. */
+/* sum of a block; rows, vectors, `some` (the last vector is not whole) and `apart` (rows of B are
+ * where b_at says) are constants here. */
 static inline __attribute__((always_inline)) void TABLE(block)(const nxi_floats_block *t,
                                                                const int rows, const int vectors,
-                                                               const bool some) {
+                                                               const bool some, const bool apart) {
   VECTOR sum[ROWS][NXI_FLOATS_VECTORS];
   const REAL *a = t->a, *b = t->b;
-  const int64_t across = t->across, along = t->along, ld = t->b_ld;
+  const int64_t across = t->across, along = t->along, ld = apart ? 0 : t->b_ld;
   const MASK mask = MASK_OF(some ? t->last : LANES);
   UNROLL
   for (int i = 0; i < rows; i++) UNROLL
@@ -24,8 +26,9 @@ static inline __attribute__((always_inline)) void TABLE(block)(const nxi_floats_
     if (t->end != NXI_FLOATS_GO_ON) sum[i][j] = ZERO;
     else sum[i][j] = some && j == vectors - 1 ? LOAD_SOME(c, mask) : LOAD(c);
   }
-  for (int64_t p = t->depth; p > 0; p--, a += along, b += ld) {
+  for (int64_t p = 0; p < t->depth; p++, a += along, b += ld) {
     VECTOR y[NXI_FLOATS_VECTORS];
+    if (apart) b = (const REAL *)t->b + t->b_at[p];
     UNROLL
     for (int j = 0; j < vectors; j++)
       y[j] = some && j == vectors - 1 ? LOAD_SOME(b + j * LANES, mask) : LOAD(b + j * LANES);
@@ -47,10 +50,12 @@ static inline __attribute__((always_inline)) void TABLE(block)(const nxi_floats_
   }
 }
 
-#define KERNEL(rows, vectors)                                              \
-  static void TABLE(block_##rows##_##vectors)(const nxi_floats_block *t) { \
-    if (t->last == LANES) TABLE(block)(t, rows, vectors, false);           \
-    else TABLE(block)(t, rows, vectors, true);                             \
+#define KERNEL(rows, vectors)                                                     \
+  static void TABLE(block_##rows##_##vectors)(const nxi_floats_block *t) {        \
+    if (t->b_at && t->last == LANES) TABLE(block)(t, rows, vectors, false, true); \
+    else if (t->b_at) TABLE(block)(t, rows, vectors, true, true);                 \
+    else if (t->last == LANES) TABLE(block)(t, rows, vectors, false, false);      \
+    else TABLE(block)(t, rows, vectors, true, false);                             \
   }
 #define KERNELS(rows) KERNEL(rows, 1) KERNEL(rows, 2) KERNEL(rows, 3)
 KERNELS(1)
@@ -79,6 +84,12 @@ static void TABLE(transpose)(const void *from, int64_t ld, int64_t width, int64_
   }
 }
 
+static void TABLE(pick)(const void *from, int64_t step, int64_t n, void *to) {
+  const REAL *x = from;
+  REAL *y = to;
+  for (int64_t i = PICK(x, step, n, y); i < n; i++) y[i] = x[i * step];
+}
+
 #define ROW(rows) {TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)}
 const nxi_floats_kernels TABLE(nxi_floats) = {
     ROWS,
@@ -94,6 +105,7 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
 #endif
     },
     TABLE(transpose),
+    TABLE(pick),
 };
 #undef ROW
 
@@ -114,3 +126,4 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
 #undef FMA
 #undef TILE
 #undef TRANSPOSE
+#undef PICK

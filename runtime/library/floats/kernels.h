@@ -26,6 +26,8 @@ typedef struct nxi_floats_block {
   int64_t across, along; /* of a: from row to row, and along the inner extent */
   const void *b;
   int64_t b_ld; /* from one element of the inner extent to the next */
+  /* or where each of them is in b; NULL: b_ld apart */
+  const int32_t *b_at;
   void *c;
   int64_t c_ld;
   int64_t last; /* lanes of the last vector that there are */
@@ -45,6 +47,8 @@ typedef struct nxi_floats_kernels {
   nxi_floats_class classes[NXI_FLOATS_CLASSES]; /* by rows */
   /* Writes `width` columns of `depth` elements each, `ld` apart, as rows of `width`. */
   void (*transpose)(const void *from, int64_t ld, int64_t width, int64_t depth, void *to);
+  /* Writes n numbers that are 2 or 3 apart beside each other. */
+  void (*pick)(const void *from, int64_t step, int64_t n, void *to);
 } nxi_floats_kernels;
 
 #if defined(__x86_64__)

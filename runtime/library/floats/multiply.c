@@ -81,8 +81,7 @@ static void copy_strips(const nxi_floats_kernels *f, const nxi_floats_product *p
       }
 }
 
-/* The kernels for the most rows of a block out of `rows`. */
-static const nxi_floats_class *class_of(const nxi_floats_kernels *f, int64_t rows) {
+const nxi_floats_class *nxi_floats_class_of(const nxi_floats_kernels *f, int64_t rows) {
   int at = 0;
   while (at + 1 < NXI_FLOATS_CLASSES && f->classes[at + 1].rows > 0 &&
          f->classes[at + 1].rows <= rows)
@@ -97,14 +96,13 @@ static void copy_numbers(char *to, const char *from, int64_t bytes) {
   else memcpy(to, from, (size_t)bytes);
 }
 
-/* Rows of A that lie across: for each block the inner extent, its rows beside each other. */
-static void copy_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
-                      int64_t rows, char *to) {
+void nxi_floats_copy_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
+                          int64_t rows, char *to) {
   const int64_t size = f->size, ld = p->a_ld * size;
   const char *from = (const char *)p->a + row * size;
   for (int64_t d = 0; d < p->k; d += DEEP)
     for (int64_t i = 0, n; i < rows; i += n) {
-      n = class_of(f, rows - i)->rows;
+      n = nxi_floats_class_of(f, rows - i)->rows;
       for (int64_t e = d; e < least(d + DEEP, p->k); e++)
         copy_numbers(to + (i * p->k + e * n) * size, from + e * ld + i * size, n * size);
     }
@@ -131,7 +129,7 @@ static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product
                             .last = width - (vectors - 1) * f->lanes,
                             .end = p->add ? NXI_FLOATS_ADD : NXI_FLOATS_WRITE};
   for (int64_t i = 0, n; i < rows; i += n) {
-    const nxi_floats_class *class = class_of(f, rows - i);
+    const nxi_floats_class *class = nxi_floats_class_of(f, rows - i);
     n = class->rows;
     block.across = rows_copy ? 1 : p->a_transposed ? 1 : p->a_ld;
     block.along = rows_copy ? n : p->a_transposed ? p->a_ld : 1;
@@ -199,7 +197,7 @@ static void multiply_many(const nxi_floats_kernels *f, const nxi_floats_product 
        *copy = copies ? (char *)room + STRIPS_ROOM : NULL;
   for (int64_t row = 0; row < p->m; row += rows) {
     const int64_t some = least(rows, p->m - row);
-    if (copies) copy_rows(f, p, row, some, copy);
+    if (copies) nxi_floats_copy_rows(f, p, row, some, copy);
     multiply_rows(f, p, row, some, copy, strips);
   }
 }
@@ -232,7 +230,7 @@ static void stream(const nxi_floats_kernels *f, const nxi_floats_product *p, int
                                 .last = wide - (vectors - 1) * f->lanes,
                                 .end = d > 0 ? NXI_FLOATS_GO_ON : NXI_FLOATS_WRITE};
       for (int64_t i = 0, n; i < p->m; i += n) {
-        const nxi_floats_class *class = class_of(f, p->m - i);
+        const nxi_floats_class *class = nxi_floats_class_of(f, p->m - i);
         n = class->rows;
         block.a = (const char *)p->a + (i * block.across + d * block.along) * size;
         block.c = c + (i * c_ld + j) * size;

@@ -39,4 +39,12 @@ int64_t nxi_floats_strip_width(const nxi_floats_kernels *f, int64_t columns);
 /* room: aligned to 64 bytes, or NULL. The same bits with and without it. */
 void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room);
 
+/* ---- for the other files of this folder */
+
+/* The kernels for the most rows of a block out of `rows`. */
+const nxi_floats_class *nxi_floats_class_of(const nxi_floats_kernels *f, int64_t rows);
+/* Rows of A that lie across: for each block the inner extent, its rows beside each other. */
+void nxi_floats_copy_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
+                          int64_t rows, char *to);
+
 #endif
