@@ -51,6 +51,7 @@ static inline __m512 dot(__m512 x, __m512 y, __m512 sum) {
 #define FMA(a, b, sum)         dot(a, b, sum)
 #define TILE                   8
 #define TRANSPOSE              transpose_f32
+#define PICK(x, step, n, y)    0 /* nothing is picked of pairs */
 #include "engine.h"
 
 enum {
