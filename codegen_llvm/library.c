@@ -50,13 +50,14 @@ static const nxl_module *module_in(void *library, const char *path, char reason[
   return NULL;
 }
 
-/* The first reason that is not about the module itself says most: it is there, and something that
- * it needs is not. */
+/* The first reason that is not that the file is missing says most: the module is there, and is of
+ * another build, or something that it needs is not. */
 static const nxl_module *try_path(const char *path, char reason[512]) {
   void *library = nxi_library_open_lazily(path);
   if (library) return module_in(library, path, reason);
   const char *error = nxi_library_error();
-  if (!reason[0] || strstr(reason, module_name))
+  bool is_there = strstr(reason, "cannot be used") || !strstr(reason, module_name);
+  if (!reason[0] || !is_there)
     snprintf(reason, 512, "LLVM cannot be loaded: %s", error ? error : path);
   return NULL;
 }

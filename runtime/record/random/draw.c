@@ -143,7 +143,7 @@ static nx_tensor *turned(nx_tensor *x, int by) {
   return nx_or(nx_binary_i64(x, NX_BINARY_SHL, by), nx_binary_i64(x, NX_BINARY_SHR, 32 - by));
 }
 
-/* 20 rounds: the operation nx_threefry takes pairs, which would have to be stored first. */
+/* 20 rounds, word by word: the operation nx_threefry takes pairs. */
 static void threefry(nx_tensor *const *key, nx_tensor **x) {
   static const int turns[] = {13, 15, 26, 6, 17, 29, 16, 24};
   nx_tensor *parity = nx_binary_i64(nx_xor(key[0], key[1]), NX_BINARY_XOR, 0x1BD11BDA),

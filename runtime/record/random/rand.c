@@ -23,8 +23,8 @@ static void counters(nxi_draw *d, int64_t blocks, bool second, nx_tensor **x) {
       nx_binary_i64(nx_cast(nx_binary_i64(number, NX_BINARY_SHR, 32), NX_U32), NX_BINARY_OR, mark);
 }
 
-/* Words of `blocks` counters: u32 of shape [blocks, 2]. The counters are stored, 8 bytes a block;
- * word by word nothing would be, but that takes longer (docs/decisions.md). */
+/* Words of `blocks` counters: u32 of shape [blocks, 2]. Word by word takes longer
+ * (docs/decisions.md). */
 static nx_tensor *rows(nxi_draw *d, nx_tensor *key, int64_t blocks) {
   const int64_t column[2] = {blocks, 1};
   nx_tensor *x[2], *half[2];
@@ -40,8 +40,7 @@ static bool words(nxi_draw *d, nx_tensor *key, const int64_t *shape, int32_t ran
   return nxi_draw_columns(all, shape, rank, &word[0], &word[1]);
 }
 
-/* The same of both streams, word by word: so much is computed of them that storing them costs more.
- */
+/* The same of both streams, word by word, which is quicker where so much is computed of them. */
 static bool two_streams(nxi_draw *d, nx_tensor *key, const int64_t *shape, int32_t rank,
                         nx_tensor **word) {
   bool good = true;
