@@ -216,7 +216,8 @@ static void rewrite_scatter(nxg_rewrite *r, uint32_t i, nxp_products products) {
   const nxg_node *n = &r->from->nodes[i];
   uint32_t bytes = bytes_of(r->to, r->map[n->args[1]]);
   uint32_t updates = n->args[2], mapped = r->map[updates], spread;
-  if (!nxg_scatters_pairs(n) && (spread = spread_number(r, i, mapped)) != UINT32_MAX)
+  bool alone = updates != n->args[0]; /* what is written over is a whole value */
+  if (alone && !nxg_scatters_pairs(n) && (spread = spread_number(r, i, mapped)) != UINT32_MAX)
     r->map[updates] = spread;
   else if (nxg_scatters_pairs(n) && !call_can_read(r->to, mapped))
     r->map[updates] = copy_of(r, i, mapped);

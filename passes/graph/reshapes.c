@@ -318,11 +318,24 @@ static void rewrite_reduction(reshapes *p, uint32_t i) {
   p->r.changed = true;
 }
 
+/* What an update or a scatter writes over is a whole value, also where it was a reduction that
+ * became a view. */
+static void rewrite_over(reshapes *p, uint32_t i) {
+  const uint32_t old = node_at(p, i)->args[0], mapped = p->r.map[old];
+  const nxg_node *n = node_at(p, old);
+  if (n->op != NXG_view && p->r.to->nodes[mapped].op == NXG_view)
+    p->r.map[old] =
+        nxg_rewrite_add(&p->r, i, NXG_copy, 1, &mapped, NULL, 0, n->dtype, n->rank, n->shape);
+  if (!nxg_rewrite_failed(&p->r)) nxg_rewrite_copy(&p->r, i);
+  p->r.map[old] = mapped;
+}
+
 static void rewrite_node(reshapes *p, uint32_t i) {
   const nxg_node *n = node_at(p, i);
   if (is_reduction(n) && (is_changed(p, i) || is_changed(p, n->args[0]))) rewrite_reduction(p, i);
   else if (is_changed(p, i) && n->op == NXG_view) nxg_rewrite_map(&p->r, i, p->r.map[n->args[0]]);
   else if (is_changed(p, i)) rewrite_elementwise(p, i);
+  else if (n->op == NXG_update || n->op == NXG_scatter) rewrite_over(p, i);
   else nxg_rewrite_copy(&p->r, i);
 }
 

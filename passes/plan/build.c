@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "ir/library/custom.h"
+
 static nx_status add_kernel_group(nxp_step_builder *s, uint32_t group) {
   nxp_plan_builder *b = s->b;
   const nxp_group *members = &b->clusters->groups[group];
@@ -138,6 +140,14 @@ static bool waits(const nxp_step_builder *s, uint32_t group) {
   return last > 0 && s->deferred[last - 1] == group && !group_is_empty(s, members);
 }
 
+/* A function of the caller is called even if it makes nothing: it has effects, and other members of
+ * a collective wait for it. */
+static bool calls_out(const nxp_step_builder *s, const nxp_group *group) {
+  const nxg_node *n = node_of(s, group->roots[0].node);
+  const nxg_custom *f = n->op == NXG_custom ? nxg_custom_of(n->attrs) : NULL;
+  return f != NULL && f->kernel == NULL;
+}
+
 static nx_status add_group(nxp_step_builder *s, uint32_t i) {
   const nxp_group *group = &s->b->clusters->groups[i];
   nx_status status = NX_OK;
@@ -145,7 +155,7 @@ static nx_status add_group(nxp_step_builder *s, uint32_t i) {
     status = nxp_add_matmul_group(s, s->deferred[i]); /* no epilogue took it */
   if (status != NX_OK) return status;
   if (nxg_is_control(node_of(s, group->roots[0].node)->op)) return nxp_add_control_group(s, i);
-  if (group_is_empty(s, group)) return add_empty_group(s, group);
+  if (group_is_empty(s, group) && !calls_out(s, group)) return add_empty_group(s, group);
   if (group->kind == NXP_GROUP_CALL) return nxp_add_call_group(s, i);
   if (group->kind == NXP_GROUP_SCATTER) return nxp_add_scatter_group(s, i);
   return group->kind == NXP_GROUP_MATMUL ? nxp_add_matmul_group(s, i) : add_kernel_group(s, i);

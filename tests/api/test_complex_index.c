@@ -256,22 +256,12 @@ static void products_so_far(void **state) {
     }
 }
 
-static void refusals(void **state) {
-  (void)state;
-  c values[2] = {1, 2};
-  nx_tensor *x = LINE(NX_C64, values),
-            *i = GOOD(nx_full_i64(ctx, device(), NX_I32, NX_SHAPE(2), 0));
-  assert_null(nx_scatter(x, i, x, 0, NX_SCATTER_MAX, 0));
-  assert_int_equal(nx_error_take(NULL), NX_UNSUPPORTED_DTYPE);
-}
-
 NXT_MAIN(complex_index) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(sums_are_in_order), IN_SCOPE(rows_share_an_index),
       IN_SCOPE(bad_indices),       IN_SCOPE(assign_of_scatter_is_in_place),
       IN_SCOPE(scatter_of_itself), IN_SCOPE(windows),
       IN_SCOPE(sums_so_far),       IN_SCOPE(products_so_far),
-      IN_SCOPE(refusals),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -33,7 +33,9 @@ PRIVATE = {
 ROW = re.compile(r"nxi_\w+_device")
 # Symbols that a file may refer to although its folder may not, each with the reason. There are
 # none.
-EXCEPTIONS = {}
+NCCL = ("nxi_nccl_attach", "nxi_nccl_free", "nxi_nccl_run", "nxi_nccl_serves")
+# Groups hand what is on a GPU to the engine that works there.
+EXCEPTIONS = {f"runtime/group/{name}.c": NCCL for name in ("exchange", "group", "processes")}
 
 
 def sources(root):
