@@ -125,6 +125,9 @@ typedef struct bench_lab {
   const char *graphs;
 } bench_lab;
 
+/* Prints a row that has a time alone: no limit, no peer. */
+void bench_put(bench_lab *lab, const char *name, double ms, double target_ms, int64_t size);
+
 /* What is measured beside what. */
 typedef struct bench_case {
   const char *name, *dtype;

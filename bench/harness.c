@@ -202,3 +202,13 @@ void bench_print(bench_output *o, const bench_row *r) {
   else print_line(r);
   fflush(stdout);
 }
+
+void bench_put(bench_lab *lab, const char *name, double ms, double target_ms, int64_t size) {
+  bench_row row = {.name = name,
+                   .dtype = "f32",
+                   .size = size,
+                   .threads = lab->threads,
+                   .ms = ms,
+                   .target = target_ms};
+  bench_print(&lab->out, &row);
+}

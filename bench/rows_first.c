@@ -13,16 +13,6 @@
 
 extern char **environ;
 
-static void put(bench_lab *lab, const char *name, double ms, double target_ms, int64_t size) {
-  bench_row row = {.name = name,
-                   .dtype = "f32",
-                   .size = size,
-                   .threads = lab->threads,
-                   .ms = ms,
-                   .target = target_ms};
-  bench_print(&lab->out, &row);
-}
-
 /* ---- contexts */
 
 static nx_context *new_context(const bench_lab *lab, const char *cache) {
@@ -120,7 +110,7 @@ static void contexts(bench_lab *lab) {
   if (bench_wanted(&lab->out, "context")) {
     bench_way way = {.run = make_context, .state = lab};
     bench_interleave(&way, 1, lab->rounds, 1e-3);
-    put(lab, "context", way.median * 1e3, 3, 1);
+    bench_put(lab, "context", way.median * 1e3, 3, 1);
   }
   for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
     if (!bench_wanted(&lab->out, firsts[i].name)) continue;
@@ -131,7 +121,7 @@ static void contexts(bench_lab *lab) {
     bench_way way = {.timed = time_first, .state = &f};
     int rounds = lab->rounds < firsts[i].rounds ? lab->rounds : firsts[i].rounds;
     bench_interleave(&way, 1, rounds, 0);
-    put(lab, firsts[i].name, way.median * 1e3, firsts[i].target, firsts[i].n);
+    bench_put(lab, firsts[i].name, way.median * 1e3, firsts[i].target, firsts[i].n);
   }
 }
 
@@ -162,7 +152,7 @@ static void tiny(bench_lab *lab) {
               .one = bench_random(lab, NX_F32, 1, &n, 0.1, 0.2)};
   bench_way way = {.run = run_next_order, .state = &o};
   bench_interleave(&way, 1, lab->rounds, 1e-3);
-  put(lab, "tiny 15 nodes of 64, first time", way.median * 1e3, 0, 15);
+  bench_put(lab, "tiny 15 nodes of 64, first time", way.median * 1e3, 0, 15);
   nx_tensor_release(o.x);
   nx_tensor_release(o.one);
 }
@@ -220,7 +210,7 @@ static void processes(bench_lab *lab) {
     snprintf(p.cache, sizeof p.cache, "/tmp/nx-bench-cache-%ld", (long)getpid());
     bench_way way = {.timed = time_process, .state = &p};
     bench_interleave(&way, 1, lab->rounds, 0);
-    put(lab, names[i], way.median * 1e3, targets[i], 1);
+    bench_put(lab, names[i], way.median * 1e3, targets[i], 1);
     empty_folder(p.cache);
   }
 }

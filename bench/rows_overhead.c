@@ -36,21 +36,13 @@ static double time_chain(bench_lab *lab, int nodes, int64_t elements, bool reali
   return way.median;
 }
 
-static void put(bench_lab *lab, const char *name, double ms, double target_ms, int64_t size) {
-  bench_row row = {.name = name,
-                   .dtype = "f32",
-                   .size = size,
-                   .threads = lab->threads,
-                   .ms = ms,
-                   .target = target_ms};
-  bench_print(&lab->out, &row);
-}
-
 static void recording(bench_lab *lab) {
   if (bench_wanted(&lab->out, "record one node"))
-    put(lab, "record one node", time_chain(lab, CHAIN, 64, false, false) / CHAIN * 1e3, 60e-6, 1);
+    bench_put(lab, "record one node", time_chain(lab, CHAIN, 64, false, false) / CHAIN * 1e3, 60e-6,
+              1);
   if (bench_wanted(&lab->out, "record a number"))
-    put(lab, "record a number", time_chain(lab, CHAIN, 64, false, true) / CHAIN * 1e3, 60e-6, 1);
+    bench_put(lab, "record a number", time_chain(lab, CHAIN, 64, false, true) / CHAIN * 1e3, 60e-6,
+              1);
 }
 
 /* The cost of realising a graph that was seen before, without recording. */
@@ -62,7 +54,7 @@ static void replay(bench_lab *lab) {
     if (!bench_wanted(&lab->out, name)) continue;
     double both = time_chain(lab, sizes[i], 4096, true, false),
            record = time_chain(lab, sizes[i], 4096, false, false);
-    put(lab, name, (both - record) * 1e3, (1.5 + 0.05 * sizes[i]) * 1e-3, sizes[i]);
+    bench_put(lab, name, (both - record) * 1e3, (1.5 + 0.05 * sizes[i]) * 1e-3, sizes[i]);
   }
 }
 
@@ -102,7 +94,7 @@ static void chains(bench_lab *lab) {
     c.one = bench_random(lab, NX_F32, 0, NULL, 0.1, 0.2);
     bench_way way = {.run = run_growing, .state = &c};
     bench_interleave(&way, 1, lab->rounds < sizes[i].rounds ? lab->rounds : sizes[i].rounds, 0);
-    put(lab, sizes[i].name, way.median * 1e3, sizes[i].target, sizes[i].nodes);
+    bench_put(lab, sizes[i].name, way.median * 1e3, sizes[i].target, sizes[i].nodes);
     nx_tensor_release(c.x);
     nx_tensor_release(c.one);
     nx_context_collect(lab->context); /* objects that died must not be freed during later rows */
@@ -132,7 +124,7 @@ static void compiling(bench_lab *lab) {
       times[k] = times[k - 1];
       times[k - 1] = t;
     }
-  put(lab, "compile one kernel", times[KERNELS / 2], 5, KERNELS);
+  bench_put(lab, "compile one kernel", times[KERNELS / 2], 5, KERNELS);
   nx_tensor_release(x);
 }
 
@@ -239,7 +231,7 @@ static void items(bench_lab *lab) {
   reading r = {bench_random(lab, NX_F32, 1, &n, -1, 1)};
   bench_way way = {.run = read_item, .state = &r};
   bench_interleave(&way, 1, lab->rounds, 1e-3);
-  put(lab, "one element", way.median * 1e3, 0, 1);
+  bench_put(lab, "one element", way.median * 1e3, 0, 1);
   nx_tensor_release(r.x);
 }
 
@@ -257,7 +249,7 @@ static void descriptions(bench_lab *lab) {
   reading r = {bench_random(lab, NX_F32, 1, &n, -1, 1)};
   bench_way way = {.run = describe, .state = &r};
   bench_interleave(&way, 1, lab->rounds, 1e-3);
-  put(lab, "describe a tensor", way.median / CHAIN * 1e3, 20e-6, 1);
+  bench_put(lab, "describe a tensor", way.median / CHAIN * 1e3, 20e-6, 1);
   nx_tensor_release(r.x);
 }
 
@@ -268,7 +260,7 @@ void bench_overhead(bench_lab *lab) {
   recording(lab);
   replay(lab);
   if (bench_wanted(&lab->out, "tiny 15 nodes of 64"))
-    put(lab, "tiny 15 nodes of 64", time_chain(lab, 15, 64, true, false) * 1e3, 0, 15);
+    bench_put(lab, "tiny 15 nodes of 64", time_chain(lab, 15, 64, true, false) * 1e3, 0, 15);
   items(lab);
   descriptions(lab);
   chains(lab);
