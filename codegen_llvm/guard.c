@@ -28,6 +28,7 @@
 #include "ir/platform/pages.h"
 #include "ir/platform/stack.h"
 #include "ir/platform/thread.h"
+#include "ir/platform/thread_data.h"
 
 enum { MAIN_STACK = 1 << 20 }; /* bytes by which the first thread's stack may grow inside LLVM */
 
@@ -160,6 +161,9 @@ static void install_handlers(void *llvm) {
   LLVMInstallFatalErrorHandler(on_fatal_error);
 }
 
+/* Of LLVM and of the C++ library. */
+static nxi_thread_data thread_data[2];
+
 static const void *inside_llvm(void) { return (const void *)(uintptr_t)LLVMContextCreate; }
 
 /* Constructors of LLVM register destructors of more than 3,000 objects, which a thread that ends
@@ -185,6 +189,8 @@ __attribute__((constructor)) static void install(void) {
   /* NULL: LLVM is part of the program, whose symbols are found as well */
   void *llvm = nxi_library_loaded(nxi_library_name(inside_llvm()));
   install_handlers(llvm);
+  thread_data[0] = nxi_thread_data_of(inside_llvm());
+  thread_data[1] = nxi_thread_data_of(address(llvm, "_ZSt15set_new_handlerPFvvE"));
   if (llvm) nxi_library_close(llvm);
 }
 
@@ -194,6 +200,14 @@ void nxl_guard_opened(void) { opening = false; }
 
 static bool grow_stack(void) {
   return nxi_stack_grow(MAIN_STACK) || nxi_alloc_refuse(MAIN_STACK) != NULL;
+}
+
+/* Once for each thread. */
+static bool have_thread_data(void) {
+  static _Thread_local bool made __attribute__((tls_model("initial-exec")));
+  const size_t n = sizeof thread_data / sizeof *thread_data;
+  if (!made) made = nxi_thread_data_make(thread_data, n);
+  return made || nxi_alloc_refuse(thread_data[0].bytes) != NULL;
 }
 
 static bool set_reserve(stay *s, size_t bytes) {
@@ -238,7 +252,7 @@ nx_status nxl_guarded(nxl_work *work, void *arg, size_t reserve, nxi_diag *d) {
   const char *why = nxl_abandoned();
   nx_status status = NX_OK;
   if (why) return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why);
-  if (!set_reserve(&s, reserve) || !grow_stack()) status = nxi_oom(d);
+  if (!have_thread_data() || !set_reserve(&s, reserve) || !grow_stack()) status = nxi_oom(d);
   else status = run_warm(work, arg, &s, d);
   give_reserve(&s);
   return status;

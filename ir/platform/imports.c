@@ -7,11 +7,12 @@
 #include "imports.h"
 
 #include <elf.h>
-#include <link.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "loaded.h"
 
 #if defined(__x86_64__)
 enum { CALL = R_X86_64_JUMP_SLOT, ADDRESS = R_X86_64_GLOB_DAT };
@@ -59,14 +60,6 @@ static void read_dynamic(tables *t, const ElfW(Dyn) * entry) {
   }
 }
 
-static bool contains(const struct dl_phdr_info *info, uintptr_t address) {
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-    if (p->p_type == PT_LOAD && address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz) return true;
-  }
-  return false;
-}
-
 static tables tables_of(const struct dl_phdr_info *info) {
   tables t = {.base = info->dlpi_addr};
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -82,7 +75,7 @@ static tables tables_of(const struct dl_phdr_info *info) {
 static int visit(struct dl_phdr_info *info, size_t size, void *user) {
   search *s = user;
   (void)size;
-  s->done = contains(info, s->inside);
+  s->done = nxi_loaded_contains(info, s->inside);
   if (!s->done) return 0;
   s->found = tables_of(info);
   s->name = info->dlpi_name;
@@ -145,7 +138,7 @@ static int visit_later(struct dl_phdr_info *info, size_t size, void *user) {
     tables t = tables_of(info);
     replace_all(&t, l->imports, l->n);
   }
-  l->found = l->found || contains(info, l->inside);
+  l->found = l->found || nxi_loaded_contains(info, l->inside);
   return 0;
 }
 

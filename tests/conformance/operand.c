@@ -158,7 +158,7 @@ void put_bits(nx_dtype dtype, unsigned char *to, size_t i, bits b) {
   size_t part = (size_t)format_of(f->part)->bits / 8, size = (size_t)f->bits / 8;
   if (f->bits == 4) {
     int shift = i % 2 ? 4 : 0;
-    to[i / 2] = (unsigned char)((to[i / 2] & ~(15 << shift)) | (int)b.low << shift);
+    to[i / 2] = (unsigned char)((to[i / 2] & ~(15 << shift)) | (b.low & 15) << shift);
     return;
   }
   memcpy(to + i * size, &b.low, part); /* on little-endian machines */
