@@ -84,6 +84,7 @@ OUTWARD = {
         "process",
         "stack",
         "thread",
+        "thread_data",
     ),
     "ir": ("alloc", "diag", "dtype", "kernel_abi", "op", "poll", "target"),
     "ir/expand": ("expand",),

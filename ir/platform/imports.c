@@ -75,7 +75,7 @@ static tables tables_of(const struct dl_phdr_info *info) {
 static int visit(struct dl_phdr_info *info, size_t size, void *user) {
   search *s = user;
   (void)size;
-  s->done = nxi_loaded_contains(info, s->inside);
+  s->done = loaded_contains(info, s->inside);
   if (!s->done) return 0;
   s->found = tables_of(info);
   s->name = info->dlpi_name;
@@ -138,7 +138,7 @@ static int visit_later(struct dl_phdr_info *info, size_t size, void *user) {
     tables t = tables_of(info);
     replace_all(&t, l->imports, l->n);
   }
-  l->found = l->found || nxi_loaded_contains(info, l->inside);
+  l->found = l->found || loaded_contains(info, l->inside);
   return 0;
 }
 

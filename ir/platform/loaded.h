@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline bool nxi_loaded_contains(const struct dl_phdr_info *info, uintptr_t address) {
+static inline bool loaded_contains(const struct dl_phdr_info *info, uintptr_t address) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
     if (p->p_type == PT_LOAD && address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz) return true;

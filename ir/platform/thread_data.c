@@ -17,7 +17,7 @@ typedef struct search {
 static int visit(struct dl_phdr_info *info, size_t size, void *user) {
   search *s = user;
   (void)size;
-  if (!nxi_loaded_contains(info, s->inside)) return 0;
+  if (!loaded_contains(info, s->inside)) return 0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
     if (p->p_type != PT_TLS) continue;
