@@ -36,6 +36,8 @@ typedef struct walk {
   const nxk_access **first; /* of each buffer */
   product *products;
   uint32_t n_products, cap_products;
+  nxk_term *terms; /* of the access at hand, unless a kernel is built */
+  uint32_t cap_terms;
   nxk_value tasks; /* of the region, if it is a new parameter */
   bool failed;
 } walk;
@@ -134,13 +136,19 @@ static void fill_lane_stride(walk *w, uint16_t lanes, nxk_access *to) {
   to->lane_stride = 0;
 }
 
-/* The access with its holes filled; its terms are in the arena of the new kernel. */
+/* Room for the terms of an access, two of which are its offset: in the arena of the new kernel, or
+ * the walk's own. */
+static nxk_term *terms_for(walk *w, uint32_t n) {
+  if (w->to != NULL) return nxi_arena_alloc(&w->to->arena, n * sizeof *w->terms);
+  return nxi_grow(&w->terms, &w->cap_terms, n, sizeof *w->terms) ? w->terms : NULL;
+}
+
+/* The access with its holes filled. */
 static bool fill_access(walk *w, uint64_t number, uint16_t lanes, nxk_access *to) {
   const nxk_access *from = &w->k->accesses[number];
-  nxi_arena own = {0}, *arena = w->to != NULL ? &w->to->arena : &own;
   *to = *from;
   to->n_terms = 0;
-  to->terms = nxi_arena_alloc(arena, (from->n_terms + 2) * sizeof *to->terms);
+  to->terms = terms_for(w, from->n_terms + 2);
   if (to->terms == NULL) return !(w->failed = true);
   fill_offset(w, from, to);
   for (uint32_t i = 0; i < from->n_terms; i++) fill_term(w, from->terms[i], to);
@@ -153,7 +161,6 @@ static bool fill_access(walk *w, uint64_t number, uint16_t lanes, nxk_access *to
                       (uint64_t)to->tree_stride,     (uint64_t)to->prefetch};
   put(w, words, sizeof words / sizeof *words);
   for (uint32_t i = 0; i < to->n_terms; i++) put(w, (uint64_t[]){to->terms[i].index}, 1);
-  if (w->to == NULL) nxi_arena_destroy(&own);
   return true;
 }
 
@@ -292,6 +299,7 @@ static void close_walk(walk *w) {
   nxi_free(w->first);
   nxi_free(w->params);
   nxi_free(w->products);
+  nxi_free(w->terms);
 }
 
 bool nxk_dissect(const nxk_kernel *k, nxk_anatomy *out) {
