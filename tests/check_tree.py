@@ -119,7 +119,7 @@ OUTWARD = {
     "runtime/realize": ("residency", "run"),
     "runtime/realize/async": ("offload", "runner"),
     "runtime/realize/functions": ("function",),
-    "runtime/realize/plans": ("background", "estimate", "plan_cache"),
+    "runtime/realize/plans": ("background", "estimate", "obtain", "plan_cache"),
     "runtime/record": (
         "assign",
         "capture",

@@ -388,6 +388,10 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
   *how = NXI_KERNEL_DISK_HIT;
   if (always || !load_from_disk(c, k)) {
     if (generic) s = nxi_kernel_share(c, k, m, how, d);
+    if (s == NX_OK && !k->shared && m->kind && m->kind->found_only) {
+      *how = NXI_KERNEL_ABSENT;
+      return nxi_fail(d, NX_COMPILE_FAILED, "", "there is no code yet");
+    }
     if (s == NX_OK && !k->shared) {
       *how = NXI_KERNEL_COMPILED;
       s = compile(c, k, m, d);
@@ -410,7 +414,7 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
   } else if (how == NXI_KERNEL_COMPILED) {
     c->stats.misses++;
     c->stats.compile_ms += k->info.compile_ms;
-  } else {
+  } else if (how != NXI_KERNEL_ABSENT) {
     c->stats.disk_hits++;
   }
   if (s == NX_OK) {
@@ -420,6 +424,7 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
     gone = evict(c);
   } else {
     k->state = FAILED;
+    k->absent = how == NXI_KERNEL_ABSENT;
     k->fault = *d;
     remove_listed(c, k);
     k->chain = NULL;
@@ -430,12 +435,15 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
   release_chain(gone);
 }
 
-/* Takes a kernel that is ready or pending; called with the lock held, which it releases. */
-static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out, nxi_diag *d) {
+/* Takes a kernel that is ready or pending; called with the lock held, which it releases. *again: it
+ * was asked for by somebody who did not want it to be compiled. */
+static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out, bool *again,
+                            nxi_diag *d) {
   NXI_HELD(&c->lock);
   nxi_kernel_retain(k);
   while (k->state == PENDING) nxi_lock_wait(&c->settled, &c->lock, -1);
   nx_status s = k->state == READY ? NX_OK : k->fault.status;
+  *again = s != NX_OK && k->absent;
   if (s == NX_OK) {
     c->stats.hits++;
     use_again(c, k);
@@ -445,7 +453,7 @@ static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out
     *out = k;
     return NX_OK;
   }
-  if (d && d->status == NX_OK) *d = k->fault;
+  if (d && d->status == NX_OK && !*again) *d = k->fault;
   nxi_kernel_release(k);
   return s;
 }
@@ -477,11 +485,13 @@ static nx_status make(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
 static bool look_up(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
                     nxi_kernel **k, nxi_kernel **out, nx_status *s, nxi_diag *d) {
   uint64_t hash = XXH3_64bits(key, key_size);
-  nxi_lock_take(&c->lock);
-  *k = find(c, isa, key, key_size, hash);
-  if (*k) {
-    *s = take_found(c, *k, out, d);
-    return true;
+  bool again = true;
+  while (again) {
+    nxi_lock_take(&c->lock);
+    *k = find(c, isa, key, key_size, hash);
+    if (!*k) break;
+    *s = take_found(c, *k, out, &again, d);
+    if (!again) return true;
   }
   *k = make_kernel(c->maker, isa, key, key_size, hash);
   if (*k) enter(c, *k);

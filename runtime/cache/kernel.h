@@ -18,7 +18,8 @@ typedef struct nxi_kernel nxi_kernel;
 typedef enum nxi_kernel_outcome {
   NXI_KERNEL_HIT,      /* in memory, or compiled by another thread meanwhile */
   NXI_KERNEL_DISK_HIT, /* loaded */
-  NXI_KERNEL_COMPILED
+  NXI_KERNEL_COMPILED,
+  NXI_KERNEL_ABSENT /* it would have to be compiled, and only code that is there was asked for */
 } nxi_kernel_outcome;
 
 typedef struct nxi_kernel_info {
@@ -92,6 +93,7 @@ typedef struct nxi_kernel_kind {
   bool always;     /* the first, too, is made of parameters */
   bool varies;     /* the same, because kernels with other integers are likely to come */
   bool all;        /* and in code for it all integers are parameters: it does little work */
+  bool found_only; /* it is not compiled: NX_COMPILE_FAILED and NXI_KERNEL_ABSENT if it has to be */
   nxk_hole *holes; /* the integers of this one */
   uint32_t n_holes;
   nxi_kernel_vary *vary;

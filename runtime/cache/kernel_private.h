@@ -21,6 +21,7 @@ struct nxi_kernel {
   bool listed;                 /* in the map */
   bool general;                /* generic code: it may serve others */
   nxi_diag fault;              /* FAILED: why */
+  bool absent;                 /* FAILED: who asked for it did not want it to be compiled */
   const nxi_code_maker *maker;
   void *code;
   nxi_kernel_info info;
@@ -71,8 +72,8 @@ nx_status nxi_kernel_count_tasks(nxi_kernel_info *info, const nxk_kernel *bound,
 
 /* share.c. Whether generic code is to serve the kernel; notes its kind. */
 bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m);
-/* Lets generic code serve the kernel, and compiles that if need be. NX_OK with k->shared NULL: none
- * can. */
+/* Lets generic code serve the kernel, and compiles that if need be and wanted. NX_OK with k->shared
+ * NULL: none can. */
 nx_status nxi_kernel_share(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                            nxi_kernel_outcome *how, nxi_diag *d);
 /* Remembers the integers of a kernel that was compiled as it is. */

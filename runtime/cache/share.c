@@ -76,7 +76,7 @@ static nx_status find_generic(nxi_kernel_cache *c, const nxi_kernel *k, const nx
   nxi_lock_take(&c->lock);
   *out = nxi_generics_match(c->generics, k->isa, a, values, n_values);
   nxi_lock_give(&c->lock);
-  if (*out) return NX_OK;
+  if (*out || m->kind->found_only) return NX_OK;
   if (!m->kind->all) explore(c, k, m, a);
   nxi_lock_take(&c->lock);
   bool chosen = nxi_generics_choose(c->generics, k->isa, a, m->kind->all, &choice);

@@ -154,6 +154,7 @@ nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, const nxi_kernel_k
   int64_t began = traced ? nxi_now_ns() : 0;
   nx_status status =
       nxi_get_code(e->options.kernels, k->ir, &p->target, kind, &e->code[number], &how, d);
+  report->absent = how == NXI_KERNEL_ABSENT;
   if (traced) nxi_trace_add(how == NXI_KERNEL_COMPILED ? "compile" : "load", k->name, began);
   if (status != NX_OK) return status;
   const nxi_kernel_info *info = nxi_kernel_describe(e->code[number]);

@@ -22,6 +22,7 @@ typedef struct nxi_executable_options {
   bool fuse, whole, tight; /* see nxp_options */
   bool bound_interp;       /* KERNEL_INTERP: run the bound form instead of the logical one */
   bool varies;             /* graphs of the same operations with other shapes were met */
+  bool found_only;         /* nothing is compiled; if it had to be, it fails and reports `absent` */
   const nxi_target *target;
   int32_t threads;                  /* the most threads of a launch: the size of its pool */
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */
@@ -44,6 +45,7 @@ typedef struct nxi_compile_report {
    * the last of them. Static, or NULL. */
   uint32_t without_library;
   const char *missing_library;
+  bool absent; /* it failed, because it would have to compile */
   double pass_ms, compile_ms;
 } nxi_compile_report;
 

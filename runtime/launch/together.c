@@ -109,6 +109,7 @@ static bool make_loadings(loadings *all) {
     if (p->options.on_gpu) continue;
     all->of[i].kind = nxi_kind_of(p->kernels[i].ir);
     all->of[i].kind.varies = all->executable->options.varies;
+    all->of[i].kind.found_only = all->executable->options.found_only;
     all->of[i].kind.all = p->kernels[i].varies;
   }
   sort_loadings(all);
@@ -219,6 +220,7 @@ nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile
   if (bad != NULL)
     nxi_oom_during(d, status, "compiling kernel %.64s", e->plan->kernels[bad->number].name);
   if (status == NX_OK) add_up(&all, nxi_now_ms() - began, report);
+  else report->absent = bad != NULL && bad->report.absent;
   free_loadings(&all);
   return status;
 }

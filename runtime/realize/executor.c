@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* How an acquired run is executed: its plan is found or made, all memory is reserved, the plan is
- * launched, and values of pinned storages are moved to where they belong.
- *
- * Tiny graphs are interpreted until that has taken about as long as compiling them would. Graphs
- * that the interpreter is done with before the compiler are interpreted while their code is made in
- * the background. */
+ * launched, and values of pinned storages are moved to where they belong. */
 #include <string.h>
 
 #include "ir/op.h"
 #include "runtime/realize/plans/background.h"
 #include "runtime/realize/plans/estimate.h"
+#include "runtime/realize/plans/obtain.h"
 #include "ir/platform/clock.h"
 #include "ir/platform/lock.h"
 #include "ir/platform/thread.h"
@@ -18,11 +15,6 @@
 #include "runtime/device.h"
 #include "runtime/record/custom.h"
 #include "runtime/record/objects.h"
-
-static const double compile_cost_ms = 5;
-static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
-/* and that graphs of the same operations are, each of which is met for the first time */
-static const double most_interpreted_ms = 50;
 
 nx_status nxi_executor_create(nx_context *c, nxi_diag *d) {
   c->plans = nxi_plan_cache_create();
@@ -44,169 +36,6 @@ void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_op
                                   .device = v,
                                   .sums_in_any_order = c->flags & NX_UNORDERED_SUMS};
   v->kind->configure(v, out);
-}
-
-static nxi_executor_kind executor_of(const nxi_run *run) {
-  nxi_executable_options now;
-  const nxi_device *v = nxi_device_opened(run->context, run->device);
-  v->kind->configure(v, &now);
-  return now.executor;
-}
-
-/* ---- plans */
-
-void nxi_count_kernels(nx_context *c, const nxi_compile_report *made) {
-  atomic_fetch_add(&c->kernels_compiled, made->kernel_misses);
-  atomic_fetch_add(&c->kernels_generic, made->generic_misses);
-  atomic_fetch_add(&c->kernels_shared, made->generic_hits);
-}
-
-static void count_plan(nx_report *report, const nxi_compile_report *made) {
-  report->kernel_hits += made->kernel_hits;
-  report->kernel_disk_hits += made->kernel_disk_hits;
-  report->kernel_misses += made->kernel_misses;
-  report->generic_hits += made->generic_hits;
-  report->generic_misses += made->generic_misses;
-  report->plan_ms += made->pass_ms;
-  report->compile_ms += made->compile_ms;
-}
-
-/* Whether a graph of this kind is interpreted the next time it runs. */
-static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
-                       double interpreted_ms) {
-  if (kind != NXI_COMPILED) return kind == NXI_GRAPH_INTERP;
-  return tiny && !nxi_device_kind_of(run->context, run->device)->own_memory &&
-         interpreted_ms < compile_cost_ms && nxi_debug_interpret_tiny();
-}
-
-/* Whether the graph is interpreted while its code is made in the background. */
-static bool may_wait(const nxi_run *run, const nxg_graph *g) {
-  return !nxi_device_kind_of(run->context, run->device)->own_memory && nxi_debug_background() &&
-         nxi_interpreter_ms(g, brief_ms) <= brief_ms && !nxg_has_custom(g);
-}
-
-/* What making a plan starts from, and its results. */
-typedef struct made {
-  double interpreted_ms, alike_ms; /* alike: of all graphs with the same operations */
-  bool interpreted, waits, alike;  /* as in nxi_plan */
-  nxi_executable *executable;
-  nxi_compile_report report;
-  bool interpret, tiny;
-  nxi_code_job *job; /* if there is no executable: it makes the code */
-} made;
-
-static nx_status make_executable(nxi_run *run, const nxg_graph *g,
-                                 const nxi_executable_options *options, made *m, nxi_diag *d) {
-  const nx_run_options *o = run->options;
-  nx_status status = nxi_executable_create(g, options, o ? o->poll : NULL, o ? o->user : NULL,
-                                           &m->executable, &m->report, d);
-  if (status) return status;
-  nxi_count_kernels(run->context, &m->report);
-  count_plan(run->report, &m->report);
-  return NX_OK;
-}
-
-/* A graph that is brief for the interpreter is only interpreted when it is met for the first time:
- * many never come again. If that has happened to very many with the same operations, code pays, for
- * they share it. */
-static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
-                               nxi_diag *d) {
-  nxi_executor_kind kind = options->executor;
-  m->tiny = nxi_is_tiny(g);
-  m->interpret = interprets(run, kind, m->tiny, m->interpreted_ms);
-  bool brief = !m->interpret && kind == NXI_COMPILED && !m->waits && may_wait(run, g);
-  if (brief && m->interpreted) {
-    m->job = nxi_code_job_create(g, options);
-    return m->job ? NX_OK : nxi_oom(d);
-  }
-  m->interpret = m->interpret || (brief && m->alike_ms < most_interpreted_ms);
-  if (m->interpret) options->executor = NXI_GRAPH_INTERP;
-  return make_executable(run, g, options, m, d);
-}
-
-static nx_status try_plan(nxi_run *run, made *m, nxi_diag *d) {
-  nxi_executable_options options;
-  nxi_executor_options(run->context, run->device, &options);
-  options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
-  options.whole = run->debugging & NXI_KEY_WHOLE;
-  options.tight = run->debugging & NXI_KEY_TIGHT;
-  options.varies = m->alike;
-  nxg_graph *g = NULL;
-  nx_status status = nxi_debug_graph(run, d);
-  if (!status) status = nxi_decode(run, false, &g, d);
-  if (status) return status;
-  status = make_of_graph(run, g, &options, m, d);
-  if (!m->job) nxg_destroy(g);
-  return status;
-}
-
-/* No lock is held, and the plan is not accessed, because other threads read it. If LLVM becomes
- * unusable meanwhile, the plan is made again for the interpreter; a lack of memory is reported. */
-static nx_status make_plan(nxi_run *run, made *m, nxi_diag *d) {
-  nxi_executor_kind kind = executor_of(run);
-  nx_status status = try_plan(run, m, d);
-  bool lost = status == NX_DEVICE_UNAVAILABLE || status == NX_COMPILE_FAILED;
-  if (!lost || kind == executor_of(run)) return status;
-  nxi_diag_clear(d);
-  return try_plan(run, m, d);
-}
-
-/* The plan to run, if it exists; NULL: it has to be made. run_lock. */
-static nxi_executable *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
-  NXI_HELD(&run->context->run_lock);
-  bool useful = !p->compiled; /* existing code can run even if no more can be compiled */
-  *interpret =
-      useful && (p->pending || interprets(run, executor_of(run), p->tiny, p->interpreted_ms));
-  return *interpret ? p->interpreted : p->compiled;
-}
-
-/* Keeps what was made. run_lock. */
-static void keep_made(nx_context *c, nxi_plan *p, made *m) {
-  NXI_HELD(&c->run_lock);
-  p->tiny = m->tiny;
-  if (m->job && !nxi_background_start(c->background, m->job, p)) {
-    nxi_code_job_destroy(m->job);
-    p->waits = true; /* there is no thread */
-  }
-  if (!m->executable) return;
-  nxi_executable **at = m->interpret ? &p->interpreted : &p->compiled;
-  if (*at) { /* LLVM was lost after the graph had been interpreted once */
-    nxi_executable_destroy(m->executable);
-    m->executable = *at;
-  }
-  p->report = m->report;
-  *at = m->executable;
-}
-
-/* run_lock, which is released while a plan is made. */
-static nx_status obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *interpret,
-                        nxi_diag *d) {
-  nx_context *c = run->context;
-  while (!(*out = ready_plan(run, p, interpret))) {
-    if (p->busy) {
-      nx_status status = nxi_wait_change(c, run->options, d);
-      if (status) return status;
-      continue;
-    }
-    p->busy = true;
-    made m = {.interpreted_ms = p->interpreted_ms,
-              .alike_ms = nxi_plan_interpreted_ms(c->plans, p),
-              .interpreted = p->interpreted != NULL,
-              .waits = p->waits,
-              .alike = p->alike};
-    nxi_run_unlock(c);
-    nx_status status = make_plan(run, &m, d);
-    nxi_run_lock(c);
-    p->busy = false;
-    nxi_condition_wake_all(&c->changed);
-    if (status) return status;
-    keep_made(c, p, &m);
-    if (!m.executable) continue;
-    *out = m.executable;
-    *interpret = m.interpret;
-    return NX_OK;
-  }
-  return NX_OK;
 }
 
 /* ---- memory */
@@ -495,10 +324,8 @@ bool nxi_poll_briefly;
 static bool is_brief(const nxi_run *run, const nxi_plan *p) {
   NXI_HELD(&run->context->run_lock);
   bool interpret;
-  const nxi_executable *ready = ready_plan(run, p, &interpret);
-  if (!ready)
-    return !p->busy && has_tiny_key(run) &&
-           interprets(run, executor_of(run), true, p->interpreted_ms);
+  const nxi_executable *ready = nxi_plan_ready(run, p, &interpret);
+  if (!ready) return !p->busy && has_tiny_key(run) && nxi_plan_interprets_tiny(run, p);
   const nxp_plan *plan = nxi_executable_plan(ready);
   uint64_t bytes = total_bytes(run, plan);
   add_bytes(&bytes, plan->temporary_bytes);
@@ -527,17 +354,17 @@ static void tighten(nxi_run *run) {
 }
 
 /* The same with a plan that needs less memory, if one that does not care needs too much. run_lock,
- * as in obtain. */
+ * as in nxi_plan_obtain. */
 static nx_status obtain_that_fits(execution *e) {
   nx_context *c = e->run->context;
-  nx_status status = obtain(e->run, e->p, &e->executable, &e->interpret, e->d);
+  nx_status status = nxi_plan_obtain(e->run, e->p, &e->executable, &e->interpret, e->d);
   if (status || !is_short(e->run, e->executable)) return status;
   tighten(e->run);
   nxi_plan *p = nxi_plan_find(c->plans, e->run, &e->miss, e->d);
   if (!p) return NX_OUT_OF_MEMORY;
   nxi_plan_leave(c->plans, e->p);
   e->p = p;
-  return obtain(e->run, p, &e->executable, &e->interpret, e->d);
+  return nxi_plan_obtain(e->run, p, &e->executable, &e->interpret, e->d);
 }
 
 /* Executes the run; may be called on any thread. */

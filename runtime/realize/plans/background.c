@@ -69,6 +69,7 @@ static void finish(nxi_background *b, const nxi_code_job *j, nxi_executable *mad
   p->compiled = made;
   if (made) p->report = *report;
   else p->waits = true;
+  if (p->alike) nxi_plan_set_alike_code(c->plans, p, NXI_ALIKE_THERE);
   nxi_condition_wake_all(&c->changed);
   nxi_plan_leave(c->plans, p);
 }

@@ -17,6 +17,7 @@ enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024, KINDS = 256, SETS
 typedef struct kind {
   uint64_t skeleton;
   double interpreted_ms;
+  nxi_alike_code code;
 } kind;
 
 struct nxi_plan_cache {
@@ -106,6 +107,16 @@ void nxi_plan_count_interpreted(nxi_plan_cache *cache, nxi_plan *p, double ms) {
   note_skeleton(cache, p->skeleton);
   cache->kinds[p->skeleton % KINDS].interpreted_ms += ms;
   p->interpreted_ms += ms;
+}
+
+nxi_alike_code nxi_plan_alike_code(const nxi_plan_cache *cache, const nxi_plan *p) {
+  const kind *k = &cache->kinds[p->skeleton % KINDS];
+  return k->skeleton == p->skeleton ? k->code : NXI_ALIKE_NONE;
+}
+
+void nxi_plan_set_alike_code(nxi_plan_cache *cache, const nxi_plan *p, nxi_alike_code code) {
+  kind *k = &cache->kinds[p->skeleton % KINDS];
+  if (k->skeleton == p->skeleton) k->code = code;
 }
 
 /* ---- look-up */
@@ -198,5 +209,7 @@ void nxi_plans_unbusy(nx_context *c) {
     p->users -= p->pending; /* the thread that was making its code */
     p->pending = false;
   }
+  for (int i = 0; i < KINDS; i++)
+    if (c->plans->kinds[i].code == NXI_ALIKE_MADE) c->plans->kinds[i].code = NXI_ALIKE_NONE;
   nxi_background_forked(c->background);
 }

@@ -37,6 +37,15 @@ void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
 double nxi_plan_interpreted_ms(const nxi_plan_cache *cache, const nxi_plan *p);
 void nxi_plan_count_interpreted(nxi_plan_cache *cache, nxi_plan *p, double ms);
 
+/* Code for graphs with the operations of a plan's, of any shapes. */
+typedef enum nxi_alike_code {
+  NXI_ALIKE_NONE,  /* nobody asked for it */
+  NXI_ALIKE_MADE,  /* it is being made in the background */
+  NXI_ALIKE_THERE, /* or could not be made there */
+} nxi_alike_code;
+nxi_alike_code nxi_plan_alike_code(const nxi_plan_cache *cache, const nxi_plan *p);
+void nxi_plan_set_alike_code(nxi_plan_cache *cache, const nxi_plan *p, nxi_alike_code code);
+
 /* The values that a plan stores anyway, by the hash of a run's key: numbers of nodes of the key,
  * ascending. The table is bounded; entries that were dropped are computed again. NULL: not
  * known. */

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: ISC */
+/* How the plan of a run's key is made. Tiny graphs are interpreted until that has taken about as
+ * long as compiling them would. Graphs that the interpreter is done with before the compiler are
+ * interpreted while their code is made in the background. */
+#include "obtain.h"
+
+#include "background.h"
+#include "estimate.h"
+#include "ir/platform/lock.h"
+#include "runtime/debug.h"
+#include "runtime/device.h"
+#include "ir/library/custom.h"
+#include "runtime/realize/residency.h"
+#include "runtime/record/objects.h"
+
+static const double compile_cost_ms = 5;
+static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
+/* and that graphs of the same operations are, each of which is met for the first time, before code
+ * for them is made */
+static const double most_alike_ms = 10;
+
+static nxi_executor_kind executor_of(const nxi_run *run) {
+  nxi_executable_options now;
+  const nxi_device *v = nxi_device_opened(run->context, run->device);
+  v->kind->configure(v, &now);
+  return now.executor;
+}
+
+void nxi_count_kernels(nx_context *c, const nxi_compile_report *made) {
+  atomic_fetch_add(&c->kernels_compiled, made->kernel_misses);
+  atomic_fetch_add(&c->kernels_generic, made->generic_misses);
+  atomic_fetch_add(&c->kernels_shared, made->generic_hits);
+}
+
+static void count_plan(nx_report *report, const nxi_compile_report *made) {
+  report->kernel_hits += made->kernel_hits;
+  report->kernel_disk_hits += made->kernel_disk_hits;
+  report->kernel_misses += made->kernel_misses;
+  report->generic_hits += made->generic_hits;
+  report->generic_misses += made->generic_misses;
+  report->plan_ms += made->pass_ms;
+  report->compile_ms += made->compile_ms;
+}
+
+/* Whether a graph of this kind is interpreted the next time it runs. */
+static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
+                       double interpreted_ms) {
+  if (kind != NXI_COMPILED) return kind == NXI_GRAPH_INTERP;
+  return tiny && !nxi_device_kind_of(run->context, run->device)->own_memory &&
+         interpreted_ms < compile_cost_ms && nxi_debug_interpret_tiny();
+}
+
+/* Whether the graph is interpreted while its code is made in the background. */
+static bool may_wait(const nxi_run *run, const nxg_graph *g) {
+  return !nxi_device_kind_of(run->context, run->device)->own_memory && nxi_debug_background() &&
+         nxi_interpreter_ms(g, brief_ms) <= brief_ms && !nxg_has_custom(g);
+}
+
+/* What making a plan starts from, and its results. */
+typedef struct made {
+  double interpreted_ms, alike_ms; /* alike: of all graphs with the same operations */
+  nxi_alike_code alike_code;
+  bool interpreted, waits, alike; /* as in nxi_plan */
+  nxi_executable *executable;
+  nxi_compile_report report;
+  bool interpret, tiny;
+  nxi_code_job *job; /* it makes the code, if that is not the executable */
+} made;
+
+static nx_status make_executable(nxi_run *run, const nxg_graph *g,
+                                 const nxi_executable_options *options, made *m, nxi_diag *d) {
+  const nx_run_options *o = run->options;
+  nx_status status = nxi_executable_create(g, options, o ? o->poll : NULL, o ? o->user : NULL,
+                                           &m->executable, &m->report, d);
+  if (status) return status;
+  nxi_count_kernels(run->context, &m->report);
+  count_plan(run->report, &m->report);
+  return NX_OK;
+}
+
+/* Makes it of code that is there; *absent: there is not enough. */
+static nx_status make_of_code(nxi_run *run, const nxg_graph *g, nxi_executable_options *options,
+                              made *m, bool *absent, nxi_diag *d) {
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  options->found_only = true;
+  nx_status status = make_executable(run, g, options, m, &own);
+  options->found_only = false;
+  *absent = status && m->report.absent;
+  if (status && !*absent) *d = own;
+  return *absent ? NX_OK : status;
+}
+
+/* A brief graph that was not met before: many never come again, so it is interpreted. If that has
+ * happened to many with the same operations, code pays, for they share it. It is made in the
+ * background, and so is what it lacks for later ones. */
+static nx_status make_of_brief(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
+                               nxi_diag *d) {
+  bool absent = m->alike_ms >= most_alike_ms && m->alike_code == NXI_ALIKE_NONE;
+  if (m->alike_code == NXI_ALIKE_THERE) {
+    nx_status status = make_of_code(run, g, options, m, &absent, d);
+    if (status || !absent) return status;
+  }
+  const nxi_executable_options code = *options;
+  m->interpret = true;
+  options->executor = NXI_GRAPH_INTERP;
+  nx_status status = make_executable(run, g, options, m, d);
+  if (!status && absent) m->job = nxi_code_job_create(g, &code); /* without memory another time */
+  return status;
+}
+
+static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
+                               nxi_diag *d) {
+  nxi_executor_kind kind = options->executor;
+  m->tiny = nxi_is_tiny(g);
+  m->interpret = interprets(run, kind, m->tiny, m->interpreted_ms);
+  bool brief = !m->interpret && kind == NXI_COMPILED && !m->waits && may_wait(run, g);
+  if (brief && m->interpreted) {
+    m->job = nxi_code_job_create(g, options);
+    return m->job ? NX_OK : nxi_oom(d);
+  }
+  if (brief) return make_of_brief(run, g, options, m, d);
+  if (m->interpret) options->executor = NXI_GRAPH_INTERP;
+  return make_executable(run, g, options, m, d);
+}
+
+static nx_status try_plan(nxi_run *run, made *m, nxi_diag *d) {
+  nxi_executable_options options;
+  nxi_executor_options(run->context, run->device, &options);
+  options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
+  options.whole = run->debugging & NXI_KEY_WHOLE;
+  options.tight = run->debugging & NXI_KEY_TIGHT;
+  options.varies = m->alike;
+  nxg_graph *g = NULL;
+  nx_status status = nxi_debug_graph(run, d);
+  if (!status) status = nxi_decode(run, false, &g, d);
+  if (status) return status;
+  status = make_of_graph(run, g, &options, m, d);
+  if (!m->job) nxg_destroy(g);
+  return status;
+}
+
+/* No lock is held, and the plan is not accessed, because other threads read it. If LLVM becomes
+ * unusable meanwhile, the plan is made again for the interpreter; a lack of memory is reported. */
+static nx_status make_plan(nxi_run *run, made *m, nxi_diag *d) {
+  nxi_executor_kind kind = executor_of(run);
+  nx_status status = try_plan(run, m, d);
+  bool lost = status == NX_DEVICE_UNAVAILABLE || status == NX_COMPILE_FAILED;
+  if (!lost || kind == executor_of(run)) return status;
+  nxi_diag_clear(d);
+  return try_plan(run, m, d);
+}
+
+nxi_executable *nxi_plan_ready(const nxi_run *run, const nxi_plan *p, bool *interpret) {
+  NXI_HELD(&run->context->run_lock);
+  bool useful = !p->compiled; /* existing code can run even if no more can be compiled */
+  *interpret =
+      useful && (p->pending || interprets(run, executor_of(run), p->tiny, p->interpreted_ms));
+  return *interpret ? p->interpreted : p->compiled;
+}
+
+/* Code of a graph that is the first with its operations serves this one alone. */
+static void start_job(nx_context *c, nxi_plan *p, nxi_code_job *job) {
+  bool started = nxi_background_start(c->background, job, p);
+  if (!started) {
+    nxi_code_job_destroy(job);
+    p->waits = true; /* there is no thread */
+  }
+  if (p->alike) nxi_plan_set_alike_code(c->plans, p, started ? NXI_ALIKE_MADE : NXI_ALIKE_THERE);
+}
+
+bool nxi_plan_interprets_tiny(const nxi_run *run, const nxi_plan *p) {
+  return interprets(run, executor_of(run), true, p->interpreted_ms);
+}
+
+/* Keeps what was made. run_lock. */
+static void keep_made(nx_context *c, nxi_plan *p, made *m) {
+  NXI_HELD(&c->run_lock);
+  p->tiny = m->tiny;
+  if (m->job) start_job(c, p, m->job);
+  if (!m->executable) return;
+  nxi_executable **at = m->interpret ? &p->interpreted : &p->compiled;
+  if (*at) { /* LLVM was lost after the graph had been interpreted once */
+    nxi_executable_destroy(m->executable);
+    m->executable = *at;
+  }
+  p->report = m->report;
+  *at = m->executable;
+}
+
+nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *interpret,
+                          nxi_diag *d) {
+  nx_context *c = run->context;
+  while (!(*out = nxi_plan_ready(run, p, interpret))) {
+    if (p->busy) {
+      nx_status status = nxi_wait_change(c, run->options, d);
+      if (status) return status;
+      continue;
+    }
+    p->busy = true;
+    made m = {.interpreted_ms = p->interpreted_ms,
+              .alike_ms = nxi_plan_interpreted_ms(c->plans, p),
+              .alike_code = nxi_plan_alike_code(c->plans, p),
+              .interpreted = p->interpreted != NULL,
+              .waits = p->waits,
+              .alike = p->alike};
+    nxi_run_unlock(c);
+    nx_status status = make_plan(run, &m, d);
+    nxi_run_lock(c);
+    p->busy = false;
+    nxi_condition_wake_all(&c->changed);
+    if (status) return status;
+    keep_made(c, p, &m);
+    if (!m.executable) continue;
+    *out = m.executable;
+    *interpret = m.interpret;
+    return NX_OK;
+  }
+  return NX_OK;
+}
