@@ -8,8 +8,7 @@
 
 #include "custom.h"
 
-/* The attribute of a call in its backend_config, a character of LAPACK's or a number. */
-static int64_t option(const nxh_op *op, const char *name, int64_t otherwise) {
+int64_t nxh_call_option(const nxh_op *op, const char *name, int64_t otherwise) {
   const nxh_attr *config = nxh_get(op, "mhlo.backend_config");
   if (config == NULL || config->kind != NXH_DICT) config = nxh_get(op, "backend_config");
   if (config == NULL || config->kind != NXH_DICT) return otherwise;
@@ -28,7 +27,7 @@ static nx_tensor *info_of(nx_tensor *x, int32_t axes_of_one) {
 }
 
 static bool potrf(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
-  nx_tensor *l = nxh_factor(in[0], option(op, "uplo", 'L') == 'L');
+  nx_tensor *l = nxh_factor(in[0], nxh_call_option(op, "uplo", 'L') == 'L');
   return nxh_set(r, op, 0, l) && nxh_set(r, op, 1, info_of(l, 2));
 }
 
@@ -46,20 +45,32 @@ static bool geqrf(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
          nxh_set(r, op, 1, tau);
 }
 
+/* Columns that an operand has put in front stay there in LAPACK; here all are free. */
+static bool geqp3(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *packed, *tau, *permutation;
+  nx_scalar fixed;
+  if (!nxh_constant(r, op->operands[1], &fixed) || fixed.kind != NX_SCALAR_I64 || fixed.v.i != 0)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "geqp3 takes zeros for its second operand");
+  if (nx_geqp3(in[0], &packed, &tau, &permutation) != NX_OK) return false;
+  nx_tensor *one = nx_full(r->c, r->device, NX_I32, NULL, 0, NX_INTEGER(1));
+  return nxh_set(r, op, 0, packed) && nxh_set(r, op, 1, nx_add(permutation, one)) &&
+         nxh_set(r, op, 2, tau);
+}
+
 static bool orgqr(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
   return nxh_set(r, op, 0, nx_householder_product(in[0], in[1]));
 }
 
 static bool ormqr(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
-  uint32_t flags = option(op, "trans", 'N') != 'N' ? NX_ADJOINT : 0;
-  if (option(op, "side", 'L') == 'R') flags |= NX_FROM_RIGHT;
+  uint32_t flags = nxh_call_option(op, "trans", 'N') != 'N' ? NX_ADJOINT : 0;
+  if (nxh_call_option(op, "side", 'L') == 'R') flags |= NX_FROM_RIGHT;
   return nxh_set(r, op, 0, nx_ormqr(in[0], in[1], in[2], flags));
 }
 
 /* Results: the operand's place, s, u, vt, info. mode: N without vectors, A square ones. */
 static bool gesdd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
   nx_tensor *u, *s, *vh;
-  int64_t mode = option(op, "mode", 'S');
+  int64_t mode = nxh_call_option(op, "mode", 'S');
   uint32_t flags = NX_INPUT_PRECISION | NX_NAN_ON_FAILURE;
   if (mode == 'A') flags |= NX_FULL_MATRICES;
   if (nx_svd(in[0], flags, &u, &s, &vh) != NX_OK) return false;
@@ -78,7 +89,7 @@ static bool gesdd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
 /* The lower triangle is read here, as of the adjoint for an upper one. */
 static bool syevd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
   nx_tensor *values, *vectors;
-  nx_tensor *a = option(op, "uplo", 'L') == 'L' ? in[0] : nxh_adjoint(in[0]);
+  nx_tensor *a = nxh_call_option(op, "uplo", 'L') == 'L' ? in[0] : nxh_adjoint(in[0]);
   uint32_t flags = NX_INPUT_PRECISION | NX_NAN_ON_FAILURE;
   return nx_eigh(a, flags, &values, &vectors) == NX_OK && nxh_set(r, op, 0, vectors) &&
          nxh_set(r, op, 1, values) && nxh_set(r, op, 2, info_of(values, 1));
@@ -100,12 +111,44 @@ static bool geev(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
          nxh_set(r, op, at + 1, nx_cast(right, type)) && nxh_set(r, op, at + 2, info_of(w, 1));
 }
 
+/* The imaginary parts of the eigenvalues of a real Schur form. A block of it has equal elements on
+ * its diagonal, and others of two signs beside it. */
+static nx_tensor *imaginary_parts(nx_tensor *t) {
+  int32_t rank = nx_rank(t);
+  int64_t before[NX_MAX_RANK] = {0}, after[NX_MAX_RANK] = {0};
+  nx_tensor *diagonal = nx_diagonal(t, 0, -2, -1);
+  if (nx_elements(t) == 0) return diagonal;
+  nx_tensor *below = nx_diagonal(t, -1, -2, -1), *above = nx_diagonal(t, 1, -2, -1);
+  nx_tensor *size = nx_mul(nx_sqrt(nx_abs(below)), nx_sqrt(nx_abs(above)));
+  after[rank - 2] = before[rank - 2] = 1;
+  const int64_t none[NX_MAX_RANK] = {0};
+  size_t n = (size_t)rank - 1;
+  return nx_sub(nx_pad(size, none, after, n, NX_NUMBER(0)),
+                nx_pad(size, before, none, n, NX_NUMBER(0)));
+}
+
+/* Results: the Schur form, its vectors, the values (of a real matrix in two parts), how many values
+ * were sorted to the front, info. */
+static bool gees(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
+  nx_tensor *t, *z;
+  nx_dtype type = nx_dtype_of(in[0]);
+  if (nxh_call_option(op, "sort", 'N') != 'N')
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "gees does not sort values");
+  if (nx_schur(in[0], NX_NAN_ON_FAILURE, &t, &z) != NX_OK) return false;
+  uint32_t n = 2;
+  bool ok = nxh_set(r, op, 0, t) && nxh_set(r, op, 1, z) &&
+            nxh_set(r, op, n++, nx_diagonal(t, 0, -2, -1));
+  if (type == NX_F32 || type == NX_F64) ok = ok && nxh_set(r, op, n++, imaginary_parts(t));
+  nx_tensor *info = info_of(t, 2);
+  return ok && nxh_set(r, op, n, nx_sub(info, info)) && nxh_set(r, op, n + 1, info);
+}
+
 static bool trsm(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
   uint32_t flags = NX_NAN_ON_FAILURE;
-  int64_t turned = option(op, "trans_x", 'N');
-  if (option(op, "side", 'L') == 'R') flags |= NX_FROM_RIGHT;
-  if (option(op, "uplo", 'L') == 'U') flags |= NX_UPPER;
-  if (option(op, "diag", 'N') == 'U') flags |= NX_UNIT_DIAGONAL;
+  int64_t turned = nxh_call_option(op, "trans_x", 'N');
+  if (nxh_call_option(op, "side", 'L') == 'R') flags |= NX_FROM_RIGHT;
+  if (nxh_call_option(op, "uplo", 'L') == 'U') flags |= NX_UPPER;
+  if (nxh_call_option(op, "diag", 'N') == 'U') flags |= NX_UNIT_DIAGONAL;
   if (turned != 'N') flags |= turned == 'C' ? NX_ADJOINT : NX_TRANSPOSED;
   return nxh_set(r, op, 0, nx_triangular_solve(in[0], in[1], flags));
 }
@@ -118,7 +161,7 @@ static bool gehrd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
 
 static bool sytrd(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
   nx_tensor *packed, *diagonal, *beside, *tau;
-  uint32_t flags = option(op, "uplo", 'L') == 'L' ? NX_LOWER : NX_UPPER;
+  uint32_t flags = nxh_call_option(op, "uplo", 'L') == 'L' ? NX_LOWER : NX_UPPER;
   return nx_sytrd(in[0], flags, &packed, &diagonal, &beside, &tau) == NX_OK &&
          nxh_set(r, op, 0, packed) && nxh_set(r, op, 1, diagonal) && nxh_set(r, op, 2, beside) &&
          nxh_set(r, op, 3, tau) && nxh_set(r, op, 4, info_of(packed, 2));
@@ -141,7 +184,7 @@ static const struct {
     {"ungqr", orgqr, 2, 1}, {"ormqr", ormqr, 3, 1}, {"unmqr", ormqr, 3, 1}, {"gesdd", gesdd, 1, 5},
     {"gesvd", gesdd, 1, 5}, {"syevd", syevd, 1, 3}, {"heevd", syevd, 1, 3}, {"geev", geev, 1, 4},
     {"trsm", trsm, 2, 1},   {"gehrd", gehrd, 1, 3}, {"sytrd", sytrd, 1, 5}, {"hetrd", sytrd, 1, 5},
-    {"gtsv", gtsv, 4, 5},
+    {"gtsv", gtsv, 4, 5},   {"geqp3", geqp3, 2, 3}, {"gees", gees, 1, 5},
 };
 
 static bool lapack_name(nxh_word target, nxh_word *name) {
@@ -183,6 +226,7 @@ bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (nxh_call_of_table(r, op, target, &ok) || nxh_dynamic_call(r, op, target, &ok)) return ok;
   if (is_annotation(target)) return nxh_identity(r, op, row);
   if (nxh_word_is(target, "dce_sink")) return true; /* keeps its operands from being left out */
+  if (nxh_word_is(target, "ApproxTopK")) return nxh_approx_top_k(r, op);
   if (lapack_name(target, &name)) return record_lapack(r, op, name);
   return nxh_fail(r, NX_INVALID_ARGUMENT, "the custom call %.*s is not known", (int)target.length,
                   target.at);

@@ -3,6 +3,7 @@
  * (division by zero, the sign of -0), it is XLA's that is recorded. */
 #include "record.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/dtype.h"
@@ -159,6 +160,47 @@ bool nxh_logic(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   bool either =
       nxh_word_is(op->name, "stablehlo.add") || nxh_word_is(op->name, "stablehlo.maximum");
   return nxh_set(r, op, 0, either ? nx_or(a, b) : nx_and(a, b));
+}
+
+/* is_inf of one sign, which the row says. */
+bool nxh_infinite(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *x = NULL;
+  if (!take(r, op, 1, &x)) return false;
+  return nxh_set(r, op, 0, nx_cmpeq(x, number_like(r, x, (double)row->of.number * INFINITY)));
+}
+
+/* The high word of a product of two words that are not negative, of 64 bits, from those of their
+ * halves. */
+static nx_tensor *high_word(nxh_recorder *r, nx_tensor *a, nx_tensor *b) {
+  nx_tensor *half = number_like(r, a, 32), *mask = number_like(r, a, 0xffffffff);
+  nx_tensor *a1 = nx_shr_logical(a, half), *b1 = nx_shr_logical(b, half);
+  nx_tensor *a0 = nx_and(a, mask), *b0 = nx_and(b, mask);
+  nx_tensor *cross = nx_add(nx_mul(a1, b0), nx_shr_logical(nx_mul(a0, b0), half));
+  nx_tensor *other = nx_add(nx_mul(a0, b1), nx_and(cross, mask));
+  nx_tensor *high = nx_add(nx_mul(a1, b1), nx_shr_logical(cross, half));
+  return nx_add(high, nx_shr_logical(other, half));
+}
+
+/* The upper half of the bits of a product. As words, a negative number is 2^64 more than itself, so
+ * the other factor is too much. */
+bool nxh_mulhi(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *a = NULL, *b = NULL;
+  if (!take_pair(r, op, &a, &b)) return false;
+  nx_dtype type = nx_dtype_of(a), wide = nxi_is_signed(type) ? NX_I64 : NX_U64;
+  if (!nxi_is_integer(type))
+    return nxh_fail(r, NX_UNSUPPORTED_DTYPE, "%s is no integer", nx_dtype_name(type));
+  size_t bits = nx_dtype_bits(type);
+  if (bits < 64) {
+    nx_tensor *p = nx_mul(nx_cast(a, wide), nx_cast(b, wide));
+    return nxh_set(r, op, 0, nx_cast(nx_shr(p, number_like(r, p, (double)bits)), type));
+  }
+  nx_tensor *y = high_word(r, a, b), *last = number_like(r, a, 63);
+  if (type == NX_I64) {
+    y = nx_sub(y, nx_and(nx_shr(a, last), b));
+    y = nx_sub(y, nx_and(nx_shr(b, last), a));
+  }
+  return nxh_set(r, op, 0, y);
 }
 
 /* ---- batch normalisation, as the specification composes it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Operations whose region combines or compares scalars. A region that is one operation of its two
  * arguments is known; others become functions, which the library records over arrays. */
-#include "record.h"
+#include "custom.h"
 
 #include <math.h>
 #include <string.h>
@@ -264,6 +264,40 @@ bool nxh_top_k(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   nx_tensor *x = nxh_in(r, op, 0);
   return x != NULL && nxh_top_k_of(r, op, x, nxh_integer(op, "k", 0));
+}
+
+/* A list of one name, which artifacts have as a string. */
+static const nxh_function *called_function(nxh_recorder *r, const nxh_attr *list) {
+  if (list == NULL || list->kind != NXH_LIST || list->list.n != 1) return NULL;
+  const nxh_attr *name = &list->list.items[0];
+  bool named = name->kind == NXH_SYMBOL || name->kind == NXH_STRING;
+  return named ? nxh_find_function(r->m, name->word) : NULL;
+}
+
+/* Of the options of ApproxTopK those that say how much may be missed say nothing here. */
+bool nxh_approx_top_k(nxh_recorder *r, const nxh_op *op) {
+  request q = {.n = op->n_operands / 2};
+  int64_t axis = nxh_call_option(op, "reduction_dim", -1), start[NX_MAX_RANK] = {0};
+  if (q.n == 0 || q.n > NXH_MOST_OPERANDS || q.n != op->n_results || op->n_operands % 2 != 0)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands,
+                    op->n_results);
+  for (uint32_t i = 0; i < q.n; i++)
+    if ((q.x[i] = nxh_in(r, op, i)) == NULL) return false;
+  const nxh_function *f = called_function(r, nxh_get(op, "called_computations"));
+  if (f == NULL || f->body.n_args != 2 * q.n || f->n_results != 1)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "there is no comparator of %u scalars", 2 * q.n);
+  if (axis < 0 || axis >= nx_rank(q.x[0]))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "reduction_dim is out of range");
+  nx_function *compare = nxh_scalar_function_of(r, f);
+  if (compare == NULL) return false;
+  bool ok = nx_sort_by(compare, q.x, q.n, (int32_t)axis, q.out, q.n) == NX_OK;
+  nx_function_release(compare);
+  for (uint32_t i = 0; ok && i < q.n; i++) {
+    const nxh_type *t = nxh_result_type(r, op, i);
+    ok = t->rank == nx_rank(q.out[i]);
+    q.out[i] = ok ? nx_shrink(q.out[i], start, t->shape, (size_t)t->rank) : NULL;
+  }
+  return ok ? give(r, op, &q) : nxh_fail(r, NX_INVALID_ARGUMENT, "the results do not fit");
 }
 
 bool nxh_select_and_scatter(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {

@@ -244,8 +244,8 @@ static bool is_of_type(const nxh_recorder *r, const nx_tensor *t, const nxh_type
 }
 
 /* Records a function whose arguments are these, into `results`. */
-static bool record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *args,
-                        nx_tensor **results) {
+bool nxh_record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *args,
+                     nx_tensor **results) {
   nxh_frame frame, *outer = r->frame;
   for (int i = 0; i < r->calls; i++)
     if (r->open[i] == f)
@@ -301,7 +301,7 @@ bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function) {
     ok = is_of_type(r, list[i], nxh_type_of(r->m, f->body.first + i)) ||
          nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u has another type than @%.*s takes", i,
                   (int)function.length, function.at);
-  ok = ok && record_body(r, f, list, results);
+  ok = ok && nxh_record_body(r, f, list, results);
   for (uint32_t i = 0; ok && i < op->n_results; i++) {
     if (results[i] != NULL) ok = nxh_set(r, op, i, results[i]);
     else if (nxh_result_type(r, op, i)->kind == NXH_TENSOR)
@@ -379,7 +379,7 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
 static bool make_function(nxh_recorder *r, const nxh_function *f, const uint8_t *donate, ports *p,
                           nx_function **out) {
   char name[64];
-  if (!make_inputs(r, f, p) || !record_body(r, f, p->args, p->results)) return false;
+  if (!make_inputs(r, f, p) || !nxh_record_body(r, f, p->args, p->results)) return false;
   for (uint32_t i = 0; i < f->n_results; i++)
     if (p->results[i] != NULL) p->outputs[p->n_out++] = p->results[i];
   snprintf(name, sizeof name, "%.*s", f->name.length < 63 ? (int)f->name.length : 63, f->name.at);

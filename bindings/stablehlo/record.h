@@ -72,6 +72,9 @@ bool nxh_record_region(nxh_recorder *r, const nxh_region *region);
 const nxh_op *nxh_last(const nxh_region *region);
 /* Calls a function with the operands of the operation, whose results it gives. */
 bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function);
+/* The body of a function, with these tensors for its arguments; `results` are its results. */
+bool nxh_record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *args,
+                     nx_tensor **results);
 /* A function of the module as a captured one. */
 nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stablehlo_options *options,
                             const nxh_function *f, nx_function **out, nxi_diag *d);
@@ -110,6 +113,8 @@ bool nxh_number(const nxh_attr *a, double *out);
 
 /* The region as a function of scalars, each argument and then each captured value an input. */
 nx_function *nxh_scalar_function(nxh_recorder *r, const nxh_region *region);
+/* A function of the module, which reads nothing else, as one of its arguments. */
+nx_function *nxh_scalar_function_of(nxh_recorder *r, const nxh_function *f);
 /* Records the region with these tensors for its arguments, and gives its results. */
 bool nxh_inline_region(nxh_recorder *r, const nxh_region *region, nx_tensor *const *args,
                        nx_tensor **results, uint32_t n);
@@ -136,7 +141,7 @@ const nxh_row *nxh_find_row(nxh_word name);
 /* ops_map.c */
 nxh_record nxh_unary, nxh_binary, nxh_identity, nxh_compare, nxh_select, nxh_clamp, nxh_convert,
     nxh_bitcast, nxh_divide, nxh_remainder, nxh_sign, nxh_abs, nxh_precision, nxh_batch_norm,
-    nxh_logic;
+    nxh_logic, nxh_infinite, nxh_mulhi;
 /* ops_move.c */
 nxh_record nxh_fill, nxh_iota, nxh_broadcast, nxh_reshape, nxh_transpose, nxh_reverse, nxh_slice,
     nxh_concatenate, nxh_pad, nxh_tuple, nxh_tuple_element, nxh_extent;
@@ -152,6 +157,8 @@ bool nxh_slice_by(nxh_recorder *r, const nxh_op *op, nx_tensor *x, const int64_t
 bool nxh_pad_by(nxh_recorder *r, const nxh_op *op, const nxh_padded *p);
 bool nxh_gather_of(nxh_recorder *r, const nxh_op *op, const int64_t *sizes);
 bool nxh_convolve(nxh_recorder *r, const nxh_op *op, const int64_t *before, const int64_t *after);
+/* The custom call by which JAX asks for some of the largest elements: here they are the largest. */
+bool nxh_approx_top_k(nxh_recorder *r, const nxh_op *op);
 bool nxh_top_k_of(nxh_recorder *r, const nxh_op *op, nx_tensor *x, int64_t k);
 bool nxh_rng_of(nxh_recorder *r, const nxh_op *op, const int64_t *shape, int32_t rank);
 /* ops_dynamic.c */

@@ -24,7 +24,9 @@ bool nxh_inline_region(nxh_recorder *r, const nxh_region *region, nx_tensor *con
   return set_arguments(r, region, args) && results_of(r, region, results, n);
 }
 
-nx_function *nxh_scalar_function(nxh_recorder *r, const nxh_region *region) {
+/* of: the function whose body the region is, which has values of its own; NULL: the region is a
+ * part of the operation that is being recorded. */
+static nx_function *capture(nxh_recorder *r, const nxh_region *region, const nxh_function *of) {
   nx_tensor *args[2 * NXH_MOST_OPERANDS], *results[NXH_MOST_OPERANDS];
   nx_function *f = NULL;
   const nxh_op *last = nxh_last(region);
@@ -37,10 +39,19 @@ nx_function *nxh_scalar_function(nxh_recorder *r, const nxh_region *region) {
   bool ok = scope != NULL;
   for (uint32_t i = 0; ok && i < region->n_args; i++)
     ok = (args[i] = nxh_placeholder(r, nxh_type_of(r->m, region->first + i))) != NULL;
-  ok = ok && nxh_inline_region(r, region, args, results, last->n_operands);
+  if (of != NULL) ok = ok && nxh_record_body(r, of, args, results);
+  else ok = ok && nxh_inline_region(r, region, args, results, last->n_operands);
   if (ok) nx_function_create(r->c, args, region->n_args, results, last->n_operands, NULL, &f);
   nx_scope_end(scope);
   return f;
+}
+
+nx_function *nxh_scalar_function(nxh_recorder *r, const nxh_region *region) {
+  return capture(r, region, NULL);
+}
+
+nx_function *nxh_scalar_function_of(nxh_recorder *r, const nxh_function *f) {
+  return capture(r, &f->body, f);
 }
 
 const nxh_op *nxh_single_op(const nxh_region *region) {

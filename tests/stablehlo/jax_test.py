@@ -121,6 +121,7 @@ program("inverse functions", lambda v: (jsp.special.erfinv(v), jsp.special.ndtri
         np.linspace(-0.9, 0.9, 9, dtype=f32))
 program("polygamma", lambda v: (jsp.special.polygamma(1, v), jsp.special.zeta(v + 1.5, v)),
         positive)
+program("approximate top k", lambda v: lax.approx_max_k(v, 3), x(4, 7))
 program("complex", lambda v: (jnp.fft.fft(v), jnp.fft.irfft(v[:5]), jnp.abs(v), v * v.conj()),
         (x(8) + 1j * x(8)).astype(np.complex64))
 square = x(4, 4) + 5 * np.eye(4, dtype=f32)

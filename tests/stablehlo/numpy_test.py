@@ -362,12 +362,76 @@ def products():
            (n - mean) / np.sqrt(variance + np.float32(1e-3)) * scale + offset)
 
 
+def special():
+    ones, n = np.float64([1, 2, 0.5]), np.float64([0, 1, 2])
+    both = "tensor<3xf64>, tensor<3xf64> -> tensor<3xf64>"
+    # zeta(2, q), and the first three derivatives of log gamma
+    square = np.float64([np.pi**2 / 6, np.pi**2 / 6 - 1, np.pi**2 / 2])
+    module([f"%r = chlo.zeta %a, %b : {both}"], [np.full(3, 2.0), ones], square)
+    apery = 1.2020569031595942
+    module([f"%r = chlo.polygamma %a, %b : {both}"], [n, np.float64([1, 2, 1])],
+           np.float64([-0.5772156649015329, np.pi**2 / 6 - 1, -2 * apery]))
+    x = np.float32([np.inf, -np.inf, np.nan, 1])
+    for name, wanted in (("pos", x == np.inf), ("neg", x == -np.inf)):
+        module([f"%r = chlo.is_{name}_inf %a : {kind(x)} -> {kind(wanted)}"], [x], wanted, True)
+    for dtype in ("int8", "uint16", "int32", "uint32", "int64", "uint64"):
+        i = np.iinfo(dtype)
+        a = np.array([i.max, i.max, i.min, i.min, i.max, 3], dtype)
+        b = np.array([i.max, i.min, i.min, 1, 2, i.max // 2], dtype)
+        wanted = np.array([int(u) * int(v) >> i.bits for u, v in zip(a, b)], dtype)
+        line = f"%r = chlo.mulhi %a, %b : {kind(a)}, {kind(a)} -> {kind(a)}"
+        module([line], [a, b], wanted, True)
+
+
+def routines():
+    """Custom calls by which JAX has factorisations done."""
+    a = np.float64([[1, 2, 3], [-3, 1, 4], [0, 0, 5]])
+    line, k = np.float64([1, 1, 5]), kind(a)
+    module([f"%s:6 = stablehlo.custom_call @lapack_dgees_ffi(%a) {{mhlo.backend_config = "
+            f"{{mode = 86 : ui8, sort = 78 : ui8}}}} : ({k}) -> ({k}, {k}, {kind(line)}, "
+            f"{kind(line)}, tensor<i32>, tensor<i32>)",
+            f"%t = stablehlo.transpose %s#1, dims = [1, 0] : ({k}) -> {k}",
+            f"%u = stablehlo.dot %s#1, %s#0 : ({k}, {k}) -> {k}",
+            f"%r0 = stablehlo.dot %u, %t : ({k}, {k}) -> {k}",
+            f"%r1 = stablehlo.add %s#2, %b : {kind(line)}",
+            f"%r2 = stablehlo.add %s#3, %b : {kind(line)}"],
+           [a, np.zeros(3)], [a, line, np.float64([6**0.5, -(6**0.5), 0])])
+    d = np.diag(np.float32([1, 3, 2]))
+    places = np.int32([2, 3, 1])
+    module([f"%none = stablehlo.constant dense<0> : {kind(places)}",
+            f"%s:3 = stablehlo.custom_call @lapack_sgeqp3_ffi(%a, %none) : "
+            f"({kind(d)}, {kind(places)}) -> ({kind(d)}, {kind(places)}, tensor<3xf32>)",
+            f"%q = stablehlo.abs %s#0 : {kind(d)}",
+            f"%r0 = stablehlo.multiply %q, %c : {kind(d)}",
+            f"%r1 = stablehlo.add %s#1, %none : {kind(places)}"],
+           [d, places, np.eye(3, dtype="float32")], [np.diag(np.float32([3, 2, 1])), places])
+    x = np.float32([[1, 5, 3], [4, 0, 9]])
+    rows = np.broadcast_to(np.arange(3, dtype="int32"), (2, 3)).copy()
+    modules.append(
+        "func.func private @least(%x: tensor<f32>, %y: tensor<f32>, %i: tensor<i32>, "
+        "%j: tensor<i32>) -> tensor<i1> {\n"
+        "  %l = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "  return %l : tensor<i1>\n}\n"
+        "func.func @main() {\n" + constant("a", x) + constant("b", rows) +
+        constant("c", np.float32(np.inf)) + constant("d", np.int32(-1)) +
+        "  %r:2 = stablehlo.custom_call @ApproxTopK(%a, %b, %c, %d) {"
+        "called_computations = [@least], mhlo.backend_config = {reduction_dim = 1 : i64, "
+        "recall_target = 0.9 : f32, top_k = 2 : i64}} : (tensor<2x3xf32>, tensor<2x3xi32>, "
+        "tensor<f32>, tensor<i32>) -> (tensor<2x2xf32>, tensor<2x2xi32>)\n" +
+        constant("v", np.float32([[1, 3], [0, 4]])) + constant("p", np.int32([[0, 2], [1, 0]])) +
+        "".join(f"  stablehlo.custom_call @check.expect_eq(%r#{i}, %{w}) : (tensor<2x2x{e}>, "
+                f"tensor<2x2x{e}>) -> ()\n" for i, w, e in ((0, "v", "f32"), (1, "p", "i32"))) +
+        "  return\n}\n")
+
+
 elementwise()
 choices()
 moves()
 reductions()
 control()
 products()
+special()
+routines()
 text = "// -----\n".join(modules)
 done = subprocess.run([sys.argv[1], "-"], input=text, text=True)
 if done.returncode:

@@ -60,6 +60,26 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   return %y : tensor<f32>
 }
 // -----
+// refused: geqp3 takes zeros for its second operand
+func.func @main(%x: tensor<2x2xf32>, %p: tensor<2xi32>) -> tensor<2x2xf32> {
+  %y:3 = stablehlo.custom_call @lapack_sgeqp3_ffi(%x, %p) : (tensor<2x2xf32>, tensor<2xi32>)
+    -> (tensor<2x2xf32>, tensor<2xi32>, tensor<2xf32>)
+  return %y#0 : tensor<2x2xf32>
+}
+// -----
+// refused: there is no comparator of 2 scalars
+func.func @main(%x: tensor<4xf32>, %i: tensor<f32>) -> tensor<2xf32> {
+  %y = stablehlo.custom_call @ApproxTopK(%x, %i) {called_computations = [@less]}
+    : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+// -----
+// refused: f32 is no integer
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = chlo.mulhi %x, %x : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+// -----
 // refused: line 3, column 37: expected ]
 func.func @main() -> tensor<f32> {
   %y = stablehlo.constant dense<[1.0, 2.0]> : tensor<1xf32>
