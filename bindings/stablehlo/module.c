@@ -2,6 +2,7 @@
 /* Modules in memory: values, and the questions that readers and recording ask. */
 #include "module.h"
 
+#include <stdio.h>
 #include <string.h>
 
 nxh_value nxh_add_value(nxh_module *m, const nxh_type *type) {
@@ -39,6 +40,35 @@ const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name) {
   for (uint32_t i = 0; i < n; i++)
     if (nxh_word_is(attrs[i].name, name)) return &attrs[i].value;
   return NULL;
+}
+
+bool nxh_types_equal(const nxh_type *a, const nxh_type *b) {
+  if (a->kind != b->kind || a->dtype != b->dtype || a->index != b->index || a->rank != b->rank ||
+      a->n_tuple != b->n_tuple)
+    return false;
+  for (int32_t i = 0; i < a->rank; i++)
+    if (a->shape[i] != b->shape[i]) return false;
+  for (uint32_t i = 0; i < a->n_tuple; i++)
+    if (!nxh_types_equal(&a->tuple[i], &b->tuple[i])) return false;
+  return true;
+}
+
+void nxh_describe_type(const nxh_type *t, char out[NXH_TYPE_TEXT]) {
+  static const char *const others[] = {
+      [NXH_NO_TYPE] = "nothing", [NXH_TOKEN] = "a token", [NXH_TUPLE] = "a tuple"};
+  const size_t room = NXH_TYPE_TEXT;
+  if (t->kind != NXH_TENSOR) {
+    snprintf(out, room, "%s", t->kind == NXH_OTHER ? "of another dialect" : others[t->kind]);
+    return;
+  }
+  size_t n = (size_t)snprintf(out, room, "%s[", t->dtype ? nx_dtype_name(t->dtype) : "?");
+  for (int32_t i = 0; i < t->rank && n < room; i++) {
+    const char *comma = i ? "," : "";
+    n += (size_t)(t->shape[i] < 0
+                      ? snprintf(out + n, room - n, "%s?", comma)
+                      : snprintf(out + n, room - n, "%s%lld", comma, (long long)t->shape[i]));
+  }
+  if (n < room) snprintf(out + n, room - n, "]");
 }
 
 int64_t nxh_elements(const nxh_type *t) {

@@ -176,6 +176,10 @@ const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name);
 static inline const nxh_attr *nxh_get(const nxh_op *op, const char *name) {
   return nxh_find(op->attrs, op->n_attrs, name);
 }
+bool nxh_types_equal(const nxh_type *a, const nxh_type *b);
+/* f32[2,?]; what is no tensor, by its kind. */
+enum { NXH_TYPE_TEXT = 120 };
+void nxh_describe_type(const nxh_type *t, char out[NXH_TYPE_TEXT]);
 static inline const nxh_type *nxh_type_of(const nxh_module *m, nxh_value v) { return &m->types[v]; }
 /* The number of elements of a shape without unknown extents; -1: beyond 2^62. */
 int64_t nxh_elements(const nxh_type *t);

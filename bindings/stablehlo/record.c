@@ -58,17 +58,10 @@ bool nxh_has_shape(const nx_tensor *a, const nx_tensor *b) {
           memcmp(nx_shape(a), nx_shape(b), (size_t)nx_rank(a) * sizeof(int64_t)) == 0);
 }
 
-static void describe(char *out, size_t room, nx_dtype dtype, int32_t rank, const int64_t *shape) {
-  size_t n = (size_t)snprintf(out, room, "%s[", dtype ? nx_dtype_name(dtype) : "?");
-  for (int32_t i = 0; i < rank && n < room; i++)
-    n += (size_t)(shape[i] < 0
-                      ? snprintf(out + n, room - n, "%s?", i ? "," : "")
-                      : snprintf(out + n, room - n, "%s%lld", i ? "," : "", (long long)shape[i]));
-  if (n < room) snprintf(out + n, room - n, "]");
-}
-
 const char *nxh_describe(const nx_tensor *t, char out[NXH_TYPE_TEXT]) {
-  describe(out, NXH_TYPE_TEXT, nx_dtype_of(t), nx_rank(t), nx_shape(t));
+  nxh_type type = {.kind = NXH_TENSOR, .dtype = nx_dtype_of(t), .rank = nx_rank(t)};
+  type.shape = nx_shape(t);
+  nxh_describe_type(&type, out);
   return out;
 }
 
@@ -93,7 +86,7 @@ bool nxh_set(nxh_recorder *r, const nxh_op *op, uint32_t result, nx_tensor *t) {
   bool fits = r->over_arrays ? nx_dtype_of(t) == type->dtype : nxh_has_type(t, type);
   if (type->kind != NXH_TENSOR || !fits) {
     nxh_describe(t, got);
-    describe(said, sizeof said, type->dtype, type->rank, type->shape);
+    nxh_describe_type(type, said);
     return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is %s, and the type says %s", result, got,
                     type->kind == NXH_TENSOR ? said : "that it is no tensor");
   }

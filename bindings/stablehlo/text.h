@@ -115,8 +115,10 @@ bool nxh_read_operand(nxh_reader *r, nxh_draft *op);
 /* A region in braces. names: of its arguments, if its head does not say; NULL: it does. */
 bool nxh_read_region(nxh_reader *r, nxh_draft *op, const nxh_word *names, const nxh_type *types,
                      uint32_t n);
-/* ": type", which ends most operations. */
+/* ": type", which ends most operations. What stands before an arrow are the types of operands. */
 bool nxh_read_op_type(nxh_reader *r, nxh_draft *op);
+/* Whether operands have the n types. */
+bool nxh_check_operands(nxh_reader *r, const nxh_draft *op, const nxh_type *types, uint32_t n);
 
 /* ---- text_forms.c */
 

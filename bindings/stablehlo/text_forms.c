@@ -127,20 +127,28 @@ static bool read_ranges(nxh_reader *r, nxh_draft *op) {
          add_list(r, op, "strides", step, n);
 }
 
-/* Items up to the attributes or the type. */
+static bool read_item(nxh_reader *r, nxh_draft *op) {
+  char c = nxh_peek(r);
+  if (c == '%') return nxh_read_operand(r, op);
+  if (c == '[') return read_ranges(r, op);
+  return nxh_at_word(r) ? read_word_item(r, op) : nxh_expected(r, "expected an operand");
+}
+
+/* Items up to the attributes or the type, with commas between them; a range stands right behind its
+ * operand. */
 static bool read_items(nxh_reader *r, nxh_draft *op) {
+  enum { NOTHING, COMMA, ITEM } last = NOTHING;
   for (int open = 0;;) {
     char c = nxh_peek(r);
-    if (c == '(') open++, r->at++;
-    else if (c == ')' && open > 0) open--, r->at++;
-    else if (c == ',') r->at++;
-    else if (c == '%' ? !nxh_read_operand(r, op) : c == '[' ? !read_ranges(r, op) : false)
-      return false;
-    else if (c == '%' || c == '[') continue;
-    else if (c == '{' || c == ':' || c == '}' || c == 0)
-      return open == 0 || nxh_expected(r, "expected )");
-    else if (nxh_at_word(r) ? !read_word_item(r, op) : !nxh_expected(r, "expected an operand"))
-      return false;
+    bool ends = c == '{' || c == ':' || c == '}' || c == 0 || (c == ')' && open > 0);
+    if (last == COMMA && (ends || c == ',')) return nxh_expected(r, "expected an operand");
+    if (ends && c != ')') return open == 0 || nxh_expected(r, "expected )");
+    if (c == ')') open--, r->at++, last = ITEM;
+    else if (c == '(' && last != ITEM) open++, r->at++, last = NOTHING;
+    else if (c == ',' && last == ITEM) r->at++, last = COMMA;
+    else if (last == ITEM && c != '[') return nxh_expected(r, "expected a comma");
+    else if (read_item(r, op)) last = ITEM;
+    else return false;
   }
 }
 
@@ -175,8 +183,9 @@ static bool read_composite(nxh_reader *r, nxh_draft *op) {
 }
 
 static bool read_return(nxh_reader *r, nxh_draft *op) {
-  return read_items(r, op) && nxh_read_dict(r, &op->attrs) &&
-         (nxh_peek(r) != ':' || nxh_read_op_type(r, op));
+  if (!read_items(r, op) || !nxh_read_dict(r, &op->attrs)) return false;
+  return (nxh_peek(r) != ':' || nxh_read_op_type(r, op)) &&
+         nxh_check_operands(r, op, op->results, op->n_results);
 }
 
 /* The values that a loop carries: names inside, and operands. */
@@ -202,8 +211,7 @@ static bool read_while(nxh_reader *r, nxh_draft *op) {
   carried c = {0};
   bool ok = read_carried(r, op, &c);
   if (ok && c.n > 0) ok = nxh_read_op_type(r, op);
-  if (ok && c.n > 0 && op->n_results != c.n)
-    ok = nxh_expected(r, "%u types of %u values", op->n_results, c.n);
+  ok = ok && nxh_check_operands(r, op, op->results, op->n_results);
   if (ok && nxh_eat(r, "attributes")) ok = nxh_read_dict(r, &op->attrs);
   ok = ok && nxh_need(r, "cond") && nxh_read_region(r, op, c.names, op->results, c.n) &&
        nxh_need(r, "do") && nxh_read_region(r, op, c.names, op->results, c.n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Names of values in the text form: which are visible, and what a region hides ends with it. */
+/* Names of values in the text form: which are visible, and that those of a region end with it. */
 #include "text_names.h"
 
 #define XXH_INLINE_ALL
@@ -7,7 +7,18 @@
 
 static uint64_t hash_of(nxh_word name) { return XXH3_64bits(name.at, name.length); }
 
+static const nxh_binding *find(const nxh_reader *r, nxh_word name) {
+  uint64_t hash = hash_of(name);
+  uint32_t at = r->buckets[hash % NXH_BUCKETS];
+  while (at != 0 &&
+         !(r->bindings[at - 1].hash == hash && nxh_words_equal(r->bindings[at - 1].name, name)))
+    at = r->bindings[at - 1].below;
+  return at != 0 ? &r->bindings[at - 1] : NULL;
+}
+
 bool nxh_bind(nxh_reader *r, nxh_word name, nxh_value first, uint32_t n) {
+  if (find(r, name) != NULL)
+    return nxh_expected(r, "there is a value %%%.*s already", (int)name.length, name.at);
   nxh_binding *b = nxh_push(r, &r->bindings, &r->n_bindings, &r->cap_bindings, sizeof *b);
   if (b == NULL) return false;
   uint64_t hash = hash_of(name);
@@ -22,15 +33,6 @@ void nxh_unbind(nxh_reader *r, uint32_t n) {
     const nxh_binding *b = &r->bindings[--r->n_bindings];
     r->buckets[b->hash % NXH_BUCKETS] = b->below;
   }
-}
-
-static const nxh_binding *find(const nxh_reader *r, nxh_word name) {
-  uint64_t hash = hash_of(name);
-  uint32_t at = r->buckets[hash % NXH_BUCKETS];
-  while (at != 0 &&
-         !(r->bindings[at - 1].hash == hash && nxh_words_equal(r->bindings[at - 1].name, name)))
-    at = r->bindings[at - 1].below;
-  return at != 0 ? &r->bindings[at - 1] : NULL;
 }
 
 bool nxh_read_value(nxh_reader *r, nxh_value *out) {

@@ -5,7 +5,7 @@
 
 #include "text.h"
 
-/* A name for n values from `first` on; it hides another one until nxh_unbind. */
+/* A name, which nothing has yet, for n values from `first` on, until nxh_unbind. */
 bool nxh_bind(nxh_reader *r, nxh_word name, nxh_value first, uint32_t n);
 /* Ends the visibility of all but the first n bindings. */
 void nxh_unbind(nxh_reader *r, uint32_t n);

@@ -62,10 +62,29 @@ static bool finish(nxh_reader *r, nxh_draft *op, nxh_op *out) {
   return ok;
 }
 
+bool nxh_check_operands(nxh_reader *r, const nxh_draft *op, const nxh_type *types, uint32_t n) {
+  if (n != op->n_operands) return nxh_expected(r, "%u types of %u operands", n, op->n_operands);
+  for (uint32_t i = 0; i < n; i++) {
+    const nxh_type *own = &r->m->types[op->operands[i]];
+    char is[NXH_TYPE_TEXT], said[NXH_TYPE_TEXT];
+    if (nxh_types_equal(own, &types[i])) continue;
+    nxh_describe_type(own, is);
+    nxh_describe_type(&types[i], said);
+    return nxh_expected(r, "operand %u is %s, and the type says %s", i, is, said);
+  }
+  return true;
+}
+
+/* What is behind the arrow. */
+static bool read_result_types(nxh_reader *r, nxh_draft *op) {
+  return nxh_check_operands(r, op, op->results, op->n_results) &&
+         nxh_read_types(r, &op->results, &op->n_results);
+}
+
 bool nxh_read_op_type(nxh_reader *r, nxh_draft *op) {
   if (!nxh_need(r, ":")) return false;
   if (!nxh_read_types(r, &op->results, &op->n_results)) return false;
-  if (nxh_eat(r, "->")) return nxh_read_types(r, &op->results, &op->n_results);
+  if (nxh_eat(r, "->")) return read_result_types(r, op);
   nxh_type *all = NULL, *slot;
   uint32_t n = 0, capacity = 0;
   bool ok = true;
@@ -82,7 +101,7 @@ bool nxh_read_op_type(nxh_reader *r, nxh_draft *op) {
   op->n_results = n;
   ok = nxh_settle(r, all, n, sizeof *all, &op->results) && ok;
   /* Two operand types, an arrow, and the results. */
-  if (ok && nxh_eat(r, "->")) return nxh_read_types(r, &op->results, &op->n_results);
+  if (ok && nxh_eat(r, "->")) return read_result_types(r, op);
   return ok;
 }
 

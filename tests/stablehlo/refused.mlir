@@ -207,3 +207,49 @@ func.func @main(%x: tensor<2x2xf32>, %i: tensor<f32>) -> tensor<4x4xf32> {
   }) : (tensor<2x2xf32>, tensor<f32>) -> tensor<4x4xf32>
   return %z : tensor<4x4xf32>
 }
+// -----
+// refused: operand 1 is f32[3], and the type says f32[2]
+func.func @main(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<2xf32> {
+  %z = "stablehlo.add"(%x, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
+// refused: operand 0 is f32[2], and the type says i32[2]
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xi32>
+}
+// -----
+// refused: 1 types of 2 operands
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.add %x, %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
+// refused: operand 0 is i32[], and the type says i64[]
+func.func @main(%n: tensor<i32>) -> tensor<i32> {
+  %r = stablehlo.while(%i = %n) : tensor<i64> cond {
+    %c = stablehlo.compare LT, %i, %i : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    stablehlo.return %i : tensor<i64>
+  }
+  return %n : tensor<i32>
+}
+// -----
+// refused: there is a value %x already
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %x = stablehlo.add %x, %x : tensor<2xf32>
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: line 3, column 30: expected an operand
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.add %x, %x, : tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
+// refused: expected a comma
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.add %x %x : tensor<2xf32>
+  return %z : tensor<2xf32>
+}
