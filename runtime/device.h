@@ -100,6 +100,11 @@ typedef struct nxi_device_kind {
                     const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d);
   void (*unload)(nxi_executable *e); /* also what was loaded in part */
   nx_status (*launch)(const nxi_executable *e, const nxi_launch *l, nxi_diag *d);
+
+  /* ---- groups */
+  /* How members of a group exchange what is in their memories (runtime/group/group.h); NULL:
+   * through the host's. */
+  const struct nxi_links *links;
 } nxi_device_kind;
 
 /* Numbers of devices are bits of one word: of all kinds together there are at most 64. */

@@ -99,8 +99,8 @@ NX_API nx_status nx_sort_by(nx_function *f, nx_tensor *const *x, size_t n_in, in
  * u), v); f need not be associative. Where each result is one add, mul, max, min, and, or, xor of
  * its two inputs, or the update itself, this is nx_scatter_general in that mode. Any other one
  * sorts the updates by element and takes as many rounds as the element with most of them has
- * updates, in pieces of at least 1024 updates; each piece copies x. Statuses as of nx_reduce_by and
- * nx_scatter_general. */
+ * updates, in pieces of at least 1024 updates; x is copied once, and rounds change it in place.
+ * Statuses as of nx_reduce_by and nx_scatter_general. */
 NX_API nx_status nx_scatter_by(nx_function *f, nx_tensor *const *x, nx_tensor *const *updates,
                                size_t n_in, nx_tensor *starts, const nx_scatter_numbers *numbers,
                                nx_tensor **out, size_t n_out);

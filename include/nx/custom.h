@@ -111,8 +111,9 @@ typedef struct nx_custom_desc {
  * or both, a kernel that does not fit the types, reaches outside its buffers, or is ordered, a
  * name with other characters or of another length, too many operands or results, no result of one
  * that is not ordered, a rank above 32, a negative extent, other flags. NX_UNSUPPORTED_DTYPE: i4,
- * u4 and c32, which the host has no arrays of: cast them; of a kernel complex types, too: it
- * computes with parts. NX_PARSE: the kernel, with the line. NX_OUT_OF_MEMORY. */
+ * u4, f4e2m1 and c32, which the host has no arrays of: cast them; of a kernel types that are only
+ * stored, too, and complex ones: it computes with parts. NX_PARSE: the kernel, with the line.
+ * NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_custom_create(nx_context *context, const nx_custom_desc *desc, nx_custom **f);
 /** One more reference, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_custom *nx_custom_retain(nx_custom *f);

@@ -24,9 +24,10 @@
  *
  * Bits. Members only send each other elements as they are. Reductions are computed by each member
  * from its members' elements in the order of ranks, x0 + x1 + x2 + .., as nx_add, nx_mul, nx_min,
- * nx_max, nx_and and nx_or would; sums and products of f16 and bf16 in f32, rounded once. So they
- * have the same bits for devices and processes, on every device. With NX_REDUCE_PARTS they have the
- * same bits for any number of members: where the parts of all are the same ones, in the same order.
+ * nx_max, nx_and and nx_or would; sums and products of floats of 8 and 16 bits in f32, rounded
+ * once. So they have the same bits for devices and processes, on every device. With NX_REDUCE_PARTS
+ * they have the same bits for any number of members: where the parts of all are the same ones, in
+ * the same order.
  *
  * GPUs. Between GPUs of one group elements go from memory to memory by NCCL (2.14 or later:
  * libnccl.so.2, or the file that NX_NCCL names), if each member is one and has it; else, and where
@@ -34,7 +35,7 @@
  * the same: reductions are computed as above. A GPU that is lost, and a failure of NCCL, are
  * NX_DEVICE_LOST for each member, and break the group.
  *
- * Element types: all that the host has arrays of (not i4, u4, f4 and c32: NX_UNSUPPORTED_DTYPE),
+ * Element types: all that the host has arrays of (not i4, u4, f4e2m1, c32: NX_UNSUPPORTED_DTYPE),
  * and of reductions those of the operation. Common failures of what follows, NULL and this thread's
  * error: NX_INVALID_ARGUMENT: NULL, a tensor of another context or device than the member's, an
  * axis, rank or flag that there is not. */
@@ -72,12 +73,15 @@ NX_API nx_status nx_group_create(nx_context *context, const nx_device *devices, 
  * than the timeout fails.
  *
  * MPI is initialised, and finalized at the end of the process, if the program has not done so; if
- * it has, then with MPI_THREAD_MULTIPLE. mpirun ends the other processes where one dies; what
- * remains, and waits for it, has NX_TIMED_OUT or NX_DEVICE_LOST, and finalizes MPI no more.
+ * it has, then with MPI_THREAD_MULTIPLE. To initialise MPI waits for all processes of the job, as
+ * long as they live. mpirun ends the other processes where one dies; what remains, and waits for
+ * it, has NX_TIMED_OUT or NX_DEVICE_LOST, and finalizes MPI no more. A child of fork is no member:
+ * there collectives of processes are NX_DEVICE_UNAVAILABLE, and change nothing for the parent.
  *
  * *member is one reference; untouched on failure. NX_DEVICE_UNAVAILABLE: no Open MPI, with the
- * reason; NX_INVALID_ARGUMENT: ranks that the job lacks, one twice, this process not among them,
- * members that name different ones, options; NX_TIMED_OUT; NX_DEVICE_LOST; NX_OUT_OF_MEMORY. */
+ * reason, or in a child of fork; NX_INVALID_ARGUMENT: ranks that the job lacks, one twice, this
+ * process not among them, members that name different ones, options; NX_TIMED_OUT; NX_DEVICE_LOST;
+ * NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_group_join(nx_context *context, nx_device device, const int32_t *ranks,
                                size_t n, const nx_group_options *options, nx_group **member);
 /** One more reference, the caller's to release; returns it. NULL gives NULL. */

@@ -24,10 +24,11 @@ bool nxg_has_custom(const nxg_graph *g) {
 static nx_status bad_operand(const nxg_custom *f, uint32_t i, const nxg_array *is, nxi_diag *d) {
   char given[NXG_SHAPE_TEXT], wanted[NXG_SHAPE_TEXT];
   const nxg_array *w = &f->operands[i];
-  nx_status status = nxi_fail(
-      d, NX_INVALID_ARGUMENT, "custom", "custom \"%s\": operand %u is %s%.80s, not %s%.80s",
-      f->name, i, nxi_dtypes[is->dtype].name, nxg_format_shape(given, is->rank, is->shape),
-      nxi_dtypes[w->dtype].name, nxg_format_shape(wanted, w->rank, w->shape));
+  const nx_dtype seen = f->seen_operands[i], got = is->dtype == w->dtype ? seen : is->dtype;
+  nx_status status = nxi_fail(d, NX_INVALID_ARGUMENT, "custom",
+                              "custom \"%s\": operand %u is %s%.80s, not %s%.80s", f->name, i,
+                              nxi_dtypes[got].name, nxg_format_shape(given, is->rank, is->shape),
+                              nxi_dtypes[seen].name, nxg_format_shape(wanted, w->rank, w->shape));
   if (d) d->operand = (int32_t)i;
   return status;
 }

@@ -24,6 +24,8 @@ struct nxg_custom {
   bool hides;   /* the last operand is not among those that the function is given */
   uint32_t n_operands, n_results;
   nxg_array operands[NXG_CALL_OPERANDS], results[NXG_CALL_RESULTS];
+  /* As the function sees them: of stored floats, whose bits are integers in graphs, their types. */
+  nx_dtype seen_operands[NXG_CALL_OPERANDS], seen_results[NXG_CALL_RESULTS];
   char name[NXG_CUSTOM_NAME];
   /* Computes the results. stream: NULL, or that of a device, whose addresses `part` then has, and
    * the results need only be written in its order; the token is the caller's to write. sentence:

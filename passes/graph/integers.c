@@ -23,13 +23,6 @@ typedef struct factor {
 
 static bool is_small(nx_dtype t) { return t == NX_I8 || t == NX_U8 || t == NX_I16; }
 
-static uint32_t copy_of(nxg_rewrite *r, uint32_t i, uint32_t node) {
-  const nxg_node n = r->to->nodes[node];
-  int64_t shape[NXG_MAX_RANK];
-  memcpy(shape, n.shape, (size_t)n.rank * sizeof *shape);
-  return nxg_rewrite_add(r, i, NXG_copy, 1, &node, NULL, 0, n.dtype, n.rank, shape);
-}
-
 /* Finds the value of few bits that an operand is. False: there is none. Nothing is added yet. */
 static bool find(const nxg_rewrite *r, uint32_t node, factor *f) {
   const nxg_graph *g = r->to;
@@ -84,14 +77,14 @@ static uint32_t add_view(nxg_rewrite *r, uint32_t i, const factor *f) {
 
 /* Makes the factor dense, transposed or not. */
 static void make_dense(nxg_rewrite *r, uint32_t i, factor *f) {
-  if (r->to->nodes[f->node].op == NXG_view) f->node = copy_of(r, i, f->node);
+  f->node = nxg_rewrite_whole(r, i, f->node);
   if (nxg_rewrite_failed(r) || is_dense(&f->view)) return;
   exchange(&f->view);
   f->transposed = is_dense(&f->view);
   if (f->transposed) return;
   exchange(&f->view);
   f->node = add_view(r, i, f);
-  if (!nxg_rewrite_failed(r)) f->node = copy_of(r, i, f->node);
+  if (!nxg_rewrite_failed(r)) f->node = nxg_rewrite_copy_of(r, i, f->node);
   if (nxg_rewrite_failed(r)) return;
   const nxg_node *copy = &r->to->nodes[f->node];
   nxg_view_contiguous(&f->view, copy->rank, copy->shape);

@@ -36,14 +36,6 @@ static uint32_t cast_to_f32(nxg_rewrite *r, uint32_t i, uint32_t node) {
   return nxg_rewrite_add(r, i, NXG_cast, 1, &node, NULL, 0, NX_F32, n->rank, shape);
 }
 
-static uint32_t copy_of(nxg_rewrite *r, uint32_t i, uint32_t node) {
-  const nxg_node n = r->to->nodes[node];
-  int64_t shape[NXG_MAX_RANK];
-  for (int32_t a = 0; a < n.rank; a++) shape[a] = n.shape[a];
-  r->changed = true;
-  return nxg_rewrite_add(r, i, NXG_copy, 1, &node, NULL, 0, n.dtype, n.rank, shape);
-}
-
 /* Copies an operand of a product. If its columns are contiguous they are contiguous in the copy
  * too, because the bits of a library's result depend on that. */
 static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
@@ -54,7 +46,7 @@ static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
   int64_t ld, attrs[1 + NXG_MAX_RANK], shape[NXG_MAX_RANK];
   nxg_node_view(r->to, node, &v);
   if (n.op != NXG_view || !nxp_gemm_layout(&v, &transposed, &ld) || !transposed)
-    return copy_of(r, i, node);
+    return nxg_rewrite_copy_of(r, i, node);
   const uint32_t base = n.args[0];
   memcpy(shape, v.shape, (size_t)rank * sizeof *shape);
   const int64_t rows = v.shape[swapped], row_stride = v.strides[swapped];
@@ -65,7 +57,7 @@ static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
   uint32_t columns =
       nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 1 + (uint32_t)rank, n.dtype, rank, v.shape);
   if (nxg_rewrite_failed(r)) return columns;
-  uint32_t copy = copy_of(r, i, columns);
+  uint32_t copy = nxg_rewrite_copy_of(r, i, columns);
   if (nxg_rewrite_failed(r)) return copy;
   nxg_view_contiguous(&v, rank, v.shape);
   const int64_t row = v.strides[swapped];
@@ -119,7 +111,7 @@ static bool call_can_read(const nxg_graph *g, uint32_t node) {
 }
 
 static uint32_t readable_by_call(nxg_rewrite *r, uint32_t i, uint32_t node) {
-  return call_can_read(r->to, node) ? node : copy_of(r, i, node);
+  return call_can_read(r->to, node) ? node : nxg_rewrite_copy_of(r, i, node);
 }
 
 static void rewrite_call(nxg_rewrite *r, uint32_t i) {
@@ -220,17 +212,17 @@ static void rewrite_scatter(nxg_rewrite *r, uint32_t i, nxp_products products) {
   if (alone && !nxg_scatters_pairs(n) && (spread = spread_number(r, i, mapped)) != UINT32_MAX)
     r->map[updates] = spread;
   else if (nxg_scatters_pairs(n) && !call_can_read(r->to, mapped))
-    r->map[updates] = copy_of(r, i, mapped);
+    r->map[updates] = nxg_rewrite_copy_of(r, i, mapped);
   if (bytes == UINT32_MAX || nxg_scatters_pairs(n) || (products & NXP_ON_GPU))
     nxg_rewrite_copy(r, i);
   else scatter_by_bytes(r, i, bytes);
   r->map[updates] = mapped;
 }
 
-/* Makes operand 0 of an update or a scatter a whole value, if it is a view. */
+/* An update or a scatter, with what it writes over. */
 static void rewrite_update(nxg_rewrite *r, uint32_t i, nxp_products products) {
   uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
-  if (r->to->nodes[mapped].op == NXG_view) r->map[old] = copy_of(r, i, mapped);
+  r->map[old] = nxg_rewrite_whole(r, i, mapped);
   if (r->from->nodes[i].op == NXG_scatter) rewrite_scatter(r, i, products);
   else nxg_rewrite_copy(r, i);
   r->map[old] = mapped;
@@ -270,7 +262,7 @@ nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph 
     else if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input ||
              is_top_of_sort(g, &g->nodes[node], products))
       if (r.to->nodes[r.map[node]].op != NXG_copy)
-        nxg_rewrite_map(&r, node, copy_of(&r, node, r.map[node]));
+        nxg_rewrite_map(&r, node, nxg_rewrite_copy_of(&r, node, r.map[node]));
   }
   return nxg_rewrite_end(&r, out, changed);
 }

@@ -318,14 +318,10 @@ static void rewrite_reduction(reshapes *p, uint32_t i) {
   p->r.changed = true;
 }
 
-/* What an update or a scatter writes over is a whole value, also where it was a reduction that
- * became a view. */
+/* An update or a scatter, also of a reduction that became a view. */
 static void rewrite_over(reshapes *p, uint32_t i) {
   const uint32_t old = node_at(p, i)->args[0], mapped = p->r.map[old];
-  const nxg_node *n = node_at(p, old);
-  if (n->op != NXG_view && p->r.to->nodes[mapped].op == NXG_view)
-    p->r.map[old] =
-        nxg_rewrite_add(&p->r, i, NXG_copy, 1, &mapped, NULL, 0, n->dtype, n->rank, n->shape);
+  p->r.map[old] = nxg_rewrite_whole(&p->r, i, mapped);
   if (!nxg_rewrite_failed(&p->r)) nxg_rewrite_copy(&p->r, i);
   p->r.map[old] = mapped;
 }

@@ -107,6 +107,18 @@ uint32_t nxg_rewrite_copy(nxg_rewrite *r, uint32_t i) {
   return r->map[i];
 }
 
+uint32_t nxg_rewrite_copy_of(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node n = r->to->nodes[node];
+  int64_t shape[NXG_MAX_RANK];
+  for (int32_t a = 0; a < n.rank; a++) shape[a] = n.shape[a];
+  r->changed = true;
+  return nxg_rewrite_add(r, i, NXG_copy, 1, &node, NULL, 0, n.dtype, n.rank, shape);
+}
+
+uint32_t nxg_rewrite_whole(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  return r->to->nodes[node].op == NXG_view ? nxg_rewrite_copy_of(r, i, node) : node;
+}
+
 void nxg_rewrite_map(nxg_rewrite *r, uint32_t i, uint32_t node) {
   nxg_rewrite_own(r);
   r->map[i] = node;

@@ -6,6 +6,7 @@
 #include "launch.h"
 #include "library/blas.h"
 #include "maker.h"
+#include "nccl.h"
 #include "ir/platform/thread.h"
 #include "runtime/debug.h"
 
@@ -183,4 +184,5 @@ const nxi_device_kind nxi_cuda_device = {.name = "cuda",
                                          .plan_for = plan_for,
                                          .load = load,
                                          .unload = nxi_gpu_plan_destroy,
-                                         .launch = nxi_gpu_plan_launch};
+                                         .launch = nxi_gpu_plan_launch,
+                                         .links = &nxi_nccl_links};

@@ -16,8 +16,8 @@
 #include "ir/alloc.h"
 #include "ir/platform/clock.h"
 #include "ir/platform/fork.h"
-#include "runtime/device.h"
-#include "runtime/group/nccl.h"
+#include "nccl.h"
+#include "runtime/group/group.h"
 
 /* Values of the library's enumerations, and of the driver's. */
 enum { IN_PROGRESS = 7, BYTES = 0, LEAST_VERSION = 21400, MAGIC = (int)0xcafebeef, ANY_ERROR = 3 };
@@ -56,7 +56,7 @@ static void load(void) {
            version >= LEAST_VERSION;
 }
 
-struct nxi_nccl {
+typedef struct nxi_nccl {
   nxi_mutex lock; /* of the next three */
   nx_status broken;
   char why[NXI_GROUP_SENTENCE];
@@ -66,19 +66,20 @@ struct nxi_nccl {
   _Atomic bool refused; /* NCCL does not connect these members, which all of them know */
   int32_t size;
   void *communicators[]; /* of members in this process, by rank */
-};
+} nxi_nccl;
+
+static nxi_nccl *of(const nxi_members *m) { return m->linked; }
 
 /* ---- life */
 
-bool nxi_nccl_serves(nx_context *c, nx_device device) {
-  if (strcmp(nxi_device_kind_of(c, device)->name, "cuda") != 0) return false;
+static bool serves(void) {
   nxi_once_run(&once, load);
   return loaded;
 }
 
 static void in_child(void *object) { ((nxi_nccl *)object)->forked = true; }
 
-nx_status nxi_nccl_attach(nxi_members *m, nxi_diag *d) {
+static nx_status attach(nxi_members *m, nxi_diag *d) {
   nxi_nccl *n = nxi_calloc(1, sizeof *n + (size_t)m->size * sizeof *n->communicators);
   if (!n) return nxi_oom(d);
   n->size = m->size;
@@ -88,12 +89,12 @@ nx_status nxi_nccl_attach(nxi_members *m, nxi_diag *d) {
     nxi_free(n);
     return nxi_oom(d);
   }
-  m->nccl = n;
+  m->linked = n;
   return NX_OK;
 }
 
-void nxi_nccl_free(nxi_nccl *n) {
-  if (!n) return;
+static void release(void *linked) {
+  nxi_nccl *n = linked;
   nxi_fork_unregister(&n->fork_entry);
   for (int32_t i = 0; !n->forked && i < n->size; i++)
     if (n->communicators[i]) nccl.abort(n->communicators[i]);
@@ -147,7 +148,7 @@ static wait begin_wait(nxi_members *m, nxi_exchange_call *call) {
 static nx_status look(wait *w) {
   nxi_exchange_call *call = w->call;
   int64_t now = nxi_now_ns();
-  nx_status status = is_broken(w->all->nccl, call);
+  nx_status status = is_broken(of(w->all), call);
   if (status) return status;
   if (now - w->polled >= POLL_NS) {
     w->polled = now;
@@ -174,7 +175,7 @@ static nx_status settle(wait *w, void *communicator, int *result) {
   while (*result == IN_PROGRESS && !status) {
     int failed = nccl.state(communicator, result);
     if (failed != 0) *result = failed;
-    if (*result == IN_PROGRESS && atomic_load(&w->all->nccl->failed)) *result = ANY_ERROR;
+    if (*result == IN_PROGRESS && atomic_load(&of(w->all)->failed)) *result = ANY_ERROR;
     if (*result == IN_PROGRESS) status = look(w);
   }
   return status;
@@ -221,7 +222,7 @@ static nx_status connect(nxi_members *m, nxi_exchange_call *call, int *result) {
     int result;
   } own = {0}, first = {0};
   nxi_nccl_config config = {sizeof config, (unsigned)MAGIC, LEAST_VERSION, 0};
-  void **made = &m->nccl->communicators[call->rank];
+  void **made = &of(m)->communicators[call->rank];
   if (call->rank == 0) own.result = nccl.make_id(&own.id);
   nx_status status = by_engine(m, call, NXI_BROADCAST, sizeof own, &own, &first);
   *result = first.result;
@@ -229,13 +230,13 @@ static nx_status connect(nxi_members *m, nxi_exchange_call *call, int *result) {
   wait w = begin_wait(m, call);
   *result = nccl.init(made, m->size, first.id, call->rank, &config);
   status = settle(&w, *made, result);
-  if (*result != 0) atomic_store(&m->nccl->failed, true);
+  if (*result != 0) atomic_store(&of(m)->failed, true);
   return status;
 }
 
 /* All members connect, or none does: each learns whether the others could. */
 static nx_status join(nxi_members *m, nxi_exchange_call *call) {
-  nxi_nccl *n = m->nccl;
+  nxi_nccl *n = of(m);
   uint8_t all[NXI_GROUP_MOST], good;
   int result = 0;
   nx_status status = connect(m, call, &result);
@@ -258,7 +259,7 @@ static void *block(const void *at, int64_t rank, int64_t bytes) {
 }
 
 static int start_all_to_all(const nxi_members *m, const nxi_exchange_call *call, void *stream) {
-  void *own = m->nccl->communicators[call->rank];
+  void *own = of(m)->communicators[call->rank];
   const int64_t n = call->exchange->bytes;
   int result = nccl.begin();
   if (result != 0) return result;
@@ -273,7 +274,7 @@ static int start_all_to_all(const nxi_members *m, const nxi_exchange_call *call,
 
 static int start_permute(const nxi_members *m, const nxi_exchange_call *call, void *stream) {
   const nxi_exchange *e = call->exchange;
-  void *own = m->nccl->communicators[call->rank];
+  void *own = of(m)->communicators[call->rank];
   const char *why = NULL;
   if (e->from < 0) {
     int failed =
@@ -291,7 +292,7 @@ static int start_permute(const nxi_members *m, const nxi_exchange_call *call, vo
 
 static int start(const nxi_members *m, const nxi_exchange_call *call, void *stream) {
   const nxi_exchange *e = call->exchange;
-  void *own = m->nccl->communicators[call->rank];
+  void *own = of(m)->communicators[call->rank];
   switch (e->kind) {
     case NXI_GATHER:
       return nccl.all_gather(call->in, call->out, (size_t)e->bytes, BYTES, own, stream);
@@ -303,7 +304,7 @@ static int start(const nxi_members *m, const nxi_exchange_call *call, void *stre
 }
 
 static nx_status move(nxi_members *m, nxi_exchange_call *call, void *stream) {
-  nxi_nccl *n = m->nccl;
+  nxi_nccl *n = of(m);
   void *own = n->communicators[call->rank];
   wait w = begin_wait(m, call);
   int result = start(m, call, stream);
@@ -340,8 +341,8 @@ static nx_status stage(nxi_members *m, nxi_exchange_call *call, void *stream) {
   return status;
 }
 
-nx_status nxi_nccl_run(nxi_members *m, nxi_exchange_call *call, void *stream) {
-  nxi_nccl *n = m->nccl;
+static nx_status run(nxi_members *m, nxi_exchange_call *call, void *stream) {
+  nxi_nccl *n = of(m);
   bool refused = atomic_load(&n->refused), begun = n->communicators[call->rank] != NULL;
   nx_status status = is_broken(n, call);
   if (status) return status;
@@ -351,3 +352,5 @@ nx_status nxi_nccl_run(nxi_members *m, nxi_exchange_call *call, void *stream) {
   if (call->exchange->bytes == 0) return NX_OK;
   return atomic_load(&n->refused) ? stage(m, call, stream) : move(m, call, stream);
 }
+
+const nxi_links nxi_nccl_links = {serves, attach, release, run};

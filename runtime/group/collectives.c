@@ -172,7 +172,7 @@ static nx_tensor *reduced(collective *k, nx_tensor *x, nx_reduction op) {
   if (!x) return NULL;
   nx_dtype own = x->storage->dtype, wide = own;
   bool adds = op == NX_REDUCE_SUM || op == NX_REDUCE_PROD;
-  if (adds && (own == NX_F16 || own == NX_BF16)) wide = NX_F32;
+  if (adds && nxi_is_small_float(own)) wide = NX_F32;
   nx_tensor *sum = part_of(x, 0, wide);
   for (int64_t i = 1; sum && i < nxi_shape(x)[0]; i++) {
     nx_tensor *part = part_of(x, i, wide), *next = part ? combine(op, sum, part) : NULL;

@@ -7,7 +7,6 @@
 #include "group.h"
 #include "ir/alloc.h"
 #include "ir/dtype.h"
-#include "nccl.h"
 #include "nx/custom.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
@@ -44,7 +43,7 @@ static nx_status run(const nx_custom_call *k) {
                             .out = k->results[0].data,
                             .stopped = is_stopped,
                             .user = k};
-  nx_status status = k->stream ? nxi_nccl_run(m, &call, k->stream) : m->engine->run(m, &call);
+  nx_status status = k->stream ? m->links->run(m, &call, k->stream) : m->engine->run(m, &call);
   return status ? nx_custom_fail(k, status, call.sentence) : NX_OK;
 }
 
@@ -109,7 +108,7 @@ static nx_custom *make_custom(nx_group *g, const nxi_exchange_desc *k, const nx_
   nx_custom_desc desc = {.size = sizeof desc,
                          .name = g->members->name,
                          .run = run,
-                         .run_on_device = g->members->nccl ? run : NULL,
+                         .run_on_device = g->members->links ? run : NULL,
                          .user = b,
                          .release = release,
                          .flags = NX_ORDERED,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ir/alloc.h"
-#include "nccl.h"
+#include "runtime/device.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/record.h"
@@ -16,7 +16,7 @@ enum { DEFAULT_TIMEOUT_MS = 5 * 60 * 1000 };
 
 void nxi_members_unref(nxi_members *m) {
   if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
-  nxi_nccl_free(m->nccl);
+  if (m->links) m->links->release(m->linked);
   m->engine->destroy(m);
 }
 
@@ -109,6 +109,27 @@ nx_status nxi_group_options(const char *op, const nx_group_options *given, nx_gr
   return NX_OK;
 }
 
+/* ---- from memory to memory */
+
+const nxi_links *nxi_group_links(nx_context *c, nx_device device) {
+  const nxi_links *links = nxi_device_kind_of(c, device)->links;
+  return links && links->serves() ? links : NULL;
+}
+
+nx_status nxi_group_link(nxi_members *m, const nxi_links *links, nxi_diag *d) {
+  nx_status status = links->attach(m, d);
+  if (!status) m->links = links;
+  return status;
+}
+
+/* What serves them all, or NULL. */
+static const nxi_links *common_links(nx_context *c, const nx_device *devices, int32_t n) {
+  const nxi_links *links = nxi_group_links(c, devices[0]);
+  for (int32_t i = 1; links && i < n; i++)
+    if (nxi_group_links(c, devices[i]) != links) links = NULL;
+  return links;
+}
+
 /* ---- devices of a context */
 
 static nx_status check_devices(nx_context *c, const nx_device *devices, size_t n, nxi_diag *d) {
@@ -129,10 +150,10 @@ static nx_status make_members(nx_context *c, const nx_device *devices, int32_t n
                               const nx_group_options *o, nx_group **members, nxi_diag *d) {
   nxi_members *all = NULL;
   nx_status status = nxi_local_create(n, o, &all, d);
-  int32_t made = 0, served = 0;
+  int32_t made = 0;
   if (status) return status;
-  while (served < n && nxi_nccl_serves(c, devices[served])) served++;
-  if (served == n && nxi_nccl_attach(all, d)) return nxi_members_unref(all), d->status;
+  const nxi_links *links = common_links(c, devices, n);
+  if (links && nxi_group_link(all, links, d)) return nxi_members_unref(all), d->status;
   for (; made < n; made++) {
     nxi_members_ref(all);
     members[made] = nxi_group_member(c, all, made, devices[made], d);

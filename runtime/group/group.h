@@ -3,7 +3,7 @@
  * bytes, and recorded operations around them (collectives.c). An exchange is an ordered custom
  * operation (exchange.c), whose function hands it to the engine of the group: shared memory for
  * devices of this process (local.c), MPI for processes (processes.c). Between GPUs these only have
- * members meet, and NCCL moves the bytes (nccl.h). */
+ * members meet, and the kind of the devices moves the bytes: NCCL (runtime/cuda/nccl.c). */
 #ifndef NXI_GROUP_H
 #define NXI_GROUP_H
 
@@ -49,19 +49,31 @@ typedef struct nxi_exchange_call {
 } nxi_exchange_call;
 
 typedef struct nxi_members nxi_members;
-typedef struct nxi_nccl nxi_nccl;
 typedef struct nxi_engine {
   nx_status (*run)(nxi_members *all, nxi_exchange_call *call);
   void (*destroy)(nxi_members *all);
 } nxi_engine;
+
+/* Exchanges from memory to memory of devices of one kind (nxi_device_kind.links), beside the engine
+ * by which members meet. */
+typedef struct nxi_links {
+  bool (*serves)(void); /* whether they can be made: what they need is there */
+  /* Has exchanges of these members go by them; fills m->linked. */
+  nx_status (*attach)(nxi_members *m, nxi_diag *d);
+  void (*release)(void *linked);
+  /* An exchange between addresses of devices, in the order of the stream; it is done when this
+   * returns. What a device needs on a thread is there. */
+  nx_status (*run)(nxi_members *m, nxi_exchange_call *call, void *stream);
+} nxi_links;
 
 /* What the members of a group in this process share; an engine's own begins with it. */
 struct nxi_members {
   const nxi_engine *engine;
   _Atomic uint32_t refs;
   int32_t size;
-  int64_t timeout_ns; /* negative: none */
-  nxi_nccl *nccl;     /* of GPUs (nccl.h), or NULL */
+  int64_t timeout_ns;     /* negative: none */
+  const nxi_links *links; /* of members that are all devices of a kind that has them, or NULL */
+  void *linked;           /* what these keep */
   char name[NXI_GROUP_NAME];
 };
 static inline void nxi_members_ref(nxi_members *m) {
@@ -91,6 +103,9 @@ static inline bool nxi_have_group(const char *op, int32_t operand, const void *g
 /* Takes the reference of `members`. NULL: noted in d. */
 nx_group *nxi_group_member(nx_context *c, nxi_members *members, int32_t rank, nx_device device,
                            nxi_diag *d);
+/* How exchanges of this device's tensors can go without the host, or NULL. */
+const nxi_links *nxi_group_links(nx_context *c, nx_device device);
+nx_status nxi_group_link(nxi_members *m, const nxi_links *links, nxi_diag *d);
 /* Takes this token in place of the member's: members of several groups that share one carry their
  * collectives out in one order. */
 void nxi_group_follow(nx_group *g, nx_tensor *token);

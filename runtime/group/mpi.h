@@ -44,6 +44,8 @@ typedef struct nxi_mpi {
 /* The library, with MPI initialised: by the program for any number of threads, or here. NULL:
  * NX_DEVICE_UNAVAILABLE with the reason in d. */
 const nxi_mpi *nxi_mpi_get(nxi_diag *d);
+/* False in a child of fork: MPI, and its lock, belong to the process that began it. */
+bool nxi_mpi_is_ours(void);
 /* The library allows one call at a time. */
 void nxi_mpi_lock(void);
 void nxi_mpi_unlock(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Loading Open MPI, and beginning and ending MPI where the program has not done so. NX_MPI names
  * another file of the library. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "ir/platform/exit.h"
 #include "ir/platform/library.h"
 #include "ir/platform/loading.h"
+#include "ir/platform/process.h"
 #include "mpi.h"
 
 static const char default_name[] = "libmpi.so.40";
@@ -15,7 +17,13 @@ static const char default_name[] = "libmpi.so.40";
 static nxi_mutex lock = NXI_MUTEX_INITIALIZER; /* of loading, and of all calls */
 static nxi_mpi mpi;
 static bool ready, began_here, lost;
-static char reason[320]; /* why it cannot be used; "": not tried yet */
+static _Atomic uint32_t owner; /* the process that begins, or has begun, MPI; 0: none */
+static char reason[320];       /* why it cannot be used; "": not tried yet */
+
+bool nxi_mpi_is_ours(void) {
+  uint32_t process = atomic_load(&owner);
+  return process == 0 || process == nxi_process_number();
+}
 
 void nxi_mpi_lock(void) { nxi_mutex_lock(&lock); }
 void nxi_mpi_unlock(void) { nxi_mutex_unlock(&lock); }
@@ -86,6 +94,7 @@ static bool load(void) {
 /* MPI ends with the process, which waits for the others; not if one may be gone. */
 static void end(void) {
   int over = 0;
+  if (!nxi_mpi_is_ours()) return;
   nxi_mutex_lock(&lock);
   if (!lost && mpi.Finalized(&over) == 0 && !over) mpi.Finalize();
   nxi_mutex_unlock(&lock);
@@ -113,12 +122,21 @@ static bool begin(void) {
   return false;
 }
 
+static void try_to_begin(void) {
+  atomic_store(&owner, nxi_process_number());
+  ready = load() && begin();
+  if (!ready) atomic_store(&owner, 0);
+  else if (began_here && !nxi_exit_call(end)) lost = true; /* no memory: it just ends */
+}
+
 const nxi_mpi *nxi_mpi_get(nxi_diag *d) {
-  nxi_mutex_lock(&lock);
-  if (!ready && !reason[0]) {
-    ready = load() && begin();
-    if (ready && began_here && !nxi_exit_call(end)) lost = true; /* no memory: it just ends */
+  if (!nxi_mpi_is_ours()) {
+    nxi_fail(d, NX_DEVICE_UNAVAILABLE, "group",
+             "group: MPI cannot be used: it belongs to the process that forked this one");
+    return NULL;
   }
+  nxi_mutex_lock(&lock);
+  if (!ready && !reason[0]) try_to_begin();
   nxi_mutex_unlock(&lock);
   if (ready) return &mpi;
   nxi_fail(d, NX_DEVICE_UNAVAILABLE, "group", "group: MPI cannot be used: %s", reason);

@@ -11,7 +11,6 @@
 #include "ir/alloc.h"
 #include "ir/platform/clock.h"
 #include "mpi.h"
-#include "nccl.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
 
@@ -211,6 +210,11 @@ static nx_status compare(processes *g, nxi_exchange_call *call) {
 
 static nx_status run(nxi_members *all, nxi_exchange_call *call) {
   processes *g = (processes *)all;
+  if (!nxi_mpi_is_ours()) {
+    snprintf(call->sentence, sizeof call->sentence,
+             "rank %d is the process that forked this one, which is no member", g->rank);
+    return NX_DEVICE_UNAVAILABLE;
+  }
   nxi_mutex_lock(&g->lock);
   nx_status status = g->broken;
   if (status) {
@@ -230,18 +234,23 @@ static nx_status run(nxi_members *all, nxi_exchange_call *call) {
 
 /* ---- life */
 
-/* Communicators are left to the end of MPI: to free one is a call of all members. */
+static void keep(processes *g) {
+  nxi_mpi_lock();
+  g->next = kept;
+  kept = g;
+  nxi_mpi_unlock();
+}
+
+/* Communicators are left to the end of MPI: to free one is a call of all members. In a child of
+ * fork nothing reads or writes the memory, and locks may be held. */
 static void destroy(nxi_members *all) {
   processes *g = (processes *)all;
-  bool keep = g->broken && g->broken != NX_INVALID_ARGUMENT;
-  nxi_mpi_lock();
-  if (keep) {
-    g->next = kept;
-    kept = g;
+  bool ours = nxi_mpi_is_ours();
+  if (ours && g->broken && g->broken != NX_INVALID_ARGUMENT) {
+    keep(g);
+    return;
   }
-  nxi_mpi_unlock();
-  if (keep) return;
-  nxi_mutex_destroy(&g->lock);
+  if (ours) nxi_mutex_destroy(&g->lock);
   nxi_free(g->staged);
   nxi_free(g->all);
   nxi_free(g);
@@ -381,17 +390,17 @@ static nx_status join(const nxi_mpi *mpi, const int *ranks, int32_t size, int32_
   return NX_OK;
 }
 
-/* NCCL moves the bytes if it serves the device of each member. */
-static nx_status attach_nccl(nxi_members *m, int32_t place, bool serves, nxi_diag *d) {
-  uint8_t all[NXI_GROUP_MOST], own = serves;
+/* Elements go from memory to memory if that serves the device of each member. */
+static nx_status link_all(nxi_members *m, int32_t place, const nxi_links *links, nxi_diag *d) {
+  uint8_t all[NXI_GROUP_MOST], own = links != NULL;
   nxi_exchange e = {.kind = NXI_GATHER, .bytes = 1, .from = -1, .to = -1};
   nxi_exchange_call call = {&e, place, &own, all, never, NULL, ""};
-  snprintf(e.header.what, sizeof e.header.what, "whether there is NCCL");
+  snprintf(e.header.what, sizeof e.header.what, "whether memories are linked");
   nx_status status = run(m, &call);
   if (status) return nxi_fail(d, status, "group", "group: %s", call.sentence);
   for (int32_t i = 0; i < m->size; i++)
     if (!all[i]) return NX_OK;
-  return nxi_nccl_attach(m, d);
+  return nxi_group_link(m, links, d);
 }
 
 nx_status nx_group_join(nx_context *c, nx_device device, const int32_t *ranks, size_t n,
@@ -413,7 +422,7 @@ nx_status nx_group_join(nx_context *c, nx_device device, const int32_t *ranks, s
   if (list) place = take_ranks(mpi, ranks, n, list, &size, &d);
   nx_status status = place < 0 ? d.status : join(mpi, list, size, place, &o, &all, &d);
   nxi_free(list);
-  if (!status && all) status = attach_nccl(all, place, nxi_nccl_serves(c, device), &d);
+  if (!status && all) status = link_all(all, place, nxi_group_links(c, device), &d);
   if (status) nxi_members_unref(all);
   nx_group *made = status ? NULL : nxi_group_member(c, all, place, device, &d);
   if (!made) return nxi_oom_in(&d, d.status, "group"), nxi_error_report(&d);

@@ -191,9 +191,10 @@ bool nx_custom_stopped(const nx_custom_call *call) {
   return s && s->part->stopped(s->part->user);
 }
 
-static void describe(const nxg_array *types, void *const *data, uint32_t n, nx_array *out) {
+static void describe(const nxg_array *types, const nx_dtype *seen, void *const *data, uint32_t n,
+                     nx_array *out) {
   for (uint32_t i = 0; i < n; i++)
-    out[i] = (nx_array){types[i].dtype, types[i].rank, types[i].shape,
+    out[i] = (nx_array){seen[i], types[i].rank, types[i].shape,
                         nxg_elements(types[i].rank, types[i].shape), data[i]};
 }
 
@@ -215,8 +216,8 @@ static nx_status run(const nxg_custom *f, const nxg_call_part *part, void *strea
   nx_array operands[NXG_CALL_OPERANDS], results[NXG_CALL_RESULTS];
   uint32_t hidden = f->ordered, n_operands = f->n_operands - f->hides;
   call_state state = {part, sentence, room};
-  describe(f->operands, part->operands, n_operands, operands);
-  describe(f->results, part->results, f->n_results - hidden, results);
+  describe(f->operands, f->seen_operands, part->operands, n_operands, operands);
+  describe(f->results, f->seen_results, part->results, f->n_results - hidden, results);
   nx_custom_call call = {.size = sizeof call,
                          .user = o->user,
                          .n_operands = n_operands,
@@ -247,7 +248,7 @@ static bool is_name(const char *name) {
 }
 
 static nx_status take_types(const char *what, const nx_type *from, size_t n, bool kernel,
-                            nxg_array *to, nxi_diag *d) {
+                            nxg_array *to, nx_dtype *seen, nxi_diag *d) {
   for (size_t i = 0; i < n; i++) {
     const nx_type *t = &from[i];
     if (!nxi_dtype_exists("custom", t->dtype, d)) return d->status;
@@ -265,7 +266,8 @@ static nx_status take_types(const char *what, const nx_type *from, size_t n, boo
     if (nxg_shape_check(NX_INVALID_ARGUMENT, "custom", t->rank, t->shape, nxi_dtypes[t->dtype].bits,
                         NULL, d))
       return d->status;
-    to[i] = (nxg_array){.dtype = t->dtype, .rank = t->rank};
+    seen[i] = t->dtype;
+    to[i] = (nxg_array){.dtype = nxi_is_stored(t->dtype) ? NX_U8 : t->dtype, .rank = t->rank};
     if (t->rank) memcpy(to[i].shape, t->shape, (size_t)t->rank * sizeof *t->shape);
   }
   return NX_OK;
@@ -304,14 +306,17 @@ static nx_status fill(operation *o, const nx_custom_desc *k, nxi_diag *d) {
   const nxg_array token = {.dtype = NX_BOOL};
   nxg_custom *f = &o->base;
   const bool kernel = k->kernel != NULL;
-  nx_status status = take_types("operand", k->operands, k->n_operands, kernel, f->operands, d);
-  if (!status) status = take_types("result", k->results, k->n_results, kernel, f->results, d);
+  nx_status status =
+      take_types("operand", k->operands, k->n_operands, kernel, f->operands, f->seen_operands, d);
+  if (!status)
+    status = take_types("result", k->results, k->n_results, kernel, f->results, f->seen_results, d);
   if (status) return status;
   f->number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
   f->ordered = k->flags & NX_ORDERED;
   f->hides = f->ordered || !k->n_operands;
   f->n_operands = (uint32_t)k->n_operands;
   f->n_results = (uint32_t)k->n_results;
+  f->seen_operands[k->n_operands] = f->seen_results[k->n_results] = NX_BOOL; /* a token's */
   if (f->hides) f->operands[f->n_operands++] = token;
   if (f->ordered) f->results[f->n_results++] = token;
   f->run = run;

@@ -293,6 +293,22 @@ static void scatter_of_itself(void **state) {
   EXPECT(old, 34, 41, 12, 23);
 }
 
+/* Of elementwise work in another shape, which becomes one kernel with the reduction. */
+static void scatter_over_a_reduction(void **state) {
+  (void)state;
+  enum { ROWS = 600, N = 25 };
+  nx_tensor *x = GOOD(nx_reshape(vector(ROWS * N, 0, 1), NX_SHAPE(ROWS, 5, 5), 0)), *lines, *sum;
+  lines = GOOD(nx_reshape(nx_neg(x), NX_SHAPE(ROWS, N), 0));
+  sum = GOOD(nx_reduce_sum(lines, NX_AXES(1), NX_KEEPDIMS));
+  nx_tensor *at = of_i64((int64_t[]){ROWS - 1, 2}, 2, (int64_t[]){2, 1}, NX_I32),
+            *update = GOOD(nx_reshape(vector(2, 7, 1), NX_SHAPE(2, 1), 0));
+  nx_tensor *y = GOOD(nx_scatter(sum, at, update, 0, NX_SCATTER_ADD, 0));
+  float got[ROWS];
+  OK(nx_read(y, got, sizeof got, NULL));
+  for (int i = 0; i < ROWS; i++)
+    assert_true(got[i] == (float)-(625 * i + 300 + (i == 2 ? -8 : i == ROWS - 1 ? -7 : 0)));
+}
+
 static void replay_compiles_nothing(void **state) {
   (void)state;
   enum { N = 20000 };
@@ -512,6 +528,7 @@ NXT_MAIN(gather) {
                                      IN_SCOPE(failure_loses_nothing),
                                      IN_SCOPE(assign_of_scatter_is_in_place),
                                      IN_SCOPE(scatter_of_itself),
+                                     IN_SCOPE(scatter_over_a_reduction),
                                      IN_SCOPE(replay_compiles_nothing),
                                      IN_SCOPE(rows_are_one_kernel),
                                      IN_SCOPE(true_indices),

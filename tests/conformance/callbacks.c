@@ -127,8 +127,8 @@ static nx_tensor *record_kernel(trial *t, nx_dtype dtype) {
 
 #define WHOLE (B | (I & ~(TYPE(NX_I4) | TYPE(NX_U4))) | F)
 static const operation callback_table[] = {
-    {"custom, a function", WHOLE | (C & ~TYPE(NX_C32)), check_function, record_function, NULL, 0,
-     NULL},
+    {"custom, a function", WHOLE | (C & ~TYPE(NX_C32)) | (STORED & ~TYPE(NX_F4E2M1)),
+     check_function, record_function, NULL, 0, NULL},
     {"custom, a kernel", WHOLE, check_kernel, record_kernel, back, 0, NULL},
     {"custom, an elementwise kernel", WHOLE, check_kernel, record_kernel, same, 0, NULL},
 };

@@ -102,10 +102,14 @@ static bits combined(nx_dtype dtype, nx_reduction op, bits a, bits b) {
   }
 }
 
+static bool small(nx_dtype t) {
+  return format_of(t)->kind == KIND_FLOAT && format_of(t)->bits < 32;
+}
+
 static bits reduced(trial *t, array *const *x, size_t i) {
   nx_reduction op = ((const collective *)t->op->detail)->op;
   bool adds = op == NX_REDUCE_SUM || op == NX_REDUCE_PROD;
-  nx_dtype own = t->dtype, wide = adds && (own == NX_F16 || own == NX_BF16) ? NX_F32 : own;
+  nx_dtype own = t->dtype, wide = adds && small(own) ? NX_F32 : own;
   bits sum = converted(own, x[0]->at[i], wide);
   for (int r = 1; r < RANKS; r++) sum = combined(wide, op, sum, converted(own, x[r]->at[i], wide));
   return wide == own ? sum : converted(wide, sum, own);
@@ -185,7 +189,8 @@ static nx_tensor *record(trial *t, nx_dtype dtype) {
   return y;
 }
 
-#define HELD ((B | I | F | C) & ~(TYPE(NX_I4) | TYPE(NX_U4) | TYPE(NX_C32)))
+#define HELD \
+  ((B | I | F | C | STORED) & ~(TYPE(NX_I4) | TYPE(NX_U4) | TYPE(NX_F4E2M1) | TYPE(NX_C32)))
 #define MOVES(name, record_it, wanted, ...) \
   {name, HELD, check, record, &(const collective){record_it, wanted, __VA_ARGS__, 0}, 0, NULL}
 #define REDUCES(name, admits, reduction)                                                   \

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LENGTH = 30000 };
@@ -132,6 +133,30 @@ static void groups(void) {
   nx_group_release(other);
 }
 
+/* A child of fork computes, and is no member; its end does not end MPI for its parent, which goes
+ * on as before. */
+static void forks(void) {
+  nx_tensor *x = operand(8, 8), *y = nx_all_reduce(x, g, NX_REDUCE_SUM, 0);
+  must(nx_realize(c, &y, 1, NULL));
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    nx_group *other = NULL;
+    nx_error e = {.size = sizeof e};
+    nx_tensor *own = nx_add(x, x);
+    must(nx_realize(c, &own, 1, NULL));
+    fail(nx_all_reduce(x, g, NX_REDUCE_SUM, 0));
+    nx_group_join(c, 0, NULL, 0, NULL, &other);
+    nx_error_take(&e);
+    printf("rank %d: %s\n", rank, e.message);
+    exit(0);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  must(nx_realize(c, (nx_tensor *[]){nx_all_reduce(x, g, NX_REDUCE_MAX, 0)}, 1, NULL));
+  printf("rank %d: its child ends with %d, and it goes on\n", rank, status);
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -141,7 +166,8 @@ int main(int argc, char **argv) {
               {"late", one_is_late},
               {"shapes", shapes_differ},
               {"order", order_differs},
-              {"groups", groups}};
+              {"groups", groups},
+              {"forks", forks}};
   nx_group_options o = {
       .size = sizeof o, .name = "job", .timeout_ms = argc > 2 ? atoi(argv[2]) : 0};
   must(nx_context_create(NULL, &c));

@@ -83,6 +83,14 @@ def main():
     words = "rank 0 calls all_reduce sum f32[8,8], rank 1 calls all_reduce sum f32[64]"
     expect("shapes", run(process, 4, "shapes"), words, range(4))
     expect("order", run(process, 4, "order"), "rank 2 calls all_gather f32[8,8]", range(4))
+    forked = run(process, 2, "forks", "20000")
+    for words in (
+        "NX_DEVICE_UNAVAILABLE: all_reduce: .* is the process that forked this one",
+        "it belongs to the process that forked this one",
+        "its child ends with 0, and it goes on",
+    ):
+        if forked[0] != 0 or len(re.findall(words, forked[2])) != 2:
+            fail(f"forks: not said by both: {words}", forked[2])
     late = run(process, 3, "late", "300")
     expect("late", late, "NX_TIMED_OUT: all_reduce", [0, 2], good=False)
     code, _, output = run(process, 3, "killed", "60000")  # mpirun ends the others

@@ -126,6 +126,30 @@ static void narrow_floats(void **state) {
   end_group();
 }
 
+/* So are those of 8 bits; in f8e4m3, 32 + 1.5 is 32. Bytes of types that are only stored move
+ * as they are, and have no sums. */
+static void bytes_of_floats(void **state) {
+  (void)state;
+  begin_group(2, NULL, 60000);
+  nx_tensor *y[2], *z[2];
+  const uint8_t codes[4] = {0x80, 0xff, 0, 1};
+  for (int32_t i = 0; i < 2; i++) {
+    nx_tensor *x = GOOD(nx_full(ctx, i, NX_F8E4M3, NX_SHAPE(2, 1), NX_NUMBER(i ? 1.5 : 16)));
+    y[i] = GOOD(nx_all_reduce(x, members[i], NX_REDUCE_SUM, NX_REDUCE_PARTS));
+    nx_tensor *bits = GOOD(nx_from_data(ctx, i, NX_F8E4M3FNUZ, NX_SHAPE(2), codes + 2 * i, 2));
+    z[i] = GOOD(nx_all_gather(bits, members[i], 0));
+    assert_null(nx_all_reduce(bits, members[i], NX_REDUCE_SUM, 0));
+    error_says(NX_UNSUPPORTED_DTYPE, "f8e4m3fnuz");
+  }
+  OK(nx_realize(ctx, y, 2, NULL));
+  EXPECT(nx_cast(y[1], NX_F32), 36); /* the nearest to 35 */
+  uint8_t got[4];
+  OK(nx_realize(ctx, z, 2, NULL));
+  OK(nx_read(z[0], got, sizeof got, NULL));
+  assert_memory_equal(got, codes, sizeof codes);
+  end_group();
+}
+
 static float wanted_gathered(int32_t rank, int64_t j) { /* [2, 3] along axis 1: [2, 3 size] */
   int64_t row = j / (3 * size), column = j % (3 * size);
   return (void)rank, element((int32_t)(column / 3), row * 3 + column % 3);
@@ -468,6 +492,7 @@ NXT_MAIN(collectives) {
       IN_SCOPE(bits),
       IN_SCOPE(parts),
       IN_SCOPE(narrow_floats),
+      IN_SCOPE(bytes_of_floats),
       IN_SCOPE(all_gather),
       IN_SCOPE(reduce_scatter),
       IN_SCOPE(all_to_all),

@@ -31,11 +31,6 @@ PRIVATE = {
     "codegen_cuda": ("codegen_cuda", "runtime/cuda"),
 }
 ROW = re.compile(r"nxi_\w+_device")
-# Symbols that a file may refer to although its folder may not, each with the reason. There are
-# none.
-NCCL = ("nxi_nccl_attach", "nxi_nccl_free", "nxi_nccl_run", "nxi_nccl_serves")
-# Groups hand what is on a GPU to the engine that works there.
-EXCEPTIONS = {f"runtime/group/{name}.c": NCCL for name in ("exchange", "group", "processes")}
 
 
 def sources(root):
@@ -99,7 +94,7 @@ def faults(used, defined, hidden):
     for file, symbol in used:
         target = defined.get(symbol)
         rule = rule_of(file)
-        if target is None or rule is None or symbol in EXCEPTIONS.get(file, ()):
+        if target is None or rule is None:
             continue
         for folder, users in hidden.items():
             if within(target, (folder,)) and not within(file, users) and not ROW.fullmatch(symbol):

@@ -198,6 +198,35 @@ static void complex_and_empty(void **state) {
   let_go(f);
 }
 
+/* A function that has nothing to give has effects all the same, also in a run that a plan carries
+ * out, whether it is all of the run or not. */
+static void nothing_to_give(void **state) {
+  (void)state;
+  enum { N = 100000 };
+  const nx_type many = {NX_F32, 1, (int64_t[]){N}}, none = {NX_F32, 1, (int64_t[]){0}};
+  for (uint32_t flags = 0; flags <= NX_ORDERED; flags++) {
+    nx_custom *f = make("nothing", only_notes, flags, &many, 1, (nx_type[]){none, none}, 2);
+    nx_tensor *token = flags ? GOOD(nx_token(ctx, device())) : NULL, *out[2] = {NULL};
+    nx_tensor *x = nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(N)), *y = nx_neg(x);
+    OK(nx_custom_record(f, &y, 1, token, out, 2));
+    nx_function *g = NULL;
+    OK(nx_function_create(ctx, &x, 1, (nx_tensor *[]){y, out[1]}, 2, NULL, &g));
+    nx_tensor_release(x), nx_tensor_release(y);
+    for (int i = 1; i <= 3; i++) {
+      nx_tensor *in = vector(N, (float)i, 1), *got[2] = {NULL};
+      OK(nx_function_call(g, &in, 1, got, 2, NULL));
+      assert_int_equal(calls, i);
+      assert_true(seen[calls - 1] == (float)-i);
+    }
+    nx_tensor *in = nx_neg(vector(N, 9, 1));
+    OK(nx_custom_record(f, &in, 1, token, out, 2));
+    OK(nx_realize(ctx, out, 1, NULL));
+    assert_int_equal(calls, 4);
+    nx_function_release(g);
+    let_go(f);
+  }
+}
+
 static void failures_name_it(void **state) {
   (void)state;
   nx_custom *f = make("solver", fails, 0, &line, 1, &line, 1);
@@ -502,6 +531,7 @@ NXT_MAIN(custom) {
       IN_SCOPE(views_are_made_dense),
       IN_SCOPE(without_operands),
       IN_SCOPE(complex_and_empty),
+      IN_SCOPE(nothing_to_give),
       IN_SCOPE(failures_name_it),
       IN_SCOPE(ordered_ones_run_once_in_order),
       IN_SCOPE(results_bring_what_is_before_them),

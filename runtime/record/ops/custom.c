@@ -47,6 +47,30 @@ static bool is_exposed(nx_tensor *t) {
  * computed at once by a call of its own. One reference; NULL: reported. */
 static nx_tensor *settled(nx_tensor *t) { return is_exposed(t) ? nx_copy(t) : nx_tensor_retain(t); }
 
+/* The bits of a stored float: graphs have no others for a function. One reference. */
+static nx_tensor *operand_of(const nxg_custom *f, uint32_t i, nx_tensor *t) {
+  const nx_dtype seen = f->seen_operands[i], is = t->storage->dtype;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (nxi_is_stored(seen) && is != seen) {
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "custom", "custom \"%s\": operand %u is %s, not %s", f->name,
+             i, nxi_dtypes[is].name, nxi_dtypes[seen].name);
+    return nxi_fail_null(&d);
+  }
+  nx_tensor *x = settled(t), *bits = x && nxi_is_stored(seen) ? nx_bitcast(x, NX_U8) : x;
+  if (bits != x) nx_tensor_release(x);
+  return bits;
+}
+
+/* Result i, which is of its type already or a stored float's bits. False: reported. */
+static bool finish_result(const nxg_custom *f, uint32_t i, nx_tensor **made) {
+  if (!nxi_is_stored(f->seen_results[i])) return true;
+  nx_tensor *bits = made[i];
+  made[i] = nx_bitcast(bits, f->seen_results[i]);
+  nx_tensor_release(bits);
+  return made[i] != NULL;
+}
+
 /* All results, tokens included. */
 static bool record_results(const nxg_custom *f, nx_tensor *const *operands, nx_tensor **made) {
   nxi_operand o[NXG_CALL_OPERANDS];
@@ -69,8 +93,9 @@ static bool record(const nxg_custom *f, nx_tensor *const *given, nx_tensor *toke
   nx_tensor *operands[NXG_CALL_OPERANDS] = {NULL};
   bool good = true;
   for (uint32_t i = 0; good && i < f->n_operands; i++)
-    good = (operands[i] = settled(given[i])) != NULL;
+    good = (operands[i] = operand_of(f, i, given[i])) != NULL;
   good = good && record_results(f, operands, made);
+  for (uint32_t i = 0; good && i < f->n_results; i++) good = finish_result(f, i, made);
   if (good && token) good = nx_assign(token, made[f->n_results - 1]) == NX_OK;
   for (uint32_t i = 0; i < f->n_operands; i++) nx_tensor_release(operands[i]);
   return good;
