@@ -36,7 +36,8 @@ uint32_t nxg_rewrite_add(nxg_rewrite *r, uint32_t i, nxg_op op, uint32_t n_args,
                          nx_dtype dtype, int32_t rank, const int64_t *shape);
 /* A copy of a node of the new graph, for old node i. */
 uint32_t nxg_rewrite_copy_of(nxg_rewrite *r, uint32_t i, uint32_t node);
-/* node, or a copy of it if it is a view: what an update or a scatter writes over is a whole value. */
+/* node, or a copy of it if it is a view, for what an update or a scatter writes over: a whole
+ * value. */
 uint32_t nxg_rewrite_whole(nxg_rewrite *r, uint32_t i, uint32_t node);
 /* Maps old node i to a node that the new graph has. */
 void nxg_rewrite_map(nxg_rewrite *r, uint32_t i, uint32_t node);
