@@ -229,6 +229,36 @@ static void counts(void **state) {
   counts_as(nx_cast(GOOD(coin), NX_I64), half, "bernoulli");
 }
 
+/* The mean and the deviation of counts, as parts of what they are to be. */
+static void spread_as(nx_tensor *t, double mean, double deviation, const char *what) {
+  static int64_t got[N];
+  double sum = 0, squares = 0;
+  OK(nx_read(t, got, sizeof got, NULL));
+  for (int i = 0; i < N; i++) {
+    double z = ((double)got[i] - mean) / deviation;
+    sum += z, squares += z * z;
+  }
+  double error = sqrt(squares / N) - 1;
+  if (fabs(sum / N) > 5 / sqrt(N) || fabs(error) > 5 / sqrt(2.0 * N))
+    fail_msg("%s of mean %g: %g deviations off, and they are %g too large", what, mean, sum / N,
+             error);
+}
+
+/* Where a factorial's logarithm has no digit behind the point. */
+static void large_counts(void **state) {
+  (void)state;
+  const double most = 9007199254740992.0, few = 3e7; /* 2^53 */
+  nx_tensor *l[2] = {nx_full_f64(ctx, device(), NX_F64, NULL, 0, most),
+                     nx_full_f64(ctx, device(), NX_F64, NULL, 0, few)},
+            *p = nx_full_f64(ctx, device(), NX_F64, NULL, 0, 0.75);
+  for (int i = 0; i < 2; i++) {
+    double n = i ? few : most;
+    spread_as(nx_random_poisson(key(), l[i], NX_SHAPE(N)), n, sqrt(n), "poisson");
+    spread_as(nx_random_binomial(key(), l[i], p, NX_SHAPE(N)), 0.75 * n, sqrt(n * 0.1875),
+              "binomial");
+  }
+}
+
 static void choices_without_replacement(void **state) {
   (void)state;
   int64_t x[100], seen[100] = {0};
@@ -355,6 +385,7 @@ NXT_MAIN(random) {
       IN_SCOPE(uniform_numbers),
       IN_SCOPE(continuous),
       IN_SCOPE(counts),
+      IN_SCOPE(large_counts),
       IN_SCOPE(choices_without_replacement),
       IN_SCOPE(edges),
       IN_SCOPE(in_functions),

@@ -219,6 +219,43 @@ nx_tensor *nx_random_student_t(nx_tensor *key, nx_tensor *degrees, const int64_t
 
 /* ---- counts, which are computed in f64 */
 
+/* Means from which logarithms of factorials, of some 2^30 here, would leave few digits of their
+ * differences. */
+enum { FAR = 1 << 24 };
+static const double log_2_pi = 1.8378770664093453;
+
+/* c[0] + c[1] x + .. */
+static nx_tensor *polynomial(nx_tensor *x, const double *c, int n) {
+  nx_tensor *sum = times(x, c[n - 1]);
+  for (int i = n - 2; i > 0; i--) sum = nx_mul(plus(sum, c[i]), x);
+  return plus(sum, c[0]);
+}
+
+/* mean ((1 + e) log(1 + e) - e), how much less probable a count is that is e away, relative to the
+ * mean. That is beyond all proposals from 1 / 10 on: infinite. */
+static nx_tensor *deviance(nx_tensor *mean, nx_tensor *e) {
+  static const double series[] = {1. / 2,   -1. / 6, 1. / 12,  -1. / 20, 1. / 30,
+                                  -1. / 42, 1. / 56, -1. / 72, 1. / 90,  -1. / 110};
+  nx_tensor *near = nx_binary_f64(nx_abs(e), NX_BINARY_CMPLT, 0.1),
+            *sum = nx_mul(nx_mul(mean, nx_mul(e, e)), polynomial(e, series, 10));
+  return nx_where(near, sum, nx_binary_f64(nx_abs(sum), NX_BINARY_MUL, INFINITY));
+}
+
+/* log(1 + e) of the e that a deviance is not too large for. */
+static nx_tensor *log_near_one(nx_tensor *e) {
+  static const double series[] = {1, -1. / 2, 1. / 3, -1. / 4, 1. / 5};
+  return nx_mul(e, polynomial(e, series, 5));
+}
+
+/* The logarithm of the probability of k. */
+static nx_tensor *poisson_bound(nx_tensor *lambda, nx_tensor *k) {
+  nx_tensor *e = nx_div(nx_sub(k, lambda), lambda), *log = nx_log(lambda);
+  nx_tensor *bound = nx_sub(nx_sub(nx_mul(k, log), lambda), nx_lgamma(plus(k, 1))),
+            *away = deviance(lambda, e),
+            *rest = times(plus(nx_add(log, log_near_one(e)), log_2_pi), 0.5);
+  return nx_where(nx_binary_f64(lambda, NX_BINARY_CMPGE, FAR), nx_neg(nx_add(away, rest)), bound);
+}
+
 /* In i64; -1 where the parameters are outside of their range. */
 static nx_tensor *counted(nxi_draw *d, nx_tensor *k, nx_tensor *good) {
   return nx_where(good, nx_cast(k, NX_I64),
@@ -240,7 +277,7 @@ static nx_tensor *poisson_step(const rejection *r, nx_tensor *key, nx_tensor *co
   nx_tensor *k =
       nx_floor(plus(nx_add(nx_mul(nx_add(nx_div(times(a, 2), us), b), u), lambda), 0.43));
   nx_tensor *height = nx_log(nx_div(nx_mul(v, slope), nx_add(nx_div(a, nx_mul(us, us)), b))),
-            *bound = nx_sub(nx_sub(nx_mul(k, nx_log(lambda)), lambda), nx_lgamma(plus(k, 1)));
+            *bound = poisson_bound(lambda, k);
   nx_tensor *inside = nx_and(nx_binary_f64(us, NX_BINARY_CMPGE, 0.07), nx_cmple(v, quick)),
             *outside = nx_or(nx_binary_f64(k, NX_BINARY_CMPLT, 0),
                              nx_and(nx_binary_f64(us, NX_BINARY_CMPLT, 0.013), nx_cmplt(us, v))),
@@ -269,14 +306,26 @@ nx_tensor *nx_random_poisson(nx_tensor *key, nx_tensor *lambda, const int64_t *s
   return nxi_draw_end(&d, k);
 }
 
+/* The logarithm of the probability of k over that of the mode m: given as of binomial_step. */
+static nx_tensor *binomial_bound(nx_tensor *const *given, nx_tensor *q, nx_tensor *m,
+                                 nx_tensor *k) {
+  nx_tensor *n = given[0], *p = given[1], *mean = nx_mul(n, p), *others = nx_mul(n, q);
+  nx_tensor *less = nx_add(nx_lgamma(plus(k, 1)), nx_lgamma(plus(nx_sub(n, k), 1))),
+            *bound = nx_add(nx_sub(given[2], less), nx_mul(nx_sub(k, m), nx_log(nx_div(p, q))));
+  nx_tensor *e = nx_div(nx_sub(k, mean), mean), *back = nx_div(nx_sub(mean, k), others),
+            *away = nx_add(deviance(mean, e), deviance(others, back)),
+            *rest = times(nx_add(log_near_one(e), log_near_one(back)), 0.5);
+  return nx_where(nx_binary_f64(mean, NX_BINARY_CMPGE, FAR), nx_neg(nx_add(away, rest)), bound);
+}
+
 /* given: n, p <= 1/2, the mode's logarithm. Below 10 expected successes: carried are a count and
  * how many trials are over, and a step waits for the next success. From 10 on: transformed
  * rejection (Hoermann 1993, BTRS). */
 static nx_tensor *binomial_step(const rejection *r, nx_tensor *key, nx_tensor *const *is,
                                 nx_tensor *const *given, nx_tensor **becomes) {
-  nx_tensor *n = given[0], *p = given[1], *mode = given[2],
-            *few = nx_binary_f64(nx_mul(n, p), NX_BINARY_CMPLT, 10), *v = uniform(r, key, 1),
-            *u = plus(uniform(r, key, 0), -0.5), *q = nx_f64_binary(1, NX_BINARY_SUB, p);
+  nx_tensor *n = given[0], *p = given[1], *few = nx_binary_f64(nx_mul(n, p), NX_BINARY_CMPLT, 10),
+            *v = uniform(r, key, 1), *u = plus(uniform(r, key, 0), -0.5),
+            *q = nx_f64_binary(1, NX_BINARY_SUB, p);
   nx_tensor *gap = plus(nx_floor(nx_div(nx_log(v), nx_log1p(nx_neg(p)))), 1),
             *over = nx_add(is[1], gap), *ends = nx_cmplt(n, over);
   nx_tensor *deviation = nx_sqrt(nx_mul(nx_mul(n, p), q)), *b = plus(times(deviation, 2.53), 1.15),
@@ -287,9 +336,7 @@ static nx_tensor *binomial_step(const rejection *r, nx_tensor *key, nx_tensor *c
   nx_tensor *k =
       nx_floor(nx_add(nx_mul(nx_add(nx_div(times(a, 2), us), b), u), plus(nx_mul(n, p), 0.5)));
   nx_tensor *height = nx_log(nx_div(nx_mul(v, alpha), nx_add(nx_div(a, nx_mul(us, us)), b))),
-            *m = nx_floor(nx_mul(plus(n, 1), p)),
-            *less = nx_add(nx_lgamma(plus(k, 1)), nx_lgamma(plus(nx_sub(n, k), 1))),
-            *bound = nx_add(nx_sub(mode, less), nx_mul(nx_sub(k, m), nx_log(nx_div(p, q))));
+            *m = nx_floor(nx_mul(plus(n, 1), p)), *bound = binomial_bound(given, q, m, k);
   nx_tensor *inside = nx_and(nx_binary_f64(us, NX_BINARY_CMPGE, 0.07), nx_cmple(v, quick)),
             *possible = nx_and(nx_binary_f64(k, NX_BINARY_CMPGE, 0), nx_cmple(k, n)),
             *taken = nx_and(possible, nx_or(inside, nx_cmple(height, bound)));
