@@ -20,7 +20,8 @@
  * NX_INVALID_ARGUMENT for each of them, with both operations in the error; who waits longer than
  * the group allows gets NX_TIMED_OUT, with the ranks that are missing; a poll ends the wait as it
  * ends any other work (NX_INTERRUPTED). After such a failure the group is broken: all of its
- * operations fail, for every member, with the first reason.
+ * operations fail, for every member, with the first reason. A child of fork is no member: there all
+ * of them are NX_DEVICE_UNAVAILABLE, and change nothing for the parent.
  *
  * Bits. Members only send each other elements as they are. Reductions are computed by each member
  * from its members' elements in the order of ranks, x0 + x1 + x2 + .., as nx_add, nx_mul, nx_min,
@@ -75,8 +76,7 @@ NX_API nx_status nx_group_create(nx_context *context, const nx_device *devices, 
  * MPI is initialised, and finalized at the end of the process, if the program has not done so; if
  * it has, then with MPI_THREAD_MULTIPLE. To initialise MPI waits for all processes of the job, as
  * long as they live. mpirun ends the other processes where one dies; what remains, and waits for
- * it, has NX_TIMED_OUT or NX_DEVICE_LOST, and finalizes MPI no more. A child of fork is no member:
- * there collectives of processes are NX_DEVICE_UNAVAILABLE, and change nothing for the parent.
+ * it, has NX_TIMED_OUT or NX_DEVICE_LOST, and finalizes MPI no more.
  *
  * *member is one reference; untouched on failure. NX_DEVICE_UNAVAILABLE: no Open MPI, with the
  * reason, or in a child of fork; NX_INVALID_ARGUMENT: ranks that the job lacks, one twice, this

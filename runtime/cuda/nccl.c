@@ -117,7 +117,7 @@ static nx_status give_up(nxi_nccl *n, nxi_exchange_call *call, nx_status status)
 
 static nx_status is_broken(nxi_nccl *n, nxi_exchange_call *call) {
   nxi_mutex_lock(&n->lock);
-  nx_status status = n->forked ? NX_INTERRUPTED : n->broken;
+  nx_status status = n->forked ? NX_DEVICE_UNAVAILABLE : n->broken;
   if (n->forked)
     snprintf(call->sentence, sizeof call->sentence, "a process that fork made has no NCCL");
   else if (status) snprintf(call->sentence, sizeof call->sentence, "%s", n->why);

@@ -155,7 +155,7 @@ static void destroy(nxi_members *all) {
 static void in_child(void *object) {
   local *g = object;
   nxi_condition_init(&g->changed);
-  g->broken = NX_INTERRUPTED;
+  g->broken = NX_DEVICE_UNAVAILABLE;
   snprintf(g->why, sizeof g->why, "a process that fork made has no other members");
 }
 

@@ -49,6 +49,26 @@ static nx_status call(nx_function *f, nx_tensor *const *in, size_t n_in, nx_tens
   return nx_function_call(f, in, n_in, out, n_out, NULL);
 }
 
+static nx_status waited(nx_status status, nx_event *event) {
+  if (!status) status = nx_event_wait(event, NULL);
+  nx_event_release(event);
+  return status;
+}
+static nx_status call_async(nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
+                            size_t n_out) {
+  nx_event *event = NULL;
+  nx_status status = nx_function_call_async(f, in, n_in, out, n_out, NULL, &event);
+  return waited(status, event);
+}
+static nx_status record_async(nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
+                              size_t n_out) {
+  nx_event *event = NULL;
+  nx_status status = nx_function_record(f, in, n_in, out, n_out);
+  if (status) return status;
+  status = nx_realize_async(nx_context_of(out[0]), out, n_out, NULL, &event);
+  return waited(status, event);
+}
+
 /* Results are references of the caller's: a call makes them in no scope. */
 static void expect_results(trial *t, nx_tensor **out, const array *x, const array *cell, int n,
                            const char *what) {
@@ -123,6 +143,8 @@ static void check_function(trial *t, doing *run) {
 }
 static void check_call(trial *t) { check_function(t, call); }
 static void check_record(trial *t) { check_function(t, nx_function_record); }
+static void check_call_async(trial *t) { check_function(t, call_async); }
+static void check_realize_async(trial *t) { check_function(t, record_async); }
 
 /* An input whose memory is the call's. */
 static void check_donated(trial *t) {
@@ -171,6 +193,8 @@ static const operation function_table[] = {
     {"function_create", ALL, check_capture, NULL, NULL, 0, NULL},
     {"function_call", ALL, check_call, NULL, NULL, 0, NULL},
     {"function_record", ALL, check_record, NULL, NULL, 0, NULL},
+    {"function_call_async", ALL, check_call_async, NULL, NULL, 0, NULL},
+    {"realize_async", ALL, check_realize_async, NULL, NULL, 0, NULL},
     {"function_call, donated", ALL, check_donated, NULL, NULL, 0, NULL},
 };
 const family function_family = {"Functions", function_table,

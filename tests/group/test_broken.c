@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Groups whose members do not do the same, or do not come, and what is said to all of them, then
  * and later. Also run with the thread sanitizer. */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "members.h"
 
 /* ---- members that do not do the same */
@@ -109,12 +112,36 @@ static void a_poll_ends_the_wait(void **state) {
   end_group();
 }
 
+#if !defined(THREAD_SANITIZER) /* a child of several threads is not supported there */
+static void a_child_has_no_members(void **state) {
+  (void)state;
+  nx_tensor *y[2];
+  begin_group(2, NULL, 60000);
+  for (int32_t i = 0; i < 2; i++)
+    y[i] = nx_all_reduce(operand(i, (int64_t[]){3}, 1), members[i], NX_REDUCE_SUM, 0);
+  pid_t child = fork();
+  if (child == 0) {
+    nx_error e = {.size = sizeof e};
+    bool good = nx_realize(ctx, y, 2, NULL) == NX_DEVICE_UNAVAILABLE;
+    _exit(good && nx_error_take(&e) && strstr(e.message, "has no other members") ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  OK(nx_realize(ctx, y, 2, NULL));
+  end_group();
+}
+#endif
+
 NXT_MAIN(broken) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(mismatches),
       IN_SCOPE(stays_broken),
       IN_SCOPE(one_does_not_come),
       IN_SCOPE(a_poll_ends_the_wait),
+#if !defined(THREAD_SANITIZER)
+      IN_SCOPE(a_child_has_no_members),
+#endif
   };
   return cmocka_run_group_tests(tests, open_divided, close_context);
 }
