@@ -40,6 +40,13 @@ NX_API nx_tensor *nx_polygamma(nx_tensor *n, nx_tensor *x);
 NX_API nx_tensor *nx_igamma(nx_tensor *a, nx_tensor *x);
 /** The upper one, 1 - igamma(a, x) without its cancellation. */
 NX_API nx_tensor *nx_igammac(nx_tensor *a, nx_tensor *x);
+/** The derivative of igamma(a, x) by a, never positive; that by x is x^(a - 1) e^-x / gamma(a). 0
+ * at x = 0, at infinity, and for infinite a; NaN for a <= 0, x < 0, and where both are infinite. */
+NX_API nx_tensor *nx_igamma_grad_a(nx_tensor *a, nx_tensor *x);
+/** How x moves with a while igamma(a, x) stays: the derivative by a of a number x that has the
+ * gamma distribution of shape a (nx_random_gamma), -igamma_grad_a(a, x) over the derivative by x. 0
+ * at x = 0 and for infinite a, infinite at infinity; else NaN as igamma_grad_a. */
+NX_API nx_tensor *nx_random_gamma_grad(nx_tensor *a, nx_tensor *x);
 /** The regularized incomplete beta function of a, b >= 0, 0 <= x <= 1: 0 at x = 0 and 1 at x = 1;
  * between, 0 for b = 0 or infinite a, 1 for a = 0 or infinite b; NaN where both hold. */
 NX_API nx_tensor *nx_betainc(nx_tensor *a, nx_tensor *b, nx_tensor *x);

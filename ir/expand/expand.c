@@ -90,6 +90,8 @@ nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args) {
     case NXK_polygamma: return nxi_expand_polygamma(e, args);
     case NXK_igamma: return nxi_expand_incomplete_gamma(e, false, args);
     case NXK_igammac: return nxi_expand_incomplete_gamma(e, true, args);
+    case NXK_igamma_grad_a: return nxi_expand_gamma_gradient(e, false, args);
+    case NXK_random_gamma_grad: return nxi_expand_gamma_gradient(e, true, args);
     case NXK_betainc: return nxi_expand_incomplete_beta(e, args);
     case NXK_pow: return nxi_expand_pow(e, a, b);
     case NXK_atan2: return nxi_expand_atan2(e, a, b);

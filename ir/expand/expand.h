@@ -176,6 +176,7 @@ nxk_value nxi_expand_pow(const expand *e, nxk_value x, nxk_value y);
 nxk_value nxi_expand_zeta(const expand *e, const nxk_value *args);
 nxk_value nxi_expand_polygamma(const expand *e, const nxk_value *args);
 nxk_value nxi_expand_incomplete_gamma(const expand *e, bool upper, const nxk_value *args);
+nxk_value nxi_expand_gamma_gradient(const expand *e, bool of_sample, const nxk_value *args);
 nxk_value nxi_expand_incomplete_beta(const expand *e, const nxk_value *args);
 /* Functions of complex numbers, in f64 for f32 parts: one part of the result. */
 nxk_value nxi_expand_complex(const expand *e, nxk_op op, const nxk_value *args);

@@ -54,8 +54,10 @@ expand_pair nxi_pair_quotient(const expand *e, expand_pair x, nxk_value a) {
 
 nxk_value nxi_half_exp(const expand *e, expand_pair p) {
   const special whole = {*e, false};
-  nxk_value half = x_f(e, 0.5), high = x_mul(e, p.high, half);
-  return nxi_special_times_exp(&whole, nxi_special_single(x_f(e, 1)), high, x_mul(e, p.low, half));
+  nxk_value half = x_f(e, 0.5), high = x_mul(e, p.high, half), low = x_mul(e, p.low, half);
+  /* Of a number that is beyond the range of the exponential the low part may be large. */
+  low = x_select(e, x_lt(e, high, x_f(e, -0x1p10)), x_f(e, 0), low);
+  return nxi_special_times_exp(&whole, nxi_special_single(x_f(e, 1)), high, low);
 }
 
 /* ---- gamma, erfc */

@@ -28,6 +28,26 @@ nxk_value nxi_half_exp(const expand *e, expand_pair p);
 nxk_value nxi_stirling_rest(const expand *e, nxk_value a);
 /* e^a^2 erfc a for a >= 0. */
 nxk_value nxi_expand_erfcx(const expand *e, nxk_value a);
+/* ---- incomplete gamma functions (incomplete_gamma.c) */
+
+/* Where (a, x) lies. b is a, or a + 1 where a < 1; energy: x - b - b log(x / b), not negative; log:
+ * b log(x / b); y: the root of x^b e^-x / gamma(b + 1) sqrt(2 pi b), for Temme's expansion that of
+ * e^-energy. */
+typedef struct gamma_case {
+  nxk_value a, x, b, y, energy, log;
+  nxk_value below, temme, small, series, fraction; /* bools */
+  bool narrow;
+} gamma_case;
+gamma_case nxi_gamma_case(const expand *e, nxk_value a, nxk_value x, bool narrow);
+/* x / sqrt(2 pi b) */
+nxk_value nxi_gamma_over_root(const expand *e, nxk_value x, nxk_value b);
+/* x^a e^-x / gamma(a + 1) times `factor`. */
+nxk_value nxi_gamma_times_power(const expand *e, const gamma_case *c, nxk_value factor);
+/* f where the bool holds, else `otherwise`. */
+typedef nxk_value gamma_tail(const expand *e, const gamma_case *c);
+nxk_value nxi_gamma_where(const expand *e, const gamma_case *c, nxk_value when, gamma_tail *f,
+                          nxk_value otherwise);
+
 /* lgamma(1 + a) for 0 <= a <= 1. */
 nxk_value nxi_lgamma_beyond_one(const expand *e, nxk_value a);
 

@@ -15,15 +15,7 @@
 
 enum { CHUNKS = 5, CHUNK = 16, SMALL_TERMS = 18, TERMS = 64, MORE_TERMS = 48, NARROW_TERMS = 36 };
 
-/* b is a, or a + 1 where a < 1; energy: x - b - b log(x / b), not negative; y: the root of x^b e^-x
- * / gamma(b + 1) sqrt(2 pi b), for Temme's expansion of e^-energy. */
-typedef struct gamma_case {
-  nxk_value a, x, b, y, energy;
-  nxk_value below, temme, small, series, fraction; /* bools */
-  bool narrow;
-} gamma_case;
-
-static gamma_case look_at(const expand *e, nxk_value a, nxk_value x, bool narrow) {
+gamma_case nxi_gamma_case(const expand *e, nxk_value a, nxk_value x, bool narrow) {
   gamma_case c = {.a = a, .x = x, .narrow = narrow};
   nxk_value one = x_f(e, 1), zero = x_f(e, 0);
   c.b = x_select(e, x_lt(e, a, one), x_add(e, a, one), a);
@@ -44,10 +36,11 @@ static gamma_case look_at(const expand *e, nxk_value a, nxk_value x, bool narrow
   expand_pair all = {rest, zero};
   c.y = nxi_half_exp(e, nxi_pair_negative(e, nxi_pair_sum(e, energy, all)));
   c.energy = x_op2(e, NXK_max, energy.high, zero);
+  c.log = log.high;
   return c;
 }
 
-static nxk_value over_root(const expand *e, nxk_value x, nxk_value b) {
+nxk_value nxi_gamma_over_root(const expand *e, nxk_value x, nxk_value b) {
   return x_div(e, x, x_sqrt(e, x_mul(e, b, x_f(e, 0x1.921fb54442d18p+2)))); /* 2 pi b */
 }
 
@@ -59,15 +52,15 @@ static nxk_value temme_tail(const expand *e, const gamma_case *c) {
   nxk_value sum = nxi_expand_poly(e, eta, nxi_temme[last].c, nxi_temme[last].count);
   for (int k = last - 1; k >= 0; k--)
     sum = x_fma(e, sum, inverse, nxi_expand_poly(e, eta, nxi_temme[k].c, nxi_temme[k].count));
-  sum = over_root(e, sum, c->a);
+  sum = nxi_gamma_over_root(e, sum, c->a);
   sum = x_select(e, c->below, x_neg(e, sum), sum);
   nxk_value tail = x_fma(e, nxi_expand_erfcx(e, y), x_f(e, 0.5), sum);
   return x_mul(e, x_mul(e, tail, c->y), c->y);
 }
 
-/* x^a e^-x / gamma(a + 1) times `factor`. */
-static nxk_value times_power(const expand *e, const gamma_case *c, nxk_value factor) {
-  nxk_value shifted = x_lt(e, c->a, x_f(e, 1)), p = over_root(e, x_mul(e, c->y, factor), c->b);
+nxk_value nxi_gamma_times_power(const expand *e, const gamma_case *c, nxk_value factor) {
+  nxk_value shifted = x_lt(e, c->a, x_f(e, 1)),
+            p = nxi_gamma_over_root(e, x_mul(e, c->y, factor), c->b);
   p = x_select(e, shifted, x_mul(e, x_div(e, p, c->x), c->b), p);
   return x_mul(e, p, c->y);
 }
@@ -172,19 +165,17 @@ static nxk_value fraction_tail(const expand *e, const gamma_case *c) {
     t.f = nxk_blend(e->k, cold, far.f, t.f);
   }
   t = fraction_terms(e, c, t, n);
-  return times_power(e, c, x_div(e, c->a, t.f));
+  return nxi_gamma_times_power(e, c, x_div(e, c->a, t.f));
 }
 
 /* ---- all */
 
-typedef nxk_value tail(const expand *e, const gamma_case *c);
-
 static nxk_value series_tail(const expand *e, const gamma_case *c) {
-  return times_power(e, c, series_sum(e, c));
+  return nxi_gamma_times_power(e, c, series_sum(e, c));
 }
 
-static nxk_value where(const expand *e, const gamma_case *c, nxk_value when, tail *f,
-                       nxk_value otherwise) {
+nxk_value nxi_gamma_where(const expand *e, const gamma_case *c, nxk_value when, gamma_tail *f,
+                          nxk_value otherwise) {
   nxk_value cold = nxk_begin_cold(e->k, when), inside = f(e, c);
   nxk_end(e->k);
   return nxk_blend(e->k, cold, inside, otherwise);
@@ -208,12 +199,12 @@ nxk_value nxi_expand_incomplete_gamma(const expand *e, bool upper, const nxk_val
   const expand wide = expand_as(e->k, NX_F64), *d = &wide;
   nxk_value v[2] = {NXK_NONE, NXK_NONE}, zero = x_f(d, 0), one = x_f(d, 1);
   nxi_loop_operands(d, args, 2, v);
-  gamma_case c = look_at(d, v[0], v[1], !e->wide);
+  gamma_case c = nxi_gamma_case(d, v[0], v[1], !e->wide);
   nxk_value t = nxi_loop_constant(d, 0, c.y);
-  t = where(d, &c, c.temme, temme_tail, t);
-  t = where(d, &c, c.series, series_tail, t);
-  t = where(d, &c, c.small, small_tail, t);
-  t = where(d, &c, c.fraction, fraction_tail, t);
+  t = nxi_gamma_where(d, &c, c.temme, temme_tail, t);
+  t = nxi_gamma_where(d, &c, c.series, series_tail, t);
+  t = nxi_gamma_where(d, &c, c.small, small_tail, t);
+  t = nxi_gamma_where(d, &c, c.fraction, fraction_tail, t);
   nxk_value lower = x_or(d, c.series, x_and(d, c.temme, c.below)), rest = x_sub(d, one, t);
   nxk_value y = upper ? x_select(d, lower, rest, t) : x_select(d, lower, t, rest);
   y = at_the_ends(d, &c, y, upper ? one : zero, upper ? zero : one);

@@ -375,6 +375,8 @@ static const struct pair {
     Q(polygamma, F),
     Q(igamma, F),
     Q(igammac, F),
+    Q(igamma_grad_a, F),
+    Q(random_gamma_grad, F),
     Q(copysign, F),
     Q(nextafter, F),
     Q(complex, TYPE(NX_F16) | TYPE(NX_F32) | TYPE(NX_F64)),

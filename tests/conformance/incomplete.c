@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* Special functions of several operands: zeta, polygamma, igamma, igammac, betainc. References are
+/* Special functions of several operands: zeta, polygamma, igamma, igammac, betainc and gradients of
+ * igamma. References are
  * values by mpmath, of arguments that every type of floats has, and limits at the ends. */
 #include "conformance.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef enum function { ZETA, POLYGAMMA, IGAMMA, IGAMMAC, BETAINC } function;
+typedef enum function {
+  ZETA,
+  POLYGAMMA,
+  IGAMMA,
+  IGAMMAC,
+  BETAINC,
+  IGAMMA_GRAD_A,
+  RANDOM_GAMMA_GRAD
+} function;
 typedef struct known {
   function of;
   double args[3];
@@ -114,6 +123,45 @@ static const known values[] = {
     {BETAINC, {2, 3, 1.5}, NAN},
     {BETAINC, {-1, 3, 0.5}, NAN},
     {BETAINC, {2, 3, NOT}, NAN},
+    {IGAMMA_GRAD_A, {0.125, 0.25, 0}, -1.032454004985099635825L},
+    {IGAMMA_GRAD_A, {0.25, 0.125, 0}, -1.236078280675297495685L},
+    {IGAMMA_GRAD_A, {0.5, 0.5, 0}, -0.64720035237775387665L},
+    {IGAMMA_GRAD_A, {0.5, 3, 0}, -0.04724032644797375091583L},
+    {IGAMMA_GRAD_A, {1, 1.5, 0}, -0.3192853006630692182252L},
+    {IGAMMA_GRAD_A, {1.5, 0.75, 0}, -0.3553557824818451386586L},
+    {IGAMMA_GRAD_A, {3, 2, 0}, -0.2318486720439895915235L},
+    {IGAMMA_GRAD_A, {5, 8, 0}, -0.07418402773712907685864L},
+    {IGAMMA_GRAD_A, {14, 14, 0}, -0.1072595592058500413604L},
+    {IGAMMA_GRAD_A, {20, 24, 0}, -0.05734028534880216220028L},
+    {IGAMMA_GRAD_A, {28, 20, 0}, -0.02149818384180535013636L},
+    {IGAMMA_GRAD_A, {30, 9, 0}, -3.410212829587651967611e-8L},
+    {RANDOM_GAMMA_GRAD, {0.125, 0.25, 0}, 2.969368456234312812404L},
+    {RANDOM_GAMMA_GRAD, {0.25, 0.125, 0}, 1.067570023066575212007L},
+    {RANDOM_GAMMA_GRAD, {0.5, 0.5, 0}, 1.337352594335334685534L},
+    {RANDOM_GAMMA_GRAD, {0.5, 3, 0}, 2.912942416440364565813L},
+    {RANDOM_GAMMA_GRAD, {1, 1.5, 0}, 1.430937442301280196501L},
+    {RANDOM_GAMMA_GRAD, {1.5, 0.75, 0}, 0.7698366044902239065409L},
+    {RANDOM_GAMMA_GRAD, {3, 2, 0}, 0.8565714220978067174079L},
+    {RANDOM_GAMMA_GRAD, {5, 8, 0}, 1.295739081995625173453L},
+    {RANDOM_GAMMA_GRAD, {14, 14, 0}, 1.011986239158818083591L},
+    {RANDOM_GAMMA_GRAD, {20, 24, 0}, 1.103083641690321785865L},
+    {RANDOM_GAMMA_GRAD, {28, 20, 0}, 0.8461830438907856494507L},
+    {RANDOM_GAMMA_GRAD, {30, 9, 0}, 0.518725821947132573086L},
+    {IGAMMA_GRAD_A, {2, 0, 0}, 0},
+    {IGAMMA_GRAD_A, {2, INF, 0}, 0},
+    {IGAMMA_GRAD_A, {INF, 2, 0}, 0},
+    {IGAMMA_GRAD_A, {INF, INF, 0}, NAN},
+    {IGAMMA_GRAD_A, {0, 2, 0}, NAN},
+    {IGAMMA_GRAD_A, {-1, 2, 0}, NAN},
+    {IGAMMA_GRAD_A, {2, -1, 0}, NAN},
+    {IGAMMA_GRAD_A, {NOT, 2, 0}, NAN},
+    {RANDOM_GAMMA_GRAD, {2, 0, 0}, 0},
+    {RANDOM_GAMMA_GRAD, {2, INF, 0}, INFINITY},
+    {RANDOM_GAMMA_GRAD, {INF, 2, 0}, 0},
+    {RANDOM_GAMMA_GRAD, {INF, INF, 0}, NAN},
+    {RANDOM_GAMMA_GRAD, {0, 2, 0}, NAN},
+    {RANDOM_GAMMA_GRAD, {2, -1, 0}, NAN},
+    {RANDOM_GAMMA_GRAD, {2, NOT, 0}, NAN},
 };
 enum { VALUES = sizeof values / sizeof *values };
 
@@ -123,6 +171,8 @@ static nx_tensor *apply(function f, nx_tensor *const *x) {
     case POLYGAMMA: return nx_polygamma(x[0], x[1]);
     case IGAMMA: return nx_igamma(x[0], x[1]);
     case IGAMMAC: return nx_igammac(x[0], x[1]);
+    case IGAMMA_GRAD_A: return nx_igamma_grad_a(x[0], x[1]);
+    case RANDOM_GAMMA_GRAD: return nx_random_gamma_grad(x[0], x[1]);
     default: return nx_betainc(x[0], x[1], x[2]);
   }
 }
@@ -203,8 +253,12 @@ static nx_tensor *record(trial *t, nx_dtype dtype) {
 }
 
 #define ROW(name, f) {name, F, check, record, &(const function){f}, 0, NULL}
-static const operation table[] = {ROW("zeta", ZETA), ROW("polygamma", POLYGAMMA),
-                                  ROW("igamma", IGAMMA), ROW("igammac", IGAMMAC),
-                                  ROW("betainc", BETAINC)};
+static const operation table[] = {ROW("zeta", ZETA),
+                                  ROW("polygamma", POLYGAMMA),
+                                  ROW("igamma", IGAMMA),
+                                  ROW("igammac", IGAMMAC),
+                                  ROW("betainc", BETAINC),
+                                  ROW("igamma_grad_a", IGAMMA_GRAD_A),
+                                  ROW("random_gamma_grad", RANDOM_GAMMA_GRAD)};
 const family incomplete_family = {"Special functions of several operands", table,
                                   sizeof table / sizeof *table};

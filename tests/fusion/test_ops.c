@@ -103,7 +103,7 @@ static bool is_part_function(int op) { return op >= NXG_mul_real && op <= NXG_at
  * functions and the conformance program have arrays of them, here they are scalars. */
 static bool is_loop(int op) {
   return op == NXG_zeta || op == NXG_polygamma || op == NXG_igamma || op == NXG_igammac ||
-         op == NXG_betainc;
+         op == NXG_igamma_grad_a || op == NXG_random_gamma_grad || op == NXG_betainc;
 }
 
 static void add_maps(nxg_graph *g, const operands *o, nx_dtype t) {

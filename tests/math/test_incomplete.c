@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* zeta, polygamma and the incomplete gamma and beta functions against values by mpmath: f64 within
- * the bounds of docs/math.md, f32 rounded once. That all executors give the same bits is tested by
- * random graphs, and by tests/ir/test_blocks.c. */
+/* zeta, polygamma, the incomplete gamma and beta functions, and gradients of the former against
+ * values by mpmath: f64 within the bounds of docs/math.md, f32 rounded once. That all executors
+ * give the same bits is tested by random graphs, and by tests/ir/test_blocks.c. */
 #include <math.h>
 
 #include "tests/util/api.h"
@@ -23,6 +23,8 @@ static nx_tensor *apply(int f, nx_tensor *a, nx_tensor *b, nx_tensor *c) {
     case POLYGAMMA: return GOOD(nx_polygamma(a, b));
     case IGAMMA: return GOOD(nx_igamma(a, b));
     case IGAMMAC: return GOOD(nx_igammac(a, b));
+    case IGAMMA_GRAD_A: return GOOD(nx_igamma_grad_a(a, b));
+    case RANDOM_GAMMA_GRAD: return GOOD(nx_random_gamma_grad(a, b));
     default: return GOOD(nx_betainc(a, b, c));
   }
 }
@@ -35,10 +37,13 @@ static void values_of(nx_context *c, int f, bool narrow, double *got) {
 }
 
 /* Relative, in units of 2^-52: what docs/math.md says, which grows with the logarithm of small
- * results. Of zeta at negative q and of betainc it is also what sums of larger terms leave. */
+ * results, but not of the quotient of two derivatives. Of zeta at negative q and of betainc it is
+ * also what sums of larger terms leave. */
 static double bound_of(const known_value *v) {
   double size = 4 + fabs(log(fabs(v->value))) / 2;
   if (v->function == ZETA && v->args[1] < 0) return 32;
+  if (v->function == RANDOM_GAMMA_GRAD) return 12;
+  if (v->function == IGAMMA_GRAD_A) return size + 4;
   return v->function == BETAINC ? 4 * size + 512 : v->function == POLYGAMMA ? size + 12 : size;
 }
 

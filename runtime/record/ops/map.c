@@ -162,6 +162,7 @@ BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(mod) BINARY(pow) BINARY(a
 BINARY(cmpne) BINARY(cmplt) BINARY(cmple) BINARY(max) BINARY(min) BINARY(xor) BINARY(or) BINARY(and)
 BINARY(shl) BINARY(shr) BINARY(complex) BINARY(floor_div) BINARY(floor_mod) BINARY(logaddexp)
 BINARY(hypot) BINARY(zeta) BINARY(polygamma) BINARY(igamma) BINARY(igammac)
+BINARY(igamma_grad_a) BINARY(random_gamma_grad)
     /* clang-format on */
 
     nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b) {
