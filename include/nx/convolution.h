@@ -32,10 +32,11 @@ typedef struct nx_convolution_options {
   nx_dtype dtype;        /**< both operands are cast to it first; 0: the operands' own */
 } nx_convolution_options;
 
-/** I F C. The windows of x, each multiplied with the weights and summed: with the usual axes, and
- * without groups, y[b, o, p] = sum over i, k of x[b, i, p * stride + k * w_dilation] * w[o, i, k],
- * where x has its zeros around and between already. The weights are not turned around, as in every
- * frontend's convolution; `reversed` does it. Along an axis where the window is longer than x with
+/** B I F C. The windows of x, each multiplied with the weights and summed (of bools: whether any
+ * pair is true twice, as in nx_matmul): with the usual axes, and without groups, y[b, o, p] = sum
+ * over i, k of x[b, i, p * stride + k * w_dilation] * w[o, i, k], where x has its zeros around and
+ * between already. The weights are not turned around, as in every frontend's convolution;
+ * `reversed` does it. Along an axis where the window is longer than x with
  * its zeros, or has extent 0, there are no windows; over no features the result is 0.
  *
  * feature_groups: features of x and out features of w are in that many parts, one behind the other;
@@ -51,8 +52,8 @@ typedef struct nx_convolution_options {
  * makes more than 64 kinds of windows. The result is C-contiguous; the windows are not stored where
  * nx_unfold says so. NX_INVALID_ARGUMENT: options that are NULL, a number or list that is out of
  * the bounds above, ranks other than n + 2, features that do not fit, operands of two dtypes,
- * groups that do not divide what they part. NX_UNSUPPORTED_DTYPE: bool, of an operand or as dtype.
- * */
+ * groups that do not divide what they part. NX_UNSUPPORTED_DTYPE: a dtype that is only stored, of
+ * an operand or as dtype. */
 NX_API nx_tensor *nx_convolution(nx_tensor *x, nx_tensor *w, const nx_convolution_options *options);
 
 /** All dtypes. As nx_pad with between[i] elements of *value between neighbours along axis i, and

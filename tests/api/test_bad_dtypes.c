@@ -234,7 +234,7 @@ static const struct row {
     R("one_hot", one_hot, I),
     R("unfold", unfold, ALL),
     R("fold", fold, I | F | C),
-    R("convolution", convolution, I | F | C),
+    R("convolution", convolution, B | I | F | C),
     R("pad_between", pad_between, ALL),
     R("rand", key_of_rand, WORD),
     R("randn", key_of_randn, WORD),

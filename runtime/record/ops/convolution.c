@@ -97,7 +97,7 @@ static bool check_dtypes(request *r, const nx_tensor *x, const nx_tensor *w, nxi
   if (!nxi_dtype_exists(OP, t[2], d)) return false;
   for (int i = 0; i < 3; i++) {
     static const char *const what[3] = {"operand 0", "operand 1", "the options"};
-    if (t[i] != NX_BOOL && !nxi_is_stored(t[i])) continue;
+    if (!nxi_is_stored(t[i])) continue;
     d->operand = i < 2 ? i : -1;
     return !nxi_fail(d, NX_UNSUPPORTED_DTYPE, OP,
                      OP ": %s has dtype %s, which the operation does not admit", what[i],
