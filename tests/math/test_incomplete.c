@@ -90,11 +90,28 @@ static void the_parts_of_one(void **state) {
     if (known_values[i].function == IGAMMA) assert_true(fabs(p[i] + q[i] - 1) <= 0x1p-52);
 }
 
+/* For such a the step from 0 to 1 is narrower than the distance of two numbers: nothing is left of
+ * either tail, nor of the slope, where a logarithm has a low part that is large itself. */
+static void far_beyond_the_step(void **state) {
+  (void)state;
+  const double a[] = {1e250, 1e250, 1e265, 1e270}, x[] = {7e249, 1.2e250, 1.9e265, 1e265};
+  const double above[] = {1, 0, 0, 1};
+  double p[4], q[4], slope[4];
+  nx_tensor *s = GOOD(nx_from_data(ctx, 0, NX_F64, NX_SHAPE(4), a, sizeof a)),
+            *t = GOOD(nx_from_data(ctx, 0, NX_F64, NX_SHAPE(4), x, sizeof x));
+  OK(nx_read(GOOD(nx_igamma(s, t)), p, sizeof p, NULL));
+  OK(nx_read(GOOD(nx_igammac(s, t)), q, sizeof q, NULL));
+  OK(nx_read(GOOD(nx_igamma_grad_a(s, t)), slope, sizeof slope, NULL));
+  for (int i = 0; i < 4; i++)
+    assert_true(p[i] == 1 - above[i] && q[i] == above[i] && slope[i] == 0);
+}
+
 NXT_MAIN(incomplete) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(f64_values),
       IN_SCOPE(f32_values),
       IN_SCOPE(the_parts_of_one),
+      IN_SCOPE(far_beyond_the_step),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
