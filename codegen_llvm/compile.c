@@ -33,13 +33,13 @@ static void attribute(LLVMContextRef context, nxl_ref f, const char *key, const 
                                                     (uint32_t)strlen(value)));
 }
 
-static void set_attributes(nxl_emitter *e, const nxl_machine *m) {
+static void set_attributes(const nxl_emitter *e, nxl_ref f, const nxl_machine *m) {
   const char *width = m->isa == NXL_AVX512 ? "512" : m->isa == NXL_AVX2 ? "256" : "128";
-  attribute(e->context, e->function, "target-cpu", m->cpu);
-  attribute(e->context, e->function, "target-features", m->features);
-  attribute(e->context, e->function, "prefer-vector-width", width);
-  attribute(e->context, e->function, "min-legal-vector-width", width);
-  attribute(e->context, e->function, "no-builtins", "");
+  attribute(e->context, f, "target-cpu", m->cpu);
+  attribute(e->context, f, "target-features", m->features);
+  attribute(e->context, f, "prefer-vector-width", width);
+  attribute(e->context, f, "min-legal-vector-width", width);
+  attribute(e->context, f, "no-builtins", "");
 }
 
 /* ---- steps */
@@ -106,7 +106,8 @@ static nx_status print_and_generate(nxl_emitter *e, const nxl_machine *m, const 
   LLVMDisposeTargetData(layout);
   nx_status s = nxl_emit(e);
   if (s != NX_OK) return s;
-  set_attributes(e, m);
+  for (nxl_ref f = LLVMGetFirstFunction(e->module); f != NULL; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f)) set_attributes(e, f, m);
   if (r->verify && (s = check_module(e->module, e->diag)) != NX_OK) return s;
   if (r->form == NXL_IR) return give_ir(e->module, r->data, r->size, e->diag);
   if ((s = run_passes(e->module, m->handle, e->diag)) != NX_OK) return s;

@@ -356,6 +356,7 @@ static nxl_ref lane_reduce(nxl_emitter *e, const nxk_instr *in) {
 
 static void end_block(nxl_emitter *e, nxk_value opener) {
   if (e->k->instrs[opener].op == NXK_for) end_for(e, opener);
+  if (e->apart == opener) nxl_end_apart(e, opener);
   if (e->k->instrs[opener].op == NXK_cold) end_cold(e, opener);
 }
 
@@ -365,7 +366,10 @@ static void instruction(nxl_emitter *e, nxk_value v) {
     case NXK_const: e->values[v] = constant(e, in->dtype, in->imm); break;
     case NXK_param: e->values[v] = parameter(e, in->imm, in->dtype); break;
     case NXK_region: begin_region(e, v); break;
-    case NXK_for: begin_for(e, v); break;
+    case NXK_for:
+      if (e->k->loops[in->imm].apart) nxl_begin_apart(e, v);
+      begin_for(e, v);
+      break;
     case NXK_cold: begin_cold(e, v); break;
     case NXK_end: end_block(e, in->block); break;
     case NXK_blend: e->values[v] = blend(e, in); break;
@@ -416,7 +420,7 @@ static void make_function(nxl_emitter *e) {
 
 /* Loads the base pointers: those of launch buffers from the table; LOCAL arrays lie one after the
  * other in the scratch memory. */
-static void load_bases(nxl_emitter *e) {
+void nxl_load_bases(nxl_emitter *e) {
   int64_t offset = 0;
   for (uint32_t i = 0; i < e->k->n_buffers; i++) {
     const nxk_buffer *buffer = &e->k->buffers[i];
@@ -451,6 +455,7 @@ static void free_tables(nxl_emitter *e) {
   nxi_free(e->blocks);
   nxi_free(e->bases);
   nxi_free(e->scopes);
+  nxi_free(e->outside.bases);
   nxi_free(e->own_scope);
   nxi_free(e->other_scopes);
 }
@@ -466,10 +471,11 @@ static bool has_many_skips(const nxk_kernel *k) {
 
 static void print_kernel(nxl_emitter *e) {
   e->clamps = has_many_skips(e->k);
+  e->apart = NXK_NONE;
   make_function(e);
   LLVMBasicBlockRef code = LLVMGetInsertBlock(e->builder);
   nxl_make_scopes(e);
-  load_bases(e);
+  nxl_load_bases(e);
   e->task_base = nxl_i64(e, 0);
   for (nxk_value v = 0; v < e->k->n_instrs && !e->failed; v++) instruction(e, v);
   /* Nontemporal stores are not ordered with other stores, so a fence at the end of the kernel

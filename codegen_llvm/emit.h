@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Private to the LLVM emitter: the state of one kernel that is being printed, and what its files
- * share. emit.c prints structure (regions, loops, blocks), emit_memory.c accesses, emit_lanes.c
+ * share. emit.c prints structure (regions, loops, blocks), emit_apart.c
+ * functions of pieces, emit_memory.c accesses, emit_lanes.c
  * shuffles, emit_tree.c trees of partial results, emit_scalar.c and emit_integer.c scalar
  * operations; compile.c calls it. The emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
@@ -21,6 +22,17 @@ typedef struct nxl_block {
   nxl_ref lower, upper, predicate;
   bool guarded; /* a for whose body may not run at all */
 } nxl_block;
+
+enum { NXL_MOST_CAPTURED = 24 };
+/* What is around a function that is made of a piece of the kernel (emit_apart.c). */
+typedef struct nxl_outside {
+  nxl_ref function;
+  LLVMBasicBlockRef entry, here, code; /* code: that of the piece */
+  nxl_ref *bases;
+  uint32_t n_captured; /* values of the kernel that the piece uses */
+  nxk_value captured[NXL_MOST_CAPTURED];
+  nxl_ref values[NXL_MOST_CAPTURED];
+} nxl_outside;
 
 typedef struct nxl_emitter {
   const nxk_kernel *k;
@@ -44,6 +56,8 @@ typedef struct nxl_emitter {
   nxl_ref task_lower, task_upper; /* the range of that region's tasks to run, counted from 0 */
   /* there are too many skipping loads for branches: clamp their addresses */
   bool clamps;
+  nxk_value apart; /* the loop that has a function of its own, while it is printed; or NXK_NONE */
+  nxl_outside outside;
 } nxl_emitter;
 
 /* Prints the kernel as function `k->name` of e->module; the fields up to builder are set. */
@@ -51,6 +65,13 @@ nx_status nxl_emit(nxl_emitter *e);
 
 /* Records that the kernel cannot be printed, and returns poison of `type`. */
 nxl_ref nxl_refuse(nxl_emitter *e, LLVMTypeRef type, const char *why);
+
+/* ---- the function (emit.c), and functions of pieces (emit_apart.c) */
+void nxl_load_bases(nxl_emitter *e);
+/* Begins the function of loop v, if it can have one. */
+void nxl_begin_apart(nxl_emitter *e, nxk_value v);
+/* Ends it, if it is that of loop v. */
+void nxl_end_apart(nxl_emitter *e, nxk_value v);
 
 /* ---- types and small pieces */
 /* type of values: bool is i1, f16 and bf16 are i16 */

@@ -339,6 +339,7 @@ nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel *
   nxk_kernel *work = NULL;
   uint32_t facts = NXP_FACT_none;
   nx_status status = NX_OK;
+  if (k->level == NXK_BOUND) return (*out = nxk_clone(k)) != NULL ? NX_OK : nxi_oom(d);
   for (int i = 0; i < KERNEL_PASSES && status == NX_OK; i++) {
     const char *name = nxp_passes[kernel_passes[i].row].name;
     const nxk_kernel *now = work != NULL ? work : k;

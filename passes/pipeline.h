@@ -62,7 +62,7 @@ nx_status nxp_run_graph_passes(const nxg_graph *g, bool optimise, nxp_products p
                                const nxi_poll *poll, nxg_graph **out, nxi_diag *d);
 nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_kernel **out,
                               nxi_diag *d);
-/* Simplified logical -> expanded, bound, legal. */
+/* Simplified logical -> expanded, bound, legal. A kernel that was bound by the plan is copied. */
 nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel **out, nxi_diag *d);
 /* Appends the text on which the result of nxp_bind_kernel depends: it is a key for that result. */
 void nxp_put_bind_key(const nxk_kernel *k, const nxi_target *t, nxi_text *out);

@@ -69,6 +69,7 @@ static nxk_value copy_block(nxk_kernel *k, const nxk_kernel *source, const nxk_i
                               moved_bound(map, loop->upper), loop->step);
   if (region) *region = kept;
   if (v != NXK_NONE) k->loops[k->instrs[v].imm].unroll = loop->unroll;
+  if (v != NXK_NONE) k->loops[k->instrs[v].imm].apart = loop->apart;
   return v;
 }
 

@@ -126,6 +126,10 @@ typedef struct nxk_loop {
   nxk_bound_value lower, upper; /* task: the whole range, lower constant 0 */
   int64_t step;
   bool unroll; /* threads: the code generator writes out all iterations */
+  /* bound, seq, no threads: a piece of code for itself, which shares no registers with what is
+   * around it: the code generator may make a function of it. No carries, no other such loop
+   * inside */
+  bool apart;
 } nxk_loop;
 
 typedef enum nxk_buffer_kind {

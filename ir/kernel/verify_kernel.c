@@ -113,6 +113,17 @@ static void check_extent(nxi_checker *c, nxk_value v, const nxk_loop *loop) {
     nxi_fault(c, v, "the bounds of the loop are further apart than 63 bits can count");
 }
 
+static void check_apart(nxi_checker *c, nxk_value v) {
+  const nxk_kernel *k = c->k;
+  if (k->threads > 0 || k->loops[k->instrs[v].imm].kind != NXK_SEQ || c->cold_depth > 0)
+    nxi_fault(c, v, "a loop that cannot stand apart");
+  for (uint32_t i = 0; i < c->depth; i++)
+    if (nxi_is_loop(k, c->open[i], NXK_SEQ) && k->loops[k->instrs[c->open[i]].imm].apart)
+      nxi_fault(c, v, "a loop that stands apart is inside another one");
+  if (v + 1 < k->n_instrs && k->instrs[v + 1].op == NXK_carry)
+    nxi_fault(c, v, "a loop that stands apart has a carry");
+}
+
 static void check_for(nxi_checker *c, nxk_value v) {
   const nxk_kernel *k = c->k;
   if (k->instrs[v].imm >= k->n_loops) {
@@ -128,6 +139,7 @@ static void check_for(nxi_checker *c, nxk_value v) {
   bool counted = loop->lower.value == NXK_NONE && loop->upper.value == NXK_NONE;
   if (loop->unroll && (k->threads == 0 || loop->kind != NXK_SEQ || !counted))
     nxi_fault(c, v, "a loop that cannot be written out");
+  if (loop->apart) check_apart(c, v);
   check_bound(c, v, loop->lower);
   check_bound(c, v, loop->upper);
   check_extent(c, v, loop);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Loops of elementwise steps whose number is not known, or is very large, become loops in loops:
- * the inner one takes NXG_LOOP_CHUNK steps at most and is a kernel (plan/loop.c), the outer one is
- * run by the host, which asks the poll between its steps. So no task runs for long, whatever the
- * number turns out to be.
+/* Loops of elementwise or small steps whose number is not known, or is very large, become loops in
+ * loops: the inner one takes NXG_LOOP_CHUNK steps at most and is a kernel (plan/loop.c,
+ * plan/joined.c), the outer one is run by the host, which asks the poll between its steps. So no
+ * task runs for long, whatever the number turns out to be.
  *
  *   for n, carried, captured body=@step     becomes
  *
@@ -54,8 +54,13 @@ static bool is_long(const nxg_graph *g, const nxg_node *n, nxg_control *c) {
       c->n_results != c->n_carried)
     return false;
   const nxg_graph *body = nxg_body_find(c->bodies[0])->graph;
-  if (!nxg_is_elementwise(body)) return false;
-  if (c->count >= 0) return c->count > MOST_OPERATIONS / (int64_t)(body->n_nodes + 1);
+  if (!nxg_is_elementwise(body)) {
+    double work = (double)nxg_step_work(body);
+    if (work < 0 || work * NXG_LOOP_CHUNK > NXG_LOOP_WORK) return false;
+    if (c->count >= 0) return work * (double)c->count > NXG_LOOP_WORK;
+  } else if (c->count >= 0) {
+    return c->count > MOST_OPERATIONS / (int64_t)(body->n_nodes + 1);
+  }
   int64_t most = nxg_most_of(g, n->args[0]);
   return most < 0 || most > NXG_LOOP_CHUNK;
 }

@@ -8,11 +8,18 @@
 /* Steps that a loop of elementwise steps takes at once (chunk_loops.c). */
 enum { NXG_LOOP_CHUNK = 1024 };
 
+/* Instructions, each on one element, that a task takes at once in steps that are several kernels
+ * (plan/joined.c): some ten milliseconds. */
+#define NXG_LOOP_WORK 1e8
+
 /* Whether each element of what a graph gives follows from elements of its inputs, in one kernel as
  * far as one can see at once; nothing in it can fail. */
 bool nxg_is_elementwise(const nxg_graph *g);
 /* The most that a node of a number can be because it is the lesser one of something and a constant;
  * -1: it is not known. */
 int64_t nxg_most_of(const nxg_graph *g, uint32_t node);
+/* The instructions of a step of a loop, each on one element, if the body is of small values and of
+ * operations that cannot fail and become kernels; else -1. */
+int64_t nxg_step_work(const nxg_graph *body);
 
 #endif

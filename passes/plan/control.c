@@ -31,7 +31,21 @@ static void hold_bodies(nxp_control *k) {
   for (; k->held < k->c.n_bodies; k->held++) nxg_body_hold(k->c.bodies[k->held]);
 }
 
+bool nxp_hold_bodies(nxp_plan *p, const nxg_graph *g) {
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    nxg_control c;
+    if (!nxg_is_control(g->nodes[i].op)) continue;
+    nxg_control_of_node(&g->nodes[i], &c);
+    if (!nxi_grow(&p->bodies, &p->cap_bodies, p->n_bodies + c.n_bodies, sizeof *p->bodies))
+      return false;
+    for (uint32_t b = 0; b < c.n_bodies; b++) nxg_body_hold(p->bodies[p->n_bodies++] = c.bodies[b]);
+  }
+  return true;
+}
+
 void nxp_release_bodies(nxp_plan *p) {
+  for (uint32_t i = 0; i < p->n_bodies; i++) nxg_body_release(p->bodies[i]);
+  nxi_free(p->bodies);
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const nxp_control *k = p->steps[i].control;
     for (uint32_t b = 0; k != NULL && b < k->held; b++) nxg_body_release(k->c.bodies[b]);

@@ -25,7 +25,11 @@ nxp_plan *nxp_new_plan(const nxg_graph *g, const nxp_options *o);
  */
 bool nxp_note_interpreted(nxp_plan *p, const nxg_graph *g);
 
-/* plan/control.c: lets go of the bodies that steps name. */
+/* plan/control.c: holds the bodies of a graph until the plan is destroyed: plans are looked up by
+ * graphs, in which a body is its number, and an equal body has that number as long as it is held.
+ * False without memory. */
+bool nxp_hold_bodies(nxp_plan *p, const nxg_graph *g);
+/* Lets go of the bodies that steps name, and of those. */
 void nxp_release_bodies(nxp_plan *p);
 
 /* plan/memory.c: step buffers of kind NXP_TEMPORARY hold the number of one of these until the plan

@@ -310,7 +310,7 @@ static bool reserve(nxp_loop *l) {
 }
 
 /* Equal nodes that nothing has merged are computed into one place. */
-static bool place_results(nxp_loop *l) {
+bool nxp_loop_place_results(const nxp_loop *l) {
   nxp_location *where = l->s->b->where;
   for (uint32_t r = 0; r < l->group->n_roots; r++) {
     uint32_t node = l->group->roots[r].node;
@@ -338,8 +338,8 @@ static nx_status try(nxp_loop *l, bool *done) {
   nx_status status = nxp_plan_create(l->body, &b->plan->options, NULL, &l->plan, b->d);
   if (status != NX_OK) return status;
   if (!reserve(l)) return nxi_oom(b->d);
-  if (!fits(l)) return NX_OK;
-  if (!place_results(l)) return nxi_oom(b->d);
+  if (!nxg_is_elementwise(l->body) || !fits(l)) return nxp_join_loop(l, done);
+  if (!nxp_loop_place_results(l)) return nxi_oom(b->d);
   const nxk_kernel *inside = l->parts[l->n_parts - 1].k;
   snprintf(name, sizeof name, "%s_%.50s", nxg_ops[l->c.op].name, inside->name);
   l->to = nxk_create(NXK_LOGICAL, name);
@@ -358,7 +358,7 @@ nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done) {
       l.c.n_carried == 0 || l.n->n_args + l.c.n_results > NXP_MAX_BUFFERS)
     return NX_OK;
   l.body = nxg_body_find(l.c.bodies[0])->graph;
-  if (!nxg_is_elementwise(l.body)) return NX_OK;
+  if (!nxg_is_elementwise(l.body) && nxg_step_work(l.body) < 0) return NX_OK;
   nx_status status = try(&l, done);
   nxk_destroy(l.to);
   nxp_plan_destroy(l.plan);

@@ -33,6 +33,25 @@ typedef struct nxp_loop_part {
   bool *varies;   /* which of them vary from step to step */
 } nxp_loop_part;
 
+/* Where a buffer of a kernel of the body is in a kernel of several of them (plan/joined.c): at the
+ * element `offset`, and `stride` times a value further. index NXK_NONE: no value. */
+typedef struct nxp_joined_place {
+  uint32_t buffer;
+  int64_t offset, stride;
+  nxk_value index;
+} nxp_joined_place;
+
+/* Such a kernel. */
+typedef struct nxp_joined {
+  nxk_kernel **kernels; /* bound, of each step of the body's plan */
+  nxk_kernel **copies;  /* bound, of carried values */
+  /* local arrays, or NXK_NONE: two of each carried value, slices that nobody reads, temporaries of
+   * the body's plan, the number of the step */
+  uint32_t *carried[2], *unread, *temporaries, number;
+  int reads;     /* which of the two the step reads; it writes the other one */
+  int64_t bytes; /* of these arrays */
+} nxp_joined;
+
 typedef struct nxp_loop {
   nxp_step_builder *s;
   const nxp_group *group;
@@ -54,7 +73,8 @@ typedef struct nxp_loop {
   nxp_kernel_binding binding;
   nxp_location buffers[NXP_MAX_BUFFERS];
   uint32_t *operand_buffer, *result_buffer; /* NXK_NONE: none yet */
-  nxk_value slice; /* the number of the step, which is that of its slices */
+  nxk_value slice;    /* the number of the step, which is that of its slices */
+  nxp_joined *joined; /* or NULL */
 } nxp_loop;
 
 static inline uint32_t nxp_loop_operand(const nxp_loop *l, uint32_t input) {
@@ -82,6 +102,16 @@ bool nxp_loop_at_point(const nxp_loop_part *p, const nxk_access *a, const nxp_lo
 int64_t nxp_loop_stride(const nxk_kernel *k, nxk_value loop);
 /* The value that a location of the body's plan is; NULL: none. */
 nxp_loop_value *nxp_loop_value_at(const nxp_loop *l, const nxp_location *where);
+
+/* plan/loop.c: gives results memory. False: memory is exhausted. */
+bool nxp_loop_place_results(const nxp_loop *l);
+/* plan/joined.c: the loop as one kernel that has those of the body in it, if that is good. Once the
+ * body is planned. */
+nx_status nxp_join_loop(nxp_loop *l, bool *done);
+/* The place of a location of the body's plan; false: it has none for such elements. */
+bool nxp_joined_find(const nxp_loop *l, const nxp_location *where, nx_dtype t, nxp_joined_place *p);
+/* plan/joined_write.c: writes that kernel. False: memory is exhausted. */
+bool nxp_write_joined(nxp_loop *l);
 
 /* plan/loop_write.c: writes the kernel (l->to). False: memory is exhausted. */
 bool nxp_write_loop(nxp_loop *l);

@@ -105,7 +105,7 @@ nxp_plan *nxp_new_plan(const nxg_graph *g, const nxp_options *o) {
   p->threads = o->threads > 0 ? o->threads : 1;
   p->n_outputs = g->n_outputs;
   p->outputs = nxi_arena_alloc(&p->arena, (g->n_outputs + 1) * sizeof *p->outputs);
-  if (p->outputs != NULL) return p;
+  if (p->outputs != NULL && nxp_hold_bodies(p, g)) return p;
   nxp_plan_destroy(p);
   return NULL;
 }

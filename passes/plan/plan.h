@@ -240,7 +240,9 @@ typedef struct nxp_plan {
   int64_t work; /* roughly how many instructions one launch executes, each on one element */
   uint32_t generated_products; /* for want of a library: no_library says why (static) */
   const char *no_library;
-  bool checks;                       /* a step may find a bad index */
+  bool checks;     /* a step may find a bad index */
+  int64_t *bodies; /* that the graph names: the plan holds them */
+  uint32_t n_bodies, cap_bodies;
   struct nxp_temporary *temporaries; /* until it is packed */
   uint32_t n_temporaries;
 } nxp_plan;

@@ -99,9 +99,11 @@ static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
   return nxp_bind_kernel(p->logical, p->target, bound, d);
 }
 
-/* Strides of 0, 1 and -1 are part of a kind, because kernels with others are bound differently. */
+/* Strides of 0, 1 and -1 are part of a kind, because kernels with others are bound differently.
+ * What the plan has bound for its integers is of no kind. */
 nxi_kernel_kind nxi_kind_of(const nxk_kernel *logical) {
   nxk_anatomy a;
+  if (logical->level == NXK_BOUND) return (nxi_kernel_kind){0};
   if (!nxk_dissect(logical, &a)) return (nxi_kernel_kind){0};
   uint64_t hash = XXH3_64bits(a.structure.data, a.structure.size);
   for (uint32_t i = 0; i < a.n_holes; i++) {

@@ -85,11 +85,54 @@ static void of_stacks(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
   out[4] = parts ? GOOD(nx_neg(in[3])) : in[3];
   out[5] = parts ? GOOD(nx_neg(in[4])) : in[4];
 }
-/* A matrix read at other points than it is written: no kernel. */
+/* ---- steps that are several kernels, joined in one */
+
+static nx_tensor *mean_of(nx_tensor *x, int32_t axis) {
+  nx_tensor *sum = GOOD(nx_reduce_sum(x, &axis, 1, 1));
+  nx_tensor *n = one(nx_dtype_of(x), (double)(nx_shape(x)[axis] + 1));
+  return GOOD(nx_dtype_of(x) == NX_I32 ? nx_div(sum, n) : nx_mul(sum, nx_recip(n)));
+}
+/* A matrix read at other points than it is written. */
 static void of_neighbours(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
   (void)step;
   out[0] = GOOD(nx_add(nx_flip(in[0], (const int32_t[]){1}, 1), in[1]));
   out[1] = GOOD(nx_mul(in[1], one(nx_dtype_of(in[1]), 2)));
+}
+/* Neighbours along rows, with a border; and the number of the step. */
+static void of_heat(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  nx_dtype t = nx_dtype_of(in[0]);
+  int64_t n = nx_shape(in[0])[1], first[2] = {0, 1}, none[2] = {0, 0}, last[2] = {rows, n};
+  nx_tensor *right = GOOD(nx_pad(nx_shrink(in[0], first, last, 2), none, first, 2, NX_NUMBER(0)));
+  last[1] = n - 1;
+  nx_tensor *left = GOOD(nx_pad(nx_shrink(in[0], none, last, 2), first, none, 2, NX_NUMBER(0)));
+  nx_tensor *around = GOOD(nx_sub(nx_add(left, right), nx_add(in[0], in[0])));
+  out[0] = GOOD(nx_add(in[0], nx_mul(around, in[1])));
+  out[1] = GOOD(nx_sub(in[1], nx_mul(nx_cast(step, t), nx_mul(in[1], in[1]))));
+}
+/* Means of rows and columns, which the next values are made of: reductions in a row. */
+static void of_means(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  (void)step;
+  nx_tensor *centred = GOOD(nx_sub(in[0], mean_of(in[0], 1)));
+  out[0] = GOOD(nx_add(nx_sub(centred, mean_of(centred, 0)), in[1]));
+  out[1] = GOOD(nx_add(mean_of(out[0], 0), in[3]));
+  out[2] = GOOD(nx_add(in[2], nx_reshape(mean_of(mean_of(in[0], 0), 1), NULL, 0, 0)));
+}
+/* A sum of columns, and what follows from it. */
+static void of_mean(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  (void)step;
+  const int32_t axis = 0;
+  out[1] = GOOD(nx_mul(nx_reduce_sum(in[0], &axis, 1, 1), in[2]));
+  out[0] = GOOD(nx_sub(in[0], nx_add(out[1], in[1])));
+}
+/* Slices that are read elsewhere, and slices of what a reduction gives. */
+static void of_rolled_stacks(nx_tensor *step, nx_tensor *const *in, nx_tensor **out) {
+  (void)step;
+  const int32_t axis = 1;
+  out[0] = GOOD(nx_add(nx_flip(in[0], &axis, 1), nx_flip(in[3], &axis, 1)));
+  out[1] = GOOD(nx_add(in[1], in[4]));
+  out[2] = GOOD(nx_reduce_sum(out[0], &axis, 1, 0));
+  out[3] = GOOD(nx_reduce_sum(in[3], &axis, 1, 1));
+  out[4] = GOOD(nx_mul(in[1], in[2]));
 }
 
 /* ---- the loop, and the steps one after the other */
@@ -245,6 +288,65 @@ static void neighbours(void **state) {
   check(&l);
 }
 
+static void joined_of(nx_dtype t, int64_t n, bool reverse) {
+  loop l = {.dtype = t, .columns = n, .reverse = reverse, .n_carried = 2, .of = of_heat};
+  l.init[0] = matrix(&l, 0.4);
+  l.init[1] = one(t, 0.125);
+  if (!reverse) check(&l);
+  l.of = of_means;
+  l.n_carried = 3;
+  l.n_captured = 1;
+  l.init[1] = values(t, (const int64_t[]){1, n}, 2, 3);
+  l.init[2] = one(t, 0.75);
+  l.captured[0] = row(&l, 2);
+  if (!reverse) check(&l);
+  l.of = of_rolled_stacks;
+  l.n_carried = l.n_stacked = 2;
+  l.n_slices = 3;
+  l.init[1] = one(t, 0.25);
+  l.captured[0] = one(t, 1.5);
+  l.stacks[0] = values(t, (const int64_t[]){steps, rows, n}, 3, 4);
+  l.stacks[1] = values(t, &steps, 1, 5);
+  check(&l);
+}
+
+static void joined(void **state) {
+  (void)state;
+  static const nx_dtype kinds[] = {NX_F32, NX_C64, NX_I32, NX_F16};
+  for (size_t k = 0; k < (is_quick() ? sizeof kinds / sizeof *kinds : 1); k++)
+    for (int i = first_size(); i < SIZES; i += k == 0 ? 1 : SIZES) {
+      nx_scope *scope = nx_scope_begin(ctx);
+      if (k > 0) i = 1;
+      steps = k % 2 ? 6 : 5; /* too many to become the steps */
+      joined_of(kinds[k], columns[i], i % 2);
+      nx_scope_end(scope);
+    }
+  steps = MOST_STEPS;
+}
+
+/* A loop of those is one kernel, and is found again when it is recorded again. */
+static void is_one_kernel(void **state) {
+  (void)state;
+  loop l = {.dtype = NX_F32, .columns = 64, .n_carried = 2, .n_captured = 1, .of = of_mean};
+  l.init[0] = matrix(&l, 0.4);
+  l.init[1] = values(NX_F32, (const int64_t[]){1, 64}, 2, 3);
+  l.captured[0] = row(&l, 2);
+  OK(nx_realize(ctx, l.init, 2, NULL));
+  OK(nx_realize(ctx, l.captured, 1, NULL));
+  nx_report report = {.size = sizeof report};
+  nx_run_options run = {.size = sizeof run, .report = &report};
+  nx_function *f = body_of(&l, true);
+  for (int i = 0; i < 2; i++) {
+    nx_tensor *out[3] = {0};
+    OK(nx_for(NULL, 100, f, l.init, 2, l.captured, 1, NULL, out, 2));
+    OK(nx_realize(ctx, out, 2, &run));
+    if (report.interpreted == 0 && device() == 0) assert_int_equal(report.kernels, 1);
+    assert_int_equal(report.plan_misses, i == 0);
+    for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);
+  }
+  nx_function_release(f);
+}
+
 /* Every thread count: a context of its own each. */
 static void on_threads(void **state) {
   (void)state;
@@ -289,45 +391,54 @@ static void short_ones(void **state) {
 
 enum { WIDTH = 50 };
 
-/* y = 0.75 y + the number of the step; and a counter that goes up with it, from `first`. */
-static void expect_steps(nx_tensor *y, const float *x, int64_t steps) {
-  float is[WIDTH], wanted[WIDTH];
+/* y = 0.75 y + the number of the step, or of y the other way round, which no kernel of points does;
+ * and a counter that goes up with it, from `first`. */
+static void expect_steps(nx_tensor *y, const float *x, int64_t steps, bool flips) {
+  float is[WIDTH], wanted[WIDTH], last[WIDTH];
   OK(nx_read(y, is, sizeof is, NULL));
   memcpy(wanted, x, sizeof wanted);
-  for (int64_t i = 0; i < steps; i++)
+  for (int64_t i = 0; i < steps; i++) {
+    memcpy(last, wanted, sizeof last);
     for (int k = 0; k < WIDTH; k++) {
-      float scaled = wanted[k] * 0.75F;
+      float scaled = last[flips ? WIDTH - 1 - k : k] * 0.75F;
       wanted[k] = scaled + (float)i;
     }
+  }
   assert_memory_equal(is, wanted, sizeof is);
 }
 
-static nx_function *counting_step(void) {
+static nx_function *counting_step(bool flips) {
   nx_tensor *in[] = {GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0)),
                      GOOD(nx_placeholder(ctx, device(), NX_F32, (const int64_t[]){WIDTH}, 1))};
-  nx_tensor *y = GOOD(nx_add(nx_mul(in[1], one(NX_F32, 0.75)), nx_cast(in[0], NX_F32)));
+  nx_tensor *x = flips ? GOOD(nx_flip(in[1], (const int32_t[]){0}, 1)) : in[1];
+  nx_tensor *y = GOOD(nx_add(nx_mul(x, one(NX_F32, 0.75)), nx_cast(in[0], NX_F32)));
   nx_function *f = NULL;
   OK(nx_function_create(ctx, in, 2, &y, 1, NULL, &f));
   return f;
 }
 
-static void of_any_number(void **state) {
-  (void)state;
+static void count_steps(bool flips) {
   static const int64_t counts[] = {-1, 0, 1, 5, 1023, 1024, 1025, 3000};
-  nx_function *f = counting_step();
+  nx_function *f = counting_step(flips);
   float values_of_x[WIDTH];
   nx_tensor *x = values(NX_F32, (const int64_t[]){WIDTH}, 1, 1);
   OK(nx_read(x, values_of_x, sizeof values_of_x, NULL));
   for (size_t i = is_quick() ? 0 : 6; i < sizeof counts / sizeof *counts; i++) {
     nx_tensor *n = one(i % 2 ? NX_I32 : NX_I64, (double)counts[i]), *y = NULL;
     OK(nx_for(n, 0, f, &x, 1, NULL, 0, NULL, &y, 1));
-    expect_steps(y, values_of_x, counts[i]);
+    expect_steps(y, values_of_x, counts[i], flips);
     if (counts[i] < 0) continue;
     y = NULL;
     OK(nx_for(NULL, counts[i], f, &x, 1, NULL, 0, NULL, &y, 1));
-    expect_steps(y, values_of_x, counts[i]);
+    expect_steps(y, values_of_x, counts[i], flips);
   }
   nx_function_release(f);
+}
+
+static void of_any_number(void **state) {
+  (void)state;
+  count_steps(false);
+  count_steps(true);
 }
 
 /* While first + i < limit, which is captured or a constant. */
@@ -349,7 +460,7 @@ static void count_while(nx_dtype t, int64_t first, int64_t limit, bool captured)
   nx_tensor *init[] = {start, values(NX_F32, &n, 1, 1)}, *out[2] = {0};
   OK(nx_read(init[1], values_of_x, sizeof values_of_x, NULL));
   OK(nx_while(below, step, init, 2, &end, captured, NULL, out, 2));
-  expect_steps(out[1], values_of_x, limit - first);
+  expect_steps(out[1], values_of_x, limit - first, false);
   nx_scalar last;
   OK(nx_item(out[0], NULL, 0, &last, NULL));
   assert_true(last.v.i == (limit > first ? limit : first));
@@ -375,23 +486,26 @@ static int32_t stop_soon(void *user) { return ++*(int *)user > 3; }
 /* More steps than a task may take end when the poll says so. */
 static void very_long(void **state) {
   (void)state;
-  nx_function *f = counting_step();
-  nx_tensor *x = values(NX_F32, (const int64_t[]){WIDTH}, 1, 1);
-  for (int known = 0; known < 2; known++) {
-    nx_tensor *n = one(NX_I64, (double)(INT64_C(1) << 45)), *y = NULL;
-    int asked = 0;
-    OK(nx_for(known ? NULL : n, known ? INT64_C(1) << 45 : 0, f, &x, 1, NULL, 0, NULL, &y, 1));
-    nx_run_options run = {.size = sizeof run, .poll = stop_soon, .user = &asked};
-    FAILS(NX_INTERRUPTED, nx_realize(ctx, &y, 1, &run));
+  for (int flips = 0; flips < 2; flips++) {
+    nx_function *f = counting_step(flips);
+    nx_tensor *x = values(NX_F32, (const int64_t[]){WIDTH}, 1, 1);
+    for (int known = 0; known < 2; known++) {
+      nx_tensor *n = one(NX_I64, (double)(INT64_C(1) << 45)), *y = NULL;
+      int asked = 0;
+      OK(nx_for(known ? NULL : n, known ? INT64_C(1) << 45 : 0, f, &x, 1, NULL, 0, NULL, &y, 1));
+      nx_run_options run = {.size = sizeof run, .poll = stop_soon, .user = &asked};
+      FAILS(NX_INTERRUPTED, nx_realize(ctx, &y, 1, &run));
+    }
+    nx_function_release(f);
   }
-  nx_function_release(f);
 }
 
 NXT_MAIN(loop_kernels) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(of_every_kind), IN_SCOPE(exchanges),   IN_SCOPE(slices_in_and_out),
-      IN_SCOPE(neighbours),    IN_SCOPE(on_threads),  IN_SCOPE(short_ones),
-      IN_SCOPE(of_any_number), IN_SCOPE(of_counters), IN_SCOPE(very_long),
+      IN_SCOPE(of_every_kind), IN_SCOPE(exchanges),     IN_SCOPE(slices_in_and_out),
+      IN_SCOPE(neighbours),    IN_SCOPE(on_threads),    IN_SCOPE(short_ones),
+      IN_SCOPE(of_any_number), IN_SCOPE(of_counters),   IN_SCOPE(very_long),
+      IN_SCOPE(joined),        IN_SCOPE(is_one_kernel),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
