@@ -4,10 +4,16 @@
  * it can. Keeps: bits, and which runs fail.
  *
  * Nothing that can fail goes out, since a failure has a step, or may never come: checked indices,
- * calls that fail, functions of the caller, loops. What a loop may never run goes out only if it is
- * a few elements; the condition of a loop and the body of one that is known to have a step run at
- * least once. Views and constants stay, and so does elementwise work that would only make more
- * memory of less: it is cheaper to compute where it is read. */
+ * calls that fail, functions of the caller, loops. The condition of a loop and the body of one that
+ * is known to have a step run at least once. What another loop may never run is no more than a few
+ * elements, or stands behind a guard, a `case` that gives zeros if the loop has no step:
+ *
+ *   while a, w cond=@c body=@b    becomes    %h = the condition for the initial values
+ *                                            %v = case %h, w branches=@zeros,@values
+ *                                            while a, w, %v cond=@c2 body=@b2
+ *
+ * Views and constants stay, and so does elementwise work that would only make more memory of less:
+ * it is cheaper to compute where it is read. */
 #include <string.h>
 
 #include "rewrite.h"
@@ -31,12 +37,13 @@ typedef struct body {
   uint8_t *fate;    /* of each node */
   int64_t *sources; /* bytes of memory that an elementwise node is made of */
   uint32_t out[MOST], n_out;
+  bool guarded; /* these stand behind a guard */
 } body;
 
 /* A loop that has been rewritten: the results of one run have equal operands. */
 typedef struct done {
   uint32_t node, *args, n_args;
-  int64_t bodies[2];
+  int64_t bodies[2], branches[2]; /* branches: of the guard; 0: none */
 } done;
 
 typedef struct hoisting {
@@ -135,12 +142,23 @@ static void find_needed(body *b) {
       need(b, g->nodes[i].args[a]);
 }
 
-static bool examine(body *b, uint32_t first, uint32_t last, bool rare) {
+/* Whether all that goes out is as good as nothing. */
+static bool is_slight_outside(const body *b) {
+  for (uint32_t i = 0; i < b->g->n_nodes; i++)
+    if ((b->fate[i] & OUTSIDE) && b->g->nodes[i].op != NXG_input &&
+        !is_slight(b->g, &b->g->nodes[i]))
+      return false;
+  return true;
+}
+
+/* guard: it can be known before the loop whether it has a step. */
+static bool examine(body *b, uint32_t first, uint32_t last, bool rare, bool guard) {
   b->fate = nxi_calloc((size_t)b->g->n_nodes + 1, 1);
   b->sources = nxi_calloc((size_t)b->g->n_nodes + 1, sizeof *b->sources);
   if (b->fate == NULL || b->sources == NULL) return false;
-  find_outside(b, first, last, rare);
+  find_outside(b, first, last, rare && !guard);
   find_needed(b);
+  b->guarded = rare && guard && b->n_out > 0 && !is_slight_outside(b);
   return true;
 }
 
@@ -212,18 +230,31 @@ static nx_status make_body(const body *b, const body *all, uint32_t n, uint32_t 
 
 /* ---- the graph with them */
 
-/* Appends what a value that goes out is computed of, for the loop that is old node `loop`. values:
- * node of the body -> new node of the graph, UINT32_MAX: not made yet. */
-static void compute(hoisting *h, uint32_t loop, const body *b, uint32_t *values, uint32_t *args) {
-  const nxg_graph *g = b->g;
+static uint8_t *wanted_for(const nxg_graph *g, const uint32_t *roots, uint32_t n) {
   uint8_t *wanted = nxi_calloc((size_t)g->n_nodes + 1, 1);
-  if (wanted == NULL) {
-    h->r.failed = true;
-    return;
-  }
-  for (uint32_t o = 0; o < b->n_out; o++) wanted[b->out[o]] = 1;
-  for (uint32_t i = g->n_nodes; i-- > 0;)
+  for (uint32_t o = 0; wanted != NULL && o < n; o++) wanted[roots[o]] = 1;
+  for (uint32_t i = g->n_nodes; wanted != NULL && i-- > 0;)
     for (uint32_t a = 0; wanted[i] && a < g->nodes[i].n_args; a++) wanted[g->nodes[i].args[a]] = 1;
+  return wanted;
+}
+
+/* A table of node of a body -> new node, and after it room for the operands of one. */
+static uint32_t *new_values(const nxg_graph *g) {
+  uint32_t most = 1;
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    most = g->nodes[i].n_args > most ? g->nodes[i].n_args : most;
+  uint32_t *values = nxi_malloc(((size_t)g->n_nodes + most) * sizeof *values);
+  if (values != NULL) memset(values, 0xff, g->n_nodes * sizeof *values);
+  return values;
+}
+
+/* Appends what nodes of a body are computed of, for the loop that is old node `loop`. values: that
+ * of its inputs is there. */
+static void compute(hoisting *h, uint32_t loop, const nxg_graph *g, const uint32_t *roots,
+                    uint32_t n_roots, uint32_t *values) {
+  uint8_t *wanted = wanted_for(g, roots, n_roots);
+  uint32_t *args = values + g->n_nodes;
+  if (wanted == NULL) h->r.failed = true;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&h->r); i++) {
     const nxg_node *n = &g->nodes[i];
     if (!wanted[i] || n->op == NXG_input) continue;
@@ -234,25 +265,110 @@ static void compute(hoisting *h, uint32_t loop, const body *b, uint32_t *values,
   nxi_free(wanted);
 }
 
-/* The values that go out of a body as operands of the loop: *n of them. */
-static void add_operands(hoisting *h, uint32_t loop, const nxg_control *c, const body *b,
-                         uint32_t *operands, uint32_t *n) {
+/* ---- guards */
+
+/* The branch of a guard: what goes out of the body, or as many zeros. */
+static nx_status make_branch(const nxg_control *c, const body *b, bool zeros, int64_t *number,
+                             nxi_diag *d) {
+  const nxg_graph *g = b->g;
+  uint32_t first = c->indexed + c->n_carried;
+  uint8_t *wanted = wanted_for(g, b->out, zeros ? 0 : b->n_out);
+  uint32_t *map = new_values(g);
+  nxg_graph *to = nxg_create(g->name);
+  bool ok = wanted != NULL && map != NULL && to != NULL;
+  for (uint32_t i = 0; ok && i < c->n_passed; i++) {
+    uint32_t input = g->inputs[first + i].node;
+    const nxg_node *x = &g->nodes[input];
+    map[input] = nxg_add_input(to, x->dtype, x->rank, x->shape, 0, -1, NULL);
+  }
+  for (uint32_t i = 0; ok && i < g->n_nodes && !to->failed; i++)
+    if (wanted[i] && g->nodes[i].op != NXG_input) copy_node(to, g, i, map, map + g->n_nodes);
+  for (uint32_t o = 0; ok && o < b->n_out && !to->failed; o++) {
+    static const int64_t zero[2] = {0, -1};
+    const nxg_node *x = &g->nodes[b->out[o]];
+    uint32_t made = map[b->out[o]];
+    if (zeros)
+      made = nxg_add(to, NXG_full, 0, NULL, zero, 2, (nx_dtype)x->dtype, x->rank, x->shape);
+    nxg_add_output(to, made, NULL);
+  }
+  nxi_free(wanted);
+  nxi_free(map);
+  if (ok) return nxg_body_take(to, number, d);
+  nxg_destroy(to);
+  return nxi_oom(d);
+}
+
+/* Whether the loop has a step: a bool. */
+static uint32_t has_step(hoisting *h, uint32_t loop, const nxg_control *c, const body *condition) {
+  const nxg_node *old = &h->g->nodes[loop];
+  if (c->counted) {
+    static const int64_t zero[2] = {0, -1};
+    uint32_t args[2] = {0, h->r.map[old->args[0]]};
+    nx_dtype t = (nx_dtype)h->g->nodes[old->args[0]].dtype;
+    args[0] = nxg_rewrite_add(&h->r, loop, NXG_full, 0, NULL, zero, 2, t, 0, NULL);
+    return nxg_rewrite_add(&h->r, loop, NXG_cmplt, 2, args, NULL, 0, NX_BOOL, 0, NULL);
+  }
+  const nxg_graph *g = condition->g;
+  uint32_t *values = new_values(g), root = g->outputs[0].node, made = UINT32_MAX;
+  if (values == NULL) h->r.failed = true;
+  for (uint32_t i = 0; values != NULL && i < g->n_inputs; i++)
+    values[g->inputs[i].node] = h->r.map[old->args[c->first + i]];
+  if (values != NULL) compute(h, loop, g, &root, 1, values);
+  if (values != NULL) made = values[root];
+  nxi_free(values);
+  return made;
+}
+
+/* The values that go out of a body behind a guard. */
+static nx_status add_guarded(hoisting *h, uint32_t loop, const nxg_control *c, const body *bodies,
+                             const body *b, done *l) {
+  const nxg_node *old = &h->g->nodes[loop];
+  nx_status status = NX_OK;
+  for (int zeros = 0; zeros < 2 && status == NX_OK; zeros++)
+    status = make_branch(c, b, zeros != 0, &l->branches[!zeros], h->r.d);
+  uint32_t *args = nxi_malloc(((size_t)c->n_passed + 1) * sizeof *args);
+  if (args == NULL && status == NX_OK) status = nxi_oom(h->r.d);
+  if (status == NX_OK) {
+    args[0] = has_step(h, loop, c, bodies);
+    for (uint32_t i = 0; i < c->n_passed; i++)
+      args[1 + i] = h->r.map[old->args[c->first + c->n_carried + i]];
+  }
+  for (uint32_t o = 0; status == NX_OK && o < b->n_out && !nxg_rewrite_failed(&h->r); o++) {
+    const nxg_node *x = &b->g->nodes[b->out[o]];
+    int64_t attrs[3] = {o, l->branches[0], l->branches[1]};
+    l->args[l->n_args++] = nxg_rewrite_add(&h->r, loop, NXG_case, c->n_passed + 1, args, attrs, 3,
+                                           (nx_dtype)x->dtype, x->rank, x->shape);
+  }
+  nxi_free(args);
+  return status;
+}
+
+/* Whether it can be known before the loop if it has a step, by little work that cannot fail. */
+static bool can_guard(const nxg_control *c, const body *condition) {
+  if (c->counted) return c->count < 0;
+  for (uint32_t i = 0; i < condition->g->n_nodes; i++) {
+    const nxg_node *n = &condition->g->nodes[i];
+    if (n->op != NXG_input && !(cannot_fail(n) && is_slight(condition->g, n))) return false;
+  }
+  return true;
+}
+
+/* The values that go out of a body as operands of the loop. */
+static nx_status add_operands(hoisting *h, uint32_t loop, const nxg_control *c, const body *bodies,
+                              const body *b, done *l) {
   const nxg_graph *g = b->g;
   const nxg_node *old = &h->g->nodes[loop];
-  uint32_t most = 1, first = c->indexed + c->n_carried;
-  for (uint32_t i = 0; i < g->n_nodes; i++)
-    most = g->nodes[i].n_args > most ? g->nodes[i].n_args : most;
-  uint32_t *values = nxi_malloc(((size_t)g->n_nodes + most) * sizeof *values);
-  if (values == NULL) {
-    h->r.failed = true;
-    return;
-  }
-  memset(values, 0xff, g->n_nodes * sizeof *values);
+  uint32_t first = c->indexed + c->n_carried;
+  if (b->n_out == 0) return NX_OK;
+  if (b->guarded) return add_guarded(h, loop, c, bodies, b, l);
+  uint32_t *values = new_values(g);
+  if (values == NULL) return nxi_oom(h->r.d);
   for (uint32_t i = 0; i < c->n_passed; i++)
     values[g->inputs[first + i].node] = h->r.map[old->args[c->first + c->n_carried + i]];
-  compute(h, loop, b, values, values + g->n_nodes);
-  for (uint32_t o = 0; o < b->n_out; o++) operands[(*n)++] = values[b->out[o]];
+  compute(h, loop, g, b->out, b->n_out, values);
+  for (uint32_t o = 0; o < b->n_out; o++) l->args[l->n_args++] = values[b->out[o]];
   nxi_free(values);
+  return NX_OK;
 }
 
 static void add_loop(hoisting *h, uint32_t i, const done *l) {
@@ -279,8 +395,8 @@ static nx_status rewrite_loop(hoisting *h, uint32_t i, const nxg_control *c, bod
   h->n_loops++;
   nx_status status = NX_OK;
   for (uint32_t a = 0; a < whole; a++) l->args[l->n_args++] = h->r.map[n->args[a]];
-  for (uint32_t b = 0; b < c->n_bodies; b++)
-    if (bodies[b].n_out > 0) add_operands(h, i, c, &bodies[b], l->args, &l->n_args);
+  for (uint32_t b = 0; b < c->n_bodies && status == NX_OK; b++)
+    status = add_operands(h, i, c, bodies, &bodies[b], l);
   for (uint32_t a = whole; a < n->n_args; a++) l->args[l->n_args++] = h->r.map[n->args[a]];
   for (uint32_t b = 0; b < c->n_bodies && status == NX_OK; b++)
     status = make_body(&bodies[b], bodies, c->n_bodies, c->n_stacked, &l->bodies[b], h->r.d);
@@ -307,7 +423,9 @@ static nx_status hoist_loop(hoisting *h, uint32_t i, const nxg_control *c) {
   for (uint32_t b = 0; b < c->n_bodies && status == NX_OK; b++) {
     bool condition = c->op == NXG_while && b == 0;
     status = enter(h, c->bodies[b], &bodies[b]);
-    if (status == NX_OK && !examine(&bodies[b], first, first + c->n_passed, !once && !condition))
+    bool rare = !once && !condition;
+    if (status == NX_OK &&
+        !examine(&bodies[b], first, first + c->n_passed, rare, rare && can_guard(c, bodies)))
       status = nxi_oom(h->r.d);
     changed = changed || bodies[b].own != NULL;
     out += bodies[b].n_out;
@@ -349,6 +467,8 @@ nx_status nxg_pass_hoist(const nxg_graph *g, nxg_graph **out, bool *changed, nxi
   for (uint32_t k = 0; k < h.n_loops; k++) {
     for (int b = 0; b < 2; b++)
       if (h.loops[k].bodies[b] != 0) nxg_body_release(h.loops[k].bodies[b]);
+    for (int b = 0; b < 2; b++)
+      if (h.loops[k].branches[b] != 0) nxg_body_release(h.loops[k].branches[b]);
     nxi_free(h.loops[k].args);
   }
   nxi_free(h.loops);

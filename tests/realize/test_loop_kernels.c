@@ -500,12 +500,32 @@ static void very_long(void **state) {
   }
 }
 
+/* A product that does not change, of a loop that may have no step. */
+static void guards(void **state) {
+  (void)state;
+  loop l = {.dtype = NX_F32, .columns = rows};
+  nx_tensor *x = matrix(&l, 0.3), *w = matrix(&l, 0.7);
+  nx_tensor *in[] = {GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0)),
+                     placeholder_like(x, false), placeholder_like(w, false)};
+  nx_tensor *y = GOOD(nx_add(nx_mul(in[1], in[1]), nx_matmul(in[2], in[2])));
+  nx_function *f = NULL;
+  OK(nx_function_create(ctx, in, 3, &y, 1, NULL, &f));
+  for (int count = -1; count < 3; count++) {
+    nx_tensor *n = one(NX_I32, count), *out = NULL, *same = x;
+    OK(nx_realize(ctx, &n, 1, NULL));
+    OK(nx_for(n, 0, f, &x, 1, &w, 1, NULL, &out, 1));
+    for (int i = 0; i < count; i++) same = GOOD(nx_add(nx_mul(same, same), nx_matmul(w, w)));
+    expect_same(out, same);
+  }
+  nx_function_release(f);
+}
+
 NXT_MAIN(loop_kernels) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(of_every_kind), IN_SCOPE(exchanges),     IN_SCOPE(slices_in_and_out),
-      IN_SCOPE(neighbours),    IN_SCOPE(on_threads),    IN_SCOPE(short_ones),
-      IN_SCOPE(of_any_number), IN_SCOPE(of_counters),   IN_SCOPE(very_long),
-      IN_SCOPE(joined),        IN_SCOPE(is_one_kernel),
+      IN_SCOPE(of_every_kind), IN_SCOPE(exchanges),   IN_SCOPE(slices_in_and_out),
+      IN_SCOPE(neighbours),    IN_SCOPE(on_threads),  IN_SCOPE(short_ones),
+      IN_SCOPE(of_any_number), IN_SCOPE(of_counters), IN_SCOPE(very_long),
+      IN_SCOPE(guards),        IN_SCOPE(joined),      IN_SCOPE(is_one_kernel),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
