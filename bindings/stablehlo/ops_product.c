@@ -92,6 +92,11 @@ static bool is_product(const side *a, const side *b, const nxh_type *t, int64_t 
   return same;
 }
 
+/* A cast that changes nothing would be a value of its own, and dense if its operand is not. */
+static nx_tensor *of_type(nx_tensor *x, nx_dtype type) {
+  return nx_dtype_of(x) == type ? x : nx_cast(x, type);
+}
+
 bool nxh_dot(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   side a = {.x = nxh_in(r, op, 0)}, b = {.x = a.x != NULL ? nxh_in(r, op, 1) : NULL};
@@ -103,8 +108,8 @@ bool nxh_dot(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   int64_t shape[NX_MAX_RANK];
   if (!is_product(&a, &b, t, shape))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "the type of the result is not that of the product");
-  a.x = nx_cast(a.x, t->dtype);
-  b.x = nx_cast(b.x, t->dtype);
+  a.x = of_type(a.x, t->dtype);
+  b.x = of_type(b.x, t->dtype);
   nx_tensor *y = nx_matmul(as_matrices(&a, true), as_matrices(&b, false));
   return nxh_set(r, op, 0, nx_reshape(y, shape, t->rank, NX_MAY_COPY));
 }

@@ -151,12 +151,16 @@ static bool *read_by_products(const nxg_graph *g) {
   return read;
 }
 
+static bool lies_dense(const nxg_rewrite *r, uint32_t node) {
+  nxg_view v;
+  nxg_node_view(r->to, node, &v);
+  return nxg_view_is_contiguous(&v);
+}
+
 /* Replaces node i by an equal node. If a product reads node i (`dense`), the replacement is made
  * dense, as node i is. */
 static void take_equal(nxg_rewrite *r, uint32_t i, uint32_t equal, bool dense) {
-  const nxg_node *n = &r->from->nodes[i];
-  if (dense && r->to->nodes[equal].op == NXG_view)
-    equal = nxg_rewrite_add(r, i, NXG_copy, 1, &equal, NULL, 0, n->dtype, n->rank, n->shape);
+  if (dense && !lies_dense(r, equal)) equal = nxg_rewrite_copy_of(r, i, equal);
   nxg_rewrite_map(r, i, equal);
 }
 

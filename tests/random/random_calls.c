@@ -109,6 +109,8 @@ uint32_t nxt_add_call(nxt_generator *gen) {
   while (nxg_ops[op].kind != NXG_KIND_CALL);
   /* The only one of small integers, among so many of matrices. */
   if (nxt_chance(&gen->r, 8)) op = NXG_matmul_i32;
+  /* They take half of the types that transforms take, and few of the attributes. */
+  else if (nxt_chance(&gen->r, 15)) op = nxt_chance(&gen->r, 40) ? NXG_rfft : NXG_irfft;
   uint32_t args[NXG_CALL_OPERANDS], n = (uint32_t)nxg_ops[op].args;
   bool sound = nxg_call_fails(op) || (n > 1 && op != NXG_matmul_i32) || nxt_chance(&gen->r, 30);
   args[0] = op == NXG_matmul_i32 ? small_integers(gen)

@@ -68,8 +68,9 @@ nx_tensor *nx_random_uniform(nx_tensor *key, nx_dtype t, const int64_t *shape, i
 static bool check_bounds(nx_dtype t, int64_t low, int64_t high) {
   nxi_diag d;
   nxi_diag_clear(&d);
-  int bits = nxi_dtypes[t].bits;
-  bool integer = nxi_is_integer(t) && bits >= 8, is_signed = integer && nxi_is_signed(t);
+  bool integer = nxi_is_integer(t) && nxi_dtypes[t].bits >= 8,
+       is_signed = integer && nxi_is_signed(t);
+  int bits = integer ? nxi_dtypes[t].bits : 8;
   int64_t least = !is_signed   ? 0
                   : bits == 64 ? INT64_MIN
                                : -((int64_t)1 << (bits - 1)),
