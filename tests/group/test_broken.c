@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "members.h"
+#include "tests/util/sanitizers.h"
 
 /* ---- members that do not do the same */
 

@@ -8,13 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#endif
+#include "tests/util/sanitizers.h"
 
 static const int64_t three[] = {3};
 static const nx_type line = {NX_F32, 1, three};

@@ -12,14 +12,7 @@
 
 #include "codegen_llvm/codegen_llvm.h"
 #include "runtime/realize/async/offload.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#endif
+#include "tests/util/sanitizers.h"
 
 enum { RESULT = 4096, ROOM = 1 << 19 }; /* bytes at most; floats */
 static _Thread_local float *room;       /* while a job runs */
