@@ -2,8 +2,10 @@
 """Operations of StableHLO against NumPy: writes a module for each operation, with operands and what
 NumPy gets, and has stablehlo_check run them all. Usage: numpy_test.py STABLEHLO_CHECK."""
 
+import os
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
@@ -435,7 +437,8 @@ routines()
 text = "// -----\n".join(modules)
 done = subprocess.run([sys.argv[1], "-"], input=text, text=True)
 if done.returncode:
-    with open("stablehlo_numpy.mlir", "w") as f:
+    path = os.path.join(tempfile.gettempdir(), "stablehlo_numpy.mlir")
+    with open(path, "w") as f:
         f.write(text)
-    print("the modules are in stablehlo_numpy.mlir")
+    print(f"the modules are in {path}")
 sys.exit(done.returncode)
