@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Special functions of several operands: zeta, polygamma, igamma, igammac, betainc and gradients of
- * igamma. References are
- * values by mpmath, of arguments that every type of floats has, and limits at the ends. */
+ * igamma. References are values by mpmath, of arguments that every type of floats has, and limits
+ * at the ends. */
 #include "conformance.h"
 
 #include <math.h>
