@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { N = 3 * NXG_BLOCK + 17, TYPES = 6 };
+enum { N = NXG_BLOCK + 17, TYPES = 6 };
 static const nx_dtype types[TYPES] = {NX_F32, NX_F64, NX_I32, NX_I64, NX_U32, NX_U64};
 
 static uint64_t state;
