@@ -19,9 +19,10 @@
 
 typedef struct legalizer {
   nxk_kernel *k;
-  bool half;   /* the target converts f16 <-> f32 */
-  bool scales; /* the target has an instruction for ldexp, or makes one of it by itself */
-  bool twice;  /* the target rounds vectors of 64-bit integers twice when it converts them to f32 */
+  bool half;     /* the target converts f16 <-> f32 */
+  bool scales;   /* the target has an instruction for ldexp, or makes one of it by itself */
+  bool hands_on; /* arithmetic gives a NaN of an operand, or one with only upper bits set */
+  bool twice; /* the target rounds vectors of 64-bit integers twice when it converts them to f32 */
 } legalizer;
 
 /* ---- short names for the builder */
@@ -43,12 +44,13 @@ static nxk_value is_nan(nxk_kernel *k, nxk_value a) { return op2(k, NXK_ne, a, a
 
 /* ---- small floats from f32 and to it */
 
-/* The upper half of f32, rounded to even; a NaN keeps its upper half and becomes quiet. */
-static nxk_value f32_to_bf16(nxk_kernel *k, nxk_value a) {
+/* The upper half of f32, rounded to even; a NaN keeps its upper half and becomes quiet. Where a NaN
+ * has a lower half of zeros, as the caller knows, rounding keeps it as it is. */
+static nxk_value f32_to_bf16(nxk_kernel *k, nxk_value a, bool short_nan) {
   nxk_value bits = bits_as(k, NX_U32, a), upper = op2(k, NXK_shr, bits, u32(k, 16));
   nxk_value even = op2(k, NXK_add, op2(k, NXK_and, upper, u32(k, 1)), u32(k, 0x7fff));
-  nxk_value rounded = op2(k, NXK_shr, op2(k, NXK_add, bits, even), u32(k, 16));
-  nxk_value r = op3(k, NXK_select, is_nan(k, a), op2(k, NXK_or, upper, u32(k, 0x40)), rounded);
+  nxk_value r = op2(k, NXK_shr, op2(k, NXK_add, bits, even), u32(k, 16));
+  if (!short_nan) r = op3(k, NXK_select, is_nan(k, a), op2(k, NXK_or, upper, u32(k, 0x40)), r);
   return bits_as(k, NX_BF16, nxk_cast_to(k, NX_U16, r));
 }
 
@@ -132,7 +134,7 @@ static nxk_value widen(const legalizer *l, nxk_value a) {
 }
 
 static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
-  if (to == NX_BF16) return f32_to_bf16(l->k, a);
+  if (to == NX_BF16) return f32_to_bf16(l->k, a, false);
   return l->half && to == NX_F16 ? nxk_cast_to(l->k, to, a) : f32_to_small(l->k, to, a);
 }
 
@@ -181,6 +183,25 @@ static nxk_value cast_to_small(const legalizer *l, nx_dtype to, nxk_value a) {
   if (wide_integer)
     a = nxi_dtypes[from].bits == 64 ? wide_to_f64(k, a, 24, 16) : nxk_cast_to(k, NX_F64, a);
   return narrow(l, to, nxk_cast_to(k, NX_F32, round_for(k, to, a)));
+}
+
+/* Whether v is an f32 whose lower half is zero. */
+static bool is_short(const nxk_kernel *source, nxk_value v) {
+  const nxk_instr *in = &source->instrs[v];
+  if (in->op == NXK_splat) in = &source->instrs[in->args[0]];
+  if (in->op == NXK_const) return (in->imm & 0xffff) == 0;
+  return in->op == NXK_cast && nxk_dtype(source, in->args[0]) == NX_BF16;
+}
+
+/* Whether f32 v, if it is a NaN, has a lower half of zeros: what arithmetic gives for such operands,
+ * where a processor hands on the NaN of an operand, made quiet, or gives one of its own that has its
+ * upper bits alone set. NVIDIA's has all set. */
+static bool has_short_nan(const legalizer *l, const nxk_kernel *source, nxk_value v) {
+  const nxk_instr *in = &source->instrs[v];
+  bool arithmetic =
+      in->op == NXK_add || in->op == NXK_sub || in->op == NXK_mul || in->op == NXK_div;
+  return l->hands_on && in->dtype == NX_F32 && arithmetic && is_short(source, in->args[0]) &&
+         is_short(source, in->args[1]);
 }
 
 static nxk_value legal_cast(const legalizer *l, nx_dtype to, nxk_value a) {
@@ -252,7 +273,9 @@ static bool rewrite(const legalizer *l, const nxk_kernel *source, nxk_value v, n
   if (in->op >= NXK_SCALAR_COUNT) return false;
   nx_dtype type = nxk_dtype(source, in->args[0]);
   nxk_value a = map[in->args[0]], b = in->n_args > 1 ? map[in->args[1]] : NXK_NONE;
-  if (in->op == NXK_cast && (nxi_is_small_float(type) || nxi_is_small_float(in->dtype)))
+  if (in->op == NXK_cast && in->dtype == NX_BF16 && has_short_nan(l, source, in->args[0]))
+    map[v] = f32_to_bf16(l->k, a, true);
+  else if (in->op == NXK_cast && (nxi_is_small_float(type) || nxi_is_small_float(in->dtype)))
     map[v] = legal_cast(l, in->dtype, a);
   else if (in->op == NXK_cast && l->twice && in->lanes > 1 && in->dtype == NX_F32 &&
            nxi_is_integer(type) && nxi_dtypes[type].bits == 64)
@@ -289,7 +312,7 @@ nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag
   nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
   legalizer l = {nxk_create(k->level, k->name), converts_half(t), scales(t),
-                 strcmp(t->isa, "neon") == 0};
+                 strncmp(t->isa, "sm_", 3) != 0, strcmp(t->isa, "neon") == 0};
   bool ok = map && needed && l.k;
   if (ok) copy_tables(l.k, k);
   if (ok) nxk_mark_needed(k, needed);
