@@ -12,7 +12,8 @@
 #pragma GCC target("avx2,fma")
 #endif
 
-#define NXG_LOOPS nxg_block_avx2
+#define NXG_LOOPS        nxg_block_avx2
+#define NXG_VECTOR_BYTES 32
 #include "block_loops.h"
 
 #if defined(__clang__)

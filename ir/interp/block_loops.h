@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "vector.h"
 
 #define LOOP(name, T, R, expression)                                                     \
   static void name(void *restrict result, const void *a, const void *b, const void *c) { \
@@ -68,29 +69,23 @@
                       : (T)0)
 
 /* NaN wins; of equal operands max takes the one without a sign and min the one with a sign. 2^n is
- * made of two factors, each about half of the exponent: in the domain that ir/scalar_ops.def gives
- * the first product is exact, or the result is 0 or infinite anyway. */
-#define FLOAT(name, T, U, F, digits, bias, limit)                                                \
+ * made of two factors, each about half of the exponent, however that is rounded: in the domain that
+ * ir/scalar_ops.def gives the first product is exact, or the result is 0 or infinite anyway. */
+#define FLOAT(name, T, U, V, W, F, digits, bias, limit)                                          \
   COMPARE(name, T)                                                                               \
-  static inline T power_##name(T n) {                                                            \
-    T sum = n + (T)(3 * ((U)1 << ((digits) - 1)) + (bias)), power;                               \
-    U word;                                                                                      \
-    memcpy(&word, &sum, sizeof word);                                                            \
-    word <<= (digits);                                                                           \
-    memcpy(&power, &word, sizeof power);                                                         \
-    return power;                                                                                \
-  }                                                                                              \
   static void ldexp_##name(void *restrict result, const void *a, const void *b, const void *c) { \
-    const T *restrict x = a, *restrict y = b;                                                    \
-    T *restrict out = result, n[NXG_BLOCK];                                                      \
+    const V least = (V){0} - (limit), most = (V){0} + (limit);                                   \
+    const T magic = (T)(3 * ((U)1 << ((digits) - 1)) + (bias));                                  \
+    const V *x = a, *y = b;                                                                      \
+    V *restrict out = result;                                                                    \
     (void)c;                                                                                     \
-    for (int i = 0; i < NXG_BLOCK; i++) n[i] = y[i] < -(limit) ? -(limit) : y[i];                \
-    for (int i = 0; i < NXG_BLOCK; i++) n[i] = n[i] > (limit) ? (limit) : n[i];                  \
-    for (int i = 0; i < NXG_BLOCK; i++) {                                                        \
-      T half = __builtin_trunc##F(n[i] * (T)0.5), r = x[i] * power_##name(half);                 \
-      n[i] = r * power_##name(n[i] - half);                                                      \
+    for (int i = 0; i < NXG_BLOCK * (int)sizeof(T) / (int)sizeof(V); i++) {                      \
+      V n = NXG_PICK(V, W, y[i] < least, least, y[i]);                                           \
+      n = NXG_PICK(V, W, n > most, most, n);                                                     \
+      const V half = n * (T)0.5 + magic, rest = n - (half - magic) + magic;                      \
+      n = x[i] * (V)((W)half << (digits)) * (V)((W)rest << (digits));                            \
+      out[i] = NXG_PICK(V, W, y[i] != y[i], y[i], n);                                            \
     }                                                                                            \
-    for (int i = 0; i < NXG_BLOCK; i++) out[i] = y[i] != y[i] ? y[i] : n[i];                     \
   }                                                                                              \
   LOOP(neg_##name, T, T, -x)                                                                     \
   LOOP(abs_##name, T, T, __builtin_fabs##F(x))                                                   \
@@ -112,8 +107,8 @@ INTEGER(i32, int32_t, uint32_t, 32)
 INTEGER(u32, uint32_t, uint32_t, 32)
 INTEGER(i64, int64_t, uint64_t, 64)
 INTEGER(u64, uint64_t, uint64_t, 64)
-FLOAT(f32, float, uint32_t, f, 23, 127, 252.0F)
-FLOAT(f64, double, uint64_t, , 52, 1023, 2044.0)
+FLOAT(f32, float, uint32_t, nxg_f32s, nxg_u32s, f, 23, 127, 252.0F)
+FLOAT(f64, double, uint64_t, nxg_f64s, nxg_u64s, , 52, 1023, 2044.0)
 BITS(4)
 BITS(8)
 

@@ -9,22 +9,56 @@
 #include <string.h>
 
 #include "interp_graph.h"
+#include "vector.h"
 
 enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
 
-#define REDUCE(kind, name, T, identity, combination)                                               \
-  static inline T combine_##kind##_##name(T x, T y) { return (T)(combination); }                   \
+#define COMBINE(kind, name, T, combination) \
+  static inline T combine_##kind##_##name(T x, T y) { return (T)(combination); }
+/* A block of n elements; returns how many of its lanes exist. */
+#define BLOCK(kind, name, T, rounds)                                                     \
+  static int block_##kind##_##name(T *part, const T *x, int64_t n, int lanes) {          \
+    const int width = n < lanes ? (int)n : lanes;                                        \
+    int64_t k = lanes;                                                                   \
+    for (int l = 0; l < width; l++) part[l] = x[l];                                      \
+    if (lanes == LANES) k = rounds(part, x, n);                                          \
+    for (; k < n; k++) part[k % lanes] = combine_##kind##_##name(part[k % lanes], x[k]); \
+    return width;                                                                        \
+  }
+/* All lanes at once, as long as there are elements for all; returns the first element after. */
+#define ROUNDS(kind, name, T)                                                               \
+  static int64_t rounds_##kind##_##name(T *restrict part, const T *x, int64_t n) {          \
+    int64_t k = LANES;                                                                      \
+    for (; k + LANES <= n; k += LANES)                                                      \
+      for (int l = 0; l < LANES; l++) part[l] = combine_##kind##_##name(part[l], x[k + l]); \
+    return k;                                                                               \
+  }
+#define VECTOR_ROUNDS(kind, name, T, V, W, combination)                               \
+  static int64_t rounds_##kind##_##name(T *restrict part, const T *from, int64_t n) { \
+    enum { COUNT = LANES * sizeof(T) / sizeof(V) };                                   \
+    int64_t k = LANES;                                                                \
+    V all[COUNT];                                                                     \
+    if (n < 2 * LANES) return k;                                                      \
+    memcpy(all, part, sizeof all);                                                    \
+    for (; k + LANES <= n; k += LANES)                                                \
+      for (int l = 0; l < COUNT; l++) {                                               \
+        const V x = all[l], y = ((const V *)(const void *)(from + k))[l];             \
+        all[l] = (combination);                                                       \
+      }                                                                               \
+    memcpy(part, all, sizeof all);                                                    \
+    return k;                                                                         \
+  }
+
+#define REDUCE(kind, name, T, identity, combination) \
+  COMBINE(kind, name, T, combination)                \
+  ROUNDS(kind, name, T)                              \
+  REDUCE_BY(kind, name, T, identity)
+#define REDUCE_BY(kind, name, T, identity)                                                         \
+  BLOCK(kind, name, T, rounds_##kind##_##name)                                                     \
   /* b's lanes join a's, of which all 16 (or the one of plain order) exist; b has `width` */       \
   static void join_##kind##_##name(T *b, const T *a, int width, int all) {                         \
     for (int l = 0; l < all && l < LANES; l++)                                                     \
       b[l] = l < width ? combine_##kind##_##name(a[l], b[l]) : a[l];                               \
-  }                                                                                                \
-  static int block_##kind##_##name(T *part, const T *x, int64_t n, int lanes) {                    \
-    int width = n < lanes ? (int)n : lanes;                                                        \
-    for (int l = 0; l < width; l++) part[l] = x[l];                                                \
-    for (int64_t k = lanes; k < n; k++)                                                            \
-      part[k % lanes] = combine_##kind##_##name(part[k % lanes], x[k]);                            \
-    return width;                                                                                  \
   }                                                                                                \
   static void reduce_##kind##_##name(nxg_source *source, int64_t n, bool in_lanes, void *result) { \
     T tree[LEVELS][LANES], buffer[NXG_CHUNK], part[LANES];                                         \
@@ -55,9 +89,13 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
   }
 
 /* As elementwise max and min: NaN wins, and +0 is above -0. */
-#define BEST_FLOAT(name, T)                                                  \
-  REDUCE(max, name, T, 0, x != x || x > y || (x == y && signbit(y)) ? x : y) \
-  REDUCE(min, name, T, 0, x != x || x < y || (x == y && signbit(x)) ? x : y)
+#define BEST_FLOAT(name, T, V, W, top)                                     \
+  COMBINE(max, name, T, x != x || x > y || (x == y && signbit(y)) ? x : y) \
+  COMBINE(min, name, T, x != x || x < y || (x == y && signbit(x)) ? x : y) \
+  VECTOR_ROUNDS(max, name, T, V, W, NXG_MAX(V, W, top, x, y))              \
+  VECTOR_ROUNDS(min, name, T, V, W, NXG_MIN(V, W, top, x, y))              \
+  REDUCE_BY(max, name, T, 0)                                               \
+  REDUCE_BY(min, name, T, 0)
 /* max and min of bools, which the source gives as 0 and 1: "any" and "all", defined for no elements
  * too. */
 #define BEST_BOOL(name, T)               \
@@ -78,8 +116,8 @@ SUMS(u8, uint8_t, uint64_t) /* integers wrap: signed ones share the bits of unsi
 SUMS(u16, uint16_t, uint64_t)
 SUMS(u32, uint32_t, uint64_t)
 SUMS(u64, uint64_t, uint64_t)
-BEST_FLOAT(f32, float)
-BEST_FLOAT(f64, double)
+BEST_FLOAT(f32, float, nxg_f32s, nxg_u32s, 31)
+BEST_FLOAT(f64, double, nxg_f64s, nxg_u64s, 63)
 BEST_INTEGER(i8, int8_t)
 BEST_INTEGER(i16, int16_t)
 BEST_INTEGER(i32, int32_t)

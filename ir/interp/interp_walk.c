@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interp_graph.h"
+#include "vector.h"
 
 /* ---- cursors */
 
@@ -46,6 +47,19 @@ COPIERS(2, uint16_t)
 COPIERS(4, uint32_t)
 COPIERS(8, uint64_t)
 
+/* n times the same element: rows of a broadcast are filled by vectors. */
+#define REPEATERS(name, T, V)                                          \
+  static void repeat_##name(void *dense, const char *at, int64_t n) {  \
+    T *out = dense;                                                    \
+    const T x = *(const T *)(const void *)at;                          \
+    const V all = (V){0} + x;                                          \
+    const int64_t many = sizeof(V) / sizeof(T);                        \
+    for (; n >= many; n -= many, out += many) *(V *)(void *)out = all; \
+    for (int64_t i = 0; i < n; i++) out[i] = x;                        \
+  }
+REPEATERS(4, uint32_t, nxg_u32s)
+REPEATERS(8, uint64_t, nxg_u64s)
+
 static void gather_run(int32_t size, void *dense, const char *at, int64_t stride, int64_t n) {
   uint8_t *truth = dense;
   if (stride == size && n > 0 && size > 0) {
@@ -58,8 +72,8 @@ static void gather_run(int32_t size, void *dense, const char *at, int64_t stride
       break;
     case 1: gather_1(dense, at, stride, n); break;
     case 2: gather_2(dense, at, stride, n); break;
-    case 4: gather_4(dense, at, stride, n); break;
-    default: gather_8(dense, at, stride, n);
+    case 4: stride ? gather_4(dense, at, stride, n) : repeat_4(dense, at, n); break;
+    default: stride ? gather_8(dense, at, stride, n) : repeat_8(dense, at, n);
   }
 }
 

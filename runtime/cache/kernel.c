@@ -379,25 +379,30 @@ static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material 
 
 /* ---- one pending kernel */
 
+static nx_status fail_absent(nxi_kernel_outcome *how, nxi_diag *d) {
+  *how = NXI_KERNEL_ABSENT;
+  return nxi_fail(d, NX_COMPILE_FAILED, "", "there is no code yet");
+}
+
+static bool is_found_only(const nxi_material *m) { return m->kind && m->kind->found_only; }
+
 static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                       nxi_kernel_outcome *how, nxi_diag *d) {
   double start = nxi_now_ms();
   nx_status s = NX_OK;
   k->general = m->general;
-  bool generic = nxi_kernel_wants_sharing(c, m), always = m->kind && m->kind->always;
+  bool generic = nxi_kernel_wants_sharing(c, m), kind = nxi_kernel_has_kind(m);
+  bool always = kind && m->kind->always;
   *how = NXI_KERNEL_DISK_HIT;
   if (always || !load_from_disk(c, k)) {
     if (generic) s = nxi_kernel_share(c, k, m, how, d);
-    if (s == NX_OK && !k->shared && m->kind && m->kind->found_only) {
-      *how = NXI_KERNEL_ABSENT;
-      return nxi_fail(d, NX_COMPILE_FAILED, "", "there is no code yet");
-    }
+    if (s == NX_OK && !k->shared && is_found_only(m)) return fail_absent(how, d);
     if (s == NX_OK && !k->shared) {
       *how = NXI_KERNEL_COMPILED;
       s = compile(c, k, m, d);
     }
   }
-  if (s == NX_OK && m->kind && !generic) nxi_kernel_see(c, k, m);
+  if (s == NX_OK && kind && !generic) nxi_kernel_see(c, k, m);
   if (k->code) k->info.code_bytes = c->maker->bytes(k->code);
   k->info.compile_ms = nxi_now_ms() - start;
   return s;
@@ -435,11 +440,17 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
   release_chain(gone);
 }
 
-/* Takes a kernel that is ready or pending; called with the lock held, which it releases. *again: it
- * was asked for by somebody who did not want it to be compiled. */
-static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out, bool *again,
-                            nxi_diag *d) {
+/* Takes a kernel that is ready or pending; called with the lock held, which it releases. Who asks
+ * only for what is there does not wait for a pending one, which another thread may be compiling.
+ * *again: it was asked for by somebody who did not want it to be compiled. */
+static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
+                            nxi_kernel **out, nxi_kernel_outcome *how, bool *again, nxi_diag *d) {
   NXI_HELD(&c->lock);
+  *again = false;
+  if (k->state == PENDING && is_found_only(m)) {
+    nxi_lock_give(&c->lock);
+    return fail_absent(how, d);
+  }
   nxi_kernel_retain(k);
   while (k->state == PENDING) nxi_lock_wait(&c->settled, &c->lock, -1);
   nx_status s = k->state == READY ? NX_OK : k->fault.status;
@@ -470,7 +481,7 @@ static nx_status make(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                                    : nxi_oom(&own);
   if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
   settle(c, k, s, outcome, &own);
-  if (how) *how = outcome;
+  *how = outcome;
   if (s == NX_OK) {
     *out = k;
     return NX_OK;
@@ -483,14 +494,15 @@ static nx_status make(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
 /* Looks for a key. False: *k is new, pending, and the caller's to make (NULL: out of memory). True:
  * *s is the outcome. */
 static bool look_up(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
-                    nxi_kernel **k, nxi_kernel **out, nx_status *s, nxi_diag *d) {
+                    const nxi_material *m, nxi_kernel **k, nxi_kernel **out,
+                    nxi_kernel_outcome *how, nx_status *s, nxi_diag *d) {
   uint64_t hash = XXH3_64bits(key, key_size);
   bool again = true;
   while (again) {
     nxi_lock_take(&c->lock);
     *k = find(c, isa, key, key_size, hash);
     if (!*k) break;
-    *s = take_found(c, *k, out, &again, d);
+    *s = take_found(c, *k, m, out, how, &again, d);
     if (!again) return true;
   }
   *k = make_kernel(c->maker, isa, key, key_size, hash);
@@ -505,7 +517,7 @@ nx_status nxi_kernel_get_inside(nxi_kernel_cache *c, const char *isa, const void
   nxi_kernel *k = NULL;
   nx_status s = NX_OK;
   *how = NXI_KERNEL_HIT;
-  if (look_up(c, isa, key, key_size, &k, out, &s, d)) return s;
+  if (look_up(c, isa, key, key_size, m, &k, out, how, &s, d)) return s;
   return k ? make(c, k, m, true, out, how, d) : nxi_oom(d);
 }
 
@@ -513,9 +525,11 @@ static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size
                      const nxi_material *m, nxi_kernel **out, nxi_kernel_outcome *how,
                      nxi_diag *d) {
   nxi_kernel *k = NULL;
+  nxi_kernel_outcome ignored;
   nx_status s = NX_OK;
-  if (how) *how = NXI_KERNEL_HIT;
-  if (look_up(c, isa, key, key_size, &k, out, &s, d)) return s;
+  if (!how) how = &ignored;
+  *how = NXI_KERNEL_HIT;
+  if (look_up(c, isa, key, key_size, m, &k, out, how, &s, d)) return s;
   if (!k) return nxi_oom(d);
   nxi_shared_lock_read(&c->inside_llvm);
   bool inside = nxi_exit_enter();

@@ -70,6 +70,10 @@ nx_status nxi_kernel_get_inside(nxi_kernel_cache *c, const char *isa, const void
                                 nxi_kernel_outcome *how, nxi_diag *d);
 nx_status nxi_kernel_count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi_diag *d);
 
+static inline bool nxi_kernel_has_kind(const nxi_material *m) {
+  return m->kind != NULL && m->kind->number != 0;
+}
+
 /* share.c. Whether generic code is to serve the kernel; notes its kind. */
 bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m);
 /* Lets generic code serve the kernel, and compiles that if need be and wanted. NX_OK with k->shared

@@ -155,7 +155,7 @@ void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material
 }
 
 bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m) {
-  if (!m->kind) return false;
+  if (!nxi_kernel_has_kind(m)) return false;
   nxi_lock_take(&c->lock);
   bool known = nxi_generics_note(c->generics, m->kind);
   nxi_lock_give(&c->lock);

@@ -129,10 +129,9 @@ nx_status nxi_get_code(nxi_kernel_cache *c, const nxk_kernel *logical, const nxi
   own.always = nxp_debugging.generic;
   own.vary = vary;
   nxp_put_bind_key(logical, t, &key);
-  nx_status status =
-      key.failed ? nxi_oom(d)
-                 : nxi_kernel_get_of_kind(c, t->isa, key.data, key.size, produce,
-                                          own.number != 0 ? &own : NULL, &what, out, how, d);
+  nx_status status = key.failed ? nxi_oom(d)
+                                : nxi_kernel_get_of_kind(c, t->isa, key.data, key.size, produce,
+                                                         &own, &what, out, how, d);
   nxi_text_free(&key);
   return status;
 }

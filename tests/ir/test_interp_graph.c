@@ -572,8 +572,8 @@ static void test_poll(void **state) {
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++, polls = 0) {
     char text[200];
     snprintf(text, sizeof text,
-             "nxir 2\ngraph @g(%%x: f32[1]) -> (%%y) {\n%%b = expand %%x : f32[16777216]\n%s\n}\n",
-             bodies[i]);
+             "nxir 2\ngraph @g(%%x: f32[1]) -> (%%y) {\n%%b = expand %%x : f32[%ld]\n%s\n}\n",
+             i == 2 ? 1L << 28 : 1L << 24, bodies[i]);
     nxg_graph *g = parse(text);
     nxg_program *p = program(g);
     assert_int_equal(nxg_program_run_polled(p, &in, NULL, NULL, &out, stop, NULL, NULL),

@@ -3,6 +3,7 @@
  * elements, then once more as the page says it, in the plainest way, without anything of the
  * library. The node-by-node interpreter, with which everything else is compared, must follow it.
  * Also which axes form a run, and in which order it is reduced. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -224,12 +225,54 @@ static void fused_products(void **state) {
   assert_true(y == 0x1p-40f);
 }
 
+/* ---- max and min of runs of any length: NaN wins, of zeros max takes +0 and min -0 */
+
+enum { LONGEST_RUN = 700 };
+
+static float best_of(const float *x, int n, bool max) {
+  float best = x[0];
+  for (int i = 1; i < n; i++) {
+    bool sign = signbit(max ? x[i] : best), better = max ? best > x[i] : best < x[i];
+    best = best != best || better || (best == x[i] && sign) ? best : x[i];
+  }
+  return best;
+}
+
+static void expect_best(const float *x, int n, const char *type, bool max) {
+  char text[240];
+  float expected = best_of(x, n, max), got = 0;
+  snprintf(text, sizeof text,
+           "nxir 2\ngraph @g(%%x: f32[%d]) -> (%%a) {\n%%y = cast %%x : %s[%d]\n"
+           "%%b = reduce_%s %%y axes=[0]\n%%a = cast %%b : f32[]\n}\n",
+           n, type, n, max ? "max" : "min");
+  interpret(text, x, &got);
+  assert_memory_equal(&got, &expected, sizeof got);
+}
+
+static void best_of_runs(void **state) {
+  static float x[LONGEST_RUN + 1];
+  static const float some[] = {0, -0.0f, 0, -0.0f, 1, -1, 2, -INFINITY, INFINITY};
+  (void)state;
+  for (int seed = 1; seed < 60; seed++) {
+    uint32_t h = (uint32_t)seed;
+    int n = seed < 50 ? seed : seed * 11, kinds = seed % 2 == 0 ? 1 : 8;
+    for (int i = 0; i < n; i++) {
+      h = h * 1664525 + 1013904223;
+      x[i + 1] = some[(h >> 24) % (uint32_t)kinds + (seed % 4 == 0)];
+    }
+    if (seed % 2 == 0) x[1 + h % (uint32_t)n] = some[seed % 4 != 0];
+    if (seed % 5 == 0) x[1 + h % (uint32_t)n] = (float)NAN;
+    for (int k = 0; k < 4; k++) expect_best(x + 1, n, k & 1 ? "f32" : "f64", k & 2);
+  }
+}
+
 NXT_MAIN(order) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(runs),
                                      cmocka_unit_test(few_elements_of_the_last_axis),
                                      cmocka_unit_test(few_elements_of_another_axis),
                                      cmocka_unit_test(many_elements),
                                      cmocka_unit_test(two_runs),
-                                     cmocka_unit_test(fused_products)};
+                                     cmocka_unit_test(fused_products),
+                                     cmocka_unit_test(best_of_runs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * library that refuses it (noexec.c), and through the kernel's own prctl where there is one.
  * Kernels are then interpreted, and the device, the report and NX_EXECUTOR=llvm say why. Each
  * attempt is a separate process. */
+#include "tests/util/sanitizers.h"
 #include "tests/util/api.h"
 
 #include <dlfcn.h>
@@ -101,10 +102,7 @@ static int start(const char *kind, const char *executor) {
   return status;
 }
 
-static bool cannot_preload(void) {
-  return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init") ||
-         nxl_unavailable();
-}
+static bool cannot_preload(void) { return NXT_SANITIZED || nxl_unavailable(); }
 
 static void test_library(void **state) {
   (void)state;

@@ -8,6 +8,7 @@
  * alone or with all later ones, for different n. NX_STARVE in the environment is the number of n
  * that are tried; 0: all of them. */
 #include "tests/util/api.h"
+#include "tests/util/sanitizers.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -207,10 +208,6 @@ static int run_program(void (*begin)(void), bool late) {
 
 /* ---- attempts */
 
-static bool is_sanitized(void) {
-  return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init");
-}
-
 /* NULL: the process ended by itself and succeeded. */
 static const char *fate(pid_t child, char text[80]) {
   int status = 0;
@@ -257,13 +254,13 @@ static void try_limits(bool late) {
 
 static void test_limits(void **state) {
   (void)state;
-  if (is_sanitized()) skip(); /* it reserves terabytes of addresses */
+  if (NXT_SANITIZED) skip(); /* it reserves terabytes of addresses */
   try_limits(false);
 }
 
 static void test_limits_late(void **state) {
   (void)state;
-  if (is_sanitized()) skip();
+  if (NXT_SANITIZED) skip();
   try_limits(true);
 }
 
@@ -277,7 +274,7 @@ static int run_loading(int mib) {
 
 static void test_loading(void **state) {
   (void)state;
-  if (is_sanitized()) skip();
+  if (NXT_SANITIZED) skip();
   for (int mib = 192; mib <= MOST_LOADING; mib += mib < 256 ? 16 : mib) {
     char text[80];
     fflush(NULL);
@@ -372,7 +369,7 @@ static void test_starving(void **state) {
   (void)state;
   const char *wish = getenv("NX_STARVE");
   int64_t most = wish ? strtoll(wish, NULL, 10) : 60;
-  if (is_sanitized()) skip();
+  if (NXT_SANITIZED) skip();
   try_starving("e1", most);
   try_starving("ea", most);
   try_starving("l1", most);
@@ -383,7 +380,7 @@ static void test_starving(void **state) {
 static void test_starving_function(void **state) {
   (void)state;
   const char *function = "LLVMCreateMemoryBufferWithMemoryRangeCopy";
-  if (is_sanitized()) skip();
+  if (NXT_SANITIZED) skip();
   for (int late = 0; late < 2; late++) {
     char text[80];
     const char *end = fate(start_starved(function, late ? "lw" : "ew", -1), text);
@@ -395,7 +392,7 @@ static void test_starving_function(void **state) {
 static void test_thread_data(void **state) {
   (void)state;
   char text[80];
-  if (is_sanitized()) skip();
+  if (NXT_SANITIZED) skip();
   const char *function = "_ZN4llvm28getTimeTraceProfilerInstanceEv",
              *end = fate(start_starved(function, "en", -1), text);
   if (end) fail_msg("no_memory starved %s: %s", function, end);
@@ -403,7 +400,7 @@ static void test_thread_data(void **state) {
 
 static void test_host_with_handler(void **state) {
   (void)state;
-  if (is_sanitized()) skip();
+  if (NXT_SANITIZED) skip();
   try_starving("eah", 20);
   try_starving("lah", 20);
   try_starving("l1h", 20);

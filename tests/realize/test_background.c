@@ -3,8 +3,8 @@
  * the same bits; several threads, fork, the end of the process and of the context while code is
  * being made. */
 #include "tests/util/api.h"
+#include "tests/util/sanitizers.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -227,14 +227,11 @@ static void expect_end(pid_t child, int wanted) {
   assert_int_equal(WEXITSTATUS(status), wanted);
 }
 
-/* The thread sanitizer takes locks that are held around fork for errors. */
-static bool forks_are_refused(void) { return dlsym(RTLD_DEFAULT, "__tsan_init") != NULL; }
-
 /* A child has no background thread: it starts one of its own. */
 static void fork_meanwhile(void **state) {
   static uint32_t data[N];
   (void)state;
-  if (forks_are_refused()) skip();
+  if (NXT_THREAD_SANITIZER) skip();
   for (int i = 0; i < 6; i++) {
     nx_context *c = new_context();
     compute(c, 8 + i, data);
@@ -256,7 +253,7 @@ static void fork_meanwhile(void **state) {
 static void exit_meanwhile(void **state) {
   static uint32_t data[N];
   (void)state;
-  if (forks_are_refused()) skip();
+  if (NXT_THREAD_SANITIZER) skip();
   fflush(NULL);
   for (int i = 0; i < 8; i++) {
     pid_t child = fork();
@@ -274,10 +271,6 @@ static void exit_meanwhile(void **state) {
 /* ---- few addresses are left */
 
 enum { KINDS = 12, TIMES = 5, LACKING = 8 };
-
-static bool is_sanitized(void) {
-  return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init");
-}
 
 static bool limit_addresses(long mib) {
   long pages = 0;
@@ -308,7 +301,7 @@ static int work_within(long mib) {
 /* A thread without a heap of its own does not compile: it would take what the others need. */
 static void few_addresses(void **state) {
   (void)state;
-  if (is_sanitized()) skip();
+  if (NXT_SANITIZED) skip();
   for (long mib = 12; mib <= 48; mib *= 2) {
     fflush(NULL);
     pid_t child = fork();

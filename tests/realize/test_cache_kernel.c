@@ -219,6 +219,63 @@ static void test_threads(void **state) {
   nxi_kernel_cache_destroy(failing.cache);
 }
 
+/* Who asks only for code that is there does not wait for a kernel that another thread compiles: it
+ * is told so while that one still produces, which it does until it is released. */
+static _Atomic bool producing, released;
+
+static nx_status produce_slowly(void *user, nxk_kernel **bound, nxi_diag *d) {
+  atomic_store(&producing, true);
+  for (int i = 0; i < 10000 && !atomic_load(&released); i++) usleep(1000);
+  return produce_adder(user, bound, d);
+}
+
+static nx_status get_found(nxi_kernel_cache *c, order *o, nxi_kernel **out,
+                           nxi_kernel_outcome *how) {
+  nxk_hole none = {0};
+  nxi_kernel_kind kind = {.number = 1, .found_only = true, .holes = &none};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  return nxi_kernel_get_of_kind(c, nxi_target_host()->isa, &o->number, sizeof o->number,
+                                produce_slowly, &kind, o, out, how, &d);
+}
+
+static void *compile_slowly(void *cache) {
+  order o = {.number = 3};
+  nxi_kernel *k = NULL;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (nxi_kernel_get(cache, nxi_target_host()->isa, &o.number, sizeof o.number, produce_slowly, &o,
+                     &k, NULL, &d) != NX_OK)
+    return "status";
+  nxi_kernel_release(k);
+  return NULL;
+}
+
+static void test_found_only(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxi_kernel_cache *c = make_cache("");
+  order o = {.number = 3};
+  nxi_kernel *k = NULL;
+  nxi_kernel_outcome how = NXI_KERNEL_HIT;
+  pthread_t thread;
+  void *fault;
+  assert_int_equal(pthread_create(&thread, NULL, compile_slowly, c), 0);
+  while (!atomic_load(&producing)) usleep(100);
+  nx_status status = get_found(c, &o, &k, &how);
+  atomic_store(&released, true); /* before anything fails: the thread would wait for it */
+  pthread_join(thread, &fault);
+  assert_null(fault);
+  assert_int_equal(status, NX_COMPILE_FAILED);
+  assert_int_equal(how, NXI_KERNEL_ABSENT);
+  assert_null(k);
+  assert_int_equal(get_found(c, &o, &k, &how), NX_OK);
+  assert_int_equal(how, NXI_KERNEL_HIT);
+  use(k, 3);
+  nxi_kernel_release(k);
+  nxi_kernel_cache_destroy(c);
+}
+
 /* ---- disk */
 
 static void test_disk(void **state) {
@@ -406,15 +463,11 @@ static void test_generic_code_is_freed(void **state) {
 
 NXT_MAIN(cache_kernel) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_hits),
-      cmocka_unit_test(test_eviction),
-      cmocka_unit_test(test_failures),
-      cmocka_unit_test(test_exhausted_memory),
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_disk),
-      cmocka_unit_test(test_keys),
-      cmocka_unit_test(test_targets),
-      cmocka_unit_test(test_generic_code_is_freed),
+      cmocka_unit_test(test_hits),     cmocka_unit_test(test_eviction),
+      cmocka_unit_test(test_failures), cmocka_unit_test(test_exhausted_memory),
+      cmocka_unit_test(test_threads),  cmocka_unit_test(test_found_only),
+      cmocka_unit_test(test_disk),     cmocka_unit_test(test_keys),
+      cmocka_unit_test(test_targets),  cmocka_unit_test(test_generic_code_is_freed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

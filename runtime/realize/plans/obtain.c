@@ -14,6 +14,9 @@
 #include "runtime/record/objects.h"
 
 static const double compile_cost_ms = 5;
+/* That tiny graphs are interpreted before the background thread makes their code, which costs
+ * nobody time, if an interpreted run takes longer than what a call of code does. */
+static const double early_cost_ms = 1, call_ms = 0.001;
 static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
 /* and that graphs of the same operations are, each of which is met for the first time, before code
  * for them is made */
@@ -42,12 +45,13 @@ static void count_plan(nx_report *report, const nxi_compile_report *made) {
   report->compile_ms += made->compile_ms;
 }
 
-/* Whether a graph of this kind is interpreted the next time it runs. */
-static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
-                       double interpreted_ms) {
+/* Whether a graph of this kind is interpreted the next time it runs, if `most_ms` of interpreting
+ * are worth its code. */
+static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny, double interpreted_ms,
+                       double most_ms) {
   if (kind != NXI_COMPILED) return kind == NXI_GRAPH_INTERP;
   return tiny && !nxi_device_kind_of(run->context, run->device)->own_memory &&
-         interpreted_ms < compile_cost_ms && nxi_debug_interpret_tiny();
+         interpreted_ms < most_ms && nxi_debug_interpret_tiny();
 }
 
 /* Whether the graph is interpreted while its code is made in the background. */
@@ -56,9 +60,16 @@ static bool may_wait(const nxi_run *run, const nxg_graph *g) {
          nxi_interpreter_ms(g, brief_ms) <= brief_ms && !nxg_has_custom(g);
 }
 
+/* How long a tiny graph is interpreted altogether. */
+static double most_interpreted_ms(const nxi_run *run, const nxg_graph *g, bool waits) {
+  bool early = !waits && nxi_interpreter_ms(g, call_ms) > call_ms && may_wait(run, g);
+  return early ? early_cost_ms : compile_cost_ms;
+}
+
 /* What making a plan starts from, and its results. */
 typedef struct made {
   double interpreted_ms, alike_ms; /* alike: of all graphs with the same operations */
+  double most_ms;                  /* as in nxi_plan */
   nxi_alike_code alike_code;
   bool interpreted, waits, alike; /* as in nxi_plan */
   nxi_executable *executable;
@@ -113,7 +124,8 @@ static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_option
                                nxi_diag *d) {
   nxi_executor_kind kind = options->executor;
   m->tiny = nxi_is_tiny(g);
-  m->interpret = interprets(run, kind, m->tiny, m->interpreted_ms);
+  m->most_ms = most_interpreted_ms(run, g, m->waits);
+  m->interpret = interprets(run, kind, m->tiny, m->interpreted_ms, m->most_ms);
   bool brief = !m->interpret && kind == NXI_COMPILED && !m->waits && may_wait(run, g);
   if (brief && m->interpreted) {
     m->job = nxi_code_job_create(g, options);
@@ -154,8 +166,8 @@ static nx_status make_plan(nxi_run *run, made *m, nxi_diag *d) {
 nxi_executable *nxi_plan_ready(const nxi_run *run, const nxi_plan *p, bool *interpret) {
   NXI_HELD(&run->context->run_lock);
   bool useful = !p->compiled; /* existing code can run even if no more can be compiled */
-  *interpret =
-      useful && (p->pending || interprets(run, executor_of(run), p->tiny, p->interpreted_ms));
+  *interpret = useful && (p->pending || interprets(run, executor_of(run), p->tiny,
+                                                   p->interpreted_ms, p->most_ms));
   return *interpret ? p->interpreted : p->compiled;
 }
 
@@ -170,13 +182,14 @@ static void start_job(nx_context *c, nxi_plan *p, nxi_code_job *job) {
 }
 
 bool nxi_plan_interprets_tiny(const nxi_run *run, const nxi_plan *p) {
-  return interprets(run, executor_of(run), true, p->interpreted_ms);
+  return interprets(run, executor_of(run), true, p->interpreted_ms, compile_cost_ms);
 }
 
 /* Keeps what was made. run_lock. */
 static void keep_made(nx_context *c, nxi_plan *p, made *m) {
   NXI_HELD(&c->run_lock);
   p->tiny = m->tiny;
+  p->most_ms = m->most_ms;
   if (m->job) start_job(c, p, m->job);
   if (!m->executable) return;
   nxi_executable **at = m->interpret ? &p->interpreted : &p->compiled;

@@ -20,6 +20,7 @@ struct nxi_plan {
   bool waits;            /* not in the background: there it could not be made */
   bool alike;            /* graphs of the same operations were met before */
   double interpreted_ms; /* time spent in the interpreter so far */
+  double most_ms;        /* of such time, until a tiny graph's code is made */
   nxi_executable *interpreted, *compiled;
   nxi_compile_report report; /* of the newest of both */
 };
