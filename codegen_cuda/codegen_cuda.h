@@ -31,7 +31,8 @@ const char *nxu_prelude(void);
 const char *nxu_sort_code(void);
 const char *nxu_scatter_code(void);
 const char *nxu_scan_code(void);
-const char *nxu_arrays(void); /* arrays.cuh */
+const char *nxu_arrays(void);       /* arrays.cuh */
+const char *nxu_control_code(void); /* control.cuh: loops and branches as nodes of graphs */
 /* The type of a variable that holds an element; small floats are held as their bits. A static
  * string. */
 const char *nxu_type(nx_dtype t);

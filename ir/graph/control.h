@@ -94,5 +94,10 @@ typedef struct nxg_control_frame {
 } nxg_control_frame;
 uint32_t nxg_control_room(const nxg_control *c);
 nx_status nxg_control_run(const nxg_control_frame *f, nxi_diag *d);
+/* What is said of failures, for who carries out control flow in another way. Puts the operation and
+ * the step in front of what failed in a body; step -1: there is none. */
+nx_status nxg_control_failed_at(const nxg_control *c, int64_t step, nx_status status, nxi_diag *d);
+/* There are more steps than the limit: NX_NO_CONVERGENCE. */
+nx_status nxg_control_too_long(const nxg_control *c, nxi_diag *d);
 
 #endif

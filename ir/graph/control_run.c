@@ -43,8 +43,7 @@ static nx_status read_number(const nxg_control_frame *f, const void *from, int64
   }
 }
 
-/* Puts the operation and the step in front of what failed in a body. */
-static nx_status failed_at(const nxg_control *c, int64_t step, nx_status status, nxi_diag *d) {
+nx_status nxg_control_failed_at(const nxg_control *c, int64_t step, nx_status status, nxi_diag *d) {
   char said[sizeof d->message];
   if (!d || status == NX_INTERRUPTED || status == NX_OUT_OF_MEMORY) return status;
   memcpy(said, d->message, sizeof said);
@@ -98,7 +97,7 @@ static nx_status run_case(const state *s) {
   for (uint32_t i = 0; i < s->c->n_results && !status; i++)
     if (s->outputs[i] != f->results[i])
       status = f->copy(f->user, f->results[i], s->outputs[i], f->bytes[i], s->d);
-  return status ? failed_at(s->c, -1, status, s->d) : NX_OK;
+  return status ? nxg_control_failed_at(s->c, -1, status, s->d) : NX_OK;
 }
 
 /* ---- loops */
@@ -190,7 +189,7 @@ static nx_status run_condition(const state *s, bool *holds) {
   return status;
 }
 
-static nx_status too_long(const nxg_control *c, nxi_diag *d) {
+nx_status nxg_control_too_long(const nxg_control *c, nxi_diag *d) {
   const char *name = nxg_ops[c->op].name;
   return nxi_fail(d, NX_NO_CONVERGENCE, name, "%s: it has not ended after %lld steps, the limit",
                   name, (long long)c->limit);
@@ -203,11 +202,11 @@ static nx_status step_through(const state *s, int64_t count) {
     bool more = step < count;
     if (status) return status;
     if (!c->counted) status = run_condition(s, &more);
-    if (status) return failed_at(c, step, status, s->d);
+    if (status) return nxg_control_failed_at(c, step, status, s->d);
     if (!more) return NX_OK;
-    if (c->limit > 0 && step >= c->limit) return too_long(c, s->d);
+    if (c->limit > 0 && step >= c->limit) return nxg_control_too_long(c, s->d);
     status = run_step(s, step, count);
-    if (status) return failed_at(c, step, status, s->d);
+    if (status) return nxg_control_failed_at(c, step, status, s->d);
   }
 }
 

@@ -108,8 +108,11 @@ typedef struct nxp_control {
   uint32_t origin, n_operands;
   int64_t *bytes, *strides; /* as in nxg_control_frame */
   nx_dtype index_dtype;
-  uint32_t held;    /* bodies that the plan holds */
-  int32_t *lies_in; /* as in nxg_control_frame; filled in by who carries it out */
+  uint32_t held; /* bodies that the plan holds */
+  /* Filled in by who carries it out: as in nxg_control_frame; how a device does it, else NULL; why
+   * the host decides what runs, a sentence, or NULL */
+  int32_t *lies_in;
+  const char *by, *by_host;
 } nxp_control;
 
 /* How the units of packed tiles lie along one direction of the operand: in lines. They begin at

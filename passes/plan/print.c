@@ -154,6 +154,9 @@ static void put_control(nxi_text *out, const nxp_step *s) {
   if (c->count >= 0 && c->counted) nxi_text_add(out, " of %lld steps", (long long)c->count);
   for (uint32_t i = 0; i < c->n_bodies; i++)
     nxi_text_add(out, "%s@%s", i == 0 ? ", runs " : ", ", nxg_body_find(c->bodies[i])->graph->name);
+  if (s->control->by != NULL) nxi_text_add(out, ", by %s", s->control->by);
+  else if (s->control->by_host != NULL)
+    nxi_text_add(out, ", by the host, because %s", s->control->by_host);
   put_group(out, s);
 }
 

@@ -152,9 +152,10 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
                       const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {
   bool here = e->options.device != NULL;
   nx_status status = nxi_load_plan(e, g, o, poll, report, d);
-  if (status == NX_OK && here) status = nxi_gpu_plan_create(e, d);
+  if (status == NX_OK) status = nxi_gpu_plan_create(e, d);
   if (status == NX_OK) status = nxi_load_calls(e, d);
   if (status == NX_OK) status = nxi_load_controls(e, poll, report, d);
+  if (status == NX_OK) status = nxi_gpu_plan_controls(e, d);
   if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
   return status == NX_OK && here ? nxi_gpu_plan_capture(e, d) : status;
 }

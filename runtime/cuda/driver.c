@@ -8,8 +8,10 @@
 #include "config.h"
 
 static nxi_cuda table;
+static nxi_cuda_new newer;
+static bool has_newer;
 static int version;
-static char missing[NXU_SENTENCE];
+static char missing[NXU_SENTENCE], none_newer[NXU_SENTENCE];
 static nxi_once once = NXI_ONCE_INITIALIZER;
 
 static void start(void) {
@@ -35,10 +37,18 @@ static void load(void) {
 #include "driver.def"
 #undef CUDA
       NULL};
-  static const nxu_library library = {"the CUDA driver", "NX_CUDA", files, symbols};
+  static const char *const new_symbols[] = {
+#define CUDA(name, symbol, arguments) #symbol,
+#include "driver_new.def"
+#undef CUDA
+      NULL};
+  static const nxu_library library = {"the CUDA driver", "NX_CUDA", files, symbols},
+                           new_library = {"the CUDA driver", "NX_CUDA", files, new_symbols};
   if (!NX_HAVE_CUDA)
     snprintf(missing, sizeof missing, "this library was built without CUDA (-Dcuda=disabled)");
   else if (nxu_load_library(&library, &table, missing)) start();
+  if (missing[0] == 0 && version >= NXI_CUDA_CONDITIONS_VERSION)
+    has_newer = nxu_load_library(&new_library, &newer, none_newer);
 }
 
 const nxi_cuda *nxi_cuda_get(const char **why) {
@@ -47,5 +57,7 @@ const nxi_cuda *nxi_cuda_get(const char **why) {
   *why = missing;
   return NULL;
 }
+
+const nxi_cuda_new *nxi_cuda_get_new(void) { return has_newer ? &newer : NULL; }
 
 int nxi_cuda_version(void) { return version; }

@@ -97,6 +97,25 @@ bool nxi_gpu_capture_begin(nxi_gpu *g);
 nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted);
 nx_status nxi_gpu_graph_launch(nxi_gpu_graph *graph, nxi_diag *d);
 void nxi_gpu_graph_destroy(nxi_gpu_graph *graph); /* it may be running; NULL is allowed */
+/* Conditional nodes, in a capture of this thread. Each has one handle, whose value kernels set
+ * before the node, and in its bodies: whether the body runs (again), or which of them runs. If one
+ * of these functions fails, there is no graph at the end of the capture. */
+typedef enum nxi_gpu_condition {
+  NXI_GPU_IF = 0,
+  NXI_GPU_WHILE = 1,
+  NXI_GPU_SWITCH = 2
+} nxi_gpu_condition;
+enum { NXI_GPU_SCOPES_MOST = 20 }; /* bodies within each other */
+bool nxi_gpu_has_conditions(const nxi_gpu *g);
+bool nxi_gpu_captures(const nxi_gpu *g); /* whether this thread is capturing */
+nx_status nxi_gpu_condition_handle(nxi_gpu *g, uint64_t *handle, nxi_diag *d);
+/* Adds the node, after all that was captured before it. bodies: n of them, empty. */
+nx_status nxi_gpu_add_condition(nxi_gpu *g, nxi_gpu_condition kind, uint64_t handle, void **bodies,
+                                uint32_t n, nxi_diag *d);
+/* What is captured goes into that body until the end, which comes in any case if begin was NX_OK.
+ * A body may have kernels, copies within the GPU, memory that is set, conditional nodes. */
+nx_status nxi_gpu_body_begin(nxi_gpu *g, void *body, nxi_diag *d);
+nx_status nxi_gpu_body_end(nxi_gpu *g, nxi_diag *d);
 /* The cache of its kernels, which the GPU does not own. */
 struct nxi_kernel_cache;
 void nxi_gpu_set_kernels(nxi_gpu *g, struct nxi_kernel_cache *kernels);

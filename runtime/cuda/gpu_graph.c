@@ -17,6 +17,7 @@ enum { MOST_SCRATCH = 32 };
 struct nxi_gpu_graph {
   nxi_gpu *gpu;
   void *executable;
+  void *source; /* that it was made of, which conditional nodes may need; NULL: destroyed */
   uint32_t n_scratch;
   nxi_gpu_scratch *scratch[MOST_SCRATCH]; /* one reference each */
 };
@@ -27,12 +28,14 @@ typedef struct capture {
   nxi_gpu_graph *graph;
   bool used[MOST_SCRATCH]; /* whether the piece is allocated at present */
   bool refused;
+  bool conditions; /* it has conditional nodes */
+  uint32_t scope;  /* number of the stream that captures now */
 } capture;
 static _Thread_local capture *current;
 
 bool nxi_gpu_captures(const nxi_gpu *g) { return current != NULL && current->gpu == g; }
 void *nxi_gpu_captured_stream(const nxi_gpu *g) {
-  return nxi_gpu_captures(g) ? g->capture_stream : NULL;
+  return nxi_gpu_captures(g) ? g->capture_streams[current->scope] : NULL;
 }
 
 nx_status nxi_gpu_capture_refuses(nxi_diag *d) {
@@ -131,17 +134,26 @@ static void free_scratch(nxi_gpu *g, nxi_gpu_scratch *gone) {
 
 /* ---- graphs */
 
+static bool has_stream(nxi_gpu *g, uint32_t scope) {
+  void **stream = &g->capture_streams[scope];
+  if (*stream == NULL && g->cuda->stream_create(stream, NXI_CUDA_NON_BLOCKING) != 0) *stream = NULL;
+  return *stream != NULL;
+}
+
+/* After a capture that did not end well the state of the stream is unknown. */
+static void give_up_stream(nxi_gpu *g, uint32_t scope) {
+  g->cuda->stream_destroy(g->capture_streams[scope]);
+  g->capture_streams[scope] = NULL;
+}
+
 bool nxi_gpu_capture_begin(nxi_gpu *g) {
   if (current != NULL || !nxi_mutex_try(&g->capture_lock)) return false;
   capture *c = nxi_calloc(1, sizeof *c);
   nxi_gpu_graph *graph = nxi_calloc(1, sizeof *graph);
   bool good = c != NULL && graph != NULL && nxi_gpu_enter(g, NULL) == NX_OK;
   if (good) {
-    if (g->capture_stream == NULL &&
-        g->cuda->stream_create(&g->capture_stream, NXI_CUDA_NON_BLOCKING) != 0)
-      g->capture_stream = NULL;
-    good = g->capture_stream != NULL &&
-           g->cuda->capture_begin(g->capture_stream, NXI_CUDA_CAPTURE_RELAXED) == 0;
+    good = has_stream(g, 0) &&
+           g->cuda->capture_begin(g->capture_streams[0], NXI_CUDA_CAPTURE_RELAXED) == 0;
     if (!good) nxi_gpu_leave(g);
   }
   if (good) {
@@ -192,18 +204,16 @@ nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted) {
   nxi_gpu_graph *graph = c->graph;
   void *captured = NULL;
   current = NULL;
-  bool ended = g->cuda->capture_end(g->capture_stream, &captured) == 0;
+  bool ended = g->cuda->capture_end(g->capture_streams[0], &captured) == 0;
   bool good = ended && captured != NULL;
-  if (!ended) { /* the state of the stream is unknown */
-    g->cuda->stream_destroy(g->capture_stream);
-    g->capture_stream = NULL;
-  }
+  if (!ended) give_up_stream(g, 0);
   if (lend(c) || c->refused || !wanted) good = false;
   if (good && g->cuda->graph_instantiate(&graph->executable, captured, 0) != 0) {
     graph->executable = NULL;
     good = false;
   }
-  if (captured != NULL) g->cuda->graph_destroy(captured);
+  if (good && c->conditions) graph->source = captured;
+  else if (captured != NULL) g->cuda->graph_destroy(captured);
   nxi_gpu_leave(g);
   nxi_mutex_unlock(&g->capture_lock);
   nxi_free(c);
@@ -223,6 +233,95 @@ nx_status nxi_gpu_graph_launch(nxi_gpu_graph *graph, nxi_diag *d) {
   return NX_OK;
 }
 
+/* ---- conditional nodes */
+
+enum { NODE_EMPTY = 5, NODE_CONDITIONAL = 13, SET_DEPENDENCIES = 1, CAPTURING = 1 };
+
+bool nxi_gpu_has_conditions(const nxi_gpu *g) {
+  (void)g;
+  return nxi_cuda_get_new() != NULL;
+}
+
+/* The graph that is captured into, and the nodes after which the next one comes. */
+typedef struct place {
+  void *graph, *stream;
+  void *const *nodes;
+  size_t n;
+} place;
+
+static nx_status failed(nxi_gpu *g, int result, const char *what, nxi_diag *d) {
+  current->refused = true;
+  return nxi_gpu_refused(g, result, what, d);
+}
+
+static nx_status find_place(nxi_gpu *g, place *p, nxi_diag *d) {
+  int capturing = 0;
+  const void *edges = NULL;
+  p->stream = g->capture_streams[current->scope];
+  int result = nxi_cuda_get_new()->capture_info(p->stream, &capturing, NULL, &p->graph, &p->nodes,
+                                                &edges, &p->n);
+  if (result != 0) return failed(g, result, "asking for a capture", d);
+  return capturing == CAPTURING ? NX_OK : nxi_gpu_capture_refuses(d);
+}
+
+/* The next node comes after this one. */
+static nx_status add_node(nxi_gpu *g, const place *p, nxi_cuda_conditional *node, nxi_diag *d) {
+  const nxi_cuda_new *cuda = nxi_cuda_get_new();
+  void *made = NULL;
+  int result = cuda->graph_add_node(&made, p->graph, p->nodes, NULL, p->n, node);
+  if (result == 0)
+    result = cuda->capture_goes_on_after(p->stream, &made, NULL, 1, SET_DEPENDENCIES);
+  return result == 0 ? NX_OK : failed(g, result, "adding a node to a graph", d);
+}
+
+nx_status nxi_gpu_condition_handle(nxi_gpu *g, uint64_t *handle, nxi_diag *d) {
+  place p;
+  nx_status status = find_place(g, &p, d);
+  if (status != NX_OK) return status;
+  current->conditions = true;
+  int result = nxi_cuda_get_new()->conditional_handle(handle, p.graph, g->context, 0, 0);
+  return result == 0 ? NX_OK : failed(g, result, "making a handle of a condition", d);
+}
+
+nx_status nxi_gpu_add_condition(nxi_gpu *g, nxi_gpu_condition kind, uint64_t handle, void **bodies,
+                                uint32_t n, nxi_diag *d) {
+  place p;
+  nxi_cuda_conditional node = {.type = NODE_CONDITIONAL,
+                               .handle = handle,
+                               .kind = (int32_t)kind,
+                               .n_bodies = n,
+                               .context = g->context};
+  nx_status status = find_place(g, &p, d);
+  if (status == NX_OK) status = add_node(g, &p, &node, d);
+  for (uint32_t i = 0; i < n && status == NX_OK; i++) bodies[i] = node.bodies[i];
+  return status;
+}
+
+nx_status nxi_gpu_body_begin(nxi_gpu *g, void *body, nxi_diag *d) {
+  uint32_t scope = current->scope + 1;
+  if (scope == NXI_GPU_SCOPES || !has_stream(g, scope)) return nxi_gpu_capture_refuses(d);
+  int result = nxi_cuda_get_new()->capture_into(g->capture_streams[scope], body, NULL, NULL, 0,
+                                                NXI_CUDA_CAPTURE_RELAXED);
+  if (result != 0) return failed(g, result, "capturing a body", d);
+  current->scope = scope;
+  return NX_OK;
+}
+
+/* A body without work gets a node that does nothing: no driver says that one may be empty. */
+nx_status nxi_gpu_body_end(nxi_gpu *g, nxi_diag *d) {
+  place p;
+  void *graph = NULL;
+  uint32_t scope = current->scope;
+  nxi_cuda_conditional nothing = {.type = NODE_EMPTY};
+  nx_status status = find_place(g, &p, d);
+  if (status == NX_OK && p.n == 0) status = add_node(g, &p, &nothing, d);
+  int result = g->cuda->capture_end(g->capture_streams[scope], &graph);
+  if (result != 0) give_up_stream(g, scope);
+  current->scope = scope - 1;
+  if (result != 0) return failed(g, result, "capturing a body", d);
+  return status;
+}
+
 /* Its scratch is freed in the order of the stream, like all memory. */
 void nxi_gpu_graph_destroy(nxi_gpu_graph *graph) {
   nxi_gpu_scratch *gone = NULL;
@@ -230,6 +329,7 @@ void nxi_gpu_graph_destroy(nxi_gpu_graph *graph) {
   nxi_gpu *g = graph->gpu;
   if (graph->executable != NULL && nxi_gpu_enter_to_free(g)) {
     g->cuda->graph_executable_destroy(graph->executable);
+    if (graph->source != NULL) g->cuda->graph_destroy(graph->source);
     nxi_gpu_leave(g);
   }
   nxi_mutex_lock(&g->lock);

@@ -18,6 +18,7 @@ typedef struct gpu_run {
   const nxi_launch *launch;
   const nxp_step *step;
   const nxi_poll *poll;
+  const struct nxi_gpu_nesting *nesting; /* of the capture that this is a part of, or NULL */
   nxi_diag *d;
 } gpu_run;
 
@@ -204,8 +205,10 @@ static nx_status run_scatter(const gpu_run *r) {
                              address(r, &s->buffers[3]), r->d);
 }
 
+/* In a graph the steps that follow are guarded by what it found. */
 static nx_status run_check(const gpu_run *r) {
   int64_t found;
+  if (nxi_gpu_captures(gpu_of(r))) return NX_OK;
   nx_status status = nxi_gpu_download(gpu_of(r), &found, address(r, &r->step->buffers[0]),
                                       sizeof found, NXI_NOW, r->poll, r->d);
   return status != NX_OK ? status : nxi_report_check(r->step, found, r->d);
@@ -217,7 +220,8 @@ static nx_status run_matmul(const gpu_run *r) {
   return nxi_gpu_run_product(r->step, gpu_of(r), at, r->d);
 }
 
-/* ---- control flow: the host reads the condition between launches of bodies */
+/* ---- control flow: conditional nodes of a graph, or the host reads the condition between launches
+ * of bodies */
 
 static nxi_gpu *gpu_of_bodies(const nxi_control_device *v) { return nxi_gpu_of(v->bodies[0]); }
 static uint64_t at_of(const void *p) { return (uint64_t)(uintptr_t)p; }
@@ -228,7 +232,8 @@ static nx_status run_body(void *user, uint32_t body, void *const *inputs, void *
   nxi_poll poll = {v->poll->fn != NULL ? nxi_control_poll : NULL, v};
   nxi_launch l = {
       .inputs = inputs, .outputs = outputs, .temporary = v->temporary, .pool = v->launch->pool};
-  return nxi_gpu_start_steps(v->bodies[body], &l, &poll, d);
+  l.graph_launches = v->launch->graph_launches;
+  return nxi_gpu_start_steps(v->bodies[body], &l, &poll, NULL, d);
 }
 
 static nx_status copy_within(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d) {
@@ -244,8 +249,7 @@ static nx_status put(void *user, void *to, const void *from, int64_t bytes, nxi_
   return nxi_gpu_upload(gpu_of_bodies(user), at_of(to), from, bytes, NXI_NOW, d);
 }
 
-static nx_status run_control(const gpu_run *r) {
-  const nxp_step *s = r->step;
+static nx_status run_by_host(const gpu_run *r, void **at) {
   nxi_control_device v = {.run = run_body,
                           .copy = copy_within,
                           .fetch = fetch,
@@ -254,11 +258,28 @@ static nx_status run_control(const gpu_run *r) {
                           .bodies = r->executable->bodies[number_of(r)],
                           .launch = r->launch,
                           .poll = r->poll};
+  return nxi_run_control(r->step, at, &v, r->d);
+}
+
+static nx_status run_control(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  bool done = false;
   uint32_t n = s->n_buffers;
   void **at = nxi_malloc((n + nxg_control_room(&s->control->c)) * sizeof *at);
   if (at == NULL) return nxi_oom(r->d);
   for (uint32_t i = 0; i < n; i++) at[i] = (void *)(uintptr_t)address(r, &s->buffers[i]);
-  nx_status status = nxi_run_control(s, at, &v, r->d);
+  nxi_gpu_control_run x = {.executable = r->executable,
+                           .step = s,
+                           .own = own_of(r)->control,
+                           .launch = r->launch,
+                           .at = at,
+                           .poll = r->poll,
+                           .nesting = r->nesting,
+                           .record = r->nesting != NULL ? r->nesting->record : NULL,
+                           .d = r->d};
+  nx_status status = nxi_gpu_run_conditions(&x, &done);
+  if (status != NX_OK && r->d != NULL && r->d->node < 0) r->d->node = (int32_t)s->control->origin;
+  if (status == NX_OK && !done) status = run_by_host(r, at);
   nxi_free(at);
   return status;
 }
@@ -289,18 +310,37 @@ static nx_status reason(const nxi_executable *e, nxi_diag *d) {
   return NX_DEVICE_LOST;
 }
 
+/* After a step that may have failed in a graph: what follows runs if it has not. */
+static nx_status guard(const gpu_run *r, uint32_t *guards) {
+  const nxp_step *s = r->step;
+  bool check = s->kind == NXP_STEP_CHECK, control = s->kind == NXP_STEP_CONTROL;
+  if (!check && !(control && own_of(r)->control->fails)) return NX_OK;
+  nx_status status = nxi_gpu_write_guard(gpu_of(r), r->nesting, check ? s : NULL,
+                                         check ? address(r, &s->buffers[0]) : 0, r->d);
+  *guards += status == NX_OK;
+  return status;
+}
+
 nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
-                              nxi_diag *d) {
+                              const struct nxi_gpu_nesting *nesting, nxi_diag *d) {
   const nxp_plan *p = e->plan;
   nxi_poll none = {NULL, NULL};
-  gpu_run r = {.executable = e, .plan = p, .launch = l, .poll = poll, .d = d};
+  gpu_run r = {.executable = e, .plan = p, .launch = l, .poll = poll, .nesting = nesting, .d = d};
+  bool captures = nxi_gpu_captures(nxi_gpu_of(e));
   nx_status status = NX_OK;
+  uint32_t guards = 0;
+  if (!captures) r.nesting = NULL;
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
     r.step = &p->steps[i];
     if (r.step->overwrites || (l->keep_outputs && r.step->stores)) r.poll = &none;
     if (r.poll == poll) status = nxp_ask(poll, d);
     if (status == NX_OK) status = run_step(&r);
+    if (status == NX_OK && captures) status = guard(&r, &guards);
     if (status == NX_INTERNAL) status = reason(e, d);
+  }
+  for (; guards > 0; guards--) {
+    nx_status ended = nxi_gpu_body_end(nxi_gpu_of(e), d);
+    if (status == NX_OK) status = ended;
   }
   return status;
 }
@@ -312,7 +352,7 @@ nx_status nxi_gpu_plan_launch(const nxi_executable *e, const nxi_launch *l, nxi_
   if (status != NX_OK) return status;
   nxi_fp saved = nxi_fp_enter();
   if (nxi_gpu_plan_of(e)->graphs != NULL) status = nxi_gpu_launch_graph(e, l, &done, d);
-  if (status == NX_OK && !done) status = nxi_gpu_start_steps(e, l, &poll, d);
+  if (status == NX_OK && !done) status = nxi_gpu_start_steps(e, l, &poll, NULL, d);
   nxi_fp_leave(saved);
   nxi_gpu_leave(nxi_gpu_of(e));
   return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Decides which steps of a plan a GPU executes itself, and what they need; the host executes the
- * others. */
+ * others. Of a plan that is only printed it decides the latter alone. */
 #include "launch.h"
 
 static nx_status take_call(nxi_executable *e, uint32_t number, nxi_diag *d) {
@@ -35,15 +35,25 @@ static nx_status take_scatter(nxi_executable *e, uint32_t number, nxi_diag *d) {
 
 nx_status nxi_gpu_plan_create(nxi_executable *e, nxi_diag *d) {
   const nxp_plan *p = e->plan;
+  bool here = e->options.device != NULL;
   nxi_gpu_plan *own = e->own = nxi_calloc(1, sizeof *own);
   if (own == NULL) return nxi_oom(d);
   own->calls = nxi_calloc((size_t)p->n_steps + 1, sizeof *own->calls);
   if (own->calls == NULL) return nxi_oom(d);
   nx_status status = NX_OK;
-  for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
+  for (uint32_t i = 0; here && i < p->n_steps && status == NX_OK; i++) {
     if (p->steps[i].kind == NXP_STEP_CALL) status = take_call(e, i, d);
     else if (p->steps[i].kind == NXP_STEP_SCATTER) status = take_scatter(e, i, d);
   }
+  return status;
+}
+
+nx_status nxi_gpu_plan_controls(nxi_executable *e, nxi_diag *d) {
+  const nxp_plan *p = e->plan;
+  bool imagined = e->options.device == NULL;
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++)
+    if (p->steps[i].kind == NXP_STEP_CONTROL) status = nxi_gpu_control_create(e, i, imagined, d);
   return status;
 }
 
@@ -55,6 +65,7 @@ void nxi_gpu_plan_destroy(nxi_executable *e) {
     const nxi_gpu_functions *f = own->calls[i].functions;
     if (f != NULL && f->release != NULL) f->release(own->calls[i].work.state);
     nxi_gpu_scatter_destroy(own->calls[i].scatter);
+    nxi_gpu_control_destroy(own->calls[i].control);
   }
   nxi_free(own->calls);
   nxi_free(own);

@@ -20,6 +20,9 @@ enum {
   NXI_CUDA_CAPTURE_RELAXED = 2 /* captures: other calls of this thread and of others are allowed */
 };
 
+/* Captures within each other: one stream each, of the graph and of bodies. */
+enum { NXI_GPU_SCOPES = NXI_GPU_SCOPES_MOST + 1 };
+
 enum { NXI_GPU_MOST_BITS = 48, NXI_GPU_CLASSES = (NXI_GPU_MOST_BITS - 9) * 32 + 1 };
 
 /* A piece of free memory, of a class. */
@@ -76,10 +79,10 @@ struct nxi_gpu {
   _Atomic uint64_t launches, graph_launches;
   nxi_gpu_marks marks;
   nxi_gpu_lane up, down;
-  _Atomic int lent;       /* pieces of scratch */
-  nxi_mutex capture_lock; /* protects the stream: one capture at a time */
-  void *capture_stream;   /* NULL until there is one */
-  nxi_mutex lock;         /* protects everything below */
+  _Atomic int lent;                      /* pieces of scratch */
+  nxi_mutex capture_lock;                /* protects the streams: one capture at a time */
+  void *capture_streams[NXI_GPU_SCOPES]; /* NULL until there is one */
+  nxi_mutex lock;                        /* protects everything below */
   nxi_gpu_piece *kept[NXI_GPU_CLASSES];
   nxi_gpu_scratch *scratch;
   int64_t limit;
@@ -106,9 +109,7 @@ void nxi_gpu_free_kept(nxi_gpu *g); /* inside */
 void nxi_gpu_copies_init(nxi_gpu *g);
 void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered); /* no copy may be in progress */
 
-/* ---- gpu_graph.c: whether this thread is capturing; memory that it allocates is then scratch of
- * the graph */
-bool nxi_gpu_captures(const nxi_gpu *g);
+/* ---- gpu_graph.c: memory that a thread allocates while it captures is scratch of the graph */
 void *nxi_gpu_captured_stream(const nxi_gpu *g); /* or NULL */
 nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
 /* false: it does not belong to the capture */

@@ -13,6 +13,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "tests/cuda/fake/fake_cuda.h"
+#include "runtime/cuda/conditions.h"
 #include "runtime/cuda/library/calls.h"
 #include "runtime/cuda/maker.h"
 #include "runtime/cuda/own_code.h"
@@ -110,6 +111,14 @@ static bool scatters(nxi_gpu *g) {
   return true;
 }
 
+/* What sets the values of conditional nodes. */
+static bool conditions(nxi_gpu *g) {
+  nxi_gpu_control *own = nxi_calloc(1, sizeof *own);
+  bool good = own != NULL && nxi_gpu_control_code(g, true, own, NULL) == NX_OK;
+  nxi_gpu_control_destroy(own);
+  return good;
+}
+
 static bool collect(void) {
   nxi_gpu *g = NULL;
   nxi_kernel_cache *kernels = NULL;
@@ -123,7 +132,7 @@ static bool collect(void) {
   if (nxi_kernel_cache_create_for(&nxi_gpu_maker, g, "", &kernels, NULL) != NX_OK) return false;
   nxi_gpu_set_kernels(g, kernels);
   find()->seen = tell;
-  bool good = sorts(g) && scatters(g) && scans(g);
+  bool good = conditions(g) && sorts(g) && scatters(g) && scans(g);
   nxi_kernel_cache_destroy(kernels);
   nxi_gpu_close(g);
   return good;

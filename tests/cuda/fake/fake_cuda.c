@@ -38,10 +38,13 @@ EXPORT int cuInit(unsigned flags) {
   if (delay != NULL) fake.delay = strtoull(delay, NULL, 10);
   return 0;
 }
+int nxt_fake_version(void) {
+  const char *text = getenv("NXT_VERSION");
+  return text != NULL ? atoi(text) : 13000;
+}
 EXPORT int cuDriverGetVersion(int *version) {
   CALL;
-  const char *version_text = getenv("NXT_VERSION");
-  *version = version_text != NULL ? atoi(version_text) : 13000;
+  *version = nxt_fake_version();
   return 0;
 }
 EXPORT int cuGetErrorName(int error, const char **name) {
@@ -192,13 +195,19 @@ static void write_entries(FILE *f, const char *text) {
   }
 }
 
+/* A handle is where its value is. */
+static const char sets_condition[] =
+    "extern \"C\" __attribute__((visibility(\"hidden\"))) inline void cudaGraphSetConditional("
+    "unsigned long long handle, unsigned value) { *(unsigned *)handle = value; }";
+
 /* The text as C++, of the heap; NULL without memory. */
 static char *source_of(const char *text) {
   char *source = NULL;
   size_t size;
   FILE *f = open_memstream(&source, &size);
   if (f == NULL) return NULL;
-  fprintf(f, "#include <cuda_host.h>\n%s\n", text);
+  fprintf(f, "#include <cuda_host.h>\n%s\n%s\n",
+          strstr(text, "cudaGraphSetConditional") ? sets_condition : "", text);
   write_entries(f, text);
   if (fclose(f) == 0) return source;
   free(source);

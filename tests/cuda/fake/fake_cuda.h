@@ -39,6 +39,7 @@ typedef struct nxt_fake {
   int fail_breaks;     /* what is made to fail is because the GPU breaks then */
   int64_t most_shared; /* memory of a block; 0: 227 KiB */
   unsigned broken;     /* GPUs that are, a bit each */
+  int64_t conditions, bodies;       /* conditional nodes that were made; bodies of them that ran */
   void (*seen)(const char *source); /* or NULL: gets what is compiled, of which no code is made */
 } nxt_fake;
 

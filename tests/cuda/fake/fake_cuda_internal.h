@@ -31,6 +31,9 @@ int nxt_fake_start(void *stream, nxt_fake_act *act, const void *what, size_t byt
 /* The GPU of the thread's context; -1: there is none. Whether it still works: 0 or a result. */
 int nxt_fake_device(void);
 int nxt_fake_fault(void);
+/* The version of the driver. */
+int nxt_fake_version(void);
+void nxt_fake_nothing(void *what); /* an act */
 /* A kernel is about to run: whether it does. */
 bool nxt_fake_runs(int device);
 

@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The fake driver's streams, events, graphs and copies: pieces of work that wait in their streams
+/* The fake driver's streams, events and copies: pieces of work that wait in their streams
  * until somebody waits for them, or until chance has them done. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda_internal.h"
-
-typedef struct event {
-  uint64_t asked, done; /* records so far */
-  int references;
-} event;
-
-typedef struct piece {
-  struct piece *next;
-  nxt_fake_act *act;
-  event *event; /* recorded here; with waits_for, waited for */
-  uint64_t waits_for;
-  size_t bytes;
-  _Alignas(16) char what[];
-} piece;
-
-typedef struct list {
-  piece *first, **end;
-} list;
-
-typedef struct stream {
-  struct stream *next;
-  int device;
-  list work;
-  list *captured; /* the graph that is being captured, or NULL */
-  bool spoilt;    /* the capture */
-} stream;
+#include "fake_stream.h"
 
 typedef struct pinned {
   struct pinned *next;
@@ -45,11 +19,12 @@ static uint64_t chance;
 
 /* ---- pieces */
 
-static void append(list *l, piece *p) {
+void nxt_fake_append(list *l, piece *p) {
   if (l->first == NULL) l->end = &l->first;
   p->next = NULL;
   *l->end = p;
   l->end = &p->next;
+  l->last = p;
 }
 
 static void let_go(event *e) {
@@ -58,10 +33,11 @@ static void let_go(event *e) {
 
 static void drop(piece *p) {
   let_go(p->event);
+  nxt_fake_forget_condition(p->condition);
   free(p);
 }
 
-static void empty(list *l) {
+void nxt_fake_empty(list *l) {
   while (l->first != NULL) {
     piece *p = l->first;
     l->first = p->next;
@@ -69,10 +45,11 @@ static void empty(list *l) {
   }
 }
 
-static piece *copy_of(const piece *from) {
+piece *nxt_fake_copy(const piece *from) {
   piece *p = malloc(sizeof *p + from->bytes);
   if (p != NULL) memcpy(p, from, sizeof *p + from->bytes);
   if (p != NULL && p->event != NULL) p->event->references++;
+  if (p != NULL) nxt_fake_keep_condition(p->condition);
   return p;
 }
 
@@ -85,7 +62,9 @@ static void carry_out(stream *s) {
   piece *p = s->work.first;
   s->work.first = p->next;
   nxt_fake_cuda()->waiting--;
-  if (p->act != NULL) p->act(p->what);
+  if (p->condition != NULL) {
+    if (nxt_fake_branch(s, p)) return;
+  } else if (p->act != NULL) p->act(p->what);
   else if (p->waits_for == 0) p->event->done++;
   drop(p);
 }
@@ -97,7 +76,7 @@ static uint64_t draw(uint64_t below) {
 }
 
 /* One piece of some stream. False: nothing can be done. */
-static bool step(void) {
+bool nxt_fake_step(void) {
   uint64_t n = 0;
   for (stream *s = streams; s != NULL; s = s->next) n += ready(s);
   if (n == 0) return false;
@@ -114,27 +93,24 @@ static int finish(const stream *s) {
   if (s->captured != NULL) return 900;
   nxt_fake_cuda()->host_waits++;
   while (s->work.first != NULL)
-    if (!step()) return 999; /* the pieces wait for each other */
+    if (!nxt_fake_step()) return 999; /* the pieces wait for each other */
   return nxt_fake_fault();
 }
 
 int nxt_fake_settle(void) {
   for (stream *s = streams; s != NULL; s = s->next)
     if (s->captured != NULL) s->spoilt = true;
-  while (step());
+  while (nxt_fake_step());
   return nxt_fake_fault();
 }
 
-static int add(stream *s, piece *p) {
-  if (s->captured != NULL) {
-    append(s->captured, p);
-    return 0;
-  }
-  append(&s->work, p);
+int nxt_fake_add(stream *s, piece *p) {
+  if (s->captured != NULL) return nxt_fake_captures(s, p);
+  nxt_fake_append(&s->work, p);
   nxt_fake_cuda()->waiting++;
   bool delays = nxt_fake_cuda()->delay != 0;
   if (delays && draw(4) != 0) return 0;
-  for (uint64_t n = delays ? draw(6) : UINT64_MAX; n > 0 && step(); n--);
+  for (uint64_t n = delays ? draw(6) : UINT64_MAX; n > 0 && nxt_fake_step(); n--);
   return 0;
 }
 
@@ -144,7 +120,7 @@ int nxt_fake_start(void *to, nxt_fake_act *act, const void *what, size_t bytes) 
   p->act = act;
   p->bytes = bytes;
   memcpy(p->what, what, bytes);
-  return add(to, p);
+  return nxt_fake_add(to, p);
 }
 
 static int add_event(stream *s, event *e, uint64_t waits_for) {
@@ -153,14 +129,7 @@ static int add_event(stream *s, event *e, uint64_t waits_for) {
   p->event = e;
   p->waits_for = waits_for;
   e->references++;
-  return add(s, p);
-}
-
-static int destroy(list *graph) {
-  empty(graph);
-  free(graph);
-  nxt_fake_cuda()->graphs--;
-  return 0;
+  return nxt_fake_add(s, p);
 }
 
 /* ---- streams */
@@ -170,7 +139,7 @@ EXPORT int cuStreamCreate(void **out, unsigned flags) {
   if (flags != 1) return 1; /* the others wait for the stream 0 */
   stream *s = calloc(1, sizeof *s);
   if (s == NULL) return 2;
-  *s = (stream){streams, nxt_fake_device(), {NULL, NULL}, NULL, false};
+  *s = (stream){.next = streams, .device = nxt_fake_device()};
   streams = s;
   nxt_fake_cuda()->streams++;
   *out = s;
@@ -180,7 +149,7 @@ EXPORT int cuStreamQuery(void *given) {
   const stream *s = given;
   INSIDE;
   if (s->captured != NULL) return 900;
-  for (uint64_t n = draw(4); n > 0 && step(); n--);
+  for (uint64_t n = draw(4); n > 0 && nxt_fake_step(); n--);
   return s->work.first != NULL ? 600 : nxt_fake_fault();
 }
 EXPORT int cuStreamSynchronize(void *given) {
@@ -215,7 +184,7 @@ EXPORT int cuEventRecord(void *given, void *s) {
 EXPORT int cuEventQuery(void *given) {
   const event *e = given;
   INSIDE;
-  for (uint64_t n = draw(4); n > 0 && step(); n--);
+  for (uint64_t n = draw(4); n > 0 && nxt_fake_step(); n--);
   return e->done < e->asked ? 600 : nxt_fake_fault();
 }
 EXPORT int cuEventSynchronize(void *given) {
@@ -223,59 +192,8 @@ EXPORT int cuEventSynchronize(void *given) {
   INSIDE;
   nxt_fake_cuda()->host_waits++;
   while (e->done < e->asked)
-    if (!step()) return 999;
+    if (!nxt_fake_step()) return 999;
   return nxt_fake_fault();
-}
-
-/* ---- graphs: a list of pieces, one after the other, copied where it is instantiated and where it
- * is launched */
-
-static int copy_list(list *to, const list *from) {
-  for (const piece *p = from->first; p != NULL; p = p->next) {
-    piece *own = copy_of(p);
-    if (own == NULL) return 2;
-    append(to, own);
-  }
-  return 0;
-}
-
-EXPORT int cuStreamBeginCapture_v2(void *given, int mode) {
-  stream *s = given;
-  INSIDE;
-  if (s->captured != NULL || mode != 2) return 1;
-  s->captured = calloc(1, sizeof *s->captured);
-  s->spoilt = false;
-  nxt_fake_cuda()->graphs += s->captured != NULL;
-  return s->captured != NULL ? 0 : 2;
-}
-EXPORT int cuStreamEndCapture(void *given, void **graph) {
-  stream *s = given;
-  INSIDE;
-  if (s->captured == NULL) return 1;
-  *graph = s->spoilt ? NULL : s->captured;
-  if (s->spoilt) destroy(s->captured);
-  s->captured = NULL;
-  return s->spoilt ? 901 : 0;
-}
-EXPORT int cuGraphInstantiateWithFlags(void **out, void *graph, unsigned long long flags) {
-  INSIDE;
-  if (flags != 0) return 1;
-  list *l = calloc(1, sizeof *l);
-  if (l == NULL) return 2;
-  nxt_fake_cuda()->graphs++;
-  *out = l;
-  return copy_list(l, graph);
-}
-EXPORT int cuGraphLaunch(void *graph, void *to) {
-  if (nxt_fake_cuda()->idle) return 0;
-  INSIDE;
-  nxt_fake_cuda()->graph_launches++;
-  for (const piece *p = ((const list *)graph)->first; p != NULL; p = p->next) {
-    piece *own = copy_of(p);
-    int result = own != NULL ? add(to, own) : 2;
-    if (result) return result;
-  }
-  return 0;
 }
 
 /* ---- copies. Memory of the host that is not pinned is read at once, and written before the call
@@ -313,8 +231,16 @@ EXPORT int cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
   *out = at;
   return 0;
 }
+/* Bodies of conditional nodes have none to or from the host. */
+static bool is_refused(void *given) {
+  stream *s = given;
+  if (!nxt_fake_in_body(s)) return false;
+  return s->spoilt = true;
+}
+
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s) {
   INSIDE;
+  if (is_refused(s)) return 1;
   if (is_pinned(from, bytes)) {
     move m = {nxt_fake_host(to), from, bytes};
     return nxt_fake_start(s, move_bytes, &m, sizeof m);
@@ -329,6 +255,7 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, voi
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s) {
   INSIDE;
+  if (is_refused(s)) return 1;
   move m = {to, nxt_fake_host(from), bytes};
   int result = nxt_fake_start(s, move_bytes, &m, sizeof m);
   return result || is_pinned(to, bytes) ? result : finish(s);
@@ -362,8 +289,8 @@ static int free_stream(void *given) {
   nxt_fake_settle();
   while (*at != s) at = &(*at)->next;
   *at = s->next;
-  if (s->captured != NULL) destroy(s->captured);
-  empty(&s->work);
+  if (s->captured != NULL && !nxt_fake_in_body(s)) nxt_fake_destroy(s->captured);
+  nxt_fake_empty(&s->work);
   free(s);
   nxt_fake_cuda()->streams--;
   return 0;
@@ -373,7 +300,6 @@ static int free_event(void *given) {
   nxt_fake_cuda()->events--;
   return 0;
 }
-static int free_graph(void *given) { return destroy(given); }
 static int free_pinned(void *at) {
   pinned **link = &pins;
   nxt_fake_settle();
@@ -387,22 +313,14 @@ static int free_pinned(void *at) {
   return 0;
 }
 
-static int give_back(int (*act)(void *), void *given) {
+int nxt_fake_give_back(int (*act)(void *), void *given) {
   nxt_fake_enter();
   int result = nxt_fake_inside() ? act(given) : 201;
   nxt_fake_leave(NULL);
   return result;
 }
-#define GIVES_BACK(name, act)           \
-  EXPORT int name(void *given) {        \
-    int result = give_back(act, given); \
-    INSIDE;                             \
-    return result;                      \
-  }
 GIVES_BACK(cuStreamDestroy_v2, free_stream)
 GIVES_BACK(cuEventDestroy_v2, free_event)
-GIVES_BACK(cuGraphDestroy, free_graph)
-GIVES_BACK(cuGraphExecDestroy, free_graph)
 GIVES_BACK(cuMemFreeHost, free_pinned)
 
 /* ---- threads, faults */
@@ -431,6 +349,8 @@ int nxt_fake_fault(void) {
   int device = nxt_fake_device();
   return device >= 0 && nxt_fake_cuda()->broken >> device & 1 ? 719 : 0;
 }
+
+void nxt_fake_nothing(void *what) { (void)what; }
 
 bool nxt_fake_runs(int device) {
   nxt_fake *f = nxt_fake_cuda();
