@@ -473,15 +473,14 @@ static void a_gpu_breaks(void **state) {
   nx_context *c = NULL;
   (void)state;
   OK(nx_context_create(NULL, &c));
-  nxt_fake before = *fake;
   nx_function *f = parse_in(c, p->text);
   fake->fault_at = fake->launches + 150;
   assert_int_equal(call_in(c, p, f, &own), NX_DEVICE_LOST);
+  assert_int_equal(fake->waiting, 0);
+  fake->broken = 0; /* so that memory is given back */
+  fake->fault_at = 0;
   nx_function_release(f);
   nx_context_release(c);
-  assert_int_equal(fake->waiting, 0);
-  before.calls = fake->calls; /* what belongs to a broken GPU is not given back */
-  *fake = before;
 }
 
 NXT_MAIN(cuda_conditions) {
