@@ -84,9 +84,7 @@ NX_INLINE void nx_control(int what, nx_i64 *state, nx_i64 *root, const void *giv
       if (second) cudaGraphSetConditional(second, 0);
       if (third) cudaGraphSetConditional(third, 0);
       break;
-    case NX_NEXT:
-      nx_next(state, root, given, number, limit, flags, first, second, third);
-      break;
+    case NX_NEXT: nx_next(state, root, given, number, limit, flags, first, second, third); break;
     case NX_CHOOSE: /* an index that no branch has is the last one, `limit` */
       n = nx_number(given, flags);
       if (n < 0 || n > limit) n = limit;

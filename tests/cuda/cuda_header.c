@@ -6,8 +6,8 @@
 
 #include "runtime/cuda/driver.h"
 
-#define SAME(theirs, ours)                                                                       \
-  _Static_assert(offsetof(CUgraphNodeParams, theirs) == offsetof(nxi_cuda_conditional, ours),    \
+#define SAME(theirs, ours)                                                                    \
+  _Static_assert(offsetof(CUgraphNodeParams, theirs) == offsetof(nxi_cuda_conditional, ours), \
                  #theirs)
 SAME(type, type);
 SAME(reserved0, reserved);
