@@ -328,6 +328,8 @@ void nxi_gpu_graph_destroy(nxi_gpu_graph *graph) {
   if (graph == NULL) return;
   nxi_gpu *g = graph->gpu;
   if (graph->executable != NULL && nxi_gpu_enter_to_free(g)) {
+    /* nobody says that what conditional nodes need outlives a run */
+    if (graph->source != NULL) g->cuda->stream_wait(g->stream);
     g->cuda->graph_executable_destroy(graph->executable);
     if (graph->source != NULL) g->cuda->graph_destroy(graph->source);
     nxi_gpu_leave(g);
