@@ -75,6 +75,35 @@ static void check_real_columns(int bytes, int64_t n, int64_t columns) {
   free(x), free(y), free(z), free(row), free(pair);
 }
 
+/* Each of many rows of real numbers has the bits that it has alone, both ways. */
+static void check_real_rows(int bytes, int64_t n, int64_t rows) {
+  int64_t half = n / 2 + 1, axis = 1, shape[2] = {rows, n}, spectrum[2] = {rows, half};
+  fft_call c = {.kind = NXG_rfft,
+                .dtype = dtype_of(NXG_rfft, bytes),
+                .rank = 2,
+                .shape = shape,
+                .n_axes = 1,
+                .axes = &axis};
+  char *x = numbers(bytes, n * rows), *y = run(&c, x);
+  c = (fft_call){.kind = NXG_irfft,
+                 .dtype = dtype_of(NXG_irfft, bytes),
+                 .rank = 2,
+                 .shape = spectrum,
+                 .n_axes = 1,
+                 .axes = &axis,
+                 .size = n};
+  char *z = run(&c, y);
+  for (int64_t i = 0; i < rows; i++) {
+    char *pairs = y + 2 * i * half * bytes,
+         *alone = transform(NXG_rfft, bytes, n, 0, x + i * n * bytes);
+    same(alone, pairs, 2 * half * bytes, "a real row", n);
+    char *back = transform(NXG_irfft, bytes, n, half, pairs);
+    same(back, z + i * n * bytes, n * bytes, "a row of reals", n);
+    free(alone), free(back);
+  }
+  free(x), free(y), free(z);
+}
+
 static void test_places(void **state) {
   (void)state;
   for (int bytes = F32; bytes <= F64; bytes += 4) {
@@ -83,6 +112,8 @@ static void test_places(void **state) {
       check_real_columns(bytes, n, 19);
       check_real_columns(bytes, n, n % 7 + 1);
     }
+    check_real_rows(bytes, 100, 149); /* twice as many as are done together, and some */
+    check_real_rows(bytes, 1024, 5);
     check_real_columns(bytes, 1000, 37);
     check_real_columns(bytes, 2 * 509, 6);
     check_real_columns(bytes, 40000, 35); /* shared by tasks, in blocks of 16 */

@@ -70,17 +70,26 @@ static void rows_halves(const axis_run *r, int64_t row, int64_t begin, int64_t e
   half_step(r->a, joins ? b.source : b.target, b.target, begin, end);
 }
 
-static void rows_tasks(const axis_run *r, int64_t begin, int64_t end) {
+/* Rows row .. row + count - 1. */
+static void transform_rows(const axis_run *r, int64_t row, int64_t count) {
   const nxi_fft_axis *a = r->a;
-  nxi_fft_batch b = rows_batch(r, begin, end - begin);
+  nxi_fft_batch b = rows_batch(r, row, count);
   if (a->form == NXI_FFT_TO_REAL) {
-    for (int64_t row = begin; row < end; row++) rows_halves(r, row, 0, half_steps(a));
+    for (int64_t i = 0; i < count; i++) rows_halves(r, row + i, 0, half_steps(a));
     b.source = b.target;
     b.source_pitch = b.target_pitch;
   }
   nxi_fft_batch_here(a->line, &b, r->own);
-  for (int64_t row = begin; a->form == NXI_FFT_FROM_REAL && row < end; row++)
-    rows_halves(r, row, 0, half_steps(a));
+  for (int64_t i = 0; a->form == NXI_FFT_FROM_REAL && i < count; i++)
+    rows_halves(r, row + i, 0, half_steps(a));
+}
+
+/* Both steps of real transforms are done while a row is in a cache. */
+static void rows_tasks(const axis_run *r, int64_t begin, int64_t end) {
+  const nxi_fft_axis *a = r->a;
+  int64_t some = a->form == NXI_FFT_COMPLEX ? end - begin : nxi_fft_rows_together(a->line);
+  for (int64_t row = begin; row < end; row += some)
+    transform_rows(r, row, end - row < some ? end - row : some);
 }
 
 static int64_t chunks_of(int64_t elements) { return (elements + CHUNK - 1) / CHUNK; }

@@ -7,8 +7,9 @@
 
 /* Rows of up to SHORT bytes of real parts are transformed several together, in lanes; rows with
  * narrow passes up to NARROW elements. Longer rows are faster one at a time: what many of them need
- * together leaves the first-level cache. */
-enum { SHORT = 800, NARROW = 4096, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
+ * together leaves the first-level cache. TOGETHER: times the lanes, of real rows that go through
+ * both of their steps before the next ones. */
+enum { SHORT = 800, NARROW = 4096, TOGETHER = 4, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
 
 static void *at(const nxi_fft_line *l, const void *p, int64_t reals) {
   return (char *)(uintptr_t)p + reals * l->real_bytes;
@@ -125,20 +126,23 @@ void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t
   k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
 }
 
-/* Transforms short rows: copies them to lanes, transforms them there, and copies them back. */
+/* Transforms short rows: copies them to lanes, transforms them there, and copies them back.
+ * Hardware does not foresee which pieces of the next rows are wanted, so they are fetched while
+ * these are copied. */
 static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t lanes,
                       void *scratch) {
   int64_t elements = l->n * lanes;
+  bool more = row + 2 * lanes <= b->count;
   nxi_fft_rows source = {at(l, b->source, row * b->source_pitch), NULL, b->source_pitch,
                          b->inverse};
   nxi_fft_rows target = {at(l, b->target, row * b->target_pitch), NULL, b->target_pitch,
                          b->inverse};
   lanes_run r = {.lanes = lanes, .scratch = scratch, .first_copy = 1};
   r.source = planar(l, scratch, 0, elements, lanes);
-  l->kernels->gather(&source, &r.source, l->n, lanes);
+  l->kernels->gather(&source, &r.source, l->n, lanes, more);
   r.target = planar(l, scratch, l->passes % 2, elements, lanes);
   run_lanes(l, &r);
-  l->kernels->scatter(&r.target, &target, l->n, lanes);
+  l->kernels->scatter(&r.target, &target, l->n, lanes, more);
 }
 
 /* ---- one row */
@@ -259,6 +263,10 @@ static bool goes_to_lanes(const nxi_fft_line *l) {
          (l->n * l->real_bytes <= SHORT || (l->n <= NARROW && l->stage[l->passes - 1].narrow));
 }
 
+int64_t nxi_fft_rows_together(const nxi_fft_line *l) {
+  return goes_to_lanes(l) ? TOGETHER * nxi_fft_column_lanes(l) : 1;
+}
+
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *scratch) {
   int64_t row = 0, least = nxi_fft_lanes(l);
   while (b->count - row >= least && goes_to_lanes(l)) {
@@ -356,7 +364,7 @@ static void second_step(const shared_run *r, int64_t begin, int64_t end) {
                      .lanes = count,
                      .scratch = r->own,
                      .first_copy = 1};
-    line->kernels->gather(&source, &run.source, line->n, count);
+    line->kernels->gather(&source, &run.source, line->n, count, false);
     run_lanes(line, &run);
   }
 }

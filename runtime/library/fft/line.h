@@ -85,6 +85,8 @@ typedef struct nxi_fft_batch {
 } nxi_fft_batch;
 /* Computes a batch on this thread; l must be local. */
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);
+/* How many rows such a batch should have at least, if a cache shall hold it. */
+int64_t nxi_fft_rows_together(const nxi_fft_line *l);
 
 /* For an l that is not local: the phases run one after the other, and the tasks of each in any
  * order. The batch has at most as many transforms as `shared` has memory for; all phases get the

@@ -30,7 +30,15 @@ static void NAME(scatter_slowly)(const nxi_fft_rows *p, const nxi_fft_rows *t, i
   }
 }
 
-static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n, int64_t lanes) {
+/* Fetches a piece of each of as many rows as a vector has lanes. Some of them may be in no array:
+ * then nothing is fetched, or in vain. */
+static INLINE void NAME(fetch)(const REAL *first, int64_t pitch, int64_t at) {
+  UNROLL for (int i = 0; i < WIDTH; i++) __builtin_prefetch(
+      (const void *)((uintptr_t)first + (uintptr_t)(i * pitch + at) * sizeof *first));
+}
+
+static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n, int64_t lanes,
+                         bool more) {
   enum { H = NAME(pairs) };
   REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
   int64_t lane = 0, whole = n / H * H;
@@ -42,6 +50,7 @@ static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n
         a[i] = NAME(load)(from + i * t->pitch + 2 * j);
         b[i] = NAME(load)(from + (i + H) * t->pitch + 2 * j);
       }
+      if (more) NAME(fetch)(from, t->pitch, lanes * t->pitch + 2 * j);
       NAME(transpose_pairs)(a);
       NAME(transpose_pairs)(b);
       UNROLL for (int i = 0; i < H; i++) {
@@ -54,7 +63,8 @@ static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n
   NAME(gather_slowly)(t, p, 0, n, lane, lanes);
 }
 
-static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n, int64_t lanes) {
+static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n, int64_t lanes,
+                          bool more) {
   enum { H = NAME(pairs) };
   const REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
   int64_t lane = 0, whole = n / H * H;
@@ -74,6 +84,7 @@ static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t 
         NAME(store)(to + i * t->pitch + 2 * j, a[i]);
         NAME(store)(to + (i + H) * t->pitch + 2 * j, b[i]);
       }
+      if (more) NAME(fetch)(to, t->pitch, lanes * t->pitch + 2 * j);
     }
   }
   NAME(scatter_slowly)(p, t, whole, n, 0, lane);
