@@ -316,14 +316,16 @@ static void test_strips_with_nests(void **state) {
 
 /* Scans along contiguous rows whose results go past the caches: with narrow vectors two square
  * blocks are one line. Some rows have a rest after the last line, and some cases one after the last
- * block of rows. The first operand is large, so that rows are prefetched. */
+ * block of rows. The first operand is large, so that rows are prefetched, and the last, whose next
+ * rows are. */
 static void test_scanned_lines(void **state) {
   (void)state;
   static const struct {
     nx_dtype type;
     int64_t rows, pitch, length;
   } cases[] = {{NX_F32, 18, 1 << 14, 304}, {NX_F64, 13, 1104, 1100}, {NX_F32, 13, 1024, 1000},
-               {NX_F32, 9, 2064, 2064},    {NX_F64, 8, 48, 41},      {NX_F32, 16, 16, 9}};
+               {NX_F32, 9, 2064, 2064},    {NX_F64, 8, 48, 41},      {NX_F32, 16, 16, 9},
+               {NX_F32, 15000, 20, 19}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     int64_t pitch = cases[c].pitch, n = cases[c].rows * pitch;
     nxk_kernel *k = nxk_create(NXK_LOGICAL, "scanned");

@@ -4,7 +4,8 @@
  * (docs/numerics.md). Lanes run along an outer loop that memory is contiguous along, in vectors of
  * several registers, so that a step reads a few cache lines. If memory is contiguous along the scan
  * itself, each lane is a row: square blocks are loaded and transposed in registers, and transposed
- * back before they are stored, two beside each other where that makes whole cache lines. */
+ * back before they are stored, two beside each other where that makes whole cache lines. What is left
+ * of the rows is a block under a mask where that is possible, else element after element. */
 #include <string.h>
 
 #include "passes/bind/bind.h"
@@ -24,6 +25,9 @@ typedef struct rows {
    * of all of them */
   int64_t beside, columns;
   int64_t ahead; /* elements beyond a load that are prefetched, or 0 */
+  bool by_rows;  /* what is prefetched is what the next rows have there */
+  bool masks;    /* the last columns are a block under a mask */
+  nxk_value end; /* of the columns, while such a block is written; else NXK_NONE */
   bool *turned;  /* loads and stores that go through transposed blocks */
   /* for each transposed load: the vector of all lanes at each element of the block; for each
    * transposed store: the vectors to be stored */
@@ -162,6 +166,17 @@ static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const
   row->base_multiple = lanes;
   nxb_set_index(b, row, &s->loops[0], at, true);
   nxb_set_index(b, row, &r->across, nxb_add(b, r->first, number), false);
+  if (r->end != NXK_NONE && !b->to->failed)
+    row->active = nxk_active(b->to, at, r->end, (uint16_t)lanes);
+}
+
+/* How many elements beyond load v are prefetched. */
+static int64_t ahead_of(const nxb_binder *b, const rows *r, nxk_value v) {
+  bool computed;
+  if (!r->by_rows) return r->ahead;
+  const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+  int64_t apart = nxb_stride(b, a, r->across.value, &computed);
+  return computed || apart < 0 ? 0 : r->side * apart;
 }
 
 static void turn_over(nxb_binder *b, const rows *r, nxk_value *tile) {
@@ -177,7 +192,7 @@ static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *
       continue;
     for (int64_t q = 0; q < r->columns && !b->to->failed && !b->failed; q++) {
       show_row(b, &row, s, r, nxb_add(b, at, q / r->side * r->side), q % r->side, r->side);
-      row.prefetch = q < r->side ? r->ahead : 0;
+      row.prefetch = q < r->side ? ahead_of(b, r, v) : 0;
       nxb_write(b, &row, v);
       r->tile[v][q] = nxb_wide(b, &row, v);
     }
@@ -262,7 +277,10 @@ static void write_run(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const 
     lo = bound_of(b, squares);
     if (s->points % columns == 0 && !b->target->generic) return;
   }
-  write_loop(b, maps, n_maps, s, c, false, lo, hi);
+  bool masked = columns > 1 && c->rows->masks;
+  if (masked) c->rows->end = value_of(b, hi);
+  write_loop(b, maps, n_maps, s, c, masked, lo, hi);
+  if (masked) c->rows->end = NXK_NONE;
 }
 
 static void start(nxb_binder *b, const nxb_lane_map *maps, uint32_t n_maps, const carried *c,
@@ -377,6 +395,17 @@ static bool reads_pass_own_cache(const nxb_binder *b, const nxb_stage *s) {
   return bytes > b->target->l2_bytes;
 }
 
+/* Whether the last columns are written as a block under a mask: no element behind the row is
+ * accessed for it. One column is quicker by itself. */
+static bool may_mask(const nxb_binder *b, const rows *r, const nxb_stage *s) {
+  bool may = nxb_masks_well(b, s->first, s->last);
+  for (nxk_value v = s->first; v <= s->last && may; v++) {
+    nxk_op op = (nxk_op)b->from->instrs[v].op;
+    may = r->turned[v] || (op != NXK_load && op != NXK_store);
+  }
+  return may && (b->target->generic || s->points % r->columns > 1);
+}
+
 /* Plans the scan of rows in lanes; false if that is not possible, or there are too few rows. */
 static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
   const nxb_region *p = b->region;
@@ -402,7 +431,10 @@ static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
   int64_t line = nxb_line_lanes(b, s->first, s->last, s->loops[0].value);
   r->beside = line == 2 * r->side && s->points >= line ? 2 : 1;
   r->columns = r->side * r->beside;
-  r->ahead = reads_pass_own_cache(b, s) && s->points * widest >= 2 * AHEAD ? AHEAD / widest : 0;
+  bool fetches = reads_pass_own_cache(b, s), brief = s->points * widest < 2 * AHEAD;
+  r->ahead = fetches && !brief ? AHEAD / widest : 0;
+  r->by_rows = fetches && brief && !b->target->generic;
+  r->masks = may_mask(b, r, s);
   for (*at = p->n_outer; (*at)-- > 0;)
     if (p->outer[*at].extent >= r->side && p->outer[*at].step == 1 && p->outer[*at].lower == 0)
       break;
@@ -447,7 +479,7 @@ static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
 void nxb_bind_scans(nxb_binder *b) {
   const nxb_region *p = b->region;
   nxk_value best = NXK_NONE;
-  rows r = {.side = 1};
+  rows r = {.side = 1, .end = NXK_NONE};
   uint32_t at;
   for (uint32_t i = 0; i < p->n_outer; i++)
     if (p->outer[i].extent > 1 && contiguous_along(b, p->outer[i].value)) best = p->outer[i].value;
