@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The loops over blocks for AVX2 and FMA. */
+/* The loops over blocks, and sums of products, for AVX2 and FMA. */
 #if defined(__x86_64__)
 #include <math.h>
 #include <string.h>
 
 #include "block.h"
+#include "dots.h"
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
@@ -15,6 +16,9 @@
 #define NXG_LOOPS        nxg_block_avx2
 #define NXG_VECTOR_BYTES 32
 #include "block_loops.h"
+
+#define NXG_DOTS nxg_dots_avx2
+#include "dot_loops.h"
 
 #if defined(__clang__)
 #pragma clang attribute pop

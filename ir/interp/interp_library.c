@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dots.h"
 #include "interp_graph.h"
 
 /* ---- Threefry-2x32, 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
@@ -125,30 +126,58 @@ static void multiply(const nxg_step *s, nxg_run_state *r, const char *a, const c
 MULTIPLY(f32, float)
 MULTIPLY(f64, double)
 
-/* Multiplies a matrix with a vector: each element is the sum of the products, in the order of a
- * reduction over the last axis. The temporary holds the products. */
-static void sum_products(const nxg_step *s, nxg_run_state *r, const char *a, const char *b,
+/* An element of the product of a matrix with a vector, of a row and a column. The temporary holds
+ * the products. */
+static void sum_products(const nxg_step *s, nxg_run_state *r, const char *row, const char *column,
                          char *c) {
   const int64_t *v = s->numbers;
   nx_dtype t = s->dtype, wide = nxi_compute_dtype(t);
-  int64_t size = nxi_dtype_size(t), bytes = nxi_dtype_size(wide), inner = v[K];
+  int64_t bytes = nxi_dtype_size(wide), inner = v[K];
   _Alignas(64) char x[NXG_CHUNK * 8], y[NXG_CHUNK * 8];
   char *products = nxg_address(r, s->temporary);
   nxg_access dense = {.rank = 1, .size = (int32_t)bytes, .shape = &inner, .strides = &bytes};
-  for (int64_t i = 0; i < v[M] * v[N]; i++, c += size) {
-    const char *row = a + i / v[N] * v[A_ROW], *column = b + i % v[N] * v[B_COLUMN];
-    nxg_source source = {.dtype = wide, .run = r};
-    float sum = 0;
-    for (int64_t k = 0; k < v[K]; k += NXG_CHUNK) {
-      int64_t n = v[K] - k < NXG_CHUNK ? v[K] - k : NXG_CHUNK;
-      load_line(t, row + k * v[A_COLUMN], v[A_COLUMN], x, n);
-      load_line(t, column + k * v[B_ROW], v[B_ROW], y, n);
-      (wide == NX_F64 ? multiply_f64 : multiply_f32)(x, y, products + k * bytes, n);
+  nxg_source source = {.dtype = wide, .run = r};
+  float sum = 0;
+  for (int64_t k = 0; k < v[K]; k += NXG_CHUNK) {
+    int64_t n = v[K] - k < NXG_CHUNK ? v[K] - k : NXG_CHUNK;
+    load_line(t, row + k * v[A_COLUMN], v[A_COLUMN], x, n);
+    load_line(t, column + k * v[B_ROW], v[B_ROW], y, n);
+    (wide == NX_F64 ? multiply_f64 : multiply_f32)(x, y, products + k * bytes, n);
+  }
+  nxg_cursor_start(&source.cursor, &dense, products);
+  s->reduce(&source, v[K], true, nxi_is_small_float(t) ? (void *)&sum : c);
+  if (nxi_is_small_float(t)) nxg_narrow(t, &sum, c, 1);
+}
+
+/* Computes elements of that product from element i on, where the matrix is dense along rows or
+ * columns, and the vector is. Returns how many. */
+static int64_t sum_dense_products(const nxg_dots *dots, const nxg_step *s, const char *a,
+                                  const char *b, int64_t i, char *c) {
+  const int64_t *v = s->numbers;
+  const bool row = v[M] == 1; /* the vector is the left operand */
+  const int64_t size = nxi_dtype_size(s->dtype), n = v[M] * v[N];
+  const int64_t between = row ? v[B_COLUMN] : v[A_ROW], along = row ? v[B_ROW] : v[A_COLUMN];
+  const char *vector = row ? a : b, *from = (row ? b : a) + i * between;
+  if (dots == NULL || (row ? v[A_COLUMN] : v[B_ROW]) != size) return 0;
+  if (along == size) return dots->one(vector, from, v[K], c), 1;
+  if (between != size || n - i < NXG_DOT_COLUMNS || v[K] > NXG_DOT_MOST) return 0;
+  dots->many(vector, from, along, v[K], c);
+  return NXG_DOT_COLUMNS;
+}
+
+/* Multiplies a matrix with a vector: each element is the sum of the products, in the order of a
+ * reduction over the last axis. */
+static void multiply_vector(const nxg_step *s, nxg_run_state *r, const char *a, const char *b,
+                            char *c) {
+  const int64_t *v = s->numbers, size = nxi_dtype_size(s->dtype);
+  const nxg_dots *dots = nxg_dots_host(s->dtype);
+  for (int64_t i = 0, done; i < v[M] * v[N]; i += done) {
+    done = sum_dense_products(dots, s, a, b, i, c + i * size);
+    if (done == 0) {
+      sum_products(s, r, a + i / v[N] * v[A_ROW], b + i % v[N] * v[B_COLUMN], c + i * size);
+      done = 1;
     }
-    if (nxg_stopped(r)) return;
-    nxg_cursor_start(&source.cursor, &dense, products);
-    s->reduce(&source, v[K], true, nxi_is_small_float(t) ? (void *)&sum : c);
-    if (nxi_is_small_float(t)) nxg_narrow(t, &sum, c, 1);
+    if (i % 64 < done && nxg_stopped(r)) return;
   }
 }
 
@@ -203,7 +232,7 @@ void nxg_step_matmul(const nxg_step *s, nxg_run_state *r) {
   nxg_cursor_start(&a, &s->args[0], nxg_address(r, s->args[0].place));
   nxg_cursor_start(&b, &s->args[1], nxg_address(r, s->args[1].place));
   for (int64_t done = 0; done < s->n; done += matrix, to += matrix * size) {
-    if (s->reduce != NULL) sum_products(s, r, a.at, b.at, to);
+    if (s->reduce != NULL) multiply_vector(s, r, a.at, b.at, to);
     else if (!multiply_by_library(s, r, a.at, b.at, to)) multiply(s, r, a.at, b.at, to);
     if (r->status != NX_OK) return;
     if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, to, matrix);

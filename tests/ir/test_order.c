@@ -15,22 +15,27 @@
 #include <cmocka.h>
 
 #include "ir/graph/graph.h"
+#include "ir/interp/dots.h"
 #include "passes/graph/passes.h"
 #include "tests/util/runner.h"
 
 /* ---- what the interpreter gives */
 
-static void interpret(const char *text, const float *x, float *out) {
+static void interpret_two(const char *text, const float *x, const float *y, float *out) {
   nxg_graph *g = NULL;
   nxg_program *p = NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
-  void *const inputs[1] = {(void *)(uintptr_t)x}, *const outputs[1] = {out};
+  void *const inputs[2] = {(void *)(uintptr_t)x, (void *)(uintptr_t)y}, *const outputs[1] = {out};
   if (nxg_parse(text, strlen(text), &g, &d) || nxp_program_create(g, &p, &d) ||
       nxg_program_run(p, inputs, NULL, NULL, outputs, &d))
     fail_msg("%s", d.message);
   nxg_program_destroy(p);
   nxg_destroy(g);
+}
+
+static void interpret(const char *text, const float *x, float *out) {
+  interpret_two(text, x, NULL, out);
 }
 
 /* n elements that lie `columns` apart, the first column of a sum over axis 0. One column: the last
@@ -41,7 +46,7 @@ static float sum_of(const float *x, int64_t n, int64_t columns) {
   else snprintf(shape, sizeof shape, "f32[%ld,%ld]", (long)n, (long)columns);
   snprintf(text, sizeof text,
            "nxir 2\ngraph @f(%%x: %s) -> (%%s) {\n%%s = reduce_sum %%x axes=[0]\n}\n", shape);
-  float out[4];
+  float out[4] = {0};
   assert_true(columns <= 4);
   interpret(text, x, out);
   return out[0];
@@ -176,6 +181,64 @@ static void two_runs(void **state) {
   assert_true(is[0] == wanted[0] && is[1] == wanted[1]);
 }
 
+/* ---- products of a matrix with a vector */
+
+enum { MOST_PRODUCTS = 1100, MOST_COLUMNS = 77 };
+static float vector[MOST_PRODUCTS], matrix[MOST_PRODUCTS * MOST_COLUMNS];
+
+/* Whether the vector is on the left, and whether the matrix has its runs along the last axis. */
+static void expect_products(int n, int columns, bool left, bool dense) {
+  char text[400], shape[40];
+  float out[MOST_COLUMNS] = {0}, products[MOST_PRODUCTS];
+  int rows = left ? n : columns, across = left ? columns : n;
+  bool turned = left == dense;
+  snprintf(shape, sizeof shape, "f32[%d,%d]", turned ? across : rows, turned ? rows : across);
+  snprintf(text, sizeof text,
+           "nxir 2\ngraph @f(%%x: f32[%d,%d], %%m: %s) -> (%%y) {\n"
+           "%%t = permute %%m axes=[%s]\n%%y = matmul %s\n}\n",
+           left ? 1 : n, left ? n : 1, shape, turned ? "1,0" : "0,1", left ? "%x, %t" : "%t, %x");
+  interpret_two(text, vector, matrix, out);
+  for (int j = 0; j < columns; j++) {
+    for (int k = 0; k < n; k++)
+      products[k] = vector[k] * matrix[dense ? j * n + k : k * columns + j];
+    if (out[j] != lanes_sum(products, n))
+      fail_msg("%d of %d, %d products, %s%s", j, columns, n, left ? "left" : "right",
+               dense ? ", dense" : "");
+  }
+}
+
+static void products_with_vectors(void **state) {
+  (void)state;
+  fill(vector, MOST_PRODUCTS);
+  fill(matrix, (int64_t)MOST_PRODUCTS * MOST_COLUMNS);
+  for (int n = 2; n <= MOST_PRODUCTS; n += n < 40 ? 1 : n < 300 ? 37 : 211)
+    for (int form = 0; form < 4; form++) {
+      expect_products(n, MOST_COLUMNS, form & 1, form & 2);
+      if (n > 32) expect_products(n, 5, form & 1, form & 2);
+    }
+}
+
+/* The loops for any processor and for this one give the same. */
+static void products_of_any_processor(void **state) {
+  (void)state;
+  static double x[MOST_PRODUCTS], m[MOST_PRODUCTS * NXG_DOT_COLUMNS];
+  for (int i = 0; i < MOST_PRODUCTS * NXG_DOT_COLUMNS; i++) m[i] = matrix[i] / 3;
+  for (int n = 1; n <= MOST_PRODUCTS; n += n < 20 ? 1 : 57) {
+    double a[2][NXG_DOT_COLUMNS], one[2];
+    float b[2][NXG_DOT_COLUMNS], few[2];
+    for (int i = 0; i < n; i++) x[i] = vector[i] / 7;
+    for (int k = 0; k < 2; k++) {
+      const nxg_dots *f64 = k ? nxg_dots_host(NX_F64) : nxg_dots_generic(NX_F64),
+                     *f32 = k ? nxg_dots_host(NX_F32) : nxg_dots_generic(NX_F32);
+      f64->many(x, m, sizeof a[0], n, a[k]), f64->one(x, m, n, &one[k]);
+      f32->many(vector, matrix, sizeof b[0], n, b[k]), f32->one(vector, matrix, n, &few[k]);
+    }
+    assert_memory_equal(a[0], a[1], sizeof a[0]);
+    assert_memory_equal(b[0], b[1], sizeof b[0]);
+    assert_true(one[0] == one[1] && few[0] == few[1]);
+  }
+}
+
 /* ---- which axes form a run */
 
 static void runs(void **state) {
@@ -273,6 +336,8 @@ NXT_MAIN(order) {
                                      cmocka_unit_test(many_elements),
                                      cmocka_unit_test(two_runs),
                                      cmocka_unit_test(fused_products),
-                                     cmocka_unit_test(best_of_runs)};
+                                     cmocka_unit_test(best_of_runs),
+                                     cmocka_unit_test(products_with_vectors),
+                                     cmocka_unit_test(products_of_any_processor)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,6 +153,22 @@ static void code_of_changing_shapes(void **state) {
   nx_context_release(c);
 }
 
+/* What is interpreted sooner than code is found for its shape never gets any, but if it is met
+ * again. */
+static void small_graphs_of_changing_shapes(void **state) {
+  nx_context *c = new_context();
+  (void)state;
+  for (int64_t n = 1400; n < 2600; n++) assert_true(sines(c, n));
+  assert_int_equal(compiled(c), 0);
+  const time_t begin = time(NULL);
+  while (sines(c, 2000)) {
+    assert_true(time(NULL) - begin <= SECONDS);
+    pause_briefly();
+  }
+  assert_int_equal(compiled(c), 1);
+  nx_context_release(c);
+}
+
 /* Attention of one position to a cache of n rows. Returns whether it was interpreted. */
 static bool attend(nx_context *c, nx_tensor *cache, int64_t n) {
   nx_report report = {.size = sizeof report};
@@ -172,11 +188,11 @@ static bool attend(nx_context *c, nx_tensor *cache, int64_t n) {
 /* What the first code does not serve is made in the background, too, and interpreted meanwhile. */
 static void nobody_waits_for_code(void **state) {
   nx_context *c = new_context();
-  nx_tensor *cache = nx_full(c, 0, NX_F32, (int64_t[]){1000, WIDE}, 2, NX_NUMBER(0.01));
+  nx_tensor *cache = nx_full(c, 0, NX_F32, (int64_t[]){5000, WIDE}, 2, NX_NUMBER(0.01));
   int interpreted = 0;
   (void)state;
   OK(nx_realize(c, &cache, 1, NULL));
-  for (int64_t n = 200; n < 400; n++) interpreted += attend(c, cache, n);
+  for (int64_t n = 4000; n < 4200; n++) interpreted += attend(c, cache, n);
   assert_true(interpreted > 1);
   assert_true(compiled(c) > 0 || interpreted == 200);
   nx_tensor_release(cache);
@@ -316,6 +332,7 @@ NXT_MAIN(background) {
       cmocka_unit_test(long_work_is_compiled_at_once),
       cmocka_unit_test(caches_that_grow),
       cmocka_unit_test(code_of_changing_shapes),
+      cmocka_unit_test(small_graphs_of_changing_shapes),
       cmocka_unit_test(nobody_waits_for_code),
       cmocka_unit_test(several_threads),
       cmocka_unit_test(context_ends_meanwhile),

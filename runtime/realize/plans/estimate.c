@@ -10,10 +10,11 @@
 #include "ir/op.h"
 
 /* Nanoseconds an element. */
-static const double map_ns = 1.5, wide_ns = 4, strided_ns = 4, reduce_ns = 4, scan_ns = 14,
+static const double map_ns = 1.5, wide_ns = 4, strided_ns = 4, reduce_ns = 1.5, scan_ns = 14,
                     complex_function_cost = 100; /* of what complex numbers alone have */
-/* Of a product of matrices: each multiplication, and calling the library. */
-static const double product_ns = 4, call_ns = 2000;
+/* Of a product of matrices: each multiplication, also with a vector that lies dense as the matrix
+ * does, and calling the library. */
+static const double product_ns = 4, vector_ns = 0.4, call_ns = 2000;
 
 static double map_cost(const nxg_node *n) {
   const int op = nxg_ops[n->op].scalar;
@@ -31,10 +32,23 @@ static double store_cost(const nxg_graph *g, const nxg_node *n) {
   return (double)nxg_node_elements(n) * map_ns + written * strided_ns;
 }
 
-static double product_cost(const nxg_node *n, const nxg_node *x) {
+/* Whether the elements of its rows, or those of its columns, lie beside each other. */
+static bool has_dense_lines(const nxg_graph *g, uint32_t node) {
+  nxg_view v;
+  if (g->nodes[node].op != NXG_view) return true;
+  nxg_node_view(g, node, &v);
+  return g->nodes[g->nodes[node].args[0]].op != NXG_view &&
+         (v.strides[v.rank - 1] == 1 || v.strides[v.rank - 2] == 1);
+}
+
+static double product_cost(const nxg_graph *g, const nxg_node *n, const nxg_node *x) {
   if (n->op != NXG_matmul || (n->dtype != NX_F32 && n->dtype != NX_F64)) return INFINITY;
-  double multiplications = (double)nxg_node_elements(n) * (double)x->shape[x->rank - 1];
-  return call_ns + multiplications * product_ns;
+  const int64_t rows = n->shape[n->rank - 2], columns = n->shape[n->rank - 1],
+                inner = x->shape[x->rank - 1];
+  const bool quick = nxg_sums_products(n->dtype, rows, columns, inner) &&
+                     has_dense_lines(g, n->args[0]) && has_dense_lines(g, n->args[1]);
+  double multiplications = (double)nxg_node_elements(n) * (double)inner;
+  return call_ns + multiplications * (quick ? vector_ns : product_ns);
 }
 
 /* Nanoseconds for the node. */
@@ -48,7 +62,7 @@ static double cost_of(const nxg_graph *g, const nxg_node *n) {
     case NXG_KIND_REDUCE: return (double)nxg_node_elements(x) * reduce_ns;
     case NXG_KIND_MOVE: return elements * (nxg_is_scan(n->op) ? scan_ns : strided_ns);
     case NXG_KIND_STORE: return store_cost(g, n);
-    case NXG_KIND_LIBRARY: return product_cost(n, x);
+    case NXG_KIND_LIBRARY: return product_cost(g, n, x);
     default: return INFINITY;
   }
 }

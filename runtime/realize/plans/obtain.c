@@ -21,6 +21,9 @@ static const double brief_ms = 2; /* that a graph is interpreted while its code 
 /* and that graphs of the same operations are, each of which is met for the first time, before code
  * for them is made */
 static const double most_alike_ms = 10;
+/* and what the interpreter does sooner than a kernel is bound for its integers is never looked up
+ * for one run */
+static const double bind_ms = 0.1;
 
 static nxi_executor_kind executor_of(const nxi_run *run) {
   nxi_executable_options now;
@@ -103,12 +106,13 @@ static nx_status make_of_code(nxi_run *run, const nxg_graph *g, nxi_executable_o
 }
 
 /* A brief graph that was not met before: many never come again, so it is interpreted. If that has
- * happened to many with the same operations, code pays, for they share it. It is made in the
- * background, and so is what it lacks for later ones. */
+ * happened to many with the same operations, code pays, for they share it, unless finding it takes
+ * as long. It is made in the background, and so is what it lacks for later ones. */
 static nx_status make_of_brief(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
                                nxi_diag *d) {
-  bool absent = m->alike_ms >= most_alike_ms && m->alike_code == NXI_ALIKE_NONE;
-  if (m->alike_code == NXI_ALIKE_THERE) {
+  bool pays = nxi_interpreter_ms(g, bind_ms) > bind_ms,
+       absent = pays && m->alike_ms >= most_alike_ms && m->alike_code == NXI_ALIKE_NONE;
+  if (pays && m->alike_code == NXI_ALIKE_THERE) {
     nx_status status = make_of_code(run, g, options, m, &absent, d);
     if (status || !absent) return status;
   }

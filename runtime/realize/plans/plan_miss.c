@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Explains, for people, why a plan was not found: the kind of the difference, and the first node
  * that differs from the nearest plan. The nearest plan is the one whose key has the longest common
- * prefix with the new one, among plans with the same operations if there are any. Nodes have the
- * numbers that they have in the text of the graph: inputs first. */
+ * prefix with the new one, among the newest plans with the same operations if there are any. Nodes
+ * have the numbers that they have in the text of the graph: inputs first. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,12 +33,19 @@ static uint32_t agreement(const nxi_plan *p, const nxi_run *run) {
   return i;
 }
 
+/* So many plans are looked at, and of these so many with the same operations: where each shape is
+ * new, there are hundreds, and reading them all would take a quarter of the time of a small one. */
+enum { MOST_LOOKED_AT = 128, MOST_ALIKE = 8 };
+
 static const nxi_plan *nearest(const nxi_plan *newest, const nxi_run *run, uint64_t skeleton,
                                uint32_t *same) {
   const nxi_plan *best = NULL;
   bool like = false; /* the best one has the same operations */
-  for (const nxi_plan *p = newest; p; p = p->older) {
+  int looked_at = 0, n_alike = 0;
+  for (const nxi_plan *p = newest; p && looked_at < MOST_LOOKED_AT && n_alike < MOST_ALIKE;
+       p = p->older, looked_at++) {
     bool alike = p->skeleton == skeleton;
+    n_alike += alike;
     if (p->function != (run->make_graph != NULL) || (like && !alike)) continue;
     uint32_t n = agreement(p, run);
     if (best && like == alike && n <= *same) continue;
