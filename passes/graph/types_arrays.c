@@ -273,6 +273,46 @@ static uint32_t stacked(nxg_types *t, uint32_t node, bool transposed) {
   return nxg_types_view(t, joined, p, &all);
 }
 
+/* Columns re; -im and im; re in turn for each column of an operand: [.., 2 rows, 2 n], rows
+ * contiguous. The upper half is in the order of the operand's memory, in the lower one only
+ * neighbours change places, so nothing is read or written across rows. */
+static uint32_t stacked_pairs(nxg_types *t, uint32_t node) {
+  const nxg_node *n = nxg_types_old(t, node);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int32_t rank = n->rank, row = rank - 2;
+  int64_t behind = rank, below = row;
+  nxg_view v;
+  matrices_once(t, node, false, &v);
+  v.rank = rank + 1;
+  v.shape[rank] = v.strides[rank] = 1;
+  uint32_t upper[2], lower[2], both[2];
+  for (int k = 0; k < 2; k++) upper[k] = nxg_types_view(t, nxg_types_part(t, node, k), p, &v);
+  lower[0] = nxg_rewrite_add(&t->r, t->i, NXG_neg, 1, &upper[1], NULL, 0, p, v.rank, v.shape);
+  lower[1] = upper[0];
+  v.shape[rank] = 2;
+  both[0] = nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, upper, &behind, 1, p, v.rank, v.shape);
+  both[1] = nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, lower, &behind, 1, p, v.rank, v.shape);
+  v.shape[row] *= 2;
+  both[0] = nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &below, 1, p, v.rank, v.shape);
+  v.shape[rank - 1] *= 2;
+  nxg_view_contiguous(&v, rank, v.shape);
+  for (int32_t i = 0; i < row; i++) {
+    if (v.shape[i] == 1) v.strides[i] = 0;
+    v.shape[i] = n->shape[i];
+  }
+  return nxg_types_view(t, both[0], p, &v);
+}
+
+/* Whether it is no view whose columns are contiguous, and can have an axis more. */
+static bool has_rows(const nxg_types *t, uint32_t node) {
+  const nxg_node *n = nxg_types_old(t, node);
+  nxg_view v;
+  if (n->rank == NXG_MAX_RANK) return false;
+  if (n->op != NXG_view) return true;
+  nxg_node_view(t->g, node, &v);
+  return v.strides[n->rank - 1] <= v.strides[n->rank - 2];
+}
+
 /* One real product, of as many multiplications: the operand that has fewer rows or columns gets
  * twice as many, and the other one is read, and perhaps made, once. */
 static void stack_matmul(nxg_types *t) {
@@ -280,12 +320,14 @@ static void stack_matmul(nxg_types *t) {
   nx_dtype p = nxi_part_dtype(n->dtype);
   int32_t last = n->rank - 1;
   int64_t shape[NXG_MAX_RANK];
-  bool rows = n->shape[last - 1] < n->shape[last];
+  bool rows = n->shape[last - 1] < n->shape[last], pairs = !rows && has_rows(t, n->args[1]);
   uint32_t args[2], made, part[2];
   memcpy(shape, n->shape, n->rank * sizeof *shape);
   shape[rows ? last - 1 : last] *= 2;
   args[0] = rows ? stacked(t, n->args[0], false) : beside(t, n->args[0], last, 0, false);
-  args[1] = rows ? beside(t, n->args[1], last - 1, 0, false) : stacked(t, n->args[1], true);
+  args[1] = rows    ? beside(t, n->args[1], last - 1, 0, false)
+            : pairs ? stacked_pairs(t, n->args[1])
+                    : stacked(t, n->args[1], true);
   made = nxg_rewrite_add(&t->r, t->i, NXG_matmul, 2, args, NULL, 0, p, n->rank, shape);
   if (!rows) {
     nxg_view row = {.rank = 1, .shape = {2 * nxg_node_elements(n)}, .strides = {1}};

@@ -78,6 +78,21 @@ static void check(const sizes *s, nx_dtype type) {
   free(x), free(y), free(z), free(w);
 }
 
+/* Matrices of a batch times one that they share are what each of them is alone. */
+static void check_shared(const sizes *s, nx_dtype type) {
+  nx_dtype part = type == NX_C128 ? NX_F64 : NX_F32;
+  nx_tensor *a = wave(part, NX_SHAPE(s->batch, s->m, s->k), 0.71),
+            *b = wave(part, NX_SHAPE(s->k, s->n), 1.37);
+  double *all = numbers_of(GOOD(nx_matmul(a, b)));
+  for (int64_t i = 0; i < s->batch; i++) {
+    nx_tensor *one = GOOD(nx_shrink(a, (int64_t[]){i, 0, 0}, (int64_t[]){i + 1, s->m, s->k}, 3));
+    double *x = numbers_of(GOOD(nx_matmul(one, b)));
+    assert_memory_equal(x, all + 2 * i * s->m * s->n, (size_t)(2 * s->m * s->n) * sizeof *x);
+    free(x);
+  }
+  free(all);
+}
+
 static void their_parts_are_chains_of_fma(void **state) {
   static const sizes all[] = {{1, 40, 33, 70}, {3, 5, 20, 50}, {2, 50, 17, 40},
                               {1, 33, 40, 33}, {2, 70, 9, 3},  {1, 2, 300, 40}};
@@ -85,7 +100,10 @@ static void their_parts_are_chains_of_fma(void **state) {
   (void)state;
   if (strcmp(isa, "avx2") != 0 && strcmp(isa, "avx512") != 0) skip();
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    for (int wide = 0; wide < 2; wide++) check(&all[i], wide ? NX_C128 : NX_C64);
+    for (int wide = 0; wide < 2; wide++) {
+      check(&all[i], wide ? NX_C128 : NX_C64);
+      check_shared(&all[i], wide ? NX_C128 : NX_C64);
+    }
 }
 
 NXT_MAIN(complex_products) {
