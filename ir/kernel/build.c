@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { FIRST_HEADS = 256, FIRST_INSTRS = 128 }; /* fewer would be moved again and again */
+
 typedef struct number_entry {
   nxk_value value;
   uint32_t hash, next; /* next: entry of the same bucket, or NXK_NONE */
@@ -36,22 +38,24 @@ void nxi_builder_destroy(nxi_builder *b) {
 
 /* ---- value numbers */
 
-static uint32_t mix(uint32_t hash, uint64_t x) {
+static uint64_t mix(uint64_t hash, uint64_t x) {
   uint64_t h = (hash ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint32_t)(h >> 32) ^ (uint32_t)h;
+  return h ^ h >> 32;
 }
+
+static uint64_t both(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
 
 /* Instructions with equal operands have equal hashes; for commutative operations the order of the
  * operands does not matter. */
 static uint32_t hash_instr(const nxk_instr *in, const nxk_access *access) {
-  uint32_t hash = mix((uint32_t)in->op << 16 | (uint32_t)in->dtype << 8 | in->lanes, in->kind);
   nxk_value a = in->args[0], b = in->args[1];
-  hash = mix(mix(mix(mix(hash, a < b ? a : b), a < b ? b : a), in->args[2]), in->args[3]);
-  if (!access) return mix(hash, in->imm);
-  hash = mix(mix(hash, access->buffer), (uint64_t)access->offset);
+  uint64_t hash = both((uint32_t)in->op << 16 | in->lanes, (uint32_t)in->dtype << 8 | in->kind);
+  hash = mix(mix(hash, both(a < b ? a : b, a < b ? b : a)), both(in->args[2], in->args[3]));
+  if (!access) return (uint32_t)mix(hash, in->imm);
+  hash = mix(mix(hash, both(access->buffer, access->other)), (uint64_t)access->offset);
   for (uint32_t i = 0; i < access->n_terms; i++)
-    hash = mix(mix(hash, access->terms[i].index), (uint64_t)access->terms[i].stride);
-  return mix(mix(mix(hash, access->index), access->mask), (uint64_t)access->other);
+    hash = mix(hash, (uint64_t)access->terms[i].index << 40 ^ (uint64_t)access->terms[i].stride);
+  return (uint32_t)mix(hash, both(access->index, access->mask));
 }
 
 static bool same_access(const nxk_access *a, const nxk_access *b) {
@@ -105,7 +109,7 @@ static bool is_numbered(const nxk_kernel *k, const nxk_instr *in) {
 }
 
 static bool grow_heads(nxi_builder *b) {
-  uint32_t n = b->n_heads ? 4 * b->n_heads : 64;
+  uint32_t n = b->n_heads ? 4 * b->n_heads : FIRST_HEADS;
   uint32_t *heads = nxi_malloc(n * sizeof *heads);
   if (!heads) return false;
   memset(heads, 0xff, n * sizeof *heads);
@@ -158,7 +162,7 @@ static nxi_builder *builder_of(nxk_kernel *k) {
   if (k->failed) return NULL;
   if (k->builder) return k->builder;
   nxi_builder *b = nxi_calloc(1, sizeof *b);
-  bool ok = b != NULL;
+  bool ok = b != NULL && nxi_grow(&k->instrs, &k->cap_instrs, FIRST_INSTRS, sizeof *k->instrs);
   for (uint32_t v = 0; ok && v < k->n_instrs; v++) ok = follow(k, b, v);
   if (!ok) {
     nxi_builder_destroy(b);

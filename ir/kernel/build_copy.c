@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Copies single instructions from one kernel into another with their operands replaced. Every pass
- * that rebuilds a kernel is made of such copies. */
+ * that rebuilds a kernel is made of such copies. And whole kernels, without what is not needed. */
 #include "build.h"
+
+#include <string.h>
 
 /* The value of the new kernel that replaces v of the source; NXK_NONE stays NXK_NONE. */
 static nxk_value moved(const nxk_value *map, nxk_value v) {
@@ -138,4 +140,77 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
 nxk_value nxk_copy_instr(nxk_kernel *k, const nxk_kernel *source, nxk_value from, nxk_value *map) {
   if (k->failed) return map[from] = NXK_NONE;
   return map[from] = copy_instr(k, source, &source->instrs[from], map);
+}
+
+/* ---- whole kernels */
+
+/* Adds a row to a table of the kernel and returns its number. */
+#define ADD_ROW(k, table, row)                                                      \
+  (nxi_grow(&(k)->table, &(k)->cap_##table, (k)->n_##table + 1, sizeof *(k)->table) \
+       ? ((k)->table[(k)->n_##table] = (row), (k)->n_##table++)                     \
+       : ((k)->failed = true, 0))
+
+static uint32_t take_access(nxk_kernel *k, const nxk_kernel *source, uint64_t number,
+                            const nxk_value *map) {
+  nxk_access a;
+  if (!moved_access(k, source, number, map, &a)) return 0;
+  return ADD_ROW(k, accesses, a);
+}
+
+static uint32_t take_loop(nxk_kernel *k, const nxk_kernel *source, uint64_t number,
+                          const nxk_value *map) {
+  nxk_loop loop = source->loops[number];
+  loop.lower.value = moved(map, loop.lower.value);
+  loop.upper.value = moved(map, loop.upper.value);
+  return ADD_ROW(k, loops, loop);
+}
+
+static uint32_t take_region(nxk_kernel *k, const nxk_kernel *source, uint64_t number) {
+  nxk_region region = source->regions[number];
+  region.instr = k->n_instrs;
+  return ADD_ROW(k, regions, region);
+}
+
+/* The rows of tables that the instruction has. */
+static void take_rows(nxk_kernel *k, const nxk_kernel *source, nxk_instr *in,
+                      const nxk_value *map) {
+  switch (in->op) {
+    case NXK_region: in->imm = take_region(k, source, in->imm); break;
+    case NXK_for: in->imm = take_loop(k, source, in->imm, map); break;
+    case NXK_load:
+    case NXK_store:
+    case NXK_tree_push:
+    case NXK_tree_join:
+      in->imm = take_access(k, source, in->imm, map);
+      if (in->imm2 != UINT32_MAX) in->imm2 = take_access(k, source, in->imm2, map);
+      break;
+    default: break;
+  }
+}
+
+static bool reserve(nxk_kernel *k, const nxk_kernel *source) {
+  return nxi_grow(&k->instrs, &k->cap_instrs, source->n_instrs, sizeof *k->instrs) &&
+         nxi_grow(&k->accesses, &k->cap_accesses, source->n_accesses, sizeof *k->accesses) &&
+         nxi_grow(&k->loops, &k->cap_loops, source->n_loops, sizeof *k->loops) &&
+         take_buffers(k, source, source->n_buffers) && take_params(k, source, source->n_params);
+}
+
+nxk_kernel *nxk_copy_needed(const nxk_kernel *source, const uint8_t *needed, nxk_value *map) {
+  nxk_kernel *k = nxk_create(source->level, source->name);
+  if (!k) return NULL;
+  k->threads = source->threads;
+  if (!reserve(k, source)) k->failed = true;
+  for (nxk_value v = 0; v < source->n_instrs && !k->failed; v++) {
+    nxk_instr in = source->instrs[v];
+    map[v] = NXK_NONE;
+    if (!needed[v]) continue;
+    for (int i = 0; i < in.n_args; i++) in.args[i] = moved(map, in.args[i]);
+    take_rows(k, source, &in, map);
+    in.block = moved(map, in.block);
+    map[v] = k->n_instrs;
+    k->instrs[k->n_instrs++] = in;
+  }
+  if (!k->failed) return k;
+  nxk_destroy(k);
+  return NULL;
 }

@@ -325,6 +325,11 @@ nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, ui
  * closed). Records map[from]. */
 nxk_value nxk_copy_instr(nxk_kernel *k, const nxk_kernel *source, nxk_value from, nxk_value *map);
 
+/* A copy of the instructions that are marked, and of their operands and blocks, which have to be:
+ * what nxk_copy_instr of each of them makes, if `source` was built with nothing to be folded or
+ * merged. map: room for a value of each instruction; set. NULL: out of memory. */
+nxk_kernel *nxk_copy_needed(const nxk_kernel *source, const uint8_t *needed, nxk_value *map);
+
 /* The parts of the imm of a deinterleave. */
 static inline uint32_t nxk_first_of(const nxk_instr *in) { return in->imm & 0xff; }
 static inline uint32_t nxk_overlap_of(const nxk_instr *in) { return (uint32_t)(in->imm >> 8); }

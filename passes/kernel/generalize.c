@@ -59,9 +59,16 @@ static int32_t meet(walk *w, nxk_role role, nx_dtype type, int64_t *value) {
   return NXK_LITERAL;
 }
 
-static void put(walk *w, const uint64_t *words, uint32_t n) {
-  if (w->purpose == TAKE)
-    nxi_text_put(&w->out->structure, (const char *)words, n * (uint32_t)sizeof *words);
+static inline void put(walk *w, const uint64_t *words, uint32_t n) {
+  if (w->purpose != TAKE) return;
+  nxi_text *t = &w->out->structure;
+  const uint32_t bytes = n * (uint32_t)sizeof *words;
+  if (t->capacity - t->size <= bytes) {
+    nxi_text_put(t, (const char *)words, bytes);
+    return;
+  }
+  memcpy(t->data + t->size, words, bytes);
+  t->size += bytes; /* binary: nobody needs a NUL after it */
 }
 
 static uint64_t both(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }

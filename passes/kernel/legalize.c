@@ -267,25 +267,42 @@ static bool is_comparison(nxk_op op) {
   return op < NXK_SCALAR_COUNT && nxk_scalars[op].result == NXK_RESULT_BOOL;
 }
 
-/* Rewrites instruction v; false if it is legal as it is. */
+/* Whether an instruction is legal as it is. */
+static bool is_legal(const legalizer *l, const nxk_kernel *source, nxk_value v) {
+  const nxk_instr *in = &source->instrs[v];
+  if (in->op >= NXK_SCALAR_COUNT) return true;
+  nx_dtype type = nxk_dtype(source, in->args[0]);
+  bool small = nxi_is_small_float(type);
+  if (in->op == NXK_cast) {
+    bool twice = l->twice && in->lanes > 1 && in->dtype == NX_F32 && nxi_is_integer(type) &&
+                 nxi_dtypes[type].bits == 64;
+    return !small && !nxi_is_small_float(in->dtype) && !twice;
+  }
+  if (in->op == NXK_mod) return type != NX_F32 && type != NX_F64;
+  if (in->op == NXK_ldexp) return l->scales;
+  return !small || !is_comparison((nxk_op)in->op);
+}
+
+/* Rewrites instruction v; false if it stays as it is. */
 static bool rewrite(const legalizer *l, const nxk_kernel *source, nxk_value v, nxk_value *map) {
   const nxk_instr *in = &source->instrs[v];
-  if (in->op >= NXK_SCALAR_COUNT) return false;
+  if (is_legal(l, source, v)) return false;
   nx_dtype type = nxk_dtype(source, in->args[0]);
   nxk_value a = map[in->args[0]], b = in->n_args > 1 ? map[in->args[1]] : NXK_NONE;
-  if (in->op == NXK_cast && in->dtype == NX_BF16 && has_short_nan(l, source, in->args[0]))
+  if (in->op == NXK_ldexp) return (map[v] = nxk_scale_within(l->k, source, v, map)) != NXK_NONE;
+  if (in->op == NXK_mod) map[v] = float_mod(l->k, a, b);
+  else if (in->op != NXK_cast) map[v] = op2(l->k, (nxk_op)in->op, widen(l, a), widen(l, b));
+  else if (in->dtype == NX_BF16 && has_short_nan(l, source, in->args[0]))
     map[v] = f32_to_bf16(l->k, a, true);
-  else if (in->op == NXK_cast && (nxi_is_small_float(type) || nxi_is_small_float(in->dtype)))
+  else if (nxi_is_small_float(type) || nxi_is_small_float(in->dtype))
     map[v] = legal_cast(l, in->dtype, a);
-  else if (in->op == NXK_cast && l->twice && in->lanes > 1 && in->dtype == NX_F32 &&
-           nxi_is_integer(type) && nxi_dtypes[type].bits == 64)
-    map[v] = nxk_cast_to(l->k, NX_F32, wide_to_f64(l->k, a, 53, 12));
-  else if (in->op == NXK_mod && (type == NX_F32 || type == NX_F64)) map[v] = float_mod(l->k, a, b);
-  else if (in->op == NXK_ldexp && !l->scales)
-    return (map[v] = nxk_scale_within(l->k, source, v, map)) != NXK_NONE;
-  else if (is_comparison((nxk_op)in->op) && nxi_is_small_float(type))
-    map[v] = op2(l->k, (nxk_op)in->op, widen(l, a), widen(l, b));
-  else return false;
+  else map[v] = nxk_cast_to(l->k, NX_F32, wide_to_f64(l->k, a, 53, 12));
+  return true;
+}
+
+static bool all_legal(const legalizer *l, const nxk_kernel *k, const uint8_t *needed) {
+  for (nxk_value v = 0; v < k->n_instrs; v++)
+    if (needed[v] && !is_legal(l, k, v)) return false;
   return true;
 }
 
@@ -308,17 +325,25 @@ static bool scales(const nxi_target *t) {
   return strcmp(t->isa, "avx512") == 0 || strncmp(t->isa, "sm_", 3) == 0;
 }
 
+static bool write_legal(legalizer *l, const nxk_kernel *k, const uint8_t *needed, nxk_value *map) {
+  l->k = nxk_create(k->level, k->name);
+  if (l->k == NULL) return false;
+  copy_tables(l->k, k);
+  for (nxk_value v = 0; v < k->n_instrs && !l->k->failed; v++)
+    if (needed[v] && !rewrite(l, k, v, map)) nxk_copy_instr(l->k, k, v, map);
+  return !l->k->failed;
+}
+
+/* Most kernels are legal, and only what nobody needs is left out of their copies. */
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
-  legalizer l = {nxk_create(k->level, k->name), converts_half(t), scales(t),
-                 strncmp(t->isa, "sm_", 3) != 0, strcmp(t->isa, "neon") == 0};
-  bool ok = map && needed && l.k;
-  if (ok) copy_tables(l.k, k);
+  legalizer l = {NULL, converts_half(t), scales(t), strncmp(t->isa, "sm_", 3) != 0,
+                 strcmp(t->isa, "neon") == 0};
+  bool ok = map && needed;
   if (ok) nxk_mark_needed(k, needed);
-  for (nxk_value v = 0; ok && v < k->n_instrs && !l.k->failed; v++)
-    if (needed[v] && !rewrite(&l, k, v, map)) nxk_copy_instr(l.k, k, v, map);
-  ok = ok && !l.k->failed;
+  if (ok && all_legal(&l, k, needed)) ok = (l.k = nxk_copy_needed(k, needed, map)) != NULL;
+  else if (ok) ok = write_legal(&l, k, needed, map);
   nxi_free(map);
   nxi_free(needed);
   if (ok) return l.k;

@@ -20,7 +20,7 @@ static const double early_cost_ms = 1, call_ms = 0.001;
 static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
 /* and that graphs of the same operations are, each of which is met for the first time, before code
  * for them is made */
-static const double most_alike_ms = 10;
+static const double most_alike_ms = 5;
 /* and what the interpreter does sooner than a kernel is bound for its integers is never looked up
  * for one run */
 static const double bind_ms = 0.1;
