@@ -27,6 +27,17 @@ _Static_assert(NXG_DOT_MOST / DOT_BLOCK < 1 << DOT_FEW_LEVELS, "the tree of `man
     for (; k < m; k++) part[k % DOT_LANES] += a[k] * b[k];                                         \
     return DOT_LANES;                                                                              \
   }                                                                                                \
+  /* The upper half of the lanes joins the lower one until one is left. */                         \
+  static T dot_fold_##name(T *part, int width) {                                                   \
+    if (width == DOT_LANES) {                                                                      \
+      for (int l = 0; l < 8; l++) part[l] = part[l] + part[l + 8];                                 \
+      for (int l = 0; l < 4; l++) part[l] = part[l] + part[l + 4];                                 \
+      return (part[0] + part[2]) + (part[1] + part[3]);                                            \
+    }                                                                                              \
+    for (int half = DOT_LANES / 2; half; half /= 2)                                                \
+      for (int l = 0; l + half < width && l < half; l++) part[l] = part[l] + part[l + half];       \
+    return part[0];                                                                                \
+  }                                                                                                \
   static void dot_##name(const void *x, const void *y, int64_t n, void *result) {                  \
     T tree[DOT_LEVELS][DOT_LANES], part[DOT_LANES] = {0};                                          \
     const T *a = x, *b = y;                                                                        \
@@ -39,7 +50,7 @@ _Static_assert(NXG_DOT_MOST / DOT_BLOCK < 1 << DOT_FEW_LEVELS, "the tree of `man
       for (; blocks >> level & 1; level++, width = DOT_LANES)                                      \
         for (int l = 0; l < DOT_LANES; l++)                                                        \
           part[l] = l < width ? tree[level][l] + part[l] : tree[level][l];                         \
-      memcpy(tree[level], part, sizeof part);                                                      \
+      if (n > DOT_BLOCK) memcpy(tree[level], part, sizeof part);                                   \
     }                                                                                              \
     for (int level = __builtin_ctzll((uint64_t)blocks) + 1; blocks >> level; level++)              \
       if (blocks >> level & 1) {                                                                   \
@@ -47,9 +58,7 @@ _Static_assert(NXG_DOT_MOST / DOT_BLOCK < 1 << DOT_FEW_LEVELS, "the tree of `man
           part[l] = l < width ? tree[level][l] + part[l] : tree[level][l];                         \
         width = DOT_LANES;                                                                         \
       }                                                                                            \
-    for (int half = DOT_LANES / 2; half; half /= 2)                                                \
-      for (int l = 0; l + half < width && l < half; l++) part[l] = part[l] + part[l + half];       \
-    *(T *)result = part[0];                                                                        \
+    *(T *)result = dot_fold_##name(part, width);                                                   \
   }                                                                                                \
   /* The same for columns: each lane has an element for each of them. */                           \
   typedef T columns_##name[DOT_LANES][NXG_DOT_COLUMNS];                                            \

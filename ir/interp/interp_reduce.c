@@ -60,6 +60,19 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
     for (int l = 0; l < all && l < LANES; l++)                                                     \
       b[l] = l < width ? combine_##kind##_##name(a[l], b[l]) : a[l];                               \
   }                                                                                                \
+  /* The upper half of the lanes joins the lower one until one is left. */                         \
+  static void fold_##kind##_##name(T *part, int width, int lanes) {                                \
+    if (width == LANES) {                                                                          \
+      for (int l = 0; l < 8; l++) part[l] = combine_##kind##_##name(part[l], part[l + 8]);         \
+      for (int l = 0; l < 4; l++) part[l] = combine_##kind##_##name(part[l], part[l + 4]);         \
+      for (int l = 0; l < 2; l++) part[l] = combine_##kind##_##name(part[l], part[l + 2]);         \
+      part[0] = combine_##kind##_##name(part[0], part[1]);                                         \
+      return;                                                                                      \
+    }                                                                                              \
+    for (int half = lanes / 2; half; half /= 2)                                                    \
+      for (int l = 0; l + half < width && l < half; l++)                                           \
+        part[l] = combine_##kind##_##name(part[l], part[l + half]);                                \
+  }                                                                                                \
   static void reduce_##kind##_##name(nxg_source *source, int64_t n, bool in_lanes, void *result) { \
     T tree[LEVELS][LANES], buffer[NXG_CHUNK], part[LANES];                                         \
     int lanes = in_lanes ? LANES : 1, size = in_lanes ? LANES_BLOCK : PLAIN_BLOCK, width = 0;      \
@@ -75,16 +88,14 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
       width = block_##kind##_##name(part, nxg_source_next(source, buffer, m), m, lanes);           \
       for (; blocks >> level & 1; level++, width = lanes)                                          \
         join_##kind##_##name(part, tree[level], width, lanes);                                     \
-      memcpy(tree[level], part, sizeof part);                                                      \
+      if (n > size) memcpy(tree[level], part, sizeof part);                                        \
     }                                                                                              \
     for (int level = __builtin_ctzll((uint64_t)blocks) + 1; blocks >> level; level++)              \
       if (blocks >> level & 1) {                                                                   \
         join_##kind##_##name(part, tree[level], width, lanes);                                     \
         width = lanes;                                                                             \
       }                                                                                            \
-    for (int half = lanes / 2; half; half /= 2)                                                    \
-      for (int l = 0; l + half < width && l < half; l++)                                           \
-        part[l] = combine_##kind##_##name(part[l], part[l + half]);                                \
+    fold_##kind##_##name(part, width, lanes);                                                      \
     *(T *)result = part[0];                                                                        \
   }
 
