@@ -92,9 +92,11 @@ typedef struct nx_custom_desc {
   const nx_type *operands, *results;
   /** Instead of `run`: kernel_size bytes of a kernel in text (docs/ir.md), logical, without
    * parameters, whose buffers of the launch are the operands (`in`) and then the results (`out`),
-   * with all their elements. It is compiled for the device with the rest of the graph. One loop
-   * over all elements, whose loads and stores are at the element of the loop, is recorded as the
-   * operations that it consists of, and fuses with its neighbours. NULL: there is a `run` */
+   * with all their elements. It writes all elements of all results: one that certainly leaves some
+   * out is refused; what masks, computed indices or computed bounds of loops leave out has any
+   * value. It is compiled for the device with the rest of the graph. One loop over all elements,
+   * whose loads and stores are at the element of the loop, is recorded as the operations that it
+   * consists of, and fuses with its neighbours. NULL: there is a `run` */
   const char *kernel;
   size_t kernel_size;
   /** Of one with `run`: what is called instead of it where the operands are in memory of a device
@@ -108,12 +110,12 @@ typedef struct nx_custom_desc {
 
 /** Describes an operation. Everything but `user` is copied. *f is one reference; untouched on
  * failure, when `release` is not called either. NX_INVALID_ARGUMENT: no function and no kernel,
- * or both, a kernel that does not fit the types, reaches outside its buffers, or is ordered, a
- * name with other characters or of another length, too many operands or results, no result of one
- * that is not ordered, a rank above 32, a negative extent, other flags. NX_UNSUPPORTED_DTYPE: i4,
- * u4, f4e2m1 and c32, which the host has no arrays of: cast them; of a kernel types that are only
- * stored, too, and complex ones: it computes with parts. NX_PARSE: the kernel, with the line.
- * NX_OUT_OF_MEMORY. */
+ * or both, a kernel that does not fit the types, reaches outside its buffers, leaves elements of a
+ * result out, or is ordered, a name with other characters or of another length, too many operands
+ * or results, no result of one that is not ordered, a rank above 32, a negative extent, other
+ * flags. NX_UNSUPPORTED_DTYPE: i4, u4, f4e2m1 and c32, which the host has no arrays of: cast them;
+ * of a kernel types that are only stored, too, and complex ones: it computes with parts. NX_PARSE:
+ * the kernel, with the line. NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_custom_create(nx_context *context, const nx_custom_desc *desc, nx_custom **f);
 /** One more reference, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_custom *nx_custom_retain(nx_custom *f);

@@ -90,6 +90,45 @@ static nx_status check_bounds(const nxg_custom *f, const nxk_kernel *k, nxi_diag
   return NX_OK;
 }
 
+/* ---- what is written */
+
+/* How many elements a store writes at most: as many as there are values of the indices in its
+ * address. INT64_MAX: that is not known before the run. */
+static int64_t most_written(const nxk_kernel *k, const nxk_access *a) {
+  int64_t most = 1;
+  if (a->index != NXK_NONE) return INT64_MAX;
+  for (uint32_t i = 0; i < a->n_terms; i++) {
+    const nxk_instr *in = &k->instrs[a->terms[i].index];
+    const nxk_loop *l = in->op == NXK_for ? &k->loops[in->imm] : NULL;
+    if (l == NULL || l->lower.value != NXK_NONE || l->upper.value != NXK_NONE) return INT64_MAX;
+    int64_t first = l->lower.constant, last = l->upper.constant;
+    int64_t steps = first < last ? (last - 1 - first) / l->step + 1 : 0;
+    if (__builtin_mul_overflow(most, steps, &most)) return INT64_MAX;
+  }
+  return most;
+}
+
+/* A result of which some elements are certainly not written. Which ones masks and computed indices
+ * leave out is not known here. */
+static nx_status check_written(const nxg_custom *f, const nxk_kernel *k, nxi_diag *d) {
+  uint32_t operands = f->n_operands - f->hides;
+  for (uint32_t b = operands; b < operands + f->n_results; b++) {
+    int64_t written = 0, elements = k->buffers[b].elements;
+    for (uint32_t i = 0; i < k->n_instrs && written < elements; i++) {
+      const nxk_access *a = k->instrs[i].op == NXK_store ? &k->accesses[k->instrs[i].imm] : NULL;
+      if (a == NULL || a->buffer != b) continue;
+      int64_t most = most_written(k, a);
+      written = most > elements - written ? elements : written + most;
+    }
+    if (written < elements)
+      return nxi_fail(d, NX_INVALID_ARGUMENT, "custom",
+                      "custom \"%s\": the kernel writes %lld elements of b%u at most, which has "
+                      "%lld",
+                      f->name, (long long)written, b, (long long)elements);
+  }
+  return NX_OK;
+}
+
 /* ---- the whole */
 
 static nx_status check(const nxg_custom *f, const nxk_kernel *k, nxi_diag *d) {
@@ -107,7 +146,8 @@ static nx_status check(const nxg_custom *f, const nxk_kernel *k, nxi_diag *d) {
   if (k->level != NXK_LOGICAL || k->threads) return refuse(f, "is bound, and must be logical", d);
   if (k->n_params) return refuse(f, "has parameters, for which a call has no values", d);
   status = check_buffers(f, k, d);
-  return status == NX_OK ? check_bounds(f, k, d) : status;
+  if (status == NX_OK) status = check_bounds(f, k, d);
+  return status == NX_OK ? check_written(f, k, d) : status;
 }
 
 static nx_status interpret(const nxg_custom *f, const nxg_call_part *part, void *stream,

@@ -181,6 +181,11 @@ static void bad_kernels_are_refused(void **state) {
   refused("b2: in f32[1]", "b2: in f32[2]", NX_INVALID_ARGUMENT, "is f32[2], and operand 2 is f32");
   refused("b1: in f32[6]", "b1: in f64[6]", NX_PARSE, "");
   refused("outer 0..2", "outer 0..4", NX_INVALID_ARGUMENT, "reaches element 11 of b");
+  refused("store %z, b4[0 + 3*%i + 1*%j]", "store %z, b4[0 + 3*%i]", NX_INVALID_ARGUMENT,
+          "writes 2 elements of b4 at most, which has 6");
+  refused("        store %z, b4[0 + 3*%i + 1*%j]\n", "", NX_INVALID_ARGUMENT,
+          "writes 0 elements of b4 at most, which has 6");
+  refused("outer 0..2", "outer 0..1", NX_INVALID_ARGUMENT, "writes 3 elements of b3 at most");
   refused("b0[0 + 3", "b0[-1 + 3", NX_INVALID_ARGUMENT, "reaches element -1 of b0");
   refused("  b2: in f32[1]\n", "", NX_PARSE, "");
   nx_custom_desc desc = desc_of(rows, &line, 1, (nx_type[]){pair, matrix}, 2);
