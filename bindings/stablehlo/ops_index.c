@@ -43,6 +43,39 @@ bool nxh_gather(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
          nxh_gather_of(r, op, sizes);
 }
 
+/* Slices of an axis, at indices that take its place; the first axes of both may be a batch. */
+bool nxh_index_select(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  nx_tensor *x = nxh_in(r, op, 0), *at = x != NULL ? nxh_in(r, op, 1) : NULL;
+  int64_t dim = nxh_integer(op, "dim", 0), n = nxh_integer(op, "batch_dims", 0);
+  int64_t sizes[NX_MAX_RANK];
+  int32_t offset[NX_MAX_RANK], batch[NX_MAX_RANK], one[1];
+  if (at == NULL) return false;
+  int32_t rank = nx_rank(x), new = nx_rank(at) - (int32_t)n, moved = 0;
+  if (n < 0 || n > nx_rank(at) || dim < n || dim >= rank || rank + new - 1 > NX_MAX_RANK)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "dim or batch_dims is out of range");
+  for (int32_t i = 0; i < rank; i++) {
+    bool whole = i != dim && i >= n;
+    sizes[i] = whole ? nx_shape(x)[i] : 1;
+    if (whole) offset[moved++] = i < dim ? i : i - 1 + new;
+    if (i < n) batch[i] = i;
+  }
+  one[0] = (int32_t)dim;
+  nx_gather_numbers numbers = {.size = sizeof numbers,
+                               .n_offset_dims = moved,
+                               .n_collapsed_dims = 1,
+                               .n_batching_dims = (int32_t)n,
+                               .n_start_index_map = 1,
+                               .offset_dims = offset,
+                               .collapsed_slice_dims = one,
+                               .operand_batching_dims = batch,
+                               .start_indices_batching_dims = batch,
+                               .start_index_map = one,
+                               .slice_sizes = sizes,
+                               .index_vector_dim = nx_rank(at)};
+  return nxh_set(r, op, 0, nx_gather_general(x, at, &numbers));
+}
+
 /* ---- scatter */
 
 typedef struct scatter_lists {

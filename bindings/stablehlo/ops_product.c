@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Products: dot_general as nx_matmul of operands whose axes are brought into its order, and
  * convolution. Operands of other types than the result's are converted first. */
-#include "record.h"
+#include "product.h"
 
 #include <string.h>
 
 #include "ir/dtype.h"
 
-/* An operand's axes: batch, free, contracted. */
-typedef struct side {
-  nx_tensor *x;
-  int32_t batch[NX_MAX_RANK], contracted[NX_MAX_RANK], rest[NX_MAX_RANK];
-  uint32_t n_batch, n_contracted, n_rest;
-  int64_t size_batch, size_contracted, size_rest;
-} side;
-
-static bool sort_axes(nxh_recorder *r, side *s) {
+bool nxh_sort_axes(nxh_recorder *r, nxh_side *s) {
   uint32_t used = 0, rank = (uint32_t)nx_rank(s->x);
   const int64_t *shape = nx_shape(s->x);
   s->size_batch = s->size_contracted = s->size_rest = 1;
@@ -36,7 +28,7 @@ static bool sort_axes(nxh_recorder *r, side *s) {
 }
 
 /* [batch, rest, contracted], or with the last two exchanged. */
-static nx_tensor *as_matrices(const side *s, bool contracted_last) {
+static nx_tensor *as_matrices(const nxh_side *s, bool contracted_last) {
   int32_t order[NX_MAX_RANK];
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->n_batch; i++) order[n++] = s->batch[i];
@@ -52,7 +44,7 @@ static nx_tensor *as_matrices(const side *s, bool contracted_last) {
 }
 
 /* stablehlo.dot names no axes: the last of the first operand, the first of the second. */
-static bool take_axes(nxh_recorder *r, const nxh_op *op, side *a, side *b) {
+bool nxh_product_axes(nxh_recorder *r, const nxh_op *op, nxh_side *a, nxh_side *b) {
   if (nxh_word_is(op->name, "stablehlo.dot")) {
     a->n_contracted = b->n_contracted = 1;
     a->contracted[0] = nx_rank(a->x) - 1;
@@ -64,10 +56,10 @@ static bool take_axes(nxh_recorder *r, const nxh_op *op, side *a, side *b) {
              !nxh_axes(r, op, "rhs_contracting_dimensions", b->contracted, &b->n_contracted)) {
     return false;
   }
-  return sort_axes(r, a) && sort_axes(r, b);
+  return true;
 }
 
-static bool same_extents(const side *a, const int32_t *of_a, uint32_t n_a, const side *b,
+static bool same_extents(const nxh_side *a, const int32_t *of_a, uint32_t n_a, const nxh_side *b,
                          const int32_t *of_b, uint32_t n_b) {
   bool same = n_a == n_b;
   for (uint32_t i = 0; same && i < n_a; i++)
@@ -75,43 +67,37 @@ static bool same_extents(const side *a, const int32_t *of_a, uint32_t n_a, const
   return same;
 }
 
-/* Unknown extents are any. */
-static bool fits(int64_t said, int64_t is) { return said < 0 || said == is; }
-
-/* Whether a type has the axes of batches, and then the free ones of both: `shape`. */
-static bool is_product(const side *a, const side *b, const nxh_type *t, int64_t *shape) {
-  if (t->rank != (int32_t)(a->n_batch + a->n_rest + b->n_rest)) return false;
-  bool same = true;
-  uint32_t k = 0;
-  for (uint32_t i = 0; i < a->n_batch; i++)
-    same = same && fits(t->shape[k], shape[k] = nx_shape(a->x)[a->batch[i]]), k++;
-  for (uint32_t i = 0; i < a->n_rest; i++)
-    same = same && fits(t->shape[k], shape[k] = nx_shape(a->x)[a->rest[i]]), k++;
-  for (uint32_t i = 0; i < b->n_rest; i++)
-    same = same && fits(t->shape[k], shape[k] = nx_shape(b->x)[b->rest[i]]), k++;
-  return same;
+/* A cast that changes nothing would be a value of its own, and dense if its operand is not. */
+nx_tensor *nxh_of_type(nx_tensor *x, nx_dtype type) {
+  return x == NULL || nx_dtype_of(x) == type ? x : nx_cast(x, type);
 }
 
-/* A cast that changes nothing would be a value of its own, and dense if its operand is not. */
-static nx_tensor *of_type(nx_tensor *x, nx_dtype type) {
-  return nx_dtype_of(x) == type ? x : nx_cast(x, type);
+nx_tensor *nxh_product(nxh_recorder *r, nxh_side *a, nxh_side *b, nx_dtype dtype) {
+  int64_t shape[3 * NX_MAX_RANK];
+  int32_t n = 0;
+  if (!nxh_sort_axes(r, a) || !nxh_sort_axes(r, b)) return NULL;
+  if (!same_extents(a, a->batch, a->n_batch, b, b->batch, b->n_batch) ||
+      !same_extents(a, a->contracted, a->n_contracted, b, b->contracted, b->n_contracted)) {
+    nxh_fail(r, NX_INVALID_ARGUMENT, "the operands' axes do not fit each other");
+    return NULL;
+  }
+  for (uint32_t i = 0; i < a->n_batch; i++) shape[n++] = nx_shape(a->x)[a->batch[i]];
+  for (uint32_t i = 0; i < a->n_rest; i++) shape[n++] = nx_shape(a->x)[a->rest[i]];
+  for (uint32_t i = 0; i < b->n_rest; i++) shape[n++] = nx_shape(b->x)[b->rest[i]];
+  a->x = nxh_of_type(a->x, dtype);
+  b->x = nxh_of_type(b->x, dtype);
+  if (a->x == NULL || b->x == NULL) return NULL;
+  return nx_reshape(nx_matmul(as_matrices(a, true), as_matrices(b, false)), shape, n, NX_MAY_COPY);
 }
 
 bool nxh_dot(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
-  side a = {.x = nxh_in(r, op, 0)}, b = {.x = a.x != NULL ? nxh_in(r, op, 1) : NULL};
-  const nxh_type *t = nxh_result_type(r, op, 0);
-  if (b.x == NULL || !take_axes(r, op, &a, &b)) return false;
-  if (!same_extents(&a, a.batch, a.n_batch, &b, b.batch, b.n_batch) ||
-      !same_extents(&a, a.contracted, a.n_contracted, &b, b.contracted, b.n_contracted))
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "the operands' axes do not fit each other");
-  int64_t shape[NX_MAX_RANK];
-  if (!is_product(&a, &b, t, shape))
+  nxh_side a = {.x = nxh_in(r, op, 0)}, b = {.x = a.x != NULL ? nxh_in(r, op, 1) : NULL};
+  if (b.x == NULL || !nxh_product_axes(r, op, &a, &b)) return false;
+  nx_tensor *y = nxh_product(r, &a, &b, nxh_result_type(r, op, 0)->dtype);
+  if (y != NULL && !nxh_has_type(y, nxh_result_type(r, op, 0)))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "the type of the result is not that of the product");
-  a.x = of_type(a.x, t->dtype);
-  b.x = of_type(b.x, t->dtype);
-  nx_tensor *y = nx_matmul(as_matrices(&a, true), as_matrices(&b, false));
-  return nxh_set(r, op, 0, nx_reshape(y, shape, t->rank, NX_MAY_COPY));
+  return nxh_set(r, op, 0, y);
 }
 
 /* ---- convolution */

@@ -173,13 +173,17 @@ bool nxh_dynamic_call(nxh_recorder *r, const nxh_op *op, nxh_word target, bool *
 /* ops_reduce.c */
 nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scatter, nxh_top_k;
 /* ops_index.c */
-nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update;
+nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update, nxh_index_select;
 /* ops_control.c */
 nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
 /* shards.c */
 nxh_record nxh_manual, nxh_constrain;
 /* ops_product.c */
 nxh_record nxh_dot, nxh_convolution;
+/* ops_einsum.c */
+nxh_record nxh_einsum, nxh_unary_einsum, nxh_ragged_dot;
+/* ops_chlo.c: an operation of broadcast operands, whose name is the row's without `broadcast_` */
+nxh_record nxh_implicit, nxh_constant_like;
 /* ops_linalg.c */
 nxh_record nxh_fft, nxh_cholesky, nxh_triangular_solve;
 /* ops_collective.c */

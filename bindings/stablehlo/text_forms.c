@@ -45,6 +45,7 @@ static const struct {
     {"dim", "stablehlo.dynamic_iota", "iota_dimension"},
     {"dim", NULL, "dimension"},
     {"sizes", NULL, "slice_sizes"},
+    {"config", NULL, "einsum_config"},
     {"precision", NULL, "precision_config"},
     {"type", "stablehlo.fft", "fft_type"},
     {"length", "stablehlo.fft", "fft_length"},
@@ -92,8 +93,14 @@ static bool read_clause(nxh_reader *r, nxh_draft *op, nxh_word clause) {
   nxh_attr value = {.kind = NXH_INT};
   /* Not as an attribute: the type that may follow is the operation's. */
   bool number = c == '-' || (c >= '0' && c <= '9');
-  return (number ? nxh_read_integer(r, &value.integer) : nxh_read_attr(r, &value)) &&
-         nxh_add_attr(r, &op->attrs, attr_of_clause(op->name, clause), &value);
+  bool read;
+  if (c == '"') {
+    value.kind = NXH_STRING;
+    read = nxh_read_string(r, &value.word);
+  } else {
+    read = number ? nxh_read_integer(r, &value.integer) : nxh_read_attr(r, &value);
+  }
+  return read && nxh_add_attr(r, &op->attrs, attr_of_clause(op->name, clause), &value);
 }
 
 /* A word that no = follows: what compare compares, and as what. */

@@ -36,7 +36,8 @@ static bool add_results(nxh_reader *r, const nxh_draft *op, nxh_op *out) {
 /* Numbers of dimensions that one attribute holds together become attributes of the operation. */
 static bool flatten(nxh_reader *r, nxh_draft *op) {
   static const char *const names[] = {"dimension_numbers", "dot_dimension_numbers",
-                                      "scatter_dimension_numbers", "channel_handle"};
+                                      "ragged_dot_dimension_numbers", "scatter_dimension_numbers",
+                                      "channel_handle"};
   for (uint32_t i = 0, n = op->attrs.n; i < n; i++)
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
       nxh_named a = op->attrs.items[i];

@@ -385,6 +385,131 @@ def special():
         module([line], [a, b], wanted, True)
 
 
+def by_letters():
+    """einsum and what is like it."""
+    def einsum(config, a, b=None, dtype=None):
+        operands = [a] if b is None else [a, b]
+        wanted = np.einsum(config, *(x.astype(dtype or x.dtype) for x in operands))
+        name = "unary_einsum" if b is None else "einsum"
+        op(name, operands, wanted, f'einsum_config = "{config}"', exact=a.dtype.kind in "iu")
+
+    a, b = floats(3, 4), floats(4, 5)
+    einsum("ab,bc->ac", a, b)
+    einsum("ab,bc->ca", a, b)
+    einsum("ab,bc->b", a, b)
+    einsum("ab,cd->dbca", a, b)
+    einsum("bij,bjk->bki", floats(2, 3, 4), floats(2, 4, 5))
+    einsum("aab,bcc->ac", integers(3, 3, 4), integers(4, 5, 5))
+    einsum("ab,ba->", integers(3, 4), integers(4, 3))
+    einsum("ab,bc->ac", integers(3, 4, dtype="int8"), integers(4, 2, dtype="int8"), "int16")
+    einsum("ab->a", a)
+    einsum("abc->cb", integers(3, 4, 5))
+    einsum("aba->ba", integers(3, 4, 3))
+    einsum("aa->", floats(4, 4, dtype="float64"))
+    x = np.ones((3, 4), "float32")
+    module([f'%r = stablehlo.einsum %a, %b, config = "ab,bc->ac" : ({kind(x)}, {kind(x.T)}) -> '
+            "tensor<3x3xf32>"], [x, x.T], x @ x.T)
+    module([f'%r = stablehlo.unary_einsum %a, config = "ab->a" : ({kind(x)}) -> tensor<3xf32>'],
+           [x], x.sum(1))
+
+
+def selected():
+    """torch_index_select: indices take the place of an axis."""
+    def select(x, i, dim, batch):
+        wanted = np.stack([select_one(x[k], i[k], dim - 1) for k in range(len(x))]) \
+            if batch else select_one(x, i, dim)
+        op("torch_index_select", [x, i], wanted, f"dim = {dim} : i64, batch_dims = {batch} : i64",
+           exact=True)
+
+    def select_one(x, i, dim):
+        return np.take(x, i, axis=dim)
+
+    x = integers(4, 3, 5)
+    select(x, np.int32([2, 0, 3]), 0, 0)
+    select(x, np.int64([[1, 2], [0, 1]]), 1, 0)
+    select(x, np.int32(4), 2, 0)
+    select(x, integers(4, 2, low=0, high=3), 1, 1)
+    select(x, integers(4, 2, 3, low=0, high=5), 2, 1)
+
+
+def implicit():
+    """CHLO's operations of operands that are broadcast."""
+    def broadcast(name, operands, wanted, attributes="", exact=True):
+        wanted = np.asarray(wanted)
+        letters = ", ".join("%" + c for c in "abc"[: len(operands)])
+        kinds = ", ".join(kind(np.asarray(x)) for x in operands)
+        braces = f" {{{attributes}}}" if attributes else ""
+        line = f"%r = chlo.broadcast_{name} {letters}{braces} : ({kinds}) -> {kind(wanted)}"
+        module([line], operands, wanted, exact)
+
+    a, b, c = integers(2, 3, low=1), integers(3, low=1), np.int32(2)
+    for name, f in {"add": np.add, "subtract": np.subtract, "multiply": np.multiply,
+                    "maximum": np.maximum, "minimum": np.minimum, "and": np.bitwise_and,
+                    "or": np.bitwise_or, "xor": np.bitwise_xor, "power": np.power,
+                    "divide": np.floor_divide, "remainder": np.remainder,
+                    "shift_left": np.left_shift, "shift_right_logical": np.right_shift,
+                    "shift_right_arithmetic": np.right_shift}.items():
+        broadcast(name, [a, b], f(a, b))
+        broadcast(name, [c, a], f(c, a))
+    rows = integers(2, 1)
+    broadcast("add", [rows, b], rows + b)
+    line = integers(2)
+    broadcast("subtract", [a, line], a - line[:, None], "broadcast_dimensions = array<i64: 0>")
+    broadcast("subtract", [line, a], line[:, None] - a, "broadcast_dimensions = array<i64: 0>")
+    x, y = floats(2, 3, low=0.5), floats(3, low=0.5)
+    broadcast("atan2", [x, y], np.arctan2(x, y), exact=False)
+    broadcast("complex", [x, y], (x + 1j * y).astype("complex64"))
+    broadcast("next_after", [x, y], np.nextafter(x, y))
+    for direction, f in {"EQ": np.equal, "LT": np.less}.items():
+        broadcast("compare", [a, b], f(a, b),
+                  f"comparison_direction = #chlo<comparison_direction {direction}>")
+    p = np.array([True, False, True])
+    broadcast("select", [p, a, c], np.where(p, a, c))
+    broadcast("select", [np.array(False), a, b], np.where(False, a, b))
+    # zeta(2, 1) = pi^2 / 6 and zeta(4, 1) = pi^4 / 90; polygamma(1, x) = zeta(2, x)
+    s = np.float64([[2], [4]])
+    broadcast("zeta", [s, np.float64([1, 2])], [[np.pi**2 / 6, np.pi**2 / 6 - 1],
+              [np.pi**4 / 90, np.pi**4 / 90 - 1]], exact=False)
+    broadcast("polygamma", [np.float64(1), np.float64([1, 2])],
+              [np.pi**2 / 6, np.pi**2 / 6 - 1], exact=False)
+    for value, wanted in (("3.2 : f32", np.full((2, 3), 3.2, "float32")),
+                          ("-7 : i64", np.full((2, 3), -7, "int64"))):
+        module([f'%r = "chlo.constant_like"(%a) {{value = {value}}} : ({kind(a)}) -> '
+                f"{kind(wanted)}"], [a], wanted, True)
+
+
+def by_groups():
+    """chlo.ragged_dot, its three modes."""
+    def ragged(a, b, sizes, wanted, lists):
+        names = ("lhs_batching", "rhs_batching", "lhs_contracting", "rhs_contracting",
+                 "lhs_ragged", "rhs_group")
+        axes = ", ".join(f"{n}_dimensions = {v}" for n, v in zip(names, lists))
+        module([f'%r = "chlo.ragged_dot"(%a, %b, %c) {{ragged_dot_dimension_numbers = '
+                f"#chlo.ragged_dot<{axes}>, precision_config = [#chlo<precision DEFAULT>, "
+                f"#chlo<precision DEFAULT>]}} : ({kind(a)}, {kind(b)}, {kind(sizes)}) -> "
+                f"{kind(wanted)}"], [a, b, sizes], wanted)
+
+    a, b, sizes = floats(11, 5), floats(3, 5, 7), np.int64([4, 0, 5])
+    b[1] = np.inf # of a group without rows, and so of no element
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    wanted = np.zeros((11, 7), "float32")
+    for g in range(3):
+        rows = slice(starts[g], starts[g + 1])
+        wanted[rows] = a[rows] @ b[g]
+    ragged(a, b, sizes, wanted, ([], [], [1], [1], [0], [0]))
+    b[1] = 0
+    batch = np.stack([a, -a])
+    ragged(batch, np.stack([b, b], 1), sizes.astype("int32"), np.stack([wanted, -wanted]),
+           ([0], [1], [2], [2], [1], [0]))
+    ragged(a, np.moveaxis(b, 0, 2).copy(), sizes, wanted, ([], [], [1], [0], [0], [2]))
+    x, y = floats(4, 11), floats(11, 6)
+    sums = np.stack([x[:, starts[g]:starts[g + 1]] @ y[starts[g]:starts[g + 1]] for g in range(3)])
+    x[:, 9:] = np.nan # of no group
+    ragged(x, y, sizes, sums, ([], [], [1], [0], [1], []))
+    p, q = floats(3, 4, 5), floats(3, 5, 6)
+    ragged(p, q, np.int64([1, 2]), p @ q, ([0], [0], [2], [1], [0], []))
+
+
 def routines():
     """Custom calls by which JAX has factorisations done."""
     a = np.float64([[1, 2, 3], [-3, 1, 4], [0, 0, 5]])
@@ -433,6 +558,10 @@ reductions()
 control()
 products()
 special()
+by_letters()
+selected()
+implicit()
+by_groups()
 routines()
 text = "// -----\n".join(modules)
 done = subprocess.run([sys.argv[1], "-"], input=text, text=True)

@@ -253,3 +253,51 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %z = stablehlo.add %x %x : tensor<2xf32>
   return %z : tensor<2xf32>
 }
+// -----
+// refused: einsum_config "ab,b" is not of the form ab,bc->ac
+func.func @main(%x: tensor<2x2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %z = "stablehlo.einsum"(%x, %y) <{einsum_config = "ab,b"}> : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
+// refused: the letter c of the result is in no operand, or there twice
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2xf32> {
+  %z = "stablehlo.unary_einsum"(%x) <{einsum_config = "ab->c"}> : (tensor<2x2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
+// refused: axes of the letter a differ in extent
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  %z = "stablehlo.unary_einsum"(%x) <{einsum_config = "aa->a"}> : (tensor<2x3xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
+// refused: dim or batch_dims is out of range
+func.func @main(%x: tensor<2x3xf32>, %i: tensor<2xi32>) -> tensor<2x3xf32> {
+  %z = "stablehlo.torch_index_select"(%x, %i) <{dim = 2 : i64, batch_dims = 0 : i64}> : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2x3xf32>
+  return %z : tensor<2x3xf32>
+}
+// -----
+// refused: extents 2 and 3 of axis 0 do not fit
+func.func @main(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+  %z = chlo.broadcast_add %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %z : tensor<3xf32>
+}
+// -----
+// refused: broadcast_dimensions are no 1 rising axes of 2
+func.func @main(%x: tensor<2x2xf32>, %y: tensor<2xf32>) -> tensor<2x2xf32> {
+  %z = chlo.broadcast_add %x, %y {broadcast_dimensions = array<i64: 2>} : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  return %z : tensor<2x2xf32>
+}
+// -----
+// refused: 2 group sizes for 3 groups
+func.func @main(%x: tensor<4x5xf32>, %y: tensor<3x5x2xf32>, %s: tensor<2xi64>) -> tensor<4x2xf32> {
+  %z = "chlo.ragged_dot"(%x, %y, %s) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>} : (tensor<4x5xf32>, tensor<3x5x2xf32>, tensor<2xi64>) -> tensor<4x2xf32>
+  return %z : tensor<4x2xf32>
+}
+// -----
+// refused: the second operand has an axis of groups if a free axis is ragged
+func.func @main(%x: tensor<4x5xf32>, %y: tensor<5x2xf32>, %s: tensor<2xi64>) -> tensor<4x2xf32> {
+  %z = "chlo.ragged_dot"(%x, %y, %s) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [0], rhs_group_dimensions = []>} : (tensor<4x5xf32>, tensor<5x2xf32>, tensor<2xi64>) -> tensor<4x2xf32>
+  return %z : tensor<4x2xf32>
+}
