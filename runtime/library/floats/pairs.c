@@ -60,6 +60,7 @@ enum {
   LEAST_OTHERS = 16,   /* rows, and columns, each of which reads every pair */
   LEAST_SUM = 142,     /* of two exponents, with which no sum is subnormal */
   WIDEST = 48,         /* columns of a strip */
+  AHEAD = 8,           /* rows that are fetched before they are paired */
   CHECKED = 256,       /* sums with which the instruction is tried */
   ROOM_OF_A = 4 << 20, /* bytes of the pairs of A; the rest of the room is for those of B */
 };
@@ -90,9 +91,17 @@ static inline __m512i halves_of(__m512i first, __m512i second) {
 
 /* ---- making pairs */
 
-/* Pairs of neighbours in a row of `depth` numbers. */
-static void pair_along(seen *s, const float *x, int64_t depth, uint32_t *to) {
+/* Rows are often a page long, and hardware fetches ahead in a page only. What is behind the last
+ * row is fetched in vain, or not at all. */
+static inline void fetch(const float *x, int64_t at) {
+  __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)at * sizeof *x));
+}
+
+/* Pairs of neighbours in a row of `depth` numbers; the next row is `ld` apart. */
+static inline __attribute__((always_inline)) void pair_along(seen *s, const float *x, int64_t ld,
+                                                             int64_t depth, uint32_t *to) {
   for (int64_t d = 0; d < depth; d += 16) {
+    fetch(x, ld + d);
     const int64_t n = depth - d < 16 ? depth - d : 16;
     const __m512i y = _mm512_maskz_loadu_epi32((__mmask16)((1u << n) - 1), x + d),
                   z = halves_of(y, _mm512_srli_epi64(y, 32));
@@ -102,9 +111,14 @@ static void pair_along(seen *s, const float *x, int64_t depth, uint32_t *to) {
   }
 }
 
-/* Pairs of two rows of numbers; the second may be missing. */
-static void pair_across(seen *s, const float *x, const float *y, int64_t length, uint32_t *to) {
+/* Pairs of two rows of numbers, `ld` apart; the second may be missing. */
+static inline __attribute__((always_inline)) void pair_across(seen *s, const float *x, int64_t ld,
+                                                              bool both, int64_t length,
+                                                              uint32_t *to) {
+  const float *y = both ? x + ld : NULL;
   for (int64_t i = 0; i < length; i += 16) {
+    fetch(x, AHEAD * ld + i);
+    fetch(x, (AHEAD + 1) * ld + i);
     const int64_t n = length - i < 16 ? length - i : 16;
     const __mmask16 mask = (__mmask16)((1u << n) - 1);
     const __m512i first = _mm512_maskz_loadu_epi32(mask, x + i),
@@ -118,14 +132,15 @@ static void pair_across(seen *s, const float *x, const float *y, int64_t length,
 /* A as rows of pairs, `ld` apart, or transposed as rows along A's rows. */
 static bool pair_a(const nxi_floats_product *p, int64_t ld, uint32_t *to, seen *s) {
   const float *a = p->a;
+  seen own = *s; /* in registers: `to` could be where *s is */
   bool good = true;
   if (p->a_transposed)
-    for (int64_t d = 0; d < p->k && good; d += 2, good = all_short(s))
-      pair_across(s, a + d * p->a_ld, d + 1 < p->k ? a + (d + 1) * p->a_ld : NULL, p->m,
-                  to + d / 2 * ld);
+    for (int64_t d = 0; d < p->k && good; d += 2, good = all_short(&own))
+      pair_across(&own, a + d * p->a_ld, p->a_ld, d + 1 < p->k, p->m, to + d / 2 * ld);
   else
-    for (int64_t i = 0; i < p->m && good; i++, good = all_short(s))
-      pair_along(s, a + i * p->a_ld, p->k, to + i * ld);
+    for (int64_t i = 0; i < p->m && good; i++, good = all_short(&own))
+      pair_along(&own, a + i * p->a_ld, p->a_ld, p->k, to + i * ld);
+  *s = own;
   return good;
 }
 
@@ -135,13 +150,15 @@ static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 static bool pair_b(const nxi_floats_product *p, int64_t depth, uint32_t *to, seen *s) {
   const float *b = p->b;
   const int64_t most = nxi_floats_strip_width(&nxi_floats_pairs, p->n);
+  seen own = *s;
   bool good = true;
-  for (int64_t d = 0; d < p->k && good; d += 2, good = all_short(s))
+  for (int64_t d = 0; d < p->k && good; d += 2, good = all_short(&own))
     for (int64_t j = 0; j < p->n; j += most) {
       const int64_t width = least_of(most, p->n - j);
-      const float *x = b + d * p->b_ld + j;
-      pair_across(s, x, d + 1 < p->k ? x + p->b_ld : NULL, width, to + j * depth + d / 2 * width);
+      pair_across(&own, b + d * p->b_ld + j, p->b_ld, d + 1 < p->k, width,
+                  to + j * depth + d / 2 * width);
     }
+  *s = own;
   return good;
 }
 
@@ -153,7 +170,7 @@ static bool pair_columns(const nxi_floats_product *p, int64_t depth, uint32_t *l
   for (int64_t j = 0; j < p->n; j += most) {
     const int64_t width = least_of(most, p->n - j);
     for (int64_t i = 0; i < width; i++)
-      pair_along(s, b + (j + i) * p->b_ld, p->k, lines + i * depth);
+      pair_along(s, b + (j + i) * p->b_ld, p->b_ld, p->k, lines + i * depth);
     if (!all_short(s)) return false;
     transpose_pairs(lines, depth, width, depth, to + j * depth);
   }
