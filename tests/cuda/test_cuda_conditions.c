@@ -3,6 +3,7 @@
  * such nodes and checks their rules: the bits and the errors of a run by the host, loops that are
  * left so that the host can poll, calls of the driver that fail. With a number in NXT_VERSION: as a
  * driver of that version has it; before 12.4 it has none. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -191,6 +192,18 @@ static const program programs[] = {
      2,
      1,
      "while: step 21: gather"},
+    {"library calls",
+     "nxir 2\n"
+     "graph @mix(%k: i64[], %x: f32[40,40], %w: f32[40,40]) -> (%y) {\n"
+     "  %p = matmul %x, %w : f32[40,40]\n  %s = sort %p axis=1 : f32[40,40]\n"
+     "  %m = reduce_max %s axes=[0,1] keepdims : f32[1,1]\n"
+     "  %e = expand %m : f32[40,40]\n  %y = div %s, %e\n}\n"
+     "graph @f(%x: f32[40,40], %w: f32[40,40]) -> (%y) {\n"
+     "  %y = for %x, %w count=5 carried=1 body=@mix\n}\n",
+     {{NX_F32, 2, {40, 40}, 1, 0.5}, {NX_F32, 2, {40, 40}, -300, 0.5}},
+     2,
+     1,
+     NULL},
     {"in place",
      "nxir 2\n"
      "graph @row(%i: i64[], %c: f32[20,8], %x: f32[1,8]) -> (%d, %y) {\n"
@@ -425,6 +438,55 @@ static void work_may_be_late(void **state) {
   }
 }
 
+/* Threads that run one loop at the same time: one that finds its graphs in use has the host run the
+ * steps. */
+typedef struct caller {
+  nx_function *f;
+  nx_tensor *in[2];
+  float wanted[24];
+  bool good;
+} caller;
+
+static bool gives(const caller *c, float *bits) {
+  nx_tensor *out[2] = {NULL, NULL};
+  nx_status status = nx_function_call(c->f, c->in, 2, out, 2, NULL);
+  if (status == NX_OK) status = nx_read(out[1], bits, sizeof c->wanted, NULL);
+  for (int i = 0; i < 2; i++) nx_tensor_release(out[i]);
+  return status == NX_OK;
+}
+
+static void *call_often(void *given) {
+  caller *c = given;
+  float bits[24];
+  c->good = true;
+  for (int i = 0; i < 6 && c->good; i++)
+    c->good = gives(c, bits) && memcmp(bits, c->wanted, sizeof bits) == 0;
+  return NULL;
+}
+
+static void threads_share_a_loop(void **state) {
+  enum { THREADS = 3 };
+  static caller callers[THREADS];
+  pthread_t threads[THREADS];
+  (void)state;
+  nx_function *f = parse_in(ctx, programs[0].text);
+  for (int i = 0; i < THREADS; i++) {
+    const given in[] = {{NX_I32, 0, {0}, 90 + i, 0}, {NX_F32, 1, {24}, i, 0.5}};
+    callers[i] = (caller){.f = f, .in = {make_input(ctx, &in[0]), make_input(ctx, &in[1])}};
+    OK(nx_realize(ctx, callers[i].in, 2, NULL));
+    OK(nx_debug_set("nographs"));
+    assert_true(gives(&callers[i], callers[i].wanted));
+    OK(nx_debug_set(""));
+  }
+  fake->delay = 5;
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  fake->delay = 0;
+  for (int i = 0; i < THREADS; i++) assert_true(callers[i].good);
+  nx_function_release(f);
+}
+
 /* ---- calls of the driver that fail: the host does it then */
 
 static void failing(const program *p, const char *name, int result, const outcome *good) {
@@ -490,6 +552,7 @@ NXT_MAIN(cuda_conditions) {
       IN_SCOPE(a_plan_with_a_loop_is_one_graph),
       IN_SCOPE(a_poll_stops_a_loop),
       IN_SCOPE(work_may_be_late),
+      IN_SCOPE(threads_share_a_loop),
       IN_SCOPE(every_call_fails),
       IN_SCOPE(a_gpu_breaks),
   };

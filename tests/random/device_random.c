@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /* Random graphs on a device beside the interpreter, through the interface: the same bits.
- * device_random DEVICE [FIRST COUNT], DEVICE a name such as "cuda". Exit status 77: there is no
- * such device here. */
+ * device_random DEVICE [FIRST COUNT [loops]], DEVICE a name such as "cuda"; loops: random loops.
+ * Exit status 77: there is no such device here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/graph/control.h"
 #include "ir/op.h"
 #include "nx/nx.h"
 #include "random_graph.h"
+#include "random_loop.h"
 
 enum { INTERP = 1 };
 
@@ -117,9 +119,13 @@ static void drop(outcome *o) {
 }
 
 /* Libraries of a GPU have bits of their own; sorts do not. */
-static bool has_our_bits(const nxg_graph *g) {
+static bool has_our_bits(const nxg_graph *g) { /* NOLINT(misc-no-recursion): bodies end */
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     uint32_t op = g->nodes[i].op;
+    nxg_control c = {.n_bodies = 0};
+    if (nxg_is_control(op)) nxg_control_of_node(&g->nodes[i], &c);
+    for (uint32_t b = 0; b < c.n_bodies; b++)
+      if (!has_our_bits(nxg_body_find(c.bodies[b])->graph)) return false;
     bool order = op == NXG_sort || op == NXG_argsort || op == NXG_top_k;
     if (nxg_ops[op].kind == NXG_KIND_CALL && !order) return false;
   }
@@ -134,9 +140,18 @@ static bool is_closed(const nxg_graph *g) {
   return g->n_params == 0 && g->n_inputs <= 64 && g->n_outputs <= 64;
 }
 
-static bool try_seed(nx_context *c, nx_device device, uint64_t seed, uint64_t *tried) {
+static nxg_graph *make_loop(uint64_t seed) {
+  nxt_loop_pair p;
+  nxi_diag d;
+  if (!nxt_random_loop(seed, &p, &d)) return NULL;
+  nxg_destroy(p.plain);
+  return p.loop;
+}
+
+static bool try_seed(nx_context *c, nx_device device, uint64_t seed, bool loops, uint64_t *tried) {
   nxt_graph_options options = nxt_graph_options_of(seed);
-  nxg_graph *g = nxt_random_graph(seed, &options);
+  nxg_graph *g = loops ? make_loop(seed) : nxt_random_graph(seed, &options);
+  if (g == NULL && loops) return true;
   if (g == NULL) exit(1);
   bool good = true;
   if (is_closed(g) && has_our_bits(g)) {
@@ -162,7 +177,7 @@ int main(int argc, char **argv) {
   if (nx_context_create(NULL, &c) != NX_OK) die("context");
   nx_device device = find_device(c, argc > 1 ? argv[1] : "cuda");
   for (uint64_t seed = first; tried < count && seed < first + 20 * count; seed++)
-    failures += !try_seed(c, device, seed, &tried);
+    failures += !try_seed(c, device, seed, argc > 4, &tried);
   printf("%" PRIu64 " random graphs on %s, %" PRIu64 " differ from the interpreter\n", tried,
          argc > 1 ? argv[1] : "cuda", failures);
   nx_context_release(c);

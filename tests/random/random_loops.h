@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Random loops: a random graph as the body of each form of control flow, and the same steps one
- * after the other. */
+/* Random loops on every executor. */
 #ifndef NXT_RANDOM_LOOPS_H
 #define NXT_RANDOM_LOOPS_H
 
