@@ -443,11 +443,11 @@ static void work_may_be_late(void **state) {
 typedef struct caller {
   nx_function *f;
   nx_tensor *in[2];
-  float wanted[24];
+  uint32_t wanted[24]; /* bits of f32 */
   bool good;
 } caller;
 
-static bool gives(const caller *c, float *bits) {
+static bool gives(const caller *c, uint32_t *bits) {
   nx_tensor *out[2] = {NULL, NULL};
   nx_status status = nx_function_call(c->f, c->in, 2, out, 2, NULL);
   if (status == NX_OK) status = nx_read(out[1], bits, sizeof c->wanted, NULL);
@@ -457,7 +457,7 @@ static bool gives(const caller *c, float *bits) {
 
 static void *call_often(void *given) {
   caller *c = given;
-  float bits[24];
+  uint32_t bits[24];
   c->good = true;
   for (int i = 0; i < 6 && c->good; i++)
     c->good = gives(c, bits) && memcmp(bits, c->wanted, sizeof bits) == 0;

@@ -111,7 +111,7 @@ static nxg_graph *with_inputs(const loop *l, uint32_t *args) {
  * gives too. */
 static int64_t counting_body(const loop *l, nxi_diag *d) {
   nxg_graph *g = nxg_copy(l->body);
-  uint32_t nodes[2 * NXT_MOST_INPUTS];
+  uint32_t nodes[2 * NXT_MOST_INPUTS] = {0};
   int64_t made = 0;
   nx_dtype t = l->op == NXG_while ? NX_I32 : NX_I64;
   uint32_t i = nxg_add_input(g, t, 0, NULL, 0, -1, NULL), outputs[NXT_MOST_INPUTS];
