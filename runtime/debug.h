@@ -13,27 +13,27 @@
 #endif
 
 /* The words of NX_DEBUG, one in each row: name, effect. */
-#define NXI_DEBUG_WORDS(X)                                               \
-  X(graph, "each graph for which a plan is made, as recorded")           \
-  X(clusters, "the graph after its passes, and what becomes one kernel") \
-  X(kernels, "kernels, logical form")                                    \
-  X(bound, "kernels, bound to the machine")                              \
-  X(plan, "steps and memory of each plan")                               \
-  X(llvm, "LLVM IR of each kernel")                                      \
-  X(asm, "assembly of each kernel")                                      \
-  X(cuda, "CUDA source of each kernel" NXI_NO_CUDA)                      \
-  X(ptx, "PTX of each kernel" NXI_NO_CUDA)                               \
-  X(time, "each run: nodes, executor, milliseconds")                     \
-  X(cache, "why a plan was not found in the cache")                      \
-  X(verify, "verify the IR after every pass")                            \
-  X(roundtrip, "print, parse and print the IR again after every pass")   \
-  X(generic, "kernels whose integers are parameters")                    \
-  X(integers, "every kernel is compiled with integers as parameters")    \
-  X(nan, "interpret, and name the first operation that makes a NaN")     \
-  X(handles, "look every handle up; name those that were released")      \
-  X(nofuse, "one kernel an operation")                                   \
-  X(nopacking, "operands of products are written whole")                 \
-  X(nographs, "kernels of a GPU are launched one by one" NXI_NO_CUDA)    \
+#define NXI_DEBUG_WORDS(X)                                                \
+  X(graph, "each graph for which a plan is made, as recorded")            \
+  X(clusters, "the graph after its passes, and what becomes one kernel")  \
+  X(kernels, "kernels, logical form")                                     \
+  X(bound, "kernels, bound to the machine")                               \
+  X(plan, "steps and memory of each plan")                                \
+  X(llvm, "LLVM IR of each kernel")                                       \
+  X(asm, "assembly of each kernel")                                       \
+  X(cuda, "CUDA source of each kernel" NXI_NO_CUDA)                       \
+  X(ptx, "PTX of each kernel" NXI_NO_CUDA)                                \
+  X(time, "each run: nodes, executor, milliseconds")                      \
+  X(cache, "why a plan was not found in the cache")                       \
+  X(verify, "verify the IR after every pass")                             \
+  X(roundtrip, "print, parse and print the IR again after every pass")    \
+  X(generic, "kernels whose integers are parameters")                     \
+  X(integers, "every kernel is compiled with integers as parameters")     \
+  X(nan, "interpret, and name the first operation that makes a NaN")      \
+  X(handles, "look every handle up; name those that were released")       \
+  X(nofuse, "one kernel an operation")                                    \
+  X(nopacking, "operands of products are written whole")                  \
+  X(nographs, "kernels of a GPU are launched without graphs" NXI_NO_CUDA) \
   X(help, "this table")
 
 enum {

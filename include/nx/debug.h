@@ -49,7 +49,7 @@ typedef struct nx_report {
   double record_ms, plan_ms, compile_ms, run_ms, total_ms; /**< record_ms: extraction and keys */
   /** of the library calls, those for which a GPU's operands went to the host and back */
   uint64_t host_calls;
-  uint64_t graph_launches; /**< of the runs, those that were one launch of a CUDA graph */
+  uint64_t graph_launches; /**< of CUDA graphs: of all steps of a run, or steps of a loop */
   /** Of the last plan miss: the first node that differs from the nearest plan there is, with its
    * number in the text of the graph: "node 7: mul f32[3,4], in the nearest plan f32[3,5]". "" if
    * nothing is near. */

@@ -73,7 +73,7 @@ typedef struct nxi_launch {
   int32_t (*poll)(void *); /* or NULL */
   void *poll_user;
   bool keep_outputs;        /* the contents of the outputs' memory are needed if the launch fails */
-  uint64_t *graph_launches; /* incremented for each launch of all steps at once; may be NULL */
+  uint64_t *graph_launches; /* incremented for each launch of a graph of many steps; may be NULL */
 } nxi_launch;
 /* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be
  * interrupted; with keep_outputs the same is true of outputs, if the plan cannot fail. */
