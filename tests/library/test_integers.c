@@ -124,7 +124,7 @@ static void many_pieces_and_tiles(void **state) {
   (void)state;
   for (size_t set = 0; set < 3; set++)
     for (int i = 0; i < 9; i += 2) {
-      check(&(problem){dtypes[i / 3], dtypes[i % 3], 1, 5, 40, 1100, i % 4, -1, i % 3}, sets[set]);
+      check(&(problem){dtypes[i / 3], dtypes[i % 3], 1, 5, 150, 1100, i % 4, -1, i % 3}, sets[set]);
       check(&(problem){dtypes[i / 3], dtypes[i % 3], 1, 260, 70, 9, i % 4, -1, 0}, sets[set]);
       check(&(problem){dtypes[i / 3], dtypes[i % 3], 1, 10, 300, 9, i % 4, -1, 0}, sets[set]);
     }

@@ -20,7 +20,7 @@ enum {
   TILE_COLUMNS = 256,
   FEW_COLUMNS = 64, /* of a tile, where the usual ones would not be enough for all threads */
   FEW_TILES = 8,
-  DEPTH = 512,         /* of a piece */
+  DEPTH_BYTES = 1024,  /* of a piece, packed */
   TASK_WORK = 1 << 20, /* multiplications of what a thread takes at once, at least */
 };
 
@@ -68,6 +68,9 @@ static void describe(matrix *m, const nxg_array *a, bool across_first) {
     if (i < a->rank - 2) m->batch[i] = a->shape[i] == 1 ? 0 : stride;
 }
 
+/* Elements of the inner extent that are packed together. */
+static int64_t depth_of(const product *p) { return DEPTH_BYTES / p->kernels->size; }
+
 static void cut(product *p) {
   const int64_t rows = ceil_div(p->m, TILE_ROWS) * p->batches;
   p->columns = rows * ceil_div(p->n, TILE_COLUMNS) < FEW_TILES ? FEW_COLUMNS : TILE_COLUMNS;
@@ -77,7 +80,7 @@ static void cut(product *p) {
 
 static void lay_out(product *p, nxg_call_work *work) {
   const nxi_integers_kernels *f = p->kernels;
-  const int64_t depth = whole(least(p->k, DEPTH), f->group) * f->size,
+  const int64_t depth = whole(least(p->k, depth_of(p)), f->group) * f->size,
                 rows = whole(least(p->m, TILE_ROWS), f->rows),
                 columns = whole(least(p->n, p->columns), f->columns);
   p->packed_rows = whole(rows * depth, 64);
@@ -150,8 +153,9 @@ static tile tile_of(const product *p, const nxg_call_part *part, int64_t task) {
   return t;
 }
 
-/* Packs the elements begin .. of the inner extent, panel by panel. */
-static void pack(const product *p, const tile *t, int64_t begin, int64_t depth, const room *own) {
+/* Packs the elements begin .. of the inner extent of an operand, panel by panel. */
+static void pack_rows(const product *p, const tile *t, int64_t begin, int64_t depth,
+                      const room *own) {
   const nxi_integers_kernels *f = p->kernels;
   const int64_t bytes = whole(depth, f->group) * f->size;
   nxi_integers_source s = {.dtype = p->a.dtype,
@@ -165,10 +169,17 @@ static void pack(const product *p, const tile *t, int64_t begin, int64_t depth, 
     s.width = least(f->rows, t->rows - i);
     f->pack_rows(&s, own->rows + i * bytes, own->row_terms + i);
   }
-  s.dtype = p->b.dtype;
-  s.across = p->b.across;
-  s.along = p->b.along;
-  s.other_has_sign = p->a.dtype != NX_U8;
+}
+
+static void pack_columns(const product *p, const tile *t, int64_t begin, int64_t depth,
+                         const room *own) {
+  const nxi_integers_kernels *f = p->kernels;
+  const int64_t bytes = whole(depth, f->group) * f->size;
+  nxi_integers_source s = {.dtype = p->b.dtype,
+                           .across = p->b.across,
+                           .along = p->b.along,
+                           .depth = depth,
+                           .other_has_sign = p->a.dtype != NX_U8};
   for (int64_t j = 0; j < t->columns; j += f->columns) {
     const int64_t at = (t->column + j) * s.across + begin * s.along;
     s.base = t->b + at * nxi_dtype_size(s.dtype);
@@ -206,21 +217,28 @@ static void multiply(const product *p, const tile *t, int64_t depth, bool add, c
     }
 }
 
+/* Tiles beside each other have the same rows, which stay packed if all of them fit. */
 static nx_status run(nxg_call_part *part) {
   const product *p = part->state;
   room own = {.rows = part->own};
   own.columns = own.rows + p->packed_rows;
   own.row_terms = (int32_t *)(void *)(own.columns + p->packed_columns);
   own.column_terms = own.row_terms + p->row_terms / (int64_t)sizeof(int32_t);
+  const int64_t deep = depth_of(p);
+  tile before = {.a = NULL};
   for (int64_t task = part->begin; task < part->end; task++) {
     const tile t = tile_of(p, part, task);
+    const bool same_rows =
+        task > part->begin && p->k <= deep && t.a == before.a && t.row == before.row;
     int64_t begin = 0;
+    before = t;
     do {
       if (part->stopped(part->user)) return NX_OK;
-      const int64_t depth = least(DEPTH, p->k - begin);
-      pack(p, &t, begin, depth, &own);
+      const int64_t depth = least(deep, p->k - begin);
+      if (!same_rows) pack_rows(p, &t, begin, depth, &own);
+      pack_columns(p, &t, begin, depth, &own);
       multiply(p, &t, depth, begin > 0, &own);
-      begin += DEPTH;
+      begin += deep;
     } while (begin < p->k);
   }
   return NX_OK;
