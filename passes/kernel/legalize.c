@@ -193,9 +193,9 @@ static bool is_short(const nxk_kernel *source, nxk_value v) {
   return in->op == NXK_cast && nxk_dtype(source, in->args[0]) == NX_BF16;
 }
 
-/* Whether f32 v, if it is a NaN, has a lower half of zeros: what arithmetic gives for such operands,
- * where a processor hands on the NaN of an operand, made quiet, or gives one of its own that has its
- * upper bits alone set. NVIDIA's has all set. */
+/* Whether f32 v, if it is a NaN, has a lower half of zeros: what arithmetic gives for such
+ * operands, where a processor hands on the NaN of an operand, made quiet, or gives one of its own
+ * that has its upper bits alone set. NVIDIA's has all set. */
 static bool has_short_nan(const legalizer *l, const nxk_kernel *source, nxk_value v) {
   const nxk_instr *in = &source->instrs[v];
   bool arithmetic =

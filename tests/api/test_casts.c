@@ -249,8 +249,8 @@ static nx_tensor *applied(int op, nx_tensor *a, nx_tensor *b) {
                         : nx_div(a, b));
 }
 
-/* Arithmetic of bf16, whose results are rounded in few steps: every number with some, then what that
- * gives once more, so that a rounded result is an operand. NaN is never taken for a number. */
+/* Arithmetic of bf16, whose results are rounded in few steps: every number with some, then what
+ * that gives once more, so that a rounded result is an operand. NaN is never taken for a number. */
 static void brain_floats(void **state) {
   (void)state;
   static const uint16_t partners[] = {0,      0x8000, 0x3f80, 0xc049, 0x7f80, 0xff80, 0x7fc0,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""JAX's own tests on the plugin, and on JAX's own processor backend beside it: a table by file, and
-the names of those that pass there and not here. The tests are those of a copy of JAX's repository
-that JAX_SOURCE names, best of the version that is installed; JAX_PYTHON is a Python that has JAX and
-pytest. Skipped without the two.
+"""JAX's own tests on the plugin, and on JAX's own processor backend beside it: a table by file,
+and the names of those that pass there and not here. The tests are those of a copy of JAX's
+repository that JAX_SOURCE names, best of the version that is installed; JAX_PYTHON is a Python that
+has JAX and pytest. Skipped without the two.
 
 Usage: jax_suite.py PLUGIN [--files A,B] [--cases N] [--seconds N] [--jobs N]
 
@@ -46,8 +46,14 @@ def run(plugin, file, o):
         words = [os.environ["JAX_PYTHON"], "-m", "pytest", "-q", "-x" if o.first else "-q",
                  f"tests/{file}.py", f"--junitxml={report}", "-p", "no:cacheprovider"]
         try:
-            done = subprocess.run(words, cwd=os.environ["JAX_SOURCE"], capture_output=True, text=True,
-                                  env=environment(plugin, file, o.cases), timeout=o.seconds)
+            done = subprocess.run(
+                words,
+                cwd=os.environ["JAX_SOURCE"],
+                env=environment(plugin, file, o.cases),
+                timeout=o.seconds,
+                capture_output=True,
+                text=True,
+            )
         except subprocess.TimeoutExpired:
             return {}, f"not done after {o.seconds} s"
         if not report.exists():

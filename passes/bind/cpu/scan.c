@@ -4,8 +4,8 @@
  * (docs/numerics.md). Lanes run along an outer loop that memory is contiguous along, in vectors of
  * several registers, so that a step reads a few cache lines. If memory is contiguous along the scan
  * itself, each lane is a row: square blocks are loaded and transposed in registers, and transposed
- * back before they are stored, two beside each other where that makes whole cache lines. What is left
- * of the rows is a block under a mask where that is possible, else element after element. */
+ * back before they are stored, two beside each other where that makes whole cache lines. What is
+ * left of the rows is a block under a mask where that is possible, else element after element. */
 #include <string.h>
 
 #include "passes/bind/bind.h"
