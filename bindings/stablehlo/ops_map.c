@@ -132,10 +132,13 @@ bool nxh_clamp(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 
 /* ---- conversion */
 
+/* Of complex numbers only the real part counts, to bool too, which nx_cast compares with 0. */
 bool nxh_convert(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   nx_tensor *x = nxh_in(r, op, 0);
-  return x != NULL && nxh_set(r, op, 0, nx_cast(x, nxh_result_type(r, op, 0)->dtype));
+  nx_dtype to = nxh_result_type(r, op, 0)->dtype;
+  if (x != NULL && to == NX_BOOL && nxi_is_complex(nx_dtype_of(x))) x = nx_real(x);
+  return x != NULL && nxh_set(r, op, 0, nx_cast(x, to));
 }
 
 bool nxh_bitcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {

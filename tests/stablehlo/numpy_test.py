@@ -153,6 +153,9 @@ def choices():
         for target in ("float32", "int8", "bool", "float64", "uint32", "float16", "complex64"):
             v = integers(6, low=0, high=100).astype(source)
             op("convert", [v], v.astype(target), exact=True)
+    z = np.array([1 + 2j, 3j, -1, 0], "complex64")  # the imaginary part is ignored
+    for target in ("float32", "int8", "bool"):
+        op("convert", [z], z.real.astype(target), exact=True)
     op("bitcast_convert", [x], x.view("uint32"), exact=True)
     words = integers(3, 2, dtype="uint16", high=60000)
     op("bitcast_convert", [words], words.view("uint32").reshape(3), exact=True)
