@@ -236,6 +236,16 @@ static bool is_of_type(const nxh_recorder *r, const nx_tensor *t, const nxh_type
   return r->over_arrays ? nx_dtype_of(t) == type->dtype : nxh_has_type(t, type);
 }
 
+static bool has_no_tuples(nxh_recorder *r, const nxh_function *f) {
+  bool none = true;
+  for (uint32_t i = 0; i < f->body.n_args; i++)
+    none = none && nxh_type_of(r->m, f->body.first + i)->kind != NXH_TUPLE;
+  for (uint32_t i = 0; i < f->n_results; i++) none = none && f->results[i].kind != NXH_TUPLE;
+  return none ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s takes or returns a tuple, which no function does",
+                  (int)f->name.length, f->name.at);
+}
+
 /* Records a function whose arguments are these, into `results`. */
 bool nxh_record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *args,
                      nx_tensor **results) {
@@ -246,6 +256,7 @@ bool nxh_record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *a
                       f->name.at);
   if (r->calls == NXH_MOST_CALLS)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "more than %d functions call each other", r->calls);
+  if (!has_no_tuples(r, f)) return false;
   bool ok = open_frame(r, &frame, f);
   r->frame = &frame;
   r->open[r->calls++] = f;
@@ -315,7 +326,9 @@ nx_tensor *nxh_placeholder_of(nxh_recorder *r, const nxh_type *t, const int64_t 
   if (t->kind == NXH_TENSOR && t->dtype != 0)
     return nx_placeholder(r->c, r->device, t->dtype, shape, t->rank);
   nxh_fail(r, t->kind == NXH_TENSOR ? NX_UNSUPPORTED_DTYPE : NX_INVALID_ARGUMENT,
-           "an argument of type %.*s is not supported", (int)t->text.length, t->text.at);
+           "an argument of type %.*s is not supported",
+           t->kind == NXH_TUPLE ? 5 : (int)t->text.length,
+           t->kind == NXH_TUPLE ? "tuple" : t->text.at);
   return NULL;
 }
 

@@ -153,6 +153,13 @@ def choices():
         for target in ("float32", "int8", "bool", "float64", "uint32", "float16", "complex64"):
             v = integers(6, low=0, high=100).astype(source)
             op("convert", [v], v.astype(target), exact=True)
+    module(["%s = stablehlo.tuple %b : tuple<tensor<3xf32>>",
+            "%t = stablehlo.tuple %a, %s : tuple<tensor<3xf32>, tuple<tensor<3xf32>>>",
+            "%u = stablehlo.get_tuple_element %t[1] : (tuple<tensor<3xf32>, "
+            "tuple<tensor<3xf32>>>) -> tuple<tensor<3xf32>>",
+            "%r0 = stablehlo.get_tuple_element %u[0] : (tuple<tensor<3xf32>>) -> tensor<3xf32>",
+            "%r1 = stablehlo.get_tuple_element %t[0] : (tuple<tensor<3xf32>, "
+            "tuple<tensor<3xf32>>>) -> tensor<3xf32>"], [x, y], (y, x), True)
     z = np.array([1 + 2j, 3j, -1, 0], "complex64")  # the imaginary part is ignored
     for target in ("float32", "int8", "bool"):
         op("convert", [z], z.real.astype(target), exact=True)

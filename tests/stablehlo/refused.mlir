@@ -301,3 +301,43 @@ func.func @main(%x: tensor<4x5xf32>, %y: tensor<5x2xf32>, %s: tensor<2xi64>) -> 
   %z = "chlo.ragged_dot"(%x, %y, %s) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [0], rhs_group_dimensions = []>} : (tensor<4x5xf32>, tensor<5x2xf32>, tensor<2xi64>) -> tensor<4x2xf32>
   return %z : tensor<4x2xf32>
 }
+// -----
+// refused: @main takes or returns a tuple, which no function does
+func.func @main(%x: tensor<2xf32>) -> tuple<tensor<2xf32>> {
+  %t = stablehlo.tuple %x : tuple<tensor<2xf32>>
+  return %t : tuple<tensor<2xf32>>
+}
+// -----
+// refused: an argument of type tuple is not supported
+func.func @main(%x: tuple<tensor<2xf32>>) -> tensor<2xf32> {
+  %z = stablehlo.get_tuple_element %x[0] : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
+// refused: there is no element 1
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = stablehlo.tuple %x : tuple<tensor<2xf32>>
+  %z = stablehlo.get_tuple_element %t[1] : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
+// refused: the result's type is not that of element 0
+func.func @main(%x: tensor<2xf32>) -> tensor<3xf32> {
+  %t = stablehlo.tuple %x : tuple<tensor<2xf32>>
+  %z = stablehlo.get_tuple_element %t[0] : (tuple<tensor<2xf32>>) -> tensor<3xf32>
+  return %z : tensor<3xf32>
+}
+// -----
+// refused: the tuple's type is not that of its operands
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = stablehlo.tuple %x, %x : tuple<tensor<2xf32>>
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: an operand is a token or a value that is not there yet
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %c = stablehlo.constant dense<true> : tensor<i1>
+  %t = stablehlo.tuple %x : tuple<tensor<2xf32>>
+  %s = stablehlo.select %c, %t, %t : tensor<i1>, tuple<tensor<2xf32>>
+  return %x : tensor<2xf32>
+}
