@@ -156,9 +156,8 @@ nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n
   e->given = copy_of(options, n_options);
   nxj_error *error = NULL;
   if (e->code == NULL || e->given == NULL) error = nxj_no_memory();
-  else if (!nxj_read_options(e->given, n_options, &e->options))
-    error = nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the compile options are malformed");
-  else error = read_program(e);
+  else error = nxj_read_options(e->given, n_options, &e->options);
+  if (error == NULL) error = read_program(e);
   if (error == NULL) *out = e;
   else nxj_executable_drop(e);
   return error;

@@ -220,8 +220,8 @@ typedef struct nxj_options {
   int n_assigned; /* 0: none given */
   int assigned[32];
 } nxj_options;
-/* Reads a CompileOptionsProto; false: malformed. */
-bool nxj_read_options(const char *bytes, size_t n, nxj_options *out);
+/* Reads a CompileOptionsProto; an error if it is malformed, or names what is no option. */
+nxj_error *nxj_read_options(const char *bytes, size_t n, nxj_options *out);
 /* The devices of an executable as a DeviceAssignmentProto; its size. */
 size_t nxj_write_assignment(const nxj_loaded *l, char out[4096]);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Compile options: a message of protocol buffers, CompileOptionsProto, of which the few fields that
- * say for how many devices a program is are read; DeviceAssignmentProto, also written. */
+ * say for how many devices a program is are read, and the names of what overrides XLA's flags;
+ * DeviceAssignmentProto, also written. */
 #include <string.h>
 
 #include "objects.h"
@@ -92,7 +93,22 @@ static bool read_build(reader r, nxj_options *o) {
   return good && !r.bad;
 }
 
-bool nxj_read_options(const char *bytes, size_t n, nxj_options *out) {
+/* One entry of the map of overrides, the name first. Flags of XLA mean nothing here; what is none of
+ * them is a mistake. */
+static nxj_error *check_override(reader r) {
+  field f = {0};
+  while (next_field(&r, &f)) {
+    if (f.number != 1 || f.kind != 2) continue;
+    const char *name = (const char *)f.bytes.at;
+    size_t n = (size_t)(f.bytes.end - f.bytes.at);
+    if (n < 4 || memcmp(name, "xla_", 4) != 0)
+      return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: No such compile option: '%.*s'",
+                      (int)(n < 200 ? n : 200), name);
+  }
+  return NULL;
+}
+
+nxj_error *nxj_read_options(const char *bytes, size_t n, nxj_options *out) {
   const uint8_t *from = (const uint8_t *)bytes;
   reader r = {from, from != NULL ? from + n : from, false};
   *out = (nxj_options){.replicas = 1, .partitions = 1};
@@ -101,10 +117,13 @@ bool nxj_read_options(const char *bytes, size_t n, nxj_options *out) {
   while (good && next_field(&r, &f)) {
     if (f.number == 3 && f.kind == 2) good = read_build(f.bytes, out);
     if (f.number == 4 && f.kind == 0) out->portable = f.value != 0;
+    nxj_error *error = f.number == 7 && f.kind == 2 ? check_override(f.bytes) : NULL;
+    if (error != NULL) return error;
   }
   if (out->replicas == 0) out->replicas = 1;
   if (out->partitions == 0) out->partitions = 1;
-  return good && !r.bad && out->replicas > 0 && out->partitions > 0;
+  if (good && !r.bad && out->replicas > 0 && out->partitions > 0) return NULL;
+  return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the compile options are malformed");
 }
 
 /* ---- writing. All numbers here are below 128. */

@@ -215,6 +215,9 @@ static void refuses_programs(void **state) {
   a.options = "\x1a\x7f";
   a.n_options = 2;
   refused(RUN(Client_Compile, &a), NXJ_INVALID_ARGUMENT, "options are malformed");
+  a.options = "\x3a\x07\x0a\x05speed"; /* no flag of XLA's */
+  a.n_options = 9;
+  refused(RUN(Client_Compile, &a), NXJ_INVALID_ARGUMENT, "No such compile option: 'speed'");
   a.options = "\x1a\x02\x20\x09"; /* nine replicas */
   a.n_options = 4;
   refused(RUN(Client_Compile, &a), NXJ_INVALID_ARGUMENT, "for 9 devices, and there are 4");
