@@ -23,7 +23,7 @@ static nxk_value log_of_quotient(const expand *e, nxk_value x, nxk_value m) {
   nxk_value tiny = x_lt(e, x, x_f(e, 0x1p-900)), zero = x_f(e, 0);
   nxk_value u = x_select(e, tiny, x_mul(e, x, x_f(e, 0x1p200)), x);
   nxk_value q = x_op2(e, NXK_max, x_div(e, u, m), x_f(e, 0x1p-1022));
-  nxk_value less = x_select(e, tiny, x_f(e, 0x1.15505100d50c2p+7), zero); /* 200 log 2 */
+  nxk_value less = x_select(e, tiny, x_f(e, 0x1.1542457337d43p+7), zero); /* 200 log 2 */
   return x_sub(e, nxi_expand_log(e, q), less);
 }
 

@@ -106,12 +106,31 @@ static void far_beyond_the_step(void **state) {
     assert_true(p[i] == 1 - above[i] && q[i] == above[i] && slope[i] == 0);
 }
 
+/* Gradients where x has to be scaled before it is divided: x^a / gamma(a + 1) (log x - digamma(a +
+ * 1)), and that over the derivative by x, by mpmath. */
+static void gradients_at_tiny_numbers(void **state) {
+  (void)state;
+  const double a[] = {0.25, 1}, x[] = {0x1p-950, 0x1p-1000};
+  const double slopes[] = {-0x1.00c367b2e8366p-228, -0x1.5ac8f49c140a6p-991};
+  const double moves[] = {0x1.492195464ab10p-939, 0x1.5ac8f49c140a6p-991};
+  double slope[2], move[2];
+  nx_tensor *s = GOOD(nx_from_data(ctx, 0, NX_F64, NX_SHAPE(2), a, sizeof a)),
+            *t = GOOD(nx_from_data(ctx, 0, NX_F64, NX_SHAPE(2), x, sizeof x));
+  OK(nx_read(GOOD(nx_igamma_grad_a(s, t)), slope, sizeof slope, NULL));
+  OK(nx_read(GOOD(nx_random_gamma_grad(s, t)), move, sizeof move, NULL));
+  for (int i = 0; i < 2; i++) {
+    assert_true(fabs(slope[i] / slopes[i] - 1) <= 256 * 0x1p-52);
+    assert_true(fabs(move[i] / moves[i] - 1) <= 12 * 0x1p-52);
+  }
+}
+
 NXT_MAIN(incomplete) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(f64_values),
       IN_SCOPE(f32_values),
       IN_SCOPE(the_parts_of_one),
       IN_SCOPE(far_beyond_the_step),
+      IN_SCOPE(gradients_at_tiny_numbers),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
