@@ -180,14 +180,16 @@ static bool take_ragged(ragged *g, const nxh_op *op) {
   int32_t axes[NX_MAX_RANK], group[NX_MAX_RANK];
   uint32_t n, n_group;
   if ((g->a.x = nxh_in(g->r, op, 0)) == NULL || (g->b.x = nxh_in(g->r, op, 1)) == NULL ||
-      !nxh_product_axes(g->r, op, &g->a, &g->b) ||
-      !nxh_axes(g->r, op, "lhs_ragged_dimensions", axes, &n) ||
+      !nxh_product_axes(g->r, op, &g->a, &g->b) || !nxh_sort_axes(g->r, &g->a) ||
+      !nxh_sort_axes(g->r, &g->b) || !nxh_axes(g->r, op, "lhs_ragged_dimensions", axes, &n) ||
       !nxh_axes(g->r, op, "rhs_group_dimensions", group, &n_group))
     return false;
   if (n != 1 || axes[0] >= nx_rank(g->a.x) || n_group > 1 ||
-      (n_group == 1 && group[0] >= nx_rank(g->b.x)))
-    return nxh_fail(g->r, NX_INVALID_ARGUMENT,
-                    "%u ragged axes and %u of groups, or one that is out of range", n, n_group);
+      (n_group == 1 && !holds(g->b.rest, g->b.n_rest, group[0])))
+    return nxh_fail(
+        g->r, NX_INVALID_ARGUMENT,
+        "%u ragged axes and %u of groups, or one that is no axis, or one of the product", n,
+        n_group);
   g->axis = axes[0];
   g->group = n_group == 1 ? group[0] : -1;
   g->dtype = nxh_result_type(g->r, op, 0)->dtype;

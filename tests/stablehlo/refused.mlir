@@ -340,4 +340,15 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = stablehlo.tuple %x : tuple<tensor<2xf32>>
   %s = stablehlo.select %c, %t, %t : tensor<i1>, tuple<tensor<2xf32>>
   return %x : tensor<2xf32>
+// -----
+// refused: axis 31 is out of range or named twice
+func.func @main(%x: tensor<4x5xf32>, %y: tensor<5x2xf32>, %s: tensor<2xi64>) -> tensor<2x4x2xf32> {
+  %z = "chlo.ragged_dot"(%x, %y, %s) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [31], lhs_ragged_dimensions = [1], rhs_group_dimensions = []>} : (tensor<4x5xf32>, tensor<5x2xf32>, tensor<2xi64>) -> tensor<2x4x2xf32>
+  return %z : tensor<2x4x2xf32>
+}
+// -----
+// refused: 1 ragged axes and 1 of groups, or one that is no axis, or one of the product
+func.func @main(%x: tensor<4x5xf32>, %y: tensor<2x5x5xf32>, %s: tensor<2xi64>) -> tensor<4x5xf32> {
+  %z = "chlo.ragged_dot"(%x, %y, %s) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [1]>} : (tensor<4x5xf32>, tensor<2x5x5xf32>, tensor<2xi64>) -> tensor<4x5xf32>
+  return %z : tensor<4x5xf32>
 }
