@@ -169,6 +169,33 @@ static void small_graphs_of_changing_shapes(void **state) {
   nx_context_release(c);
 }
 
+/* Returns whether the sums of the columns of 40 rows of n numbers were interpreted. */
+static bool column_sums(nx_context *c, nx_tensor *numbers, int64_t n) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  const int64_t first = 0, end = 40 * n;
+  nx_tensor *x = nx_shrink(numbers, &first, &end, 1),
+            *y = nx_reshape(x, (const int64_t[]){40, n}, 2, 0),
+            *z = nx_reduce_sum(y, NX_AXES(0), 0);
+  OK(nx_realize(c, &z, 1, &o));
+  nx_tensor_release(x), nx_tensor_release(y), nx_tensor_release(z);
+  return report.interpreted == report.runs;
+}
+
+/* Sums across rows take the interpreter longer than those along rows, so they get code. */
+static void sums_across_changing_rows(void **state) {
+  nx_context *c = new_context();
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 1 << 20);
+  const time_t begin = time(NULL);
+  (void)state;
+  OK(nx_realize(c, &x, 1, NULL));
+  for (int64_t n = 1000; column_sums(c, x, n); n = n < 1500 ? n + 1 : 1000)
+    assert_true(time(NULL) - begin <= SECONDS);
+  for (int64_t n = 1501; n < 1520; n++) assert_false(column_sums(c, x, n));
+  nx_tensor_release(x);
+  nx_context_release(c);
+}
+
 /* Attention of one position to a cache of n rows. Returns whether it was interpreted. */
 static bool attend(nx_context *c, nx_tensor *cache, int64_t n) {
   nx_report report = {.size = sizeof report};
@@ -333,6 +360,7 @@ NXT_MAIN(background) {
       cmocka_unit_test(caches_that_grow),
       cmocka_unit_test(code_of_changing_shapes),
       cmocka_unit_test(small_graphs_of_changing_shapes),
+      cmocka_unit_test(sums_across_changing_rows),
       cmocka_unit_test(nobody_waits_for_code),
       cmocka_unit_test(several_threads),
       cmocka_unit_test(context_ends_meanwhile),
