@@ -340,6 +340,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = stablehlo.tuple %x : tuple<tensor<2xf32>>
   %s = stablehlo.select %c, %t, %t : tensor<i1>, tuple<tensor<2xf32>>
   return %x : tensor<2xf32>
+}
 // -----
 // refused: axis 31 is out of range or named twice
 func.func @main(%x: tensor<4x5xf32>, %y: tensor<5x2xf32>, %s: tensor<2xi64>) -> tensor<2x4x2xf32> {
