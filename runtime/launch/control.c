@@ -126,6 +126,17 @@ static void unload(nxi_executable **bodies, uint32_t n) {
   }
 }
 
+/* Whether a branch leaves results in inputs where that is expected, and only there: a value may be
+ * two results, of which one is no update in another branch. */
+static bool lies_as_expected(const nxp_control *k, const nxg_graph *g, const nxp_plan *p) {
+  for (uint32_t i = 0; i < k->c.n_results; i++) {
+    int32_t input = p->outputs[i].in_place_of;
+    bool empty = nxg_node_elements(&g->nodes[g->outputs[i].node]) == 0;
+    if (input != k->lies_in[i] && (k->lies_in[i] < 0 || !empty)) return false;
+  }
+  return true;
+}
+
 /* Branches that update in place. *good: all do, where they update. */
 static nx_status load_updating(nxi_executable *e, nxp_control *k, const nxi_poll *poll,
                                nxi_executable **bodies, nxi_compile_report *report, bool *good,
@@ -139,10 +150,7 @@ static nx_status load_updating(nxi_executable *e, nxp_control *k, const nxi_poll
     nxg_graph *g = updating_branch(k, nxg_body_find(c->bodies[b])->graph);
     if (g == NULL) return nxi_oom(d);
     nx_status status = load_body(e, g, poll, &bodies[b], report, d);
-    for (uint32_t i = 0; status == NX_OK && i < c->n_results; i++)
-      if (k->lies_in[i] >= 0 && nxg_node_elements(&g->nodes[g->outputs[i].node]) > 0 &&
-          bodies[b]->plan->outputs[i].in_place_of != k->lies_in[i])
-        *good = false;
+    if (status == NX_OK && !lies_as_expected(k, g, bodies[b]->plan)) *good = false;
     nxg_destroy(g);
     if (status != NX_OK) return status;
   }

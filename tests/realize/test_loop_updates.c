@@ -192,11 +192,36 @@ static void read_elsewhere(void **state) {
   nx_function_release(loop);
 }
 
+/* One updated value is two results; in the other branch the second one is another operand. */
+static void results_that_are_one(void **state) {
+  (void)state;
+  static float is[2][ROWS * COLUMNS], wanted[ROWS * COLUMNS];
+  nx_tensor *in[] = {cache_input(), cache_input(), row_input(), index_input()};
+  nx_tensor *one = with_row(in[0], in[2], in[3]), *twice[] = {one, one};
+  nx_function *writer = make(in, 4, twice, 2);
+  nx_tensor *in2[] = {cache_input(), cache_input(), row_input(), index_input()};
+  nx_function *keeper = make(in2, 4, in2, 2), *both[] = {keeper, writer};
+  nx_tensor *x = GOOD(nx_reshape(vector(ROWS * COLUMNS, 0, 0.125F), NX_SHAPE(ROWS, COLUMNS), 0));
+  nx_tensor *row = vector(COLUMNS, 1, 0.25F), *other = GOOD(nx_neg(x));
+  for (int64_t k = 0; k < 2; k++) {
+    nx_tensor *given[] = {x, other, row, whole(3)}, *out[2] = {0};
+    OK(nx_case(whole(k), both, 2, given, 4, out, 2));
+    for (int i = 0; i < 2; i++) OK(nx_read(out[i], is[i], sizeof is[i], NULL));
+    OK(nx_read(k == 1 ? with_row(x, row, whole(3)) : x, wanted, sizeof wanted, NULL));
+    assert_memory_equal(is[0], wanted, sizeof wanted);
+    if (k == 0) OK(nx_read(other, wanted, sizeof wanted, NULL));
+    assert_memory_equal(is[1], wanted, sizeof wanted);
+  }
+  nx_function_release(writer);
+  nx_function_release(keeper);
+}
+
 NXT_MAIN(loop_updates) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(branches_in_place),
       IN_SCOPE(branches_on_copies),
       IN_SCOPE(read_elsewhere),
+      IN_SCOPE(results_that_are_one),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
