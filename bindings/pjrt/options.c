@@ -93,8 +93,8 @@ static bool read_build(reader r, nxj_options *o) {
   return good && !r.bad;
 }
 
-/* One entry of the map of overrides, the name first. Flags of XLA mean nothing here; what is none of
- * them is a mistake. */
+/* One entry of the map of overrides, the name first. Flags of XLA mean nothing here; what is none
+ * of them is a mistake. */
 static nxj_error *check_override(reader r) {
   field f = {0};
   while (next_field(&r, &f)) {

@@ -36,7 +36,10 @@ static void session_end(nx_context *c, nxi_session *session) {
   while (*at != session) at = &(*at)->next;
   *at = session->next;
   atomic_fetch_sub_explicit(&c->capturing, 1, memory_order_relaxed);
-  for (uint32_t i = 0; i < session->cells.n; i++) nxi_storage_unref(c, session->cells.items[i]);
+  for (uint32_t i = 0; i < session->cells.n; i++) {
+    nxi_storage *cell = session->cells.items[i];
+    if (cell->session != session) nxi_storage_unref(c, cell);
+  }
   for (uint32_t i = 0; i < session->n_assigns; i++)
     nxi_captured_drop(c, &session->assigns[i]); /* no function was made */
   session->cells.n = session->n_assigns = 0;
@@ -81,26 +84,30 @@ bool nxi_capture_placeholder(nx_context *c, nxi_storage *s) {
     atomic_fetch_add_explicit(&c->capturing, 1, memory_order_relaxed);
   }
   session->placeholders++;
+  session->newest = s->id;
   s->session = session;
   return true;
 }
 
-/* A placeholder that was assigned is in the session without a reference: it goes. */
-static void drop_assign(nx_context *c, nxi_session *session, nxi_storage *s) {
-  for (uint32_t i = 0; i < session->n_assigns; i++) {
-    if (session->assigns[i].storage != s) continue;
-    nxi_captured_drop(c, &session->assigns[i]);
-    session->assigns[i] = session->assigns[--session->n_assigns];
-    return;
-  }
+/* A placeholder that was assigned or read is in the session without a reference: it goes. */
+static void drop(nx_context *c, nxi_session *session, const nxi_storage *s) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < session->n_assigns; i++)
+    if (session->assigns[i].storage == s) nxi_captured_drop(c, &session->assigns[i]);
+    else session->assigns[left++] = session->assigns[i];
+  session->n_assigns = left;
+  left = 0;
+  for (uint32_t i = 0; i < session->cells.n; i++)
+    if (session->cells.items[i] != s) session->cells.items[left++] = session->cells.items[i];
+  session->cells.n = left;
 }
 
 void nxi_capture_forget(nx_context *c, nxi_storage *s) {
   NXI_HELD(&c->record_lock);
   nxi_session *session = s->session;
   if (!session) return;
+  drop(c, session, s);
   s->session = NULL;
-  drop_assign(c, session, s);
   if (--session->placeholders == 0) session_free(c, session);
 }
 
@@ -112,11 +119,23 @@ nxi_storage *nxi_capture_cell(const nxi_session *session, uint64_t id) {
   return NULL;
 }
 
+/* The last one. */
 static nxi_captured_assign *find_assign(const nxi_session *session, const nxi_storage *s) {
   if (!(s->flags & NXI_STORAGE_ASSIGNED)) return NULL;
-  for (uint32_t i = 0; i < session->n_assigns; i++)
+  for (uint32_t i = session->n_assigns; i-- > 0;)
     if (session->assigns[i].storage == s) return &session->assigns[i];
   return NULL;
+}
+
+/* Whether every function that the thread may still make has this value: none begins after it. What
+ * depends on no placeholder and no other storage is the same at each call. */
+static bool is_settled(const nxi_session *session, const nxi_storage *s, const nxi_node *value,
+                       const nxi_captured_assign *a) {
+  if (a) return a->id > session->newest;
+  if (s->id < session->start) return false;
+  uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
+  return s->id > session->newest || s->flags & NXI_STORAGE_PLACEHOLDER ||
+         !(flags & NXI_NODE_TRACED);
 }
 
 nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
@@ -126,26 +145,26 @@ nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
   const nxi_captured_assign *a = find_assign(session, s);
   if (a) {
     nxi_node_unref(c, value);
-    a->value->refs++;
-    return a->value;
+    value = a->value;
+    value->refs++;
   }
-  if (s->id >= session->start) return value;
+  if (is_settled(session, s, value, a)) return value;
   if (!nxi_capture_cell(session, s->id)) {
     if (!nxi_list_add(&session->cells, s)) {
       nxi_node_unref(c, value);
       return NULL;
     }
-    s->refs++;
+    if (s->session != session) s->refs++;
   }
-  int64_t id = (int64_t)s->id;
+  int64_t ids[2] = {(int64_t)s->id, a ? (int64_t)a->id : 0};
   nxi_recording r = {.context = c,
                      .op = NXI_OP_CELL,
                      .dtype = value->dtype,
                      .device = value->device,
                      .rank = value->rank,
                      .shape = nxi_node_shape(value),
-                     .attrs = &id,
-                     .n_attrs = 1};
+                     .attrs = ids,
+                     .n_attrs = 2};
   return nxi_record_unary(&r, value);
 }
 
@@ -156,7 +175,7 @@ bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *ca
   *captured = session && (s->id < session->start || placeholder);
   if (!*captured) return true;
   nxi_captured_assign *a = find_assign(session, s);
-  if (a) {
+  if (a && a->id > session->newest) {
     nxi_node_unref(c, a->value);
     a->value = value;
     return true;

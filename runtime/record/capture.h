@@ -13,20 +13,25 @@ typedef struct nxi_captured_assign {
   nxi_storage *storage; /* one reference, but for placeholders of this session */
   bool held;            /* that reference */
   nxi_node *value;      /* what the session's thread reads; one reference */
-  uint64_t id;          /* of the time when it was first assigned */
+  uint64_t id;          /* of the time when it was assigned, and no placeholder was made since */
 } nxi_captured_assign;
 struct nxi_session {
   nxi_session *next;
   uint64_t thread;
   uint64_t start;        /* storages of lower ids existed before: they are read at each call */
+  uint64_t newest;       /* the last placeholder: a function in a function may begin there */
   uint32_t placeholders; /* storages that are alive */
   bool ended;     /* by nx_capture_end: in no list, and empty; only its placeholders refer to it */
-  nxi_list cells; /* storages that were read, one reference each */
+  nxi_list cells; /* storages that were read, one reference each but of its placeholders */
+  /* In the order of time. A storage is there again where a placeholder was made in between: the
+   * later one is of a function that begins there, or of both. */
   nxi_captured_assign *assigns;
   uint32_t n_assigns, cap_assigns;
 };
 /* What a captured operation reads of s instead of `value`; takes a reference, gives one. NULL
- * without memory. */
+ * without memory. It is a NXI_OP_CELL where a function that begins after this value was there has
+ * to read the storage at each call; its operand is the value for all others. Its attributes: the
+ * ids of the storage, and of its last assign in the session, or 0. */
 nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value);
 bool nxi_capture_placeholder(nx_context *c, nxi_storage *s); /* false without memory */
 void nxi_capture_forget(nx_context *c, nxi_storage *s); /* s leaves its session, which may end */

@@ -141,6 +141,57 @@ static void nested(void **state) {
   nx_function_release(outer);
 }
 
+/* A body that is captured within a capture which has assigned what it reads and assigns. What the
+ * outer one computed before is what it was then. */
+static void captured_within(void **state) {
+  (void)state;
+  nx_tensor *s = vector(3, 0, 1), *outer[] = {input(3)}, *out = NULL, *results[2];
+  OK(nx_assign(s, nx_mul(outer[0], number(10))));
+  nx_tensor *before = GOOD(nx_add(s, number(1)));
+  OK(nx_assign(s, number(100)));
+  nx_tensor *in[] = {index_input(), input(3)}, *y = GOOD(nx_add(in[1], s));
+  OK(nx_assign(s, nx_add(s, before)));
+  nx_function *body = make(in, 2, &y, 1);
+  nx_tensor *more[] = {input(3)}, *z = GOOD(nx_neg(more[0]));
+  OK(nx_assign(s, number(9)));
+  nx_function *never = make(more, 1, &z, 1);
+  results[0] = GOOD(nx_copy(s));
+  OK(nx_for(NULL, 2, body, outer, 1, NULL, 0, NULL, &out, 1));
+  results[1] = out;
+  nx_function *f = make(outer, 1, results, 2);
+  for (int call = 0; call < 2; call++) {
+    nx_tensor *x = vector(3, 1, 1), *got[2] = {NULL, NULL};
+    hold(s, number(-1));
+    if (call) OK(nx_function_call(f, &x, 1, got, 2, NULL));
+    else OK(nx_function_record(f, &x, 1, got, 2));
+    EXPECT(got[0], 100, 100, 100);
+    EXPECT(got[1], 212, 223, 234); /* x + 100, and + 100 + 10 x + 1 */
+    EXPECT(s, 122, 142, 162);      /* 100 + 2 (10 x + 1) */
+  }
+  nx_function_release(body);
+  nx_function_release(never);
+  nx_function_release(f);
+}
+
+/* Captures that are given up leave nothing behind, whatever they read and assigned. */
+static void given_up(void **state) {
+  (void)state;
+  nx_tensor *s = vector(3, 0, 1), *x = input(3), *before = GOOD(nx_add(s, x));
+  OK(nx_assign(x, number(5)));
+  OK(nx_assign(s, before));
+  nx_tensor *y = input(3), *z = GOOD(nx_add(nx_add(s, before), nx_add(x, y)));
+  OK(nx_assign(s, z));
+  OK(nx_assign(x, y));
+  nx_tensor *all[] = {x, y, z, before};
+  for (int i = 0; i < 4; i++) {
+    nx_tensor_retain(all[i]);
+    nx_tensor_release(all[i]);
+  }
+  nx_capture_end(ctx);
+  assert_false(nx_capturing(ctx));
+  EXPECT(s, 0, 1, 2);
+}
+
 /* Counts what it draws in a tensor from outside, as a generator of random numbers does. */
 static void scans(void **state) {
   (void)state;
@@ -287,6 +338,8 @@ NXT_MAIN(loop_states) {
       IN_SCOPE(carried_values),
       IN_SCOPE(branches),
       IN_SCOPE(nested),
+      IN_SCOPE(captured_within),
+      IN_SCOPE(given_up),
       IN_SCOPE(scans),
       IN_SCOPE(failures),
       IN_SCOPE(conditions_that_assign),

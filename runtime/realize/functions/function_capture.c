@@ -15,6 +15,7 @@ typedef struct capture {
   nxi_run *run; /* for its stack */
   nxi_session *session;
   nx_function *f;
+  uint64_t first; /* the id of its first input: what has a lower one was there before */
   nxg_graph *g;
   uint32_t *args, cap_args;
   nxi_diag *d;
@@ -27,6 +28,15 @@ static void set_done(capture *k, nxi_node *n, uint32_t number) {
 }
 
 /* ---- inputs beyond the function's own */
+
+/* The storage that a node of a read is of, if the function reads it at each call: its value was
+ * there before the function began. NULL: the value is one of the function. */
+static nxi_storage *cell_of(const capture *k, nxi_node *n) {
+  if (n->op != NXI_OP_CELL) return NULL;
+  const int64_t *ids = nxi_node_attrs(n);
+  if ((uint64_t)ids[0] >= k->first || (uint64_t)ids[1] >= k->first) return NULL;
+  return nxi_capture_cell(k->session, (uint64_t)ids[0]);
+}
 
 /* The same elements in the shape of `like`: a storage has the shape of the last value that was
  * assigned to the whole of it. */
@@ -57,7 +67,7 @@ static uint32_t add_node(capture *k, nxi_node *n) {
   const int64_t *shape = nxi_node_shape(n), *attrs = nxi_node_attrs(n);
   if (n->state == NXI_REALIZED) return add_source(k, NULL, n, n);
   if (n->op == NXI_OP_CELL) {
-    nxi_storage *cell = nxi_capture_cell(k->session, (uint64_t)attrs[0]);
+    nxi_storage *cell = cell_of(k, n);
     return cell ? add_source(k, cell, NULL, n) : nxi_node_args(n)[0]->index;
   }
   if (n->op == NXI_OP_EMPTY) {
@@ -78,9 +88,7 @@ static uint32_t add_node(capture *k, nxi_node *n) {
 }
 
 static nxi_node *next_operand(const capture *k, nxi_node *n, uint32_t *next) {
-  if (n->state == NXI_REALIZED) return NULL;
-  if (n->op == NXI_OP_CELL && nxi_capture_cell(k->session, (uint64_t)nxi_node_attrs(n)[0]))
-    return NULL;
+  if (n->state == NXI_REALIZED || cell_of(k, n)) return NULL;
   nxi_node **args = nxi_node_args(n);
   while (*next < n->n_args) {
     nxi_node *a = args[(*next)++];
@@ -130,18 +138,28 @@ static uint32_t input_of(nx_tensor *const *in, uint32_t n, const nxi_storage *s)
   return UINT32_MAX;
 }
 
-static bool belongs(const nxi_captured_assign *a, nx_tensor *const *in, uint32_t n,
-                    uint64_t first) {
-  return a->storage->flags & NXI_STORAGE_PLACEHOLDER ? input_of(in, n, a->storage) != UINT32_MAX
-                                                     : a->id > first;
+/* Whether an assign was recorded since the function began; if to a placeholder, to one of its
+ * inputs or to one that was there before. */
+static bool belongs(const capture *k, const nxi_captured_assign *a, nx_tensor *const *in,
+                    uint32_t n) {
+  bool other = a->storage->flags & NXI_STORAGE_PLACEHOLDER && a->storage->id >= k->first;
+  return a->id > k->first && (!other || input_of(in, n, a->storage) != UINT32_MAX);
+}
+
+/* Whether a later one to the same storage takes its place. */
+static bool is_over(const capture *k, uint32_t i) {
+  const nxi_session *session = k->session;
+  for (uint32_t j = i + 1; j < session->n_assigns; j++)
+    if (session->assigns[j].storage == session->assigns[i].storage) return true;
+  return false;
 }
 
 /* Adds graph outputs for the assigns, and records their targets. */
-static nx_status add_effects(capture *k, nx_tensor *const *in, uint32_t n_in, uint64_t first) {
+static nx_status add_effects(capture *k, nx_tensor *const *in, uint32_t n_in) {
   nx_function *f = k->f;
   for (uint32_t i = 0; i < k->session->n_assigns; i++) {
     nxi_captured_assign *a = &k->session->assigns[i];
-    if (!belongs(a, in, n_in, first)) continue;
+    if (!belongs(k, a, in, n_in) || is_over(k, i)) continue;
     nx_status status = visit(k, a->value);
     if (status) return status;
     if (!nxi_grow(&f->effects, &f->cap_effects, f->n_effects + 1, sizeof *f->effects))
@@ -160,12 +178,12 @@ static nx_status add_effects(capture *k, nx_tensor *const *in, uint32_t n_in, ui
 }
 
 /* Undoes the captured assigns in the session: they happen in calls of the function instead. */
-static void take_back(capture *k, nx_tensor *const *in, uint32_t n_in, uint64_t first) {
+static void take_back(capture *k, nx_tensor *const *in, uint32_t n_in) {
   nxi_session *session = k->session;
   uint32_t left = 0;
   for (uint32_t i = 0; i < session->n_assigns; i++) {
     nxi_captured_assign a = session->assigns[i];
-    if (!belongs(&a, in, n_in, first)) {
+    if (!belongs(k, &a, in, n_in)) {
       session->assigns[left++] = a;
       continue;
     }
@@ -204,7 +222,7 @@ static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node
   nx_context *c = k->c;
   c->epoch++;
   k->session = n_in && in[0]->storage->session ? in[0]->storage->session : &nobody;
-  uint64_t first = UINT64_MAX;
+  k->first = UINT64_MAX;
   for (uint32_t i = 0; i < n_in; i++) {
     nxi_storage *s = in[i]->storage;
     nxi_node *n = s->value;
@@ -217,7 +235,7 @@ static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node
     if (!nxg_same_shape(in[i]->rank, nxi_shape(in[i]), n->rank, nxi_node_shape(n)))
       return nxi_fail(k->d, NX_INVALID_ARGUMENT, "function",
                       "function: input %u is a view of a placeholder in another shape", i);
-    if (s->id < first) first = s->id;
+    if (s->id < k->first) k->first = s->id;
     uint32_t number = nxg_add_input(k->g, n->dtype, n->rank, nxi_node_shape(n), 0, -1, NULL);
     if (number == UINT32_MAX) return nxi_oom(k->d);
     set_done(k, n, number);
@@ -227,10 +245,10 @@ static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node
     if (status) return status;
     nxg_add_output(k->g, roots[i]->index, NULL);
   }
-  nx_status status = n_in ? add_effects(k, in, n_in, first) : NX_OK;
+  nx_status status = n_in ? add_effects(k, in, n_in) : NX_OK;
   if (!status && k->g->failed) status = nxi_oom(k->d);
   if (status) return status;
-  if (n_in) take_back(k, in, n_in, first);
+  if (n_in) take_back(k, in, n_in);
   for (uint32_t i = 0; i < n_in; i++) nxi_capture_forget(c, in[i]->storage);
   return NX_OK;
 }
