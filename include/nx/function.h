@@ -13,6 +13,12 @@
  * during the capture do not happen then, but at every call; if the placeholders are released before
  * a function is made they never happen.
  *
+ * A function that is made within a capture, as the body of a loop, begins with its own first
+ * placeholder: what the capture around it computed or assigned before is read when it is called,
+ * and its assigns are its own. One without inputs begins nowhere: it may read such tensors, but
+ * none that the capture around it has assigned since its newest placeholder
+ * (NX_INVALID_ARGUMENT).
+ *
  * A placeholder that is no input of the function keeps its capture going until it is released, or
  * another function takes it; what is made meanwhile belongs to that capture and is read as it is
  * then. Where releases may come late (an exception that a garbage collector keeps, and the

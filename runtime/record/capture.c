@@ -24,6 +24,11 @@ static nxi_session *session_of_thread(nx_context *c) {
   return NULL;
 }
 
+nxi_session *nxi_capture_session(nx_context *c) {
+  NXI_HELD(&c->record_lock);
+  return session_of_thread(c);
+}
+
 void nxi_captured_drop(nx_context *c, nxi_captured_assign *a) {
   NXI_HELD(&c->record_lock);
   nxi_node_unref(c, a->value);
@@ -125,6 +130,11 @@ static nxi_captured_assign *find_assign(const nxi_session *session, const nxi_st
   for (uint32_t i = session->n_assigns; i-- > 0;)
     if (session->assigns[i].storage == s) return &session->assigns[i];
   return NULL;
+}
+
+bool nxi_capture_assigned(const nxi_session *session, const nxi_storage *s, uint64_t since) {
+  const nxi_captured_assign *a = find_assign(session, s);
+  return a && a->id > since;
 }
 
 /* Whether every function that the thread may still make has this value: none begins after it. What

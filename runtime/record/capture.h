@@ -39,6 +39,10 @@ void nxi_capture_forget(nx_context *c, nxi_storage *s); /* s leaves its session,
  * else sees it; the reference of value is taken. False without memory. */
 bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured);
 void nxi_captured_drop(nx_context *c, nxi_captured_assign *a);
+/* The session that this thread records into, or NULL. */
+nxi_session *nxi_capture_session(nx_context *c);
+/* Whether the storage was assigned in the session since the id was given. */
+bool nxi_capture_assigned(const nxi_session *session, const nxi_storage *s, uint64_t since);
 nxi_storage *nxi_capture_cell(const nxi_session *session,
                               uint64_t id); /* a storage of `cells`, or NULL */
 

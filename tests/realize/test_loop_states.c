@@ -173,6 +173,31 @@ static void captured_within(void **state) {
   nx_function_release(f);
 }
 
+/* A branch without inputs reads what a tensor is when it runs. Where the capture around it assigns
+ * that tensor nobody knows which value is meant. */
+static void without_inputs(void **state) {
+  (void)state;
+  nx_tensor *s = vector(3, 0, 1), *x = input(3), *y = GOOD(nx_add(s, number(1))), *out = NULL;
+  nx_function *branch = make(NULL, 0, &y, 1);
+  OK(nx_case(whole(NX_I32, 0), &branch, 1, NULL, 0, &out, 1));
+  nx_tensor *result = GOOD(nx_add(out, x));
+  OK(nx_assign(s, nx_mul(s, number(2))));
+  nx_tensor *later = GOOD(nx_neg(s));
+  nx_function *f = NULL;
+  FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, NULL, 0, &later, 1, NULL, &f));
+  f = make(&x, 1, &result, 1);
+  for (int call = 0; call < 2; call++) {
+    nx_tensor *given = vector(3, 10, 10), *got = NULL;
+    hold(s, vector(3, 5, 5));
+    if (call) OK(nx_function_call(f, &given, 1, &got, 1, NULL));
+    else OK(nx_function_record(f, &given, 1, &got, 1));
+    EXPECT(got, 16, 31, 46);
+    EXPECT(s, 10, 20, 30);
+  }
+  nx_function_release(branch);
+  nx_function_release(f);
+}
+
 /* Captures that are given up leave nothing behind, whatever they read and assigned. */
 static void given_up(void **state) {
   (void)state;
@@ -339,6 +364,7 @@ NXT_MAIN(loop_states) {
       IN_SCOPE(branches),
       IN_SCOPE(nested),
       IN_SCOPE(captured_within),
+      IN_SCOPE(without_inputs),
       IN_SCOPE(given_up),
       IN_SCOPE(scans),
       IN_SCOPE(failures),

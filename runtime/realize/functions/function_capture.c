@@ -15,7 +15,9 @@ typedef struct capture {
   nxi_run *run; /* for its stack */
   nxi_session *session;
   nx_function *f;
-  uint64_t first; /* the id of its first input: what has a lower one was there before */
+  /* The id of its first input: what has a lower one was there before. Of a function without inputs
+   * that is made in a capture nobody knows when it began: at its newest placeholder, or later. */
+  uint64_t first;
   nxg_graph *g;
   uint32_t *args, cap_args;
   nxi_diag *d;
@@ -123,6 +125,11 @@ static nx_status visit(capture *k, nxi_node *root) {
     if (operand && !push(run, operand)) return nxi_oom(k->d);
     if (operand) continue;
     run->n_stack--;
+    if (k->f->n_in == 0 && cell_of(k, n) &&
+        nxi_capture_assigned(k->session, cell_of(k, n), k->first))
+      return nxi_fail(k->d, NX_INVALID_ARGUMENT, "function",
+                      "function: it has no inputs, and reads a tensor that the capture around it "
+                      "assigns: give it an input, with which it begins");
     uint32_t number = add_node(k, n);
     if (number == UINT32_MAX) return nxi_oom(k->d);
     set_done(k, n, number);
@@ -218,11 +225,12 @@ static nx_status check_inputs(nx_context *c, nx_tensor *const *in, uint32_t n, n
 /* Both locks. `roots` are the outputs' nodes. */
 static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node *const *roots,
                        uint32_t n_out) {
-  static nxi_session nobody; /* for functions without inputs, which read nothing through cells */
+  static nxi_session nobody; /* outside of captures nothing is read through cells */
   nx_context *c = k->c;
   c->epoch++;
-  k->session = n_in && in[0]->storage->session ? in[0]->storage->session : &nobody;
-  k->first = UINT64_MAX;
+  k->session = n_in ? in[0]->storage->session : nxi_capture_session(c);
+  if (k->session == NULL) k->session = &nobody;
+  k->first = n_in ? UINT64_MAX : k->session->newest + 1;
   for (uint32_t i = 0; i < n_in; i++) {
     nxi_storage *s = in[i]->storage;
     nxi_node *n = s->value;
