@@ -266,7 +266,7 @@ static nx_status call_in(nx_context *c, const program *p, nx_function *f, outcom
   nx_run_options options = {.size = sizeof options, .report = &report};
   nx_error e = {.size = sizeof e};
   nx_scope *s = nx_scope_begin(c);
-  *o = (outcome){NX_OK};
+  *o = (outcome){.status = NX_OK};
   for (size_t i = 0; i < p->n_in; i++) in[i] = make_input(c, &p->in[i]);
   o->status = nx_realize(c, in, p->n_in, NULL);
   if (o->status == NX_OK) o->status = nx_function_call(f, in, p->n_in, out, p->n_out, &options);
