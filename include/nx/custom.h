@@ -92,11 +92,12 @@ typedef struct nx_custom_desc {
   const nx_type *operands, *results;
   /** Instead of `run`: kernel_size bytes of a kernel in text (docs/ir.md), logical, without
    * parameters, whose buffers of the launch are the operands (`in`) and then the results (`out`),
-   * with all their elements. It writes all elements of all results: one that certainly leaves some
-   * out is refused; what masks, computed indices or computed bounds of loops leave out has any
-   * value. It is compiled for the device with the rest of the graph. One loop over all elements,
-   * whose loads and stores are at the element of the loop, is recorded as the operations that it
-   * consists of, and fuses with its neighbours. NULL: there is a `run` */
+   * with all their elements. It writes all elements of all results: one whose stores are too few
+   * is refused; what stores to one element, loops around them without steps, masks, computed
+   * indices or computed bounds of loops leave out has any value. It is compiled for the device with
+   * the rest of the graph. One loop over all elements, whose loads and stores are at the element of
+   * the loop, is recorded as the operations that it consists of, and fuses with its neighbours.
+   * NULL: there is a `run` */
   const char *kernel;
   size_t kernel_size;
   /** Of one with `run`: what is called instead of it where the operands are in memory of a device
