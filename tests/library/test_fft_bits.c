@@ -40,25 +40,31 @@ static void check_places(int bytes, int64_t n) {
   free(x), free(alone);
 }
 
-/* Columns of real numbers have the bits of rows, both ways. */
-static void check_real_columns(int bytes, int64_t n, int64_t columns) {
-  int64_t half = n / 2 + 1, axis = 0, shape[2] = {n, columns}, spectrum[2] = {half, columns};
+/* The transforms of real lines along an axis, *y, and those back, *z. */
+static void there_and_back(int bytes, int64_t n, int64_t lines, int64_t axis, const char *x,
+                           char **y, char **z) {
+  int64_t shape[2] = {n, n}, spectrum[2] = {n / 2 + 1, n / 2 + 1};
+  shape[1 - axis] = spectrum[1 - axis] = lines;
   fft_call c = {.kind = NXG_rfft,
                 .dtype = dtype_of(NXG_rfft, bytes),
                 .rank = 2,
                 .shape = shape,
                 .n_axes = 1,
                 .axes = &axis};
-  char *x = numbers(bytes, n * columns), *y = run(&c, x), *row = room(2 * half * bytes),
-       *pair = room(2 * half * bytes);
-  c = (fft_call){.kind = NXG_irfft,
-                 .dtype = dtype_of(NXG_irfft, bytes),
-                 .rank = 2,
-                 .shape = spectrum,
-                 .n_axes = 1,
-                 .axes = &axis,
-                 .size = n};
-  char *z = run(&c, y);
+  *y = run(&c, x);
+  c.kind = NXG_irfft;
+  c.dtype = dtype_of(NXG_irfft, bytes);
+  c.shape = spectrum;
+  c.size = n;
+  *z = run(&c, *y);
+}
+
+/* Columns of real numbers have the bits of rows, both ways. */
+static void check_real_columns(int bytes, int64_t n, int64_t columns) {
+  int64_t half = n / 2 + 1;
+  char *x = numbers(bytes, n * columns), *row = room(2 * half * bytes),
+       *pair = room(2 * half * bytes), *y, *z;
+  there_and_back(bytes, n, columns, 0, x, &y, &z);
   for (int64_t i = 0; i < columns; i += 5) {
     for (int64_t j = 0; j < n; j++)
       memcpy(row + j * bytes, x + (j * columns + i) * bytes, (size_t)bytes);
@@ -77,22 +83,9 @@ static void check_real_columns(int bytes, int64_t n, int64_t columns) {
 
 /* Each of many rows of real numbers has the bits that it has alone, both ways. */
 static void check_real_rows(int bytes, int64_t n, int64_t rows) {
-  int64_t half = n / 2 + 1, axis = 1, shape[2] = {rows, n}, spectrum[2] = {rows, half};
-  fft_call c = {.kind = NXG_rfft,
-                .dtype = dtype_of(NXG_rfft, bytes),
-                .rank = 2,
-                .shape = shape,
-                .n_axes = 1,
-                .axes = &axis};
-  char *x = numbers(bytes, n * rows), *y = run(&c, x);
-  c = (fft_call){.kind = NXG_irfft,
-                 .dtype = dtype_of(NXG_irfft, bytes),
-                 .rank = 2,
-                 .shape = spectrum,
-                 .n_axes = 1,
-                 .axes = &axis,
-                 .size = n};
-  char *z = run(&c, y);
+  int64_t half = n / 2 + 1;
+  char *x = numbers(bytes, n * rows), *y, *z;
+  there_and_back(bytes, n, rows, 1, x, &y, &z);
   for (int64_t i = 0; i < rows; i++) {
     char *pairs = y + 2 * i * half * bytes,
          *alone = transform(NXG_rfft, bytes, n, 0, x + i * n * bytes);
