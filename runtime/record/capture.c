@@ -3,6 +3,8 @@
  * assigned. */
 #include "capture.h"
 
+#include <string.h>
+
 #include "objects.h"
 #include "ir/platform/lock.h"
 #include "record.h"
@@ -54,6 +56,7 @@ static void session_end(nx_context *c, nxi_session *session) {
 static void session_free(nx_context *c, nxi_session *session) {
   if (!session->ended) session_end(c, session);
   nxi_free(session->cells.items);
+  nxi_free(session->open);
   nxi_free(session->assigns);
   nxi_free(session);
 }
@@ -88,8 +91,11 @@ bool nxi_capture_placeholder(nx_context *c, nxi_storage *s) {
     c->sessions = session;
     atomic_fetch_add_explicit(&c->capturing, 1, memory_order_relaxed);
   }
-  session->placeholders++;
-  session->newest = s->id;
+  if (!nxi_grow(&session->open, &session->cap_open, session->n_open + 1, sizeof *session->open)) {
+    if (session->n_open == 0) session_free(c, session);
+    return false;
+  }
+  session->open[session->n_open++] = s->id;
   s->session = session;
   return true;
 }
@@ -113,7 +119,10 @@ void nxi_capture_forget(nx_context *c, nxi_storage *s) {
   if (!session) return;
   drop(c, session, s);
   s->session = NULL;
-  if (--session->placeholders == 0) session_free(c, session);
+  uint32_t i = session->n_open;
+  while (session->open[i - 1] != s->id) i--;
+  memmove(session->open + i - 1, session->open + i, (session->n_open - i) * sizeof *session->open);
+  if (--session->n_open == 0) session_free(c, session);
 }
 
 nxi_storage *nxi_capture_cell(const nxi_session *session, uint64_t id) {
@@ -137,14 +146,18 @@ bool nxi_capture_assigned(const nxi_session *session, const nxi_storage *s, uint
   return a && a->id > since;
 }
 
+uint64_t nxi_capture_newest(const nxi_session *session) {
+  return session->n_open ? session->open[session->n_open - 1] : 0;
+}
+
 /* Whether every function that the thread may still make has this value: none begins after it. What
  * depends on no placeholder and no other storage is the same at each call. */
 static bool is_settled(const nxi_session *session, const nxi_storage *s, const nxi_node *value,
                        const nxi_captured_assign *a) {
-  if (a) return a->id > session->newest;
+  if (a) return a->id > nxi_capture_newest(session);
   if (s->id < session->start) return false;
   uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
-  return s->id > session->newest || s->flags & NXI_STORAGE_PLACEHOLDER ||
+  return s->id > nxi_capture_newest(session) || s->flags & NXI_STORAGE_PLACEHOLDER ||
          !(flags & NXI_NODE_TRACED);
 }
 
@@ -185,7 +198,7 @@ bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *ca
   *captured = session && (s->id < session->start || placeholder);
   if (!*captured) return true;
   nxi_captured_assign *a = find_assign(session, s);
-  if (a && a->id > session->newest) {
+  if (a && a->id > nxi_capture_newest(session)) {
     nxi_node_unref(c, a->value);
     a->value = value;
     return true;

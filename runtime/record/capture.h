@@ -18,9 +18,9 @@ typedef struct nxi_captured_assign {
 struct nxi_session {
   nxi_session *next;
   uint64_t thread;
-  uint64_t start;        /* storages of lower ids existed before: they are read at each call */
-  uint64_t newest;       /* the last placeholder: a function in a function may begin there */
-  uint32_t placeholders; /* storages that are alive */
+  uint64_t start;            /* storages of lower ids existed before: they are read at each call */
+  uint64_t *open;            /* ids of its placeholders that are alive, in order: a function in a */
+  uint32_t n_open, cap_open; /* function begins at one of them */
   bool ended;     /* by nx_capture_end: in no list, and empty; only its placeholders refer to it */
   nxi_list cells; /* storages that were read, one reference each but of its placeholders */
   /* In the order of time. A storage is there again where a placeholder was made in between: the
@@ -41,6 +41,8 @@ bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *ca
 void nxi_captured_drop(nx_context *c, nxi_captured_assign *a);
 /* The session that this thread records into, or NULL. */
 nxi_session *nxi_capture_session(nx_context *c);
+/* The id of its last placeholder; 0: there is none. */
+uint64_t nxi_capture_newest(const nxi_session *session);
 /* Whether the storage was assigned in the session since the id was given. */
 bool nxi_capture_assigned(const nxi_session *session, const nxi_storage *s, uint64_t since);
 nxi_storage *nxi_capture_cell(const nxi_session *session,

@@ -230,7 +230,7 @@ static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node
   c->epoch++;
   k->session = n_in ? in[0]->storage->session : nxi_capture_session(c);
   if (k->session == NULL) k->session = &nobody;
-  k->first = n_in ? UINT64_MAX : k->session->newest + 1;
+  k->first = n_in ? UINT64_MAX : nxi_capture_newest(k->session) + 1;
   for (uint32_t i = 0; i < n_in; i++) {
     nxi_storage *s = in[i]->storage;
     nxi_node *n = s->value;
