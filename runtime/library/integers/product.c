@@ -153,16 +153,21 @@ static tile tile_of(const product *p, const nxg_call_part *part, int64_t task) {
   return t;
 }
 
+/* An operand whose other one has that type, to be packed; its place is not set. */
+static nxi_integers_source source_of(const matrix *x, nx_dtype other, int64_t depth) {
+  return (nxi_integers_source){.dtype = x->dtype,
+                               .across = x->across,
+                               .along = x->along,
+                               .depth = depth,
+                               .other_has_sign = other != NX_U8};
+}
+
 /* Packs the elements begin .. of the inner extent of an operand, panel by panel. */
 static void pack_rows(const product *p, const tile *t, int64_t begin, int64_t depth,
                       const room *own) {
   const nxi_integers_kernels *f = p->kernels;
   const int64_t bytes = whole(depth, f->group) * f->size;
-  nxi_integers_source s = {.dtype = p->a.dtype,
-                           .across = p->a.across,
-                           .along = p->a.along,
-                           .depth = depth,
-                           .other_has_sign = p->b.dtype != NX_U8};
+  nxi_integers_source s = source_of(&p->a, p->b.dtype, depth);
   for (int64_t i = 0; i < t->rows; i += f->rows) {
     const int64_t at = (t->row + i) * s.across + begin * s.along;
     s.base = t->a + at * nxi_dtype_size(s.dtype);
@@ -175,11 +180,7 @@ static void pack_columns(const product *p, const tile *t, int64_t begin, int64_t
                          const room *own) {
   const nxi_integers_kernels *f = p->kernels;
   const int64_t bytes = whole(depth, f->group) * f->size;
-  nxi_integers_source s = {.dtype = p->b.dtype,
-                           .across = p->b.across,
-                           .along = p->b.along,
-                           .depth = depth,
-                           .other_has_sign = p->a.dtype != NX_U8};
+  nxi_integers_source s = source_of(&p->b, p->a.dtype, depth);
   for (int64_t j = 0; j < t->columns; j += f->columns) {
     const int64_t at = (t->column + j) * s.across + begin * s.along;
     s.base = t->b + at * nxi_dtype_size(s.dtype);

@@ -125,8 +125,8 @@ static nx_status visit(capture *k, nxi_node *root) {
     if (operand && !push(run, operand)) return nxi_oom(k->d);
     if (operand) continue;
     run->n_stack--;
-    if (k->f->n_in == 0 && cell_of(k, n) &&
-        nxi_capture_assigned(k->session, cell_of(k, n), k->first))
+    const nxi_storage *cell = k->f->n_in == 0 ? cell_of(k, n) : NULL;
+    if (cell && nxi_capture_assigned(k->session, cell, k->first))
       return nxi_fail(k->d, NX_INVALID_ARGUMENT, "function",
                       "function: it has no inputs, and reads a tensor that the capture around it "
                       "assigns: give it an input, with which it begins");
