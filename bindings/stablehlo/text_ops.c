@@ -20,16 +20,15 @@ bool nxh_read_operand(nxh_reader *r, nxh_draft *op) {
 }
 
 /* Results have the types at the end: all of them, or the last ones of a list that begins with
- * those of operands, or one type that all share. */
+ * those of operands. */
 static bool add_results(nxh_reader *r, const nxh_draft *op, nxh_op *out) {
   uint32_t n = op->wanted;
   out->first_result = r->m->n_values;
   out->n_results = n;
   if (n > 0 && op->n_results == 0) return nxh_expected(r, "the operation has no result");
-  for (uint32_t i = 0; i < n; i++) {
-    uint32_t at = op->n_results >= n ? op->n_results - n + i : op->n_results - 1;
-    if (nxh_add_value(r->m, &op->results[at]) == NXH_NONE) return nxh_no_memory(r);
-  }
+  if (n > op->n_results) return nxh_expected(r, "%u results of %u types", n, op->n_results);
+  for (uint32_t i = op->n_results - n; i < op->n_results; i++)
+    if (nxh_add_value(r->m, &op->results[i]) == NXH_NONE) return nxh_no_memory(r);
   return true;
 }
 

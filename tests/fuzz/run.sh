@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC run.sh BUILD SECONDS [TARGET [ARGS OF LIBFUZZER]]: one target, or all
 # of them, which share so many seconds, one on each processor at a time, from what is kept of them.
-# What is found new stays in BUILD/fuzz/TARGET; an input that fails in BUILD/fuzz/TARGET-*, and the
-# exit status is 1.
+# What is found new stays in BUILD/fuzz/TARGET; an input that fails in BUILD/fuzz/TARGET-*: it is
+# printed, with where it failed, and the exit status is 1.
 set -uo pipefail
 build=$1 seconds=$2
 shift 2
@@ -17,9 +17,13 @@ one() {
   mkdir -p "$build/fuzz/$target"
   "$build/tests/fuzz/fuzz" "$target" -max_total_time="$time" -timeout=20 -rss_limit_mb=2500 -print_final_stats=0 \
     -artifact_prefix="$build/fuzz/$target-" "$@" "$build/fuzz/$target" "corpus/$target" 2>"$build/fuzz/$target.log"
-  local status=$?
+  local status=$? unit
   grep -E 'DONE|wrong:|runtime error|ERROR|SUMMARY|Test unit' "$build/fuzz/$target.log" | sed "s/^/$target: /"
-  return $status
+  [ "$status" -ne 0 ] || return 0
+  grep -E '^ +#[0-9]+ ' "$build/fuzz/$target.log" | grep -vE '__sanitizer|fuzzer::|libc' | head -12
+  unit=$(sed -n 's/.*Test unit written to //p' "$build/fuzz/$target.log" | tail -1)
+  [ -z "$unit" ] || { echo "$target: base64 -d >$(basename "$unit"):" && base64 "$unit"; }
+  return "$status"
 }
 
 if [ $# -gt 0 ]; then

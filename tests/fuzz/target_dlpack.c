@@ -63,7 +63,11 @@ static nx_dtype dtype_of(nxi_dlpack_dtype x) {
     int code = t == NX_BOOL                                                 ? 6
                : t == NX_BF16                                               ? 4
                : t == NX_F8E4M3                                             ? 10
+               : t == NX_F8E4M3FNUZ                                         ? 11
                : t == NX_F8E5M2                                             ? 12
+               : t == NX_F8E5M2FNUZ                                         ? 13
+               : t == NX_F8E8M0                                             ? 14
+               : t == NX_F4E2M1                                             ? 17
                : nxi_is_complex(t)                                          ? 5
                : nxi_is_float(t)                                            ? 2
                : t == NX_I4 || (t >= NX_I8 && nxi_dtypes[t].cls == NXI_INT) ? 0

@@ -18,6 +18,10 @@
 
 enum { MOST_NODES = 120, MOST_ELEMENTS = 4096, MOST_WORK = 200000, MOST_KERNEL_STEPS = 200000 };
 
+/* Of functions that loop: the interpreter of kernels takes up to 70 ms for an element under the
+ * sanitizers. */
+enum { MOST_LOOPS = 48 };
+
 /* ---- refusals */
 
 static void check_refusal(const nxi_diag *d, nx_status status, const uint8_t *text, size_t n) {
@@ -56,11 +60,15 @@ static void print_and_parse_graph(const nxg_graph *g) {
   nxi_text_free(&faults);
 }
 
+static bool is_loop(nxg_op op) {
+  return nxg_ops[op].scalar >= 0 && nxk_scalars[nxg_ops[op].scalar].flags & NXK_LOOP;
+}
+
 /* Whether the harness has a place for its inputs and outputs, and running it takes milliseconds.
  * alias_ranges: updates through inputs that share memory are as the generator makes them; in other
  * texts nobody knows where the input lies. */
 static bool is_small(const nxg_graph *g, bool alias_ranges) {
-  int64_t all = 0;
+  int64_t all = 0, loops = 0;
   if (g->n_nodes > MOST_NODES || g->n_inputs > NXT_MOST_INPUTS || g->n_outputs > NXT_MOST_INPUTS ||
       g->n_params > 4096)
     return false;
@@ -68,6 +76,7 @@ static bool is_small(const nxg_graph *g, bool alias_ranges) {
     const nxg_node *n = &g->nodes[i];
     int64_t elements = nxg_node_elements(n);
     if (elements > MOST_ELEMENTS || (all += elements) > 8 * MOST_ELEMENTS) return false;
+    if (is_loop(n->op) && (loops += elements) > MOST_LOOPS) return false;
     if (n->op == NXG_update && n->n_args > 2 && !alias_ranges) return false;
   }
   nxg_program *p = NULL;

@@ -353,3 +353,9 @@ func.func @main(%x: tensor<4x5xf32>, %y: tensor<2x5x5xf32>, %s: tensor<2xi64>) -
   %z = "chlo.ragged_dot"(%x, %y, %s) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [1]>} : (tensor<4x5xf32>, tensor<2x5x5xf32>, tensor<2xi64>) -> tensor<4x5xf32>
   return %z : tensor<4x5xf32>
 }
+// -----
+// refused: 7770 results of 1 types
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z:7770 = stablehlo.add %x, %x : tensor<2xf32>
+  return %x : tensor<2xf32>
+}
