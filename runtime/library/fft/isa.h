@@ -7,16 +7,19 @@
 #include "kernels.h"
 
 #define INLINE inline __attribute__((always_inline, unused))
-/* Compiling unrolled loops with sanitizer checks takes minutes. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FFT_CHECKED 1
+/* Plain loops, one for all layouts: compiling unrolled ones with sanitizer checks takes minutes,
+ * and without the instruction fma is a call, beside which the loops are nothing. */
+#if FFT_BYTES == 16 && defined(__x86_64__)
+#define FFT_PLAIN 1
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FFT_PLAIN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
     __has_feature(memory_sanitizer)
-#define FFT_CHECKED 1
+#define FFT_PLAIN 1
 #endif
 #endif
-#if defined(FFT_CHECKED)
+#if defined(FFT_PLAIN)
 #define UNROLL
 #elif defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")

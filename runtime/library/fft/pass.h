@@ -14,7 +14,7 @@ static INLINE int NAME(place)(const int r, int k) {
 #define PAIRS   1
 #define SWAPPED 2
 /* The widest vectors get a loop for each combination of layouts. */
-#if defined(FFT_CHECKED)
+#if defined(FFT_PLAIN)
 #define FFT_EACH false
 #else
 #define FFT_EACH (WIDTH * BITS == FFT_BYTES * 8)
