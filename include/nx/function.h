@@ -15,9 +15,12 @@
  *
  * A function that is made within a capture, as the body of a loop, begins with its own first
  * placeholder: what the capture around it computed or assigned before is read when it is called,
- * and its assigns are its own. One without inputs begins nowhere: it may read such tensors, but
- * none that the capture around it has assigned since its newest placeholder
- * (NX_INVALID_ARGUMENT).
+ * and its assigns are its own, also those to tensors which the capture around it has made. A
+ * placeholder of that capture is no tensor from before: a body takes it as an operand, or reads a
+ * copy. A function without inputs begins nowhere: it may read such tensors, but none that the
+ * capture around it has assigned since its newest placeholder (NX_INVALID_ARGUMENT); what that
+ * capture has made since then is in it as it is when the function is made, whatever is assigned
+ * to it later.
  *
  * A placeholder that is no input of the function keeps its capture going until it is released, or
  * another function takes it; what is made meanwhile belongs to that capture and is read as it is

@@ -34,6 +34,7 @@ nxi_session *nxi_capture_session(nx_context *c) {
 void nxi_captured_drop(nx_context *c, nxi_captured_assign *a) {
   NXI_HELD(&c->record_lock);
   nxi_node_unref(c, a->value);
+  if (a->before) nxi_node_unref(c, a->before);
   if (a->held) nxi_storage_unref(c, a->storage);
 }
 
@@ -150,15 +151,13 @@ uint64_t nxi_capture_newest(const nxi_session *session) {
   return session->n_open ? session->open[session->n_open - 1] : 0;
 }
 
-/* Whether every function that the thread may still make has this value: none begins after it. What
- * depends on no placeholder and no other storage is the same at each call. */
-static bool is_settled(const nxi_session *session, const nxi_storage *s, const nxi_node *value,
+/* Whether every function that the thread may still make has this value: none begins after it. A
+ * placeholder as it is belongs to one function alone. */
+static bool is_settled(const nxi_session *session, const nxi_storage *s,
                        const nxi_captured_assign *a) {
-  if (a) return a->id > nxi_capture_newest(session);
-  if (s->id < session->start) return false;
-  uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
-  return s->id > nxi_capture_newest(session) || s->flags & NXI_STORAGE_PLACEHOLDER ||
-         !(flags & NXI_NODE_TRACED);
+  uint64_t newest = nxi_capture_newest(session);
+  if (a) return a->id > newest;
+  return s->id > newest || (s->id >= session->start && s->flags & NXI_STORAGE_PLACEHOLDER);
 }
 
 nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
@@ -166,12 +165,12 @@ nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
   nxi_session *session = session_of_thread(c);
   if (!session) return value;
   const nxi_captured_assign *a = find_assign(session, s);
-  if (a) {
+  if (a && !a->before) { /* else the storage itself has moved on */
     nxi_node_unref(c, value);
     value = a->value;
     value->refs++;
   }
-  if (is_settled(session, s, value, a)) return value;
+  if (is_settled(session, s, a)) return value;
   if (!nxi_capture_cell(session, s->id)) {
     if (!nxi_list_add(&session->cells, s)) {
       nxi_node_unref(c, value);
@@ -191,12 +190,9 @@ nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
   return nxi_record_unary(&r, value);
 }
 
-bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured) {
-  NXI_HELD(&c->record_lock);
-  nxi_session *session = session_of_thread(c);
-  bool placeholder = (s->flags & NXI_STORAGE_PLACEHOLDER) != 0;
-  *captured = session && (s->id < session->start || placeholder);
-  if (!*captured) return true;
+/* Notes it: reads find it, and the function that it becomes a part of. */
+static bool note(nx_context *c, nxi_session *session, nxi_storage *s, nxi_node *value,
+                 nxi_node *before) {
   nxi_captured_assign *a = find_assign(session, s);
   if (a && a->id > nxi_capture_newest(session)) {
     nxi_node_unref(c, a->value);
@@ -207,8 +203,31 @@ bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *ca
                 sizeof *session->assigns))
     return false;
   bool held = s->session != session; /* its own placeholders leave it when they die */
-  session->assigns[session->n_assigns++] = (nxi_captured_assign){s, held, value, ++c->next_id};
+  session->assigns[session->n_assigns++] =
+      (nxi_captured_assign){s, held, value, before, ++c->next_id};
   if (held) s->refs++;
+  if (before) before->refs++;
   s->flags |= NXI_STORAGE_ASSIGNED;
   return true;
+}
+
+bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured) {
+  NXI_HELD(&c->record_lock);
+  nxi_session *session = session_of_thread(c);
+  bool placeholder = (s->flags & NXI_STORAGE_PLACEHOLDER) != 0;
+  *captured = session && (s->id < session->start || placeholder);
+  if (*captured) return note(c, session, s, value, NULL);
+  bool settled = !session || s->id > nxi_capture_newest(session) || s->pins;
+  if (settled && !(session && find_assign(session, s))) return true;
+  value->refs++;
+  if (note(c, session, s, value, s->value)) return true;
+  value->refs--;
+  return false;
+}
+
+void nxi_capture_take_back(nx_context *c, const nxi_captured_assign *a) {
+  NXI_HELD(&c->record_lock);
+  if (!a->before || a->storage->value != a->value) return;
+  a->before->refs++;
+  nxi_storage_set(c, a->storage, a->before);
 }

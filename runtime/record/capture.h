@@ -13,6 +13,7 @@ typedef struct nxi_captured_assign {
   nxi_storage *storage; /* one reference, but for placeholders of this session */
   bool held;            /* that reference */
   nxi_node *value;      /* what the session's thread reads; one reference */
+  nxi_node *before;     /* what a storage of the session itself was, which has moved on; or NULL */
   uint64_t id;          /* of the time when it was assigned, and no placeholder was made since */
 } nxi_captured_assign;
 struct nxi_session {
@@ -36,8 +37,11 @@ nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value);
 bool nxi_capture_placeholder(nx_context *c, nxi_storage *s); /* false without memory */
 void nxi_capture_forget(nx_context *c, nxi_storage *s); /* s leaves its session, which may end */
 /* *captured: this thread is in a session, so the assign is only noted there, for calls, and nobody
- * else sees it; the reference of value is taken. False without memory. */
+ * else sees it; the reference of value is taken. A storage that the session has made itself moves
+ * on at once; that is noted if a function may begin later than the storage, and taken back when
+ * there is one. False without memory. */
 bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured);
+void nxi_capture_take_back(nx_context *c, const nxi_captured_assign *a);
 void nxi_captured_drop(nx_context *c, nxi_captured_assign *a);
 /* The session that this thread records into, or NULL. */
 nxi_session *nxi_capture_session(nx_context *c);

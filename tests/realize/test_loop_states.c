@@ -173,6 +173,71 @@ static void captured_within(void **state) {
   nx_function_release(f);
 }
 
+/* A tensor that the capture around the body has made is a state of the body like any other: the
+ * outer function has it as it was until the loop runs, however it is made. */
+static void made_within(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 3; kind++) {
+    nx_tensor *outer[] = {input(3)}, *out = NULL, *results[3];
+    nx_tensor *s = kind == 0   ? GOOD(nx_add(outer[0], number(1)))
+                   : kind == 1 ? GOOD(nx_full(ctx, device(), NX_F32, NX_SHAPE(3), NX_NUMBER(2)))
+                               : vector(3, 2, 0);
+    nx_tensor *in[] = {index_input(), input(3)}, *y = GOOD(nx_add(in[1], s));
+    hold(s, nx_add(s, number(1)));
+    hold(between(s, 0, 1), nx_reshape(nx_cast(in[0], NX_F32), NX_SHAPE(1), 0));
+    nx_function *body = make(in, 2, &y, 1);
+    results[0] = GOOD(nx_copy(s));
+    if (kind == 1) hold(s, nx_add(outer[0], number(1)));
+    OK(nx_for(NULL, 2, body, outer, 1, NULL, 0, NULL, &out, 1));
+    results[1] = out;
+    results[2] = s;
+    nx_function *f = make(outer, 1, results, 3);
+    for (int call = 0; call < 2; call++) {
+      nx_tensor *x = vector(3, 1, 0), *got[3] = {NULL, NULL, NULL};
+      if (call) OK(nx_function_call(f, &x, 1, got, 3, NULL));
+      else OK(nx_function_record(f, &x, 1, got, 3));
+      EXPECT(got[0], 2, 2, 2);
+      EXPECT(got[1], 3, 6, 6); /* 1 + 2 + 0, and 1 + 2 + 3 */
+      EXPECT(got[2], 1, 4, 4);
+    }
+    nx_function_release(body);
+    nx_function_release(f);
+  }
+}
+
+/* A tensor made between two inputs of one function, and assigned after the second, is a step of
+ * what that function computes. */
+static void made_between(void **state) {
+  (void)state;
+  nx_tensor *in[2] = {input(3)}, *s = GOOD(nx_copy(in[0])), *fixed = vector(3, 1, 0);
+  in[1] = input(3);
+  hold(s, nx_add(s, in[1]));
+  hold(fixed, number(4));
+  nx_tensor *y = GOOD(nx_mul(s, fixed)), *got = NULL;
+  nx_function *f = make(in, 2, &y, 1);
+  nx_tensor *given[] = {vector(3, 0, 1), vector(3, 10, 0)};
+  OK(nx_function_call(f, given, 2, &got, 1, NULL));
+  EXPECT(got, 40, 44, 48);
+  EXPECT(fixed, 4, 4, 4);
+  nx_function_release(f);
+}
+
+/* A placeholder that is given up in between: what is assigned after it is what is read. */
+static void given_up_between(void **state) {
+  (void)state;
+  nx_tensor *in[] = {input(3)}, *s = vector(3, 1, 0), *never = input(3), *got = NULL;
+  nx_tensor_retain(never);
+  hold(s, number(5));
+  nx_tensor_release(never);
+  hold(s, number(6));
+  nx_tensor *y = GOOD(nx_add(s, in[0]));
+  nx_function *f = make(in, 1, &y, 1);
+  nx_tensor *x = vector(3, 0, 1);
+  OK(nx_function_call(f, &x, 1, &got, 1, NULL));
+  EXPECT(got, 6, 7, 8);
+  nx_function_release(f);
+}
+
 /* A branch without inputs reads what a tensor is when it runs. Where the capture around it assigns
  * that tensor nobody knows which value is meant. */
 static void without_inputs(void **state) {
@@ -364,6 +429,9 @@ NXT_MAIN(loop_states) {
       IN_SCOPE(branches),
       IN_SCOPE(nested),
       IN_SCOPE(captured_within),
+      IN_SCOPE(made_within),
+      IN_SCOPE(made_between),
+      IN_SCOPE(given_up_between),
       IN_SCOPE(without_inputs),
       IN_SCOPE(given_up),
       IN_SCOPE(scans),

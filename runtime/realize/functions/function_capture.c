@@ -153,6 +153,12 @@ static bool belongs(const capture *k, const nxi_captured_assign *a, nx_tensor *c
   return a->id > k->first && (!other || input_of(in, n, a->storage) != UINT32_MAX);
 }
 
+/* Whether its storage was made since the function began: an assign to it is a step of what the
+ * function computes, and nobody sees it from outside. */
+static bool is_own(const capture *k, const nxi_captured_assign *a) {
+  return !(a->storage->flags & NXI_STORAGE_PLACEHOLDER) && a->storage->id >= k->first;
+}
+
 /* Whether a later one to the same storage takes its place. */
 static bool is_over(const capture *k, uint32_t i) {
   const nxi_session *session = k->session;
@@ -166,7 +172,7 @@ static nx_status add_effects(capture *k, nx_tensor *const *in, uint32_t n_in) {
   nx_function *f = k->f;
   for (uint32_t i = 0; i < k->session->n_assigns; i++) {
     nxi_captured_assign *a = &k->session->assigns[i];
-    if (!belongs(k, a, in, n_in) || is_over(k, i)) continue;
+    if (!belongs(k, a, in, n_in) || is_own(k, a) || is_over(k, i)) continue;
     nx_status status = visit(k, a->value);
     if (status) return status;
     if (!nxi_grow(&f->effects, &f->cap_effects, f->n_effects + 1, sizeof *f->effects))
@@ -188,6 +194,10 @@ static nx_status add_effects(capture *k, nx_tensor *const *in, uint32_t n_in) {
 static void take_back(capture *k, nx_tensor *const *in, uint32_t n_in) {
   nxi_session *session = k->session;
   uint32_t left = 0;
+  for (uint32_t i = session->n_assigns; i-- > 0;) {
+    const nxi_captured_assign *a = &session->assigns[i];
+    if (belongs(k, a, in, n_in) && !is_own(k, a)) nxi_capture_take_back(k->c, a);
+  }
   for (uint32_t i = 0; i < session->n_assigns; i++) {
     nxi_captured_assign a = session->assigns[i];
     if (!belongs(k, &a, in, n_in)) {
