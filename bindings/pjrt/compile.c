@@ -22,12 +22,23 @@ static bool named(const nxh_attr *dict, const char *name) {
 static nxj_error *fill_shape(nxj_port *p, const nxh_module *m, const nxh_type *t,
                              const nxh_attr *attrs, bool divided) {
   nxh_sharding s = {0};
+  if (p->token) return NULL;
   const char *bad = divided ? nxh_sharding_of(m, attrs, t->rank, &s) : NULL;
   if (bad == NULL && !nxh_local_shape(&s, t, p->dims)) bad = "a tensor that cannot be divided so";
   return bad == NULL ? NULL : nxj_fail(NXJ_UNIMPLEMENTED, "nx: the program has %s", bad);
 }
 
+/* JAX gives an array of no booleans for a token, and takes one. */
+static nxj_error *token_port(nxj_port *p) {
+  p->token = true;
+  p->type = NXJ_TYPE_PRED;
+  p->rank = 1;
+  p->dims = nxi_calloc(1, sizeof *p->dims);
+  return p->dims != NULL ? NULL : nxj_no_memory();
+}
+
 static nxj_error *fill_port(nxj_port *p, const nxh_type *t, const char *what, size_t i) {
+  if (t->kind == NXH_TOKEN) return token_port(p);
   p->type = t->kind == NXH_TENSOR ? nxj_type_of(t->dtype) : NXJ_TYPE_INVALID;
   if (p->type == NXJ_TYPE_INVALID)
     return nxj_fail(NXJ_UNIMPLEMENTED, "nx: %s %zu of the program has the type %.*s", what, i,
@@ -168,6 +179,7 @@ nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n
 void nxj_loaded_drop(nxj_loaded *l) {
   if (l == NULL || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) != 1) return;
   for (int i = 0; i < l->n; i++) nx_function_release(l->functions[i]);
+  if (atomic_load(&l->executable->bound)) nx_context_collect(l->client->context);
   nxj_executable_drop(l->executable);
   nxj_client_drop(l->client);
   nxi_free(l);
@@ -198,8 +210,16 @@ static nxj_error *choose_devices(nxj_loaded *l) {
 
 static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate,
                                 nx_stablehlo_mesh *mesh) {
+  const nxj_options *given = &l->executable->options;
+  nxj_place place = {i, given->replicas * given->partitions, &l->executable->bound};
+  const nx_stablehlo_custom customs[] = {
+      {"nx_host_callback", nxj_record_callback, &place},
+      {"xla_ffi_python_cpu_callback", nxj_refuse_python, NULL},
+      {"xla_ffi_partitioned_python_cpu_callback", nxj_refuse_python, NULL}};
   nx_stablehlo_options o = {.size = sizeof o,
                             .device = l->devices[i]->index,
+                            .customs = customs,
+                            .n_customs = sizeof customs / sizeof *customs,
                             .donate = donate,
                             .mesh = mesh,
                             .replica = l->logical[i].replica,
@@ -225,7 +245,8 @@ static nxj_error *make_functions(nxj_loaded *l) {
   int n = e->options.replicas * e->options.partitions;
   uint8_t *donate = nxi_calloc(e->n_in + 1, 1);
   if (donate == NULL) return nxj_no_memory();
-  for (size_t i = 0; i < e->n_in; i++) donate[i] = e->in[i].donated;
+  for (size_t i = 0, at = 0; i < e->n_in; i++)
+    if (!e->in[i].token) donate[at++] = e->in[i].donated;
   nx_stablehlo_mesh *mesh = NULL;
   nxj_error *error = n > 1 ? make_mesh(l, &mesh) : NULL;
   for (int i = 0; error == NULL && i < n; i++) error = make_function(l, i, donate, mesh);
@@ -291,6 +312,9 @@ nxj_error *nxj_executable_serialize(void *args) {
   NXJ_TAKE(executable_serialize, release);
   const nxj_executable *e = a->executable;
   uint64_t sizes[2] = {e->n_given, e->n_code};
+  if (atomic_load(&e->bound))
+    return nxj_fail(NXJ_UNIMPLEMENTED,
+                    "nx: a program that calls functions of its process cannot be stored");
   nxj_bytes *b = nxj_bytes_new(HEAD + e->n_given + e->n_code);
   if (b == NULL) return nxj_no_memory();
   memcpy(b->at, mark, MARK);

@@ -23,7 +23,8 @@ static void job_free(nxj_job *j) {
 
 static nxj_job *job_new(nxj_loaded *l, nxj_device *d, size_t n_in, size_t n_out) {
   size_t n = n_in + n_out;
-  nxj_job *j = nxi_calloc(1, sizeof *j + n * (sizeof(nxj_value *) + sizeof(nx_tensor *)) + n_in);
+  nxj_job *j =
+      nxi_calloc(1, sizeof *j + (n + 1) * (sizeof(nxj_value *) + sizeof(nx_tensor *)) + n_in);
   nxj_event *done = nxj_event_new();
   if (j == NULL || done == NULL) {
     nxi_free(j);
@@ -39,7 +40,7 @@ static nxj_job *job_new(nxj_loaded *l, nxj_device *d, size_t n_in, size_t n_out)
   j->in = (nxj_value **)(j + 1);
   j->out = j->in + n_in;
   j->tensors = (nx_tensor **)(j->out + n_out);
-  j->give = (uint8_t *)(j->tensors + n);
+  j->give = (uint8_t *)(j->tensors + n + 1);
   return j;
 }
 
@@ -52,19 +53,49 @@ static nxj_error *spare(nx_tensor **t) {
   return NULL;
 }
 
-static nxj_error *call(nxj_job *j) {
+/* What the last call on this thread failed with. */
+static nxj_error *last_error(void) {
+  nx_error e = {.size = sizeof e};
+  return nxj_of_status(nx_error_take(&e) ? e.status : NX_OUT_OF_MEMORY);
+}
+
+/* The tensors of the inputs that are no tokens, one reference each. */
+static nxj_error *take_tensors(nxj_job *j, nx_tensor **in, size_t *n) {
+  const nxj_port *ports = j->loaded->executable->in;
   nxj_error *e = NULL;
-  nx_tensor **in = j->tensors, **out = in + j->n_in;
-  size_t ready = 0;
-  for (; e == NULL && ready < j->n_in; ready++) {
-    e = nxj_value_wait(j->in[ready], &in[ready]);
-    if (e != NULL) break;
-    if (j->loaded->executable->in[ready].donated && !j->give[ready]) e = spare(&in[ready]);
-    else nx_tensor_retain(in[ready]);
+  for (size_t i = 0; e == NULL && i < j->n_in; i++) {
+    e = nxj_value_wait(j->in[i], &in[*n]);
+    if (e != NULL || ports[i].token) continue;
+    if (ports[i].donated && !j->give[i]) e = spare(&in[*n]);
+    else nx_tensor_retain(in[*n]);
+    if (e == NULL) ++*n;
   }
-  if (e == NULL) e = nxj_of_status(nx_function_call(j->function, in, j->n_in, out, j->n_out, NULL));
-  for (size_t i = 0; i < ready; i++) nx_tensor_release(in[i]);
-  for (size_t i = 0; e == NULL && i < j->n_out; i++) j->out[i]->tensor = out[i];
+  nx_function_info info = {.size = sizeof info};
+  nx_function_describe(j->function, &info);
+  if (e != NULL || info.inputs == *n) return e;
+  /* of a program with callbacks and no inputs */
+  in[*n] = nx_full(j->device->client->context, j->device->index, NX_BOOL, NULL, 0, NX_INTEGER(0));
+  if (in[*n] == NULL) return last_error();
+  ++*n;
+  return NULL;
+}
+
+static nxj_error *call(nxj_job *j) {
+  static const int64_t none[] = {0};
+  nx_context *c = j->device->client->context;
+  nx_tensor **in = j->tensors, **out = in + j->n_in + 1;
+  const nxj_port *ports = j->loaded->executable->out;
+  size_t n_in = 0, n_out = 0, at = 0;
+  nxj_error *e = take_tensors(j, in, &n_in);
+  for (size_t i = 0; i < j->n_out; i++) n_out += !ports[i].token;
+  if (e == NULL) e = nxj_of_status(nx_function_call(j->function, in, n_in, out, n_out, NULL));
+  for (size_t i = 0; i < n_in; i++) nx_tensor_release(in[i]);
+  for (size_t i = 0; e == NULL && i < j->n_out; i++) {
+    if (!ports[i].token) j->out[i]->tensor = out[at++];
+    else j->out[i]->tensor = nx_full(c, j->device->index, NX_BOOL, none, 1, NX_INTEGER(0));
+    if (j->out[i]->tensor == NULL) e = last_error();
+  }
+  while (at < n_out && e != NULL && out[at] != NULL) nx_tensor_release(out[at++]);
   return e;
 }
 
@@ -105,7 +136,9 @@ static nxj_error *copy_to(nxj_buffer *b, nxj_device *d, nxj_buffer **out) {
   j->in[0] = from;
   j->out[0] = nxj_value_new(d, b->type, b->dims, b->rank, j->done, NULL);
   nxj_buffer *made = j->out[0] != NULL ? nxj_buffer_new(nxj_value_keep(j->out[0])) : NULL;
-  if (made == NULL || !nxj_queues_add(&j, 1)) {
+  bool now = made != NULL && nxj_in_callback();
+  if (now) nxj_job_run(j);
+  else if (made == NULL || !nxj_queues_add(&j, 1)) {
     nxj_buffer_free(made);
     j->n_out = j->out[0] != NULL;
     job_free(j);
@@ -281,7 +314,7 @@ nxj_error *nxj_execute(void *args) {
     for (size_t k = 0; a->done != NULL && k < a->n_devices; k++)
       a->done[k] = nxj_event_keep(jobs[k]->done);
     donate(jobs, a);
-    if (a->n_devices == 1 && is_short(jobs[0])) {
+    if (a->n_devices == 1 && (nxj_in_callback() || is_short(jobs[0]))) {
       nxj_job_run(jobs[0]);
       return NULL;
     }

@@ -212,6 +212,7 @@ typedef struct nxj_port {
   int32_t rank;
   int64_t *dims;
   uint8_t donated;
+  bool token; /* for the caller an array without elements; the function has none for it */
 } nxj_port;
 
 typedef struct nxj_options {
@@ -235,6 +236,7 @@ struct nxj_executable {
   nxj_options options;
   char name[64];
   char fingerprint[33];
+  atomic_bool bound; /* names functions of this process */
   size_t n_in, n_out;
   nxj_port *in, *out;
   int64_t in_bytes, out_bytes;
@@ -288,6 +290,18 @@ bool nxj_queues_add(nxj_job *const *jobs, size_t n);
 bool nxj_queue_is_idle(const nxj_device *d);
 /* Does the job, and frees it. */
 void nxj_job_run(nxj_job *j);
+
+/* ---- functions of the caller in programs (callbacks.c) */
+
+/* Which of the program's devices a function is recorded for. */
+typedef struct nxj_place {
+  int index, n;
+  atomic_bool *bound; /* set: the program names functions of this process */
+} nxj_place;
+nx_status nxj_record_callback(const nx_stablehlo_call *call); /* user: a place */
+nx_status nxj_refuse_python(const nx_stablehlo_call *call);
+/* Whether this thread is in one: it waits for nobody who might wait for it. */
+bool nxj_in_callback(void);
 
 /* ---- bytes that the caller releases (error.c) */
 

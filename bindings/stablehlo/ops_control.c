@@ -2,8 +2,9 @@
 /* Loops, branches and calls. The regions of a loop become functions that are captured: what they
  * carry are inputs, and so is each value from around them that they use, except constants, which
  * are recorded inside once more so that they stay constants there. Tokens order nothing here, and
- * are left out; what orders collectives is the token of the process, which is captured, too, where
- * a region has any. */
+ * are left out; what orders collectives and calls with side effects is the token of the process,
+ * which is captured, too, where a region has any. */
+#include "custom.h"
 #include "mesh.h"
 #include "record.h"
 
@@ -59,16 +60,21 @@ static bool collect_all(nxh_recorder *r, const nxh_op *op, values *captured, val
   return ok;
 }
 
-/* ---- collectives in regions */
+/* ---- collectives and effects in regions */
 
 static bool meets(nxh_recorder *r, const nxh_region *region, int calls);
 
-static bool op_meets(nxh_recorder *r, const nxh_op *op, int calls) {
+static bool is_collective(const nxh_op *op) {
   static const char *const names[] = {
       "stablehlo.all_gather",           "stablehlo.all_reduce",         "stablehlo.all_to_all",
       "stablehlo.collective_broadcast", "stablehlo.collective_permute", "stablehlo.reduce_scatter"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (nxh_word_is(op->name, names[i])) return true;
+  return false;
+}
+
+static bool op_meets(nxh_recorder *r, const nxh_op *op, int calls) {
+  if ((r->mesh != NULL && is_collective(op)) || nxh_is_effect(r, op)) return true;
   for (uint32_t i = 0; i < op->n_regions; i++)
     if (meets(r, &op->regions[i], calls)) return true;
   bool composite = nxh_word_is(op->name, "stablehlo.composite");
@@ -78,11 +84,19 @@ static bool op_meets(nxh_recorder *r, const nxh_op *op, int calls) {
   return f != NULL && meets(r, &f->body, calls + 1);
 }
 
-/* Whether the region has a collective. Functions that call themselves are refused elsewhere. */
+/* Whether the region has a collective or an effect. Functions that call themselves are refused elsewhere. */
 static bool meets(nxh_recorder *r, const nxh_region *region, int calls) {
   bool found = false;
   for (uint32_t i = 0; !found && i < region->n_ops; i++)
     found = op_meets(r, &region->ops[i], calls);
+  return found;
+}
+
+bool nxh_has_effects(nxh_recorder *r, const nxh_region *region) {
+  nx_stablehlo_mesh *mesh = r->mesh;
+  r->mesh = NULL; /* its collectives are none */
+  bool found = r->n_customs > 0 && meets(r, region, 0);
+  r->mesh = mesh;
   return found;
 }
 

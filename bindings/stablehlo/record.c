@@ -343,7 +343,7 @@ static int32_t own_process(const nxh_recorder *r) {
 }
 
 void nxh_use_token(nxh_recorder *r, nx_tensor *token) {
-  nxh_mesh_follow(r->mesh, own_process(r), token);
+  if (r->mesh != NULL) nxh_mesh_follow(r->mesh, own_process(r), token);
   r->token = token;
 }
 
@@ -378,8 +378,10 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
     if (p->args[i] == NULL) return false;
     p->inputs[p->n_in++] = p->args[i];
   }
-  return p->types == NULL || p->n_types == p->n_in ||
-         nxh_fail(r, NX_INVALID_ARGUMENT, "%zu types of %u inputs", p->n_types, p->n_in);
+  if (p->types != NULL && p->n_types != p->n_in)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%zu types of %u inputs", p->n_types, p->n_in);
+  if (p->n_in > 0 || !r->effects) return true;
+  return (p->inputs[p->n_in++] = nx_placeholder(r->c, r->device, NX_BOOL, NULL, 0)) != NULL;
 }
 
 static bool make_function(nxh_recorder *r, const nxh_function *f, const uint8_t *donate, ports *p,
@@ -404,7 +406,7 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   r.mesh = options->mesh;
   r.replica = options->replica;
   r.partition = options->partition;
-  size_t n = 2 * ((size_t)f->body.n_args + f->n_results) + 1;
+  size_t n = 2 * ((size_t)f->body.n_args + f->n_results) + 2;
   ports p = {.args = nxi_calloc(n, sizeof(void *)),
              .types = options->inputs,
              .n_types = options->n_inputs};
@@ -416,10 +418,12 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   }
   p.results = p.args + f->body.n_args;
   p.inputs = p.results + f->n_results;
-  p.outputs = p.inputs + f->body.n_args;
+  p.outputs = p.inputs + f->body.n_args + 1;
   nxh_mesh_begin(r.mesh, own_process(&r));
   r.token = nxh_mesh_token(r.mesh, own_process(&r));
-  bool ok = make_function(&r, f, options->donate, &p, out);
+  r.effects = nxh_has_effects(&r, &f->body);
+  if (r.token == NULL && r.effects) r.token = nx_token(c, r.device);
+  bool ok = (r.token != NULL || !r.effects) && make_function(&r, f, options->donate, &p, out);
   nxh_mesh_end(r.mesh, own_process(&r));
   nx_error e = {.size = sizeof e};
   if (!ok && d->status == NX_OK) {

@@ -35,7 +35,8 @@ typedef struct nxh_recorder {
   size_t n_customs;
   nx_stablehlo_mesh *mesh;    /* NULL: one process */
   int32_t replica, partition; /* which process this is */
-  nx_tensor *token;           /* that orders its collectives; NULL without a mesh */
+  nx_tensor *token; /* that orders collectives and calls with effects; NULL: there are none */
+  bool effects;     /* a call of the caller's table has side effects */
   nxh_frame *frame;
   bool over_arrays; /* arrays stand for scalars: shapes of results are not those of their types */
   int calls;        /* how deep */
@@ -44,7 +45,7 @@ typedef struct nxh_recorder {
 
 /* ---- record.c */
 
-/* Has the process's collectives ordered by another token. */
+/* Has the process's collectives and effects ordered by another token. */
 void nxh_use_token(nxh_recorder *r, nx_tensor *token);
 
 /* Records a failure in the operation. Returns false. */
@@ -174,7 +175,8 @@ bool nxh_dynamic_call(nxh_recorder *r, const nxh_op *op, nxh_word target, bool *
 nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scatter, nxh_top_k;
 /* ops_index.c */
 nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update, nxh_index_select;
-/* ops_control.c */
+/* ops_control.c: whether the region calls what has a side effect, by the caller's table. */
+bool nxh_has_effects(nxh_recorder *r, const nxh_region *region);
 nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
 /* shards.c */
 nxh_record nxh_manual, nxh_constrain;

@@ -67,8 +67,12 @@ def jax_program(source, scratch, python):
     if asked.returncode:
         print("JAX cannot be installed here: its program is left out")
         return
-    (scratch / "first.py").write_text(consumer.fenced(source / "docs/jax.md", "python"))
-    print(consumer.run(python, scratch / "first.py", more=APART | {"JAX_PLATFORMS": "nx"}), end="")
+    program = consumer.fenced(source / "docs/jax.md", "python")
+    program += "jax.jit(lambda x: jax.debug.print('a callback with {}', x))(7)\n"
+    (scratch / "first.py").write_text(program)
+    told = consumer.run(python, scratch / "first.py", more=APART | {"JAX_PLATFORMS": "nx"})
+    consumer.check("a callback with 7" in told, f"the program printed:\n{told}")
+    print(told, end="")
 
 
 def main(source, wheel, scratch):

@@ -11,8 +11,11 @@ def initialize() -> None:
     """Tells JAX of the platform nx. Nothing is loaded before a device of it is asked for."""
     from jax._src import xla_bridge
 
+    from . import callbacks
+
     library = Path(__file__).resolve().parent / "lib" / "libnx_pjrt.so"
     xla_bridge.register_plugin("nx", priority=PRIORITY, library_path=str(library), options=None)
+    callbacks.install(library)
 
 
 # Below that of JAX's own CPU backend (0), which stays the default where none is chosen.

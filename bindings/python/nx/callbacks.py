@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: ISC
+"""Functions of Python in programs that run on nx: `jax.pure_callback`, `jax.debug.print`,
+`jax.debug.callback`, `jax.experimental.io_callback`, and checks of `checkify`.
+
+JAX writes a call of Python as it does for its own processor backend, whose parts nobody else can
+reach. `install` has it write another one for nx, a number that the plugin knows a function by
+(bindings/pjrt/callbacks.h); other backends go on as before. JAX's rules for `vmap`, `grad` and the
+order of effects stay what they are.
+"""
+
+import atexit
+import ctypes
+import itertools
+
+__all__ = ["install"]
+
+_SENTENCE = 256  # bytes of room for what happened
+
+_POINTERS = ctypes.POINTER(ctypes.c_void_p)
+_CALL = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_uint64, _POINTERS, _POINTERS, ctypes.POINTER(ctypes.c_char)
+)
+_RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+
+_functions = {}  # those that the plugin may call, by the number that it calls them with
+_numbers = itertools.count(1)
+_library = _plugin = None
+
+
+@_CALL
+def _call(number, operands, results, said):
+    try:
+        _functions[number](operands, results)
+        return 0
+    except BaseException as e:  # nothing may pass through C
+        text = f"{type(e).__name__}: {e}".encode()[: _SENTENCE - 1]
+        ctypes.memmove(said, text + b"\0", len(text) + 1)
+        return 1
+
+
+@_RELEASE
+def _release(number):
+    _functions.pop(number, None)
+
+
+class _Announced:
+    """A function that the plugin knows, for as long as programs may be compiled that name it."""
+
+    def __init__(self, function):
+        _load()
+        number = next(_numbers)
+        _functions[number] = function
+        self.name = _plugin.nx_pjrt_callback_new(_call, _release, number)
+        if self.name == 0:
+            del _functions[number]
+            raise MemoryError("nx: a callback cannot be announced")
+
+    def __del__(self):
+        if getattr(self, "name", 0):
+            _plugin.nx_pjrt_callback_drop(self.name)
+
+
+def _taken(address, aval):
+    """A copy of an operand, which is gone when the call is over."""
+    import numpy as np
+
+    count = int(np.prod(aval.shape, dtype=np.int64)) * aval.dtype.itemsize
+    if count == 0:
+        return np.zeros(aval.shape, aval.dtype)
+    memory = (ctypes.c_uint8 * count).from_address(address)
+    return np.frombuffer(memory, np.uint8).copy().view(aval.dtype).reshape(aval.shape)
+
+
+def _given(address, value, aval, i):
+    import numpy as np
+    from jax._src import dtypes
+
+    value = dtypes.canonicalize_value(np.asarray(value))
+    if value.shape != aval.shape or value.dtype != aval.dtype:
+        raise RuntimeError(
+            f"callback returned {value.dtype}{list(value.shape)} as result {i}, and it was said to"
+            f" be {aval.dtype}{list(aval.shape)}"
+        )
+    value = np.ascontiguousarray(value)
+    if value.nbytes:
+        ctypes.memmove(address, value.ctypes.data, value.nbytes)
+
+
+def _function(callback, operands, results):
+    def function(given, taken):
+        values = callback(*[_taken(given[i], aval) for i, aval in enumerate(operands)])
+        if len(values) != len(results):
+            raise RuntimeError(f"callback returned {len(values)} results of {len(results)}")
+        for i, (value, aval) in enumerate(zip(values, results)):
+            _given(taken[i], value, aval, i)
+
+    return function
+
+
+def _arrays(avals):
+    """Types as programs have them: of keys their numbers."""
+    import jax
+    import numpy as np
+    from jax._src import core, dtypes
+
+    flat = [core.physical_aval(aval) for aval in avals]
+    return [
+        jax.ShapeDtypeStruct(a.shape, np.dtype(bool) if a.dtype == dtypes.float0 else a.dtype)
+        for a in flat
+    ]
+
+
+def _only_device(sharding):
+    """Which device of the program is to make the call; None: each."""
+    from jax._src.lib import xla_client
+
+    if sharding is None:
+        return None
+    if isinstance(sharding, xla_client.OpSharding):
+        maximal = sharding.type == xla_client.OpSharding.Type.MAXIMAL
+        return sharding.tile_assignment_devices[0] if maximal else None
+    ids = sharding.shardings[0].logical_device_ids
+    return ids[0] if ids else None
+
+
+def _is_ours(ctx):
+    module = ctx.module_context
+    if len(module.platforms) > 1:
+        return False
+    return _is_nx(module.get_backend())
+
+
+def _emitter(original):
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir.dialects import hlo
+
+    def emit_python_callback(ctx, callback, token, operands, operand_avals, result_avals, **options):
+        if not _is_ours(ctx):
+            return original(ctx, callback, token, operands, operand_avals, result_avals, **options)
+        if options.get("partitioned"):
+            raise NotImplementedError("Partitioned callback not implemented on nx backend.")
+        module = ctx.module_context
+        announced = _Announced(_function(callback, _arrays(operand_avals), _arrays(result_avals)))
+        # also keeps JAX from storing the program: the number is this process's
+        module.add_host_callback(lambda *_: announced)
+        only = _only_device(options.get("sharding"))
+        types = [mlir.aval_to_ir_type(module, aval) for aval in result_avals]
+        op = mlir.custom_call(
+            "nx_host_callback",
+            result_types=([hlo.TokenType.get()] if token else []) + types,
+            operands=([token] if token else []) + list(operands),
+            backend_config=f"{announced.name:016x}" + ("" if only is None else f" {only}"),
+            has_side_effect=options["has_side_effect"],
+        )
+        results = list(op.results)
+        if token:
+            token, *results = results
+        return results, token, announced
+
+    return emit_python_callback
+
+
+def _is_nx(backend):
+    return "\nnx " in backend.platform_version
+
+
+def _finder(original):
+    """JAX puts the operands of a call on its processor backend, which is not there if only nx is
+    chosen: then they go to nx's first device. This is what JAX itself calls, not jax.local_devices.
+    """
+
+    def local_devices(process_index=None, backend=None, host_id=None):
+        try:
+            return original(process_index, backend, host_id)
+        except RuntimeError:
+            found = original(process_index, None, host_id) if backend == "cpu" else []
+            if not found or not _is_nx(found[0].client):
+                raise
+            return found
+
+    return local_devices
+
+
+def _end():
+    from jax._src import dispatch
+
+    try:
+        dispatch.wait_for_tokens()
+    finally:
+        _plugin.nx_pjrt_callbacks_end()
+
+
+def _load():
+    global _plugin
+    if _plugin is not None:
+        return
+    _plugin = ctypes.CDLL(_library)
+    _plugin.nx_pjrt_callback_new.argtypes = [_CALL, _RELEASE, ctypes.c_uint64]
+    _plugin.nx_pjrt_callback_new.restype = ctypes.c_uint64
+    _plugin.nx_pjrt_callback_drop.argtypes = [ctypes.c_uint64]
+    _plugin.nx_pjrt_callback_drop.restype = None
+    _plugin.nx_pjrt_callbacks_end.argtypes = []
+    _plugin.nx_pjrt_callbacks_end.restype = None
+    atexit.register(_end)
+
+
+def install(library):
+    """Has JAX write calls of Python for the plugin that lies there. Nothing is loaded before a
+    program has one. Once is enough."""
+    global _library
+    from jax._src import callback, xla_bridge
+
+    installed, _library = _library is not None, str(library)
+    if installed:
+        return
+    callback.emit_python_callback = _emitter(callback.emit_python_callback)
+    xla_bridge.local_devices = _finder(xla_bridge.local_devices)

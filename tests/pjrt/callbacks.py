@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: ISC
+"""Functions of Python in JAX programs on the plugin: values, order, exceptions, transformations and
+lifetimes. Usage: callbacks.py LIBRARY; JAX_PYTHON is a Python with JAX (else this one), and without
+JAX the test is skipped. With `cpu` behind the library JAX's own backend is there, too, and gets the
+operands of each call."""
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+SKIPPED = 77
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main(library, *others):
+    python = os.environ.get("JAX_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import jax"], capture_output=True, check=False).returncode:
+        print("there is no JAX")
+        return SKIPPED
+    env = dict(os.environ, NX_CPU_DEVICES="4", PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{library}")
+    env["JAX_PLATFORMS"] = ",".join(["nx", *others])
+    env["PYTHONPATH"] = str(ROOT / "bindings/python")
+    done = subprocess.run(
+        [python, __file__, "--run", library], env=env, capture_output=True, text=True, check=False,
+        timeout=300,
+    )  # fmt: skip
+    print(done.stdout, done.stderr[-6000:])
+    # printed by a program whose Python ends before it has run
+    return 0 if done.returncode == 0 and "the last line 9" in done.stdout else 1
+
+
+def run(library):
+    import nx.callbacks
+
+    nx.callbacks.install(library)
+    for name, case in list(globals().items()):
+        if name.startswith("case_"):
+            print(name, flush=True)
+            case()
+    import jax
+    import jax.numpy as jnp
+
+    def last(x):
+        jax.debug.print("the last line {}", x)
+        return x
+
+    jax.jit(last)(jnp.int32(9))
+
+
+def seen_by(f, *args):
+    """What a function that gets a list to append to has appended when all has run."""
+    import jax
+
+    seen = []
+    jax.block_until_ready(f(seen, *args))
+    jax.effects_barrier()
+    return seen
+
+
+def case_values():
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    types = [np.float32, jnp.bfloat16, np.int8, np.uint32, np.bool_, np.complex64]
+    for dtype in types:
+        x = np.array([[0, 1, 2], [3, 4, 5]]).astype(dtype)
+        out = jax.ShapeDtypeStruct((3, 2), dtype)
+        y = jax.jit(lambda x, out=out: jax.pure_callback(lambda a: np.asarray(a).T, out, x))(x)
+        assert np.array_equal(np.asarray(y), x.T), dtype
+    none = jax.ShapeDtypeStruct((0, 2), np.float32)
+    y = jax.jit(lambda x: jax.pure_callback(lambda a: a, none, x))(np.zeros((0, 2), np.float32))
+    assert y.shape == (0, 2)
+    key = jax.random.key(3)
+    seen = seen_by(lambda seen: jax.jit(lambda k: jax.debug.callback(seen.append, k))(key))
+    assert len(seen) == 1, seen
+    # eager, and with a tree of operands and results
+    pair = (jax.ShapeDtypeStruct((), np.float32), {"s": jax.ShapeDtypeStruct((2,), np.int32)})
+    a, b = jax.pure_callback(lambda t: (t["x"] + 1, {"s": t["y"] * 2}), pair,
+                             {"x": np.float32(3), "y": np.arange(2, dtype=np.int32)})  # fmt: skip
+    assert a == 4 and list(b["s"]) == [0, 2]
+
+
+def case_order():
+    import jax
+    import jax.numpy as jnp
+    from jax.experimental import io_callback
+
+    def ordered(seen, x):
+        @jax.jit
+        def f(x):
+            def step(i, x):
+                io_callback(lambda i, x: seen.append((int(i), float(x))), None, i, x, ordered=True)
+                return x + 1
+
+            x = jax.lax.fori_loop(0, 4, step, x)
+            io_callback(lambda x: seen.append(("end", float(x))), None, x, ordered=True)
+            return x
+
+        return f(x), f(x + 10)
+
+    want = [(i, float(i)) for i in range(4)] + [("end", 4.0)]
+    want += [(i, 10.0 + i) for i in range(4)] + [("end", 14.0)]
+    assert seen_by(ordered, jnp.float32(0)) == want
+
+
+def case_control():
+    import jax
+    import jax.numpy as jnp
+
+    def scanned(seen):
+        def step(c, x):
+            jax.debug.callback(lambda c: seen.append(float(c)), c)
+            return c + x, c
+
+        return jax.jit(lambda xs: jax.lax.scan(step, 0.0, xs))(jnp.arange(4.0))
+
+    assert sorted(seen_by(scanned)) == [0, 0, 1, 3]
+
+    def branch(seen, p):
+        def yes(x):
+            jax.debug.callback(lambda x: seen.append(("yes", float(x))), x)
+            return x
+
+        return jax.jit(lambda p, x: jax.lax.cond(p, yes, lambda x: -x, x))(p, 2.0)
+
+    assert seen_by(branch, True) == [("yes", 2.0)]
+    assert seen_by(branch, False) == []
+
+    def loop(seen):
+        def test(x):
+            jax.debug.callback(lambda x: seen.append(int(x)), x)
+            return x < 3
+
+        return jax.jit(lambda x: jax.lax.while_loop(test, lambda x: x + 1, x))(0)
+
+    assert sorted(seen_by(loop)) == [0, 1, 2, 3]
+
+    def nothing(seen):
+        f = jax.jit(lambda: jax.debug.callback(lambda: seen.append(1)))
+        f()
+        f()
+        return 0
+
+    assert seen_by(nothing) == [1, 1]
+
+
+def case_transformations():
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    one = jax.ShapeDtypeStruct((), jnp.float32)
+
+    @jax.custom_jvp
+    def sine(x):
+        return jax.pure_callback(lambda a: np.sin(np.asarray(a)), one, x, vmap_method="sequential")
+
+    sine.defjvp(lambda x, t: (sine(x[0]), jnp.cos(x[0]) * t[0]))
+    x = jnp.arange(3.0)
+    y = jax.jit(jax.vmap(jax.grad(sine)))(x)
+    assert np.allclose(y, np.cos(x)), y
+    assert np.allclose(jax.jit(jax.vmap(sine))(x), np.sin(np.asarray(x)))
+
+    def mapped(seen):
+        def f(x):
+            jax.debug.callback(lambda a: seen.append(float(a)), x)
+            return x * 2
+
+        return jax.jit(jax.vmap(f))(x), jax.grad(f)(5.0)
+
+    assert sorted(seen_by(mapped)) == [0, 1, 2, 5]
+
+
+def case_exceptions():
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_logging_level", "CRITICAL")
+    fails = [True]
+
+    def picky(x):
+        if fails[0]:
+            raise ValueError("no such luck")
+        return x
+
+    f = jax.jit(lambda x: jax.pure_callback(picky, jax.ShapeDtypeStruct((), jnp.float32), x))
+    g = jax.jit(lambda x: (jax.debug.callback(picky, x), x)[1])
+    for h in f, g:
+        for bad in True, False, True, False:  # a failure is not the next run's
+            fails[0] = bad
+            try:
+                jax.block_until_ready(h(1.0))
+                jax.effects_barrier()
+                assert not bad
+            except jax.errors.JaxRuntimeError as e:
+                assert bad and "ValueError: no such luck" in str(e), e
+                jax._src.dispatch.runtime_tokens.clear()
+    wrong = jax.jit(lambda x: jax.pure_callback(lambda a: jnp.ones(3), f.eval_shape(x), x))
+    try:
+        jax.block_until_ready(wrong(1.0))
+        raise AssertionError("a wrong shape was taken")
+    except jax.errors.JaxRuntimeError as e:
+        assert "float32[3] as result 0" in str(e), e
+
+
+def case_nested():
+    """A call that computes with JAX, on the device that waits for it."""
+    import jax
+    import jax.numpy as jnp
+
+    inner = jax.jit(lambda x: jnp.sum(x @ x.T))
+    out = jax.ShapeDtypeStruct((), jnp.float32)
+    f = jax.jit(lambda x: jax.pure_callback(lambda a: inner(a) + 1, out, x))
+    for _ in range(3):
+        assert f(jnp.ones((3, 3))) == 28
+
+
+def case_devices():
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    mesh = jax.make_mesh((4,), ("i",), devices=jax.devices("nx"))
+    x = jax.device_put(jnp.arange(8.0), NamedSharding(mesh, PartitionSpec("i")))
+
+    def each(seen):
+        def f(x):
+            jax.debug.callback(lambda a: seen.append(float(a[0])), x)
+            return x
+
+        spec = PartitionSpec("i")
+        return jax.jit(jax.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec))(x)
+
+    assert sorted(seen_by(each)) == [0, 2, 4, 6]
+
+    def whole(seen):
+        def f(x):
+            jax.debug.callback(lambda a: seen.append(np.asarray(a).sum()), x)
+            y = jax.pure_callback(lambda a: a * 2, jax.ShapeDtypeStruct((8,), jnp.float32), x)
+            return y + x
+
+        y = jax.jit(f)(x)
+        assert np.array_equal(y, np.arange(8) * 3), y
+        return y
+
+    assert seen_by(whole) == [28]
+
+
+def case_lifetime():
+    """The function lives as long as what calls it, and no longer."""
+    import jax
+    import jax.numpy as jnp
+
+    class Function:
+        def __call__(self, x):
+            return x + 1
+
+    out = jax.ShapeDtypeStruct((), jnp.float32)
+
+    def compiled():
+        function = Function()
+        return weakref.ref(function), jax.jit(
+            lambda x: jax.pure_callback(function, out, x)
+        ).lower(1.0).compile()  # fmt: skip
+
+    gone, call = compiled()
+    gc.collect()
+    assert call(1.0) == 2
+    del call
+    jax.clear_caches()
+    jax.block_until_ready(jnp.ones(3) + 1)  # releases are done in some later action
+    gc.collect()
+    assert gone() is None
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--run":
+        run(sys.argv[2])
+    else:
+        sys.exit(main(*sys.argv[1:]))
