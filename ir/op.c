@@ -38,11 +38,16 @@ nxk_op nxk_op_from_name(const char *name, size_t length) {
 #if defined(__x86_64__)
 enum { MXCSR_DEFAULT = 0x1f80, X87_DEFAULT = 0x37f, X87_FLAGS = 0x3f };
 
+/* Loading MXCSR drains the pipeline, reading it does not. */
+static void set_mxcsr(uint32_t now, uint32_t wanted) {
+  if (now != wanted) __builtin_ia32_ldmxcsr(wanted);
+}
+
 /* The environment of the x87 is saved too: long double is computed there, and parts of OpenBLAS. */
 nxi_fp nxi_fp_enter(void) {
   uint16_t control, status, standard = X87_DEFAULT;
   nxi_fp saved = {.control = __builtin_ia32_stmxcsr()};
-  __builtin_ia32_ldmxcsr(MXCSR_DEFAULT);
+  set_mxcsr((uint32_t)saved.control, MXCSR_DEFAULT);
   __asm__ volatile("fnstcw %0\n\tfnstsw %1" : "=m"(control), "=m"(status));
   if (control != X87_DEFAULT) __asm__ volatile("fldcw %0" : : "m"(standard));
   saved.flags = control | (uint64_t)status << 16;
@@ -66,7 +71,7 @@ void nxi_fp_leave(nxi_fp saved) {
   __asm__ volatile("fnstsw %0" : "=m"(status));
   if ((status ^ saved.flags >> 16) & X87_FLAGS) restore_x87_flags((uint16_t)(saved.flags >> 16));
   if (control != X87_DEFAULT) __asm__ volatile("fldcw %0" : : "m"(control));
-  __builtin_ia32_ldmxcsr((uint32_t)saved.control);
+  set_mxcsr(__builtin_ia32_stmxcsr(), (uint32_t)saved.control);
 }
 #elif defined(__aarch64__)
 nxi_fp nxi_fp_enter(void) {

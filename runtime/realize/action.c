@@ -39,6 +39,7 @@ static int32_t ask_caller(void *user) {
 }
 
 static void run_callbacks(nxi_action *a) {
+  if (!nxi_callbacks_wait(a->context)) return;
   nxi_fp_leave(a->environment);
   nxi_run_callbacks(a->context, false);
   a->environment = nxi_fp_enter();

@@ -138,6 +138,11 @@ static void run_queue(_Atomic(nxi_buffer *) *queue) {
   if (atomic_load_explicit(queue, memory_order_relaxed)) run_list(atomic_exchange(queue, NULL));
 }
 
+bool nxi_callbacks_wait(const nx_context *c) {
+  return atomic_load_explicit(&orphans[0], memory_order_relaxed) ||
+         atomic_load_explicit(&((nx_context *)c)->callbacks, memory_order_relaxed);
+}
+
 void nxi_run_callbacks(nx_context *c, bool collecting) {
   NXI_NO_LOCK();
   uint16_t outer = nxi_called_pause();

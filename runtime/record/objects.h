@@ -56,6 +56,7 @@ void nxi_buffer_unref(nx_context *c, nxi_buffer *b); /* record_lock */
 /* Queued release callbacks; no lock; c may be NULL. collecting: in nx_context_collect, not in an
  * action. */
 void nxi_run_callbacks(nx_context *c, bool collecting);
+bool nxi_callbacks_wait(const nx_context *c); /* those of an action */
 
 static inline void nxi_buffer_ref(nxi_buffer *b) {
   atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
