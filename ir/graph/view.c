@@ -91,6 +91,13 @@ void nxg_view_contiguous(nxg_view *v, int32_t rank, const int64_t *shape) {
   nxg_contiguous_strides(rank, shape, v->strides);
 }
 
+void nxg_view_copy(nxg_view *to, const nxg_view *from) {
+  to->rank = from->rank;
+  to->offset = from->offset;
+  copy_extents(to->shape, from->shape, from->rank);
+  copy_extents(to->strides, from->strides, from->rank);
+}
+
 bool nxg_view_is_contiguous(const nxg_view *v) {
   int64_t stride = 1;
   for (int32_t i = v->rank; i-- > 0;) {

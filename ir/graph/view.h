@@ -17,6 +17,7 @@ typedef struct nxg_view {
   int64_t strides[NXG_MAX_RANK];
 } nxg_view;
 
+void nxg_view_copy(nxg_view *to, const nxg_view *from); /* what its rank has, not all 528 bytes */
 /* Checks that the rank is in range, that no extent is negative, and that the number of elements and
  * bytes fits 63 bits. Extents of 0 count as 1 in the latter check, so that no partial product
  * overflows. *elements is the product of the extents. */

@@ -38,7 +38,7 @@ static bool covers_storage(const nx_tensor *dst, const nxg_view *src, nxg_view *
   const int64_t *extent = nxi_shape(dst), *stride = nxi_strides(dst);
   if (dst->elements != dst->storage->elements) return false;
   if (dst->contiguous) { /* src has its shape, and that is the storage's order */
-    *out = *src;
+    nxg_view_copy(out, src);
     return true;
   }
   int64_t offset = src->offset;
@@ -90,7 +90,7 @@ void nxi_assign_form_of(const nx_tensor *dst, const nxg_view *src, nxi_assign_fo
   out->n_attrs = 0;
   out->whole = covers_storage(dst, src, &out->source);
   if (out->whole) return;
-  out->source = *src;
+  nxg_view_copy(&out->source, src);
   turn_forwards(dst, out);
 }
 

@@ -31,6 +31,7 @@ static uint32_t *slot_of(const target_index *x, const nxi_call *k, const nxi_sto
 static bool writes_part(const nx_tensor *dst) {
   nxi_assign_form form;
   nxg_view v;
+  if (dst->contiguous && dst->elements == dst->storage->elements) return false;
   nxg_view_contiguous(&v, dst->rank, nxi_shape(dst));
   nxi_assign_form_of(dst, &v, &form);
   return !form.whole;
@@ -98,14 +99,20 @@ static void find_inputs(nxi_call *k, const target_index *x) {
   }
 }
 
-/* Allocates all arrays of the call in one block, pointers first. */
-static bool prepare(nxi_call *k) {
+/* Room for the arrays of a call of a function with few inputs and results. */
+typedef struct few_arrays {
+  _Alignas(16) char bytes[512];
+} few_arrays;
+
+/* All arrays of the call lie in one block, pointers first. */
+static bool prepare(nxi_call *k, few_arrays *few) {
   const nx_function *f = k->f;
   size_t most = (size_t)k->n_inputs + k->n_results, slots = 2;
   while (slots < 2 * (size_t)k->n_results) slots *= 2;
-  k->storages = nxi_calloc(1, (2 * most + f->n_out + f->n_in) * sizeof(void *) +
-                                  k->n_results * (sizeof *k->targets + sizeof *k->target_of) +
-                                  slots * sizeof(uint32_t));
+  size_t bytes = (2 * most + f->n_out + f->n_in) * sizeof(void *) +
+                 k->n_results * (sizeof *k->targets + sizeof *k->target_of) +
+                 slots * sizeof(uint32_t);
+  k->storages = bytes <= sizeof *few ? memset(few, 0, bytes) : nxi_calloc(1, bytes);
   if (!k->storages) return false;
   k->values = (nxi_node **)(void *)(k->storages + most);
   k->gone = k->values + most;
@@ -121,12 +128,16 @@ static bool prepare(nxi_call *k) {
 
 /* ---- inputs */
 
+static nxi_node *current_value(const nxi_call *k, uint32_t i) {
+  const nxi_storage *s = k->storages[i];
+  return s ? s->value : k->f->sources[i - k->f->n_in].node;
+}
+
 /* Takes the current values, with references. record_lock. */
 static void take_values(nxi_call *k) {
   NXI_HELD(&k->a->context->record_lock);
   for (uint32_t i = 0; i < k->n_values; i++) {
-    nxi_storage *s = k->storages[i];
-    k->values[i] = s ? s->value : k->f->sources[i - k->f->n_in].node;
+    k->values[i] = current_value(k, i);
     k->values[i]->refs++;
   }
 }
@@ -149,11 +160,12 @@ static nx_status realize_inputs(nxi_call *k) {
   nx_context *c = k->a->context;
   nxi_record_lock(c);
   nxi_drain(c, 64);
-  take_values(k);
   bool all = true;
-  for (uint32_t i = 0; i < k->n_values; i++) all &= k->values[i]->state == NXI_REALIZED;
+  for (uint32_t i = 0; i < k->n_values; i++) all &= current_value(k, i)->state == NXI_REALIZED;
+  if (!all) take_values(k);
   nxi_record_unlock(c);
-  nx_status status = all ? NX_OK : nxi_realize_nodes(k->a, k->values, k->n_values);
+  if (all) return NX_OK;
+  nx_status status = nxi_realize_nodes(k->a, k->values, k->n_values);
   nxi_record_lock(c);
   drop_values(k);
   nxi_record_unlock(c);
@@ -426,13 +438,13 @@ static nx_status run_call(nxi_call *k) {
   return status;
 }
 
-static void let_go(nxi_call *k, nx_tensor **out, nx_status status) {
+static void let_go(nxi_call *k, const few_arrays *few, nx_tensor **out, nx_status status) {
   for (uint32_t i = 0; k->storages && i < k->f->n_out; i++) {
     if (!status && !out[i]) out[i] = k->results[i];
     else nx_tensor_release(k->results[i]);
   }
   nxi_run_give(k->run);
-  nxi_free(k->storages);
+  if ((const void *)k->storages != few) nxi_free(k->storages);
 }
 
 /* A placeholder of a capture that has not ended has no memory, so a call, which happens now, cannot
@@ -455,6 +467,7 @@ nx_status nx_function_call(nx_function *f, nx_tensor *const *in, size_t n_in, nx
   if (!nxi_have_function("function", 0, f)) return NX_INVALID_ARGUMENT;
   if (!nxi_function_check(f, in, n_in, out, n_out, &d) || !are_bound(f, out, &d))
     return nxi_error_report(&d);
+  few_arrays few;
   nxi_action a;
   nxi_action_begin(&a, f->context, o);
   nxi_call k = {.a = &a,
@@ -463,12 +476,12 @@ nx_status nx_function_call(nx_function *f, nx_tensor *const *in, size_t n_in, nx
                 .out = out,
                 .n_inputs = f->n_in + f->n_sources,
                 .n_results = f->n_out + f->n_effects};
-  nx_status status = prepare(&k) ? NX_OK : nxi_oom(&a.diag);
+  nx_status status = prepare(&k, &few) ? NX_OK : nxi_oom(&a.diag);
   if (!status) {
     k.run = nxi_run_take(f->context, &a.diag);
     status = k.run ? run_call(&k) : NX_OUT_OF_MEMORY;
   }
-  let_go(&k, out, status);
+  let_go(&k, &few, out, status);
   nxi_oom_in(&a.diag, status, f->graph->name);
   return nxi_action_end(&a, status);
 }

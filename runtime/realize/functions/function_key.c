@@ -110,11 +110,12 @@ static bool add_result(nxi_call *k, uint32_t i) {
   const nxg_node *n = &k->f->graph->nodes[k->f->graph->outputs[i].node];
   nx_tensor *dst = nxi_call_destination(k, i);
   uint32_t target = k->target_of[i];
-  nxi_assign_form form = {.whole = true};
+  nxi_assign_form form; /* a kilobyte, which is not cleared */
   nxg_view v;
   nxg_view_contiguous(&v, n->rank, n->shape);
+  form.whole = true;
   if (target != NXI_NONE && dst) nxi_assign_form_of(dst, &v, &form);
-  else form.source = v;
+  else nxg_view_copy(&form.source, &v);
   uint64_t head = nxi_call_is_new(k, i)       ? NEW
                   : target == NXI_NONE        ? NOTHING
                   : !form.whole               ? PART
