@@ -25,10 +25,11 @@
  * Common to all: `out` has a place for each result; one that holds NULL gets a new tensor, one
  * reference, the caller's; a tensor that is there is assigned, in place. NX_INVALID_ARGUMENT:
  * numbers of operands, shapes or dtypes that bodies do not take, an assign to a captured view that
- * maps two indices to one element, functions or tensors of another context or device, NULL.
- * NX_NOT_WRITABLE: an assign to a captured value in an immutable import. NX_UNSUPPORTED_DTYPE: an
- * index or a count of another dtype than it may have. What a body fails with comes when results are
- * computed, with the operation and the step. */
+ * maps two indices to one element, functions or tensors of another context or device, NULL, bodies
+ * that neither give nor assign anything (nothing would ever ask for them to run). NX_NOT_WRITABLE:
+ * an assign to a captured value in an immutable import. NX_UNSUPPORTED_DTYPE: an index or a count
+ * of another dtype than it may have. What a body fails with comes when results are computed, with
+ * the operation and the step. */
 #ifndef NX_CONTROL_H
 #define NX_CONTROL_H
 
@@ -62,10 +63,10 @@ NX_API nx_status nx_case(nx_tensor *index, nx_function *const *branches, size_t 
 NX_API nx_status nx_for(nx_tensor *count, int64_t steps, nx_function *body, nx_tensor *const *init,
                         size_t n, nx_tensor *const *captured, size_t n_captured,
                         const nx_loop_options *options, nx_tensor **out, size_t n_out);
-/** A step for each slice of stacked operands along axis 0, which all have `steps` of them. body
- * takes the n carried values, the captured ones, a slice of each stacked operand, and gives n new
- * carried values, then slices of stacked results. out: n_out places, for the n carried values and
- * the stacks. */
+/** A step for each slice of stacked operands along axis 0, which all have `steps` of them; without
+ * stacked operands `steps` steps. body takes the n carried values, the captured ones, a slice of
+ * each stacked operand, and gives n new carried values, then slices of stacked results. out: n_out
+ * places, for the n carried values and the stacks. */
 NX_API nx_status nx_scan(nx_function *body, int64_t steps, nx_tensor *const *init, size_t n,
                          nx_tensor *const *captured, size_t n_captured, nx_tensor *const *stacked,
                          size_t n_stacked, const nx_loop_options *options, nx_tensor **out,

@@ -313,6 +313,26 @@ static void nothing_a_step(void **state) {
   }
 }
 
+/* A body that takes nothing gives the same slices in each step. */
+static void scans_of_nothing(void **state) {
+  (void)state;
+  nx_tensor *two = GOOD(nx_full(ctx, device(), NX_F32, NX_SHAPE(2), NX_NUMBER(3)));
+  nx_function *body = NULL, *empty = NULL;
+  OK(nx_function_create(ctx, NULL, 0, &two, 1, NULL, &body));
+  OK(nx_function_create(ctx, NULL, 0, NULL, 0, NULL, &empty));
+  for (int64_t steps = 0; steps < 4; steps++) {
+    nx_tensor *out = NULL;
+    OK(nx_scan(body, steps, NULL, 0, NULL, 0, NULL, 0, NULL, &out, 1));
+    assert_int_equal(nx_shape(out)[0], steps);
+    if (steps == 3) EXPECT(out, 3, 3, 3, 3, 3, 3);
+  }
+  nx_tensor *out = NULL;
+  SAYS(nx_scan(empty, 3, NULL, 0, NULL, 0, NULL, 0, NULL, &out, 0), NX_INVALID_ARGUMENT,
+       "has no outputs");
+  nx_function_release(body);
+  nx_function_release(empty);
+}
+
 static const char text[] = "nxir 2\n"
                            "graph @more(%x: f32[], %n: f32[]) -> (%p) {\n"
                            "  %p = cmplt %x, %n : bool[]\n"
@@ -347,6 +367,7 @@ NXT_MAIN(control) {
       IN_SCOPE(failures_say_the_step),
       IN_SCOPE(refused),
       IN_SCOPE(nothing_a_step),
+      IN_SCOPE(scans_of_nothing),
       IN_SCOPE(from_text),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);

@@ -120,6 +120,7 @@ static void add_inputs(body *b) {
   for (uint32_t s = 0; s < k->n_states; s++)
     b->states[s] =
         nxg_add_input(b->g, k->states[s]->dtype, 1, &k->states[s]->elements, 0, -1, NULL);
+  if (k->idle) nxg_add_input(b->g, NX_BOOL, 0, NULL, 0, -1, NULL);
   for (uint32_t i = carried; i < last; i++)
     if (!is_of_state(k, f, i)) add_input(b, f->graph, i);
   for (size_t o = 0; o < k->n_bodies; o++) {

@@ -64,7 +64,10 @@ static nx_status check(nxi_loop *k) {
   for (size_t i = 0; i < k->n_bodies && status == NX_OK; i++) status = check_body(k, i);
   if (status == NX_OK) k->context = k->bodies[0]->context;
   k->turned = status == NX_OK && k->op == NXG_while && k->bodies[0]->n_effects > 0;
-  return status == NX_OK ? nxi_loop_find_states(k) : status;
+  if (status == NX_OK) status = nxi_loop_find_states(k);
+  k->idle = status == NX_OK && k->op == NXG_scan && k->n_in + k->n_states == 0 &&
+            k->bodies[0]->n_sources == 0;
+  return status;
 }
 
 /* ---- the function of the operands */
@@ -112,6 +115,7 @@ static bool find_captures(const nxi_loop *k, captures *c) {
 
 /* The operands of the node in their order. Their number. */
 static uint32_t add_values(nxi_loop *k, const captures *c, uint32_t *args) {
+  int64_t nothing[2] = {0, -1};
   uint32_t n = 0, before = (uint32_t)(k->first.n + k->init.n),
            last = k->n_in - (uint32_t)k->stacked.n, captured = c->n - k->n_states;
   for (uint32_t i = 0; i < k->n_in; i++) {
@@ -124,6 +128,7 @@ static uint32_t add_values(nxi_loop *k, const captures *c, uint32_t *args) {
     if (x != NULL) nxg_add_input(k->g, x->dtype, x->rank, x->shape, 0, -1, NULL);
     else nxg_add_input(k->g, s->dtype, 1, &s->elements, 0, -1, NULL);
   }
+  if (k->idle) args[n++] = nxg_add(k->g, NXG_full, 0, NULL, nothing, 2, NX_BOOL, 0, NULL);
   /* inputs are the first nodes, in order */
   for (uint32_t i = 0; i < before; i++) args[n++] = i;
   for (uint32_t i = 0; i < k->n_states; i++) args[n++] = k->n_in + captured + i;
@@ -179,7 +184,7 @@ static nx_status add_results(nxi_loop *k, uint32_t n, const uint32_t *args, cons
 
 static nx_status make_graph(nxi_loop *k, const captures *c) {
   size_t most = (size_t)k->n_in + c->n + 1;
-  if (most == 1) return REFUSE(k, "%s: it has no operands", k->name);
+  if (most == 1 && !k->idle) return REFUSE(k, "%s: it has no operands", k->name);
   k->g = nxg_create(k->name);
   uint32_t *args = nxi_malloc(most * sizeof *args);
   nxg_type *types = nxi_malloc(most * sizeof *types);

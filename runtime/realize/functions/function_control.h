@@ -46,6 +46,7 @@ typedef struct nxi_loop {
   int64_t numbers[NXG_CONTROL_BRANCHES]; /* of bodies; held */
   uint32_t n_numbers;
   bool turned; /* a while whose condition assigns */
+  bool idle;   /* a scan of a body that takes nothing: its operand is a constant nobody reads */
   nxg_graph *g;
   nx_function *f;
   nxi_diag *d, own; /* d: own */
