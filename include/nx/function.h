@@ -17,10 +17,10 @@
  * placeholder: what the capture around it computed or assigned before is read when it is called,
  * and its assigns are its own, also those to tensors which the capture around it has made. A
  * placeholder of that capture is no tensor from before: a body takes it as an operand, or reads a
- * copy. A function without inputs begins nowhere: it may read such tensors, but none that the
- * capture around it has assigned since its newest placeholder (NX_INVALID_ARGUMENT); what that
- * capture has made since then is in it as it is when the function is made, whatever is assigned
- * to it later.
+ * copy. A function without inputs begins nowhere, and assigns nothing: what is assigned before it
+ * belongs to the capture around it. It may read such tensors, but none that this capture has
+ * assigned since its newest placeholder (NX_INVALID_ARGUMENT); what the capture has made since
+ * then is in it as it is when the function is made, whatever is assigned to it later.
  *
  * A placeholder that is no input of the function keeps its capture going until it is released, or
  * another function takes it; what is made meanwhile belongs to that capture and is read as it is

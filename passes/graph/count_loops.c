@@ -11,6 +11,7 @@
 #include "loops.h"
 
 typedef struct counter {
+  const nxg_graph *g; /* of the loop */
   nxg_control c;
   uint32_t carried; /* its number among the carried values */
   const nxg_node *n, *limit;
@@ -25,12 +26,19 @@ static bool is_whole(const nxg_node *n) {
 
 static bool is_constant(const nxg_node *n) { return n->op == NXG_full && n->attrs[1] < 0; }
 
+/* What a node of a body is: of a captured operand, the operand, if that is a constant. */
+static const nxg_node *known_as(const counter *k, const nxg_node *n) {
+  if (n->op != NXG_input || n->attrs[0] < k->c.n_carried) return n;
+  const nxg_node *operand = &k->g->nodes[k->n->args[n->attrs[0]]];
+  return is_constant(operand) ? operand : n;
+}
+
 /* Whether the condition is that a carried integer is below something that does not change. */
 static bool compares(counter *k) {
   const nxg_graph *g = nxg_body_find(k->c.bodies[0])->graph;
   const nxg_node *p = &g->nodes[g->outputs[0].node];
   if (p->op != NXG_cmplt) return false;
-  const nxg_node *a = &g->nodes[p->args[0]], *b = &g->nodes[p->args[1]];
+  const nxg_node *a = &g->nodes[p->args[0]], *b = known_as(k, &g->nodes[p->args[1]]);
   if (a->op != NXG_input || a->attrs[0] >= k->c.n_carried || !is_whole(a)) return false;
   bool captured = b->op == NXG_input && b->attrs[0] >= k->c.n_carried;
   k->carried = (uint32_t)a->attrs[0];
@@ -43,7 +51,7 @@ static bool adds_one(const counter *k) {
   const nxg_graph *g = nxg_body_find(k->c.bodies[1])->graph;
   const nxg_node *sum = &g->nodes[g->outputs[k->carried].node];
   for (uint32_t a = 0; sum->op == NXG_add && a < 2; a++) {
-    const nxg_node *x = &g->nodes[sum->args[a]], *y = &g->nodes[sum->args[1 - a]];
+    const nxg_node *x = &g->nodes[sum->args[a]], *y = known_as(k, &g->nodes[sum->args[1 - a]]);
     if (x->op == NXG_input && x->attrs[0] == k->carried && is_constant(y) && y->attrs[0] == 1)
       return true;
   }
@@ -126,7 +134,7 @@ nx_status nxg_pass_count_loops(const nxg_graph *g, nxg_graph **out, bool *change
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
-    counter k = {.carried = 0};
+    counter k = {.g = g};
     if (counts(&g->nodes[i], &k)) replace(&r, i, &k);
     else nxg_rewrite_copy(&r, i);
   }
