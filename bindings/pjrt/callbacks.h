@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /* Functions of the caller in programs. The interface has nothing for them that one binary could use
- * from several languages, so the plugin exports these functions beside GetPjrtApi. A caller announces
- * a function, and writes the number that it gets into its programs:
+ * from several languages, so the plugin exports these functions beside GetPjrtApi. A caller
+ * announces a function, and writes the number that it gets into its programs:
  *
  *   stablehlo.custom_call @nx_host_callback(%x) {backend_config = "2b1c7a90f3e4d581",
  *       has_side_effect = true} : (tensor<3xf32>) -> tensor<3xf32>
  *
  * A call with has_side_effect is made once in each run of the program, in the program's order with
  * the others of its device. One without is made where its results are needed, in any order. With
- * ` 2` behind the number only the third of the program's devices makes it; if it has results, it has
- * no side effect then, and all make it. There are at most 15 tensors for operands and results each.
- * Elements of half a byte are refused. */
+ * ` 2` behind the number only the third of the program's devices makes it; if it has results, it
+ * has no side effect then, and all make it. There are at most 15 tensors for operands and results
+ * each. Elements of half a byte are refused. */
 #ifndef NXJ_CALLBACKS_H
 #define NXJ_CALLBACKS_H
 

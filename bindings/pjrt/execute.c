@@ -233,7 +233,7 @@ static nxj_error *prepare(nxj_loaded *l, const struct nxj_execute_args *a, int d
   if (j == NULL) return nxj_no_memory();
   *out = j;
   j->function = l->functions[device];
-  memset(a->outputs[i], 0, j->n_out * sizeof *a->outputs[i]);
+  if (j->n_out > 0) memset(a->outputs[i], 0, j->n_out * sizeof *a->outputs[i]);
   nxj_error *e = take_inputs(j, a->inputs[i], a->options);
   return e != NULL ? e : make_outputs(j, a->outputs[i]);
 }

@@ -84,7 +84,8 @@ static bool op_meets(nxh_recorder *r, const nxh_op *op, int calls) {
   return f != NULL && meets(r, &f->body, calls + 1);
 }
 
-/* Whether the region has a collective or an effect. Functions that call themselves are refused elsewhere. */
+/* Whether the region has a collective or an effect. Functions that call themselves are refused
+ * elsewhere. */
 static bool meets(nxh_recorder *r, const nxh_region *region, int calls) {
   bool found = false;
   for (uint32_t i = 0; !found && i < region->n_ops; i++)

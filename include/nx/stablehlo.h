@@ -49,8 +49,8 @@ typedef struct nx_stablehlo_call {
   const nx_type *types; /**< of the results */
   nx_tensor **results;  /**< n_results places for tensors of these types, one reference each */
   size_t n_results;
-  /** Of a call that has a side effect (`has_side_effect`): the token by which all of them are ordered
-   * (custom.h), in the program's order; assign it by nx_custom_record. Else NULL. */
+  /** Of a call that has a side effect (`has_side_effect`): the token by which all of them are
+   * ordered (custom.h), in the program's order; assign it by nx_custom_record. Else NULL. */
   nx_tensor *token;
 } nx_stablehlo_call;
 /** What a custom call of this name is recorded as. record returns NX_OK when it has filled all
@@ -97,9 +97,9 @@ typedef struct nx_stablehlo_options {
 
 /** Records a function of the module; of a mesh, once for each process, and these functions are
  * called together, by nx_function_call_async or on a thread each. Its inputs and outputs are the
- * tensors among the program's, in their order: tokens are left out; one that has no input, and calls
- * with side effects, has one, a bool of rank 0, since only a function with inputs does at each call
- * what is recorded. Operands and results of custom calls are tensors, too. *f is one reference, the
+ * tensors among the program's, in their order: tokens are left out, of custom calls as well; one
+ * that has no input, and calls with side effects, has one, a bool of rank 0, since only a function
+ * with inputs does at each call what is recorded. *f is one reference, the
  * caller's; untouched on failure. A failure says which operation is to blame, with its line and
  * column, and what recording it gave: NX_INVALID_ARGUMENT for operands, attributes or result types
  * that do not fit each other, for a function that is not there, a mesh of another context, a

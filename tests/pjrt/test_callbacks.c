@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions of a caller in C in programs of the plugin: values, order, failures, tokens, and how long
- * a function is kept. */
+/* Functions of a caller in C in programs of the plugin: values, order, failures, tokens, and how
+ * long a function is kept. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>

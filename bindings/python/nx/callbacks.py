@@ -134,17 +134,17 @@ def _emitter(original):
     from jax._src.interpreters import mlir
     from jax._src.lib.mlir.dialects import hlo
 
-    def emit_python_callback(ctx, callback, token, operands, operand_avals, result_avals, **options):
+    def emit_python_callback(ctx, callback, token, operands, takes, gives, **options):
         if not _is_ours(ctx):
-            return original(ctx, callback, token, operands, operand_avals, result_avals, **options)
+            return original(ctx, callback, token, operands, takes, gives, **options)
         if options.get("partitioned"):
             raise NotImplementedError("Partitioned callback not implemented on nx backend.")
         module = ctx.module_context
-        announced = _Announced(_function(callback, _arrays(operand_avals), _arrays(result_avals)))
+        announced = _Announced(_function(callback, _arrays(takes), _arrays(gives)))
         # also keeps JAX from storing the program: the number is this process's
         module.add_host_callback(lambda *_: announced)
         only = _only_device(options.get("sharding"))
-        types = [mlir.aval_to_ir_type(module, aval) for aval in result_avals]
+        types = [mlir.aval_to_ir_type(module, aval) for aval in gives]
         op = mlir.custom_call(
             "nx_host_callback",
             result_types=([hlo.TokenType.get()] if token else []) + types,
