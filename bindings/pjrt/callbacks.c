@@ -146,11 +146,6 @@ static nx_status read_config(const nx_stablehlo_call *call, const nxj_place *pla
   long only = *rest == ' ' ? strtol(rest + 1, &rest, 10) : -1;
   *here = only < 0 || only == place->index;
   if (*rest != 0) return refuse(NX_INVALID_ARGUMENT, "\"%.64s\" names no callback", call->config);
-  if (only >= 0 && call->n_results > 0 && call->token != NULL && place->n > 1)
-    return refuse(NX_INVALID_ARGUMENT,
-                  "a callback with side effects and results, of which one of %d devices is to "
-                  "call it, is not supported",
-                  place->n);
   atomic_store(place->bound, true);
   nxj_lock();
   *out = find(number);
@@ -163,11 +158,18 @@ static nx_status read_config(const nx_stablehlo_call *call, const nxj_place *pla
 
 enum { MOST = 15 };
 
-static nx_status record_entry(const nx_stablehlo_call *call, entry *e) {
-  nx_type in[MOST];
+/* Elements of half a byte are a byte each in arrays of the host. */
+static nx_dtype host_type(nx_dtype t) { return t == NX_I4 ? NX_I8 : t == NX_U4 ? NX_U8 : t; }
+
+static nx_status describe(const nx_stablehlo_call *call, entry *e, nx_tensor *const *operands,
+                          nx_custom **f) {
+  nx_type in[MOST], out[MOST];
   for (size_t i = 0; i < call->n_operands; i++)
-    in[i] = (nx_type){nx_dtype_of(call->operands[i]), nx_rank(call->operands[i]),
-                      nx_shape(call->operands[i])};
+    in[i] = (nx_type){nx_dtype_of(operands[i]), nx_rank(operands[i]), nx_shape(operands[i])};
+  for (size_t i = 0; i < call->n_results; i++) {
+    out[i] = call->types[i];
+    out[i].dtype = host_type(out[i].dtype);
+  }
   nx_custom_desc d = {.size = sizeof d,
                       .name = "callback",
                       .run = run,
@@ -177,17 +179,47 @@ static nx_status record_entry(const nx_stablehlo_call *call, entry *e) {
                       .n_operands = call->n_operands,
                       .n_results = call->n_results,
                       .operands = in,
-                      .results = call->types};
-  nx_custom *f;
-  nx_status s = nx_custom_create(call->context, &d, &f);
-  if (s != NX_OK) {
-    give_up(e);
-    return s;
-  }
-  s = nx_custom_record(f, call->operands, call->n_operands, call->token, call->results,
-                       call->n_results);
-  nx_custom_release(f);
+                      .results = out};
+  nx_status s = nx_custom_create(call->context, &d, f);
+  if (s != NX_OK) give_up(e);
   return s;
+}
+
+/* Gives its results as tensors of other types, in place of them. */
+static nx_status cast_results(const nx_stablehlo_call *call) {
+  for (size_t i = 0; i < call->n_results; i++) {
+    nx_dtype wanted = call->types[i].dtype;
+    if (nx_dtype_of(call->results[i]) == wanted) continue;
+    call->results[i] = nx_cast(call->results[i], wanted);
+    if (call->results[i] == NULL) return nxi_error_status();
+  }
+  return NX_OK;
+}
+
+static nx_status record_entry(const nx_stablehlo_call *call, entry *e) {
+  nx_tensor *in[MOST];
+  nx_custom *f;
+  for (size_t i = 0; i < call->n_operands; i++) { /* handles are the scope's, of results too */
+    nx_dtype t = nx_dtype_of(call->operands[i]), host = host_type(t);
+    in[i] = host == t ? call->operands[i] : nx_cast(call->operands[i], host);
+    if (in[i] == NULL) return give_up(e), nxi_error_status();
+  }
+  nx_status s = describe(call, e, in, &f);
+  if (s != NX_OK) return s;
+  s = nx_custom_record(f, in, call->n_operands, call->token, call->results, call->n_results);
+  nx_custom_release(f);
+  return s == NX_OK ? cast_results(call) : s;
+}
+
+/* What a device gives that does not call: the program has the results sent to it. */
+static nx_status record_zeros(const nx_stablehlo_call *call) {
+  for (size_t i = 0; i < call->n_results; i++) {
+    const nx_type *t = &call->types[i];
+    call->results[i] =
+        nx_full(call->context, call->device, t->dtype, t->shape, t->rank, NX_INTEGER(0));
+    if (call->results[i] == NULL) return nxi_error_status();
+  }
+  return NX_OK;
 }
 
 nx_status nxj_record_callback(const nx_stablehlo_call *call) {
@@ -199,10 +231,10 @@ nx_status nxj_record_callback(const nx_stablehlo_call *call) {
                   call->n_operands, call->n_results, MOST);
   nx_status s = read_config(call, place, &e, &here);
   if (s != NX_OK || e == NULL) return s;
-  bool called = call->n_results > 0 || (call->token != NULL && here);
+  bool called = call->token != NULL ? here : call->n_results > 0;
   if (called) return record_entry(call, e);
-  give_up(e); /* nobody needs it */
-  return NX_OK;
+  give_up(e);
+  return record_zeros(call);
 }
 
 nx_status nxj_refuse_python(const nx_stablehlo_call *call) {

@@ -8,9 +8,9 @@
  *
  * A call with has_side_effect is made once in each run of the program, in the program's order with
  * the others of its device. One without is made where its results are needed, in any order. With
- * ` 2` behind the number only the third of the program's devices makes it; if it has results, it
- * has no side effect then, and all make it. There are at most 15 tensors for operands and results
- * each. Elements of half a byte are refused. */
+ * ` 2` behind the number only the third of the program's devices makes one with a side effect, and
+ * the others get zeros, which the program replaces by what it sends them. There are at most 15
+ * tensors for operands and results each. Elements i4 and ui4 are a byte each. */
 #ifndef NXJ_CALLBACKS_H
 #define NXJ_CALLBACKS_H
 

@@ -78,22 +78,28 @@ static bool add(nxj_executable *e, size_t i, const nxh_attr *attrs, int32_t rank
   return kept != NULL;
 }
 
+/* Of no outputs there is one, which jaxlib wants to see. */
+static size_t n_shardings(const nxj_executable *e) {
+  return e->n_in + (e->n_out > 0 ? e->n_out : 1);
+}
+
 bool nxj_fill_shardings(nxj_executable *e) {
   const nxh_function *f = nxh_default_function(nxh_module_of(e->module));
-  size_t n = e->n_in + e->n_out;
+  size_t n = n_shardings(e);
   e->shardings = nxi_calloc(n + 1, sizeof *e->shardings);
   e->sharding_sizes = nxi_calloc(n + 1, sizeof *e->sharding_sizes);
   bool good = e->shardings != NULL && e->sharding_sizes != NULL;
   for (size_t i = 0; good && i < n; i++) {
     const nxh_attr *list = i < e->n_in ? f->arg_attrs : f->result_attrs;
     size_t at = i < e->n_in ? i : i - e->n_in;
-    good = add(e, i, list != NULL ? &list[at] : NULL, e->in[i].rank);
+    bool there = i < e->n_in + e->n_out;
+    good = add(e, i, there && list != NULL ? &list[at] : NULL, there ? e->in[i].rank : 0);
   }
   return good;
 }
 
 void nxj_free_shardings(nxj_executable *e) {
-  for (size_t i = 0; e->shardings != NULL && i < e->n_in + e->n_out; i++) nxi_free(e->shardings[i]);
+  for (size_t i = 0; e->shardings != NULL && i < n_shardings(e); i++) nxi_free(e->shardings[i]);
   nxi_free((void *)e->shardings);
   nxi_free(e->sharding_sizes);
 }
@@ -111,7 +117,7 @@ static nxj_error *of_inputs(void *args) {
 static nxj_error *of_outputs(void *args) {
   NXJ_TAKE(executable_memories, sizes);
   const nxj_executable *e = a->executable;
-  a->n = e->n_out;
+  a->n = e->n_out > 0 || e->shardings == NULL ? e->n_out : 1;
   a->kinds = e->shardings != NULL ? (const char *const *)e->shardings + e->n_in : NULL;
   a->sizes = e->sharding_sizes != NULL ? e->sharding_sizes + e->n_in : NULL;
   return NULL;

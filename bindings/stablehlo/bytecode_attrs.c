@@ -185,6 +185,15 @@ static bool read_builtin_type(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
   }
 }
 
+/* Of stablehlo, between operations of sdy, there are tokens. */
+static bool read_stablehlo_type(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
+  uint64_t code;
+  if (!nxh_varint(a, b, &code)) return false;
+  out->kind = code == 0 ? NXH_TOKEN : NXH_OTHER;
+  out->text = nxh_word_of("a type of stablehlo");
+  return true;
+}
+
 static bool nested(nxh_artifact *a, nxh_entry *e) {
   if (e->open || a->depth == MOST_NESTED)
     return nxh_malformed(a, &e->bytes, "attributes and types that contain each other");
@@ -212,6 +221,8 @@ bool nxh_get_type(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_type *out)
       ok = read_vhlo_type(a, &bytes, &type);
     } else if (e->custom && nxh_is_dialect(a, e->dialect, "builtin")) {
       ok = read_builtin_type(a, &bytes, &type);
+    } else if (e->custom && nxh_is_dialect(a, e->dialect, "stablehlo")) {
+      ok = read_stablehlo_type(a, &bytes, &type);
     }
     unnest(a, e);
     if (!ok) return false;

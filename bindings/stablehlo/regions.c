@@ -14,8 +14,11 @@ static bool results_of(nxh_recorder *r, const nxh_region *region, nx_tensor **re
   if (last->n_operands != n)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "a region returns %u values, not %u", last->n_operands,
                     n);
-  for (uint32_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; i++) {
+    results[i] = NULL; /* of a token */
+    if (nxh_type_of(r->m, last->operands[i])->kind == NXH_TOKEN) continue;
     if ((results[i] = nxh_value_of(r, last->operands[i])) == NULL) return false;
+  }
   return true;
 }
 

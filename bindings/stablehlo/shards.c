@@ -316,6 +316,8 @@ static bool take_parts(nxh_recorder *r, const nxh_op *op, nx_tensor **args) {
   nxh_sharding s = {0};
   for (uint32_t i = 0; i < op->n_operands; i++) {
     const nxh_type *type = nxh_type_of(r->m, op->regions[0].first + i);
+    args[i] = NULL;
+    if (type->kind == NXH_TOKEN) continue;
     if (sharded && !listed_sharding(r, op, "in_shardings", i, type->rank, &s)) return false;
     if ((args[i] = part_of(r, op->operands[i], &s)) == NULL) return false;
     if (!nxh_has_type(args[i], type))
@@ -329,6 +331,9 @@ static bool give_parts(nxh_recorder *r, const nxh_op *op, nx_tensor *const *resu
   bool sharded = nxh_is_sharded(r);
   nxh_sharding s = {0};
   for (uint32_t i = 0; i < op->n_results; i++) {
+    if (nxh_result_type(r, op, i)->kind == NXH_TOKEN) continue;
+    if (results[i] == NULL)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is a token of another type", i);
     if (sharded && !listed_sharding(r, op, "out_shardings", i, nx_rank(results[i]), &s))
       return false;
     if (r->frame->shards != NULL && is_divided(&s)) {

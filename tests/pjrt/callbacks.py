@@ -65,8 +65,8 @@ def case_values():
     import jax.numpy as jnp
     import numpy as np
 
-    types = [np.float32, jnp.bfloat16, np.int8, np.uint32, np.bool_, np.complex64]
-    for dtype in types:
+    types = [np.float32, jnp.bfloat16, jnp.int4, jnp.uint4, np.int8, np.uint32, np.bool_]
+    for dtype in [*types, np.complex64]:
         x = np.array([[0, 1, 2], [3, 4, 5]]).astype(dtype)
         out = jax.ShapeDtypeStruct((3, 2), dtype)
         y = jax.jit(lambda x, out=out: jax.pure_callback(lambda a: np.asarray(a).T, out, x))(x)
@@ -223,6 +223,7 @@ def case_devices():
     import jax
     import jax.numpy as jnp
     import numpy as np
+    from jax.experimental import io_callback
     from jax.sharding import NamedSharding, PartitionSpec
 
     mesh = jax.make_mesh((4,), ("i",), devices=jax.devices("nx"))
@@ -249,6 +250,21 @@ def case_devices():
         return y
 
     assert seen_by(whole) == [28]
+
+    def sent(seen):
+        def call(a):
+            seen.append(float(a[3]))
+            return a + 1
+
+        def f(x):
+            return io_callback(call, jax.ShapeDtypeStruct((8,), jnp.float32), x, ordered=ordered)
+
+        y = jax.jit(f)(x)
+        assert np.array_equal(y, np.arange(8) + 1), y
+        return y
+
+    for ordered in False, True:
+        assert seen_by(sent) == [3]
 
 
 def case_lifetime():

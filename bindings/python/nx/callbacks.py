@@ -123,6 +123,18 @@ def _only_device(sharding):
     return ids[0] if ids else None
 
 
+def _sent(x, source, devices):
+    """A value of one device in all of them."""
+    import numpy as np
+    from jax._src.lib.mlir import ir
+    from jax._src.lib.mlir.dialects import hlo
+
+    order = [source] + [i for i in range(devices) if i != source]
+    groups = ir.DenseIntElementsAttr.get(np.array([order], np.int64))
+    channel = hlo.ChannelHandle.get(1, 1)
+    return hlo.CollectiveBroadcastOp(x, replica_groups=groups, channel_handle=channel).result
+
+
 def _is_ours(ctx):
     module = ctx.module_context
     if len(module.platforms) > 1:
@@ -144,6 +156,7 @@ def _emitter(original):
         # also keeps JAX from storing the program: the number is this process's
         module.add_host_callback(lambda *_: announced)
         only = _only_device(options.get("sharding"))
+        devices = getattr(module.axis_context, "num_devices", None) or 1
         types = [mlir.aval_to_ir_type(module, aval) for aval in gives]
         op = mlir.custom_call(
             "nx_host_callback",
@@ -155,6 +168,8 @@ def _emitter(original):
         results = list(op.results)
         if token:
             token, *results = results
+        if only is not None and options["has_side_effect"] and devices > 1:
+            results = [_sent(x, only, devices) for x in results]
         return results, token, announced
 
     return emit_python_callback
