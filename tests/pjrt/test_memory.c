@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: ISC */
+/* The plugin without memory: each allocation of each step fails once. The caller gets the error for
+ * that, what it has is still good, and all of it can be given back. The plugin is a part of this
+ * program here, whose allocations it can see. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bindings/pjrt/callbacks.h"
+#include "ir/alloc.h"
+#include "plugin.h"
+
+const void *GetPjrtApi(void);
+
+#define V "tensor<3xf32>"
+static const char text[] = "module @m {\n"
+                           "  func.func @main(%a: " V " {tf.aliasing_output = 0 : i32}, %b: " V
+                           ") -> (" V ", tensor<f32>) {\n"
+                           "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                           "    %0 = stablehlo.add %a, %b : " V "\n"
+                           "    %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across "
+                           "dimensions = [0] : (" V ", tensor<f32>) -> tensor<f32>\n"
+                           "    return %0, %1 : " V ", tensor<f32>\n"
+                           "  }\n"
+                           "}\n";
+static const int64_t three[] = {3};
+static const float ones[] = {1, 2, 3};
+
+/* What the steps have made; NULL: not yet. */
+typedef struct made {
+  nxj_client *c;
+  nxj_loaded *l;
+  nxj_buffer *in[2], *out[2], *copy;
+  nxj_executable *e;
+} made;
+
+static int failures;
+
+/* Whether it went well; if not, for want of memory, as is said. */
+static bool ok(nxj_error *e) {
+  if (e == NULL) return true;
+  failures++;
+  refused(e, NXJ_RESOURCE_EXHAUSTED, "memory");
+  return false;
+}
+
+/* ---- steps */
+
+static bool make(made *m) {
+  ARGS(client_create, a);
+  if (!ok(RUN(Client_Create, &a))) return false;
+  m->c = a.client;
+  return true;
+}
+
+static bool build(made *m) { return ok(try_compile(m->c, text, &m->l)); }
+
+static bool give(made *m) {
+  static const int64_t strides[] = {4};
+  for (int i = 0; i < 2; i++) {
+    ARGS(from_host, a, .client = m->c, .data = ones, .type = NXJ_TYPE_F32, .dims = three, .rank = 1,
+         .strides = strides, .n_strides = 1);
+    if (!ok(RUN(Client_BufferFromHostBuffer, &a))) return false;
+    m->in[i] = a.buffer;
+    if (!ok(await(a.done))) return false;
+  }
+  return true;
+}
+
+static bool run(made *m) {
+  nxj_event *done = NULL;
+  nxj_execute_options o = {.size = sizeof o};
+  nxj_buffer *const *in = m->in;
+  nxj_buffer **out = m->out;
+  ARGS(execute, a, .loaded = m->l, .options = &o, .inputs = &in, .n_devices = 1, .n_inputs = 2,
+       .outputs = &out, .done = &done);
+  return ok(RUN(LoadedExecutable_Execute, &a)) && ok(await(done));
+}
+
+static bool take(made *m) {
+  float got[3];
+  if (!ok(try_download(m->out[0], got, 3))) return false;
+  assert_true(got[0] == 2 && got[2] == 6);
+  if (!ok(try_download(m->out[1], got, 1))) return false;
+  assert_true(got[0] == 12);
+  return true;
+}
+
+static bool copy(made *m) {
+  float got[3];
+  ARGS(client_lookup, there, .client = m->c, .id = 1);
+  if (!ok(RUN(Client_LookupDevice, &there))) return false;
+  ARGS(copy_to_device, a, .buffer = m->out[0], .device = there.device);
+  if (!ok(RUN(Buffer_CopyToDevice, &a))) return false;
+  m->copy = a.copy;
+  return ok(try_download(m->copy, got, 3));
+}
+
+static bool store(made *m) {
+  ARGS(loaded_executable, e, .loaded = m->l);
+  if (!ok(RUN(LoadedExecutable_GetExecutable, &e))) return false;
+  m->e = e.executable;
+  ARGS(executable_serialize, s, .executable = m->e);
+  if (!ok(RUN(Executable_Serialize, &s))) return false;
+  ARGS(deserialize, d, .client = m->c, .bytes = s.bytes, .n = s.n);
+  bool good = ok(RUN(Executable_DeserializeAndLoad, &d));
+  s.release(s.owner);
+  if (good) drop_loaded(d.loaded);
+  return good;
+}
+
+/* A program with a function of this one. */
+static atomic_int announced, released;
+
+static int twice(uint64_t user, const void *const *in, void *const *out, char *sentence) {
+  const float *x = in[0];
+  float *y = out[0];
+  (void)user;
+  (void)sentence;
+  for (int i = 0; i < 3; i++) y[i] = 2 * x[i];
+  return 0;
+}
+
+static void count(uint64_t user) { atomic_fetch_add(&released, (int)user); }
+
+static bool call_back(made *m) {
+  char program[512];
+  uint64_t number = nx_pjrt_callback_new(twice, count, 1);
+  if (number == 0) return failures++, false;
+  atomic_fetch_add(&announced, 1);
+  snprintf(program, sizeof program,
+           "func.func @main(%%t: !stablehlo.token, %%x: " V ") -> " V " {\n"
+           "  %%0 = stablehlo.custom_call @nx_host_callback(%%x) {backend_config = \"%016llx\",\n"
+           "      has_side_effect = true} : (" V ") -> " V "\n"
+           "  return %%0 : " V "\n"
+           "}\n",
+           (unsigned long long)number);
+  drop_loaded(m->l);
+  m->l = NULL;
+  bool good = ok(try_compile(m->c, program, &m->l));
+  nx_pjrt_callback_drop(number);
+  ARGS(from_host, a, .client = m->c, .data = ones, .type = NXJ_TYPE_PRED, .dims = (int64_t[]){0},
+       .rank = 1);
+  if (!good || !ok(RUN(Client_BufferFromHostBuffer, &a))) return false;
+  drop_event(a.done);
+  drop_buffer(m->in[0]);
+  m->in[0] = a.buffer;
+  drop_buffer(m->out[0]);
+  drop_buffer(m->out[1]);
+  m->out[0] = m->out[1] = NULL;
+  return run(m);
+}
+
+/* ---- ends */
+
+static void drop(made *m) {
+  nxj_buffer *list[] = {m->in[0], m->in[1], m->out[0], m->out[1], m->copy};
+  for (int i = 0; i < 5; i++)
+    if (list[i] != NULL) drop_buffer(list[i]);
+  ARGS(executable, e, .executable = m->e);
+  if (m->e != NULL) good(RUN(Executable_Destroy, &e));
+  if (m->l != NULL) drop_loaded(m->l);
+  if (m->c != NULL) drop_client(m->c);
+}
+
+/* Steps before `step` go well; in that one allocation `after` fails. How many it made. */
+static int64_t try_step(bool (*const *steps)(made *), int step, int64_t after) {
+  made m = {0};
+  for (int i = 0; i < step; i++) assert_true(steps[i](&m));
+  int64_t before = nxi_alloc_count();
+  nxi_alloc_fail(after, false);
+  bool went = steps[step](&m);
+  nxi_alloc_fail(-1, false);
+  int64_t n = nxi_alloc_count() - before;
+  /* what it did not make can be made now */
+  if (!went && step == 1) assert_true(build(&m));
+  drop(&m);
+  return n;
+}
+
+static void fails(int step) {
+  static bool (*const steps[])(made *) = {make, build, give, run, take, copy, store, call_back};
+  failures = 0;
+  for (int64_t after = 0, n = 1; after <= n; after++) n = try_step(steps, step, after);
+  assert_true(failures > 0 || step == 4);
+}
+
+#define STEP(number, name)         \
+  static void name(void **state) { \
+    (void)state;                   \
+    fails(number);                 \
+  }
+STEP(0, makes_a_client)
+STEP(1, compiles)
+STEP(2, takes_arrays)
+STEP(3, executes)
+STEP(4, gives_arrays)
+STEP(5, copies)
+STEP(6, stores)
+
+static void calls_back(void **state) {
+  (void)state;
+  fails(7);
+  for (int i = 0; i < 5000 && atomic_load(&released) < atomic_load(&announced); i++) usleep(1000);
+  assert_int_equal(atomic_load(&released), atomic_load(&announced));
+}
+
+NXT_MAIN(memory) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(makes_a_client), cmocka_unit_test(compiles),
+      cmocka_unit_test(takes_arrays),   cmocka_unit_test(executes),
+      cmocka_unit_test(gives_arrays),   cmocka_unit_test(copies),
+      cmocka_unit_test(stores),         cmocka_unit_test(calls_back),
+  };
+  setenv("NX_CPU_DEVICES", "2", 1);
+  alarm(100);
+  table = GetPjrtApi();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
