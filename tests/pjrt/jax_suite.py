@@ -21,9 +21,14 @@ from pathlib import Path
 FILES = (
     "lax_test lax_control_flow_test lax_numpy_test lax_numpy_operators_test "
     "lax_numpy_reducers_test lax_numpy_indexing_test lax_vmap_test lax_autodiff_test "
-    "linalg_test fft_test random_test nn_test api_test pjit_test shard_map_test array_test"
+    "linalg_test fft_test random_test nn_test api_test pjit_test shard_map_test array_test "
+    "python_callback_test debugging_primitives_test"
 ).split()
-DIVIDED = {"pjit_test", "shard_map_test", "array_test"}  # on eight devices
+# On eight devices.
+DIVIDED = set(
+    "pjit_test shard_map_test array_test python_callback_test debugging_primitives_test".split()
+)
+HERE = Path(__file__).resolve().parent
 
 
 def environment(plugin, file, cases):
@@ -33,6 +38,7 @@ def environment(plugin, file, cases):
     if plugin:
         own.update(PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{plugin}", JAX_PLATFORMS="nx")
         own["NX_CPU_DEVICES"] = devices
+        own["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parents[1] / "bindings/python")])
     else:
         own["JAX_PLATFORMS"] = "cpu"
         own["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
@@ -45,6 +51,7 @@ def run(plugin, file, o):
         report = Path(directory) / "report.xml"
         words = [os.environ["JAX_PYTHON"], "-m", "pytest", "-q", "-x" if o.first else "-q",
                  f"tests/{file}.py", f"--junitxml={report}", "-p", "no:cacheprovider"]
+        words += ["-p", "nx_callbacks"] if plugin else []
         try:
             done = subprocess.run(
                 words,

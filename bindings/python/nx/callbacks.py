@@ -123,6 +123,17 @@ def _only_device(sharding):
     return ids[0] if ids else None
 
 
+def _with_token(sharding):
+    """What is noted of several results wants a place for a token."""
+    from jax._src.sharding_impls import SdyArray, SdyArrayList
+
+    if not isinstance(sharding, SdyArrayList):
+        return sharding
+    ids = sharding.shardings[0].logical_device_ids
+    first = SdyArray(mesh_shape=(), dim_shardings=(), logical_device_ids=ids)
+    return SdyArrayList((first, *sharding.shardings))
+
+
 def _sent(x, source, devices):
     """A value of one device in all of them."""
     import numpy as np
@@ -165,6 +176,9 @@ def _emitter(original):
             backend_config=f"{announced.name:016x}" + ("" if only is None else f" {only}"),
             has_side_effect=options["has_side_effect"],
         )
+        if options.get("sharding") is not None:
+            note = _with_token(options["sharding"]) if token and gives else options["sharding"]
+            mlir.set_sharding(module, op, note)
         results = list(op.results)
         if token:
             token, *results = results
