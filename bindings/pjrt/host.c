@@ -121,11 +121,15 @@ static bool may_import(const request *r, const void *data) {
          (uintptr_t)data % r->size == 0 && nxj_is_c_order(r->dims, r->strides, r->rank, r->size);
 }
 
-/* Takes `given` if it goes well. */
+/* Takes the event of `given`, also on failure; on_delete is called only if it goes well. */
 static nxj_error *imported(const request *r, void *data, const import *given, nxj_buffer **out) {
   import *i = nxi_malloc(sizeof *i);
-  if (i == NULL) return nxj_no_memory();
+  if (i == NULL) {
+    nxj_event_drop(given->done);
+    return nxj_no_memory();
+  }
   *i = *given;
+  i->on_delete = NULL;
   nx_tensor *t = NULL;
   nx_import_desc desc = {.size = sizeof desc,
                          .mode = NX_IMPORT_IMMUTABLE,
@@ -138,12 +142,15 @@ static nxj_error *imported(const request *r, void *data, const import *given, nx
                          .user = i};
   nx_status s = nx_import(r->device->client->context, &desc, &t);
   if (s != NX_OK) {
+    nxj_event_drop(i->done);
     nxi_free(i);
     return nxj_of_status(s);
   }
-  nxj_error *e = finish(r, t, out);
-  if (e == NULL) (*out)->value->imported = true;
-  return e;
+  nxj_error *e = finish(r, t, out); /* from here on the tensor's end is the import's */
+  if (e != NULL) return e;
+  (*out)->value->imported = true;
+  i->on_delete = given->on_delete;
+  return NULL;
 }
 
 /* The event is the caller's and the import's. */
@@ -152,12 +159,8 @@ static nxj_error *from_host_as_is(const request *r, struct nxj_from_host_args *a
   if (done == NULL) return nxj_no_memory();
 import given = {.done = nxj_event_keep(done) };
   nxj_error *e = imported(r, (void *)(uintptr_t)a->data, &given, &a->buffer);
-  if (e != NULL) {
-    nxj_event_drop(done);
-    nxj_event_drop(done);
-  } else {
-    a->done = done;
-  }
+  if (e == NULL) a->done = done;
+  else nxj_event_drop(done);
   return e;
 }
 

@@ -151,6 +151,35 @@ static bool call_back(made *m) {
   return run(m);
 }
 
+/* Memory of the caller as it lies, which is given back once, or never taken. */
+static float lent[2][1 << 13];
+static int n_lent;
+
+static void lent_back(void *data, void *user) {
+  (void)user;
+  assert_ptr_equal(data, lent[1]);
+  n_lent--;
+}
+
+static bool lend(made *m) {
+  static const int64_t dims[] = {1 << 13};
+  drop_buffer(m->in[0]);
+  drop_buffer(m->in[1]);
+  m->in[0] = m->in[1] = NULL;
+  ARGS(from_host, a, .client = m->c, .data = lent[0], .type = NXJ_TYPE_F32, .dims = dims, .rank = 1,
+       .semantics = NXJ_ZERO_COPY);
+  if (!ok(RUN(Client_BufferFromHostBuffer, &a))) return false;
+  drop_event(a.done);
+  m->in[0] = a.buffer;
+  ARGS(view_of_memory, v, .client = m->c, .data = lent[1], .type = NXJ_TYPE_F32, .dims = dims,
+       .rank = 1, .on_delete = lent_back);
+  if (!ok(RUN(Client_CreateViewOfDeviceBuffer, &v))) return false;
+  n_lent++;
+  m->in[1] = v.buffer;
+  ARGS(buffer, x, .buffer = v.buffer);
+  return ok(RUN(Buffer_IncreaseExternalReferenceCount, &x));
+}
+
 /* ---- ends */
 
 static void drop(made *m) {
@@ -179,7 +208,8 @@ static int64_t try_step(bool (*const *steps)(made *), int step, int64_t after) {
 }
 
 static void fails(int step) {
-  static bool (*const steps[])(made *) = {make, build, give, run, take, copy, store, call_back};
+  static bool (*const steps[])(made *) = {make, build, give,      run, take,
+                                          copy, store, call_back, lend};
   failures = 0;
   for (int64_t after = 0, n = 1; after <= n; after++) n = try_step(steps, step, after);
   assert_true(failures > 0 || step == 4);
@@ -205,12 +235,19 @@ static void calls_back(void **state) {
   assert_int_equal(atomic_load(&released), atomic_load(&announced));
 }
 
+static void lends(void **state) {
+  (void)state;
+  fails(8);
+  assert_int_equal(n_lent, 0);
+}
+
 NXT_MAIN(memory) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(makes_a_client), cmocka_unit_test(compiles),
       cmocka_unit_test(takes_arrays),   cmocka_unit_test(executes),
       cmocka_unit_test(gives_arrays),   cmocka_unit_test(copies),
       cmocka_unit_test(stores),         cmocka_unit_test(calls_back),
+      cmocka_unit_test(lends),
   };
   setenv("NX_CPU_DEVICES", "2", 1);
   alarm(100);

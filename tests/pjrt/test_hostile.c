@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: ISC */
+/* What no sensible caller gives the plugin: damaged executables and options, shapes and layouts
+ * that make no sense, buffers that are gone. Each ends with an error, or does what it says. */
+#include <unistd.h>
+
+#include "plugin.h"
+
+#define V "tensor<3xf32>"
+static const char add[] = "func.func @main(%a: " V ", %b: " V ") -> " V " {\n"
+                          "  %0 = stablehlo.add %a, %b : " V "\n"
+                          "  return %0 : " V "\n"
+                          "}\n";
+static const int64_t three[] = {3};
+static const float ones[] = {1, 2, 3};
+
+enum { TRIES = 3000 };
+
+typedef uint64_t seed;
+
+static uint32_t below(seed *r, uint32_t n) {
+  *r = *r * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*r >> 33) % n;
+}
+
+/* Changes some bytes of a copy, or cuts it; its new size. */
+static size_t damage(seed *random, char *to, const char *from, size_t n) {
+  memcpy(to, from, n);
+  for (int i = 0; i < 1 + (int)below(random, 3); i++)
+    to[below(random, (uint32_t)n)] = (char)below(random, 256);
+  return below(random, 10) == 0 ? below(random, (uint32_t)n) : n;
+}
+
+/* One that loads is called: it is some program, of these arguments or others. */
+static void call_it(nxj_loaded *l, nxj_buffer *x) {
+  nxj_buffer *in[] = {x, x}, *out[4] = {NULL};
+  ARGS(loaded_executable, e, .loaded = l);
+  good(RUN(LoadedExecutable_GetExecutable, &e));
+  ARGS(executable_count, n, .executable = e.executable);
+  good(RUN(Executable_NumOutputs, &n));
+  ARGS(executable, end, .executable = e.executable);
+  good(RUN(Executable_Destroy, &end));
+  nxj_error *failed = n.n <= 4 ? try_call(l, in, 2, out) : NULL;
+  if (failed != NULL) destroy_error(failed);
+  for (int i = 0; i < 4; i++)
+    if (out[i] != NULL) drop_buffer(out[i]);
+}
+
+static void damaged_executables(void **state) {
+  (void)state;
+  static char bytes[4096];
+  seed random = 7;
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile(c, add);
+  nxj_buffer *x = upload(c, ones, three, 1);
+  ARGS(loaded_executable, e, .loaded = l);
+  good(RUN(LoadedExecutable_GetExecutable, &e));
+  ARGS(executable_serialize, s, .executable = e.executable);
+  good(RUN(Executable_Serialize, &s));
+  assert_true(s.n < sizeof bytes);
+  for (int i = 0; i < TRIES; i++) {
+    ARGS(deserialize, d, .client = c, .bytes = bytes);
+    d.n = damage(&random, bytes, s.bytes, s.n);
+    nxj_error *failed = RUN(Executable_DeserializeAndLoad, &d);
+    if (failed != NULL) {
+      destroy_error(failed);
+      continue;
+    }
+    call_it(d.loaded, x);
+    drop_loaded(d.loaded);
+  }
+  s.release(s.owner);
+  ARGS(executable, end, .executable = e.executable);
+  good(RUN(Executable_Destroy, &end));
+  drop_buffer(x);
+  drop_loaded(l);
+  drop_client(c);
+}
+
+static void damaged_options(void **state) {
+  (void)state;
+  static const char options[] =
+      "\x1a\x12\x20\x01\x28\x01\x4a\x0c\x08\x01\x10\x01\x1a\x06\x0a\x04\x00"
+      "\x00\x00\x00\x20\x01\x3a\x0d\x0a\x07xla_abc\x12\x02\x0a\x00";
+  static char bytes[64];
+  seed random = 8;
+  nxj_client *c = make_client();
+  nxj_program p = {.size = sizeof p,
+                   .code = (char *)(uintptr_t)add,
+                   .n = sizeof add - 1,
+                   .format = "mlir",
+                   .n_format = 4};
+  for (int i = 0; i < TRIES; i++) {
+    ARGS(client_compile, a, .client = c, .program = &p, .options = bytes);
+    a.n_options = damage(&random, bytes, options, sizeof options - 1);
+    nxj_error *failed = RUN(Client_Compile, &a);
+    if (failed != NULL) destroy_error(failed);
+    else drop_loaded(a.loaded);
+  }
+  drop_client(c);
+}
+
+static void senseless_shapes(void **state) {
+  (void)state;
+  static const int64_t rows[][3] = {{-1, 2, 3},
+                                    {INT64_MIN, 1, 1},
+                                    {INT64_MAX, INT64_MAX, 1},
+                                    {1l << 40, 1l << 20, 1l << 20},
+                                    {INT64_MAX, 1, 1}};
+  nxj_client *c = make_client();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ARGS(from_host, a, .client = c, .data = ones, .type = NXJ_TYPE_F32, .dims = rows[i], .rank = 3);
+    refused(RUN(Client_BufferFromHostBuffer, &a), NXJ_INVALID_ARGUMENT, "dimensions");
+    ARGS(uninitialized, u, .client = c, .type = NXJ_TYPE_F64, .dims = rows[i], .rank = 3);
+    refused(RUN(Client_CreateUninitializedBuffer, &u), NXJ_INVALID_ARGUMENT, "dimensions");
+  }
+  static const int64_t many[40] = {1}, huge[] = {1l << 50};
+  ARGS(from_host, a, .client = c, .data = ones, .type = NXJ_TYPE_F32, .dims = many, .rank = 40);
+  refused(RUN(Client_BufferFromHostBuffer, &a), NXJ_INVALID_ARGUMENT, "rank 40");
+  a.type = 99;
+  refused(RUN(Client_BufferFromHostBuffer, &a), NXJ_UNIMPLEMENTED, "elements");
+  ARGS(uninitialized, u, .client = c, .type = NXJ_TYPE_F32, .dims = huge, .rank = 1);
+  refused(RUN(Client_CreateUninitializedBuffer, &u), NXJ_RESOURCE_EXHAUSTED, "memory");
+  drop_client(c);
+}
+
+static void senseless_layouts(void **state) {
+  (void)state;
+  static const int64_t twice[] = {0, 0}, outside[] = {0, 5}, dims[] = {2, 1}, strides[] = {4};
+  nxj_client *c = make_client();
+  nxj_buffer *x = upload(c, ones, dims, 2);
+  const int64_t *lists[] = {twice, outside, outside};
+  for (int i = 0; i < 4; i++) {
+    float got[2];
+    nxj_memory_layout layout = {.size = sizeof layout, .type = i < 3 ? NXJ_TILED : NXJ_STRIDED};
+    if (i < 3) layout.tiled.minor_to_major = lists[i];
+    if (i < 3) layout.tiled.n = i < 2 ? 2 : 1;
+    if (i == 3) layout.strides.bytes = strides;
+    if (i == 3) layout.strides.n = 1;
+    ARGS(to_host, a, .buffer = x, .layout = &layout, .data = got, .n = sizeof got);
+    refused(RUN(Buffer_ToHostBuffer, &a), NXJ_INVALID_ARGUMENT, "layout");
+  }
+  char got[8];
+  for (int64_t offset = -1; offset < 12; offset += 4) {
+    ARGS(raw_to_host, a, .buffer = x, .data = got, .offset = offset, .n = 9 - offset);
+    refused(RUN(Buffer_CopyRawToHost, &a), NXJ_INVALID_ARGUMENT, "of a buffer of 8 bytes");
+  }
+  drop_buffer(x);
+  drop_client(c);
+}
+
+static void buffers_that_are_gone(void **state) {
+  (void)state;
+  nxj_client *c = make_client(), *other = make_client();
+  nxj_buffer *x = upload(c, ones, three, 1);
+  ARGS(client_lookup, there, .client = other, .id = 1);
+  good(RUN(Client_LookupDevice, &there));
+  ARGS(copy_to_device, copy, .buffer = x, .device = there.device);
+  refused(RUN(Buffer_CopyToDevice, &copy), NXJ_UNIMPLEMENTED, "another client");
+  ARGS(buffer, b, .buffer = x);
+  refused(RUN(Buffer_DecreaseExternalReferenceCount, &b), NXJ_INVALID_ARGUMENT, "no external");
+  good(RUN(Buffer_IncreaseExternalReferenceCount, &b));
+  for (int i = 0; i < 2; i++) good(RUN(Buffer_Delete, &b));
+  ARGS(client_lookup, here, .client = c, .id = 1);
+  good(RUN(Client_LookupDevice, &here));
+  copy.device = here.device;
+  refused(RUN(Buffer_CopyToDevice, &copy), NXJ_INVALID_ARGUMENT, "deleted or donated");
+  refused(RUN(Buffer_IncreaseExternalReferenceCount, &b), NXJ_INVALID_ARGUMENT, "deleted");
+  ARGS(buffer_address, address, .buffer = x);
+  refused(RUN(Buffer_UnsafePointer, &address), NXJ_INVALID_ARGUMENT, "deleted or donated");
+  good(RUN(Buffer_DecreaseExternalReferenceCount, &b));
+  ARGS(buffer_size, size, .buffer = x);
+  good(RUN(Buffer_OnDeviceSizeInBytes, &size));
+  assert_int_equal(size.n, 12);
+  drop_client(c);
+  drop_client(other);
+  drop_buffer(x);
+}
+
+NXT_MAIN(hostile) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(damaged_executables),   cmocka_unit_test(damaged_options),
+      cmocka_unit_test(senseless_shapes),      cmocka_unit_test(senseless_layouts),
+      cmocka_unit_test(buffers_that_are_gone),
+  };
+  setenv("NX_CPU_DEVICES", "2", 1);
+  alarm(100);
+  load_plugin();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
