@@ -93,19 +93,63 @@ static bool read_build(reader r, nxj_options *o) {
   return good && !r.bad;
 }
 
+static size_t size_of(reader r) { return (size_t)(r.end - r.at); }
+static int shown(reader r) { return (int)(size_of(r) < 200 ? size_of(r) : 200); }
+
+static bool is(reader r, const char *word) {
+  return size_of(r) == strlen(word) && memcmp(r.at, word, size_of(r)) == 0;
+}
+
+/* Flags of XLA that programs set, and that are true or false. */
+static bool is_switch(reader name) {
+  static const char *const names[] = {
+      "xla_allow_excess_precision",       "xla_cpu_enable_concurrency_optimized_scheduler",
+      "xla_cpu_enable_fast_math",         "xla_cpu_enable_fast_min_max",
+      "xla_cpu_fast_math_honor_nans",     "xla_cpu_fast_math_honor_infs",
+      "xla_cpu_use_thunk_runtime",        "xla_dump_hlo_as_text",
+      "xla_embed_ir_in_executable",       "xla_gpu_enable_latency_hiding_scheduler",
+      "xla_gpu_enable_triton_gemm",       "xla_gpu_deterministic_ops",
+      "xla_llvm_disable_expensive_passes"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (is(name, names[i])) return true;
+  return false;
+}
+
+/* A value: text, true or false, or a number. */
+static nxj_error *check_value(reader name, reader value) {
+  field f = {0};
+  while (next_field(&value, &f)) {
+    bool text = f.number == 1 && f.kind == 2;
+    bool good = text ? is(f.bytes, "true") || is(f.bytes, "false") || is(f.bytes, "True") ||
+                           is(f.bytes, "False") || is(f.bytes, "1") || is(f.bytes, "0")
+                     : f.number == 2;
+    if (!good)
+      return nxj_fail(NXJ_INVALID_ARGUMENT,
+                      "nx: While setting option %.*s, '%.*s' is not a valid bool value.",
+                      shown(name), (const char *)name.at, text ? shown(f.bytes) : 8,
+                      text ? (const char *)f.bytes.at : "a number");
+  }
+  return NULL;
+}
+
 /* One entry of the map of overrides, the name first. Flags of XLA mean nothing here; what is none
  * of them is a mistake. */
 static nxj_error *check_override(reader r) {
   field f = {0};
-  while (next_field(&r, &f)) {
-    if (f.number != 1 || f.kind != 2) continue;
-    const char *name = (const char *)f.bytes.at;
-    size_t n = (size_t)(f.bytes.end - f.bytes.at);
-    if (n < 4 || memcmp(name, "xla_", 4) != 0)
-      return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: No such compile option: '%.*s'",
-                      (int)(n < 200 ? n : 200), name);
+  reader name = {NULL, NULL, false};
+  nxj_error *e = NULL;
+  while (e == NULL && next_field(&r, &f)) {
+    if (f.kind != 2 || f.number < 1 || f.number > 2) continue;
+    if (f.number == 2) {
+      if (name.at != NULL && is_switch(name)) e = check_value(name, f.bytes);
+      continue;
+    }
+    name = f.bytes;
+    if (size_of(name) < 4 || memcmp(name.at, "xla_", 4) != 0)
+      e = nxj_fail(NXJ_INVALID_ARGUMENT, "nx: No such compile option: '%.*s'", shown(name),
+                   (const char *)name.at);
   }
-  return NULL;
+  return e;
 }
 
 nxj_error *nxj_read_options(const char *bytes, size_t n, nxj_options *out) {

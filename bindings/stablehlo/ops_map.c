@@ -91,6 +91,29 @@ bool nxh_abs(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return nxh_set(r, op, 0, nxi_is_complex(nx_dtype_of(x)) ? nx_real(y) : y);
 }
 
+/* ---- complex forms of what the library has of reals */
+
+/* The principal root. */
+bool nxh_cbrt(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *x = nxh_in(r, op, 0);
+  if (x == NULL || !nxi_is_complex(nx_dtype_of(x))) return x != NULL && nxh_unary(r, op, row);
+  return nxh_set(r, op, 0, nx_pow(x, number_like(r, x, 1.0 / 3)));
+}
+
+/* -i log((x + iy) / sqrt(x^2 + y^2)), of c64 in c128: the quotient may be close to 1. */
+bool nxh_atan2(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  nx_tensor *y = NULL, *x = NULL;
+  if (!take_pair(r, op, &y, &x)) return false;
+  nx_dtype dtype = nx_dtype_of(x);
+  if (!nxi_is_complex(dtype) || nx_dtype_of(y) != dtype) return nxh_binary(r, op, row);
+  x = nx_cast(x, NX_C128);
+  y = nx_cast(y, NX_C128);
+  nx_tensor *turned = nx_complex(nx_neg(nx_imag(y)), nx_real(y));
+  nx_tensor *length = nx_sqrt(nx_add(nx_mul(x, x), nx_mul(y, y)));
+  nx_tensor *angle = nx_log(nx_div(nx_add(x, turned), length));
+  return nxh_set(r, op, 0, nx_cast(nx_complex(nx_imag(angle), nx_neg(nx_real(angle))), dtype));
+}
+
 /* ---- comparison and choice */
 
 static nx_tensor *compare(nxh_word how, nx_tensor *a, nx_tensor *b) {

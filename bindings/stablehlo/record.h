@@ -142,7 +142,7 @@ const nxh_row *nxh_find_row(nxh_word name);
 /* ops_map.c */
 nxh_record nxh_unary, nxh_binary, nxh_identity, nxh_compare, nxh_select, nxh_clamp, nxh_convert,
     nxh_bitcast, nxh_divide, nxh_remainder, nxh_sign, nxh_abs, nxh_precision, nxh_batch_norm,
-    nxh_logic, nxh_infinite, nxh_mulhi;
+    nxh_logic, nxh_infinite, nxh_mulhi, nxh_cbrt, nxh_atan2;
 /* ops_move.c */
 nxh_record nxh_fill, nxh_iota, nxh_broadcast, nxh_reshape, nxh_transpose, nxh_reverse, nxh_slice,
     nxh_concatenate, nxh_pad, nxh_tuple, nxh_tuple_element, nxh_extent;

@@ -218,6 +218,9 @@ static void refuses_programs(void **state) {
   a.options = "\x3a\x07\x0a\x05speed"; /* no flag of XLA's */
   a.n_options = 9;
   refused(RUN(Client_Compile, &a), NXJ_INVALID_ARGUMENT, "No such compile option: 'speed'");
+  a.options = "\x3a\x25\x0a\x1axla_embed_ir_in_executable\x12\x07\x0a\x05maybe";
+  a.n_options = 39;
+  refused(RUN(Client_Compile, &a), NXJ_INVALID_ARGUMENT, "'maybe' is not a valid bool value");
   a.options = "\x1a\x02\x20\x09"; /* nine replicas */
   a.n_options = 4;
   refused(RUN(Client_Compile, &a), NXJ_INVALID_ARGUMENT, "for 9 devices, and there are 4");

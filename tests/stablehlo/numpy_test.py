@@ -126,6 +126,11 @@ def elementwise():
             short(name, [p, q], binary[name](p, q))
         for name in ("exponential", "sine", "cosine", "tanh"):
             short(name, [p], unary[name](p))
+        wide = p.astype("complex128")
+        short("cbrt", [p], (wide ** (1 / 3)).astype(dtype))
+        v = (q * 0.5 + 0.3).astype(dtype)
+        angle = -1j * np.log((v + 1j * wide) / np.sqrt(wide * wide + v.astype(wide.dtype) ** 2))
+        short("atan2", [p, v], angle.astype(dtype))
         op("abs", [p], np.abs(p))
         op("real", [p], p.real, exact=True)
         op("imag", [p], p.imag, exact=True)
