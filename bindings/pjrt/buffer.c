@@ -178,7 +178,7 @@ nxj_error *nxj_buffer_memory(void *args) {
 
 nxj_error *nxj_buffer_on_cpu(void *args) {
   NXJ_TAKE(buffer_flag, flag);
-  a->flag = true;
+  a->flag = !a->buffer->client->gpu;
   return NULL;
 }
 

@@ -2,6 +2,7 @@
 /* Clients: a context of the library, with its devices. A caller of the interface counts on one; the
  * other objects keep it alive, so that it may be destroyed first. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
@@ -72,15 +73,62 @@ static void set_user_data(nxj_memory *m, const void *key, void *data, void (*rel
 static const nxj_memory_table memory_table = {sizeof memory_table, NULL, sizeof(nxj_memory),
                                               user_data, set_user_data};
 
-/* The devices of a context that are the processor's. */
-static int find_devices(nx_context *c, nx_device out[32]) {
-  int n = 0;
-  for (nx_device d = 0; d < nx_device_count(c) && n < 32; d++) {
-    nx_device_info info = {.size = sizeof info};
-    if (nx_device_describe(c, d, &info) != NX_OK || !info.available) continue;
-    if (strcmp(info.name, "cpu") == 0 || strncmp(info.name, "cpu:", 4) == 0) out[n++] = d;
+/* Those options that say where computations run. */
+typedef struct choice {
+  char kind[16];
+  int64_t nodes;
+} choice;
+
+static bool is_named(const nxj_named *o, const char *name) {
+  return o->n_name == strlen(name) && memcmp(o->name, name, o->n_name) == 0;
+}
+
+/* JAX adds its processes to the options: of several each would compute alone. */
+static nxj_error *read_option(const nxj_named *o, choice *out) {
+  if (is_named(o, "device") && o->type == NXJ_STRING) {
+    snprintf(out->kind, sizeof out->kind, "%.*s", (int)(o->n < 15 ? o->n : 15), o->string);
+    return NULL;
   }
-  return n;
+  if (is_named(o, "num_nodes") && o->type == NXJ_I64) {
+    out->nodes = o->i64;
+    return NULL;
+  }
+  if (is_named(o, "node_id")) return NULL;
+  return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: there is no option \"%.*s\" of this type for a client",
+                  (int)(o->n_name < 100 ? o->n_name : 100), o->name);
+}
+
+static nxj_error *read_choice(const nxj_named *options, size_t n, choice *out) {
+  const char *said = getenv("NX_PJRT_DEVICE");
+  *out = (choice){.nodes = 1};
+  snprintf(out->kind, sizeof out->kind, "%s", said != NULL && said[0] != 0 ? said : "cpu");
+  nxj_error *e = NULL;
+  for (size_t i = 0; e == NULL && i < n; i++) e = read_option(&options[i], out);
+  if (e == NULL && strcmp(out->kind, "cpu") != 0 && strcmp(out->kind, "cuda") != 0)
+    e = nxj_fail(NXJ_INVALID_ARGUMENT, "nx: computations run on cpu or cuda, not on \"%s\"",
+                 out->kind);
+  if (e == NULL && out->nodes != 1)
+    e = nxj_fail(NXJ_UNIMPLEMENTED, "nx: a client has one process, and %lld are asked for",
+                 (long long)out->nodes);
+  return e;
+}
+
+/* The devices of a context that are of the kind: it, or kind:1 and so on. */
+static nxj_error *find_devices(nx_context *c, const char *kind, nx_device out[32], int *n) {
+  const size_t length = strlen(kind);
+  const char *reason = NULL;
+  *n = 0;
+  for (nx_device d = 0; d < nx_device_count(c) && *n < 32; d++) {
+    nx_device_info info = {.size = sizeof info};
+    if (nx_device_describe(c, d, &info) != NX_OK || strncmp(info.name, kind, length) != 0 ||
+        (info.name[length] != 0 && info.name[length] != ':'))
+      continue;
+    if (info.available) out[(*n)++] = d;
+    else reason = info.reason;
+  }
+  if (*n > 0) return NULL;
+  return nxj_fail(NXJ_FAILED_PRECONDITION, "nx: there is no device %s: %s", kind,
+                  reason != NULL ? reason : "the library was built without it");
 }
 
 static void fill_devices(nxj_client *c, const nx_device *index) {
@@ -96,12 +144,17 @@ static void fill_devices(nxj_client *c, const nx_device *index) {
   }
 }
 
-static nxj_error *create(nxj_client *c) {
+static nxj_error *create(nxj_client *c, const nxj_named *options, size_t n) {
   nx_device index[32] = {0};
+  choice at;
+  nxj_error *e = read_choice(options, n, &at);
+  if (e != NULL) return e;
   nx_status s = nx_context_create(NULL, &c->context);
   if (s != NX_OK) return nxj_of_status(s);
-  c->n = find_devices(c->context, index);
-  c->topology = nxj_topology_new(c->n);
+  e = find_devices(c->context, at.kind, index, &c->n);
+  if (e != NULL) return e;
+  c->gpu = strcmp(at.kind, "cuda") == 0;
+  c->topology = nxj_topology_new(c->n, c->gpu ? "nx cuda" : "nx");
   if (c->topology == NULL) return nxj_no_memory();
   fill_devices(c, index);
   return nxj_queues_begin(c) ? NULL : nxj_no_memory();
@@ -115,7 +168,7 @@ nxj_error *nxj_client_create(void *args) {
     return nxj_no_memory();
   }
   atomic_init(&c->refs, 1);
-  nxj_error *e = create(c);
+  nxj_error *e = create(c, a->options, a->n);
   if (e != NULL) nxj_client_drop(c);
   else a->client = c;
   return e;

@@ -138,7 +138,7 @@ nxj_error *nxj_memory_devices(void *args) {
 
 /* ---- topologies */
 
-nxj_topology *nxj_topology_new(int n) {
+nxj_topology *nxj_topology_new(int n, const char *kind) {
   nxj_topology *t = nxi_calloc(1, sizeof *t);
   if (t == NULL) return NULL;
   atomic_init(&t->refs, 1);
@@ -146,7 +146,7 @@ nxj_topology *nxj_topology_new(int n) {
   for (int i = 0; i < n; i++) {
     nxj_description *d = t->list[i] = &t->descriptions[i];
     d->id = i;
-    snprintf(d->kind, sizeof d->kind, "nx");
+    snprintf(d->kind, sizeof d->kind, "%s", kind);
     snprintf(d->text, sizeof d->text, "NxDevice(id=%d)", i);
   }
   return t;
@@ -156,12 +156,12 @@ void nxj_topology_drop(nxj_topology *t) {
   if (t != NULL && atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1) nxi_free(t);
 }
 
-/* As many devices as NX_CPU_DEVICES says. */
+/* As many of the processor as NX_CPU_DEVICES says: how many GPUs there are a client knows. */
 nxj_error *nxj_topology_create(void *args) {
   NXJ_TAKE(topology_create, topology);
   const char *said = getenv("NX_CPU_DEVICES");
   long n = said != NULL ? strtol(said, NULL, 10) : 1;
-  nxj_topology *t = nxj_topology_new(n < 1 ? 1 : n > 32 ? 32 : (int)n);
+  nxj_topology *t = nxj_topology_new(n < 1 ? 1 : n > 32 ? 32 : (int)n, "nx");
   if (t == NULL) return nxj_no_memory();
   a->topology = t;
   return NULL;
@@ -221,7 +221,7 @@ nxj_error *nxj_topology_deserialize(void *args) {
       n = a->bytes[i] >= '0' && a->bytes[i] <= '9' ? 10 * n + a->bytes[i] - '0' : 1000;
   if (n < 1 || n > 32)
     return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: these bytes are no topology of this plugin");
-  nxj_topology *t = nxj_topology_new(n);
+  nxj_topology *t = nxj_topology_new(n, "nx");
   if (t == NULL) return nxj_no_memory();
   a->topology = t;
   return NULL;

@@ -108,7 +108,8 @@ struct nxj_client {
   atomic_uint refs;
   nx_context *context;
   nxj_topology *topology;
-  int n; /* devices, and memories */
+  bool gpu; /* the devices are GPUs */
+  int n;    /* devices, and memories */
   nxj_device *devices[32];
   nxj_memory *memories[32];
   nxj_client *next; /* of all */
@@ -121,7 +122,7 @@ void nxj_client_drop(nxj_client *c);
 bool nxj_queues_begin(nxj_client *c);
 void nxj_queues_end(nxj_client *c);
 void nxj_queues_after_fork(void);
-nxj_topology *nxj_topology_new(int n);
+nxj_topology *nxj_topology_new(int n, const char *kind);
 void nxj_topology_drop(nxj_topology *t);
 nxj_error *nxj_memory_of(nxj_client *c, nxj_device *device, nxj_memory *memory, nxj_device **out);
 

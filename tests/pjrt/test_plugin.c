@@ -48,6 +48,27 @@ static void has_a_table(void **state) {
   refused(RUN(Client_Create, &small), NXJ_INVALID_ARGUMENT, "too old: 16 bytes");
 }
 
+static void refuses_options(void **state) {
+  (void)state;
+  nxj_named o = {.size = sizeof o, .name = "device", .n_name = 6, .string = "gpu", .n = 3};
+  ARGS(client_create, a, .options = &o, .n = 1);
+  refused(RUN(Client_Create, &a), NXJ_INVALID_ARGUMENT, "on cpu or cuda, not on \"gpu\"");
+  setenv("NX_CUDA", "/nowhere", 1);
+  o.string = "cuda", o.n = 4;
+  refused(RUN(Client_Create, &a), NXJ_FAILED_PRECONDITION, "there is no device cuda: the CUDA");
+  setenv("NX_PJRT_DEVICE", "cuda", 1);
+  a.n = 0;
+  refused(RUN(Client_Create, &a), NXJ_FAILED_PRECONDITION, "there is no device cuda: the CUDA");
+  unsetenv("NX_PJRT_DEVICE");
+  a.n = 1, o.type = NXJ_I64, o.n = 1, o.i64 = 1;
+  refused(RUN(Client_Create, &a), NXJ_INVALID_ARGUMENT, "no option \"device\" of this type");
+  o.name = "num_nodes", o.n_name = 9;
+  good(RUN(Client_Create, &a));
+  drop_client(a.client);
+  o.i64 = 2;
+  refused(RUN(Client_Create, &a), NXJ_UNIMPLEMENTED, "one process, and 2 are asked for");
+}
+
 static void has_devices(void **state) {
   (void)state;
   nxj_client *c = make_client();
@@ -502,23 +523,15 @@ static void forks(void **state) {
 
 NXT_MAIN(plugin) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(has_a_table),
-      cmocka_unit_test(has_devices),
-      cmocka_unit_test(calls_programs),
-      cmocka_unit_test(serialises),
-      cmocka_unit_test(divides),
-      cmocka_unit_test(refuses_programs),
-      cmocka_unit_test(refuses_calls),
-      cmocka_unit_test(donates),
-      cmocka_unit_test(takes_any_order),
-      cmocka_unit_test(takes_halves),
-      cmocka_unit_test(takes_memory_over),
-      cmocka_unit_test(lends_memory),
-      cmocka_unit_test(copies_between_devices),
-      cmocka_unit_test(tells_when_ready),
-      cmocka_unit_test(passes_errors_on),
-      cmocka_unit_test(dies_in_any_order),
-      cmocka_unit_test(forks),
+      cmocka_unit_test(has_a_table),       cmocka_unit_test(refuses_options),
+      cmocka_unit_test(has_devices),       cmocka_unit_test(calls_programs),
+      cmocka_unit_test(serialises),        cmocka_unit_test(divides),
+      cmocka_unit_test(refuses_programs),  cmocka_unit_test(refuses_calls),
+      cmocka_unit_test(donates),           cmocka_unit_test(takes_any_order),
+      cmocka_unit_test(takes_halves),      cmocka_unit_test(takes_memory_over),
+      cmocka_unit_test(lends_memory),      cmocka_unit_test(copies_between_devices),
+      cmocka_unit_test(tells_when_ready),  cmocka_unit_test(passes_errors_on),
+      cmocka_unit_test(dies_in_any_order), cmocka_unit_test(forks),
   };
   setenv("NX_CPU_DEVICES", "4", 1);
   alarm(100);
