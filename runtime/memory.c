@@ -109,11 +109,11 @@ static bool is_small(int64_t bytes) { return bytes <= SMALL_MAX; }
 static bool is_large(int64_t bytes) { return bytes > MEDIUM_MAX; }
 
 /* Rounds up to one of `steps` sizes a doubling (a power of two), and at least to a multiple of
- * `unit`. */
+ * `unit`. All of these are powers of two. */
 static int64_t round_size(int64_t bytes, int64_t steps, int64_t unit) {
   int64_t top = (int64_t)1 << (63 - __builtin_clzll((uint64_t)bytes));
   int64_t step = top / steps > unit ? top / steps : unit;
-  return (bytes + step - 1) / step * step;
+  return (bytes + step - 1) & -step;
 }
 
 /* The bytes that a medium or large buffer occupies. */
