@@ -5,26 +5,18 @@
 #include <string.h>
 
 #include "kernels.h"
+#include "runtime/library/unroll.h"
 
 #define INLINE inline __attribute__((always_inline, unused))
-/* Plain loops, one for all layouts: compiling unrolled ones with sanitizer checks takes minutes,
- * and without the instruction fma is a call, beside which the loops are nothing. */
+
+/* Plain loops, one for all layouts, too where fma is a call: beside it the loops are nothing, and
+ * unrolled they take as long to compile as those of AVX2 and of AVX-512 together. */
 #if FFT_BYTES == 16 && defined(__x86_64__)
-#define FFT_PLAIN 1
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FFT_PLAIN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define FFT_PLAIN 1
-#endif
-#endif
-#if defined(FFT_PLAIN)
+#undef UNROLL
 #define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
+#define FFT_PLAIN 1
+#elif defined(NXI_PLAIN_LOOPS)
+#define FFT_PLAIN 1
 #endif
 #define JOIN_(a, b, c) a##_##b##x##c
 #define JOIN(a, b, c)  JOIN_(a, b, c)

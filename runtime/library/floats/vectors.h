@@ -4,12 +4,7 @@
 #include <immintrin.h>
 
 #include "kernels.h"
-
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
+#include "runtime/library/unroll.h"
 
 /* Eight rows of eight, of which each vector holds four of one row and four of the one that is four
  * further down. */

@@ -6,12 +6,7 @@
 #include <string.h>
 
 #include "kernels.h"
-
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
+#include "runtime/library/unroll.h"
 
 static inline int32_t element(const nxi_integers_source *s, int64_t across, int64_t along) {
   const int64_t at = across * s->across + along * s->along;
