@@ -93,6 +93,9 @@ typedef struct nxg_control_frame {
   nx_dtype index_dtype; /* of operand 0 of a case, or of a count */
 } nxg_control_frame;
 uint32_t nxg_control_room(const nxg_control *c);
+/* Whether an operand that the branches of a case take begins at an address. One without elements
+ * does not: it has the address of whatever comes after it. */
+bool nxg_case_takes(const nxg_control *c, void *const *operands, const void *at);
 nx_status nxg_control_run(const nxg_control_frame *f, nxi_diag *d);
 /* What is said of failures, for who carries out control flow in another way. Puts the operation and
  * the step in front of what failed in a body; step -1: there is none. */

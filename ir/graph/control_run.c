@@ -59,9 +59,13 @@ nx_status nxg_control_failed_at(const nxg_control *c, int64_t step, nx_status st
 
 /* ---- case */
 
-static bool is_operand(const state *s, const void *at) {
-  for (uint32_t i = 0; i < s->c->n_passed; i++)
-    if (s->f->operands[1 + i] == at) return true;
+bool nxg_case_takes(const nxg_control *c, void *const *operands, const void *at) {
+  const nxg_graph *g = NULL;
+  for (uint32_t i = 0; i < c->n_passed; i++) {
+    if (operands[1 + i] != at) continue;
+    if (g == NULL) g = nxg_body_find(c->bodies[0])->graph;
+    if (nxg_node_elements(&g->nodes[g->inputs[i].node]) > 0) return true;
+  }
   return false;
 }
 
@@ -75,7 +79,7 @@ static nx_status begin_case(const state *s) {
     int32_t input = f->lies_in ? f->lies_in[i] : -1;
     s->outputs[i] = f->results[i];
     if (input < 0) {
-      if (f->lies_in && f->bytes[i] > 0 && is_operand(s, f->results[i]))
+      if (f->lies_in && f->bytes[i] > 0 && nxg_case_takes(s->c, f->operands, f->results[i]))
         s->outputs[i] = f->spares[i];
       continue;
     }

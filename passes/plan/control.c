@@ -131,23 +131,15 @@ static bool add_temporary(nxp_step_builder *s, nxp_step *step, uint32_t *at, int
   return nxp_new_temporary(s, bytes, &step->buffers[(*at)++]);
 }
 
-/* Whether a result of a case may come to lie in memory of an operand that no branch updates: that
- * of an input, which the plan's caller may want an output in. */
-static bool takes_inputs(const nxp_step *step, const nxp_control *k) {
-  for (uint32_t i = 1; i < k->n_operands; i++)
-    if (step->buffers[i].kind == NXP_INPUT) return true;
-  return false;
-}
-
 static bool place_rest(nxp_step_builder *s, nxp_step *step) {
   const nxp_control *k = step->control;
   const nxg_control *c = &k->c;
   uint32_t at = k->n_operands + c->n_results;
   int64_t pointers = (int64_t)nxg_control_room(c) + nxp_control_buffers(k);
-  bool ok = true, inputs = takes_inputs(step, k);
+  bool ok = true;
   for (uint32_t i = 0; ok && i < c->n_carried; i++) ok = add_temporary(s, step, &at, k->bytes[i]);
   for (uint32_t i = 0; ok && c->op == NXG_case && i < c->n_results; i++)
-    ok = add_temporary(s, step, &at, changed_input(k, i) < 0 && !inputs ? 0 : k->bytes[i]);
+    ok = add_temporary(s, step, &at, changed_input(k, i) < 0 ? 0 : k->bytes[i]);
   for (uint32_t i = c->n_carried; ok && c->counted && i < c->n_results; i++)
     ok = add_temporary(s, step, &at, k->bytes[i] % NXP_ALIGNMENT != 0 ? k->bytes[i] : 0);
   ok = ok && add_temporary(s, step, &at, (int64_t)2 * NXP_ALIGNMENT);

@@ -312,12 +312,6 @@ nx_status nxi_gpu_write_allowance(const nxi_gpu_control_run *x, int64_t steps, b
 
 /* ---- case */
 
-static bool is_operand(const nxi_gpu_control_run *x, const void *at) {
-  for (uint32_t i = 0; i < parts(x)->n_passed; i++)
-    if (x->at[1 + i] == at) return true;
-  return false;
-}
-
 /* What branches take, and where they leave results, as in nxg_control_run. */
 static nx_status begin_case(const nxi_gpu_control_run *x, body_run *b) {
   const nxp_control *k = control_of(x);
@@ -327,7 +321,8 @@ static nx_status begin_case(const nxi_gpu_control_run *x, body_run *b) {
     int32_t input = k->lies_in[i];
     void *result = results(x)[i];
     b->outputs[i] = result;
-    if (input < 0 && k->bytes[i] > 0 && is_operand(x, result)) b->outputs[i] = spares(x)[i];
+    if (input < 0 && k->bytes[i] > 0 && nxg_case_takes(&k->c, x->at, result))
+      b->outputs[i] = spares(x)[i];
     if (input < 0) continue;
     status = copy(x, result, b->inputs[input], k->bytes[i]);
     b->inputs[input] = result;

@@ -216,12 +216,61 @@ static void results_that_are_one(void **state) {
   nx_function_release(keeper);
 }
 
+/* ---- values without elements: in a plan they have the address of what comes after them */
+
+static nx_tensor *nothing_input(void) {
+  return GOOD(nx_placeholder(ctx, device(), NX_I64, NX_SHAPE(0, 2)));
+}
+
+/* of: an i64, nothing, and an i64; gives one of them, or the negative number of a step. */
+static nx_function *keeps_one(void) {
+  nx_tensor *in[] = {index_input(), nothing_input(), index_input()};
+  return make(in, 3, in + 2, 1);
+}
+static nx_function *counts_to_itself(void) {
+  nx_tensor *of[] = {index_input(), index_input()}, *minus = GOOD(nx_neg(of[0]));
+  nx_function *step = make(of, 2, &minus, 1);
+  nx_tensor *in[] = {index_input(), nothing_input(), index_input()}, *out = NULL;
+  OK(nx_for(in[2], 0, step, in + 2, 1, NULL, 0, NULL, &out, 1));
+  nx_function_release(step);
+  return make(in, 3, &out, 1);
+}
+static nx_function *carries_nothing(void) {
+  nx_tensor *of[] = {index_input(), index_input(), nothing_input()};
+  nx_tensor *next[] = {GOOD(nx_neg(of[0])), of[2]};
+  nx_function *step = make(of, 3, next, 2);
+  nx_tensor *in[] = {index_input(), nothing_input(), index_input()}, *out[2] = {0};
+  OK(nx_for(NULL, 3, step, in, 2, NULL, 0, NULL, out, 2));
+  nx_function_release(step);
+  return make(in, 3, out, 1);
+}
+
+/* A result of a case that lies where an operand without elements does is not an update of it. */
+static void beside_nothing(void **state) {
+  (void)state;
+  nx_function *all[] = {keeps_one(), counts_to_itself(), carries_nothing()};
+  nx_tensor *in[] = {index_input(), index_input(), nothing_input(), nothing_input()};
+  nx_tensor *given[] = {in[1], in[2], in[1]}, *next[] = {NULL, in[3]}, *out[2] = {0};
+  OK(nx_case(in[0], all, 3, given, 3, next, 1));
+  nx_function *step = make(in, 4, next, 2);
+  nx_tensor *of[] = {index_input(), nothing_input(), nothing_input()};
+  OK(nx_for(NULL, 8, step, of, 2, of + 2, 1, NULL, out, 2));
+  nx_function *loop = make(of, 3, out, 1);
+  nx_tensor *nothing = GOOD(nx_full_i64(ctx, device(), NX_I64, NX_SHAPE(0, 2), 0));
+  nx_tensor *call[] = {whole(3), nothing, nothing}, *result = NULL;
+  OK(nx_function_call(loop, call, 3, &result, 1, NULL));
+  int64_t got = 0;
+  OK(nx_read(result, &got, sizeof got, NULL));
+  assert_int_equal(got, -2); /* 3, and three times the last number of three steps */
+  for (int i = 0; i < 3; i++) nx_function_release(all[i]);
+  nx_function_release(step);
+  nx_function_release(loop);
+}
+
 NXT_MAIN(loop_updates) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(branches_in_place),
-      IN_SCOPE(branches_on_copies),
-      IN_SCOPE(read_elsewhere),
-      IN_SCOPE(results_that_are_one),
+      IN_SCOPE(branches_in_place),    IN_SCOPE(branches_on_copies), IN_SCOPE(read_elsewhere),
+      IN_SCOPE(results_that_are_one), IN_SCOPE(beside_nothing),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
