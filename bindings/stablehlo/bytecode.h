@@ -2,7 +2,7 @@
 /* The reader of portable artifacts: MLIR bytecode of version 6, in which all operations are of
  * the versioned dialect VHLO (StableHLO 1.0 and later). In parts: bytes and sections
  * (bytecode_bytes.c), tables of strings, names, attributes and types (bytecode_tables.c), what
- * attributes and types are (bytecode_attrs.c), and operations (bytecode.c).
+ * types and attributes are (bytecode_types.c, bytecode_attrs.c), and operations (bytecode.c).
  *
  * As in the reader of text, false is a failure, noted in `d`. No count is believed that the
  * bytes which are left cannot hold. */
@@ -75,13 +75,20 @@ bool nxh_read_tables(nxh_artifact *a, nxh_bytes *file);
 bool nxh_read_string_number(nxh_artifact *a, nxh_bytes *b, nxh_word *out);
 bool nxh_is_dialect(const nxh_artifact *a, uint32_t dialect, const char *name);
 
-/* ---- bytecode_attrs.c */
+/* ---- bytecode_types.c */
 
-/* The attribute or type of a number, which the bytes give. */
-bool nxh_get_attr(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_attr *out);
-bool nxh_read_attr_number(nxh_artifact *a, nxh_bytes *b, nxh_attr *out);
+/* Into and out of a type or an attribute: refuses those that contain themselves. */
+bool nxh_nested(nxh_artifact *a, nxh_entry *e);
+void nxh_unnest(nxh_artifact *a, nxh_entry *e);
+/* The type of a number, which the bytes give. */
 bool nxh_read_type_number(nxh_artifact *a, nxh_bytes *b, nxh_type *out);
 bool nxh_get_type(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_type *out);
+
+/* ---- bytecode_attrs.c */
+
+/* The attribute of a number, which the bytes give. */
+bool nxh_get_attr(nxh_artifact *a, nxh_bytes *b, uint32_t number, nxh_attr *out);
+bool nxh_read_attr_number(nxh_artifact *a, nxh_bytes *b, nxh_attr *out);
 /* Inputs and results of a type that is a function's. */
 bool nxh_function_type(nxh_artifact *a, const nxh_attr *type, const nxh_type **results,
                        uint32_t *n_results);

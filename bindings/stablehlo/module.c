@@ -2,13 +2,17 @@
 /* Modules in memory: values, and the questions that readers and recording ask. */
 #include "module.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "ir/dtype.h"
 
 nxh_value nxh_add_value(nxh_module *m, const nxh_type *type) {
   if (!nxi_grow(&m->types, &m->cap_values, m->n_values + 1, sizeof *m->types)) return NXH_NONE;
   for (int32_t i = 0; type->kind == NXH_TENSOR && i < type->rank; i++)
     m->open = m->open || type->shape[i] < 0;
+  m->quantized = m->quantized || type->quant != NULL;
   m->types[m->n_values] = *type;
   return m->n_values++;
 }
@@ -18,6 +22,39 @@ void nxh_module_destroy(nxh_module *m) {
   nxi_free(m->functions);
   nxi_free(m->types);
   *m = (nxh_module){0};
+}
+
+const char *nxh_bad_quant(const nxh_quant *q, nx_dtype storage) {
+  if (!nxi_is_integer(storage) || nxi_dtypes[storage].bits > 32)
+    return "a quantized type has a storage of at most 32 bits";
+  if (!nxi_is_float(q->expressed)) return "a quantized type expresses floats";
+  int bits = nxi_dtypes[storage].bits - (nxi_is_signed(storage) ? 1 : 0);
+  int64_t most = (INT64_C(1) << bits) - 1, least = nxi_is_signed(storage) ? -most - 1 : 0;
+  if (q->min < least || q->max > most || q->min >= q->max)
+    return "the limits of a quantized type are not those of its storage";
+  if (q->n == 0 || (q->axis < 0 && q->n != 1)) return "a quantized type has no scale";
+  for (uint32_t i = 0; i < q->n; i++) {
+    if (!(q->scales[i] > 0) || isinf(q->scales[i])) return "a scale is not positive and finite";
+    if (q->zeros[i] < q->min || q->zeros[i] > q->max) return "a zero point is beyond the storage";
+  }
+  return NULL;
+}
+
+bool nxh_make_real(nxh_module *m, nxh_type *type) {
+  if (type->quant == NULL) return true;
+  nxh_type real = *type;
+  real.dtype = type->quant->expressed;
+  real.quant = NULL;
+  type->real = nxi_arena_copy(&m->arena, &real, sizeof real);
+  return type->real != NULL;
+}
+
+bool nxh_quants_equal(const nxh_quant *a, const nxh_quant *b) {
+  if (a == b) return true;
+  return a != NULL && b != NULL && a->expressed == b->expressed && a->min == b->min &&
+         a->max == b->max && a->n == b->n && (a->axis < 0) == (b->axis < 0) &&
+         memcmp(a->scales, b->scales, a->n * sizeof *a->scales) == 0 &&
+         memcmp(a->zeros, b->zeros, a->n * sizeof *a->zeros) == 0;
 }
 
 bool nxh_word_is(nxh_word w, const char *text) {
@@ -44,7 +81,8 @@ const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name) {
 
 bool nxh_types_equal(const nxh_type *a, const nxh_type *b) {
   if (a->kind != b->kind || a->dtype != b->dtype || a->index != b->index || a->rank != b->rank ||
-      a->n_tuple != b->n_tuple)
+      a->n_tuple != b->n_tuple || !nxh_quants_equal(a->quant, b->quant) ||
+      (a->quant != NULL && a->quant->axis != b->quant->axis))
     return false;
   for (int32_t i = 0; i < a->rank; i++)
     if (a->shape[i] != b->shape[i]) return false;

@@ -40,9 +40,23 @@ typedef enum nxh_type_kind {
 #define NXH_DYNAMIC INT64_MIN
 
 typedef struct nxh_type nxh_type;
+
+/* How the elements of a quantized type are written: an element of the storage is
+ * (element - zero) * scale, of the expressed type. */
+typedef struct nxh_quant {
+  nx_dtype expressed;
+  int64_t min, max; /* of the storage */
+  int32_t axis;     /* along which each place has a scale of its own; -1: there is one */
+  uint32_t n;       /* scales and zeros: 1 without an axis */
+  const double *scales;
+  const int64_t *zeros;
+} nxh_quant;
+
 struct nxh_type {
   uint8_t kind;
   nx_dtype dtype; /* of tensors; 0: an element type that there is none for here, see `text` */
+  const nxh_quant *quant; /* NULL, or what elements mean, whose storage `dtype` is */
+  const nxh_type *real;   /* of a quantized tensor: the same with the expressed type */
   int32_t rank;
   bool index;            /* the element type is `index`, read as i64 */
   const int64_t *shape;  /* rank extents */
@@ -151,7 +165,8 @@ typedef struct nxh_module {
   uint32_t n_grids;
   nxh_type *types; /* of the values */
   uint32_t n_values, cap_values;
-  bool open; /* a value has extents that are not known */
+  bool open;      /* a value has extents that are not known */
+  bool quantized; /* a value has a quantized type */
 } nxh_module;
 
 /* ---- building */
@@ -159,6 +174,10 @@ typedef struct nxh_module {
 /* A value of this type; NXH_NONE: out of memory. */
 nxh_value nxh_add_value(nxh_module *m, const nxh_type *type);
 void nxh_module_destroy(nxh_module *m);
+/* What is wrong with a quantized type of this storage; NULL: nothing. */
+const char *nxh_bad_quant(const nxh_quant *q, nx_dtype storage);
+/* Gives a tensor of a quantized type its `real`. False: out of memory. */
+bool nxh_make_real(nxh_module *m, nxh_type *type);
 
 /* ---- questions */
 
@@ -177,6 +196,8 @@ static inline const nxh_attr *nxh_get(const nxh_op *op, const char *name) {
   return nxh_find(op->attrs, op->n_attrs, name);
 }
 bool nxh_types_equal(const nxh_type *a, const nxh_type *b);
+/* The same scales, zeros and types; of two that are NULL, too. Their axes may differ. */
+bool nxh_quants_equal(const nxh_quant *a, const nxh_quant *b);
 /* f32[2,?]; what is no tensor, by its kind. */
 enum { NXH_TYPE_TEXT = 120 };
 void nxh_describe_type(const nxh_type *t, char out[NXH_TYPE_TEXT]);

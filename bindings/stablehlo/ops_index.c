@@ -110,7 +110,7 @@ static bool take_numbers(nxh_recorder *r, const nxh_op *op, scatter_lists *l,
 }
 
 /* What the region does with an element (argument 0) and an update (1); -1: something else. */
-static int mode_of(const nxh_region *region, nx_dtype dtype) {
+static int mode_of(const nxh_recorder *r, const nxh_region *region, nx_dtype dtype) {
   static const struct {
     const char *name;
     nx_scatter_mode mode, logical;
@@ -123,7 +123,7 @@ static int mode_of(const nxh_region *region, nx_dtype dtype) {
       {"stablehlo.or", NX_SCATTER_OR, NX_SCATTER_OR},
       {"stablehlo.xor", NX_SCATTER_XOR, NX_SCATTER_XOR},
   };
-  const nxh_op *op = nxh_single_op(region), *last = nxh_last(region);
+  const nxh_op *op = nxh_single_op(r, region), *last = nxh_last(region);
   if (region->n_ops == 1 && last != NULL && last->n_operands == 1 &&
       last->operands[0] == region->first + 1)
     return NX_SCATTER_SET;
@@ -159,7 +159,7 @@ bool nxh_scatter(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
                     op->n_regions);
   nx_tensor *x = nxh_in(r, op, 0), *starts = x != NULL ? nxh_in(r, op, n) : NULL;
   if (starts == NULL || !take_numbers(r, op, &lists, &numbers)) return false;
-  int mode = n == 1 ? mode_of(&op->regions[0], nx_dtype_of(x)) : -1;
+  int mode = n == 1 ? mode_of(r, &op->regions[0], nx_dtype_of(x)) : -1;
   if (mode < 0) return scatter_by(r, op, n, &numbers);
   nx_tensor *updates = nxh_in(r, op, 2);
   return updates != NULL &&

@@ -12,6 +12,9 @@ bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (!nxh_closed(r, op, 0)) return false;
   if (value == NULL || value->kind != NXH_ELEMENTS)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "a constant without elements");
+  if (value->elements.type->dtype != type->dtype)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "a constant of %s with elements of %s",
+                    nx_dtype_name(type->dtype), nx_dtype_name(value->elements.type->dtype));
   if (nxh_constant(r, op->first_result, &s))
     return nxh_set(r, op, 0, nx_full(r->c, r->device, type->dtype, type->shape, type->rank, &s));
   return nxh_set(r, op, 0,

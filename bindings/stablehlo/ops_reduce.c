@@ -60,8 +60,8 @@ static const known *logical(const known *k) {
                                        : &reductions[5];
 }
 
-static const known *find_known(const nxh_region *region, nx_dtype dtype) {
-  const nxh_op *op = nxh_single_op(region);
+static const known *find_known(const nxh_recorder *r, const nxh_region *region, nx_dtype dtype) {
+  const nxh_op *op = nxh_single_op(r, region);
   for (size_t i = 0; op != NULL && i < sizeof reductions / sizeof *reductions; i++) {
     if (!nxh_word_is(op->name, reductions[i].name)) continue;
     bool bits = i >= 4;
@@ -97,7 +97,7 @@ bool nxh_reduce(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   int32_t axes[NX_MAX_RANK];
   uint32_t n;
   if (!take(r, op, &q) || !nxh_axes(r, op, "dimensions", axes, &n)) return false;
-  const known *k = q.n == 1 ? find_known(&op->regions[0], nx_dtype_of(q.x[0])) : NULL;
+  const known *k = q.n == 1 ? find_known(r, &op->regions[0], nx_dtype_of(q.x[0])) : NULL;
   if (k != NULL) {
     if (is_empty(q.x[0], axes, n)) return nxh_set(r, op, 0, initial(q.x[0], axes, n, q.init[0]));
     return nxh_set(r, op, 0, k->combine(q.init[0], k->reduce(q.x[0], axes, n, 0)));
@@ -204,7 +204,7 @@ bool nxh_reduce_window(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (nx_elements(q.x[0]) > 0) as_scan(&w, q.x[0], &axis, &reverse);
   /* What is padded counts, and so does an initial value that is not neutral. */
   nx_dtype t = nx_dtype_of(q.x[0]);
-  const known *k = q.n == 1 ? find_known(&op->regions[0], t) : NULL;
+  const known *k = q.n == 1 ? find_known(r, &op->regions[0], t) : NULL;
   if (k != NULL && t != NX_BOOL && !is_neutral(r, op, k, t)) axis = -1;
   if (axis >= 0) return record_scan(r, op, &q, k, axis, reverse);
   nx_function *f = nxh_scalar_function(r, &op->regions[0]);

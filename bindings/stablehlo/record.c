@@ -39,17 +39,28 @@ void nxh_put(nxh_recorder *r, nxh_value v, nx_tensor *t) {
 }
 
 nx_tensor *nxh_in(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
-  if (operand < op->n_operands) return nxh_value_of(r, op->operands[operand]);
+  if (operand < op->n_operands) {
+    nx_tensor *t = nxh_value_of(r, op->operands[operand]);
+    const nxh_type *type = nxh_type_of(r->m, op->operands[operand]);
+    bool real = t != NULL && r->expressed && type->quant != NULL;
+    return real ? nxh_dequantize(r, t, type) : t;
+  }
   nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u is missing", operand);
   return NULL;
 }
 
+/* While quantized values are floats, the type that they express. */
+static const nxh_type *type_now(const nxh_recorder *r, nxh_value v) {
+  const nxh_type *type = nxh_type_of(r->m, v);
+  return r->expressed && type->quant != NULL ? type->real : type;
+}
+
 const nxh_type *nxh_operand_type(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
-  return nxh_type_of(r->m, op->operands[operand]);
+  return type_now(r, op->operands[operand]);
 }
 
 const nxh_type *nxh_result_type(nxh_recorder *r, const nxh_op *op, uint32_t result) {
-  return nxh_type_of(r->m, op->first_result + result);
+  return type_now(r, op->first_result + result);
 }
 
 bool nxh_has_shape(const nx_tensor *a, const nx_tensor *b) {
@@ -90,6 +101,8 @@ bool nxh_set(nxh_recorder *r, const nxh_op *op, uint32_t result, nx_tensor *t) {
     return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is %s, and the type says %s", result, got,
                     type->kind == NXH_TENSOR ? said : "that it is no tensor");
   }
+  const nxh_type *own = nxh_type_of(r->m, op->first_result + result);
+  if (own != type && (t = nxh_quantize(r, t, own)) == NULL) return false;
   nxh_put(r, op->first_result + result, t);
   return true;
 }
@@ -172,12 +185,17 @@ static bool check_types(nxh_recorder *r, const nxh_op *op) {
   return true;
 }
 
+static bool record_row(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  bool quantized = r->m->quantized && nxh_is_quantized(r, op);
+  return quantized ? nxh_record_quantized(r, op, row) : row->record(r, op, row);
+}
+
 static bool record_op(nxh_recorder *r, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
   bool manual = row != NULL && row->record == nxh_manual;
   bool ok = row != NULL
                 ? check_types(r, op) && (op->n_regions == 0 || manual || nxh_make_all_whole(r)) &&
-                      row->record(r, op, row)
+                      record_row(r, op, row)
                 : nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
   if (!ok) say_where(r, op);
   return ok;
@@ -236,6 +254,11 @@ static bool is_of_type(const nxh_recorder *r, const nx_tensor *t, const nxh_type
   return r->over_arrays ? nx_dtype_of(t) == type->dtype : nxh_has_type(t, type);
 }
 
+static bool same_quant(const nxh_recorder *r, nxh_value v, const nxh_type *type) {
+  const nxh_quant *a = nxh_type_of(r->m, v)->quant, *b = type->quant;
+  return nxh_quants_equal(a, b) && (a == NULL || a->axis == b->axis);
+}
+
 static bool has_no_tuples(nxh_recorder *r, const nxh_function *f) {
   bool none = true;
   for (uint32_t i = 0; i < f->body.n_args; i++)
@@ -276,7 +299,8 @@ bool nxh_record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *a
       continue;
     }
     results[i] = frame.tensors[last->operands[i] - frame.base];
-    ok = is_of_type(r, results[i], &f->results[i]) ||
+    ok = (is_of_type(r, results[i], &f->results[i]) &&
+          same_quant(r, last->operands[i], &f->results[i])) ||
          nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns a value %u of another type than it says",
                   (int)f->name.length, f->name.at, i);
   }
@@ -302,12 +326,16 @@ bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function) {
   for (uint32_t i = 0; i < op->n_operands; i++)
     list[i] = r->frame->tensors[op->operands[i] - r->frame->base];
   for (uint32_t i = 0; ok && i < op->n_operands; i++)
-    ok = is_of_type(r, list[i], nxh_type_of(r->m, f->body.first + i)) ||
+    ok = (is_of_type(r, list[i], nxh_type_of(r->m, f->body.first + i)) &&
+          same_quant(r, op->operands[i], nxh_type_of(r->m, f->body.first + i))) ||
          nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u has another type than @%.*s takes", i,
                   (int)function.length, function.at);
   ok = ok && nxh_record_body(r, f, list, results);
   for (uint32_t i = 0; ok && i < op->n_results; i++) {
-    if (results[i] != NULL) ok = nxh_set(r, op, i, results[i]);
+    if (!same_quant(r, op->first_result + i, &f->results[i]))
+      ok = nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is quantized as @%.*s does not say", i,
+                    (int)function.length, function.at);
+    else if (results[i] != NULL) ok = nxh_set(r, op, i, results[i]);
     else if (nxh_result_type(r, op, i)->kind == NXH_TENSOR)
       ok = nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no tensor", i);
   }

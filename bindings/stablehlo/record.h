@@ -38,6 +38,7 @@ typedef struct nxh_recorder {
   nx_tensor *token; /* that orders collectives and calls with effects; NULL: there are none */
   bool effects;     /* a call of the caller's table has side effects */
   nxh_frame *frame;
+  bool expressed;   /* quantized operands and results of the operation are floats meanwhile */
   bool over_arrays; /* arrays stand for scalars: shapes of results are not those of their types */
   int calls;        /* how deep */
   const nxh_function *open[NXH_MOST_CALLS]; /* the functions that are being recorded */
@@ -120,8 +121,9 @@ nx_function *nxh_scalar_function_of(nxh_recorder *r, const nxh_function *f);
 bool nxh_inline_region(nxh_recorder *r, const nxh_region *region, nx_tensor *const *args,
                        nx_tensor **results, uint32_t n);
 /* The operation that a region of two scalars is, if it is only one of its two arguments, in any
- * order, and nothing else; NULL otherwise. */
-const nxh_op *nxh_single_op(const nxh_region *region);
+ * order, and nothing else; NULL otherwise. Of quantized scalars only those are one that are the
+ * same of the storage. */
+const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region);
 
 /* ---- rows.c */
 
@@ -139,6 +141,13 @@ struct nxh_row {
 /* NULL: there is no such operation. */
 const nxh_row *nxh_find_row(nxh_word name);
 
+/* ops_quant.c: operations that have quantized operands or results. */
+bool nxh_is_quantized(const nxh_recorder *r, const nxh_op *op);
+bool nxh_record_quantized(nxh_recorder *r, const nxh_op *op, const nxh_row *row);
+/* From integers of a storage to floats, and back. NULL: a failure. */
+nx_tensor *nxh_dequantize(nxh_recorder *r, nx_tensor *x, const nxh_type *type);
+nx_tensor *nxh_quantize(nxh_recorder *r, nx_tensor *x, const nxh_type *type);
+nxh_record nxh_requantize;
 /* ops_map.c */
 nxh_record nxh_unary, nxh_binary, nxh_identity, nxh_compare, nxh_select, nxh_clamp, nxh_convert,
     nxh_bitcast, nxh_divide, nxh_remainder, nxh_sign, nxh_abs, nxh_precision, nxh_batch_norm,

@@ -57,11 +57,14 @@ nx_function *nxh_scalar_function_of(nxh_recorder *r, const nxh_function *f) {
   return capture(r, &f->body, f);
 }
 
-const nxh_op *nxh_single_op(const nxh_region *region) {
+const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region) {
   if (region->n_ops != 2 || region->n_args != 2 || nxh_last(region) == NULL) return NULL;
   const nxh_op *op = &region->ops[0], *last = nxh_last(region);
   if (op->n_operands != 2 || op->n_results != 1 || last->n_operands != 1) return NULL;
   nxh_value a = op->operands[0], b = op->operands[1], x = region->first;
   bool both = (a == x && b == x + 1) || (a == x + 1 && b == x);
-  return both && last->operands[0] == op->first_result ? op : NULL;
+  if (!both || last->operands[0] != op->first_result) return NULL;
+  bool ordered =
+      nxh_word_is(op->name, "stablehlo.maximum") || nxh_word_is(op->name, "stablehlo.minimum");
+  return ordered || !nxh_is_quantized(r, op) ? op : NULL;
 }

@@ -176,6 +176,8 @@ static const nxh_row rows[] = {
     OTHER("stablehlo.triangular_solve", nxh_triangular_solve),
     OTHER("stablehlo.tuple", nxh_tuple),
     OTHER("stablehlo.unary_einsum", nxh_unary_einsum),
+    OTHER("stablehlo.uniform_dequantize", nxh_requantize),
+    OTHER("stablehlo.uniform_quantize", nxh_requantize),
     OTHER("stablehlo.while", nxh_while),
     BINARY("stablehlo.xor", nx_xor),
 };

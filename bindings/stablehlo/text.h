@@ -91,7 +91,9 @@ bool nxh_take_dict(nxh_reader *r, nxh_attr_list *list, nxh_attr *out);
 /* `loc(..)`, or nothing. */
 bool nxh_skip_location(nxh_reader *r);
 
-/* text_elements.c: what stands between dense< and > in the text from `at` to `end`. */
+/* text_elements.c: a decimal number */
+bool nxh_read_real(nxh_reader *r, double *out);
+/* what stands between dense< and > in the text from `at` to `end`. */
 bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,
                        nxh_attr *out);
 

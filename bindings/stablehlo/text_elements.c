@@ -70,6 +70,13 @@ static bool read_float(nxh_reader *r, nx_dtype type, uint64_t *bits) {
   return *end == 0 || nxh_expected(r, "%s is no number", text);
 }
 
+bool nxh_read_real(nxh_reader *r, double *out) {
+  uint64_t bits = 0;
+  bool ok = read_float(r, NX_F64, &bits);
+  *out = nxi_f64_bits(bits);
+  return ok;
+}
+
 /* An integer of the type or, as unsigned ones are sometimes written, of its width. */
 static bool read_whole(nxh_reader *r, nx_dtype type, uint64_t *bits) {
   bool negative = nxh_eat(r, "-");

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""The tests of StableHLO's own interpreter, in stablehlo/tests/interpret of a copy of its
-repository that STABLEHLO_SOURCE names; skipped without one. Operations of the dialects `check` and
+"""The tests of StableHLO's own interpreter, in stablehlo/tests/interpret and
+stablehlo/testdata/quantized of a copy of its repository that STABLEHLO_SOURCE names; skipped
+without one. Operations of the dialects `check` and
 `interpreter`, which only those tests have, are rewritten as custom calls that stablehlo_check
 knows.
 
@@ -15,6 +16,9 @@ from pathlib import Path
 VALUE = r"(%[\w#]+)"
 CONSTANT = re.compile(r"check\.expect_(eq|almost_eq)_const\s+" + VALUE
                       + r",\s*(dense<.*?>\s*:\s*(tensor<.*?>+))\s*$", re.M | re.S)
+GENERAL = re.compile(r'"check\.expect_(eq|almost_eq)_const"\(' + VALUE
+                     + r"\)\s*<\{\s*value = (dense<.*?>\s*:\s*(tensor<.*?>+))\s*\}>[^\n]*$",
+                     re.M | re.S)
 TWO = re.compile(r"check\.expect_(eq|almost_eq|close)\s+" + VALUE + r",\s*" + VALUE
                  + r"[^:\n]*:\s*(tensor<.*>)")
 PARALLEL = re.compile(r'"interpreter\.run_parallel"\((.*?)\)\s*'
@@ -43,7 +47,7 @@ def parallel(m):
 
 def rewritten(text):
     text = re.sub(r"[ \t]*//(?! -----).*", "", text)
-    text = CONSTANT.sub(constant, text)
+    text = CONSTANT.sub(constant, GENERAL.sub(constant, text))
     return PARALLEL.sub(parallel, TWO.sub(two, text))
 
 
@@ -52,7 +56,8 @@ if not root:
     print("skipped: STABLEHLO_SOURCE names no copy of StableHLO's repository")
     sys.exit(77)
 wrong = right = 0
-for file in sorted(Path(root, "stablehlo/tests/interpret").rglob("*.mlir")):
+folders = [Path(root, "stablehlo", f) for f in ("tests/interpret", "testdata/quantized")]
+for file in sorted(f for folder in folders for f in folder.rglob("*.mlir")):
     if len(sys.argv) > 2 and file.stem not in sys.argv[2:]:
         continue
     done = subprocess.run([sys.argv[1], "-"], input=rewritten(file.read_text()), text=True,

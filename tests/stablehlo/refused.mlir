@@ -33,6 +33,12 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf8E3M4> {
   return %z : tensor<2xf8E3M4>
 }
 // -----
+// refused: a constant of i32 with elements of f32
+func.func @main() -> tensor<2xi32> {
+  %z = "stablehlo.constant"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<2xi32>
+  return %z : tensor<2xi32>
+}
+// -----
 // refused: nx_stablehlo_options.inputs says what they are
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
