@@ -2,6 +2,7 @@
 /* Functions of the caller in programs: the table of them, and the custom call that names one, which
  * becomes a custom operation of the library. */
 #include "callbacks.h"
+#include "callbacks_pack.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -107,17 +108,43 @@ void nx_pjrt_callbacks_end(void) {
 
 /* ---- calls */
 
+/* More are packed into one tensor of bytes each way. */
+enum { MOST = 15, MOST_PACKED = 4096 };
+
+/* A call of a program: a reference to the function, and where in a packed tensor operands and then
+ * results are. */
+typedef struct site {
+  entry *e;
+  size_t n_in, n_out, *offsets;
+} site;
+
+static void leave(void *user) {
+  site *s = user;
+  give_up(s->e);
+  nxi_free(s->offsets);
+  nxi_free(s);
+}
+
+/* The addresses of operands or results. data: of each tensor of the operation. */
+static void spread(const nx_array *tensors, size_t n, const size_t *offsets, void **out) {
+  for (size_t i = 0; i < n; i++)
+    out[i] = n <= MOST ? tensors[i].data : (char *)tensors[0].data + offsets[i];
+}
+
 static nx_status run(const nx_custom_call *k) {
-  const entry *e = k->user;
-  const void *in[16];
-  void *out[16];
+  const site *s = k->user;
+  void *few[2 * MOST], **all = few;
   char said[NX_PJRT_SENTENCE] = "";
-  for (size_t i = 0; i < k->n_operands; i++) in[i] = k->operands[i].data;
-  for (size_t i = 0; i < k->n_results; i++) out[i] = k->results[i].data;
-  if (!begin())
+  if (s->n_in > MOST || s->n_out > MOST) all = nxi_calloc(s->n_in + s->n_out, sizeof *all);
+  if (all == NULL) return NX_OUT_OF_MEMORY;
+  spread(k->operands, s->n_in, s->offsets, all);
+  spread(k->results, s->n_out, s->offsets + s->n_in, all + s->n_in);
+  bool open = begin();
+  int failed = open ? s->e->call(s->e->user, (const void *const *)all, all + s->n_in, said) : 1;
+  if (open) end();
+  if (all != few) nxi_free(all);
+  if (!open)
     return nx_custom_fail(k, NX_INVALID_ARGUMENT, "a callback of a runtime that has ended");
-  int failed = e->call(e->user, in, out, said);
-  end();
   said[sizeof said - 1] = 0;
   if (failed == 0) return NX_OK;
   return nx_custom_fail(k, NX_INTERNAL, said[0] != 0 ? said : "a callback failed");
@@ -156,59 +183,101 @@ static nx_status read_config(const nx_stablehlo_call *call, const nxj_place *pla
   return NX_OK;
 }
 
-enum { MOST = 15 };
+/* Operands and results while a call is recorded, of types of the host. */
+typedef struct draft {
+  site *at;
+  nx_tensor **in, **out;
+  nx_type *types; /* of operands, then of results */
+  size_t size_in, size_out;
+} draft;
 
-/* Elements of half a byte are a byte each in arrays of the host. */
-static nx_dtype host_type(nx_dtype t) { return t == NX_I4 ? NX_I8 : t == NX_U4 ? NX_U8 : t; }
-
-static nx_status describe(const nx_stablehlo_call *call, entry *e, nx_tensor *const *operands,
-                          nx_custom **f) {
-  nx_type in[MOST], out[MOST];
-  for (size_t i = 0; i < call->n_operands; i++)
-    in[i] = (nx_type){nx_dtype_of(operands[i]), nx_rank(operands[i]), nx_shape(operands[i])};
-  for (size_t i = 0; i < call->n_results; i++) {
-    out[i] = call->types[i];
-    out[i].dtype = host_type(out[i].dtype);
-  }
-  nx_custom_desc d = {.size = sizeof d,
-                      .name = "callback",
-                      .run = run,
-                      .user = e,
-                      .release = give_up,
-                      .flags = call->token != NULL ? NX_ORDERED : 0,
-                      .n_operands = call->n_operands,
-                      .n_results = call->n_results,
-                      .operands = in,
-                      .results = out};
-  nx_status s = nx_custom_create(call->context, &d, f);
-  if (s != NX_OK) give_up(e);
-  return s;
+static void close_draft(draft *d) {
+  nxi_free(d->in);
+  nxi_free(d->types);
 }
 
-/* Gives its results as tensors of other types, in place of them. */
-static nx_status cast_results(const nx_stablehlo_call *call) {
+/* Takes the reference to the function over. */
+static bool open_draft(const nx_stablehlo_call *call, entry *e, draft *d) {
+  size_t n = call->n_operands + call->n_results;
+  *d = (draft){.at = nxi_calloc(1, sizeof *d->at), .in = nxi_calloc(n + 1, sizeof *d->in)};
+  d->types = nxi_calloc(n + 1, sizeof *d->types);
+  size_t *offsets = nxi_calloc(n + 1, sizeof *offsets);
+  if (d->at == NULL || d->in == NULL || d->types == NULL || offsets == NULL) {
+    nxi_free(d->at);
+    nxi_free(offsets);
+    close_draft(d);
+    give_up(e);
+    return false;
+  }
+  d->out = d->in + call->n_operands;
+  *d->at = (site){e, call->n_operands, call->n_results, offsets};
+  return true;
+}
+
+static bool take_types(const nx_stablehlo_call *call, draft *d) {
+  nx_type *out = d->types + call->n_operands;
+  for (size_t i = 0; i < call->n_operands; i++) { /* handles are the scope's, of results too */
+    nx_tensor *x = d->in[i] = nxj_in_host_form(call->operands[i]);
+    if (x == NULL) return false;
+    d->types[i] = (nx_type){nx_dtype_of(x), nx_rank(x), nx_shape(x)};
+  }
   for (size_t i = 0; i < call->n_results; i++) {
-    nx_dtype wanted = call->types[i].dtype;
-    if (nx_dtype_of(call->results[i]) == wanted) continue;
-    call->results[i] = nx_cast(call->results[i], wanted);
-    if (call->results[i] == NULL) return nxi_error_status();
+    out[i] = call->types[i];
+    out[i].dtype = nxj_host_type(out[i].dtype);
+  }
+  size_t *offsets = d->at->offsets;
+  d->size_in = nxj_packed_size(d->types, call->n_operands, offsets);
+  d->size_out = nxj_packed_size(out, call->n_results, offsets + call->n_operands);
+  if (call->n_operands <= MOST) return true;
+  d->in[0] = nxj_pack(d->in, call->n_operands, offsets, d->size_in);
+  return d->in[0] != NULL;
+}
+
+static nx_status describe(const nx_stablehlo_call *call, const draft *d, nx_custom **f) {
+  const int64_t sizes[2] = {(int64_t)d->size_in, (int64_t)d->size_out};
+  const nx_type packed[2] = {{NX_U8, 1, &sizes[0]}, {NX_U8, 1, &sizes[1]}};
+  size_t n = call->n_operands, m = call->n_results;
+  nx_custom_desc desc = {.size = sizeof desc,
+                         .name = "callback",
+                         .run = run,
+                         .user = d->at,
+                         .release = leave,
+                         .flags = call->token != NULL ? NX_ORDERED : 0,
+                         .n_operands = n <= MOST ? n : 1,
+                         .n_results = m <= MOST ? m : 1,
+                         .operands = n <= MOST ? d->types : &packed[0],
+                         .results = m <= MOST ? d->types + n : &packed[1]};
+  return nx_custom_create(call->context, &desc, f);
+}
+
+/* Results of the types of the program. */
+static nx_status give_results(const nx_stablehlo_call *call, const draft *d) {
+  const nx_type *types = d->types + call->n_operands;
+  nx_tensor *all = d->out[0];
+  for (size_t i = 0; i < call->n_results; i++) {
+    nx_tensor *x = d->out[i];
+    if (call->n_results > MOST)
+      x = nxj_unpack(all, &types[i], d->at->offsets[call->n_operands + i]);
+    if (x != NULL) x = nxj_in_program_form(x, call->types[i].dtype);
+    if (x == NULL) return nxi_error_status();
+    call->results[i] = x;
   }
   return NX_OK;
 }
 
 static nx_status record_entry(const nx_stablehlo_call *call, entry *e) {
-  nx_tensor *in[MOST];
-  nx_custom *f;
-  for (size_t i = 0; i < call->n_operands; i++) { /* handles are the scope's, of results too */
-    nx_dtype t = nx_dtype_of(call->operands[i]), host = host_type(t);
-    in[i] = host == t ? call->operands[i] : nx_cast(call->operands[i], host);
-    if (in[i] == NULL) return give_up(e), nxi_error_status();
-  }
-  nx_status s = describe(call, e, in, &f);
-  if (s != NX_OK) return s;
-  s = nx_custom_record(f, in, call->n_operands, call->token, call->results, call->n_results);
+  draft d;
+  nx_custom *f = NULL;
+  if (!open_draft(call, e, &d)) return refuse(NX_OUT_OF_MEMORY, "out of memory");
+  nx_status s = take_types(call, &d) ? describe(call, &d, &f) : nxi_error_status();
+  if (s != NX_OK) leave(d.at);
+  size_t n = call->n_operands <= MOST ? call->n_operands : 1;
+  size_t m = call->n_results <= MOST ? call->n_results : 1;
+  if (s == NX_OK) s = nx_custom_record(f, d.in, n, call->token, d.out, m);
+  if (s == NX_OK) s = give_results(call, &d);
   nx_custom_release(f);
-  return s == NX_OK ? cast_results(call) : s;
+  close_draft(&d);
+  return s;
 }
 
 /* What a device gives that does not call: the program has the results sent to it. */
@@ -226,9 +295,9 @@ nx_status nxj_record_callback(const nx_stablehlo_call *call) {
   const nxj_place *place = call->user;
   entry *e = NULL;
   bool here;
-  if (call->n_operands > MOST || call->n_results > MOST)
+  if (call->n_operands > MOST_PACKED || call->n_results > MOST_PACKED)
     return refuse(NX_INVALID_ARGUMENT, "%zu operands and %zu results; at most %d each",
-                  call->n_operands, call->n_results, MOST);
+                  call->n_operands, call->n_results, MOST_PACKED);
   nx_status s = read_config(call, place, &e, &here);
   if (s != NX_OK || e == NULL) return s;
   bool called = call->token != NULL ? here : call->n_results > 0;

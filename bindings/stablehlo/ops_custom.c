@@ -13,7 +13,7 @@ int64_t nxh_call_option(const nxh_op *op, const char *name, int64_t otherwise) {
   if (config == NULL || config->kind != NXH_DICT) config = nxh_get(op, "backend_config");
   if (config == NULL || config->kind != NXH_DICT) return otherwise;
   const nxh_attr *a = nxh_find(config->dict.items, config->dict.n, name);
-  return a != NULL && a->kind == NXH_INT ? a->integer : otherwise;
+  return a != NULL && (a->kind == NXH_INT || a->kind == NXH_BOOL) ? a->integer : otherwise;
 }
 
 /* 0 for each matrix of a batch without NaN, else 1. */
@@ -62,8 +62,8 @@ static bool orgqr(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
 }
 
 static bool ormqr(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
-  uint32_t flags = nxh_call_option(op, "trans", 'N') != 'N' ? NX_ADJOINT : 0;
-  if (nxh_call_option(op, "side", 'L') == 'R') flags |= NX_FROM_RIGHT;
+  uint32_t flags = nxh_call_option(op, "transpose", 0) ? NX_ADJOINT : 0;
+  if (!nxh_call_option(op, "left", 1)) flags |= NX_FROM_RIGHT;
   return nxh_set(r, op, 0, nx_ormqr(in[0], in[1], in[2], flags));
 }
 

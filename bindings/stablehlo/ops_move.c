@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ir/dtype.h"
+
 bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   const nxh_attr *value = nxh_get(op, "value");
@@ -27,8 +29,10 @@ bool nxh_iota_of(nxh_recorder *r, const nxh_op *op, const nxh_type *t) {
   if (axis < 0 || axis >= t->rank)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "iota_dimension is out of range");
   for (int32_t i = 0; i < t->rank; i++) shape[i] = i == axis ? t->shape[i] : 1;
+  nx_dtype counted = nxi_is_stored(t->dtype) ? NX_F32 : t->dtype;
   nx_tensor *line =
-      nx_arange(r->c, r->device, t->dtype, NX_INTEGER(0), NX_INTEGER(1), t->shape[axis]);
+      nx_arange(r->c, r->device, counted, NX_INTEGER(0), NX_INTEGER(1), t->shape[axis]);
+  if (counted != t->dtype) line = nx_cast(line, t->dtype);
   return nxh_set(r, op, 0, nx_expand(nx_reshape(line, shape, t->rank, 0), t->shape, t->rank));
 }
 

@@ -60,14 +60,50 @@ def seen_by(f, *args):
     return seen
 
 
+def case_many():
+    """More operands and results than an operation has are packed."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    types = [np.float32, np.bool_, np.int8, jnp.bfloat16, np.complex64, jnp.int4, np.uint16]
+    xs = [np.arange(i % 4).astype(types[i % 7]) for i in range(20)]
+    out = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in xs[::-1]]
+    ys = jax.jit(lambda *xs: jax.pure_callback(lambda *xs: xs[::-1], out, *xs))(*xs)
+    assert all(np.array_equal(y, x) and y.dtype == x.dtype for x, y in zip(xs[::-1], ys))
+    total = jax.ShapeDtypeStruct((), np.float32)
+    add = lambda *xs: np.float32(sum(np.sum(x.real, dtype=np.float32) for x in xs))
+    y = jax.jit(lambda *xs: jax.pure_callback(add, total, *xs))(*xs[:16])
+    assert y == add(*xs[:16]), y
+    ys = jax.jit(lambda x: jax.pure_callback(lambda x: [x + i for i in range(17)], [total] * 17, x))
+    assert [float(y) for y in ys(np.float32(3))] == [3.0 + i for i in range(17)]
+    seen = seen_by(lambda seen: jax.jit(lambda *xs: jax.debug.callback(
+        lambda *xs: seen.append(xs), *xs))(*xs))
+    assert all(np.array_equal(x, y) for x, y in zip(xs, seen[0]))
+
+
+def case_sharding():
+    import jax
+    import numpy as np
+
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("d",))
+    put = jax.device_put(np.arange(8.0), jax.NamedSharding(mesh, jax.P("d")))
+    seen = []
+    f = jax.jit(lambda x: (jax.debug.inspect_array_sharding(x, callback=seen.append), x)[1])
+    f(put)
+    f(np.arange(3.0))
+    assert len(seen) == 2, seen
+    assert seen[0].is_fully_replicated and len(seen[0].device_set) == len(jax.devices()), seen
+
+
 def case_values():
     import jax
     import jax.numpy as jnp
     import numpy as np
 
     types = [np.float32, jnp.bfloat16, jnp.int4, jnp.uint4, np.int8, np.uint32, np.bool_]
-    for dtype in [*types, np.complex64]:
-        x = np.array([[0, 1, 2], [3, 4, 5]]).astype(dtype)
+    for dtype in [*types, np.complex64, jnp.float4_e2m1fn]:
+        x = np.array([[0, 1, 2], [3, 4, 6]]).astype(dtype)
         out = jax.ShapeDtypeStruct((3, 2), dtype)
         y = jax.jit(lambda x, out=out: jax.pure_callback(lambda a: np.asarray(a).T, out, x))(x)
         assert np.array_equal(np.asarray(y), x.T), dtype

@@ -49,6 +49,18 @@ static int twice(uint64_t user, const void *const *in, void *const *out, char *s
   return failing;
 }
 
+/* The sum of operands, times 1, 2, .. in the results. */
+static int sum(uint64_t user, const void *const *in, void *const *out, char *sentence) {
+  (void)sentence;
+  for (uint64_t i = 0; i < user; i++)
+    for (int k = 0; k < 3; k++) {
+      float all = 0;
+      for (uint64_t j = 0; j < user; j++) all += ((const float *)in[j])[k] * (float)(j + 1);
+      ((float *)out[i])[k] = all * (float)(i + 1);
+    }
+  return 0;
+}
+
 static int note(uint64_t user, const void *const *in, void *const *out, char *sentence) {
   (void)out;
   (void)sentence;
@@ -112,6 +124,32 @@ static void gives_values(void **state) {
   /* the last call's thread may be the last to have it */
   for (int i = 0; i < 5000 && atomic_load(&n_released) == 0; i++) usleep(1000);
   assert_int_equal(atomic_load(&n_released), 1);
+  drop_client(c);
+}
+
+/* As many operands and results as no operation has. */
+static void takes_many(void **state) {
+  (void)state;
+  char text[1024] = "func.func @main(%x: " V ") -> " V " {\n  %0:17 = stablehlo.custom_call "
+                    "@nx_host_callback(%x";
+  for (int i = 1; i < 17; i++) strcat(text, ", %x");
+  strcat(text, ") {backend_config = \"$\"} : (" V);
+  for (int i = 1; i < 17; i++) strcat(text, ", " V);
+  strcat(text, ") -> (" V);
+  for (int i = 1; i < 17; i++) strcat(text, ", " V);
+  strcat(text, ")\n  return %0#16 : " V "\n}\n");
+  nxj_client *c = make_client();
+  uint64_t f = exported.make(sum, NULL, 17);
+  nxj_loaded *l = compile_with(c, text, f);
+  exported.drop(f);
+  nxj_buffer *x = upload(c, ones, three, 1), *out = NULL;
+  float got[3];
+  good(try_call(l, &x, 1, &out));
+  good(try_download(out, got, 3));
+  for (int k = 0; k < 3; k++) assert_true(got[k] == 17 * 153 * ones[k]);
+  drop_buffer(out);
+  drop_buffer(x);
+  drop_loaded(l);
   drop_client(c);
 }
 
@@ -250,8 +288,8 @@ static void ends(void **state) {
 NXT_MAIN(callbacks) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gives_values),  cmocka_unit_test(keeps_order),
-      cmocka_unit_test(takes_nothing), cmocka_unit_test(refuses_names),
-      cmocka_unit_test(ends),
+      cmocka_unit_test(takes_nothing), cmocka_unit_test(takes_many),
+      cmocka_unit_test(refuses_names), cmocka_unit_test(ends),
   };
   alarm(100);
   load_plugin();

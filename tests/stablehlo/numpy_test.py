@@ -538,6 +538,15 @@ def routines():
             f"%r1 = stablehlo.add %s#2, %b : {kind(line)}",
             f"%r2 = stablehlo.add %s#3, %b : {kind(line)}"],
            [a, np.zeros(3)], [a, line, np.float64([6**0.5, -(6**0.5), 0])])
+    # I - v v^T with v = (1, 1, 0), after which I - 2 w w^T has w = (0, 1, 0)
+    v, tau, c = np.float32([[1, 7], [1, 1], [0, 0]]), np.float32([1, 2]), floats(3, 2)
+    q = np.float32([[0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+    for left, turned, x in ((1, 0, c), (1, 1, c), (0, 0, c.T.copy()), (0, 1, c.T.copy())):
+        options = f"left = {str(bool(left)).lower()}, transpose = {str(bool(turned)).lower()}"
+        side = q.T if turned else q
+        module([f"%r = stablehlo.custom_call @lapack_sormqr_ffi(%a, %b, %c) "
+                f"{{mhlo.backend_config = {{{options}}}}} : ({kind(v)}, {kind(tau)}, {kind(x)}) -> "
+                f"{kind(x)}"], [v, tau, x], side @ x if left else x @ side)
     d = np.diag(np.float32([1, 3, 2]))
     places = np.int32([2, 3, 1])
     module([f"%none = stablehlo.constant dense<0> : {kind(places)}",

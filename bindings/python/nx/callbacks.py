@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Functions of Python in programs that run on nx: `jax.pure_callback`, `jax.debug.print`,
-`jax.debug.callback`, `jax.experimental.io_callback`, and checks of `checkify`.
+`jax.debug.callback`, `jax.experimental.io_callback`, checks of `checkify`, and
+`jax.debug.inspect_array_sharding`.
 
 JAX writes a call of Python as it does for its own processor backend, whose parts nobody else can
 reach. `install` has it write another one for nx, a number that the plugin knows a function by
@@ -189,6 +190,38 @@ def _emitter(original):
     return emit_python_callback
 
 
+def _inspector(original):
+    """What the plugin computes with lies whole in each device of the program, which is known when
+    the program is written: parts are only what `shard_map` makes."""
+    from jax._src import sharding_impls as known
+    from jax._src.mesh import Mesh, thread_resources
+
+    def lower(ctx, value, *, callback):
+        if not _is_ours(ctx):
+            return original(ctx, value, callback=callback)
+        place = ctx.module_context.axis_context
+        if isinstance(place, known.SPMDAxisContext):
+            mesh, devices = place.mesh, place.mesh.devices.flat
+        else:
+            mesh, devices = thread_resources.env.physical_mesh, place.device_assignment
+            if place.abstract_mesh is not None:
+                names, sizes = place.abstract_mesh.axis_names, place.abstract_mesh.axis_sizes
+                mesh = Mesh(_array(devices).reshape(sizes), names)
+        if mesh.empty:
+            callback(known.GSPMDSharding(tuple(devices), known.replicated_hlo_sharding))
+        else:
+            callback(known.NamedSharding(mesh, known.PartitionSpec()))
+        return []
+
+    return lower
+
+
+def _array(devices):
+    import numpy as np
+
+    return np.array(devices)
+
+
 def _is_nx(backend):
     return "\nnx " in backend.platform_version
 
@@ -237,10 +270,13 @@ def install(library):
     """Has JAX write calls of Python for the plugin that lies there. Nothing is loaded before a
     program has one. Once is enough."""
     global _library
-    from jax._src import callback, xla_bridge
+    from jax._src import callback, debugging, xla_bridge
+    from jax._src.interpreters import mlir
 
     installed, _library = _library is not None, str(library)
     if installed:
         return
     callback.emit_python_callback = _emitter(callback.emit_python_callback)
+    inspect = debugging._inspect_sharding_lowering_rule
+    mlir.register_lowering(debugging.inspect_sharding_p, _inspector(inspect))
     xla_bridge.local_devices = _finder(xla_bridge.local_devices)
