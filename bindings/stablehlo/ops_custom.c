@@ -174,6 +174,24 @@ static bool gtsv(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
   return nxh_set(r, op, 3, x) && nxh_set(r, op, 4, info_of(x, 2));
 }
 
+/* Of systems that may be singular. */
+static bool perturbed_solve(nxh_recorder *r, const nxh_op *op) {
+  nx_tensor *in[4];
+  if (op->n_operands != 4)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands, not 4", op->n_operands);
+  for (uint32_t i = 0; i < 4; i++)
+    if ((in[i] = nxh_in(r, op, i)) == NULL) return false;
+  int32_t rank = nx_rank(in[0]);
+  bool fits = rank >= 1 && nx_rank(in[3]) == rank + 1 && nxh_has_shape(in[0], in[1]) &&
+              nxh_has_shape(in[0], in[2]);
+  for (int32_t i = 0; fits && i < rank; i++) fits = nx_shape(in[0])[i] == nx_shape(in[3])[i];
+  for (int i = 0; fits && i < 4; i++) fits = nx_dtype_of(in[i]) == nx_dtype_of(in[0]);
+  nx_dtype type = nx_dtype_of(in[0]);
+  fits = fits && (type == NX_F32 || type == NX_F64 || type == NX_C64 || type == NX_C128);
+  if (!fits) return nxh_fail(r, NX_INVALID_ARGUMENT, "operands are no tridiagonal systems");
+  return nxh_set(r, op, 0, nxh_tridiagonal_perturbed(r, in));
+}
+
 /* A routine's name without lapack_, the letter of its type, and _ffi. */
 static const struct {
   const char *name;
@@ -227,6 +245,7 @@ bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (is_annotation(target)) return nxh_identity(r, op, row);
   if (nxh_word_is(target, "dce_sink")) return true; /* keeps its operands from being left out */
   if (nxh_word_is(target, "ApproxTopK")) return nxh_approx_top_k(r, op);
+  if (nxh_word_is(target, "tridiagonal_solve_perturbed_ffi")) return perturbed_solve(r, op);
   if (lapack_name(target, &name)) return record_lapack(r, op, name);
   return nxh_fail(r, NX_INVALID_ARGUMENT, "the custom call %.*s is not known", (int)target.length,
                   target.at);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: ISC
+// Custom calls by which JAX has systems solved: tridiagonal ones that may be singular. The numbers
+// are those of NumPy, or of the rule for pivots by hand.
+
+// Rows are exchanged; the first element below the diagonal and the last one above it are not read.
+func.func @main() {
+  %l = stablehlo.constant dense<[[(9,0), (1,1), (-2,0)], [(9,0), (3,0), (0,1)]]> : tensor<2x3xcomplex<f64>>
+  %d = stablehlo.constant dense<[[(0,0), (1,0), (0,2)], [(1,0), (-1,0), (1,0)]]> : tensor<2x3xcomplex<f64>>
+  %u = stablehlo.constant dense<[[(2,0), (0,1), (9,0)], [(0,1), (2,0), (9,0)]]> : tensor<2x3xcomplex<f64>>
+  %b = stablehlo.constant dense<[[[(1,0), (2,0)], [(0,0), (0,1)], [(3,0), (1,0)]], [[(1,0), (0,0)], [(1,0), (1,0)], [(2,0), (-1,0)]]]> : tensor<2x3x2xcomplex<f64>>
+  %w = stablehlo.constant dense<[[[(-1.25,1.25), (-0.75,1.75)], [(0.5,0), (1,0)], [(0,-2), (0,-1.5)]], [[(-0.15384615384615385,-0.23076923076923084), (0.57692307692307687,0.11538461538461542)], [(0.23076923076923073,-1.153846153846154), (-0.11538461538461536,0.57692307692307698)], [(0.84615384615384615,-0.23076923076923075), (-0.42307692307692313,0.11538461538461538)]]]> : tensor<2x3x2xcomplex<f64>>
+  %x = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%l, %d, %u, %b) : (tensor<2x3xcomplex<f64>>, tensor<2x3xcomplex<f64>>, tensor<2x3xcomplex<f64>>, tensor<2x3x2xcomplex<f64>>) -> tensor<2x3x2xcomplex<f64>>
+  stablehlo.custom_call @check.expect_close(%x, %w) : (tensor<2x3x2xcomplex<f64>>, tensor<2x3x2xcomplex<f64>>) -> ()
+  return
+}
+// -----
+func.func @main() {
+  %l = stablehlo.constant dense<[0x7FC00000, 2.0, -2.0, 3.0]> : tensor<4xf32>
+  %d = stablehlo.constant dense<[1.0, 4.0, 1.0, -1.0]> : tensor<4xf32>
+  %u = stablehlo.constant dense<[2.0, -1.0, 1.0, 0x7FC00000]> : tensor<4xf32>
+  %b = stablehlo.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf32>
+  %x = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%l, %d, %u, %b) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %w = stablehlo.constant dense<[[8.0], [-3.5], [0.0], [-4.0]]> : tensor<4x1xf32>
+  stablehlo.custom_call @check.expect_close(%x, %w) : (tensor<4x1xf32>, tensor<4x1xf32>) -> ()
+  return
+}
+// -----
+// A pivot of zero is the rounding unit times the largest element of the triangle, or the unit.
+func.func @main() {
+  %z = stablehlo.constant dense<0.0> : tensor<3xf32>
+  %b = stablehlo.constant dense<[[1.0], [2.0], [-1.0]]> : tensor<3x1xf32>
+  %x = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%z, %z, %z, %b) : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3x1xf32>) -> tensor<3x1xf32>
+  %w = stablehlo.constant dense<[[8388608.0], [16777216.0], [-8388608.0]]> : tensor<3x1xf32>
+  stablehlo.custom_call @check.expect_eq(%x, %w) : (tensor<3x1xf32>, tensor<3x1xf32>) -> ()
+  return
+}
+// -----
+func.func @main() {
+  %l = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf32>
+  %d = stablehlo.constant dense<[1.0, 4.0]> : tensor<2xf32>
+  %u = stablehlo.constant dense<[4.0, 0.0]> : tensor<2xf32>
+  %b = stablehlo.constant dense<[[1.0], [3.0]]> : tensor<2x1xf32>
+  %x = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%l, %d, %u, %b) : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+  %w = stablehlo.constant dense<[[-16777215.0], [4194304.0]]> : tensor<2x1xf32>
+  stablehlo.custom_call @check.expect_close(%x, %w) : (tensor<2x1xf32>, tensor<2x1xf32>) -> ()
+  return
+}
+// -----
+func.func @main() {
+  %d = stablehlo.constant dense<-4.0> : tensor<1xf64>
+  %b = stablehlo.constant dense<[[1.0, 2.0]]> : tensor<1x2xf64>
+  %x = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%d, %d, %d, %b) : (tensor<1xf64>, tensor<1xf64>, tensor<1xf64>, tensor<1x2xf64>) -> tensor<1x2xf64>
+  %w = stablehlo.constant dense<[[-0.25, -0.5]]> : tensor<1x2xf64>
+  stablehlo.custom_call @check.expect_eq(%x, %w) : (tensor<1x2xf64>, tensor<1x2xf64>) -> ()
+  return
+}
+// -----
+// refused: operands are no tridiagonal systems
+func.func @main(%d: tensor<3xf32>, %b: tensor<2x1xf32>) -> tensor<2x1xf32> {
+  %x = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%d, %d, %d, %b) : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+  return %x : tensor<2x1xf32>
+}
