@@ -133,14 +133,37 @@ static int mode_of(const nxh_recorder *r, const nxh_region *region, nx_dtype dty
   return -1;
 }
 
+/* XLA takes one window after the other, and the library updates in C order: so axes of windows are
+ * brought behind the others. Lists that are wrong stay, and are refused later. */
+static bool windows_last(nxh_recorder *r, nx_tensor **updates, uint32_t n, scatter_lists *l,
+                         int32_t n_window) {
+  int32_t order[NX_MAX_RANK], rank = nx_rank(updates[0]), used = 0;
+  for (int32_t k = 0; k < n_window; k++)
+    if (l->window[k] >= rank || (k > 0 && l->window[k] <= l->window[k - 1])) return true;
+  for (int32_t i = 0, k = 0; i < rank; i++) {
+    if (k < n_window && l->window[k] == i) k++;
+    else order[used++] = i;
+  }
+  for (int32_t k = 0; k < n_window; k++) order[used + k] = l->window[k];
+  for (uint32_t i = 0; i < n; i++) {
+    if (nx_rank(updates[i]) != rank)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "updates of ranks %d and %d", rank,
+                      nx_rank(updates[i]));
+    if ((updates[i] = nx_permute(updates[i], order, (size_t)rank)) == NULL) return false;
+  }
+  for (int32_t k = 0; k < n_window; k++) l->window[k] = used + k;
+  return true;
+}
+
 /* Several operands, or a region that is no mode: by the region as a function. */
-static bool scatter_by(nxh_recorder *r, const nxh_op *op, uint32_t n,
+static bool scatter_by(nxh_recorder *r, const nxh_op *op, uint32_t n, scatter_lists *lists,
                        const nx_scatter_numbers *numbers) {
   nx_tensor *x[NXH_MOST_OPERANDS], *updates[NXH_MOST_OPERANDS], *out[NXH_MOST_OPERANDS] = {NULL};
   nx_tensor *starts = nxh_in(r, op, n);
   for (uint32_t i = 0; i < n; i++)
     if ((x[i] = nxh_in(r, op, i)) == NULL || (updates[i] = nxh_in(r, op, n + 1 + i)) == NULL)
       return false;
+  if (!windows_last(r, updates, n, lists, numbers->n_update_window_dims)) return false;
   nx_function *f = nxh_scalar_function(r, &op->regions[0]);
   if (f == NULL) return false;
   bool ok = nx_scatter_by(f, x, updates, n, starts, numbers, out, n) == NX_OK;
@@ -160,9 +183,9 @@ bool nxh_scatter(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   nx_tensor *x = nxh_in(r, op, 0), *starts = x != NULL ? nxh_in(r, op, n) : NULL;
   if (starts == NULL || !take_numbers(r, op, &lists, &numbers)) return false;
   int mode = n == 1 ? mode_of(r, &op->regions[0], nx_dtype_of(x)) : -1;
-  if (mode < 0) return scatter_by(r, op, n, &numbers);
+  if (mode < 0) return scatter_by(r, op, n, &lists, &numbers);
   nx_tensor *updates = nxh_in(r, op, 2);
-  return updates != NULL &&
+  return updates != NULL && windows_last(r, &updates, 1, &lists, numbers.n_update_window_dims) &&
          nxh_set(r, op, 0,
                  nx_scatter_general(x, starts, updates, &numbers, (nx_scatter_mode)mode, flags));
 }
