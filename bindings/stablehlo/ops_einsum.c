@@ -8,7 +8,9 @@ enum { MOST_GROUPS = 1024 };
 
 /* ---- einsum: one letter an axis */
 
-/* An operand or the result. */
+/* An operand or the result. Until ranks are known the axes of "..." are DOTS; then the last of them
+ * is LAST_DOT, the one before it one less, as they are aligned. */
+enum { DOTS = '.', LAST_DOT = NX_MAX_RANK };
 typedef struct labelled {
   nx_tensor *x;
   char label[NX_MAX_RANK];
@@ -36,6 +38,11 @@ static bool read_config(nxh_recorder *r, const nxh_op *op, uint32_t n, labelled 
       i += arrow;
     } else if (is_letter(c) && out[part].n < NX_MAX_RANK) {
       out[part].label[out[part].n++] = c;
+    } else if (c == DOTS && i + 2 < config.length && config.at[i + 1] == DOTS &&
+               config.at[i + 2] == DOTS && out[part].n < NX_MAX_RANK &&
+               find(&out[part], DOTS) < 0) {
+      out[part].label[out[part].n++] = DOTS;
+      i += 2;
     } else {
       part = n + 1;
       break;
@@ -44,6 +51,53 @@ static bool read_config(nxh_recorder *r, const nxh_op *op, uint32_t n, labelled 
   return part == n ||
          nxh_fail(r, NX_INVALID_ARGUMENT, "einsum_config \"%.*s\" is not of the form %s",
                   (int)config.length, config.at, n == 2 ? "ab,bc->ac" : "ab->a");
+}
+
+/* Axes in place of "...". */
+static bool expand_dots(nxh_recorder *r, labelled *l, uint32_t rank) {
+  int32_t at = find(l, DOTS);
+  if (at < 0) return true;
+  if (rank + 1 < l->n)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u letters for rank %u", l->n - 1, rank);
+  uint32_t n = rank + 1 - l->n, behind = l->n - (uint32_t)at - 1;
+  if (rank > NX_MAX_RANK) return nxh_fail(r, NX_INVALID_ARGUMENT, "a result of rank %u", rank);
+  memmove(l->label + at + n, l->label + at + 1, behind);
+  for (uint32_t i = 0; i < n; i++) l->label[(uint32_t)at + i] = (char)(LAST_DOT - n + 1 + i);
+  l->n = rank;
+  return true;
+}
+
+static uint32_t dots_of(const labelled *l) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < l->n; i++) n += l->label[i] <= LAST_DOT;
+  return n;
+}
+
+/* "..." of the result is that of the operand that has more axes there. */
+static bool expand_result(nxh_recorder *r, const labelled *l, uint32_t n, labelled *result) {
+  uint32_t dots = 0;
+  for (uint32_t i = 0; i < n; i++) dots = dots_of(&l[i]) > dots ? dots_of(&l[i]) : dots;
+  if (dots > 0 && find(result, DOTS) < 0)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "the result has no \"...\", which an operand has");
+  return expand_dots(r, result, result->n - (find(result, DOTS) >= 0) + dots);
+}
+
+/* An axis of "..." with one element is none where the other operand has more. */
+static bool drop_ones(labelled *l, const labelled *other) {
+  int64_t shape[NX_MAX_RANK];
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < l->n; i++) {
+    int32_t at = find(other, l->label[i]);
+    bool gone =
+        l->label[i] <= LAST_DOT && at >= 0 && nx_shape(l->x)[i] == 1 && nx_shape(other->x)[at] != 1;
+    if (gone) continue;
+    shape[kept] = nx_shape(l->x)[i];
+    l->label[kept++] = l->label[i];
+  }
+  if (kept == l->n) return true;
+  l->n = kept;
+  l->x = nx_reshape(l->x, shape, (int32_t)kept, NX_MAY_COPY);
+  return l->x != NULL;
 }
 
 /* Axes of one letter are their diagonal, which is the last axis then. */
@@ -83,6 +137,7 @@ static bool sum_others(labelled *l, const labelled *other, const labelled *resul
 /* Operand `number`: what of it is of the product. */
 static bool take_labelled(nxh_recorder *r, const nxh_op *op, uint32_t number, labelled *l) {
   if ((l->x = nxh_in(r, op, number)) == NULL) return false;
+  if (!expand_dots(r, l, (uint32_t)nx_rank(l->x))) return false;
   if ((uint32_t)nx_rank(l->x) != l->n)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u letters for operand %u of rank %d", l->n, number,
                     nx_rank(l->x));
@@ -109,6 +164,7 @@ bool nxh_unary_einsum(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   labelled l[2] = {{0}};
   return read_config(r, op, 1, l) && take_labelled(r, op, 0, &l[0]) &&
+         expand_result(r, l, 1, &l[1]) &&
          sum_others(&l[0], NULL, &l[1], nxh_result_type(r, op, 0)->dtype) &&
          set_result(r, op, &l[0], &l[1]);
 }
@@ -128,8 +184,9 @@ bool nxh_einsum(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   labelled l[3] = {{0}}, made = {0};
   nx_dtype dtype = nxh_result_type(r, op, 0)->dtype;
   if (!read_config(r, op, 2, l) || !take_labelled(r, op, 0, &l[0]) ||
-      !take_labelled(r, op, 1, &l[1]) || !sum_others(&l[0], &l[1], &l[2], dtype) ||
-      !sum_others(&l[1], &l[0], &l[2], dtype))
+      !take_labelled(r, op, 1, &l[1]) || !expand_result(r, l, 2, &l[2]) ||
+      !drop_ones(&l[0], &l[1]) || !drop_ones(&l[1], &l[0]) ||
+      !sum_others(&l[0], &l[1], &l[2], dtype) || !sum_others(&l[1], &l[0], &l[2], dtype))
     return false;
   nxh_side a = {.x = l[0].x}, b = {.x = l[1].x};
   for (uint32_t i = 0; i < l[0].n; i++) {

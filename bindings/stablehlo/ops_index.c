@@ -175,7 +175,7 @@ static bool scatter_by(nxh_recorder *r, const nxh_op *op, uint32_t n, scatter_li
 bool nxh_scatter(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   scatter_lists lists;
-  nx_scatter_numbers numbers;
+  nx_scatter_numbers numbers = {0};
   uint32_t n = op->n_operands / 2, flags = nxh_flag(op, "unique_indices") ? NX_UNIQUE_INDICES : 0;
   if (op->n_operands % 2 == 0 || n == 0 || n > NXH_MOST_OPERANDS || op->n_regions != 1)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u regions", op->n_operands,

@@ -417,6 +417,8 @@ def by_letters():
     einsum("aab,bcc->ac", integers(3, 3, 4), integers(4, 5, 5))
     einsum("ab,ba->", integers(3, 4), integers(4, 3))
     einsum("ab,bc->ac", integers(3, 4, dtype="int8"), integers(4, 2, dtype="int8"), "int16")
+    einsum("a...b,...bc->...ca", floats(2, 5, 3, 4), floats(3, 4, 6))
+    einsum("...a,a...->...", integers(1, 3, 4), integers(4, 5, 1))
     einsum("ab->a", a)
     einsum("abc->cb", integers(3, 4, 5))
     einsum("aba->ba", integers(3, 4, 3))

@@ -39,6 +39,12 @@ func.func @main() -> tensor<2xi32> {
   return %z : tensor<2xi32>
 }
 // -----
+// refused: the result has no "...", which an operand has
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  %z = stablehlo.unary_einsum %x, config = "a...->a" : (tensor<2x3xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}
+// -----
 // refused: nx_stablehlo_options.inputs says what they are
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
