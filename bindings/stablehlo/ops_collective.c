@@ -175,15 +175,23 @@ static nx_tensor *part_of(nx_tensor *all, int64_t rank) {
   return row != NULL ? nx_reshape(row, nx_shape(row) + 1, nx_rank(row) - 1, 0) : NULL;
 }
 
+/* What all of the group have, [members, ..]. */
+static nx_tensor *of_all(nxh_recorder *r, nx_tensor *x, const crowd *c) {
+  int64_t shape[NX_MAX_RANK + 1] = {1};
+  if (nx_rank(x) == NX_MAX_RANK)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "an operand of rank %d", NX_MAX_RANK), NULL;
+  for (int32_t i = 0; i < nx_rank(x); i++) shape[i + 1] = nx_shape(x)[i];
+  nx_tensor *one = nx_reshape(x, shape, nx_rank(x) + 1, NX_MAY_COPY);
+  nx_group *group = group_of(r, c);
+  return one != NULL && group != NULL ? nx_all_gather(one, group, 0) : NULL;
+}
+
 /* By the region, over arrays in place of scalars, in the order of ranks. */
 static nx_tensor *fold(nxh_recorder *r, const nxh_region *region, nx_tensor *x, const crowd *c) {
-  int64_t shape[NX_MAX_RANK + 1] = {1};
-  if (region->n_args != 2 || nx_rank(x) == NX_MAX_RANK)
+  if (region->n_args != 2)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "a region of %u arguments", region->n_args), NULL;
-  for (int32_t i = 0; i < nx_rank(x); i++) shape[i + 1] = nx_shape(x)[i];
-  nx_tensor *one = nx_reshape(x, shape, nx_rank(x) + 1, NX_MAY_COPY), *all;
-  nx_group *group = group_of(r, c);
-  if (one == NULL || group == NULL || (all = nx_all_gather(one, group, 0)) == NULL) return NULL;
+  nx_tensor *all = of_all(r, x, c);
+  if (all == NULL) return NULL;
   nx_tensor *sum = part_of(all, 0);
   bool outer = r->over_arrays;
   r->over_arrays = true;
@@ -334,20 +342,77 @@ bool nxh_collective_permute(nxh_recorder *r, const nxh_op *op, const nxh_row *ro
   return true;
 }
 
-/* The first of a group is the one that sends; who is in none has zeros. */
+/* ---- from and to one of a group: its first, or the one that the last operand names */
+
+/* *roots stays NULL where it is the first. */
+static bool take_roots(nxh_recorder *r, const nxh_op *op, nx_tensor **roots) {
+  uint32_t n = op->n_results;
+  bool computed = nxh_flag(op, "has_dynamic_root");
+  *roots = NULL;
+  if (op->n_operands != n + computed)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands, n);
+  if (!computed) return true;
+  if ((*roots = nxh_in(r, op, n)) == NULL) return false;
+  return (nx_rank(*roots) == 1 && nx_shape(*roots)[0] == n) ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "the roots are no list of %u numbers", n);
+}
+
+static nx_tensor *root_of(nx_tensor *roots, uint32_t i) {
+  nx_tensor *root = part_of(roots, i);
+  return root != NULL ? nx_cast(root, NX_I32) : NULL;
+}
+
+/* What the member of that number has sent. */
+static nx_tensor *sent_by(nxh_recorder *r, nx_tensor *root, nx_tensor *x, const crowd *c) {
+  nx_tensor *all = of_all(r, x, c), *start[NX_MAX_RANK];
+  int64_t size[NX_MAX_RANK] = {1};
+  if (all == NULL || root == NULL) return NULL;
+  for (int32_t i = 0; i < nx_rank(all); i++) {
+    start[i] = i == 0 ? root : nx_full(r->c, r->device, NX_I32, NULL, 0, NX_INTEGER(0));
+    if (i > 0) size[i] = nx_shape(all)[i];
+  }
+  nx_tensor *row = nx_dynamic_slice(all, start, size, (size_t)nx_rank(all));
+  return row != NULL ? nx_reshape(row, nx_shape(x), nx_rank(x), NX_MAY_COPY) : NULL;
+}
+
+/* Who is in no group has zeros. */
 bool nxh_collective_broadcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   crowd c = {0};
-  if (nxh_flag(op, "has_dynamic_root"))
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "a root that is computed is not supported");
-  if (!check_moves(r, op) || !take_crowd(r, op, line_mode(op), &c)) return false;
+  nx_tensor *roots;
+  if (!take_roots(r, op, &roots) || !take_crowd(r, op, line_mode(op), &c)) return false;
   nx_group *group = c.n > 1 ? group_of(r, &c) : NULL;
   if (c.n > 1 && group == NULL) return false;
-  for (uint32_t i = 0; i < op->n_operands; i++) {
+  for (uint32_t i = 0; i < op->n_results; i++) {
     nx_tensor *x = nxh_in(r, op, i), *y = x;
     if (x == NULL) return false;
     if (c.n == 0) y = zeros_like(r, x);
-    else if (c.n > 1) y = nx_collective_broadcast(x, group, 0);
+    else if (c.n > 1 && roots == NULL) y = nx_collective_broadcast(x, group, 0);
+    else if (c.n > 1) y = sent_by(r, root_of(roots, i), x, &c);
+    if (!nxh_set(r, op, i, y)) return false;
+  }
+  return true;
+}
+
+/* Only the root has the result, and the others zeros. */
+bool nxh_collective_reduce(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  mode m;
+  crowd c = {0};
+  nx_tensor *roots;
+  if (op->n_regions != 1) return nxh_fail(r, NX_INVALID_ARGUMENT, "%u regions", op->n_regions);
+  if (!take_roots(r, op, &roots) || !take_mode(r, op, &m) || !take_crowd(r, op, m, &c))
+    return false;
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    nx_tensor *x = promoted(r, op, i), *none = x != NULL ? zeros_like(r, x) : NULL, *y = none;
+    if (none == NULL) return false;
+    if (c.n > 0) y = all_reduced(r, op, x, &c);
+    if (c.n > 0 && y != NULL && roots != NULL) {
+      nx_tensor *own = nx_full(r->c, r->device, NX_I32, NULL, 0, NX_INTEGER(c.rank));
+      y = nx_where(nx_cmpeq(root_of(roots, i), own), y, none);
+    } else if (c.n > 0 && c.rank != 0) {
+      y = none;
+    }
     if (!nxh_set(r, op, i, y)) return false;
   }
   return true;

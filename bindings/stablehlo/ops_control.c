@@ -66,8 +66,10 @@ static bool meets(nxh_recorder *r, const nxh_region *region, int calls);
 
 static bool is_collective(const nxh_op *op) {
   static const char *const names[] = {
-      "stablehlo.all_gather",           "stablehlo.all_reduce",         "stablehlo.all_to_all",
-      "stablehlo.collective_broadcast", "stablehlo.collective_permute", "stablehlo.reduce_scatter"};
+      "stablehlo.all_gather",         "stablehlo.all_reduce",
+      "stablehlo.all_to_all",         "stablehlo.collective_broadcast",
+      "stablehlo.collective_permute", "stablehlo.collective_reduce",
+      "stablehlo.reduce_scatter"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (nxh_word_is(op->name, names[i])) return true;
   return false;

@@ -164,9 +164,70 @@ bool nxh_convert(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return x != NULL && nxh_set(r, op, 0, nx_cast(x, to));
 }
 
+/* A bool is one bit here, and the lowest one comes first. */
+static nx_tensor *bits_of(nxh_recorder *r, nx_tensor *x, nx_dtype type) {
+  int64_t shape[NX_MAX_RANK + 1], n = (int64_t)nx_dtype_bits(type);
+  int32_t rank = nx_rank(x);
+  if (rank == NX_MAX_RANK) return nx_bitcast_convert(x, NX_BOOL);
+  for (int32_t i = 0; i < rank; i++) shape[i] = nx_shape(x)[i];
+  shape[rank] = 1;
+  x = nx_reshape(x, shape, rank + 1, NX_MAY_COPY);
+  nx_tensor *place = nx_arange(r->c, r->device, type, NX_INTEGER(0), NX_INTEGER(1), n);
+  return nx_cast(nx_and(nx_shr_logical(x, place), number_like(r, place, 1)), NX_BOOL);
+}
+
+static nx_tensor *from_bits(nxh_recorder *r, nx_tensor *x, nx_dtype type) {
+  int32_t last = nx_rank(x) - 1;
+  int64_t n = nx_shape(x)[last];
+  nx_tensor *place = nx_arange(r->c, r->device, type, NX_INTEGER(0), NX_INTEGER(1), n);
+  nx_tensor *sum = nx_reduce_sum(nx_shl(nx_cast(x, type), place), &last, 1, 0);
+  return sum != NULL ? nx_cast(sum, type) : NULL;
+}
+
+/* The unsigned type of as many bits. */
+static nx_dtype word_of(nx_dtype t) {
+  size_t bits = nx_dtype_bits(t);
+  return bits == 8 ? NX_U8 : bits == 16 ? NX_U16 : bits == 32 ? NX_U32 : NX_U64;
+}
+
+static bool bitcast_bools(nxh_recorder *r, const nxh_op *op, nx_tensor *x, nx_dtype to) {
+  nx_dtype from = nx_dtype_of(x), word = word_of(to == NX_BOOL ? from : to);
+  if (to == NX_BOOL) return nxh_set(r, op, 0, bits_of(r, nx_bitcast(x, word), word));
+  int32_t rank = nx_rank(x);
+  if (rank == 0 || nx_shape(x)[rank - 1] != (int64_t)nx_dtype_bits(to))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "bools of shape %s are no elements of %s",
+                    nxh_describe(x, (char[NXH_TYPE_TEXT]){0}), nx_dtype_name(to));
+  x = from_bits(r, x, word);
+  return x != NULL && nxh_set(r, op, 0, nx_bitcast(x, to));
+}
+
+/* The parts of c128 as those of two c64. */
+static bool split_complex(nxh_recorder *r, const nxh_op *op, nx_tensor *x) {
+  int64_t start[NX_MAX_RANK] = {0}, stop[NX_MAX_RANK];
+  int32_t rank = nx_rank(x);
+  nx_tensor *part[2];
+  for (int32_t i = 0; i < rank; i++) stop[i] = nx_shape(x)[i];
+  for (int i = 0; i < 2; i++) {
+    nx_tensor *words = nx_bitcast_convert(i == 0 ? nx_real(x) : nx_imag(x), NX_F32);
+    if (words == NULL) return false;
+    nx_tensor *half[2];
+    for (int64_t k = 0; k < 2; k++) {
+      start[rank] = k, stop[rank] = k + 1;
+      half[k] = nx_shrink(words, start, stop, (size_t)rank + 1);
+    }
+    if ((part[i] = nx_complex(half[0], half[1])) == NULL) return false;
+  }
+  return nxh_set(r, op, 0, nx_cat(part, 2, rank));
+}
+
 bool nxh_bitcast(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   nx_tensor *x = nxh_in(r, op, 0);
+  nx_dtype to = nxh_result_type(r, op, 0)->dtype, from = x != NULL ? nx_dtype_of(x) : to;
+  bool real = !nxi_is_complex(from) && !nxi_is_complex(to);
+  if ((from == NX_BOOL) != (to == NX_BOOL) && real) return bitcast_bools(r, op, x, to);
+  if (from == NX_C128 && to == NX_C64 && nx_rank(x) + 1 < NX_MAX_RANK)
+    return split_complex(r, op, x);
   return x != NULL && nxh_set(r, op, 0, nx_bitcast_convert(x, nxh_result_type(r, op, 0)->dtype));
 }
 

@@ -199,7 +199,7 @@ nxh_record nxh_implicit, nxh_constant_like;
 nxh_record nxh_fft, nxh_cholesky, nxh_triangular_solve;
 /* ops_collective.c */
 nxh_record nxh_all_reduce, nxh_reduce_scatter, nxh_all_gather, nxh_all_to_all,
-    nxh_collective_permute, nxh_collective_broadcast, nxh_own_number;
+    nxh_collective_permute, nxh_collective_broadcast, nxh_collective_reduce, nxh_own_number;
 /* ops_custom.c */
 nxh_record nxh_custom_call;
 /* ops_random.c */

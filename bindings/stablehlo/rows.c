@@ -92,6 +92,7 @@ static const nxh_row rows[] = {
     OTHER("stablehlo.clamp", nxh_clamp),
     OTHER("stablehlo.collective_broadcast", nxh_collective_broadcast),
     OTHER("stablehlo.collective_permute", nxh_collective_permute),
+    OTHER("stablehlo.collective_reduce", nxh_collective_reduce),
     OTHER("stablehlo.compare", nxh_compare),
     BINARY("stablehlo.complex", nx_complex),
     OTHER("stablehlo.composite", nxh_composite),

@@ -201,3 +201,44 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %g = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2xf32>) -> tensor<2xf32>
   return %g : tensor<2xf32>
 }
+// -----
+// To one of the group, and from one that an operand names; process 2 is in no group.
+module {
+  func.func private @p(%x: tensor<2xi32>, %root: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
+    %first = stablehlo.slice %root [1:2] : (tensor<2xi32>) -> tensor<1xi32>
+    %r = "stablehlo.collective_reduce"(%x) <{replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<2xi32>) -> tensor<2xi32>
+    %d = "stablehlo.collective_reduce"(%x, %first) <{has_dynamic_root, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.subtract %a, %b : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<2xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %n = stablehlo.negate %x : tensor<2xi32>
+    %b:2 = "stablehlo.collective_broadcast"(%x, %n, %root) <{has_dynamic_root, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}> : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)
+    return %r, %d, %b#0, %b#1, %x : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
+  }
+  func.func @main() {
+    %x0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+    %x1 = stablehlo.constant dense<[10, 20]> : tensor<2xi32>
+    %x2 = stablehlo.constant dense<[100, 200]> : tensor<2xi32>
+    %root = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
+    %r:15 = stablehlo.custom_call @interpreter.run_parallel(%x0, %root, %x1, %root, %x2, %root) {backend_config = "3 1 p p p"} : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
+    %sum = stablehlo.constant dense<[11, 22]> : tensor<2xi32>
+    %less = stablehlo.constant dense<[9, 18]> : tensor<2xi32>
+    %minus = stablehlo.constant dense<[-1, -2]> : tensor<2xi32>
+    %none = stablehlo.constant dense<0> : tensor<2xi32>
+    stablehlo.custom_call @check.expect_eq(%r#0, %none) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#5, %sum) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#10, %none) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#1, %less) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#6, %none) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#2, %x1) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#7, %x1) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#8, %minus) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#12, %none) : (tensor<2xi32>, tensor<2xi32>) -> ()
+    return
+  }
+}

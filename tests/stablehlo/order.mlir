@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: ISC
+// Updates in their order, and bits in theirs.
+
 // Windows of a scatter that overlap are written one after the other, as XLA's processor backend
 // does, whichever axes of the updates are theirs.
 func.func @main() {
@@ -32,5 +34,24 @@ func.func @main() {
   stablehlo.custom_call @check.expect_eq(%y#0, %w) : (tensor<6xf32>, tensor<6xf32>) -> ()
   %z = stablehlo.constant dense<[1, 2, 3, 6, 9, 0]> : tensor<6xi32>
   stablehlo.custom_call @check.expect_eq(%y#1, %z) : (tensor<6xi32>, tensor<6xi32>) -> ()
+  return
+}
+// -----
+// The bits of numbers as bools, the lowest first, and back.
+func.func @main() {
+  %x = stablehlo.constant dense<[5, -128]> : tensor<2xi8>
+  %b = stablehlo.bitcast_convert %x : (tensor<2xi8>) -> tensor<2x8xi1>
+  %w = stablehlo.constant dense<[[true, false, true, false, false, false, false, false], [false, false, false, false, false, false, false, true]]> : tensor<2x8xi1>
+  stablehlo.custom_call @check.expect_eq(%b, %w) : (tensor<2x8xi1>, tensor<2x8xi1>) -> ()
+  %y = stablehlo.bitcast_convert %w : (tensor<2x8xi1>) -> tensor<2xi8>
+  stablehlo.custom_call @check.expect_eq(%y, %x) : (tensor<2xi8>, tensor<2xi8>) -> ()
+  %f = stablehlo.constant dense<-1.5> : tensor<f64>
+  %t = stablehlo.bitcast_convert %f : (tensor<f64>) -> tensor<64xi1>
+  %g = stablehlo.bitcast_convert %t : (tensor<64xi1>) -> tensor<f64>
+  stablehlo.custom_call @check.expect_eq(%g, %f) : (tensor<f64>, tensor<f64>) -> ()
+  %c = stablehlo.constant dense<(0x3FF0000040000000, 0xC000000000000000)> : tensor<complex<f64>>
+  %h = stablehlo.bitcast_convert %c : (tensor<complex<f64>>) -> tensor<2xcomplex<f32>>
+  %v = stablehlo.constant dense<[(2.0, 1.875), (0.0, -2.0)]> : tensor<2xcomplex<f32>>
+  stablehlo.custom_call @check.expect_eq(%h, %v) : (tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>) -> ()
   return
 }
