@@ -13,15 +13,6 @@
 
 /* ---- storages */
 
-static void list(nxi_storage *s) {
-  nx_context *c = s->context;
-  s->previous = NULL;
-  s->next = c->pending;
-  if (s->next) s->next->previous = s;
-  c->pending = s;
-  s->listed = true;
-}
-
 void nxi_storage_unlist_listed(nxi_storage *s) {
   if (s->previous) s->previous->next = s->next;
   else s->context->pending = s->next;
@@ -29,23 +20,11 @@ void nxi_storage_unlist_listed(nxi_storage *s) {
   s->listed = false;
 }
 
-/* Whether a node counts as waiting. Empty memory, and nodes that depend on placeholders, are never
- * computed for their own sake. */
-static bool waits(const nxi_node *n) {
-  if (n->state != NXI_PENDING && n->state != NXI_RUNNING) return false;
-  bool traced = atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED;
-  return n->op != NXI_OP_EMPTY && !traced;
-}
-
-void nxi_storage_list(nxi_storage *s, const nxi_node *n) {
-  if (waits(n)) list(s);
-}
-
 bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {
   for (nxi_storage *s = c->pending, *next; s; s = next) {
     nxi_node *n = s->value;
     next = s->next;
-    if (!waits(n)) {
+    if (!nxi_waits(n)) {
       nxi_storage_unlist(s);
       continue;
     }

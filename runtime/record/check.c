@@ -15,17 +15,6 @@ void *nxi_no_memory(const char *op) {
   return nxi_fail_null(&d);
 }
 
-/* What nearly every call finds, in few steps: nothing is watched, and all operands are live tensors
- * of one context. */
-static inline bool are_plain(nx_tensor *const *t, uint32_t n) {
-  bool good = !nxi_watch_on();
-  for (uint32_t i = 0; good && i < n; i++)
-    good = t[i] && t[i]->head.kind == NXI_TENSOR &&
-           atomic_load_explicit(&t[i]->head.refs, memory_order_relaxed) &&
-           t[i]->context == t[0]->context;
-  return good;
-}
-
 /* Each check for itself; false: the failure is reported. */
 __attribute__((noinline)) static bool check_each(const char *op, nx_tensor *const *t, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
@@ -44,7 +33,7 @@ __attribute__((noinline)) static bool check_each(const char *op, nx_tensor *cons
 }
 
 bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n) {
-  return are_plain(t, n) || check_each(op, t, n);
+  return nxi_plain_operands(t, n) || check_each(op, t, n);
 }
 
 bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d) {

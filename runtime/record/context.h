@@ -132,7 +132,11 @@ static inline void nxi_run_lock(nx_context *c) {
 static inline void nxi_record_lock(nx_context *c) { nxi_lock_take(&c->record_lock); }
 /* Both also free the buffers that died under the lock. What dies under both is freed when the outer
  * one, run_lock, is let go: giving memory back to the system takes long. */
-void nxi_record_unlock(nx_context *c);
+void nxi_record_unlock_dead(nx_context *c); /* where some died */
+static inline void nxi_record_unlock(nx_context *c) {
+  if (c->dead_buffers) nxi_record_unlock_dead(c);
+  else nxi_lock_give(&c->record_lock);
+}
 void nxi_run_unlock(nx_context *c);
 static inline void nxi_context_ref(nx_context *c) {
   atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);

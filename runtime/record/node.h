@@ -116,6 +116,7 @@ struct nxi_node {
   uint32_t size;   /* bytes, for the pool */
   uint32_t index;  /* extraction: valid if epoch is the context's */
   uint16_t called; /* the operation of the caller's that it is a part of; 0: it is that itself */
+  uint8_t place;   /* of a listed node: in its set of the table, or NXI_SET: not in one */
   uint64_t epoch;
   uint64_t id;
   uint64_t hash;

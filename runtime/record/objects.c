@@ -99,11 +99,10 @@ static bool has_run_lock(nx_context *c) {
   return holder == nxi_thread_self();
 }
 
-void nxi_record_unlock(nx_context *c) {
+void nxi_record_unlock_dead(nx_context *c) {
   nxi_buffer *dead = c->dead_buffers;
   c->dead_buffers = NULL;
   nxi_lock_give(&c->record_lock);
-  if (!dead) return;
   if (!has_run_lock(c)) {
     free_dead(c, dead);
     return;
@@ -228,7 +227,7 @@ static void node_teardown(nx_context *c, nxi_node *n) {
     nxi_buffer_unref(c, n->buffer);
   }
   if (n->op == NXG_custom) nxi_custom_unref(c, nxi_node_attrs(n));
-  nxi_tag_release(n->tag);
+  if (n->tag) nxi_tag_release(n->tag);
   if (nxi_node_controls(n)) nxi_node_bodies(c, n, false);
   if (n->state == NXI_PENDING) nxi_pending_end(c, n);
   c->live_nodes--;
@@ -248,11 +247,19 @@ void nxi_custom_teardown(nx_context *c, nx_custom *f);     /* custom.c */
 void nxi_event_teardown(nx_event *e);                      /* runner.c */
 void nxi_group_teardown(nx_group *g);                      /* group.c */
 
+/* A storage that nothing else refers to goes with its tensor. */
+static inline void tensor_drops(nx_context *c, nxi_storage *s) {
+  if (--s->refs) return;
+  nxi_storage_unname(s, s->value);
+  nxi_storage_unlist(s);
+  storage_teardown(c, s);
+}
+
 static void head_teardown(nx_context *c, nxi_head *h) {
   switch ((nxi_kind)h->kind) {
     case NXI_TENSOR: {
       nx_tensor *t = (nx_tensor *)h;
-      nxi_storage_unref(c, t->storage);
+      tensor_drops(c, t->storage);
       if (t->watched) nxi_handle_free(t, true);
       else nxi_block_give(c, t, sizeof *t + 2 * (size_t)t->rank * sizeof(int64_t));
       if (--c->live_tensors) return;
@@ -331,7 +338,7 @@ static void push_dead(nx_context *c, nxi_head *h) {
 
 /* Tears down a little more than eight handles can add. Whoever holds the lock, which is tried here,
  * has to bury afterwards what others have pushed meanwhile. */
-static void drain_some(nx_context *c) {
+static void drain_piece(nx_context *c) {
   nxi_drain(c, DRAIN_PIECE);
   nxi_record_unlock(c);
 }
@@ -339,7 +346,7 @@ static void drain_some(nx_context *c) {
 static void bury(nx_context *c) {
   for (int tries = 0; tries < 4 && atomic_load_explicit(&c->dead, memory_order_seq_cst); tries++) {
     if (!nxi_lock_try(&c->record_lock)) break;
-    drain_some(c);
+    drain_piece(c);
   }
 }
 
@@ -354,10 +361,10 @@ void nxi_heads_release(nx_context *c, nxi_head *const *heads, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     if (!last_reference(heads[i])) continue;
     if (nxi_watch_on()) nxi_watch_released(heads[i], true);
-    if (locked) die(c, heads[i]);
+    if (locked) head_teardown(c, heads[i]);
     else push_dead(c, heads[i]);
   }
-  if (locked) drain_some(c);
+  if (locked) drain_piece(c);
   bury(c);
 }
 
@@ -368,7 +375,7 @@ __attribute__((noinline)) static void release_last(nx_context *c, nxi_head *h) {
   nxi_context_ref(c); /* the teardown below gives up the one that h holds */
   if (nxi_lock_try(&c->record_lock)) {
     die(c, h);
-    drain_some(c);
+    drain_piece(c);
   } else {
     push_dead(c, h);
   }

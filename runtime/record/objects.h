@@ -45,6 +45,12 @@ void nxi_heads_release(nx_context *c, nxi_head *const *heads, uint32_t n);
 /* Tears down at most `budget` dead objects. record_lock; the caller holds a reference of the
  * context. */
 void nxi_drain(nx_context *c, uint32_t budget);
+/* The same where mostly nothing is dead. */
+static inline void nxi_drain_some(nx_context *c, uint32_t budget) {
+  if (c->dying || c->garbage_storages || c->garbage ||
+      atomic_load_explicit(&c->dead, memory_order_relaxed))
+    nxi_drain(c, budget);
+}
 /* All of what is dead, in pieces, so that nobody waits for long. No lock. */
 void nxi_drain_all(nx_context *c);
 void nxi_node_unref(nx_context *c, nxi_node *n);       /* record_lock */
@@ -89,6 +95,8 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
                              const int64_t *strides, int64_t offset);
 /* A tensor that is the whole of a new storage of this value. */
 nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value);
+/* The same, in few steps, where `like` is the whole of its storage and has the value's shape. */
+nx_tensor *nxi_tensor_like(nx_context *c, nxi_node *value, const nx_tensor *like);
 
 /* ---- scope.c */
 bool nxi_scope_add(nx_tensor *t);    /* false without memory */

@@ -36,9 +36,24 @@ static inline void nxi_pinned_in(nx_context *c, const nxi_node *n) {
 static inline void nxi_pinned_out(nx_context *c, const nxi_node *n) {
   if (nxi_pins(n)) nxi_count(&c->pinned_bytes, -(uint64_t)n->buffer->bytes);
 }
+/* Whether a node counts as waiting. Empty memory, and nodes that depend on placeholders, are never
+ * computed for their own sake. */
+static inline bool nxi_waits(const nxi_node *n) {
+  if (n->state != NXI_PENDING && n->state != NXI_RUNNING) return false;
+  bool traced = atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED;
+  return n->op != NXI_OP_EMPTY && !traced;
+}
 /* Puts a storage into the list of pending ones if its value n is to be computed; takes one out that
  * is there. */
-void nxi_storage_list(nxi_storage *s, const nxi_node *n);
+static inline void nxi_storage_list(nxi_storage *s, const nxi_node *n) {
+  if (!nxi_waits(n)) return;
+  nx_context *c = s->context;
+  s->previous = NULL;
+  s->next = c->pending;
+  if (s->next) s->next->previous = s;
+  c->pending = s;
+  s->listed = true;
+}
 void nxi_storage_unlist_listed(nxi_storage *s);
 static inline void nxi_storage_unlist(nxi_storage *s) {
   if (s->listed) nxi_storage_unlist_listed(s);

@@ -14,40 +14,61 @@
 
 /* ---- nodes */
 
+typedef struct node_type {
+  uint16_t op, called;
+  uint8_t dtype, rank, device;
+  uint32_t n_attrs;
+} node_type;
+
+/* Each field for itself: a compound literal is cleared by an instruction that takes tens of cycles
+ * to begin. What is not given here is the caller's. */
+static inline void node_begin(nx_context *c, nxi_node *n, const node_type *type, uint32_t size) {
+  n->refs = 1;
+  n->op = type->op;
+  n->dtype = type->dtype;
+  n->rank = type->rank;
+  atomic_init(&n->flags, 0);
+  n->state = NXI_PENDING;
+  n->device = type->device;
+  n->failure = 0;
+  n->n_args = 0;
+  n->n_attrs = type->n_attrs;
+  n->size = size;
+  n->index = 0;
+  n->called = type->called;
+  n->place = 0;
+  n->epoch = n->id = n->hash = 0;
+  n->named = n->lineage = 0;
+  n->elements = 0;
+  n->buffer = NULL;
+  n->home = NULL;
+  n->tag = NULL;
+  c->live_nodes++;
+  nxi_count(&c->pending_nodes, 1); /* nxi_pending_begin */
+  nxi_count(&c->record_bytes, size);
+}
+
 static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_args) {
   size_t words = (size_t)r->rank + r->n_attrs + n_args,
          size = sizeof(nxi_node) + words * sizeof(int64_t);
   nxi_node *n = nxi_block_take(c, size);
   if (!n) return NULL;
-  *n = (nxi_node){.refs = 1,
-                  .op = r->op,
-                  .dtype = r->dtype,
-                  .rank = (uint8_t)r->rank,
-                  .device = (uint8_t)r->device,
-                  .n_attrs = r->n_attrs,
-                  .size = (uint32_t)size,
-                  .called = r->called};
+  const node_type type = {r->op,     r->called, r->dtype, (uint8_t)r->rank, (uint8_t)r->device,
+                          r->n_attrs};
+  node_begin(c, n, &type, (uint32_t)size);
   int64_t elements = 1;
   for (int32_t i = 0; i < r->rank; i++) elements *= n->tail[i] = r->shape[i];
   n->elements = elements;
   for (uint32_t i = 0; i < r->n_attrs; i++) n->tail[r->rank + i] = r->attrs[i];
   if (r->op == NXG_custom) nxi_custom_ref(r->attrs);
   if (nxi_node_controls(n)) nxi_node_bodies(c, n, true);
-  c->live_nodes++;
-  nxi_pending_begin(c, n);
   return n;
 }
 
-/* The node itself, or an equal one instead of it. */
-static nxi_node *intern(nx_context *c, nxi_node *n, bool alone) {
-  nxi_node **args = nxi_node_args(n);
-  uint8_t flags = n->op == NXI_OP_CELL || n->op == NXI_OP_PLACEHOLDER ? NXI_NODE_TRACED : 0;
-  for (uint32_t i = 0; i < n->n_args; i++) {
-    uint8_t f = atomic_load_explicit(&args[i]->flags, memory_order_relaxed);
-    flags |= f & NXI_NODE_TRACED;
-    alone |= (f & NXI_NODE_EXPOSED) != 0;
-  }
-  if (!alone) {
+/* The node itself, or an equal one instead of it. flags: those of its operands together. */
+static inline nxi_node *intern_one(nx_context *c, nxi_node *n, uint8_t flags, bool alone) {
+  uint8_t listed = 0;
+  if (!alone && !(flags & NXI_NODE_EXPOSED)) {
     nxi_node *equal;
     if (!nxi_table_add(c, n, &equal)) {
       nxi_node_unref(c, n);
@@ -58,12 +79,20 @@ static nxi_node *intern(nx_context *c, nxi_node *n, bool alone) {
       nxi_node_discard(c, n);
       return equal;
     }
-    flags |= NXI_NODE_LISTED;
+    listed = NXI_NODE_LISTED;
   }
-  atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
+  atomic_store_explicit(&n->flags, (flags & NXI_NODE_TRACED) | listed, memory_order_relaxed);
   n->id = ++c->next_id;
   nxi_node_sign(n);
   return n;
+}
+
+static nxi_node *intern(nx_context *c, nxi_node *n, bool alone) {
+  nxi_node **args = nxi_node_args(n);
+  uint8_t flags = n->op == NXI_OP_CELL || n->op == NXI_OP_PLACEHOLDER ? NXI_NODE_TRACED : 0;
+  for (uint32_t i = 0; i < n->n_args; i++)
+    flags |= atomic_load_explicit(&args[i]->flags, memory_order_relaxed);
+  return intern_one(c, n, flags, alone);
 }
 
 nxi_node *nxi_record_node(const nxi_recording *r, bool alone) {
@@ -239,6 +268,84 @@ static inline nxi_node *read_operand(const nxi_recording *r, const nxi_operand *
   return r->op == NXI_OP_TRANSFER ? nxi_operand_node(c, o) : nxi_operand_on(c, o, r->device);
 }
 
+/* ---- the usual case, in few steps */
+
+/* The value that an operand is the whole of, if that is on this device, has the operand's shape,
+ * and nobody writes it; or NULL. */
+static inline nxi_node *whole_value(const nx_tensor *t, int32_t device) {
+  const nxi_storage *s = t->storage;
+  nxi_node *value = s->value;
+  if (!t->whole || s->write_pins || value->device != device || value->rank != t->rank) return NULL;
+  const int64_t *shape = nxi_node_shape(value);
+  for (uint32_t i = 0; i < t->rank; i++)
+    if (t->dims[i] != shape[i]) return NULL;
+  return value;
+}
+
+/* Apart, so that the usual way saves no registers for it. */
+__attribute__((noinline)) static nxi_node *alike_number(nx_context *c, const nxi_number *number,
+                                                        nxi_node *n) {
+  nxi_operand o = {.rank = n->rank, .shape = nxi_node_shape(n)};
+  return nxi_number_node(c, number, &o, n->device);
+}
+
+/* values: those of the operands, NULL: the number. n: how many. */
+static inline nxi_node *alike_node(nx_context *c, const nxi_alike *a, nxi_node *const *values,
+                                   uint32_t n) {
+  const nx_tensor *like = a->like;
+  uint32_t rank = like->rank, size = (uint32_t)(sizeof(nxi_node) + (rank + n) * sizeof(int64_t));
+  nxi_node *node = nxi_block_take(c, size);
+  if (!node) return NULL;
+  const node_type type = {a->op, 0, a->dtype, like->rank, like->storage->device, 0};
+  node_begin(c, node, &type, size);
+  node->elements = like->elements;
+  int64_t *shape = node->tail;
+  for (uint32_t i = 0; i < rank; i++) shape[i] = like->dims[i];
+  nxi_node **args = (nxi_node **)(void *)(shape + rank);
+  uint8_t flags = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    nxi_node *value = values[i];
+    if (value) value->refs++;
+    else value = alike_number(c, a->number, node);
+    if (!value) {
+      nxi_node_unref(c, node);
+      return NULL;
+    }
+    flags |= atomic_load_explicit(&value->flags, memory_order_relaxed);
+    args[i] = value;
+    node->n_args = i + 1;
+  }
+  return intern_one(c, node, flags, false);
+}
+
+/* record_lock. False: it is not the usual case. */
+__attribute__((always_inline)) static inline bool record_alike(nx_context *c, const nxi_alike *a,
+                                                               uint32_t n, nx_tensor **result) {
+  int32_t device = a->like->storage->device;
+  nxi_node *values[3];
+  for (uint32_t i = 0; i < n; i++) {
+    values[i] = a->t[i] ? whole_value(a->t[i], device) : NULL;
+    if (a->t[i] && !values[i]) return false;
+  }
+  nxi_node *node = alike_node(c, a, values, n);
+  *result = node ? nxi_tensor_like(c, node, a->like) : NULL;
+  return true;
+}
+
+bool nxi_record_alike(const nxi_alike *a, nx_tensor **result) {
+  nx_context *c = a->like->context;
+  bool usual = false;
+  nxi_record_lock(c);
+  nxi_drain_some(c, 8);
+  if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) /* loops of known length each */
+    usual = a->n == 2   ? record_alike(c, a, 2, result)
+            : a->n == 1 ? record_alike(c, a, 1, result)
+                        : record_alike(c, a, 3, result);
+  nxi_record_unlock(c);
+  if (usual && !*result) nxi_no_memory(nxi_op_name(a->op));
+  return usual;
+}
+
 static nxi_node *record_locked(const nxi_recording *r, bool *exposed) {
   nx_context *c = r->context;
   nxi_node *n = node_create(c, r, r->n_operands);
@@ -263,7 +370,7 @@ nx_tensor *nxi_record(const nxi_recording *r) {
   bool exposed = false;
   nx_tensor *result = NULL;
   nxi_record_lock(c);
-  nxi_drain(c, 8);
+  nxi_drain_some(c, 8);
   nxi_node *n = record_locked(r, &exposed);
   if (n) {
     exposed = exposed && !(atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED);

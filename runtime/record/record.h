@@ -34,6 +34,19 @@ typedef struct nxi_recording {
 /* Records an operation that has been checked. NULL and this thread's error without memory, or if
  * storage it reads is exposed and carrying it out failed. */
 nx_tensor *nxi_record(const nxi_recording *r);
+/* An operation whose operands all have the shape of the tensor `like`, its first that is one. */
+typedef struct nxi_alike {
+  const nx_tensor *like;
+  uint16_t op;
+  uint8_t dtype;
+  uint32_t n;
+  nx_tensor *t[3];                 /* NULL: the number */
+  const struct nxi_number *number; /* or NULL */
+} nxi_alike;
+/* Records it as nxi_record does, if each operand is the whole of a value on one device, nothing is
+ * being captured and nobody writes what it reads, which is usual. False: it is not so, and nothing
+ * was done. */
+bool nxi_record_alike(const nxi_alike *a, nx_tensor **result);
 /* Infers the type and records an operation on operands that are views already; a failure is
  * reported. ops/move.c */
 nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
@@ -76,6 +89,17 @@ void nxi_table_free(nxi_table *t);
 /* ---- the operations' files share these */
 /* NULL operands and operands of different contexts; false: reported. */
 bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n);
+/* What nearly every call finds, in few steps: nothing is watched, and all operands are live tensors
+ * of one context. False: nxi_check_operands knows more. */
+static inline bool nxi_plain_operands(nx_tensor *const *t, uint32_t n) {
+  if (nxi_watch_on()) return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (!t[i] || t[i]->head.kind != NXI_TENSOR ||
+        !atomic_load_explicit(&t[i]->head.refs, memory_order_relaxed) ||
+        t[i]->context != t[0]->context)
+      return false;
+  return true;
+}
 /* bits: of a complex dtype those of both parts. */
 bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
                      nxi_diag *d);

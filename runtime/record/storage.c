@@ -63,13 +63,20 @@ nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value) {
     nxi_node_unref(c, value);
     return NULL;
   }
-  *s = (nxi_storage){.refs = 1,
-                     .dtype = value->dtype,
-                     .device = value->device,
-                     .id = ++c->next_id,
-                     .context = c,
-                     .value = value,
-                     .elements = value->elements};
+  s->refs = 1; /* each field for itself, as in node_begin */
+  s->dtype = value->dtype;
+  s->device = value->device;
+  atomic_init(&s->flags, 0);
+  s->listed = false;
+  s->id = ++c->next_id;
+  s->context = c;
+  s->value = value;
+  s->former = NULL;
+  s->elements = value->elements;
+  s->pins = s->write_pins = 0;
+  s->pinned = NULL;
+  s->session = NULL;
+  s->next = s->previous = NULL;
   nxi_storage_name(s, value);
   c->live_storages++;
   return s;
@@ -98,10 +105,13 @@ static nx_tensor *alloc_pooled(nx_context *c, size_t bytes) {
   return t;
 }
 
-nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const int64_t *shape,
-                             const int64_t *strides, int64_t offset) {
-  NXI_HELD(&c->record_lock);
-  size_t bytes = sizeof(nx_tensor) + 2 * (size_t)rank * sizeof(int64_t);
+static inline size_t tensor_bytes(int32_t rank) {
+  return sizeof(nx_tensor) + 2 * (size_t)rank * sizeof(int64_t);
+}
+
+/* A handle that has no dims yet; takes the reference of s. */
+static inline nx_tensor *tensor_begin(nx_context *c, nxi_storage *s, int32_t rank, int64_t offset) {
+  size_t bytes = tensor_bytes(rank);
   nx_tensor *t = nxi_watch_on() ? alloc_watched(bytes) : alloc_pooled(c, bytes);
   if (!t) {
     nxi_storage_unref(c, s);
@@ -115,6 +125,28 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
   t->storage = s;
   t->rank = (uint8_t)rank;
   t->offset = offset;
+  return t;
+}
+
+/* The handle is in its scope, and counted; NULL without memory, and it is gone. */
+static inline nx_tensor *tensor_end(nx_context *c, nx_tensor *t) {
+  if (!nxi_scope_add(t)) {
+    nxi_storage *s = t->storage;
+    if (t->watched) nxi_handle_free(t, true);
+    else nxi_block_give(c, t, tensor_bytes(t->rank));
+    nxi_storage_unref(c, s);
+    return NULL;
+  }
+  if (c->live_tensors++ == 0) nxi_context_ref(c);
+  if (t->watched) watch(c, t);
+  return t;
+}
+
+nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const int64_t *shape,
+                             const int64_t *strides, int64_t offset) {
+  NXI_HELD(&c->record_lock);
+  nx_tensor *t = tensor_begin(c, s, rank, offset);
+  if (!t) return NULL;
   int64_t stride = 1, elements = 1;
   bool contiguous = true;
   for (int32_t i = rank; i-- > 0;) {
@@ -127,15 +159,18 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
   t->elements = elements;
   t->contiguous = contiguous;
   t->whole = contiguous && offset == 0 && elements == s->elements;
-  if (!nxi_scope_add(t)) {
-    if (t->watched) nxi_handle_free(t, true);
-    else nxi_block_give(c, t, bytes);
-    nxi_storage_unref(c, s);
-    return NULL;
-  }
-  if (c->live_tensors++ == 0) nxi_context_ref(c);
-  if (t->watched) watch(c, t);
-  return t;
+  return tensor_end(c, t);
+}
+
+nx_tensor *nxi_tensor_like(nx_context *c, nxi_node *value, const nx_tensor *like) {
+  NXI_HELD(&c->record_lock);
+  nxi_storage *s = nxi_storage_create(c, value);
+  nx_tensor *t = s ? tensor_begin(c, s, like->rank, 0) : NULL;
+  if (!t) return NULL;
+  for (uint32_t i = 0; i < 2u * like->rank; i++) t->dims[i] = like->dims[i];
+  t->elements = like->elements;
+  t->contiguous = t->whole = true;
+  return tensor_end(c, t);
 }
 
 nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value) {

@@ -25,7 +25,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t word) {
 }
 
 /* The hash is over operand ids, not addresses, so that it is the same in every run. */
-static void hash_node(nxi_node *n) {
+static inline void hash_node(nxi_node *n) {
   uint64_t hash =
       mix(UINT64_C(0xd6e8feb86659fd93), n->op | (uint64_t)n->dtype << 16 | (uint64_t)n->rank << 24 |
                                             (uint64_t)n->device << 32 | (uint64_t)n->n_args << 40);
@@ -88,7 +88,15 @@ static int32_t free_place(const uint32_t *tags) {
   return -1;
 }
 
-static nxi_node *find_in_set(const nxi_table *t, size_t set, nxi_node *n, uint32_t tag) {
+static void put(nxi_table *t, size_t set, int32_t place, uint32_t tag, nxi_node *n) {
+  t->set_tags[set + (size_t)place] = tag;
+  t->set_nodes[set + (size_t)place] = n;
+  t->set_used++;
+  n->place = (uint8_t)place;
+}
+
+__attribute__((noinline)) static nxi_node *find_in_set(const nxi_table *t, size_t set, nxi_node *n,
+                                                       uint32_t tag) {
   for (size_t i = set; i < set + NXI_SET; i++)
     if (t->set_tags[i] == tag && same_key(n, t->set_nodes[i])) return t->set_nodes[i];
   return NULL;
@@ -97,7 +105,7 @@ static nxi_node *find_in_set(const nxi_table *t, size_t set, nxi_node *n, uint32
 enum { SMALLEST_TABLE = 1024 };
 
 /* Nodes that find no place any more are not merged with later ones. */
-static bool grow_sets(nxi_table *t) {
+__attribute__((noinline)) static bool grow_sets(nxi_table *t) {
   nxi_table grown = *t;
   grown.set_mask = t->set_tags ? t->set_mask * 2 + 1 : SMALLEST_TABLE / NXI_SET - 1;
   size_t places = ((size_t)grown.set_mask + 1) * NXI_SET;
@@ -112,9 +120,7 @@ static bool grow_sets(nxi_table *t) {
       atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_LISTED, memory_order_relaxed);
       continue;
     }
-    grown.set_tags[set + (size_t)place] = t->set_tags[i];
-    grown.set_nodes[set + (size_t)place] = n;
-    grown.set_used++;
+    put(&grown, set, place, t->set_tags[i], n);
   }
   nxi_free(t->set_tags);
   nxi_free(t->set_nodes);
@@ -141,7 +147,8 @@ static bool grow_rest(nxi_table *t) {
   return true;
 }
 
-static bool add_to_rest(nxi_table *t, nxi_node *n, uint32_t tag, nxi_node **equal) {
+__attribute__((noinline)) static bool add_to_rest(nxi_table *t, nxi_node *n, uint32_t tag,
+                                                  nxi_node **equal) {
   if ((!t->tags || t->used > t->mask / 4 * 3) && !grow_rest(t)) return false;
   uint32_t at = tag & t->mask;
   for (; t->tags[at]; at = (at + 1) & t->mask) {
@@ -152,6 +159,7 @@ static bool add_to_rest(nxi_table *t, nxi_node *n, uint32_t tag, nxi_node **equa
   t->tags[at] = tag;
   t->nodes[at] = n;
   t->used++;
+  n->place = NXI_SET;
   return true;
 }
 
@@ -184,9 +192,7 @@ bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
   if (has_tag(t->set_tags + set, tag) && (*equal = find_in_set(t, set, n, tag))) return true;
   int32_t place = free_place(t->set_tags + set);
   if (place < 0) return add_to_rest(t, n, tag, equal);
-  t->set_tags[set + (size_t)place] = tag;
-  t->set_nodes[set + (size_t)place] = n;
-  t->set_used++;
+  put(t, set, place, tag, n);
   return true;
 }
 
@@ -232,15 +238,10 @@ void nxi_table_remove(nx_context *c, nxi_node *n) {
   flags &= (uint8_t)~(NXI_NODE_LISTED | NXI_NODE_NUMBER);
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
   nxi_table *t = &c->table;
-  uint32_t tag = tag_of(n);
-  if (n->n_args && t->set_tags) {
-    size_t set = (size_t)set_of(t, n) * NXI_SET;
-    for (size_t i = set; i < set + NXI_SET; i++) {
-      if (t->set_tags[i] != tag || t->set_nodes[i] != n) continue;
-      t->set_tags[i] = 0;
-      t->set_used--;
-      return;
-    }
+  if (n->place == NXI_SET) {
+    remove_from_rest(t, n, tag_of(n));
+    return;
   }
-  remove_from_rest(t, n, tag);
+  t->set_tags[(size_t)set_of(t, n) * NXI_SET + n->place] = 0;
+  t->set_used--;
 }

@@ -95,8 +95,8 @@ static bool common_device(nxi_recording *r, nx_tensor *const *t) {
 }
 
 /* turned: the operation is recorded with its two operands the other way round. */
-static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtype given,
-                             bool turned) {
+__attribute__((noinline)) static nx_tensor *record_views(nxg_op op, nx_tensor *const *t, uint32_t n,
+                                                         nx_dtype given, bool turned) {
   if (!nxi_check_operands(nxg_ops[op].name, t, n)) return NULL;
   nxi_operand o[3];
   int64_t shape[NXG_MAX_RANK], strides[3][NXG_MAX_RANK];
@@ -124,17 +124,37 @@ static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtyp
   return one_device || common_device(&r, t) ? nxi_record(&r) : NULL;
 }
 
-static nx_tensor *record_unary(nxg_op op, nx_tensor *x) { return record_map(op, &x, 1, 0, false); }
+/* The usual operands, whole tensors of one shape, first. */
+static inline nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, bool turned) {
+  nx_tensor *result;
+  if (nxi_plain_operands(t, n) && same_shapes(t, n) && plain_dtypes(op, t, n)) {
+    nxi_alike a;
+    a.like = t[0];
+    a.op = (uint16_t)op;
+    a.dtype = (uint8_t)nxi_map_result(op, t[n - 1]->storage->dtype);
+    a.n = n;
+    a.t[0] = t[turned];
+    a.t[1] = n > 1 ? t[!turned] : NULL;
+    a.t[2] = n > 2 ? t[2] : NULL;
+    a.number = NULL;
+    if (nxi_record_alike(&a, &result)) return result;
+  }
+  return record_views(op, t, n, 0, turned);
+}
 
-static nx_tensor *record_binary(nxg_op op, nx_tensor *a, nx_tensor *b) {
+__attribute__((noinline)) static nx_tensor *record_unary(nxg_op op, nx_tensor *x) {
+  return record_map(op, &x, 1, false);
+}
+
+__attribute__((noinline)) static nx_tensor *record_binary(nxg_op op, nx_tensor *a, nx_tensor *b) {
   nx_tensor *t[2] = {a, b};
-  return record_map(op, t, 2, 0, false);
+  return record_map(op, t, 2, false);
 }
 
 static nx_tensor *record_turned(uint32_t called, nxg_op op, nx_tensor *a, nx_tensor *b) {
   nx_tensor *t[2] = {a, b};
   uint16_t outer = nxi_called_begin(called);
-  nx_tensor *result = record_map(op, t, 2, 0, true);
+  nx_tensor *result = record_map(op, t, 2, true);
   nxi_called_end(outer);
   return result;
 }
@@ -167,18 +187,18 @@ BINARY(igamma_grad_a) BINARY(random_gamma_grad)
 
     nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b) {
   nx_tensor *t[3] = {cond, a, b};
-  return record_map(NXG_where, t, 3, 0, false);
+  return record_map(NXG_where, t, 3, false);
 }
 
 nx_tensor *nx_betainc(nx_tensor *a, nx_tensor *b, nx_tensor *x) {
   nx_tensor *t[3] = {a, b, x};
-  return record_map(NXG_betainc, t, 3, 0, false);
+  return record_map(NXG_betainc, t, 3, false);
 }
 
 nx_tensor *nx_square(nx_tensor *x) {
   nx_tensor *t[2] = {x, x};
   uint16_t outer = nxi_called_begin(NXI_COMPOSITE_square);
-  nx_tensor *result = record_map(NXG_mul, t, 2, 0, false);
+  nx_tensor *result = record_map(NXG_mul, t, 2, false);
   nxi_called_end(outer);
   return result;
 }
@@ -193,7 +213,7 @@ nx_tensor *nx_clamp(nx_tensor *low, nx_tensor *x, nx_tensor *high) {
 
 /* A dtype that does not exist must not look like "none given". */
 static nx_tensor *convert(nxg_op op, nx_tensor *x, nx_dtype dtype) {
-  if (!x || nxi_dtype_valid(dtype)) return record_map(op, &x, 1, dtype, false);
+  if (!x || nxi_dtype_valid(dtype)) return record_views(op, &x, 1, dtype, false);
   nxi_diag d;
   nxi_diag_clear(&d);
   nxi_dtype_exists(nxg_ops[op].name, dtype, &d);

@@ -85,13 +85,18 @@ static nx_tensor *record(const binary_row *row, nx_tensor *x, const nx_scalar *v
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!nxi_scalar_bits(name, value, dtype, number.bits, &d)) return nxi_fail_null(&d);
-  nxi_operand o[2];
   int32_t at = place ^ row->turned;
+  nxi_alike a = {.like = x, .op = row->op, .n = 2, .number = &number};
+  a.dtype = (uint8_t)nxi_map_result(row->op, dtype);
+  a.t[!at] = x;
+  nx_tensor *result;
+  if (nxi_record_alike(&a, &result)) return result;
+  nxi_operand o[2];
   o[at] = (nxi_operand){.rank = x->rank, .shape = nxi_shape(x)};
   o[!at] = nxi_operand_of(x);
   nxi_recording r = {.context = x->context,
                      .op = row->op,
-                     .dtype = (uint8_t)nxi_map_result(row->op, dtype),
+                     .dtype = a.dtype,
                      .device = x->storage->device,
                      .rank = x->rank,
                      .shape = nxi_shape(x),
