@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* The error slot and the tag of each thread. Nothing here allocates but tag texts, so that
- * exhausted memory can be reported. */
+/* The error slot and the tag of each thread.
+ *
+ * What an error says has memory of its own, made for a thread's first one: libraries with data for
+ * quick threads share some 1,600 bytes of a process, of which two of these (the library, and the
+ * plugin of PJRT with all of it inside) would take all. Where there is no memory for it, which
+ * exhausted memory has to be reported without, the status and its sentence are left. */
 #include "error.h"
 
 #include "ir/platform/thread.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/platform/exit.h"
 
 typedef struct slot {
-  nx_status status; /* NX_OK: empty */
   uint64_t tag;
   int64_t index;
   int32_t operand, output;
@@ -18,7 +22,11 @@ typedef struct slot {
   char op[sizeof((nxi_diag *)0)->op], message[sizeof((nxi_diag *)0)->message], tag_text[256];
 } slot;
 
-static _Thread_local slot error_slot;
+static _Thread_local nx_status error_status; /* NX_OK: the slot is empty */
+static _Thread_local slot *error_slot;       /* NULL: there was no error, or no memory */
+static nxi_once slot_once = NXI_ONCE_INITIALIZER;
+static nxi_thread_value slot_key; /* frees error_slot when its thread ends */
+static bool have_slot_key;
 /* initial-exec: every recorded operation reads them, and a call for their address in a shared
  * library takes longer than what is done with them. They take 16 of the bytes that systems keep for
  * the libraries of a process. */
@@ -29,11 +37,33 @@ static nxi_once key_once = NXI_ONCE_INITIALIZER;
 static nxi_thread_value tag_key; /* frees current when its thread ends */
 static bool have_key;
 
+static void free_slot(void *s) {
+  error_slot = NULL; /* what ends after it may fail, too */
+  free(s);
+}
+static void make_slot_key(void) {
+  nxi_stay_loaded();
+  have_slot_key = nxi_thread_value_create(&slot_key, free_slot);
+}
+
+/* This thread's, made if need be. Not by nxi_malloc: it stays as long as the thread does. */
+static slot *slot_of_thread(void) {
+  if (error_slot) return error_slot;
+  nxi_once_run(&slot_once, make_slot_key);
+  slot *s = have_slot_key ? calloc(1, sizeof *s) : NULL;
+  if (s && !nxi_thread_value_set(&slot_key, s)) {
+    free(s);
+    s = NULL;
+  }
+  return error_slot = s;
+}
+
 nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *text,
                                   int32_t output) {
-  slot *s = &error_slot;
-  if (d->status == NX_OK || s->status != NX_OK) return d->status;
-  s->status = d->status;
+  if (d->status == NX_OK || error_status != NX_OK) return d->status;
+  error_status = d->status;
+  slot *s = slot_of_thread();
+  if (!s) return d->status;
   s->tag = tag;
   s->index = d->index;
   s->operand = d->operand;
@@ -58,7 +88,7 @@ nx_status nxi_error_report(const nxi_diag *d) {
 }
 
 void *nxi_error_null(const char *op, int32_t operand) {
-  if (error_slot.status == NX_OK) {
+  if (error_status == NX_OK) {
     nxi_diag d;
     nxi_diag_clear(&d);
     nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: operand %d is null", op, operand);
@@ -105,22 +135,24 @@ nx_status nxi_fill(void *out, const void *from, size_t known, const char *type, 
   return NX_OK;
 }
 
-nx_status nxi_error_status(void) { return error_slot.status; }
+nx_status nxi_error_status(void) { return error_status; }
 
 /* Of nx_error in its first version: a size of 0 is taken as that, so that an error is not lost to
  * its own report. */
 enum { FIRST_SIZE = offsetof(nx_error, output) + sizeof(int32_t) };
 
 nx_status nx_error_take(nx_error *out) {
-  slot *s = &error_slot;
-  nx_status status = s->status;
+  const slot *s = error_slot;
+  nx_status status = error_status;
   nx_error e = {.size = sizeof e};
-  if (status != NX_OK)
+  if (status != NX_OK && !s)
+    e = (nx_error){sizeof e, status, "", nx_status_sentence(status), NULL, 0, -1, -1, -1};
+  else if (status != NX_OK)
     e = (nx_error){sizeof e, status,   s->op,      s->message, s->has_tag_text ? s->tag_text : NULL,
                    s->tag,   s->index, s->operand, s->output};
   size_t size = out ? size_of(out) : 0;
   if (out) fill(out, size ? size : FIRST_SIZE, &e, sizeof e);
-  s->status = NX_OK;
+  error_status = NX_OK;
   return status;
 }
 
