@@ -15,6 +15,9 @@ int64_t nxh_call_option(const nxh_op *op, const char *name, int64_t otherwise);
 /* ops_linalg.c: the conjugate transpose; a factor by Cholesky, of one triangle. */
 nx_tensor *nxh_adjoint(nx_tensor *x);
 nx_tensor *nxh_factor(nx_tensor *a, bool lower);
+/* ops_pivots.c: geqp3 of matrices (.., m, n) and numbers (.., n), other than 0 of columns that are
+ * put in front: packed, tau, and the order, from 1. */
+bool nxh_pivoted(nxh_recorder *r, nx_tensor *const *in, nx_tensor **out);
 /* ops_tridiagonal.c: of three diagonals (.., m) and right sides (.., m, k) of one type. */
 nx_tensor *nxh_tridiagonal_perturbed(nxh_recorder *r, nx_tensor *const *in);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "custom.h"
+#include "ir/dtype.h"
 
 int64_t nxh_call_option(const nxh_op *op, const char *name, int64_t otherwise) {
   const nxh_attr *config = nxh_get(op, "mhlo.backend_config");
@@ -45,16 +46,23 @@ static bool geqrf(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
          nxh_set(r, op, 1, tau);
 }
 
-/* Columns that an operand has put in front stay there in LAPACK; here all are free. */
+/* Columns that an operand has put in front stay there. */
 static bool geqp3(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {
-  nx_tensor *packed, *tau, *permutation;
+  nx_tensor *out[3];
   nx_scalar fixed;
-  if (!nxh_constant(r, op->operands[1], &fixed) || fixed.kind != NX_SCALAR_I64 || fixed.v.i != 0)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "geqp3 takes zeros for its second operand");
-  if (nx_geqp3(in[0], &packed, &tau, &permutation) != NX_OK) return false;
+  int32_t rank = nx_rank(in[0]);
+  bool fits = rank >= 2 && nx_rank(in[1]) == rank - 1 && nxi_is_integer(nx_dtype_of(in[1])) &&
+              nx_shape(in[1])[rank - 2] == nx_shape(in[0])[rank - 1];
+  for (int32_t i = 0; fits && i + 2 < rank; i++) fits = nx_shape(in[1])[i] == nx_shape(in[0])[i];
+  if (!fits) return nxh_fail(r, NX_INVALID_ARGUMENT, "there is no number for each column");
+  bool known = nxh_constant(r, op->operands[1], &fixed) && fixed.kind == NX_SCALAR_I64;
+  if (!known || fixed.v.i != 0)
+    return nxh_pivoted(r, in, out) && nxh_set(r, op, 0, out[0]) && nxh_set(r, op, 1, out[2]) &&
+           nxh_set(r, op, 2, out[1]);
+  if (nx_geqp3(in[0], &out[0], &out[1], &out[2]) != NX_OK) return false;
   nx_tensor *one = nx_full(r->c, r->device, NX_I32, NULL, 0, NX_INTEGER(1));
-  return nxh_set(r, op, 0, packed) && nxh_set(r, op, 1, nx_add(permutation, one)) &&
-         nxh_set(r, op, 2, tau);
+  return nxh_set(r, op, 0, out[0]) && nxh_set(r, op, 1, nx_add(out[2], one)) &&
+         nxh_set(r, op, 2, out[1]);
 }
 
 static bool orgqr(nxh_recorder *r, const nxh_op *op, nx_tensor *const *in) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
-// Custom calls by which JAX has systems solved: tridiagonal ones that may be singular. The numbers
-// are those of NumPy, or of the rule for pivots by hand.
+// Custom calls by which JAX has systems solved and matrices factored: tridiagonal ones that may be
+// singular, and QR with pivots and columns that are put in front. The numbers are those of NumPy and
+// LAPACK, or of the rule for pivots by hand.
 
 // Rows are exchanged; the first element below the diagonal and the last one above it are not read.
 func.func @main() {
@@ -52,6 +53,34 @@ func.func @main() {
   %x = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%d, %d, %d, %b) : (tensor<1xf64>, tensor<1xf64>, tensor<1xf64>, tensor<1x2xf64>) -> tensor<1x2xf64>
   %w = stablehlo.constant dense<[[-0.25, -0.5]]> : tensor<1x2xf64>
   stablehlo.custom_call @check.expect_eq(%x, %w) : (tensor<1x2xf64>, tensor<1x2xf64>) -> ()
+  return
+}
+// -----
+// No column is put in front.
+func.func @main() {
+  %a = stablehlo.constant dense<[[ 1.,  2., -3.], [ 4., -5.,  1.], [ 0.,  2.,  2.]]> : tensor<3x3xf64>
+  %j = stablehlo.constant dense<[0, 0, 0]> : tensor<3xi32>
+  %r:3 = stablehlo.custom_call @lapack_dgeqp3_ffi(%a, %j) : (tensor<3x3xf64>, tensor<3xi32>) -> (tensor<3x3xf64>, tensor<3xi32>, tensor<3xf64>)
+  %p = stablehlo.constant dense<[[-5.744562646538029  ,  1.2185435916898841 ,  3.1333978072025603 ], [-0.6456142494031083 ,  3.537676004830221  , -0.7966195361966353 ], [ 0.25824569976124334, -0.5872052730650907 ,  2.558752722786639  ]]> : tensor<3x3xf64>
+  %o = stablehlo.constant dense<[2, 3, 1]> : tensor<3xi32>
+  %t = stablehlo.constant dense<[1.3481553119113956, 1.4871988989861928, 0.                ]> : tensor<3xf64>
+  stablehlo.custom_call @check.expect_close(%r#0, %p) : (tensor<3x3xf64>, tensor<3x3xf64>) -> ()
+  stablehlo.custom_call @check.expect_eq(%r#1, %o) : (tensor<3xi32>, tensor<3xi32>) -> ()
+  stablehlo.custom_call @check.expect_close(%r#2, %t) : (tensor<3xf64>, tensor<3xf64>) -> ()
+  return
+}
+// -----
+// Of pivots, the last column is put in front.
+func.func @main() {
+  %a = stablehlo.constant dense<[[ 1.,  2., -3.], [ 4., -5.,  1.], [ 0.,  2.,  2.]]> : tensor<3x3xf64>
+  %j = stablehlo.constant dense<[0, 0, 7]> : tensor<3xi32>
+  %r:3 = stablehlo.custom_call @lapack_dgeqp3_ffi(%a, %j) : (tensor<3x3xf64>, tensor<3xi32>) -> (tensor<3x3xf64>, tensor<3xi32>, tensor<3xf64>)
+  %p = stablehlo.constant dense<[[ 3.741657386773941 , -1.8708286933869713,  0.2672612419124245], [-0.1483314773547883,  5.431390245600108 , -3.2220111626441295], [-0.2966629547095766, -0.3193933013439758,  2.5587527227866396]]> : tensor<3x3xf64>
+  %o = stablehlo.constant dense<[3, 2, 1]> : tensor<3xi32>
+  %t = stablehlo.constant dense<[1.8017837257372733, 1.814862136799673 , 0.                ]> : tensor<3xf64>
+  stablehlo.custom_call @check.expect_close(%r#0, %p) : (tensor<3x3xf64>, tensor<3x3xf64>) -> ()
+  stablehlo.custom_call @check.expect_eq(%r#1, %o) : (tensor<3xi32>, tensor<3xi32>) -> ()
+  stablehlo.custom_call @check.expect_close(%r#2, %t) : (tensor<3xf64>, tensor<3xf64>) -> ()
   return
 }
 // -----

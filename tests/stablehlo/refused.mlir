@@ -72,11 +72,11 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   return %y : tensor<f32>
 }
 // -----
-// refused: geqp3 takes zeros for its second operand
-func.func @main(%x: tensor<2x2xf32>, %p: tensor<2xi32>) -> tensor<2x2xf32> {
-  %y:3 = stablehlo.custom_call @lapack_sgeqp3_ffi(%x, %p) : (tensor<2x2xf32>, tensor<2xi32>)
-    -> (tensor<2x2xf32>, tensor<2xi32>, tensor<2xf32>)
-  return %y#0 : tensor<2x2xf32>
+// refused: there is no number for each column
+func.func @main(%x: tensor<2x3xf32>, %p: tensor<2xi32>) -> tensor<2x3xf32> {
+  %y:3 = stablehlo.custom_call @lapack_sgeqp3_ffi(%x, %p) : (tensor<2x3xf32>, tensor<2xi32>)
+    -> (tensor<2x3xf32>, tensor<2xi32>, tensor<2xf32>)
+  return %y#0 : tensor<2x3xf32>
 }
 // -----
 // refused: there is no comparator of 2 scalars
