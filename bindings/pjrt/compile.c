@@ -19,12 +19,10 @@ static bool named(const nxh_attr *dict, const char *name) {
 }
 
 /* The shape that a process has of an argument or a result: of a divided program its part's. */
-static nxj_error *fill_shape(nxj_port *p, const nxh_module *m, const nxh_type *t,
-                             const nxh_attr *attrs, bool divided) {
-  nxh_sharding s = {0};
+static nxj_error *fill_shape(nxj_port *p, const nxh_type *t, const nxh_sharding *s,
+                             const char *bad) {
   if (p->token) return NULL;
-  const char *bad = divided ? nxh_sharding_of(m, attrs, t->rank, &s) : NULL;
-  if (bad == NULL && !nxh_local_shape(&s, t, p->dims)) bad = "a tensor that cannot be divided so";
+  if (bad == NULL && !nxh_local_shape(s, t, p->dims)) bad = "a tensor that cannot be divided so";
   return bad == NULL ? NULL : nxj_fail(NXJ_UNIMPLEMENTED, "nx: the program has %s", bad);
 }
 
@@ -60,6 +58,21 @@ static int64_t bytes_of(const nxj_port *p) {
   return n < 0 ? 0 : (n * (int64_t)nx_dtype_bits(nxj_dtype_of(p->type)) + 7) / 8;
 }
 
+static nxj_error *fill_results(nxj_executable *e, const nxh_module *m, const nxh_function *f) {
+  nxj_error *error = NULL;
+  nxh_sharding *all = NULL, whole = {0};
+  const char *bad = e->options.partitions > 1 ? nxh_result_shardings(m, f, &all) : NULL;
+  for (size_t i = 0; error == NULL && i < e->n_out; i++) {
+    error = fill_port(&e->out[i], &f->results[i], "result", i);
+    if (error == NULL)
+      error = fill_shape(&e->out[i], &f->results[i], all != NULL ? &all[i] : &whole, bad);
+  }
+  nxi_free(all);
+  for (size_t i = 0; error == NULL && i < e->n_in; i++) e->in_bytes += bytes_of(&e->in[i]);
+  for (size_t i = 0; error == NULL && i < e->n_out; i++) e->out_bytes += bytes_of(&e->out[i]);
+  return error;
+}
+
 static nxj_error *fill_ports(nxj_executable *e, const nxh_module *m, const nxh_function *f) {
   nxj_error *error = NULL;
   e->n_in = f->body.n_args;
@@ -71,18 +84,13 @@ static nxj_error *fill_ports(nxj_executable *e, const nxh_module *m, const nxh_f
     const nxh_attr *attrs = f->arg_attrs != NULL ? &f->arg_attrs[i] : NULL;
     const nxh_type *t = nxh_type_of(m, f->body.first + (nxh_value)i);
     error = fill_port(&e->in[i], t, "argument", i);
-    if (error == NULL) error = fill_shape(&e->in[i], m, t, attrs, e->options.partitions > 1);
+    nxh_sharding s = {0};
+    bool divided = e->options.partitions > 1 && t->kind == NXH_TENSOR;
+    const char *bad = divided ? nxh_sharding_of(m, attrs, t->rank, &s) : NULL;
+    if (error == NULL) error = fill_shape(&e->in[i], t, &s, bad);
     e->in[i].donated = named(attrs, "jax.buffer_donor") || named(attrs, "tf.aliasing_output");
   }
-  for (size_t i = 0; error == NULL && i < e->n_out; i++) {
-    const nxh_attr *attrs = f->result_attrs != NULL ? &f->result_attrs[i] : NULL;
-    error = fill_port(&e->out[i], &f->results[i], "result", i);
-    if (error == NULL)
-      error = fill_shape(&e->out[i], m, &f->results[i], attrs, e->options.partitions > 1);
-  }
-  for (size_t i = 0; error == NULL && i < e->n_in; i++) e->in_bytes += bytes_of(&e->in[i]);
-  for (size_t i = 0; error == NULL && i < e->n_out; i++) e->out_bytes += bytes_of(&e->out[i]);
-  return error;
+  return error == NULL ? fill_results(e, m, f) : error;
 }
 
 /* Lists for questions about the outputs. */

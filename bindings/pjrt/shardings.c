@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The extension by which callers ask how arguments and results are divided among partitions: as
- * OpSharding, a message of protocol buffers. A result of which the program does not say it is whole
- * in each partition. */
+ * OpSharding, a message of protocol buffers. */
 #include <string.h>
 
 #include "calls.h"
@@ -64,13 +63,11 @@ static void write_sharding(writer *w, const nxh_sharding *s, int32_t rank) {
 
 /* ---- the texts of an executable, made with it */
 
-static bool add(nxj_executable *e, size_t i, const nxh_attr *attrs, int32_t rank) {
-  nxh_sharding s;
+static bool add(nxj_executable *e, size_t i, const nxh_sharding *s, int32_t rank) {
   writer *w = nxi_calloc(1, sizeof *w);
   if (w == NULL) return false;
-  bool good = nxh_sharding_of(nxh_module_of(e->module), attrs, rank, &s) == NULL;
-  if (good) write_sharding(w, &s, rank);
-  char *kept = good ? nxi_malloc(w->n + 1) : NULL;
+  write_sharding(w, s, rank);
+  char *kept = nxi_malloc(w->n + 1);
   if (kept != NULL) memcpy(kept, w->at, w->n);
   e->shardings[i] = kept;
   e->sharding_sizes[i] = w->n;
@@ -84,17 +81,23 @@ static size_t n_shardings(const nxj_executable *e) {
 }
 
 bool nxj_fill_shardings(nxj_executable *e) {
-  const nxh_function *f = nxh_default_function(nxh_module_of(e->module));
+  const nxh_module *m = nxh_module_of(e->module);
+  const nxh_function *f = nxh_default_function(m);
+  nxh_sharding *results = NULL, s = {0};
   size_t n = n_shardings(e);
   e->shardings = nxi_calloc(n + 1, sizeof *e->shardings);
   e->sharding_sizes = nxi_calloc(n + 1, sizeof *e->sharding_sizes);
-  bool good = e->shardings != NULL && e->sharding_sizes != NULL;
-  for (size_t i = 0; good && i < n; i++) {
-    const nxh_attr *list = i < e->n_in ? f->arg_attrs : f->result_attrs;
-    size_t at = i < e->n_in ? i : i - e->n_in;
-    bool there = i < e->n_in + e->n_out;
-    good = add(e, i, there && list != NULL ? &list[at] : NULL, there ? e->in[i].rank : 0);
+  bool good = e->shardings != NULL && e->sharding_sizes != NULL &&
+              nxh_result_shardings(m, f, &results) == NULL;
+  for (size_t i = 0; good && i < e->n_in; i++) {
+    const nxh_attr *attrs = f->arg_attrs != NULL ? &f->arg_attrs[i] : NULL;
+    good = nxh_sharding_of(m, attrs, e->in[i].rank, &s) == NULL && add(e, i, &s, e->in[i].rank);
   }
+  for (size_t i = e->n_in; good && i < e->n_in + e->n_out; i++)
+    good = add(e, i, &results[i - e->n_in], e->in[i].rank);
+  s = (nxh_sharding){0};
+  if (good && n > e->n_in + e->n_out) good = add(e, n - 1, &s, 0);
+  nxi_free(results);
   return good;
 }
 

@@ -246,6 +246,7 @@ static void close_frame(nxh_frame *f) {
   nxi_free(f->defs);
   nxi_free(f->marks);
   nxi_free(f->shards);
+  nxi_free(f->results);
 }
 
 /* Of a token there is no tensor. */

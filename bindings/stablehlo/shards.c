@@ -66,8 +66,8 @@ static const char *read_dimension(const nxh_attr *axes, nxh_sharding *s, uint32_
   return NULL;
 }
 
-static const char *read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
-                                 nxh_sharding *s) {
+const char *nxh_read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
+                              nxh_sharding *s) {
   *s = (nxh_sharding){0};
   if (!is_list(a, 2) || a->list.items[0].kind != NXH_SYMBOL || a->list.items[1].kind != NXH_LIST)
     return "a sharding of a form that is not supported";
@@ -82,13 +82,17 @@ static const char *read_sharding(const nxh_module *m, const nxh_attr *a, int32_t
   return NULL;
 }
 
+const nxh_attr *nxh_sharding_attr(const nxh_attr *attrs) {
+  return attrs != NULL && attrs->kind == NXH_DICT
+             ? nxh_find(attrs->dict.items, attrs->dict.n, "sdy.sharding")
+             : NULL;
+}
+
 const char *nxh_sharding_of(const nxh_module *m, const nxh_attr *attrs, int32_t rank,
                             nxh_sharding *out) {
   *out = (nxh_sharding){0};
-  const nxh_attr *a = attrs != NULL && attrs->kind == NXH_DICT
-                          ? nxh_find(attrs->dict.items, attrs->dict.n, "sdy.sharding")
-                          : NULL;
-  return a == NULL ? NULL : read_sharding(m, a, rank, out);
+  const nxh_attr *a = nxh_sharding_attr(attrs);
+  return a == NULL ? NULL : nxh_read_sharding(m, a, rank, out);
 }
 
 int64_t nxh_parts_of(const nxh_sharding *s, int32_t d) {
@@ -266,10 +270,12 @@ static nx_tensor *part_of(nxh_recorder *r, nxh_value v, const nxh_sharding *s) {
 }
 
 nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, nxh_value v) {
-  nxh_sharding s;
   if (f->results[i].kind != NXH_TENSOR) return NULL;
-  if (!sharding_of(r, f->result_attrs, i, f->results[i].rank, &s)) return NULL;
-  return part_of(r, v, &s);
+  if (r->frame->results == NULL) {
+    const char *bad = nxh_result_shardings(r->m, f, &r->frame->results);
+    if (bad != NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad), NULL;
+  }
+  return part_of(r, v, &r->frame->results[i]);
 }
 
 /* ---- operations */
@@ -305,7 +311,7 @@ static bool listed_sharding(nxh_recorder *r, const nxh_op *op, const char *name,
   if (manual == NULL || manual->kind != NXH_LIST || list == NULL || list->kind != NXH_LIST ||
       list->list.n <= i)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%s or manual_axes lack %u", name, i);
-  const char *bad = read_sharding(r->m, &list->list.items[i], rank, out);
+  const char *bad = nxh_read_sharding(r->m, &list->list.items[i], rank, out);
   if (bad != NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad);
   only_manual(out, manual);
   return true;

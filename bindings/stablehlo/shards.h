@@ -28,6 +28,13 @@ typedef struct nxh_shard {
  * is understood; else what is not. */
 const char *nxh_sharding_of(const nxh_module *m, const nxh_attr *attrs, int32_t rank,
                             nxh_sharding *out);
+/* The attribute that says it, or NULL; and what one says. */
+const nxh_attr *nxh_sharding_attr(const nxh_attr *attrs);
+const char *nxh_read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
+                              nxh_sharding *out);
+/* How each result of a program is divided (shard_results.c): a new list, which nxi_free frees.
+ * NULL: all is understood; else what is not, and there is no list. */
+const char *nxh_result_shardings(const nxh_module *m, const nxh_function *f, nxh_sharding **out);
 /* Into how many parts a dimension is divided, and which of them a place has. */
 int64_t nxh_parts_of(const nxh_sharding *s, int32_t dimension);
 int64_t nxh_part_at(const nxh_sharding *s, int32_t dimension, int64_t place);

@@ -93,6 +93,15 @@ def case_sharding():
     f(put)
     f(np.arange(3.0))
     assert len(seen) == 2, seen
+    # results are divided as what they are made of element by element
+    g = jax.jit(lambda x: (jax.jit(lambda a: 2 * a)(x) + x[0], x.reshape(1, 8).T, x.sum()))
+    p, q, t = g(put)
+    assert p.sharding == put.sharding and t.sharding.is_fully_replicated, (p.sharding, t.sharding)
+    assert np.array_equal(p, 2 * np.arange(8.0)) and q.shape == (8, 1) and t == 28
+    assert jax.jit(lambda x: x + 1, in_shardings=put.sharding)(p)[3] == 7
+    square = jax.device_put(np.arange(16.0).reshape(8, 2), jax.NamedSharding(mesh, jax.P("d")))
+    r = jax.jit(lambda x: -x.T)(square)
+    assert r.sharding.spec == jax.P(None, "d") and r[1, 3] == -7, r.sharding
     assert seen[0].is_fully_replicated and len(seen[0].device_set) == len(jax.devices()), seen
 
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: ISC */
+/* How results are divided that the program does not say it of: as the arguments that they are
+ * computed of element by element, which is what callers of XLA see, who give them to the next
+ * program. Any answer would be right, for every process can make each value whole. */
+#include "shards.h"
+
+#include <string.h>
+
+#define NXH_NO_ROOM "more than there is memory for"
+enum { MOST_DEEP = 16 };
+
+/* What is known of the values of a function: NULL, or how it is divided. */
+typedef struct known {
+  const nxh_module *m;
+  const nxh_function *f;
+  nxh_sharding *all; /* of each value; without a mesh: nothing is known */
+  int deep;
+  bool *failed; /* memory was not enough */
+} known;
+
+static nxh_sharding *at(const known *k, nxh_value v) {
+  return v >= k->f->body.first && v < k->f->end ? &k->all[v - k->f->body.first] : NULL;
+}
+
+static bool of_elements(const nxh_row *row) {
+  static nxh_record *const kinds[] = {nxh_unary,    nxh_binary,    nxh_logic, nxh_compare,
+                                      nxh_select,   nxh_clamp,     nxh_sign,  nxh_convert,
+                                      nxh_divide,   nxh_remainder, nxh_abs,   nxh_precision,
+                                      nxh_infinite, nxh_mulhi,     nxh_cbrt,  nxh_atan2};
+  for (size_t i = 0; row != NULL && i < sizeof kinds / sizeof *kinds; i++)
+    if (row->record == kinds[i]) return true;
+  return false;
+}
+
+static bool same_shape(const nxh_type *a, const nxh_type *b) {
+  return a->kind == NXH_TENSOR && b->kind == NXH_TENSOR && a->rank == b->rank &&
+         (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0);
+}
+
+/* As the first operand of that shape of which it is known. */
+static void from_operands(const known *k, const nxh_op *op) {
+  const nxh_type *type = nxh_type_of(k->m, op->first_result);
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    const nxh_sharding *s = at(k, op->operands[i]);
+    if (s == NULL || s->grid == NULL || !same_shape(type, nxh_type_of(k->m, op->operands[i])))
+      continue;
+    *at(k, op->first_result) = *s;
+    return;
+  }
+}
+
+static void from_transpose(const known *k, const nxh_op *op) {
+  const nxh_attr *order = nxh_get(op, "permutation");
+  const nxh_sharding *s = at(k, op->operands[0]);
+  nxh_sharding turned = {0};
+  if (order == NULL || s == NULL || s->grid == NULL) return;
+  int32_t rank = nxh_type_of(k->m, op->first_result)->rank;
+  uint32_t n = order->kind == NXH_LIST       ? order->list.n
+               : order->kind == NXH_ELEMENTS ? (uint32_t)nxh_elements(order->elements.type)
+                                             : UINT32_MAX;
+  if (n != (uint32_t)rank) return;
+  turned.grid = s->grid;
+  for (uint32_t i = 0; i < n; i++) {
+    int64_t from;
+    if (!nxh_entry(order, i, &from) || from < 0 || from >= rank) return;
+    turned.n[i] = s->n[from];
+    memcpy(turned.axes[i], s->axes[from], sizeof turned.axes[i]);
+  }
+  *at(k, op->first_result) = turned;
+}
+
+static void from_list(const known *k, const nxh_op *op, const nxh_attr *list, uint32_t i) {
+  const nxh_type *type = nxh_type_of(k->m, op->first_result + i);
+  nxh_sharding s;
+  if (type->kind == NXH_TENSOR && nxh_read_sharding(k->m, list, type->rank, &s) == NULL)
+    *at(k, op->first_result + i) = s;
+}
+
+static void follow(const known *k);
+
+static bool open_known(known *k, const known *outer, const nxh_function *f) {
+  size_t n = (size_t)(f->end - f->body.first) + 1;
+  *k = (known){outer->m, f, nxi_calloc(n, sizeof *k->all), outer->deep + 1, outer->failed};
+  if (k->all == NULL) *k->failed = true;
+  return k->all != NULL;
+}
+
+/* Of results: as what the function returns. */
+static void take_results(const known *k, nxh_sharding *out) {
+  const nxh_op *last = nxh_last(&k->f->body);
+  for (uint32_t i = 0; last != NULL && i < k->f->n_results && i < last->n_operands; i++) {
+    const nxh_sharding *s = at(k, last->operands[i]);
+    if (s != NULL && s->grid != NULL &&
+        same_shape(nxh_type_of(k->m, last->operands[i]), &k->f->results[i]))
+      out[i] = *s;
+  }
+}
+
+static void from_call(const known *k, const nxh_op *op) {
+  const nxh_function *f = nxh_find_function(k->m, nxh_name(op, "callee"));
+  known inner;
+  if (f == NULL || k->deep == MOST_DEEP || f->body.n_args != op->n_operands ||
+      f->n_results != op->n_results || !open_known(&inner, k, f))
+    return;
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    const nxh_sharding *s = at(k, op->operands[i]);
+    if (s != NULL) inner.all[i] = *s;
+  }
+  follow(&inner);
+  if (op->n_results > 0) take_results(&inner, at(k, op->first_result));
+  nxi_free(inner.all);
+}
+
+static void follow_op(const known *k, const nxh_op *op) {
+  const nxh_row *row = nxh_find_row(op->name);
+  const nxh_attr *list = nxh_get(op, "out_shardings");
+  if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
+  if (of_elements(row)) from_operands(k, op);
+  else if (row->record == nxh_transpose) from_transpose(k, op);
+  else if (row->record == nxh_call) from_call(k, op);
+  else if (row->record == nxh_constrain && nxh_get(op, "sharding") != NULL)
+    from_list(k, op, nxh_get(op, "sharding"), 0);
+  for (uint32_t i = 0; row->record == nxh_identity && i < op->n_results && i < op->n_operands; i++)
+    if (at(k, op->operands[i]) != NULL) *at(k, op->first_result + i) = *at(k, op->operands[i]);
+  if (row->record != nxh_manual || list == NULL || list->kind != NXH_LIST) return;
+  for (uint32_t i = 0; i < op->n_results && i < list->list.n; i++)
+    from_list(k, op, &list->list.items[i], i);
+}
+
+static void follow(const known *k) {
+  for (uint32_t i = 0; i < k->f->body.n_ops; i++) follow_op(k, &k->f->body.ops[i]);
+}
+
+/* What arguments say is known of them. */
+static const char *take_arguments(const known *k) {
+  const nxh_function *f = k->f;
+  const char *bad = NULL;
+  for (uint32_t i = 0; bad == NULL && f->arg_attrs != NULL && i < f->body.n_args; i++) {
+    const nxh_type *type = nxh_type_of(k->m, f->body.first + i);
+    if (type->kind == NXH_TENSOR)
+      bad = nxh_sharding_of(k->m, &f->arg_attrs[i], type->rank, &k->all[i]);
+  }
+  return bad;
+}
+
+/* Of results that are not said. */
+static const char *find_results(const nxh_module *m, const nxh_function *f, nxh_sharding *out) {
+  bool failed = false;
+  known k, none = {.m = m, .failed = &failed};
+  if (!open_known(&k, &none, f)) return NXH_NO_ROOM;
+  const char *bad = take_arguments(&k);
+  if (bad == NULL) follow(&k);
+  if (bad == NULL) take_results(&k, out);
+  nxi_free(k.all);
+  return failed ? NXH_NO_ROOM : bad;
+}
+
+static const char *take_result(const nxh_module *m, const nxh_function *f, uint32_t i,
+                               nxh_sharding *s) {
+  const nxh_attr *attrs = f->result_attrs != NULL ? &f->result_attrs[i] : NULL;
+  const nxh_type *type = &f->results[i];
+  int64_t shape[NX_MAX_RANK];
+  if (type->kind == NXH_TENSOR && nxh_sharding_attr(attrs) != NULL)
+    return nxh_sharding_of(m, attrs, type->rank, s);
+  if (type->kind != NXH_TENSOR || !nxh_local_shape(s, type, shape)) *s = (nxh_sharding){0};
+  return NULL;
+}
+
+const char *nxh_result_shardings(const nxh_module *m, const nxh_function *f, nxh_sharding **out) {
+  const char *bad = NULL;
+  nxh_sharding *s = *out = nxi_calloc((size_t)f->n_results + 1, sizeof *s);
+  if (s == NULL) return NXH_NO_ROOM;
+  bool said = f->result_attrs != NULL;
+  for (uint32_t i = 0; said && i < f->n_results; i++)
+    said = nxh_sharding_attr(&f->result_attrs[i]) != NULL;
+  if (!said) bad = find_results(m, f, s);
+  for (uint32_t i = 0; bad == NULL && i < f->n_results; i++) bad = take_result(m, f, i, &s[i]);
+  if (bad == NULL) return NULL;
+  nxi_free(s);
+  *out = NULL;
+  return bad;
+}
