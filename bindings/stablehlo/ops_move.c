@@ -6,6 +6,13 @@
 
 #include "ir/dtype.h"
 
+/* A constant of a quantized type has integers of its storage, of which MLIR does not say whether they
+ * have a sign. */
+static bool same_words(const nxh_type *type, nx_dtype own) {
+  return type->quant != NULL && nxi_is_integer(own) &&
+         nxi_dtypes[own].bits == nxi_dtypes[type->dtype].bits;
+}
+
 bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   const nxh_attr *value = nxh_get(op, "value");
@@ -14,14 +21,15 @@ bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (!nxh_closed(r, op, 0)) return false;
   if (value == NULL || value->kind != NXH_ELEMENTS)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "a constant without elements");
-  if (value->elements.type->dtype != type->dtype)
+  nx_dtype own = value->elements.type->dtype;
+  if (own != type->dtype && !same_words(type, own))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "a constant of %s with elements of %s",
-                    nx_dtype_name(type->dtype), nx_dtype_name(value->elements.type->dtype));
-  if (nxh_constant(r, op->first_result, &s))
-    return nxh_set(r, op, 0, nx_full(r->c, r->device, type->dtype, type->shape, type->rank, &s));
-  return nxh_set(r, op, 0,
-                 nx_from_data(r->c, r->device, type->dtype, type->shape, type->rank,
-                              value->elements.data, value->elements.bytes));
+                    nx_dtype_name(type->dtype), nx_dtype_name(own));
+  nx_tensor *t = nxh_constant(r, op->first_result, &s)
+                     ? nx_full(r->c, r->device, own, type->shape, type->rank, &s)
+                     : nx_from_data(r->c, r->device, own, type->shape, type->rank,
+                                    value->elements.data, value->elements.bytes);
+  return t != NULL && nxh_set(r, op, 0, own == type->dtype ? t : nx_bitcast(t, type->dtype));
 }
 
 bool nxh_iota_of(nxh_recorder *r, const nxh_op *op, const nxh_type *t) {

@@ -39,6 +39,19 @@ func.func @main() {
   return
 }
 // -----
+// Signless words are those of an unsigned storage.
+func.func @main() {
+  %q = "stablehlo.constant"() <{value = dense<[-56, 7]> : tensor<2xi8>}> : () -> tensor<2x!quant.uniform<u8:f32, 0.5>>
+  %y = stablehlo.uniform_dequantize %q : (tensor<2x!quant.uniform<u8:f32, 0.5>>) -> tensor<2xf32>
+  %v = stablehlo.constant dense<[100.0, 3.5]> : tensor<2xf32>
+  stablehlo.custom_call @check.expect_eq(%y, %v) : (tensor<2xf32>, tensor<2xf32>) -> ()
+  %p = "stablehlo.constant"() <{value = dense<-56> : tensor<2xi8>}> : () -> tensor<2x!quant.uniform<u8:f32, 0.5>>
+  %z = stablehlo.uniform_dequantize %p : (tensor<2x!quant.uniform<u8:f32, 0.5>>) -> tensor<2xf32>
+  %w = stablehlo.constant dense<100.0> : tensor<2xf32>
+  stablehlo.custom_call @check.expect_eq(%z, %w) : (tensor<2xf32>, tensor<2xf32>) -> ()
+  return
+}
+// -----
 // A product of floats and weights that have a scale each, and one whose result is quantized.
 func.func @main() {
   %x = stablehlo.constant dense<[[1.0, -2.0], [0.5, 3.0]]> : tensor<2x2xf32>
