@@ -211,6 +211,7 @@ static bool record_top_k(nxh_recorder *r, const nxh_op *op) {
 bool nxh_dynamic_call(nxh_recorder *r, const nxh_op *op, nxh_word target, bool *ok) {
   if (nxh_word_is(target, "shape_assertion")) *ok = check_assertion(r, op);
   else if (nxh_word_is(target, "stablehlo.dynamic_top_k")) *ok = record_top_k(r, op);
+  else if (nxh_word_is(target, "stablehlo.dynamic_reduce_window")) *ok = nxh_dynamic_windows(r, op);
   else if (nxh_word_is(target, "stablehlo.dynamic_rng_bit_generator")) {
     int64_t shape[NX_MAX_RANK] = {0};
     uint32_t n = 0;

@@ -6,8 +6,7 @@
 
 #include "ir/dtype.h"
 
-/* A constant of a quantized type has integers of its storage, of which MLIR does not say whether they
- * have a sign. */
+/* A constant of a quantized type has integers of its storage, for which MLIR writes no sign. */
 static bool same_words(const nxh_type *type, nx_dtype own) {
   return type->quant != NULL && nxi_is_integer(own) &&
          nxi_dtypes[own].bits == nxi_dtypes[type->dtype].bits;

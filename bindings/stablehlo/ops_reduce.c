@@ -178,18 +178,46 @@ static void as_scan(const windows *w, const nx_tensor *x, int32_t *axis, bool *r
   }
 }
 
-static bool record_scan(nxh_recorder *r, const nxh_op *op, request *q, const known *k, int32_t axis,
-                        bool reverse) {
+/* What combines: a region of the operation, or the body of a function of the module. */
+typedef struct combiner {
+  const nxh_region *region;
+  const nxh_function *of; /* NULL: a region */
+} combiner;
+
+static nx_function *make_combiner(nxh_recorder *r, const combiner *c) {
+  return c->of != NULL ? nxh_scalar_function_of(r, c->of) : nxh_scalar_function(r, c->region);
+}
+
+static bool record_scan(nxh_recorder *r, const nxh_op *op, request *q, const known *k,
+                        const combiner *c, int32_t axis, bool reverse) {
   if (k != NULL && nx_dtype_of(q->x[0]) != NX_BOOL) {
     nx_tensor *x = reverse ? nx_flip(q->x[0], &axis, 1) : q->x[0];
     x = nx_associative_scan(x, (nx_scan_op)k->scan, axis);
     if (reverse) x = nx_flip(x, &axis, 1);
     return nxh_set(r, op, 0, k->combine(q->init[0], x));
   }
-  nx_function *f = nxh_scalar_function(r, &op->regions[0]);
+  nx_function *f = make_combiner(r, c);
   if (f == NULL) return false;
   bool ok =
       nx_scan_by(f, q->x, q->init, q->n, axis, reverse ? NX_REVERSE : 0, q->out, q->n) == NX_OK;
+  nx_function_release(f);
+  return ok && give(r, op, q);
+}
+
+static bool record_windows(nxh_recorder *r, const nxh_op *op, request *q, const windows *w,
+                           const combiner *c) {
+  int32_t axis = -1;
+  bool reverse = false;
+  if (nx_elements(q->x[0]) > 0) as_scan(w, q->x[0], &axis, &reverse);
+  /* What is padded counts, and so does an initial value that is not neutral. */
+  nx_dtype t = nx_dtype_of(q->x[0]);
+  const known *k = q->n == 1 ? find_known(r, c->region, t) : NULL;
+  if (k != NULL && t != NX_BOOL && !is_neutral(r, op, k, t)) axis = -1;
+  if (axis >= 0) return record_scan(r, op, q, k, c, axis, reverse);
+  nx_function *f = make_combiner(r, c);
+  if (f == NULL) return false;
+  nx_sliding_window window = window_of(w);
+  bool ok = nx_reduce_window(f, q->x, q->init, q->n, &window, q->out, q->n) == NX_OK;
   nx_function_release(f);
   return ok && give(r, op, q);
 }
@@ -198,21 +226,41 @@ bool nxh_reduce_window(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   request q;
   windows w;
-  int32_t axis = -1;
-  bool reverse = false;
   if (!take(r, op, &q) || !take_windows(r, op, (uint32_t)nx_rank(q.x[0]), &w)) return false;
-  if (nx_elements(q.x[0]) > 0) as_scan(&w, q.x[0], &axis, &reverse);
-  /* What is padded counts, and so does an initial value that is not neutral. */
-  nx_dtype t = nx_dtype_of(q.x[0]);
-  const known *k = q.n == 1 ? find_known(r, &op->regions[0], t) : NULL;
-  if (k != NULL && t != NX_BOOL && !is_neutral(r, op, k, t)) axis = -1;
-  if (axis >= 0) return record_scan(r, op, &q, k, axis, reverse);
-  nx_function *f = nxh_scalar_function(r, &op->regions[0]);
-  if (f == NULL) return false;
-  nx_sliding_window window = window_of(&w);
-  bool ok = nx_reduce_window(f, q.x, q.init, q.n, &window, q.out, q.n) == NX_OK;
-  nx_function_release(f);
-  return ok && give(r, op, &q);
+  return record_windows(r, op, &q, &w, &(combiner){&op->regions[0], NULL});
+}
+
+/* Five operands behind the others, which are known when the program is recorded. */
+static bool take_dynamic_windows(nxh_recorder *r, const nxh_op *op, uint32_t n, windows *w) {
+  int64_t padding[2 * NX_MAX_RANK] = {0}, *lists[] = {w->kernel, w->stride, w->base, w->dilation};
+  uint32_t at = op->n_operands - 5, got = 0;
+  bool ok = true;
+  w->n = n;
+  for (uint32_t i = 0; ok && i < 5; i++) {
+    nx_tensor *t = nxh_in(r, op, at + i);
+    uint32_t wanted = i == 4 ? 2 * n : n;
+    ok = t != NULL && nxh_known(r, t, i == 4 ? padding : lists[i], wanted, &got) && got == wanted;
+  }
+  for (uint32_t i = 0; i < n; i++) w->before[i] = padding[2 * i], w->after[i] = padding[2 * i + 1];
+  return ok || nxh_fail(r, NX_INVALID_ARGUMENT, "the windows of %u axes are not known", n);
+}
+
+bool nxh_dynamic_windows(nxh_recorder *r, const nxh_op *op) {
+  request q;
+  windows w;
+  uint32_t n = op->n_operands >= 7 ? (op->n_operands - 5) / 2 : 0;
+  const nxh_function *f = nxh_called_function(r, op);
+  if (n == 0 || n > NXH_MOST_OPERANDS || op->n_operands != 2 * n + 5 || n != op->n_results)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands,
+                    op->n_results);
+  if (f == NULL || f->body.n_args != 2 * n || f->n_results != n)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "there is no function of %u scalars", 2 * n);
+  q = (request){.n = n};
+  for (uint32_t i = 0; i < n; i++)
+    if ((q.x[i] = nxh_in(r, op, i)) == NULL || (q.init[i] = nxh_in(r, op, n + i)) == NULL)
+      return false;
+  return take_dynamic_windows(r, op, (uint32_t)nx_rank(q.x[0]), &w) &&
+         record_windows(r, op, &q, &w, &(combiner){&f->body, f});
 }
 
 /* ---- sort, map */
@@ -267,7 +315,8 @@ bool nxh_top_k(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 }
 
 /* A list of one name, which artifacts have as a string. */
-static const nxh_function *called_function(nxh_recorder *r, const nxh_attr *list) {
+const nxh_function *nxh_called_function(nxh_recorder *r, const nxh_op *op) {
+  const nxh_attr *list = nxh_get(op, "called_computations");
   if (list == NULL || list->kind != NXH_LIST || list->list.n != 1) return NULL;
   const nxh_attr *name = &list->list.items[0];
   bool named = name->kind == NXH_SYMBOL || name->kind == NXH_STRING;
@@ -283,7 +332,7 @@ bool nxh_approx_top_k(nxh_recorder *r, const nxh_op *op) {
                     op->n_results);
   for (uint32_t i = 0; i < q.n; i++)
     if ((q.x[i] = nxh_in(r, op, i)) == NULL) return false;
-  const nxh_function *f = called_function(r, nxh_get(op, "called_computations"));
+  const nxh_function *f = nxh_called_function(r, op);
   if (f == NULL || f->body.n_args != 2 * q.n || f->n_results != 1)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "there is no comparator of %u scalars", 2 * q.n);
   if (axis < 0 || axis >= nx_rank(q.x[0]))

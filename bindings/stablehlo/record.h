@@ -170,6 +170,10 @@ bool nxh_gather_of(nxh_recorder *r, const nxh_op *op, const int64_t *sizes);
 bool nxh_convolve(nxh_recorder *r, const nxh_op *op, const int64_t *before, const int64_t *after);
 /* The custom call by which JAX asks for some of the largest elements: here they are the largest. */
 bool nxh_approx_top_k(nxh_recorder *r, const nxh_op *op);
+/* The function that a custom call names, or NULL. */
+const nxh_function *nxh_called_function(nxh_recorder *r, const nxh_op *op);
+/* The custom call of a reduce_window whose attributes are operands. */
+bool nxh_dynamic_windows(nxh_recorder *r, const nxh_op *op);
 bool nxh_top_k_of(nxh_recorder *r, const nxh_op *op, nx_tensor *x, int64_t k);
 bool nxh_rng_of(nxh_recorder *r, const nxh_op *op, const int64_t *shape, int32_t rank);
 /* ops_dynamic.c */

@@ -135,6 +135,12 @@ program("least squares", lambda a, b: jnp.linalg.lstsq(a, b)[0], x(6, 3), x(6))
 program("matrix exponential", jsp.linalg.expm, x(3, 3) / 4)
 
 # ---- extents that the program leaves open
+program("open windows", lambda v: (
+    lax.reduce_window(v, 0.0, lax.add, (v.shape[0], 2), (1, 1), "VALID"),
+    lax.reduce_window(v, -jnp.inf, lax.max, (2, 2), (2, 1), "SAME"),
+    lax.reduce_window((v, v), (1.0, 0.0), lambda a, b: (a[0] * b[0], a[1] + b[1]),
+                      (v.shape[0], 1), (1, 1), ((v.shape[0] - 1, 0), (0, 0)))),
+        x(5, 4), shapes=("b, 4",))
 program("open mlp",
         lambda v, w: nn.softmax(jnp.tanh(v @ w) + jnp.arange(v.shape[0])[:, None]).sum(0),
         x(5, 8), x(8, 4), shapes=("b, 8", "8, 4"))
