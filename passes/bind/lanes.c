@@ -160,18 +160,31 @@ static uint32_t longest_chain(const nxb_binder *b, nxk_value first, nxk_value la
   return most;
 }
 
+/* The points of a region, or `enough` where they are more; 0 where they are not known. */
+static int64_t known_points(const nxb_binder *b, int64_t enough) {
+  int64_t points = b->region->n_stages > 0 || b->target->generic ? 0 : 1;
+  for (uint32_t i = 0; i < b->region->n_outer && points < enough; i++)
+    points *= b->region->outer[i].extent > 0 ? b->region->outer[i].extent : 0;
+  return points;
+}
+
+/* Whether elementwise code is hardly anything but one chain: then a processor looks ahead to one or
+ * two more iterations, and only what stands side by side in one hides that each instruction waits
+ * for the one before. */
+static bool is_a_chain(const nxb_binder *b, nxk_value first, nxk_value last, uint32_t cost) {
+  enum { LEAST_CODE = 40, MOST_CODE = 150, LEAST_POINTS = 1 << 11 };
+  return cost > LEAST_CODE && cost <= MOST_CODE && known_points(b, LEAST_POINTS) >= LEAST_POINTS &&
+         longest_chain(b, first, last) * 8 >= cost * 7;
+}
+
 /* Whether elementwise code waits for its own results most of the time: the iterations that would
  * hide that are more than a processor looks ahead. Two vectors side by side take longer to compile,
  * so there must be enough points; short chains of much code are left to the processor. */
 static bool is_bound_by_latency(const nxb_binder *b, nxk_value first, nxk_value last,
                                 uint32_t cost) {
   enum { LEAST_CODE = 40, MOST_CODE = 700, LEAST_CHAIN = 16, AT_ONCE = 4, LEAST_POINTS = 1 << 17 };
-  int64_t points = 1;
-  if (cost < LEAST_CODE || cost > MOST_CODE || b->region->n_stages > 0 || b->target->generic)
+  if (cost < LEAST_CODE || cost > MOST_CODE || known_points(b, LEAST_POINTS) < LEAST_POINTS)
     return false;
-  for (uint32_t i = 0; i < b->region->n_outer && points < LEAST_POINTS; i++)
-    points *= b->region->outer[i].extent > 0 ? b->region->outer[i].extent : 0;
-  if (points < LEAST_POINTS) return false;
   const uint32_t chain = longest_chain(b, first, last);
   return chain >= LEAST_CHAIN && cost <= AT_ONCE * chain;
 }
@@ -208,10 +221,15 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   enum { FEWEST = 4 };
   int64_t widest = nxb_widest(b, first, last, loop), lanes = b->target->vector_bytes / widest;
   uint32_t cost = cost_by_width(b, first, last, widest);
-  uint32_t room = (b->target->vector_bytes >= 64 ? 24 : 12) / pressure(b, first, last, loop);
+  uint32_t live = pressure(b, first, last, loop);
   uint32_t most = cost <= 40 ? 4 : cost <= 150 ? 2 : 1;
   bool small = is_small_part(b);
   if (small && has_single_elements(b, first, last, loop)) return FEWEST;
+  if (registers == 4 && live > 1 && is_a_chain(b, first, last, cost)) {
+    most = registers = 8;
+    live--; /* a result takes the register of the operand that it replaces */
+  }
+  const uint32_t room = (b->target->vector_bytes >= 64 ? 24 : 12) / live;
   if (registers > most) registers = most;
   if (small) registers = 1;
   while (registers > room && registers > 1) registers /= 2;
