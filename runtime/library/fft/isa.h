@@ -7,7 +7,7 @@
 #include "kernels.h"
 #include "runtime/library/unroll.h"
 
-#define INLINE inline __attribute__((always_inline, unused))
+#define INLINE NXI_INLINE
 
 /* Plain loops, one for all layouts, too where fma is a call: beside it the loops are nothing, and
  * unrolled they take as long to compile as those of AVX2 and of AVX-512 together. */

@@ -12,9 +12,8 @@
 
 /* sum of a block; rows, vectors, `some` (the last vector is not whole) and `apart` (rows of B are
  * where b_at says) are constants here. */
-static inline __attribute__((always_inline)) void TABLE(block)(const nxi_floats_block *t,
-                                                               const int rows, const int vectors,
-                                                               const bool some, const bool apart) {
+static NXI_INLINE void TABLE(block)(const nxi_floats_block *t, const int rows, const int vectors,
+                                    const bool some, const bool apart) {
   VECTOR sum[ROWS][NXI_FLOATS_VECTORS];
   const REAL *a = t->a, *b = t->b;
   const int64_t across = t->across, along = t->along, ld = apart ? 0 : t->b_ld;

@@ -98,8 +98,8 @@ static inline void fetch(const float *x, int64_t at) {
 }
 
 /* Pairs of neighbours in a row of `depth` numbers; the next row is `ld` apart. */
-static inline __attribute__((always_inline)) void pair_along(seen *s, const float *x, int64_t ld,
-                                                             int64_t depth, uint32_t *to) {
+static NXI_INLINE void pair_along(seen *s, const float *x, int64_t ld, int64_t depth,
+                                  uint32_t *to) {
   for (int64_t d = 0; d < depth; d += 16) {
     fetch(x, ld + d);
     const int64_t n = depth - d < 16 ? depth - d : 16;
@@ -112,9 +112,8 @@ static inline __attribute__((always_inline)) void pair_along(seen *s, const floa
 }
 
 /* Pairs of two rows of numbers, `ld` apart; the second may be missing. */
-static inline __attribute__((always_inline)) void pair_across(seen *s, const float *x, int64_t ld,
-                                                              bool both, int64_t length,
-                                                              uint32_t *to) {
+static NXI_INLINE void pair_across(seen *s, const float *x, int64_t ld, bool both, int64_t length,
+                                   uint32_t *to) {
   const float *y = both ? x + ld : NULL;
   for (int64_t i = 0; i < length; i += 16) {
     fetch(x, AHEAD * ld + i);

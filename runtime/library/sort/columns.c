@@ -17,8 +17,7 @@
 
 /* Rows are read and written a few bytes of each at a time, a pattern that hardware prefetchers do
  * not recognise. So the next rows and the places of the results are prefetched explicitly. */
-static inline __attribute__((always_inline)) void fetch_ahead(const char *next, char *to,
-                                                              int64_t at, int64_t bytes) {
+static NXI_INLINE void fetch_ahead(const char *next, char *to, int64_t at, int64_t bytes) {
   enum { LINE = 64 };
   for (int64_t i = 0; i < bytes; i += LINE) {
     __builtin_prefetch((const void *)((uintptr_t)next + (uintptr_t)(at + i)), 0);
@@ -47,11 +46,11 @@ static inline __attribute__((always_inline)) void fetch_ahead(const char *next, 
       _mm_storeu_si128((__m128i *)(void *)(store_to + (apart)), _mm256_extracti128_si256(v, 1)); \
   } while (0)
 
-#define PLAIN_EXCHANGE(name, bits)                                                              \
-  COLUMNS_TARGET static inline __attribute__((always_inline)) void name(VECTOR *a, VECTOR *b) { \
-    const VECTOR x = *a, y = *b;                                                                \
-    *a = MINIMUM(bits)(x, y);                                                                   \
-    *b = MAXIMUM(bits)(x, y);                                                                   \
+#define PLAIN_EXCHANGE(name, bits)                                   \
+  COLUMNS_TARGET static NXI_INLINE void name(VECTOR *a, VECTOR *b) { \
+    const VECTOR x = *a, y = *b;                                     \
+    *a = MINIMUM(bits)(x, y);                                        \
+    *b = MAXIMUM(bits)(x, y);                                        \
   }
 #define MINIMUM(bits) _mm256_min_epu##bits
 #define MAXIMUM(bits) _mm256_max_epu##bits
@@ -61,17 +60,17 @@ PLAIN_EXCHANGE(exchange_32_avx2, 32)
 #undef MAXIMUM
 
 /* All ones where x > y. */
-AVX2 static inline __attribute__((always_inline)) __m256i greater_64(__m256i x, __m256i y) {
+AVX2 static NXI_INLINE __m256i greater_64(__m256i x, __m256i y) {
   const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
   return _mm256_cmpgt_epi64(_mm256_xor_si256(x, sign), _mm256_xor_si256(y, sign));
 }
-AVX2 static inline __attribute__((always_inline)) void exchange_64_avx2(__m256i *a, __m256i *b) {
+AVX2 static NXI_INLINE void exchange_64_avx2(__m256i *a, __m256i *b) {
   const __m256i x = *a, y = *b, greater = greater_64(x, y);
   *a = _mm256_blendv_epi8(x, y, greater);
   *b = _mm256_blendv_epi8(y, x, greater);
 }
 /* Compares keys, then indices. Padding of columns has all bits set in both. */
-AVX2 static inline __attribute__((always_inline)) void exchange_pairs_avx2(__m256i *a, __m256i *b) {
+AVX2 static NXI_INLINE void exchange_pairs_avx2(__m256i *a, __m256i *b) {
   const __m256i x = a[0], y = b[0], i = a[1], j = b[1];
   const __m256i greater = _mm256_or_si256(
       greater_64(x, y), _mm256_and_si256(_mm256_cmpeq_epi64(x, y), greater_64(i, j)));
@@ -157,8 +156,7 @@ PLAIN_EXCHANGE(exchange_64_avx512, 64)
 #undef MINIMUM
 #undef MAXIMUM
 
-AVX512 static inline __attribute__((always_inline)) void exchange_pairs_avx512(__m512i *a,
-                                                                               __m512i *b) {
+AVX512 static NXI_INLINE void exchange_pairs_avx512(__m512i *a, __m512i *b) {
   const __m512i x = a[0], y = b[0], i = a[1], j = b[1];
   const __mmask8 greater =
       (__mmask8)(_mm512_cmpgt_epu64_mask(x, y) |

@@ -15,7 +15,7 @@ enum {
 
 /* Transposes the words of as many vectors as a part has words: exchanges word k of part g of vector
  * i with word i of part g of vector k. */
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(turn)(VECTOR *v) {
+COLUMNS_TARGET static NXI_INLINE void NAME(turn)(VECTOR *v) {
   for (int round = 1; round < NAME(words); round *= 2) {
     VECTOR next[NAME(words)];
     for (int i = 0; i < NAME(words) / 2; i++) {
@@ -40,8 +40,8 @@ typedef SIGNED_WORD NAME(signed) __attribute__((vector_size(VECTOR_BYTES)));
 /* What a row in memory consists of. */
 typedef enum NAME(content) { NAME(keys), NAME(integers), NAME(floats) } NAME(content);
 
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(encode)(
-    const nxi_sort_keys *k, NAME(content) content, VECTOR *v, NAME(vector) * found) {
+COLUMNS_TARGET static NXI_INLINE void NAME(encode)(const nxi_sort_keys *k, NAME(content) content,
+                                                   VECTOR *v, NAME(vector) * found) {
   const WORD sign = (WORD)k->sign, flip = (WORD)k->flip;
   NAME(vector) x = (NAME(vector))*v;
   if (content == NAME(keys)) return;
@@ -59,8 +59,8 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(encode)(
   *v = (VECTOR)x;
 }
 
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(decode)(
-    const nxi_sort_keys *k, NAME(content) content, VECTOR *v) {
+COLUMNS_TARGET static NXI_INLINE void NAME(decode)(const nxi_sort_keys *k, NAME(content) content,
+                                                   VECTOR *v) {
   if (content == NAME(keys)) return;
   NAME(vector) x = (NAME(vector))*v ^ (WORD)k->flip;
   if (content == NAME(floats))
@@ -70,9 +70,9 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(decode)(
 
 /* ---- rows to columns and back */
 
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(read)(
-    const nxi_sort_keys *k, NAME(content) content, const char *rows, char *to, int64_t count,
-    int64_t columns, VECTOR *c, unsigned *found) {
+COLUMNS_TARGET static NXI_INLINE void NAME(read)(const nxi_sort_keys *k, NAME(content) content,
+                                                 const char *rows, char *to, int64_t count,
+                                                 int64_t columns, VECTOR *c, unsigned *found) {
   const char *from[NAME(lanes)], *ahead = rows + count * columns * WORD_BYTES;
   NAME(vector) some = {0};
   for (int64_t i = 0; i < NAME(lanes); i++)
@@ -92,9 +92,9 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(read)(
   for (int i = 0; content == NAME(floats) && i < NAME(lanes); i++) *found |= (unsigned)some[i];
 }
 
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(write)(
-    const nxi_sort_keys *k, NAME(content) content, char *rows, int64_t count, int64_t columns,
-    const VECTOR *c) {
+COLUMNS_TARGET static NXI_INLINE void NAME(write)(const nxi_sort_keys *k, NAME(content) content,
+                                                  char *rows, int64_t count, int64_t columns,
+                                                  const VECTOR *c) {
   for (int64_t i = 0; i < columns; i += NAME(words)) {
     const int64_t at = NAME(stretch)(columns, i);
     char *to = rows + at * WORD_BYTES;
@@ -113,7 +113,7 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(write)(
 /* ---- the network */
 
 /* Elements of 8 columns. */
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(eight)(VECTOR *c) {
+COLUMNS_TARGET static NXI_INLINE void NAME(eight)(VECTOR *c) {
   VECTOR v[8 * STEP];
   for (int i = 0; i < 8 * STEP; i++) v[i] = c[i];
 #define X(a, b) EXCHANGE(&v[(a) * STEP], &v[(b) * STEP])
@@ -151,9 +151,7 @@ typedef struct NAME(element) {
 #define CX(a, b) EXCHANGE((a).words, (b).words)
 
 /* The first two steps. */
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(first)(NAME(element) * c,
-                                                                             int64_t half,
-                                                                             int64_t n) {
+COLUMNS_TARGET static NXI_INLINE void NAME(first)(NAME(element) * c, int64_t half, int64_t n) {
   const int64_t quarter = half / 2;
   for (int64_t i = 0; i < quarter && half + i < n; i++) {
     NAME(element) p, q, r, s;
@@ -175,9 +173,7 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(first)(NAM
 }
 
 /* Two later ones: columns `apart` and apart / 2. */
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(two)(NAME(element) * c,
-                                                                           int64_t n,
-                                                                           int64_t apart) {
+COLUMNS_TARGET static NXI_INLINE void NAME(two)(NAME(element) * c, int64_t n, int64_t apart) {
   const int64_t near = apart / 2;
   for (int64_t i = 0; i < near; i++) {
     NAME(element) before = c[near + i], p, q, r, s;
@@ -215,8 +211,7 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(two)(NAME(
 }
 
 /* The last step, if it has no partner. */
-COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(last)(NAME(element) * c,
-                                                                            int64_t n) {
+COLUMNS_TARGET static NXI_INLINE void NAME(last)(NAME(element) * c, int64_t n) {
   for (int64_t i = 1; i + 1 < n; i += 2) CX(c[i], c[i + 1]);
 }
 

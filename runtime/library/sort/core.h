@@ -22,6 +22,7 @@
 #define NXI_SORT_CORE_H
 
 #include "ir/library/library.h"
+#include "runtime/library/unroll.h"
 
 enum {
   /* most elements that are sorted by insertion if there are no vector comparisons */
@@ -42,7 +43,7 @@ enum {
 
 /* Defines a function for every processor and one for those with wider vectors, with `body` inlined
  * in both. */
-#define SORT_INLINE inline __attribute__((always_inline))
+#define SORT_INLINE NXI_INLINE
 #if defined(__x86_64__)
 #define SORT_BOTH(name, body, parameters, arguments) \
   static void name parameters { body arguments; }    \
