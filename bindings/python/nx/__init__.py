@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: ISC
-"""Where the library nx is that was installed with this package.
+"""nx: arrays as NumPy's, over a compiler.
 
-`nx.include()` is the folder of its C headers, `nx.library()` the shared library. Importing this
-package loads nothing.
+    import nx
+    x = nx.linspace(0, 1, 1000)
+    print(nx.sum(x * x))
+
+Operations are recorded, and computed together when a value is asked for: by printing, float(x),
+x.tolist(), memoryview(x), or nx.realize(x). The functions are those of the Python array API
+standard, and NumPy's names besides; nx.linalg, nx.fft, nx.random and nx.special have more.
+
+`nx.include()` is the folder of the C headers, `nx.library()` the shared library. `nx.jax` is JAX's
+way to the plugin; it needs nothing of the rest.
 """
 
 from pathlib import Path
@@ -20,3 +28,27 @@ def include() -> str:
 def library() -> str:
     """The shared library; its folder is for -L, with -lnx."""
     return str(_HERE / "lib" / "libnx.so")
+
+
+def _why_not(reason: BaseException):
+    """What stands for the names of arrays where their extension cannot be loaded: an error with
+    the reason, when one is used."""
+
+    def __getattr__(name):
+        if name.startswith("__") or name in ("jax", "callbacks"):
+            raise AttributeError(f"module 'nx' has no attribute {name!r}")
+        raise AttributeError(f"nx.{name}: arrays are not available here: {reason}")
+
+    return __getattr__
+
+
+try:
+    from . import _core  # noqa: F401
+except ImportError as _e:  # Python is older than 3.11, or the extension is not there
+    __getattr__ = _why_not(_e)
+else:
+    from ._namespace import *  # noqa: F403
+    from ._namespace import __all__ as _names
+    from ._namespace import __array_api_version__, __array_namespace_info__  # noqa: F401
+
+    __all__ += _names

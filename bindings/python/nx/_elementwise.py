@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: ISC
+"""Functions that act element by element. Integers become float64 where the result is no integer."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Callable
+
+from . import _core
+from ._core import Array, calls, result_type
+from ._lib import (BOOL, FLOAT64, PLAIN, UINT8, arr, array, cast, constant, floating, floats,
+                   operands, promoted, real_dtype)
+
+__all__ = ["abs", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin",
+           "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh",
+           "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
+           "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "clip", "conj",
+           "conjugate", "copysign", "cos", "cosh", "deg2rad", "degrees", "divide", "divmod",
+           "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "fabs", "floor",
+           "floor_divide", "fmax", "fmin", "fmod", "greater", "greater_equal", "hypot", "imag",
+           "invert", "isfinite", "isinf", "isnan", "left_shift", "less", "less_equal", "log",
+           "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not",
+           "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply", "nan_to_num",
+           "negative", "nextafter", "not_equal", "positive", "pow", "power", "rad2deg", "radians",
+           "real", "reciprocal", "remainder", "right_shift", "rint", "round", "rsqrt", "sigmoid",
+           "sign", "signbit", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh",
+           "true_divide", "trunc"]
+
+
+# ---- of one operand. A call is tried as it is, which suits floats; the promotion of what it does
+# not take comes after that, so that nothing is looked up for most arrays.
+
+
+def _floating(name: str, call: Callable, sentence: str) -> Callable:
+    def function(x: Any, /) -> Array:
+        try:
+            return call(x)
+        except TypeError:
+            return call(floating(x))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+_SENTENCES = {
+    "acos": "Arc cosine.",
+    "acosh": "Inverse hyperbolic cosine.",
+    "asin": "Arc sine.",
+    "asinh": "Inverse hyperbolic sine.",
+    "atan": "Arc tangent.",
+    "atanh": "Inverse hyperbolic tangent.",
+    "cbrt": "The real cube root.",
+    "cos": "Cosine.",
+    "cosh": "Hyperbolic cosine.",
+    "erf": "The error function.",
+    "erfc": "1 - erf(x) without its cancellation.",
+    "erfinv": "The inverse of erf.",
+    "exp": "e to the power x.",
+    "exp2": "2 to the power x.",
+    "expm1": "exp(x) - 1 without its cancellation.",
+    "log": "The natural logarithm.",
+    "log10": "The logarithm to base 10.",
+    "log1p": "log(1 + x), exact for small x.",
+    "log2": "The logarithm to base 2.",
+    "rsqrt": "1 / sqrt(x).",
+    "sin": "Sine.",
+    "sinh": "Hyperbolic sine.",
+    "sqrt": "The square root.",
+    "tan": "Tangent.",
+    "tanh": "Hyperbolic tangent.",
+}
+globals().update(
+    {name: _floating(name, getattr(calls, name), text) for name, text in _SENTENCES.items()}
+)
+sigmoid = _floating("sigmoid", calls.logistic, "1 / (1 + exp(-x)).")
+
+
+def abs(x: Any, /) -> Array:
+    """The absolute value, of complex numbers a real one."""
+    return arr(x).__abs__()
+
+
+def negative(x: Any, /) -> Array:
+    """-x."""
+    return -arr(x)
+
+
+def positive(x: Any, /) -> Array:
+    """A copy of x."""
+    return calls.copy(arr(x))
+
+
+def bitwise_invert(x: Any, /) -> Array:
+    """All bits of integers turned; of bools the opposite."""
+    return ~arr(x)
+
+
+def bitwise_count(x: Any, /) -> Array:
+    """How many bits of the absolute value are 1, as uint8."""
+    return calls.cast(calls.popcount(arr(x).__abs__()), UINT8)
+
+
+def square(x: Any, /) -> Array:
+    """x times x."""
+    return calls.square(arr(x))
+
+
+def sign(x: Any, /) -> Array:
+    """-1, 0 or 1; of complex numbers x / abs(x); of NaN NaN."""
+    return calls.sign(arr(x))
+
+
+def reciprocal(x: Any, /) -> Array:
+    """1 / x; of integers rounded toward 0."""
+    return calls.recip(arr(x))
+
+
+def _whole(name: str, call: Callable, sentence: str) -> Callable:
+    def function(x: Any, /) -> Array:
+        x = arr(x)
+        return x if x.dtype.kind in "biu" else call(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+ceil = _whole("ceil", calls.ceil, "Up to a whole number.")
+floor = _whole("floor", calls.floor, "Down to a whole number.")
+trunc = _whole("trunc", calls.trunc, "Toward 0 to a whole number.")
+
+
+def _rint(x: Array) -> Array:
+    if x.dtype.kind == "c":
+        return calls.complex(calls.rint(calls.real(x)), calls.rint(calls.imag(x)))
+    return calls.rint(x)
+
+
+rint = _whole("rint", _rint, "To the nearest whole number, half to even.")
+
+
+def round(x: Any, /, decimals: int = 0) -> Array:
+    """To a number of decimals, half to even; complex numbers part by part."""
+    x = arr(x)
+    if decimals == 0:
+        return rint(x)
+    if x.dtype.kind in "biu":
+        if decimals > 0:
+            return x
+        unit = 10**-decimals
+        return cast(rint(cast(x, FLOAT64) / unit) * unit, x.dtype)
+    unit = 10.0 ** (decimals if decimals > 0 else -decimals)
+    return _rint(x * unit) / unit if decimals > 0 else _rint(x / unit) * unit
+
+
+def conj(x: Any, /) -> Array:
+    """The complex conjugate."""
+    x = arr(x)
+    return calls.conj(x) if x.dtype.kind == "c" else x
+
+
+def real(x: Any, /) -> Array:
+    """The real part."""
+    x = arr(x)
+    return calls.real(x) if x.dtype.kind == "c" else x
+
+
+def imag(x: Any, /) -> Array:
+    """The imaginary part; zeros of what is not complex."""
+    x = arr(x)
+    return calls.imag(x) if x.dtype.kind == "c" else _core.full(x.shape, 0, x.dtype, x.device)
+
+
+def angle(x: Any, /, deg: bool = False) -> Array:
+    """The angle of complex numbers in radians, or in degrees."""
+    x = floating(x)
+    y = calls.atan2(imag(x), real(x))
+    return y * (180.0 / math.pi) if deg else y
+
+
+def _asks(name: str, call: Callable, sentence: str) -> Callable:
+    def function(x: Any, /) -> Array:
+        x = arr(x)
+        return call(calls.cast(x, UINT8) if x.dtype is BOOL else x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+isfinite = _asks("isfinite", calls.isfinite, "Whether x is neither infinite nor NaN.")
+isinf = _asks("isinf", calls.isinf, "Whether x, or a part of it, is infinite.")
+isnan = _asks("isnan", calls.isnan, "Whether x, or a part of it, is NaN.")
+
+
+def signbit(x: Any, /) -> Array:
+    """Whether the sign bit is set, also that of zeros and NaNs."""
+    x = arr(x)
+    return x < 0 if x.dtype.kind in "biu" else calls.signbit(x)
+
+
+def logical_not(x: Any, /) -> Array:
+    """Whether x is 0 or false."""
+    return ~cast(arr(x), BOOL)
+
+
+def nan_to_num(x: Any, /, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
+    """x with numbers in place of NaN and of infinities: by default 0 and the largest ones."""
+    x = arr(x)
+    if x.dtype.kind in "biu":
+        return x
+    if x.dtype.kind == "c":
+        parts = [nan_to_num(p, nan, posinf, neginf) for p in (calls.real(x), calls.imag(x))]
+        return calls.complex(*parts)
+    from ._dtypes import finfo
+
+    limits = finfo(x.dtype)
+    high = constant(limits.max if posinf is None else posinf, x.dtype)
+    low = constant(limits.min if neginf is None else neginf, x.dtype)
+    y = calls.where(calls.isnan(x), constant(nan, x.dtype), x)
+    y = calls.where(calls.cmpeq(x, constant(math.inf, x.dtype)), high, y)
+    return calls.where(calls.cmpeq(x, constant(-math.inf, x.dtype)), low, y)
+
+
+def deg2rad(x: Any, /) -> Array:
+    """Degrees to radians."""
+    return floating(x) * (math.pi / 180.0)
+
+
+def rad2deg(x: Any, /) -> Array:
+    """Radians to degrees."""
+    return floating(x) * (180.0 / math.pi)
+
+
+def sinc(x: Any, /) -> Array:
+    """sin(pi x) / (pi x), 1 at 0."""
+    y = floating(x) * math.pi
+    zero = y == 0
+    one = constant(1, y.dtype)
+    return calls.where(zero, one, calls.sin(y) / calls.where(zero, one, y))
+
+
+# ---- of two operands
+
+
+def _operator(name: str, call: Callable, sentence: str) -> Callable:
+    def function(x1: Any, x2: Any, /) -> Array:
+        if type(x1) is not Array or type(x2) not in PLAIN:
+            x1, x2 = operands(x1, x2)
+        return call(x1, x2)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+add = _operator("add", operator.add, "x1 + x2.")
+subtract = _operator("subtract", operator.sub, "x1 - x2.")
+multiply = _operator("multiply", operator.mul, "x1 * x2.")
+divide = _operator("divide", operator.truediv, "x1 / x2.")
+floor_divide = _operator("floor_divide", operator.floordiv, "x1 // x2.")
+remainder = _operator("remainder", operator.mod, "x1 % x2, with the sign of x2.")
+pow = _operator("pow", operator.pow, "x1 ** x2.")
+bitwise_and = _operator("bitwise_and", operator.and_, "x1 & x2.")
+bitwise_or = _operator("bitwise_or", operator.or_, "x1 | x2.")
+bitwise_xor = _operator("bitwise_xor", operator.xor, "x1 ^ x2.")
+bitwise_left_shift = _operator("bitwise_left_shift", operator.lshift, "x1 << x2.")
+bitwise_right_shift = _operator("bitwise_right_shift", operator.rshift, "x1 >> x2.")
+equal = _operator("equal", operator.eq, "x1 == x2.")
+not_equal = _operator("not_equal", operator.ne, "x1 != x2.")
+less = _operator("less", operator.lt, "x1 < x2.")
+less_equal = _operator("less_equal", operator.le, "x1 <= x2.")
+greater = _operator("greater", operator.gt, "x1 > x2.")
+greater_equal = _operator("greater_equal", operator.ge, "x1 >= x2.")
+
+
+def _pair(name: str, call: Callable, convert: Callable, sentence: str) -> Callable:
+    def function(x1: Any, x2: Any, /) -> Array:
+        if type(x1) is Array and type(x2) is Array and x1.dtype is x2.dtype:
+            if convert is promoted or x1.dtype.kind == "f":
+                return call(x1, x2)
+        return call(*convert(x1, x2))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+maximum = _pair("maximum", calls.max, promoted, "The larger one; NaN if either is.")
+minimum = _pair("minimum", calls.min, promoted, "The smaller one; NaN if either is.")
+fmod = _pair("fmod", calls.mod, promoted, "The remainder with the sign of x1.")
+atan2 = _pair("atan2", calls.atan2, floats, "The angle of the point (x2, x1).")
+hypot = _pair("hypot", calls.hypot, floats, "sqrt(x1^2 + x2^2) without overflow on the way.")
+logaddexp = _pair("logaddexp", calls.logaddexp, floats, "log(exp(x1) + exp(x2)).")
+copysign = _pair("copysign", calls.copysign, floats, "x1 with the sign of x2.")
+nextafter = _pair("nextafter", calls.nextafter, floats, "The number next to x1 toward x2.")
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Array:
+    """log2(2**x1 + 2**x2)."""
+    a, b = floats(x1, x2)
+    two = math.log(2.0)
+    return calls.logaddexp(a * two, b * two) / two
+
+
+def fmax(x1: Any, x2: Any, /) -> Array:
+    """The larger one; the other one if one is NaN."""
+    a, b = promoted(x1, x2)
+    return calls.where(isnan(b), a, calls.where(isnan(a), b, calls.max(a, b)))
+
+
+def fmin(x1: Any, x2: Any, /) -> Array:
+    """The smaller one; the other one if one is NaN."""
+    a, b = promoted(x1, x2)
+    return calls.where(isnan(b), a, calls.where(isnan(a), b, calls.min(a, b)))
+
+
+def fabs(x: Any, /) -> Array:
+    """The absolute value as a float."""
+    return floating(x).__abs__()
+
+
+def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
+    """x1 // x2 and x1 % x2."""
+    x1, x2 = operands(x1, x2)
+    return x1 // x2, x1 % x2
+
+
+def _logical(name: str, call: Callable, sentence: str) -> Callable:
+    def function(x1: Any, x2: Any, /) -> Array:
+        return call(cast(arr(x1), BOOL), cast(arr(x2), BOOL))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+logical_and = _logical("logical_and", getattr(calls, "and"), "Whether both are true, or not 0.")
+logical_or = _logical("logical_or", getattr(calls, "or"), "Whether one is true, or not 0.")
+logical_xor = _logical("logical_xor", calls.xor, "Whether just one is true, or not 0.")
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
+    """x where it lies between min and max, else the nearer one. None: no bound. NaN in any of the
+    three gives NaN."""
+    x = arr(x)
+    if min is None and max is None:
+        return calls.copy(x)
+    if min is None:
+        return calls.min(*promoted(x, max))
+    if max is None:
+        return calls.max(*promoted(x, min))
+    x, low, high = promoted(x, min, max)
+    return calls.clamp(low, x, high)
+
+
+# ---- NumPy's other names
+
+absolute = abs
+arccos, arccosh = acos, acosh  # noqa: F821
+arcsin, arcsinh = asin, asinh  # noqa: F821
+arctan, arctanh, arctan2 = atan, atanh, atan2  # noqa: F821
+bitwise_not = invert = bitwise_invert
+conjugate = conj
+degrees, radians = rad2deg, deg2rad
+left_shift, right_shift = bitwise_left_shift, bitwise_right_shift
+mod, power, true_divide = remainder, pow, divide

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: ISC
+"""The graph of an array that is not computed yet, as a picture for notebooks.
+
+The text of the graph comes from the library (a dump of the stage "graph"). Operations stand in rows
+by how far they are from the inputs; within a row each stands near the operations that it reads."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from . import _core
+from ._core import Array
+
+_MOST = 60  # operations that are drawn; of more the number is given
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 118, 34, 14, 26
+
+
+class Node:
+    """An input or an operation: what is written on it, and what it reads."""
+
+    def __init__(self, name: str, title: str, type: str, operands: list[str]) -> None:
+        self.name, self.title, self.type, self.operands = name, title, type, operands
+        self.row, self.column = 0, 0.0
+
+
+_RESULT = re.compile(r"^\s*(%[\w.]+(?:\s*,\s*%[\w.]+)*)\s*=\s*([\w.]+)(.*)$")
+_INPUT = re.compile(r"(%[\w.]+)\s*:\s*([\w]+\[[\d,]*\])")
+_NAME = re.compile(r"%[\w.]+")
+
+
+def parse(text: str) -> tuple[list[Node], list[str]]:
+    """The nodes of the last graph of a text, operands first, and the names of its outputs."""
+    nodes: list[Node] = []
+    outputs: list[str] = []
+    for line in text.splitlines():
+        line = line.split(";")[0].rstrip()
+        if line.lstrip().startswith("graph "):
+            head, _, tail = line.partition("->")
+            nodes = [Node(n, "input", t, []) for n, t in _INPUT.findall(head)]
+            outputs = _NAME.findall(tail)
+            continue
+        found = _RESULT.match(line)
+        if found:
+            nodes.append(_statement(*found.groups()))
+    return nodes, outputs
+
+
+def _statement(results: str, op: str, rest: str) -> Node:
+    body, _, type = rest.rpartition(" : ")
+    title = f"{op} {body.strip()}" if op == "full" else op
+    return Node(_NAME.findall(results)[0], title, type, _NAME.findall(body))
+
+
+def arrange(nodes: list[Node]) -> list[list[Node]]:
+    """Rows of nodes, each below all that it reads, in an order that crosses few lines."""
+    by_name = {n.name: n for n in nodes}
+    rows: list[list[Node]] = []
+    for n in nodes:
+        n.operands = [o for o in n.operands if o in by_name]
+        n.row = 1 + max((by_name[o].row for o in n.operands), default=-1)
+        while len(rows) <= n.row:
+            rows.append([])
+        rows[n.row].append(n)
+    for row in rows:
+        for i, n in enumerate(row):
+            at = [by_name[o].column for o in n.operands]
+            n.column = sum(at) / len(at) if at else float(i)
+        row.sort(key=lambda n: n.column)
+        _spread(row)
+    return rows
+
+
+def _spread(row: list[Node]) -> None:
+    """No two nodes of a row in one place."""
+    for a, b in zip(row, row[1:]):
+        b.column = max(b.column, a.column + 1.0)
+
+
+def _center(n: Node, left: float) -> float:
+    return (n.column - left) * (_WIDTH + _GAP_X) + _WIDTH / 2
+
+
+def _box(n: Node, left: float, bold: bool) -> str:
+    x, y = (n.column - left) * (_WIDTH + _GAP_X), n.row * (_HEIGHT + _GAP_Y)
+    fill = "#e8eef7" if n.title == "input" else "#f5f5f5"
+    middle = x + _WIDTH / 2
+    title = n.title if len(n.title) <= 18 else n.title[:17] + "…"
+    return (f'<rect x="{x:.0f}" y="{y:.0f}" width="{_WIDTH}" height="{_HEIGHT}" rx="4" '
+            f'fill="{fill}" stroke="#555" stroke-width="{2 if bold else 1}"/>'
+            f'<text x="{middle:.0f}" y="{y + 14:.0f}" text-anchor="middle" font-size="12" '
+            f'fill="#000">{html.escape(title)}</text>'
+            f'<text x="{middle:.0f}" y="{y + 28:.0f}" text-anchor="middle" font-size="10" '
+            f'fill="#555">{html.escape(n.type)}</text>')
+
+
+def _line(a: Node, b: Node, left: float) -> str:
+    x1, x2 = _center(a, left), _center(b, left)
+    y1 = a.row * (_HEIGHT + _GAP_Y) + _HEIGHT
+    y2 = b.row * (_HEIGHT + _GAP_Y)
+    bend = (y2 - y1) / 2
+    return (f'<path d="M{x1:.0f} {y1} C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} '
+            f'{x2:.0f} {y2}" fill="none" stroke="#999"/>')
+
+
+def draw(nodes: list[Node], outputs: list[str]) -> str:
+    """The picture of nodes, outputs with a thick border."""
+    rows = arrange(nodes)
+    by_name = {n.name: n for n in nodes}
+    left = min(n.column for n in nodes)
+    width = (max(n.column for n in nodes) - left) * (_WIDTH + _GAP_X) + _WIDTH
+    height = len(rows) * (_HEIGHT + _GAP_Y) - _GAP_Y
+    lines = [_line(by_name[o], n, left) for n in nodes for o in dict.fromkeys(n.operands)]
+    boxes = [_box(n, left, n.name in outputs) for n in nodes]
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 4:.0f}" '
+            f'height="{height + 4}" viewBox="-2 -2 {width + 4:.0f} {height + 4}" '
+            f'font-family="sans-serif" style="max-width:100%">{"".join(lines + boxes)}</svg>')
+
+
+def svg(x: Array) -> str:
+    """The picture of what computing x would do; "" if there is nothing to do, the number of
+    operations if there are many."""
+    try:
+        nodes, outputs = parse(_core.dump((x,), stage="graph"))
+    except _core.Error:
+        return ""
+    operations = sum(n.title != "input" for n in nodes)
+    if operations == 0:
+        return ""
+    if operations > _MOST:
+        return f"<div>{operations} operations are recorded, and not computed yet</div>"
+    return f"<div>{draw(nodes, outputs)}</div>"

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: ISC
+"""x[key] and x[key] = value where the key has arrays: integers, masks, or both beside slices.
+
+The extension does numbers, slices, None and an ellipsis by itself, as views. Here the rest is split
+in such a basic key, which gives a view, and arrays of integers for some of its axes: reading is a
+gather, and assigning a scatter that is assigned to the view. Masks become the coordinates of what
+is true, of which the count has to be read; but a mask alone with a value that broadcasts needs no
+count, since that is a choice of each element. Indices are checked when the result is computed.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from . import _core
+from ._core import Array, calls
+from ._lib import (BOOL, INT64, arr, array, broadcast_shape, cast, constant, count_true, expand,
+                   permuted, product, reshaped, value_of)
+from ._searching import index_array, nonzero, rows
+
+
+class _Numbers:
+    """An entry of a key that is an array of integers; `new` if it stands on an axis that is made
+    for it, which a bool does."""
+
+    def __init__(self, x: Array, new: bool = False) -> None:
+        self.x, self.new = x, new
+
+
+def _is_basic(entry: Any) -> bool:
+    return entry is None or entry is Ellipsis or isinstance(entry, slice)
+
+
+def _entry(entry: Any) -> Any:
+    """An entry as a slice, None, the ellipsis, an int, or an array."""
+    if _is_basic(entry) or type(entry) is Array:
+        return entry
+    if isinstance(entry, bool):
+        return constant(entry, BOOL)
+    if isinstance(entry, (list, tuple)):
+        x = array(entry)
+        return calls.cast(x, INT64) if x.size == 0 and x.dtype is not BOOL else x
+    if not hasattr(entry, "shape"):
+        try:
+            return operator.index(entry)
+        except TypeError:
+            raise IndexError(f"an index is an integer, a slice, None, an ellipsis or an array, not "
+                             f"{type(entry).__name__}") from None
+    return array(entry)
+
+
+def _axes_taken(entry: Any) -> int:
+    if entry is None or entry is Ellipsis:
+        return 0
+    if type(entry) is Array and entry.dtype is BOOL:
+        return entry.ndim
+    return 1
+
+
+def _expanded(x: Array, key: Any) -> list:
+    """The entries of a key, with slices for the ellipsis and for the axes that are not named."""
+    entries = [_entry(e) for e in (key if isinstance(key, tuple) else (key,))]
+    taken = sum(_axes_taken(e) for e in entries)
+    if taken > x.ndim:
+        raise IndexError(f"{taken} indices for an array of {x.ndim} dimensions")
+    dots = [i for i, e in enumerate(entries) if e is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index has one ellipsis at most")
+    at = dots[0] if dots else len(entries)
+    hidden = [slice(None)] * (x.ndim - taken)
+    return entries[:at] + hidden + entries[at + len(dots):]
+
+
+def _masks_as_numbers(x: Array, entries: list) -> list:
+    """The entries with coordinates in place of masks."""
+    found, axis = [], 0
+    for e in entries:
+        if type(e) is not Array or e.dtype is not BOOL:
+            found.append(_Numbers(index_array(e)) if type(e) is Array else e)
+        elif e.ndim == 0:
+            n = 1 if value_of(cast(e, INT64), "an index that is a bool") else 0
+            found.append(_Numbers(_core.full((n,), 0, INT64, x.device), new=True))
+        else:
+            _check_mask(x, e, axis)
+            found.extend(_Numbers(c) for c in nonzero(e))
+        axis += _axes_taken(e)
+    return found
+
+
+def _check_mask(x: Array, mask: Array, axis: int) -> None:
+    part = x.shape[axis : axis + mask.ndim]
+    if mask.shape != part:
+        raise IndexError(f"a mask of the shape {mask.shape} for axes of the shape {part}, from "
+                         f"axis {axis} on")
+
+
+class _Plan:
+    """A key taken apart: the view that its basic part gives, the axes of that view which arrays of
+    integers index, those arrays, and the axis of the result at which theirs come."""
+
+    def __init__(self, x: Array, entries: list) -> None:
+        basic, self.axes, arrays, kinds = [], [], [], []
+        axis = 0
+        for e in entries:
+            advanced = isinstance(e, (_Numbers, int))
+            kinds.append((advanced, axis - len(self.axes)))
+            if isinstance(e, _Numbers):
+                basic.append(None if e.new else slice(None))
+                self.axes.append(axis)
+                arrays.append(e.x)
+            else:
+                basic.append(e)
+            axis += not isinstance(e, int)
+        self.view = x[tuple(basic)]
+        self.shape = broadcast_shape(*[a.shape for a in arrays])
+        self.arrays = [expand(a, self.shape) for a in arrays]
+        self.place = self._place(kinds)
+
+    @staticmethod
+    def _place(kinds: list) -> int:
+        """Where the axes of the arrays come: in their place if they, and numbers beside them, stand
+        together, else first."""
+        at = [i for i, (advanced, _) in enumerate(kinds) if advanced]
+        together = at == list(range(at[0], at[0] + len(at)))
+        return kinds[at[0]][1] if together else 0
+
+    def rest(self) -> list[int]:
+        """The axes of the view that no array indexes."""
+        return [i for i in range(self.view.ndim) if i not in self.axes]
+
+    def result_shape(self) -> tuple[int, ...]:
+        other = [self.view.shape[i] for i in self.rest()]
+        return (*other[: self.place], *self.shape, *other[self.place :])
+
+    def flat_index(self) -> Array:
+        """The arrays as one, of one dimension: the numbers of elements of the indexed axes in C
+        order. A bad index becomes one that is out of range."""
+        n = product(self.shape)
+        if len(self.arrays) == 1:
+            return reshaped(self.arrays[0], (n,))
+        extents = [self.view.shape[a] for a in self.axes]
+        flat, good = None, None
+        for x, extent in zip(self.arrays, extents):
+            x = cast(x, INT64)
+            inside = (x >= -extent) & (x < extent)
+            x = calls.where(x < 0, x + extent, x)
+            flat = x if flat is None else flat * extent + x
+            good = inside if good is None else good & inside
+        flat = calls.where(good, flat, constant(product(extents), INT64))
+        return reshaped(flat, (n,))
+
+    def joined(self) -> tuple[Array, int]:
+        """The view with the indexed axes as one, and which axis that is."""
+        if len(self.axes) == 1:
+            return self.view, self.axes[0]
+        y = permuted(self.view, [*self.axes, *self.rest()])
+        n = len(self.axes)
+        return reshaped(y, (product(y.shape[:n]), *y.shape[n:])), 0
+
+
+def _gathered(plan: _Plan) -> Array:
+    x, axis = plan.joined()
+    y = rows(x, plan.flat_index(), axis)
+    y = reshaped(y, (*y.shape[:axis], *plan.shape, *y.shape[axis + 1 :]))
+    if axis == plan.place:
+        return y
+    n = len(plan.shape)
+    moved = list(range(axis, axis + n))
+    rest = [i for i in range(y.ndim) if i not in moved]
+    return permuted(y, [*rest[: plan.place], *moved, *rest[plan.place :]])
+
+
+def getitem(x: Array, key: Any) -> Array:
+    """x[key]."""
+    entries = _expanded(x, key)
+    entries = _masks_as_numbers(x, entries)
+    if not any(isinstance(e, _Numbers) for e in entries):
+        return x[tuple(entries)]
+    return _gathered(_Plan(x, entries))
+
+
+# ---- assignment
+
+
+def _value(x: Array, value: Any) -> Array:
+    if type(value) is not Array:
+        if isinstance(value, (bool, int, float, complex)):
+            return _number(x, value)
+        value = array(value)
+    if value.dtype.kind == "c" and x.dtype.kind != "c":
+        raise TypeError(f"{value.dtype.name} cannot be assigned to {x.dtype.name}; take real(x)")
+    return cast(value, x.dtype)
+
+
+def _number(x: Array, value: Any) -> Array:
+    if isinstance(value, complex) and x.dtype.kind != "c":
+        raise TypeError(f"a complex number cannot be assigned to {x.dtype.name}")
+    return constant(value, x.dtype)
+
+
+def _stripped(value: Array, ndim: int) -> Array:
+    """value without leading axes of extent 1 that are too many."""
+    extra = value.ndim - ndim
+    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
+        return reshaped(value, value.shape[extra:])
+    return value
+
+
+def _fitted(value: Array, shape: tuple[int, ...]) -> Array:
+    value = _stripped(value, len(shape))
+    try:
+        fits = broadcast_shape(value.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"a value of the shape {value.shape} does not broadcast to the shape "
+                         f"{shape} of what the index names")
+    return expand(value, shape)
+
+
+def _scattered(plan: _Plan, value: Array) -> None:
+    x, axis = plan.joined()
+    value = _fitted(value, plan.result_shape())
+    n = len(plan.shape)
+    arrays = list(range(plan.place, plan.place + n))
+    rest = [i for i in range(value.ndim) if i not in arrays]
+    value = permuted(value, [*rest[:axis], *arrays, *rest[axis:]])
+    shape = list(x.shape)
+    shape[axis] = product(plan.shape)
+    value = reshaped(value, shape)
+    line = [1] * x.ndim
+    line[axis] = shape[axis]
+    index = expand(reshaped(plan.flat_index(), line), shape)
+    y = calls.scatter(x, index, value, axis, calls.SCATTER_SET, 0)
+    if len(plan.axes) == 1:
+        plan.view[...] = y
+        return
+    target = permuted(plan.view, [*plan.axes, *plan.rest()])
+    target[...] = reshaped(y, target.shape)
+
+
+def _only_mask(entries: list) -> int | None:
+    """Which entry is a mask, if there is one and else slices and None alone."""
+    masks = [i for i, e in enumerate(entries) if type(e) is Array and e.dtype is BOOL]
+    rest = [e for i, e in enumerate(entries) if i not in masks]
+    if len(masks) != 1 or not all(e is None or isinstance(e, slice) for e in rest):
+        return None
+    return masks[0]
+
+
+def _chosen(x: Array, entries: list, at: int, value: Array) -> bool:
+    """Assigns by a choice of each element, if the value broadcasts along what the mask picks."""
+    mask = entries[at]
+    _check_mask(x, mask, sum(_axes_taken(e) for e in entries[:at]))
+    view = x[tuple(entries[:at] + [slice(None)] * mask.ndim + entries[at + 1 :])]
+    after = sum(1 for _ in entries[at + 1 :])
+    value = _stripped(value, at + 1 + after)
+    if value.ndim > after:
+        if value.ndim - after > at + 1 or value.shape[value.ndim - after - 1] != 1:
+            return False
+        lead = value.shape[: value.ndim - after - 1]
+        ends = value.shape[value.ndim - after :]
+        value = reshaped(value, (*lead, *(1,) * mask.ndim, *ends))
+    value = _fitted(value, view.shape)
+    mask = reshaped(mask, (*mask.shape, *(1,) * after))
+    view[...] = calls.where(mask, value, view)
+    return True
+
+
+def setitem(x: Array, key: Any, value: Any) -> None:
+    """x[key] = value."""
+    entries = _expanded(x, key)
+    value = _value(x, value)
+    at = _only_mask(entries)
+    if at is not None and _chosen(x, entries, at, value):
+        return
+    entries = _masks_as_numbers(x, entries)
+    if any(isinstance(e, _Numbers) for e in entries):
+        _scattered(_Plan(x, entries), value)
+    else:
+        x[tuple(entries)] = value

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: ISC
+"""All public names of arrays, for `from ._namespace import *`: the array API standard 2024.12,
+and what NumPy users expect besides."""
+
+import math
+from typing import Any
+
+from . import _core, fft, linalg, random, special
+from . import _creation, _dtypes, _elementwise, _indexing, _manipulation, _print, _products
+from . import _searching, _statistics
+from ._core import calls, devices, dump, realize, stats
+from ._dtypes import __array_namespace_info__
+
+_CORE = ("Error", "InvalidArgument", "UnsupportedDtype", "IndexOutOfRange", "OutOfMemory",
+         "LinAlgError", "Unbound", "Donated", "NotWritable", "CompileFailed", "DeviceUnavailable",
+         "DeviceLost", "IOFailure", "jit", "function", "Function", "array")
+_MODULES = (_dtypes, _creation, _elementwise, _manipulation, _searching, _statistics, _products,
+            _print)
+
+__array_api_version__ = "2024.12"
+
+e = math.e
+inf = math.inf
+nan = math.nan
+newaxis = None
+pi = math.pi
+
+__all__ = ["__array_api_version__", "__array_namespace_info__", "calls", "devices", "dump", "e",
+           "fft", "inf", "linalg", "nan", "newaxis", "pi", "random", "realize", "special", "stats"]
+
+
+def _export() -> None:
+    for name in _CORE:
+        if hasattr(_core, name):
+            globals()[name] = getattr(_core, name)
+            __all__.append(name)
+    for module in _MODULES:
+        for name in module.__all__:
+            globals()[name] = getattr(module, name)
+        __all__.extend(module.__all__)
+    for name in ("diagonal", "trace", "matrix_transpose"):
+        globals()[name] = getattr(linalg, name)
+    __all__.extend(("diagonal", "trace"))
+
+
+def _namespace(version: Any = None) -> Any:
+    import nx
+
+    if version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"there is no version {version!r} of the array API here")
+    return nx
+
+
+_export()
+_core.hooks(getitem=_indexing.getitem, setitem=_indexing.setitem, repr=_print.array_repr,
+            html=_print.array_html, namespace=_namespace)

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: ISC
+"""Functions that take, search, sort and count elements, and functions of sets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import _core
+from ._core import Array, calls, result_type
+from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, broadcast_shape, cast,
+                   constant, count_true, device_number, expand, operands, product, promoted,
+                   reshaped, value_of)
+
+__all__ = ["argmax", "argmin", "argsort", "argwhere", "bincount", "compress", "count_nonzero",
+           "digitize", "extract", "flatnonzero", "histogram", "isin", "nonzero", "one_hot",
+           "searchsorted", "sort", "take", "take_along_axis", "top_k", "unique", "unique_all",
+           "unique_counts", "unique_inverse", "unique_values", "unravel_index", "where"]
+
+
+# ---- elements by number
+
+
+def index_array(x: Any) -> Array:
+    """Indices in a dtype that a gather takes."""
+    x = arr(x)
+    if x.dtype.name in ("int64", "int32"):
+        return x
+    if x.dtype.kind not in "iu":
+        raise IndexError(f"an index must be an integer, not {x.dtype.name}")
+    return calls.cast(x, INT64)
+
+
+def rows(x: Array, places: Array, axis: int) -> Array:
+    """Slices of x at these places, of one dimension, along an axis."""
+    n = places.shape[0]
+    line = [1] * x.ndim
+    line[axis] = n
+    shape = list(x.shape)
+    shape[axis] = n
+    return calls.gather(x, expand(reshaped(places, line), shape), axis)
+
+
+def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
+    """Elements, or slices along an axis, by their numbers, which may have any shape. Negative ones
+    count from the end. axis None: of all elements in C order."""
+    x, indices = arr(x), index_array(indices)
+    if axis is None:
+        x, axis = reshaped(x, (x.size,)), 0
+    axis = axis_of(axis, x.ndim)
+    y = rows(x, reshaped(indices, (indices.size,)), axis)
+    return reshaped(y, x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
+
+
+def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Array:
+    """Of each line along an axis the elements that the same line of indices names."""
+    x, indices = arr(x), index_array(indices)
+    if x.ndim != indices.ndim:
+        raise ValueError(f"take_along_axis: {x.ndim} dimensions, and indices of {indices.ndim}")
+    axis = axis_of(axis, x.ndim)
+    shapes = [[1 if i == axis else n for i, n in enumerate(a.shape)] for a in (x, indices)]
+    common = broadcast_shape(*shapes)
+
+    def wide(a: Array) -> Array:
+        return expand(a, [a.shape[i] if i == axis else n for i, n in enumerate(common)])
+
+    return calls.gather(wide(x), wide(indices), axis)
+
+
+def compress(condition: Any, x: Any, /, axis: int | None = None) -> Array:
+    """The slices along an axis for which the condition, of one dimension, is true."""
+    x, places = arr(x), nonzero(condition)[0]
+    return take(x, places, axis=axis)
+
+
+def extract(condition: Any, x: Any, /) -> Array:
+    """The elements for which the condition is true, in C order."""
+    return take(x, flatnonzero(condition))
+
+
+def unravel_index(indices: Any, shape: Any, /) -> tuple[Array, ...]:
+    """The coordinates of elements in an array of that shape by their numbers in C order."""
+    rest = index_array(indices)
+    found = []
+    for n in reversed(shape):
+        found.append(rest % n)
+        rest = rest // n
+    return tuple(reversed(found))
+
+
+# ---- where
+
+
+def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
+    """Of x1 where the condition is true, else of x2. With the condition alone as nonzero."""
+    if x1 is None and x2 is None:
+        return nonzero(condition)
+    x1, x2 = operands(x1, x2)
+    dtype = result_type(x1, x2)
+    return calls.where(cast(arr(condition), BOOL), cast(x1, dtype), cast(x2, dtype))
+
+
+def flatnonzero(x: Any, /) -> Array:
+    """The numbers, in C order, of the elements that are not 0. Their count is read (an action)."""
+    mask = cast(arr(x), BOOL)
+    return calls.true_indices(mask, count_true(mask, "flatnonzero"))
+
+
+def nonzero(x: Any, /) -> tuple[Array, ...]:
+    """The coordinates of the elements that are not 0, in C order: an array for each axis. Their
+    count is read (an action)."""
+    x = arr(x)
+    if x.ndim == 0:
+        raise ValueError("nonzero: an array of 0 dimensions has no coordinates")
+    flat = flatnonzero(x)
+    return (flat,) if x.ndim == 1 else unravel_index(flat, [max(n, 1) for n in x.shape])
+
+
+def argwhere(x: Any, /) -> Array:
+    """The coordinates that nonzero gives, as rows of a matrix."""
+    from ._manipulation import stack
+
+    x = arr(x)
+    if x.ndim == 0:
+        return _core.empty((1 if bool(x) else 0, 0), INT64)
+    return stack(nonzero(x), axis=1)
+
+
+def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """How many elements along the axes are not 0."""
+    x = arr(x)
+    ones = cast(cast(x, BOOL), INT64)
+    return calls.reduce_sum(ones, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+
+
+def _argument(name: str, sentence: str) -> Any:
+    call = getattr(calls, f"reduce_{name}")
+
+    def function(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+        x = arr(x)
+        if axis is None:
+            y = call(reshaped(x, (x.size,)), 0, 0, INT64)
+            return reshaped(y, (1,) * x.ndim) if keepdims else y
+        return call(x, axis_of(axis, x.ndim), KEEPDIMS * keepdims, INT64)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+argmax = _argument("argmax", "The place of the largest element along an axis, the first of equals.")
+argmin = _argument("argmin", "The place of the least element along an axis, the first of equals.")
+
+
+def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) -> Array:
+    """Where the elements of x2 would have to stand in x1, which is sorted or is so in the order
+    of sorter, before ("left") or behind ("right") those that are equal."""
+    if side not in ("left", "right"):
+        raise ValueError(f'searchsorted: side is {side!r}, and must be "left" or "right"')
+    x1, x2 = promoted(arr(x1), x2)
+    if x1.ndim != 1:
+        raise ValueError(f"searchsorted: the sorted array has {x1.ndim} dimensions, and must be 1")
+    sorter = None if sorter is None else index_array(sorter)
+    return calls.searchsorted(x1, x2, sorter, calls.AFTER_EQUAL * (side == "right"), INT64)
+
+
+def digitize(x: Any, bins: Any, /, right: bool = False) -> Array:
+    """In which of the intervals between rising bins the elements lie."""
+    return searchsorted(bins, x, side="left" if right else "right")
+
+
+# ---- order
+
+
+def _sorting(x: Any, axis: Any) -> tuple[Array, int]:
+    x = arr(x)
+    if axis is None:
+        return reshaped(x, (x.size,)), 0
+    return x, axis_of(axis, x.ndim)
+
+
+def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False,
+         stable: bool = True) -> Array:
+    """The elements of each line in order. Sorting is always stable; NaN comes last."""
+    x, axis = _sorting(x, axis)
+    return calls.sort(x, axis, calls.DESCENDING * descending)
+
+
+def argsort(x: Any, /, axis: int | None = -1, *, descending: bool = False,
+            stable: bool = True) -> Array:
+    """The places that sort takes its elements from."""
+    x, axis = _sorting(x, axis)
+    return calls.argsort(x, axis, calls.DESCENDING * descending, INT64)
+
+
+def top_k(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> tuple[Array, Array]:
+    """The k largest elements of each line in descending order, or the least in ascending order,
+    and their places."""
+    return calls.top_k(arr(x), k, axis, 0 if largest else calls.SMALLEST, INT64)
+
+
+# ---- sets
+
+
+class unique_all_result(NamedTuple):
+    """What unique_all gives."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class unique_counts_result(NamedTuple):
+    """What unique_counts gives."""
+
+    values: Array
+    counts: Array
+
+
+class unique_inverse_result(NamedTuple):
+    """What unique_inverse gives."""
+
+    values: Array
+    inverse_indices: Array
+
+
+class _Groups:
+    """The elements of an array in order, in groups of equal ones. Their number is read."""
+
+    def __init__(self, x: Any, what: str, equal_nan: bool = False) -> None:
+        x = arr(x)
+        self.shape, self.n = x.shape, x.size
+        x = reshaped(x, (x.size,))
+        self.order = calls.argsort(x, 0, 0, INT64)
+        self.sorted = rows(x, self.order, 0)
+        self.begins = self._begins(equal_nan)
+        starts = calls.true_indices(self.begins, count_true(self.begins, what))
+        self.starts = starts
+
+    def _begins(self, equal_nan: bool) -> Array:
+        s = self.sorted
+        if self.n == 0:
+            return _core.empty((0,), BOOL)
+        a, b = calls.shrink(s, (1,), (self.n,)), calls.shrink(s, (0,), (self.n - 1,))
+        differ = calls.cmpne(a, b)
+        if equal_nan and s.dtype.kind in "fc":
+            both = getattr(calls, "and")(calls.isnan(a), calls.isnan(b))
+            differ = getattr(calls, "and")(differ, getattr(calls, "not")(both))
+        return calls.pad(differ, (1,), (0,), True)
+
+    def values(self) -> Array:
+        return rows(self.sorted, self.starts, 0)
+
+    def indices(self) -> Array:
+        return rows(self.order, self.starts, 0)
+
+    def counts(self) -> Array:
+        k = self.starts.shape[0]
+        if k == 0:
+            return self.starts
+        ends = calls.pad(calls.shrink(self.starts, (1,), (k,)), (0,), (1,), self.n)
+        return ends - self.starts
+
+    def inverse(self) -> Array:
+        numbers = calls.associative_scan(cast(self.begins, INT64), calls.SCAN_SUM, 0) - 1
+        zeros = _core.full((self.n,), 0, INT64, numbers.device)
+        y = calls.scatter(zeros, self.order, numbers, 0, calls.SCATTER_SET, calls.UNIQUE_INDICES)
+        return reshaped(y, self.shape)
+
+
+def unique_values(x: Any, /) -> Array:
+    """Each value of x once, in order; every NaN counts as another value."""
+    return _Groups(x, "unique_values").values()
+
+
+def unique_counts(x: Any, /) -> unique_counts_result:
+    """unique_values, and how often each one occurs."""
+    groups = _Groups(x, "unique_counts")
+    return unique_counts_result(groups.values(), groups.counts())
+
+
+def unique_inverse(x: Any, /) -> unique_inverse_result:
+    """unique_values, and for each element of x which of them it is."""
+    groups = _Groups(x, "unique_inverse")
+    return unique_inverse_result(groups.values(), groups.inverse())
+
+
+def unique_all(x: Any, /) -> unique_all_result:
+    """unique_values, where each first occurs, which each element of x is, how often each occurs."""
+    g = _Groups(x, "unique_all")
+    return unique_all_result(g.values(), g.indices(), g.inverse(), g.counts())
+
+
+def unique(x: Any, /, return_index: bool = False, return_inverse: bool = False,
+           return_counts: bool = False, *, equal_nan: bool = True) -> Any:
+    """NumPy's unique of all elements: NaNs are one value unless equal_nan is False."""
+    g = _Groups(x, "unique", equal_nan)
+    found = [g.values()]
+    found += [g.indices()] if return_index else []
+    found += [g.inverse()] if return_inverse else []
+    found += [g.counts()] if return_counts else []
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def isin(x: Any, values: Any, /, *, invert: bool = False) -> Array:
+    """Which elements of x are among the values."""
+    x, values = promoted(x, values)
+    values = reshaped(values, (values.size,))
+    if values.size == 0:
+        return _core.full(x.shape, invert, BOOL, x.device)
+    if values.size <= 16 or x.dtype.kind == "c":
+        wide = reshaped(x, (*x.shape, 1))
+        y = calls.reduce_max(calls.cmpeq(wide, values), (-1,), 0)
+    else:
+        values = calls.sort(values, 0, 0)
+        places = calls.searchsorted(values, x, None, 0, INT64)
+        y = calls.cmpeq(calls.gather_clamped(values, reshaped(places, (x.size,)), 0),
+                        reshaped(x, (x.size,)))
+        y = reshaped(y, x.shape)
+    return getattr(calls, "not")(y) if invert else y
+
+
+# ---- counts
+
+
+def one_hot(indices: Any, n: int, /, dtype: Any = None) -> Array:
+    """1 at the index along a new last axis of n elements, else 0."""
+    indices = arr(indices)
+    return calls.one_hot(indices, n, FLOAT64 if dtype is None else _core.dtype(dtype))
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
+    """How often each of 0, 1, .. occurs, or the sum of its weights. The largest is read (an
+    action)."""
+    x = index_array(x)
+    if x.ndim != 1:
+        raise ValueError(f"bincount: {x.ndim} dimensions, and must be 1")
+    n = minlength
+    if x.size:
+        ends = calls.cat([reshaped(c(x, (0,), KEEPDIMS), (1,))
+                          for c in (calls.reduce_min, calls.reduce_max)], 0).tolist()
+        if ends[0] < 0:
+            raise ValueError(f"bincount: {ends[0]} is negative")
+        n = max(n, ends[1] + 1)
+    if weights is None:
+        weights = _core.full(x.shape, 1, INT64, x.device)
+    else:
+        weights = cast(arr(weights), FLOAT64)
+    if weights.shape != x.shape:
+        raise ValueError(f"bincount: {x.shape} numbers and {weights.shape} weights")
+    zeros = _core.full((n,), 0, weights.dtype, x.device)
+    return calls.scatter(zeros, x, weights, 0, calls.SCATTER_ADD, 0) if x.size else zeros
+
+
+def histogram(x: Any, /, bins: Any = 10, range: Any = None, weights: Any = None,
+              density: bool = False) -> tuple[Array, Array]:
+    """How many elements lie in each of several intervals, a number of equal ones or those between
+    given edges; the last one has its end. The edges come second. Without a range for a number of
+    intervals the least and the largest element are read (an action)."""
+    x = arr(x)
+    x = reshaped(x, (x.size,))
+    edges = _edges(x, bins, range)
+    n = edges.size - 1
+    x, ends = promoted(x, edges)
+    last = calls.shrink(ends, (n,), (n + 1,))
+    places = calls.searchsorted(ends, x, None, calls.AFTER_EQUAL, INT64) - 1
+    places = calls.where(calls.cmpeq(x, last), constant(n - 1, INT64), places)
+    inside = (places >= 0) & (places < n) & (x == x)
+    places = calls.where(inside, places, constant(n, INT64))
+    if weights is None:
+        amounts = _core.full(x.shape, 1, INT64, x.device)
+    else:
+        amounts = reshaped(arr(weights), x.shape)
+    zeros = _core.full((n,), 0, amounts.dtype, x.device)
+    y = calls.scatter(zeros, places, amounts, 0, calls.SCATTER_ADD, calls.DROP_OUT_OF_RANGE)
+    if density:
+        y = y / (edges[1:] - edges[:-1]) / calls.reduce_sum(y, None, 0)
+    return y, edges
+
+
+def _edges(x: Array, bins: Any, range: Any) -> Array:
+    if not isinstance(bins, int):
+        return arr(bins)
+    if range is not None:
+        low, high = range
+    elif x.size == 0:
+        low, high = 0.0, 1.0
+    else:
+        ends = [reshaped(c(x, (0,), KEEPDIMS), (1,)) for c in (calls.reduce_min, calls.reduce_max)]
+        low, high = calls.cat(ends, 0).tolist()
+    if not (abs(low) < float("inf") and abs(high) < float("inf")):
+        raise ValueError(f"histogram: the range from {low} to {high} is not finite")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    from ._creation import linspace
+
+    return linspace(low, high, bins + 1)

@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: ISC
+"""Reductions, scans, statistics, and comparisons of whole arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+from . import _core
+from ._core import Array, DType, calls
+from ._elementwise import isnan
+from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant,
+                   floating, product, promoted, reshaped)
+
+__all__ = ["all", "allclose", "amax", "amin", "any", "array_equal", "array_equiv", "average",
+           "convolve", "corrcoef", "correlate", "cov", "cummax", "cummin", "cumprod", "cumsum",
+           "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient", "interp",
+           "isclose", "max", "mean", "median", "min", "nanmax", "nanmean", "nanmin", "nanprod",
+           "nanstd", "nansum", "nanvar", "percentile", "prod", "ptp", "quantile", "std", "sum",
+           "trapezoid", "var"]
+
+
+def _sum_dtype(x: Array, dtype: Any) -> DType:
+    if dtype is not None:
+        return _core.dtype(dtype)
+    if x.dtype.kind in "bi":
+        return INT64
+    return UINT64 if x.dtype.kind == "u" else x.dtype
+
+
+def _adding(name: str, sentence: str) -> Callable:
+    call = getattr(calls, f"reduce_{name}")
+
+    def function(x: Any, /, axis: Any = None, *, dtype: Any = None,
+                 keepdims: bool = False) -> Array:
+        x = arr(x)
+        x = cast(x, _sum_dtype(x, dtype))
+        return call(x, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+sum = _adding("sum", "The sum along axes, of integers of less than 64 bits in 64 bits.")
+prod = _adding("prod", "The product along axes, of integers of less than 64 bits in 64 bits.")
+
+
+def _choosing(name: str, sentence: str) -> Callable:
+    call = getattr(calls, f"reduce_{name}")
+
+    def function(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+        x = arr(x)
+        return call(x, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+max = amax = _choosing("max", "The largest element along axes; NaN if there is one.")
+min = amin = _choosing("min", "The least element along axes; NaN if there is one.")
+
+
+def _asking(name: str, call: Callable, sentence: str) -> Callable:
+    def function(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+        x = cast(arr(x), BOOL)
+        return call(x, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
+
+
+all = _asking("all", calls.reduce_min, "Whether all elements along axes are true, or not 0.")
+any = _asking("any", calls.reduce_max, "Whether an element along axes is true, or not 0.")
+
+
+def ptp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """The largest less the least element along axes."""
+    return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
+
+
+def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
+    """The mean along axes; integers become float64."""
+    x = floating(x) if dtype is None else cast(arr(x), _core.dtype(dtype))
+    return calls.reduce_mean(x, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+
+
+def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
+        keepdims: bool = False) -> Array:
+    """The variance along axes: the sum of |x - mean|^2 over the count less `correction`, which
+    NumPy calls ddof."""
+    x = floating(x)
+    less = float(correction if ddof is None else ddof)
+    return calls.reduce_var(x, axes_of(axis, x.ndim), less, KEEPDIMS * keepdims)
+
+
+def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
+        keepdims: bool = False) -> Array:
+    """The square root of var."""
+    return calls.sqrt(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
+
+
+def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Array:
+    """The mean along axes, weighted by weights of the shape of x, or of one axis."""
+    if weights is None:
+        return mean(x, axis, keepdims=keepdims)
+    x, w = promoted(floating(x), weights)
+    if w.shape != x.shape:
+        axis = axis_of(axis, x.ndim)
+        w = reshaped(w, [x.shape[axis] if i == axis else 1 for i in range(x.ndim)])
+        w = calls.expand(w, x.shape)
+    return sum(x * w, axis, keepdims=keepdims) / sum(w, axis, keepdims=keepdims)
+
+
+_METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+
+
+def quantile(x: Any, q: Any, /, axis: Any = None, *, method: str = "linear",
+             keepdims: bool = False) -> Array:
+    """The quantiles q, numbers from 0 to 1, along axes; several along a new first axis."""
+    if method not in _METHODS:
+        raise ValueError(f"quantile: there is no method {method!r}")
+    x = floating(x)
+    q = q.tolist() if hasattr(q, "tolist") else q
+    qs = [float(v) for v in (q if isinstance(q, (tuple, list)) else [q])]
+    y = calls.quantile_over(x, qs, axes_of(axis, x.ndim), _METHODS.index(method),
+                            KEEPDIMS * keepdims)
+    return y if isinstance(q, (tuple, list)) else reshaped(y, y.shape[1:])
+
+
+def percentile(x: Any, q: Any, /, axis: Any = None, *, method: str = "linear",
+               keepdims: bool = False) -> Array:
+    """quantile of q / 100."""
+    q = q.tolist() if hasattr(q, "tolist") else q
+    q = [v / 100 for v in q] if isinstance(q, (tuple, list)) else q / 100
+    return quantile(x, q, axis, method=method, keepdims=keepdims)
+
+
+def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """The middle element along axes, or the mean of the two in the middle."""
+    x = floating(x)
+    axes = axes_of(axis, x.ndim)
+    if product(x.shape[a] for a in axes) == 0:
+        return mean(x, axes, keepdims=keepdims)
+    return quantile(x, 0.5, axes, keepdims=keepdims)
+
+
+# ---- without NaN
+
+
+def nansum(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """The sum of what is not NaN."""
+    return sum(_filled(arr(x), 0), axis, keepdims=keepdims)
+
+
+def nanprod(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """The product of what is not NaN."""
+    return prod(_filled(arr(x), 1), axis, keepdims=keepdims)
+
+
+def nanmax(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """The largest of what is not NaN; NaN where there is nothing else."""
+    return _without_nan(max, -math.inf, arr(x), axis, keepdims)
+
+
+def nanmin(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """The least of what is not NaN; NaN where there is nothing else."""
+    return _without_nan(min, math.inf, arr(x), axis, keepdims)
+
+
+def nanmean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """The mean of what is not NaN."""
+    x = floating(x)
+    n = sum(~isnan(x), axis, keepdims=keepdims)
+    total = nansum(x, axis, keepdims=keepdims)
+    return total / cast(n, total.dtype)
+
+
+def nanvar(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
+           keepdims: bool = False) -> Array:
+    """The variance of what is not NaN."""
+    x = floating(x)
+    far = (x - nanmean(x, axis, keepdims=True)).__abs__()
+    n = sum(~isnan(x), axis, keepdims=keepdims)
+    total = nansum(far * far, axis, keepdims=keepdims)
+    return total / cast(n - (correction if ddof is None else ddof), total.dtype)
+
+
+def nanstd(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
+           keepdims: bool = False) -> Array:
+    """The square root of nanvar."""
+    return calls.sqrt(nanvar(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
+
+
+def _filled(x: Array, value: float) -> Array:
+    if x.dtype.kind in "biu":
+        return x
+    return calls.where(calls.isnan(x), constant(value, x.dtype), x)
+
+
+def _without_nan(call: Callable, value: float, x: Array, axis: Any, keepdims: bool) -> Array:
+    if x.dtype.kind in "biu":
+        return call(x, axis, keepdims=keepdims)
+    nothing = all(isnan(x), axis, keepdims=keepdims)
+    y = call(_filled(x, value), axis, keepdims=keepdims)
+    return calls.where(nothing, constant(math.nan, x.dtype), y)
+
+
+# ---- scans
+
+
+def _scan(x: Array, op: int, axis: int | None, initial: Any, what: str) -> Array:
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"{what}: an axis must be named for {x.ndim} dimensions")
+        axis = 0
+    axis = axis_of(axis, x.ndim)
+    y = calls.associative_scan(x, op, axis)
+    if initial is None:
+        return y
+    before = [int(i == axis) for i in range(x.ndim)]
+    return calls.pad(y, before, [0] * x.ndim, initial)
+
+
+def cumulative_sum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+                   include_initial: bool = False) -> Array:
+    """Sums of the elements up to each one along an axis, with a 0 before them if asked."""
+    x = arr(x)
+    x = cast(x, _sum_dtype(x, dtype))
+    return _scan(x, calls.SCAN_SUM, axis, 0 if include_initial else None, "cumulative_sum")
+
+
+def cumulative_prod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+                    include_initial: bool = False) -> Array:
+    """Products of the elements up to each one along an axis, with a 1 before them if asked."""
+    x = arr(x)
+    x = cast(x, _sum_dtype(x, dtype))
+    return _scan(x, calls.SCAN_PROD, axis, 1 if include_initial else None, "cumulative_prod")
+
+
+def _line(x: Any, axis: int | None) -> tuple[Array, int]:
+    x = arr(x)
+    return (reshaped(x, (x.size,)), 0) if axis is None else (x, axis_of(axis, x.ndim))
+
+
+def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Array:
+    """cumulative_sum along an axis; None: of all elements in C order."""
+    x, axis = _line(x, axis)
+    return cumulative_sum(x, axis, dtype=dtype)
+
+
+def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Array:
+    """cumulative_prod along an axis; None: of all elements in C order."""
+    x, axis = _line(x, axis)
+    return cumulative_prod(x, axis, dtype=dtype)
+
+
+def cummax(x: Any, /, axis: int | None = None) -> Array:
+    """The largest element up to each one."""
+    x, axis = _line(x, axis)
+    return calls.associative_scan(x, calls.SCAN_MAX, axis)
+
+
+def cummin(x: Any, /, axis: int | None = None) -> Array:
+    """The least element up to each one."""
+    x, axis = _line(x, axis)
+    return calls.associative_scan(x, calls.SCAN_MIN, axis)
+
+
+# ---- differences
+
+
+def _cut(x: Array, axis: int, start: int, stop: int) -> Array:
+    low, high = [0] * x.ndim, list(x.shape)
+    low[axis], high[axis] = start, stop
+    return calls.shrink(x, low, high)
+
+
+def diff(x: Any, /, axis: int = -1, *, n: int = 1, prepend: Any = None,
+         append: Any = None) -> Array:
+    """Differences of neighbours along an axis, n times; of bools whether they differ."""
+    x = arr(x)
+    if n < 0:
+        raise ValueError(f"diff: {n} is not a number of times")
+    axis = axis_of(axis, x.ndim)
+    if prepend is not None or append is not None:
+        x = _joined(x, prepend, append, axis)
+    for _ in range(n):
+        m = x.shape[axis]
+        a, b = _cut(x, axis, 1 if m else 0, m), _cut(x, axis, 0, m - 1 if m else 0)
+        x = a ^ b if x.dtype is BOOL else a - b
+    return x
+
+
+def _joined(x: Array, before: Any, after: Any, axis: int) -> Array:
+    from ._manipulation import broadcast_to, concat
+
+    def part(y: Any) -> Array:
+        y = arr(y)
+        if y.ndim:
+            return y
+        return broadcast_to(y, [1 if i == axis else m for i, m in enumerate(x.shape)])
+
+    parts = [part(before)] if before is not None else []
+    parts += [x] + ([part(after)] if after is not None else [])
+    return concat(parts, axis=axis)
+
+
+def ediff1d(x: Any, /) -> Array:
+    """Differences of all elements in C order."""
+    return diff(_line(x, None)[0])
+
+
+def gradient(x: Any, /, spacing: float = 1.0, *, axis: int = -1) -> Array:
+    """Central differences along an axis, at the ends those of two neighbours."""
+    from ._manipulation import concat
+
+    x = floating(x)
+    axis = axis_of(axis, x.ndim)
+    m = x.shape[axis]
+    if m < 2:
+        raise ValueError("gradient: an axis needs two elements at least")
+    first = (_cut(x, axis, 1, 2) - _cut(x, axis, 0, 1)) / spacing
+    inner = (_cut(x, axis, 2, m) - _cut(x, axis, 0, m - 2)) / (2 * spacing)
+    last = (_cut(x, axis, m - 1, m) - _cut(x, axis, m - 2, m - 1)) / spacing
+    return concat([first, inner, last], axis=axis)
+
+
+def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, *, axis: int = -1) -> Array:
+    """The integral by the trapezoidal rule along an axis."""
+    y = floating(y)
+    axis = axis_of(axis, y.ndim)
+    m = y.shape[axis]
+    middle = (_cut(y, axis, 1, m) + _cut(y, axis, 0, m - 1)) / 2
+    if x is None:
+        return sum(middle * dx, axis)
+    x = floating(x)
+    if x.ndim == 1:
+        x = reshaped(x, [x.size if i == axis else 1 for i in range(y.ndim)])
+    return sum(middle * diff(x, axis), axis)
+
+
+def interp(x: Any, xp: Any, fp: Any, /) -> Array:
+    """Values at x of the line through the points (xp, fp), of which xp rises; beyond the ends the
+    first and the last one."""
+    from ._searching import rows
+
+    x, xp, fp = promoted(floating(x), floating(xp), floating(fp))
+    n = xp.shape[0]
+    i = calls.searchsorted(xp, x, None, calls.AFTER_EQUAL, INT64)
+    i = reshaped(calls.clamp(constant(1, INT64), i, constant(n - 1 or 1, INT64)), (x.size,))
+    if n == 1:
+        return x * 0 + fp
+    x0, x1, y0, y1 = (reshaped(rows(a, j, 0), x.shape) for a in (xp, fp) for j in (i - 1, i))
+    y = y0 + (x - x0) * ((y1 - y0) / (x1 - x0))
+    y = calls.where(x <= xp[0], fp[0], calls.where(x >= xp[-1], fp[-1], y))
+    return calls.where(isnan(x), x, y)
+
+
+# ---- convolution
+
+
+def convolve(a: Any, v: Any, /, mode: str = "full") -> Array:
+    """The convolution of two vectors; mode: "full", "same" (of the longer one), "valid"."""
+    a, v = promoted(a, v)
+    if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
+        raise ValueError(f"convolve: vectors with elements are needed, not {a.shape} and {v.shape}")
+    if v.size > a.size:
+        a, v = v, a
+    n, k = a.size, v.size
+    before = {"full": k - 1, "same": k // 2, "valid": 0}
+    if mode not in before:
+        raise ValueError(f"convolve: there is no mode {mode!r}")
+    count = {"full": n + k - 1, "same": n, "valid": n - k + 1}[mode]
+    front = before[mode]
+    padded = calls.pad(a, (front,), (count + k - 1 - n - front,), 0)
+    windows = calls.as_strided(padded, (count, k), (1, 1), 0)
+    return calls.matmul(windows, calls.flip(v, (0,)))
+
+
+def correlate(a: Any, v: Any, /, mode: str = "valid") -> Array:
+    """The correlation of two vectors: sums of products with the conjugate of the second one."""
+    a, v = promoted(a, v)
+    v = calls.conj(v) if v.dtype.kind == "c" else v
+    y = convolve(a, calls.flip(v, (0,)), mode)
+    return y
+
+
+def cov(x: Any, /, *, bias: bool = False, ddof: float | None = None) -> Array:
+    """The covariance of variables, which are the rows of x."""
+    x = floating(x)
+    x = reshaped(x, (1, x.size)) if x.ndim < 2 else x
+    less = (0 if bias else 1) if ddof is None else ddof
+    far = x - calls.reduce_mean(x, (1,), KEEPDIMS)
+    other = calls.conj(far) if far.dtype.kind == "c" else far
+    y = calls.matmul(far, calls.permute(other, (1, 0))) / (x.shape[1] - less)
+    return reshaped(y, ()) if y.size == 1 else y
+
+
+def corrcoef(x: Any, /) -> Array:
+    """The correlation of variables, which are the rows of x."""
+    c = cov(x)
+    if c.ndim == 0:
+        return c / c
+    scale = calls.sqrt(calls.real(calls.diagonal(c, 0, 0, 1)))
+    return c / reshaped(scale, (scale.size, 1)) / scale
+
+
+# ---- comparisons of whole arrays
+
+
+def isclose(a: Any, b: Any, /, rtol: float = 1e-05, atol: float = 1e-08, *,
+            equal_nan: bool = False) -> Array:
+    """Whether |a - b| <= atol + rtol |b|; equal infinities are close."""
+    a, b = promoted(floating(a), b)
+    near = (a - b).__abs__() <= atol + rtol * b.__abs__()
+    finite = calls.isfinite(b)
+    close = (near & finite) | (a == b)
+    return close | (calls.isnan(a) & calls.isnan(b)) if equal_nan else close
+
+
+def allclose(a: Any, b: Any, /, rtol: float = 1e-05, atol: float = 1e-08, *,
+             equal_nan: bool = False) -> bool:
+    """Whether all elements are close (an action)."""
+    return bool(all(isclose(a, b, rtol, atol, equal_nan=equal_nan)))
+
+
+def array_equal(a: Any, b: Any, /, *, equal_nan: bool = False) -> bool:
+    """Whether shapes and all elements are equal (an action)."""
+    a, b = arr(a), arr(b)
+    return a.shape == b.shape and bool(all(_same(a, b, equal_nan)))
+
+
+def array_equiv(a: Any, b: Any, /) -> bool:
+    """Whether the arrays broadcast, and all elements are equal (an action)."""
+    try:
+        return bool(all(arr(a) == arr(b)))
+    except ValueError:
+        return False
+
+
+def _same(a: Array, b: Array, equal_nan: bool) -> Array:
+    y = a == b
+    return y | (isnan(a) & isnan(b)) if equal_nan else y
