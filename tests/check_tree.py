@@ -107,7 +107,7 @@ OUTWARD = {
     "runtime/cache": ("kernel",),
     "runtime/cuda": ("driver", "gpu"),
     "runtime/cuda/library": ("blas", "calls", "cufft", "cusolver", "scatter"),
-    "runtime/files": ("archive", "file"),
+    "runtime/files": ("archive", "dlpack_abi", "file"),
     "runtime/group": ("group", "nccl"),  # bindings have the one, runtime/cuda the other
     "runtime/launch": ("internal", "launch"),  # internal: a device's launch is made of it too
     "runtime/library": ("libraries", "scatter"),

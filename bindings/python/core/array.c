@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: ISC */
+/* The type Array: its life, its attributes and its methods. */
+#include "core.h"
+
+#include <stddef.h>
+#include <string.h>
+
+PyTypeObject *core_array_type;
+
+/* Recorded work that nobody has asked for is done when there is this much of it, so that a loop
+ * which only reads its loss does not grow. */
+static const uint64_t most_operations = 20000, most_bytes = (uint64_t)1 << 30;
+static uint32_t since_asked;
+
+static int settle(void) {
+  nx_context *c = core_context();
+  uint64_t bytes = 0;
+  if (c == NULL) return -1;
+  if (nx_pending(c, &bytes) < most_operations && bytes < most_bytes) return 0;
+  if (nx_capturing(c)) return 0;
+  core_action a;
+  core_begin(&a);
+  a.options.flags = NX_DO_PENDING;
+  nx_status status = nx_realize(c, NULL, 0, &a.options);
+  PyEval_RestoreThread(a.state);
+  if (status == NX_INTERRUPTED) return core_fail(), -1;
+  if (status != NX_OK) nx_error_take(NULL); /* whoever asks for the value is told */
+  return 0;
+}
+
+PyObject *core_wrap(nx_tensor *tensor) {
+  if (tensor == NULL) return core_fail();
+  core_array *a = PyObject_New(core_array, core_array_type);
+  if (a == NULL) {
+    nx_tensor_release(tensor);
+    return NULL;
+  }
+  a->tensor = tensor;
+  a->weak = false;
+  if ((++since_asked & 63) == 0 && settle() < 0) Py_CLEAR(a);
+  return (PyObject *)a;
+}
+
+nx_tensor *core_cast(nx_tensor *x, nx_dtype dtype) {
+  if (x == NULL) return core_fail(), NULL;
+  if (nx_dtype_of(x) == dtype) return x;
+  nx_tensor *made = nx_cast(x, dtype);
+  nx_tensor_release(x);
+  if (made == NULL) core_fail();
+  return made;
+}
+
+static void dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  nx_tensor_release(core_tensor(self));
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+/* ---- attributes */
+
+static PyObject *extents(const int64_t *of, int32_t n, int64_t factor) {
+  PyObject *t = PyTuple_New(n);
+  for (int32_t i = 0; t != NULL && i < n; i++) {
+    PyObject *e = PyLong_FromLongLong(of[i] * factor);
+    if (e == NULL) Py_CLEAR(t);
+    else PyTuple_SetItem(t, i, e);
+  }
+  return t;
+}
+static PyObject *get_shape(PyObject *self, void *unused) {
+  (void)unused;
+  nx_tensor *x = core_tensor(self);
+  return extents(nx_shape(x), nx_rank(x), 1);
+}
+static int64_t item_bytes(nx_tensor *x) { return (int64_t)(nx_dtype_bits(nx_dtype_of(x)) + 7) / 8; }
+static PyObject *get_strides(PyObject *self, void *unused) {
+  (void)unused;
+  nx_tensor *x = core_tensor(self);
+  return extents(nx_strides(x), nx_rank(x), item_bytes(x));
+}
+static PyObject *get_dtype(PyObject *self, void *unused) {
+  (void)unused;
+  return core_dtype_object(nx_dtype_of(core_tensor(self)));
+}
+static PyObject *get_device(PyObject *self, void *unused) {
+  (void)unused;
+  return core_device_name(nx_device_of(core_tensor(self)));
+}
+static PyObject *get_ndim(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(nx_rank(core_tensor(self)));
+}
+static PyObject *get_size(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(nx_elements(core_tensor(self)));
+}
+static PyObject *get_itemsize(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(item_bytes(core_tensor(self)));
+}
+static PyObject *get_nbytes(PyObject *self, void *unused) {
+  (void)unused;
+  nx_tensor *x = core_tensor(self);
+  int64_t bits = (int64_t)nx_dtype_bits(nx_dtype_of(x));
+  return PyLong_FromLongLong(bits < 8 ? (nx_elements(x) * bits + 7) / 8
+                                      : nx_elements(x) * (bits / 8));
+}
+
+static PyObject *permuted(PyObject *self, const int32_t *axes, int32_t n) {
+  core_mark();
+  return core_wrap(nx_permute(core_tensor(self), axes, (size_t)n));
+}
+static PyObject *reversed(PyObject *self) {
+  int32_t axes[NX_MAX_RANK], n = nx_rank(core_tensor(self));
+  for (int32_t i = 0; i < n; i++) axes[i] = n - 1 - i;
+  return permuted(self, axes, n);
+}
+static PyObject *get_t(PyObject *self, void *unused) {
+  (void)unused;
+  return reversed(self);
+}
+static PyObject *get_mt(PyObject *self, void *unused) {
+  (void)unused;
+  int32_t axes[NX_MAX_RANK], n = nx_rank(core_tensor(self));
+  if (n < 2)
+    return PyErr_Format(PyExc_ValueError, "nx: mT is of matrices, this array has rank %d", n);
+  for (int32_t i = 0; i < n; i++) axes[i] = i;
+  axes[n - 1] = n - 2;
+  axes[n - 2] = n - 1;
+  return permuted(self, axes, n);
+}
+static PyObject *get_realized(PyObject *self, void *unused) {
+  (void)unused;
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor_describe(core_tensor(self), &info);
+  return PyBool_FromLong(info.flags & NX_TENSOR_REALIZED);
+}
+/* Of a part: real and imag. */
+static PyObject *part(PyObject *self, nx_tensor *(*of)(nx_tensor *)) {
+  core_mark();
+  return core_wrap(of(core_tensor(self)));
+}
+static PyObject *get_real(PyObject *self, void *unused) {
+  (void)unused;
+  return core_kind(nx_dtype_of(core_tensor(self))) == 'c' ? part(self, nx_real) : Py_NewRef(self);
+}
+static PyObject *get_imag(PyObject *self, void *unused) {
+  (void)unused;
+  return part(self, nx_imag);
+}
+
+static PyGetSetDef properties[] = {
+    {"shape", get_shape, NULL, "extents", NULL},
+    {"strides", get_strides, NULL, "in bytes", NULL},
+    {"dtype", get_dtype, NULL, "element type", NULL},
+    {"device", get_device, NULL, "\"cpu\", \"cuda\", ..", NULL},
+    {"ndim", get_ndim, NULL, "number of axes", NULL},
+    {"size", get_size, NULL, "number of elements", NULL},
+    {"itemsize", get_itemsize, NULL, "bytes of an element", NULL},
+    {"nbytes", get_nbytes, NULL, "bytes of all elements", NULL},
+    {"T", get_t, NULL, "with the axes in reverse order, a view", NULL},
+    {"mT", get_mt, NULL, "with the last two axes exchanged, a view", NULL},
+    {"real", get_real, NULL, "real part", NULL},
+    {"imag", get_imag, NULL, "imaginary part", NULL},
+    {"is_realized", get_realized, NULL, "whether its value is in memory", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+/* ---- methods */
+
+static PyObject *realize(PyObject *self, PyObject *unused) {
+  (void)unused;
+  nx_tensor *x = core_tensor(self);
+  core_action a;
+  core_begin(&a);
+  return core_end(&a, nx_realize(nx_context_of(x), &x, 1, &a.options)) < 0 ? NULL : Py_NewRef(self);
+}
+
+static PyObject *item(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+  nx_tensor *x = core_tensor(self);
+  int64_t index[NX_MAX_RANK] = {0};
+  if (n == 0 && nx_elements(x) != 1)
+    return PyErr_Format(PyExc_ValueError, "nx: item() is of one element, this array has %lld",
+                        (long long)nx_elements(x));
+  if (n != 0 && n != nx_rank(x))
+    return PyErr_Format(PyExc_ValueError, "nx: %zd indices for an array of rank %d", n, nx_rank(x));
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (core_take_i64(args[i], INT64_MIN, INT64_MAX, &index[i]) < 0) return NULL;
+  return core_item(x, index, (size_t)nx_rank(x));
+}
+
+static PyObject *tolist(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return core_tolist(core_tensor(self));
+}
+
+static PyObject *copy(PyObject *self, PyObject *unused) {
+  (void)unused;
+  core_mark();
+  return core_wrap(nx_copy(core_tensor(self)));
+}
+static PyObject *deepcopy(PyObject *self, PyObject *memo) { return copy(self, memo); }
+
+static PyObject *astype(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"dtype", "copy", NULL};
+  PyObject *dtype;
+  int always = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p", names, &dtype, &always)) return NULL;
+  nx_dtype code = core_dtype_of(dtype);
+  if (code == 0) return NULL;
+  if (code == nx_dtype_of(core_tensor(self)) && !core_is_weak(self))
+    return always ? copy(self, NULL) : Py_NewRef(self);
+  core_mark();
+  return core_wrap(nx_cast(core_tensor(self), code));
+}
+
+static PyObject *to_device(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"device", "stream", NULL};
+  PyObject *device, *stream = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O", names, &device, &stream)) return NULL;
+  if (stream != Py_None) return PyErr_Format(PyExc_ValueError, "nx: to_device takes no stream");
+  nx_device to = core_device(device);
+  if (to < 0) return NULL;
+  core_mark();
+  return core_wrap(nx_to_device(core_tensor(self), to));
+}
+
+/* One argument that is a sequence, or several numbers. */
+static int numbers(PyObject *args, int64_t *out) {
+  Py_ssize_t n = PyTuple_Size(args);
+  PyObject *of = n == 1 ? PyTuple_GetItem(args, 0) : args;
+  return core_integers(of, out, NX_MAX_RANK, "a shape");
+}
+
+static PyObject *reshape(PyObject *self, PyObject *args) {
+  int64_t shape[NX_MAX_RANK], known = 1;
+  int n = numbers(args, shape), open = -1;
+  for (int i = 0; i < n; i++) {
+    if (shape[i] >= 0) known *= shape[i];
+    else if (open >= 0) return PyErr_Format(PyExc_ValueError, "nx: two extents of a shape are -1");
+    else open = i;
+  }
+  if (n < 0) return NULL;
+  int64_t all = nx_elements(core_tensor(self));
+  if (open >= 0 && known > 0 && all % known == 0) shape[open] = all / known;
+  else if (open >= 0)
+    return PyErr_Format(PyExc_ValueError,
+                        "nx: reshape: %lld elements do not divide into parts of %lld",
+                        (long long)all, (long long)known);
+  core_mark();
+  return core_wrap(nx_reshape(core_tensor(self), shape, n, NX_MAY_COPY));
+}
+
+static PyObject *transpose(PyObject *self, PyObject *args) {
+  int64_t axes[NX_MAX_RANK];
+  int32_t order[NX_MAX_RANK];
+  if (PyTuple_Size(args) == 0) return reversed(self);
+  int n = numbers(args, axes);
+  if (n < 0) return NULL;
+  for (int i = 0; i < n; i++) order[i] = (int32_t)axes[i];
+  return permuted(self, order, n);
+}
+
+static PyObject *namespace(PyObject *self, PyObject *args, PyObject *kwargs) {
+  (void)self;
+  static char *names[] = {"api_version", NULL};
+  PyObject *version = Py_None, *of = core_hook(CORE_HOOK_NAMESPACE);
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &version)) return NULL;
+  return of != NULL ? core_call(of, version) : NULL;
+}
+
+static PyObject *html(PyObject *self, PyObject *unused) {
+  (void)unused;
+  PyObject *of = core_hook(CORE_HOOK_HTML);
+  return of != NULL ? core_call(of, self) : NULL;
+}
+
+/* For NumPy where it cannot take the buffer: a dtype that it lacks. */
+static PyObject *as_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"dtype", "copy", NULL};
+  PyObject *dtype = Py_None, *copied = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &dtype, &copied)) return NULL;
+  nx_tensor *x = core_tensor(self);
+  PyObject *numpy = PyImport_ImportModule("numpy");
+  if (numpy == NULL) return NULL;
+  bool known = nx_dtype_of(x) != NX_BF16 && nx_dtype_bits(nx_dtype_of(x)) >= 8 &&
+               (core_kind(nx_dtype_of(x)) != 'f' || nx_dtype_bits(nx_dtype_of(x)) > 8);
+  nx_dtype as = core_kind(nx_dtype_of(x)) == 'f' ? NX_F32
+                : nx_dtype_of(x) == NX_C32       ? NX_C64
+                                                 : NX_I8;
+  known = known && nx_dtype_of(x) != NX_C32;
+  PyObject *of = known ? Py_NewRef(self) : core_wrap(nx_cast(x, as));
+  PyObject *view = of ? PyMemoryView_FromObject(of) : NULL;
+  PyObject *made = NULL;
+  if (view != NULL && dtype == Py_None)
+    made = PyObject_CallMethod(numpy, copied == Py_True ? "array" : "asarray", "(O)", view);
+  else if (view != NULL)
+    made = PyObject_CallMethod(numpy, copied == Py_True ? "array" : "asarray", "(OO)", view, dtype);
+  Py_XDECREF(view);
+  Py_XDECREF(of);
+  Py_DECREF(numpy);
+  return made;
+}
+
+static PyMethodDef methods[] = {
+    {"realize", realize, METH_NOARGS, "Computes the value, and returns the array."},
+    {"item", (PyCFunction)(void (*)(void))item, METH_FASTCALL, "One element as a Python number."},
+    {"tolist", tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
+    {"copy", copy, METH_NOARGS, "A copy, with memory of its own."},
+    {"__copy__", copy, METH_NOARGS, NULL},
+    {"__deepcopy__", deepcopy, METH_O, NULL},
+    {"astype", (PyCFunction)(void (*)(void))astype, METH_VARARGS | METH_KEYWORDS,
+     "Converted to a dtype."},
+    {"to_device", (PyCFunction)(void (*)(void))to_device, METH_VARARGS | METH_KEYWORDS,
+     "On another device."},
+    {"reshape", reshape, METH_VARARGS, "The same elements with another shape; one may be -1."},
+    {"transpose", transpose, METH_VARARGS, "A view with the axes in another order."},
+    {"__array_namespace__", (PyCFunction)(void (*)(void)) namespace, METH_VARARGS | METH_KEYWORDS,
+     "The module nx."},
+    {"__array__", (PyCFunction)(void (*)(void))as_numpy, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"__dlpack__", (PyCFunction)(void (*)(void))core_to_dlpack, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"__dlpack_device__", core_dlpack_device, METH_NOARGS, NULL},
+    {"__complex__", core_as_complex, METH_NOARGS, NULL},
+    {"_repr_html_", html, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static PyObject *repr(PyObject *self) {
+  PyObject *of = core_hook(CORE_HOOK_REPR);
+  return of != NULL ? core_call(of, self) : NULL;
+}
+
+static Py_ssize_t length(PyObject *self) {
+  nx_tensor *x = core_tensor(self);
+  if (nx_rank(x) > 0) return (Py_ssize_t)nx_shape(x)[0];
+  PyErr_SetString(PyExc_TypeError, "nx: an array of rank 0 has no len()");
+  return -1;
+}
+
+static PyObject *iterate(PyObject *self) {
+  if (nx_rank(core_tensor(self)) == 0)
+    return PyErr_Format(PyExc_TypeError, "nx: an array of rank 0 has no elements to go through");
+  return PySeqIter_New(self);
+}
+
+static PyObject *at(PyObject *self, Py_ssize_t i) {
+  PyObject *index = PyLong_FromSsize_t(i), *made = index ? core_getitem(self, index) : NULL;
+  Py_XDECREF(index);
+  return made;
+}
+
+static PyType_Slot own_slots[] = {
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_repr, repr},
+    {Py_tp_iter, iterate},
+    {Py_tp_getset, properties},
+    {Py_tp_methods, methods},
+    {Py_mp_subscript, core_getitem},
+    {Py_mp_ass_subscript, core_setitem},
+    {Py_mp_length, length},
+    {Py_sq_item, at},
+    {Py_bf_getbuffer, core_getbuffer},
+    {Py_bf_releasebuffer, core_releasebuffer},
+    {Py_tp_doc, "An array whose value is computed when somebody asks for it."}};
+
+int core_array_init(PyObject *module) {
+  static PyType_Slot slots[96];
+  size_t n = sizeof own_slots / sizeof *own_slots, m = 0;
+  memcpy(slots, own_slots, sizeof own_slots);
+  for (; core_operator_slots[m].slot != 0; m++) slots[n + m] = core_operator_slots[m];
+  slots[n + m] = (PyType_Slot){0, NULL};
+  PyType_Spec spec = {"nx.Array", sizeof(core_array), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  core_array_type = (PyTypeObject *)PyType_FromSpec(&spec);
+  if (core_array_type == NULL) return -1;
+  /* NumPy leaves operations on both to this type. */
+  if (PyObject_SetAttrString((PyObject *)core_array_type, "__array_ufunc__", Py_None) < 0)
+    return -1;
+  return PyModule_AddObjectRef(module, "Array", (PyObject *)core_array_type);
+}

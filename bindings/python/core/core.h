@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: ISC */
+/* The extension behind `import nx`: Python objects over the C interface. Array is a handle of a
+ * tensor; everything recorded goes through core_wrap, everything that computes through an action
+ * (core_begin, core_end), which gives the interpreter lock up and lets Ctrl-C through. */
+#ifndef NX_PYTHON_CORE_H
+#define NX_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <nx/nx.h>
+
+typedef struct core_array {
+  PyObject_HEAD nx_tensor *tensor; /* a reference */
+  /* Stands for a number of Python that a captured function takes: others decide dtypes. */
+  bool weak;
+} core_array;
+
+typedef struct core_dtype {
+  PyObject_HEAD nx_dtype code;
+} core_dtype;
+
+/* f(x). */
+static inline PyObject *core_call(PyObject *f, PyObject *x) {
+  return PyObject_CallFunctionObjArgs(f, x, NULL);
+}
+
+/* ---- module.c */
+
+/* The context of all arrays, made when it is first asked for; NULL with an exception. */
+nx_context *core_context(void);
+/* The number of a device of Python: None is the first one, "cpu", "cpu:1", "cuda:0", or a number;
+ * -1 with an exception. */
+nx_device core_device(PyObject *of);
+/* A device's name, a new reference. */
+PyObject *core_device_name(nx_device device);
+
+/* Functions in Python that the types call; borrowed, NULL with an exception if it is not set. */
+typedef enum core_hook_name {
+  CORE_HOOK_GETITEM,
+  CORE_HOOK_SETITEM,
+  CORE_HOOK_REPR,
+  CORE_HOOK_HTML,
+  CORE_HOOK_NAMESPACE,
+  CORE_N_HOOKS
+} core_hook_name;
+PyObject *core_hook(core_hook_name name);
+
+/* ---- error.c */
+
+int core_error_init(PyObject *module);
+/* Raises what this thread's error says; always NULL. */
+PyObject *core_fail(void);
+/* The class of a status, borrowed. */
+PyObject *core_error_class(nx_status status);
+/* Tags what is recorded from now on with the line of Python that runs, for errors. */
+void core_mark(void);
+
+/* ---- action.c */
+
+typedef struct core_action {
+  nx_run_options options;
+  PyThreadState *state;
+  bool asked; /* the first question of a poll comes at once, and is not passed on */
+} core_action;
+/* Gives the lock up until core_end. */
+void core_begin(core_action *a);
+/* Takes it, and gives 0, or -1 with an exception, perhaps that of a signal handler. */
+int core_end(core_action *a, nx_status status);
+
+/* ---- dtype.c */
+
+int core_dtype_init(PyObject *module);
+/* The object of a dtype, a new reference. */
+PyObject *core_dtype_object(nx_dtype code);
+/* The dtype that an object names: a DType, a name, a type of Python, a dtype of NumPy; 0 with an
+ * exception. */
+nx_dtype core_dtype_of(PyObject *object);
+char core_kind(nx_dtype code); /* b i u f c */
+/* That of an operation on both; 0 with an exception. */
+nx_dtype core_promote(nx_dtype a, nx_dtype b);
+/* That of an array of dtype a and a number of Python of a kind (b i f c). */
+nx_dtype core_promote_weak(nx_dtype a, char kind);
+
+/* ---- array.c */
+
+extern PyTypeObject *core_array_type;
+int core_array_init(PyObject *module);
+/* An array of a handle, which it takes; raises for NULL. */
+PyObject *core_wrap(nx_tensor *tensor);
+static inline bool core_is_array(PyObject *o) { return Py_TYPE(o) == core_array_type; }
+static inline nx_tensor *core_tensor(PyObject *o) { return ((core_array *)o)->tensor; }
+static inline bool core_is_weak(PyObject *o) { return ((core_array *)o)->weak; }
+/* x of a dtype, as a handle of the caller's; NULL with an exception. Takes x. */
+nx_tensor *core_cast(nx_tensor *x, nx_dtype dtype);
+
+/* ---- operators.c */
+
+/* The kind of a number of Python: b i f c; 0 if it is none. */
+char core_number_kind(PyObject *o);
+/* A number as a scalar that dtype takes; -1 with OverflowError. */
+int core_scalar(PyObject *number, nx_dtype dtype, nx_scalar *out);
+extern PyType_Slot core_operator_slots[];
+PyObject *core_as_complex(PyObject *self, PyObject *unused);
+/* x = value, broadcast; value is any that an operator takes. -1 with an exception. */
+int core_assign(nx_tensor *x, PyObject *value);
+
+/* ---- index.c */
+
+PyObject *core_getitem(PyObject *self, PyObject *key);
+int core_setitem(PyObject *self, PyObject *key, PyObject *value);
+
+/* ---- convert.c */
+
+/* An array of an object, as asarray makes it; dtype 0: the object's own. copy: -1 where needed, 0
+ * never, 1 always. */
+PyObject *core_array_of(PyObject *o, nx_dtype dtype, nx_device device, int copy);
+/* A list of integers: a number is a list of one. Returns how many, -1 with an exception. */
+int core_integers(PyObject *o, int64_t *out, int most, const char *what);
+PyObject *core_tolist(nx_tensor *x);
+PyObject *core_item(nx_tensor *x, const int64_t *index, size_t n);
+
+/* ---- exchange.c */
+
+int core_getbuffer(PyObject *self, Py_buffer *view, int flags);
+void core_releasebuffer(PyObject *self, Py_buffer *view);
+PyObject *core_from_buffer(PyObject *o, int copy);
+PyObject *core_from_dlpack(PyObject *o, nx_device device, int copy);
+PyObject *core_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *core_dlpack_device(PyObject *self, PyObject *unused);
+
+/* ---- function.c */
+
+int core_function_init(PyObject *module);
+
+/* ---- calls.c, which is generated */
+
+int core_calls_init(PyObject *module);
+
+/* ---- arguments.c: what the generated functions take */
+
+typedef struct core_list {
+  void *items; /* of the element type asked for */
+  size_t n;
+  void *room[8]; /* short lists */
+} core_list;
+void core_list_free(core_list *l);
+int core_take_tensor(PyObject *o, bool nullable, nx_tensor **out);
+int core_take_tensors(PyObject *o, core_list *out);
+/* bits: 32 or 64. nullable: None gives items NULL and n NX_ALL if all, else 0. */
+int core_take_list(PyObject *o, int bits, bool nullable, bool all, core_list *out);
+int core_take_i64(PyObject *o, int64_t low, int64_t high, int64_t *out);
+int core_take_f64(PyObject *o, double *out);
+int core_take_scalar(PyObject *o, nx_scalar *out);
+int core_take_dtype(PyObject *o, nx_dtype *out);
+/* How many arguments there are, from least to most; -1 with TypeError. */
+int core_count(const char *name, Py_ssize_t given, int least, int most);
+/* Lists that share a count; -1 with ValueError. */
+int core_same_length(size_t a, size_t b);
+/* A tuple of handles, which it takes. */
+PyObject *core_wrap_all(nx_tensor **of, int n);
+
+#endif

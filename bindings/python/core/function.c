@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: ISC */
+/* Captured functions. The first call with arguments of a structure, of dtypes and shapes captures
+ * what the function records, every later one runs that. Numbers among the arguments are inputs,
+ * whose value may change; strings, flags of other types and the like are part of what was captured.
+ * Within a capture a captured function is what it is without: its operations are recorded. */
+#include "core.h"
+
+#include "tree.h"
+
+#include <string.h>
+
+typedef struct jitted {
+  PyObject_HEAD PyObject *function, *traces; /* key -> trace */
+  PyObject *donated;                         /* numbers of positional arguments, a tuple */
+  PyObject *name;
+} jitted;
+
+/* What one capture has made. */
+typedef struct trace {
+  PyObject_HEAD nx_function *function;
+  PyObject *result; /* its structure, with a 0 for each leaf */
+  Py_ssize_t n_out;
+} trace;
+
+static PyTypeObject *jit_type, *trace_type;
+
+static void trace_dealloc(PyObject *self) {
+  trace *t = (trace *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  nx_function_release(t->function);
+  Py_XDECREF(t->result);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+/* ---- capturing */
+
+/* A placeholder for each leaf. */
+static PyObject *placeholders(const core_tree *t) {
+  PyObject *l = PyList_New((Py_ssize_t)t->n);
+  for (size_t i = 0; l != NULL && i < t->n; i++) {
+    nx_tensor *x = t->tensors[i];
+    PyObject *p = core_wrap(
+        nx_placeholder(core_context(), nx_device_of(x), nx_dtype_of(x), nx_shape(x), nx_rank(x)));
+    if (p == NULL) {
+      Py_CLEAR(l);
+      break;
+    }
+    ((core_array *)p)->weak = t->leaves[i] == NULL || core_is_weak(t->leaves[i]);
+    PyList_SetItem(l, (Py_ssize_t)i, p);
+  }
+  return l;
+}
+
+/* Which leaves belong to donated arguments: a byte for each, NULL if none does. */
+static uint8_t *donated_leaves(const jitted *j, PyObject *args, size_t n, bool *failed) {
+  if (PyTuple_Size(j->donated) == 0) return NULL;
+  uint8_t *flags = PyMem_Calloc(n + 1, 1);
+  size_t at = 0;
+  *failed = flags == NULL;
+  for (Py_ssize_t i = 0; !*failed && i < PyTuple_Size(args); i++) {
+    core_tree part = {0};
+    int among = -1;
+    PyObject *number = PyLong_FromSsize_t(i);
+    if (number != NULL) among = PySequence_Contains(j->donated, number);
+    *failed = among < 0 || core_tree_add(&part, PyTuple_GetItem(args, i), true) < 0;
+    for (size_t k = 0; !*failed && among > 0 && k < part.n; k++)
+      flags[at + k] = part.leaves[k] != NULL;
+    at += part.n;
+    core_tree_free(&part);
+    Py_XDECREF(number);
+  }
+  return flags;
+}
+
+static PyObject *structure_of(PyObject *result, size_t n) {
+  PyObject *zeros = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; zeros != NULL && i < n; i++)
+    PyList_SetItem(zeros, (Py_ssize_t)i, PyLong_FromLong(0));
+  Py_ssize_t at = 0;
+  PyObject *made = zeros ? core_tree_with(result, zeros, &at, true) : NULL;
+  Py_XDECREF(zeros);
+  return made;
+}
+
+/* Numbers that the function has given become arrays. */
+static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObject *result) {
+  core_tree in = {0}, out = {0};
+  trace *t = PyObject_New(trace, trace_type);
+  if (t == NULL) return NULL;
+  t->function = NULL;
+  bool failed = core_tree_add(&in, inputs, false) < 0 || core_tree_add(&out, result, true) < 0;
+  t->result = failed ? NULL : structure_of(result, out.n);
+  failed = failed || t->result == NULL;
+  uint8_t *donate = failed ? NULL : donated_leaves(j, args, in.n, &failed);
+  PyObject *name = failed ? NULL : PyUnicode_AsUTF8String(j->name);
+  if (name != NULL) {
+    nx_function_options o = {.size = sizeof o, .name = PyBytes_AsString(name), .donate = donate};
+    if (nx_function_create(core_context(), in.tensors, in.n, out.tensors, out.n, &o,
+                           &t->function) != NX_OK)
+      core_fail();
+    t->n_out = (Py_ssize_t)out.n;
+  }
+  Py_XDECREF(name);
+  PyMem_Free(donate);
+  core_tree_free(&in);
+  core_tree_free(&out);
+  if (t->function == NULL) Py_CLEAR(t);
+  return (PyObject *)t;
+}
+
+static PyObject *capture(jitted *j, const core_tree *given, PyObject *args, PyObject *kwargs) {
+  PyObject *inputs = placeholders(given), *made = NULL, *result = NULL;
+  Py_ssize_t at = 0;
+  PyObject *a = inputs ? core_tree_with(args, inputs, &at, true) : NULL;
+  PyObject *k = a && kwargs ? core_tree_with(kwargs, inputs, &at, true) : NULL;
+  if (a != NULL && (k != NULL || kwargs == NULL)) result = PyObject_Call(j->function, a, k);
+  if (result != NULL) made = finish_trace(j, args, inputs, result);
+  Py_XDECREF(a);
+  Py_XDECREF(k);
+  Py_XDECREF(result);
+  if (made ==
+      NULL) { /* an exception keeps what was made in frames: the capture ends all the same */
+    PyObject *type, *value, *where;
+    PyErr_Fetch(&type, &value, &where);
+    nx_capture_end(core_context());
+    PyErr_Restore(type, value, where);
+  }
+  Py_XDECREF(inputs);
+  return made;
+}
+
+/* ---- calling */
+
+static PyObject *key_of(const core_tree *t) {
+  PyObject *bytes = PyBytes_FromStringAndSize(t->key, (Py_ssize_t)t->n_key);
+  if (bytes == NULL || t->fixed == NULL) return bytes;
+  PyObject *fixed = PyList_AsTuple(t->fixed), *key = fixed ? PyTuple_Pack(2, bytes, fixed) : NULL;
+  Py_XDECREF(fixed);
+  Py_DECREF(bytes);
+  return key;
+}
+
+static trace *find(jitted *j, const core_tree *t, PyObject *args, PyObject *kwargs) {
+  PyObject *key = key_of(t);
+  if (key == NULL) return NULL;
+  PyObject *found = Py_XNewRef(PyDict_GetItemWithError(j->traces, key));
+  if (found == NULL && !PyErr_Occurred()) {
+    found = capture(j, t, args, kwargs);
+    if (found != NULL && PyDict_SetItem(j->traces, key, found) < 0) Py_CLEAR(found);
+  }
+  Py_DECREF(key);
+  return (trace *)found;
+}
+
+static PyObject *results(trace *t, nx_tensor **out) {
+  PyObject *leaves = PyList_New(t->n_out);
+  for (Py_ssize_t i = 0; i < t->n_out; i++) {
+    PyObject *a = leaves ? core_wrap(out[i]) : (nx_tensor_release(out[i]), NULL);
+    if (leaves != NULL && a == NULL) Py_CLEAR(leaves);
+    if (leaves != NULL) PyList_SetItem(leaves, i, a);
+  }
+  if (leaves == NULL) return NULL;
+  Py_ssize_t at = 0;
+  PyObject *made = core_tree_with(t->result, leaves, &at, true);
+  Py_DECREF(leaves);
+  return made;
+}
+
+static PyObject *run(trace *t, const core_tree *in) {
+  nx_tensor *room[16] = {NULL}, **out = room;
+  if (t->n_out > 16) out = PyMem_Calloc((size_t)t->n_out, sizeof *out);
+  if (out == NULL) return PyErr_NoMemory();
+  core_action a;
+  core_begin(&a);
+  int done = core_end(
+      &a, nx_function_call(t->function, in->tensors, in->n, out, (size_t)t->n_out, &a.options));
+  PyObject *made = done == 0 ? results(t, out) : NULL;
+  if (out != room) PyMem_Free(out);
+  return made;
+}
+
+static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
+  jitted *j = (jitted *)self;
+  nx_context *c = core_context();
+  if (c == NULL) return NULL;
+  if (nx_capturing(c)) return PyObject_Call(j->function, args, kwargs);
+  core_tree t = {0};
+  PyObject *made = NULL;
+  if (core_tree_add(&t, args, true) == 0 &&
+      (kwargs == NULL || core_tree_add(&t, kwargs, true) == 0)) {
+    core_mark();
+    trace *of = find(j, &t, args, kwargs);
+    if (of != NULL) made = run(of, &t);
+    Py_XDECREF((PyObject *)of);
+  }
+  core_tree_free(&t);
+  return made;
+}
+
+/* dump(stage, *args, **kwargs) */
+static PyObject *dump(PyObject *self, PyObject *all, PyObject *kwargs) {
+  jitted *j = (jitted *)self;
+  core_tree t = {0};
+  PyObject *made = NULL,
+           *stage = PyTuple_Size(all) > 0 ? PyUnicode_AsUTF8String(PyTuple_GetItem(all, 0)) : NULL;
+  PyObject *args = PyTuple_GetSlice(all, 1, PyTuple_Size(all));
+  if (stage == NULL && !PyErr_Occurred())
+    PyErr_SetString(PyExc_TypeError, "nx: dump(stage, *arguments)");
+  if (stage != NULL && args != NULL && core_context() != NULL &&
+      core_tree_add(&t, args, true) == 0 &&
+      (kwargs == NULL || core_tree_add(&t, kwargs, true) == 0)) {
+    trace *of = find(j, &t, args, kwargs);
+    char *text = NULL;
+    if (of != NULL && nx_function_dump(of->function, PyBytes_AsString(stage), &text) != NX_OK)
+      core_fail();
+    if (text != NULL) made = PyUnicode_FromString(text);
+    nx_string_free(text);
+    Py_XDECREF((PyObject *)of);
+  }
+  Py_XDECREF(stage);
+  Py_XDECREF(args);
+  core_tree_free(&t);
+  return made;
+}
+
+static PyObject *get_traces(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromSsize_t(PyDict_Size(((jitted *)self)->traces));
+}
+static PyObject *get_wrapped(PyObject *self, void *unused) {
+  (void)unused;
+  return Py_NewRef(((jitted *)self)->function);
+}
+static PyObject *get_name(PyObject *self, void *unused) {
+  (void)unused;
+  return Py_NewRef(((jitted *)self)->name);
+}
+static PyObject *repr(PyObject *self) {
+  return PyUnicode_FromFormat("<nx.jit of %R>", ((jitted *)self)->function);
+}
+
+/* As a method: bound to its object, which is a fixed argument. */
+static PyObject *bind(PyObject *self, PyObject *object, PyObject *class) {
+  (void)class;
+  if (object == NULL || object == Py_None) return Py_NewRef(self);
+  PyObject *types = PyImport_ImportModule("types");
+  PyObject *made = types ? PyObject_CallMethod(types, "MethodType", "OO", self, object) : NULL;
+  Py_XDECREF(types);
+  return made;
+}
+
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+  jitted *j = (jitted *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(j->function);
+  Py_VISIT(j->traces);
+  return 0;
+}
+static int clear(PyObject *self) {
+  jitted *j = (jitted *)self;
+  Py_CLEAR(j->function);
+  Py_CLEAR(j->traces);
+  return 0;
+}
+static void dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  Py_CLEAR(((jitted *)self)->donated);
+  Py_CLEAR(((jitted *)self)->name);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+static PyObject *numbers_of(PyObject *donate) {
+  if (donate == Py_None) return PyTuple_New(0);
+  if (!PyLong_Check(donate)) return PySequence_Tuple(donate);
+  return PyTuple_Pack(1, donate);
+}
+
+static PyObject *jit(PyObject *self, PyObject *args, PyObject *kwargs) {
+  (void)self;
+  static char *names[] = {"function", "donate", NULL};
+  PyObject *function, *donate = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O", names, &function, &donate)) return NULL;
+  if (!PyCallable_Check(function))
+    return PyErr_Format(PyExc_TypeError, "nx: jit of %R, which is no function", function);
+  jitted *j = PyObject_GC_New(jitted, jit_type);
+  if (j == NULL) return NULL;
+  j->function = Py_NewRef(function);
+  j->traces = PyDict_New();
+  j->donated = numbers_of(donate);
+  j->name = PyObject_GetAttrString(function, "__name__");
+  if (j->name == NULL) {
+    PyErr_Clear();
+    j->name = PyUnicode_FromString("f");
+  }
+  PyObject_GC_Track((PyObject *)j);
+  if (j->traces == NULL || j->donated == NULL || j->name == NULL) Py_CLEAR(j);
+  return (PyObject *)j;
+}
+
+static PyMethodDef methods[] = {
+    {"dump", (PyCFunction)(void (*)(void))dump, METH_VARARGS | METH_KEYWORDS,
+     "dump(stage, *arguments): what a call with these arguments runs, as text of one stage."},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef properties[] = {
+    {"traces", get_traces, NULL, "how often the function was captured", NULL},
+    {"__wrapped__", get_wrapped, NULL, "the function itself", NULL},
+    {"__name__", get_name, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc},   {Py_tp_call, call},      {Py_tp_repr, repr},
+    {Py_tp_traverse, traverse}, {Py_tp_clear, clear},    {Py_tp_methods, methods},
+    {Py_tp_getset, properties}, {Py_tp_descr_get, bind}, {0, NULL}};
+static PyType_Spec spec = {
+    "nx.Jit", sizeof(jitted), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+static PyType_Slot trace_slots[] = {{Py_tp_dealloc, trace_dealloc}, {0, NULL}};
+static PyType_Spec trace_spec = {"nx._Trace", sizeof(trace), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 trace_slots};
+static PyMethodDef functions[] = {
+    {"jit", (PyCFunction)(void (*)(void))jit, METH_VARARGS | METH_KEYWORDS,
+     "A function that is captured at its first call and compiled. donate: numbers of the arguments "
+     "whose memory results may take."},
+    {NULL, NULL, 0, NULL}};
+
+int core_function_init(PyObject *module) {
+  jit_type = (PyTypeObject *)PyType_FromSpec(&spec);
+  trace_type = (PyTypeObject *)PyType_FromSpec(&trace_spec);
+  if (jit_type == NULL || trace_type == NULL || PyModule_AddFunctions(module, functions) < 0)
+    return -1;
+  return PyModule_AddObjectRef(module, "Jit", (PyObject *)jit_type);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: ISC */
+/* x[...]: numbers, slices, None and one ellipsis give a view, here; what else there is (arrays and
+ * masks as indices) goes to Python. */
+#include "core.h"
+
+typedef struct basic {
+  nx_range ranges[NX_MAX_RANK];
+  int64_t shape[2 * NX_MAX_RANK]; /* of the result */
+  int32_t n, rank;                /* axes taken so far, and axes of the result */
+  bool reshaped;                  /* an axis is gone, or is new */
+} basic;
+
+enum parsed { PARSED = 0, NOT_BASIC = 1, FAILED = -1 };
+
+static bool is_plain_int(PyObject *o) { return PyLong_Check(o) && !PyBool_Check(o); }
+
+static int take_number(basic *b, nx_tensor *x, PyObject *o) {
+  int64_t i, n = nx_shape(x)[b->n];
+  if (core_take_i64(o, INT64_MIN, INT64_MAX, &i) < 0) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+      PyErr_SetString(PyExc_IndexError, "nx: an index is too large");
+    return FAILED;
+  }
+  if (i < -n || i >= n) {
+    PyErr_Format(PyExc_IndexError, "nx: index %lld is outside axis %d of %lld elements",
+                 (long long)i, b->n, (long long)n);
+    return FAILED;
+  }
+  if (i < 0) i += n;
+  b->ranges[b->n++] = (nx_range){i, i + 1, 1};
+  b->reshaped = true;
+  return PARSED;
+}
+
+static int take_slice(basic *b, nx_tensor *x, PyObject *o) {
+  Py_ssize_t start, stop, step, n = (Py_ssize_t)nx_shape(x)[b->n];
+  if (PySlice_Unpack(o, &start, &stop, &step) < 0) return FAILED;
+  Py_ssize_t count = PySlice_AdjustIndices(n, &start, &stop, step);
+  nx_range whole = {start, stop, step};
+  if (count == 0) whole = (nx_range){0, 0, 1};
+  else if (step < 0 && stop < 0) whole.stop = NX_OPEN;
+  b->ranges[b->n++] = whole;
+  b->shape[b->rank++] = count;
+  return PARSED;
+}
+
+/* How many axes an index takes; -1: it is for Python. */
+static int axes_of(PyObject *o) {
+  if (PySlice_Check(o) || is_plain_int(o)) return 1;
+  return o == Py_None || o == Py_Ellipsis ? 0 : -1;
+}
+
+static int take(basic *b, nx_tensor *x, PyObject *o, int32_t hidden) {
+  if (o == Py_None) {
+    b->shape[b->rank++] = 1;
+    b->reshaped = true;
+    return PARSED;
+  }
+  if (o == Py_Ellipsis) {
+    for (int32_t i = 0; i < hidden; i++) {
+      b->shape[b->rank++] = nx_shape(x)[b->n];
+      b->ranges[b->n++] = (nx_range){NX_OPEN, NX_OPEN, 1};
+    }
+    return PARSED;
+  }
+  return PySlice_Check(o) ? take_slice(b, x, o) : take_number(b, x, o);
+}
+
+static int parse(basic *b, nx_tensor *x, PyObject *key) {
+  bool many = PyTuple_Check(key), open = false;
+  Py_ssize_t n = many ? PyTuple_Size(key) : 1;
+  int32_t taken = 0, fresh = 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *o = many ? PyTuple_GetItem(key, i) : key;
+    int axes = axes_of(o);
+    if (axes < 0) return NOT_BASIC;
+    taken += axes;
+    fresh += o == Py_None;
+    if (o == Py_Ellipsis && open) {
+      PyErr_SetString(PyExc_IndexError, "nx: an index has one ellipsis at most");
+      return FAILED;
+    }
+    open = open || o == Py_Ellipsis;
+  }
+  if (taken > nx_rank(x) || fresh > NX_MAX_RANK) {
+    PyErr_Format(PyExc_IndexError, "nx: %d indices for an array of rank %d", taken, nx_rank(x));
+    return FAILED;
+  }
+  int status = PARSED;
+  for (Py_ssize_t i = 0; i < n && status == PARSED; i++)
+    status = take(b, x, many ? PyTuple_GetItem(key, i) : key, nx_rank(x) - taken);
+  while (status == PARSED && b->n < nx_rank(x) && b->rank < 2 * NX_MAX_RANK) {
+    b->shape[b->rank++] = nx_shape(x)[b->n];
+    b->ranges[b->n++] = (nx_range){NX_OPEN, NX_OPEN, 1};
+  }
+  return status;
+}
+
+/* The view, the caller's; NULL with an exception. */
+static nx_tensor *view_of(nx_tensor *x, const basic *b) {
+  if (b->rank > NX_MAX_RANK) {
+    PyErr_SetString(PyExc_IndexError, "nx: an array has 32 axes at most");
+    return NULL;
+  }
+  nx_tensor *v = nx_get(x, b->ranges, (size_t)b->n);
+  if (v != NULL && b->reshaped) {
+    nx_tensor *shaped = nx_reshape(v, b->shape, b->rank, 0);
+    nx_tensor_release(v);
+    v = shaped;
+  }
+  if (v == NULL) core_fail();
+  return v;
+}
+
+PyObject *core_getitem(PyObject *self, PyObject *key) {
+  basic b = {.n = 0};
+  int status = parse(&b, core_tensor(self), key);
+  if (status == FAILED) return NULL;
+  if (status == PARSED) {
+    core_mark();
+    nx_tensor *v = view_of(core_tensor(self), &b);
+    return v != NULL ? core_wrap(v) : NULL;
+  }
+  PyObject *hook = core_hook(CORE_HOOK_GETITEM);
+  return hook != NULL ? PyObject_CallFunctionObjArgs(hook, self, key, NULL) : NULL;
+}
+
+int core_setitem(PyObject *self, PyObject *key, PyObject *value) {
+  basic b = {.n = 0};
+  if (value == NULL) {
+    PyErr_SetString(PyExc_TypeError, "nx: elements of an array cannot be deleted");
+    return -1;
+  }
+  int status = parse(&b, core_tensor(self), key);
+  if (status == FAILED) return -1;
+  if (status == PARSED) {
+    core_mark();
+    nx_tensor *v = view_of(core_tensor(self), &b);
+    int done = v != NULL ? core_assign(v, value) : -1;
+    nx_tensor_release(v);
+    return done;
+  }
+  PyObject *hook = core_hook(CORE_HOOK_SETITEM);
+  PyObject *done = hook ? PyObject_CallFunctionObjArgs(hook, self, key, value, NULL) : NULL;
+  Py_XDECREF(done);
+  return done != NULL ? 0 : -1;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: ISC */
+/* The operators of Array. Operands of two dtypes meet in the one that core_promote gives; numbers
+ * of Python take the array's, if that can hold their kind. */
+#include "core.h"
+
+#include <math.h>
+
+/* ---- numbers */
+
+char core_number_kind(PyObject *o) {
+  if (PyBool_Check(o)) return 'b';
+  if (PyLong_Check(o)) return 'i';
+  if (PyFloat_Check(o)) return 'f';
+  return PyComplex_Check(o) ? 'c' : 0;
+}
+
+static int64_t lowest(nx_dtype t) {
+  size_t bits = nx_dtype_bits(t);
+  return core_kind(t) == 'u' ? 0 : -(int64_t)((uint64_t)1 << (bits - 1));
+}
+static uint64_t highest(nx_dtype t) {
+  size_t bits = nx_dtype_bits(t) - (core_kind(t) == 'i');
+  return bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+}
+
+/* 0 if an integer dtype holds a whole number, 1 if it is above that, -1 below; 2: an exception. */
+static int whole(PyObject *number, nx_dtype t, nx_scalar *out) {
+  int beyond = 0;
+  int64_t i = PyLong_AsLongLongAndOverflow(number, &beyond);
+  if (i == -1 && !beyond && PyErr_Occurred()) return 2;
+  *out = (nx_scalar){NX_SCALAR_I64, {.i = i}};
+  if (beyond == 0) return i < 0 ? (i < lowest(t) ? -1 : 0) : ((uint64_t)i > highest(t) ? 1 : 0);
+  if (beyond < 0) return -1;
+  uint64_t u = PyLong_AsUnsignedLongLong(number);
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    return 1;
+  }
+  *out = (nx_scalar){NX_SCALAR_U64, {.u = u}};
+  return u > highest(t) ? 1 : 0;
+}
+
+int core_scalar(PyObject *number, nx_dtype t, nx_scalar *out) {
+  char kind = core_number_kind(number), of = core_kind(t);
+  if (kind == 'c') {
+    *out = (nx_scalar){NX_SCALAR_C128,
+                       {.f = {PyComplex_RealAsDouble(number), PyComplex_ImagAsDouble(number)}}};
+    return 0;
+  }
+  if (kind == 'f' || of == 'f' || of == 'c') {
+    *out = (nx_scalar){NX_SCALAR_F64, {.f = {PyFloat_AsDouble(number), 0}}};
+    return PyErr_Occurred() ? -1 : 0;
+  }
+  if (of == 'b') {
+    *out = (nx_scalar){NX_SCALAR_I64, {.i = PyObject_IsTrue(number)}};
+    return 0;
+  }
+  int status = whole(number, t, out);
+  if (status == 0) return 0;
+  if (status != 2) {
+    PyObject *name = core_dtype_object(t);
+    PyErr_Format(PyExc_OverflowError, "nx: %S is no number of dtype %S", number, name);
+    Py_DECREF(name);
+  }
+  return -1;
+}
+
+/* ---- operands */
+
+/* Borrowed if it is an array, else a new reference of an array that it converts to; NULL without an
+ * exception if it is none of an operator's. */
+static PyObject *as_array(PyObject *o) {
+  static const char *const shown[] = {"__dlpack__", "__array_interface__", "__array__"};
+  if (core_is_array(o)) return Py_NewRef(o);
+  bool good = false;
+  for (int i = 0; i < 3 && !good; i++) good = PyObject_HasAttrString(o, shown[i]);
+  return good ? core_array_of(o, 0, 0, -1) : NULL;
+}
+
+/* Both as handles of one dtype, the caller's. */
+static int meet(PyObject *a, PyObject *b, nx_tensor **x, nx_tensor **y) {
+  nx_dtype s = nx_dtype_of(core_tensor(a)), t = nx_dtype_of(core_tensor(b)), both = s;
+  if (core_is_weak(a) != core_is_weak(b)) {
+    nx_dtype weak = core_is_weak(a) ? s : t, strong = core_is_weak(a) ? t : s;
+    char kind = core_kind(weak);
+    both = core_promote_weak(strong, kind == 'u' ? 'i' : kind);
+  } else if (s != t) both = core_promote(s, t);
+  if (both == 0) return -1;
+  *x = core_cast(nx_tensor_retain(core_tensor(a)), both);
+  *y = *x ? core_cast(nx_tensor_retain(core_tensor(b)), both) : NULL;
+  if (*x != NULL && *y == NULL) nx_tensor_release(*x);
+  return *y != NULL ? 0 : -1;
+}
+
+/* What the operation computes in, of what its operands have. */
+static nx_dtype works_in(nx_binary_op op, nx_dtype t) {
+  char kind = core_kind(t);
+  if (op == NX_BINARY_DIV) return kind == 'f' || kind == 'c' ? t : NX_F64;
+  if (kind != 'b') return t;
+  bool as_byte = op == NX_BINARY_POW || op == NX_BINARY_FLOOR_DIV || op == NX_BINARY_FLOOR_MOD ||
+                 op == NX_BINARY_SHL || op == NX_BINARY_SHR;
+  return as_byte ? NX_I8 : t;
+}
+
+static bool compares(nx_binary_op op) { return op >= NX_BINARY_CMPEQ && op <= NX_BINARY_CMPGE; }
+
+static PyObject *finish(nx_tensor *made, bool weak) {
+  PyObject *o = core_wrap(made);
+  if (o != NULL) ((core_array *)o)->weak = weak;
+  return o;
+}
+
+/* u64 against a signed dtype has no common one that holds both: below 0 they differ, above they are
+ * compared as u64. */
+static PyObject *compare_signs(PyObject *a, nx_binary_op op, PyObject *b) {
+  bool left = nx_dtype_of(core_tensor(a)) != NX_U64; /* the signed one */
+  nx_tensor *s = core_tensor(left ? a : b), *u = core_tensor(left ? b : a);
+  bool below = op == NX_BINARY_CMPNE || (left ? op == NX_BINARY_CMPLT || op == NX_BINARY_CMPLE
+                                              : op == NX_BINARY_CMPGT || op == NX_BINARY_CMPGE);
+  nx_tensor *negative = nx_binary_i64(s, NX_BINARY_CMPLT, 0), *cast = nx_cast(s, NX_U64);
+  nx_tensor *same = left ? nx_binary(cast, op, u) : nx_binary(u, op, cast);
+  nx_tensor *constant = nx_full_i64(nx_context_of(s), nx_device_of(s), NX_BOOL, NULL, 0, below);
+  PyObject *made = core_wrap(nx_where(negative, constant, same));
+  nx_tensor *of[] = {negative, cast, same, constant};
+  for (int i = 0; i < 4; i++) nx_tensor_release(of[i]);
+  return made;
+}
+
+static PyObject *of_arrays(PyObject *a, nx_binary_op op, PyObject *b) {
+  nx_dtype s = nx_dtype_of(core_tensor(a)), t = nx_dtype_of(core_tensor(b));
+  core_mark();
+  if (s == t && !core_is_weak(a) && !core_is_weak(b) && works_in(op, s) == s)
+    return core_wrap(nx_binary(core_tensor(a), op, core_tensor(b)));
+  if (compares(op) &&
+      ((s == NX_U64 && core_kind(t) == 'i') || (t == NX_U64 && core_kind(s) == 'i')))
+    return compare_signs(a, op, b);
+  nx_tensor *x, *y;
+  if (meet(a, b, &x, &y) < 0) return NULL;
+  nx_dtype as = works_in(op, nx_dtype_of(x));
+  x = core_cast(x, as);
+  y = x ? core_cast(y, as) : (nx_tensor_release(y), NULL);
+  bool weak = core_is_weak(a) && core_is_weak(b) && !compares(op);
+  PyObject *made = y ? finish(nx_binary(x, op, y), weak) : NULL;
+  nx_tensor_release(x);
+  nx_tensor_release(y);
+  return made;
+}
+
+/* ---- an array and a number */
+
+/* A comparison with a number that the array's dtype does not hold: beyond: 1 above, -1 below. */
+static PyObject *compare_beyond(nx_tensor *x, nx_binary_op op, bool reversed, int beyond) {
+  bool less = (beyond > 0) != reversed; /* whether the left one is the smaller */
+  bool truth = op == NX_BINARY_CMPNE || (less ? op == NX_BINARY_CMPLT || op == NX_BINARY_CMPLE
+                                              : op == NX_BINARY_CMPGT || op == NX_BINARY_CMPGE);
+  return core_wrap(
+      nx_full_i64(nx_context_of(x), nx_device_of(x), NX_BOOL, nx_shape(x), nx_rank(x), truth));
+}
+
+static PyObject *of_number(PyObject *array, nx_binary_op op, PyObject *number, bool reversed) {
+  char kind = core_number_kind(number);
+  nx_dtype t = nx_dtype_of(core_tensor(array)), as = core_promote_weak(t, kind);
+  bool weak = core_is_weak(array) && !compares(op);
+  nx_scalar value;
+  as = works_in(op, as);
+  if (compares(op) && kind == 'i' && (core_kind(as) == 'i' || core_kind(as) == 'u')) {
+    int beyond = whole(number, as, &value);
+    if (beyond == 2) return NULL;
+    core_mark();
+    if (beyond != 0) return compare_beyond(core_tensor(array), op, reversed, beyond);
+  } else if (core_scalar(number, as, &value) < 0) return NULL;
+  core_mark();
+  nx_tensor *x = core_cast(nx_tensor_retain(core_tensor(array)), as);
+  if (x == NULL) return NULL;
+  nx_tensor *made = reversed ? nx_scalar_binary(&value, op, x) : nx_binary_scalar(x, op, &value);
+  nx_tensor_release(x);
+  return finish(made, weak);
+}
+
+static PyObject *binary(PyObject *a, nx_binary_op op, PyObject *b) {
+  if (core_is_array(a) && core_is_array(b)) return of_arrays(a, op, b);
+  if (core_is_array(a) && core_number_kind(b)) return of_number(a, op, b, false);
+  if (core_is_array(b) && core_number_kind(a)) return of_number(b, op, a, true);
+  PyObject *x = as_array(a), *y = x ? as_array(b) : NULL, *made = NULL;
+  if (x != NULL && y != NULL) made = of_arrays(x, op, y);
+  else if (!PyErr_Occurred()) made = Py_NewRef(Py_NotImplemented);
+  Py_XDECREF(x);
+  Py_XDECREF(y);
+  return made;
+}
+
+#define BINARY(name, op) \
+  static PyObject *name(PyObject *a, PyObject *b) { return binary(a, op, b); }
+BINARY(add, NX_BINARY_ADD)
+BINARY(subtract, NX_BINARY_SUB)
+BINARY(multiply, NX_BINARY_MUL)
+BINARY(divide, NX_BINARY_DIV)
+BINARY(floor_divide, NX_BINARY_FLOOR_DIV)
+BINARY(remainder_of, NX_BINARY_FLOOR_MOD)
+BINARY(bit_and, NX_BINARY_AND)
+BINARY(bit_or, NX_BINARY_OR)
+BINARY(bit_xor, NX_BINARY_XOR)
+BINARY(shift_left, NX_BINARY_SHL)
+BINARY(shift_right, NX_BINARY_SHR)
+
+static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus) {
+  return modulus == Py_None ? binary(a, NX_BINARY_POW, b) : Py_NewRef(Py_NotImplemented);
+}
+
+static PyObject *product(PyObject *a, PyObject *b) {
+  PyObject *x = as_array(a), *y = x ? as_array(b) : NULL, *made = NULL;
+  nx_tensor *s, *t;
+  core_mark();
+  if (x == NULL || y == NULL) {
+    if (!PyErr_Occurred()) made = Py_NewRef(Py_NotImplemented);
+  } else if (meet(x, y, &s, &t) == 0) {
+    made = core_wrap(nx_matmul(s, t));
+    nx_tensor_release(s);
+    nx_tensor_release(t);
+  }
+  Py_XDECREF(x);
+  Py_XDECREF(y);
+  return made;
+}
+
+static PyObject *compare(PyObject *a, PyObject *b, int op) {
+  static const nx_binary_op of[] = {
+      [Py_LT] = NX_BINARY_CMPLT, [Py_LE] = NX_BINARY_CMPLE, [Py_EQ] = NX_BINARY_CMPEQ,
+      [Py_NE] = NX_BINARY_CMPNE, [Py_GT] = NX_BINARY_CMPGT, [Py_GE] = NX_BINARY_CMPGE};
+  return binary(a, of[op], b);
+}
+
+/* ---- one operand */
+
+#define UNARY(name, call)                                 \
+  static PyObject *name(PyObject *a) {                    \
+    core_mark();                                          \
+    return finish(call(core_tensor(a)), core_is_weak(a)); \
+  }
+UNARY(negative, nx_neg)
+UNARY(invert, nx_not)
+
+static PyObject *positive(PyObject *a) { return Py_NewRef(a); }
+static PyObject *absolute(PyObject *a) {
+  nx_dtype t = nx_dtype_of(core_tensor(a));
+  if (core_kind(t) == 'b' || core_kind(t) == 'u') return Py_NewRef(a);
+  core_mark();
+  nx_tensor *made = nx_abs(core_tensor(a));
+  if (core_kind(t) != 'c' || made == NULL) return finish(made, core_is_weak(a));
+  PyObject *real = core_wrap(nx_real(made));
+  nx_tensor_release(made);
+  return real;
+}
+
+/* ---- as a number of Python */
+
+static PyObject *one(PyObject *a) {
+  nx_tensor *x = core_tensor(a);
+  int64_t index[NX_MAX_RANK] = {0};
+  if (nx_elements(x) == 1) return core_item(x, index, (size_t)nx_rank(x));
+  return PyErr_Format(PyExc_TypeError,
+                      "nx: only an array of one element is a number; this has %lld",
+                      (long long)nx_elements(x));
+}
+static int truth(PyObject *a) {
+  PyObject *n = one(a);
+  int is = n ? PyObject_IsTrue(n) : -1;
+  Py_XDECREF(n);
+  if (n == NULL && PyErr_ExceptionMatches(PyExc_TypeError) && nx_elements(core_tensor(a)) != 1)
+    PyErr_SetString(PyExc_ValueError, "nx: whether an array of several elements, or none, is true "
+                                      "is not clear; use any() or all()");
+  return is;
+}
+static PyObject *as_number(PyObject *a, PyObject *(*of)(PyObject *)) {
+  PyObject *n = one(a), *made = NULL;
+  if (n != NULL && PyComplex_Check(n))
+    PyErr_SetString(PyExc_TypeError, "nx: a complex number is no real one");
+  else if (n != NULL) made = of(n);
+  Py_XDECREF(n);
+  return made;
+}
+static PyObject *as_int(PyObject *a) { return as_number(a, PyNumber_Long); }
+static PyObject *as_float(PyObject *a) { return as_number(a, PyNumber_Float); }
+static PyObject *as_index(PyObject *a) {
+  char kind = core_kind(nx_dtype_of(core_tensor(a)));
+  if (nx_rank(core_tensor(a)) == 0 && (kind == 'i' || kind == 'u'))
+    return as_number(a, PyNumber_Index);
+  return PyErr_Format(PyExc_TypeError, "nx: only an integer array of rank 0 is an index");
+}
+PyObject *core_as_complex(PyObject *a, PyObject *unused) {
+  (void)unused;
+  PyObject *n = one(a);
+  PyObject *made = n ? core_call((PyObject *)&PyComplex_Type, n) : NULL;
+  Py_XDECREF(n);
+  return made;
+}
+
+/* ---- in place */
+
+int core_assign(nx_tensor *x, PyObject *value) {
+  nx_dtype t = nx_dtype_of(x);
+  core_mark();
+  if (core_number_kind(value)) {
+    nx_scalar s;
+    if (core_scalar(value, t, &s) < 0) return -1;
+    nx_tensor *n = nx_full(nx_context_of(x), nx_device_of(x), t, NULL, 0, &s);
+    nx_status status = n ? nx_assign(x, n) : NX_OUT_OF_MEMORY;
+    nx_tensor_release(n);
+    return status == NX_OK ? 0 : (core_fail(), -1);
+  }
+  PyObject *v = core_array_of(value, 0, 0, -1);
+  nx_tensor *src = v ? core_cast(nx_tensor_retain(core_tensor(v)), t) : NULL;
+  Py_XDECREF(v);
+  if (src == NULL) return -1;
+  nx_status status = nx_assign(x, src);
+  nx_tensor_release(src);
+  return status == NX_OK ? 0 : (core_fail(), -1);
+}
+
+static int rank_of_kind(char kind) {
+  return kind == 'b' ? 0 : kind == 'f' ? 2 : kind == 'c' ? 3 : 1;
+}
+
+/* Takes `made`: an int array does not become one of floats. */
+static PyObject *put(PyObject *a, PyObject *made) {
+  if (made == NULL || made == Py_NotImplemented) return made;
+  nx_dtype t = nx_dtype_of(core_tensor(a)), s = nx_dtype_of(core_tensor(made));
+  PyObject *result = NULL;
+  if (rank_of_kind(core_kind(s)) > rank_of_kind(core_kind(t))) {
+    PyObject *from = core_dtype_object(s), *to = core_dtype_object(t);
+    PyErr_Format(PyExc_TypeError, "nx: a result of dtype %S does not go into an array of dtype %S",
+                 from, to);
+    Py_DECREF(from);
+    Py_DECREF(to);
+  } else if (core_assign(core_tensor(a), made) == 0) result = Py_NewRef(a);
+  Py_DECREF(made);
+  return result;
+}
+#define IN_PLACE(name, of) \
+  static PyObject *name(PyObject *a, PyObject *b) { return put(a, of(a, b)); }
+IN_PLACE(add_to, add)
+IN_PLACE(subtract_from, subtract)
+IN_PLACE(multiply_with, multiply)
+IN_PLACE(divide_by, divide)
+IN_PLACE(floor_divide_by, floor_divide)
+IN_PLACE(remainder_by, remainder_of)
+IN_PLACE(and_with, bit_and)
+IN_PLACE(or_with, bit_or)
+IN_PLACE(xor_with, bit_xor)
+IN_PLACE(shift_left_by, shift_left)
+IN_PLACE(shift_right_by, shift_right)
+IN_PLACE(product_with, product)
+static PyObject *power_of(PyObject *a, PyObject *b, PyObject *m) { return put(a, power(a, b, m)); }
+
+PyType_Slot core_operator_slots[] = {{Py_nb_add, add},
+                                     {Py_nb_subtract, subtract},
+                                     {Py_nb_multiply, multiply},
+                                     {Py_nb_true_divide, divide},
+                                     {Py_nb_floor_divide, floor_divide},
+                                     {Py_nb_remainder, remainder_of},
+                                     {Py_nb_power, power},
+                                     {Py_nb_and, bit_and},
+                                     {Py_nb_or, bit_or},
+                                     {Py_nb_xor, bit_xor},
+                                     {Py_nb_lshift, shift_left},
+                                     {Py_nb_rshift, shift_right},
+                                     {Py_nb_matrix_multiply, product},
+                                     {Py_nb_negative, negative},
+                                     {Py_nb_positive, positive},
+                                     {Py_nb_absolute, absolute},
+                                     {Py_nb_invert, invert},
+                                     {Py_nb_bool, truth},
+                                     {Py_nb_int, as_int},
+                                     {Py_nb_float, as_float},
+                                     {Py_nb_index, as_index},
+                                     {Py_nb_inplace_add, add_to},
+                                     {Py_nb_inplace_subtract, subtract_from},
+                                     {Py_nb_inplace_multiply, multiply_with},
+                                     {Py_nb_inplace_true_divide, divide_by},
+                                     {Py_nb_inplace_floor_divide, floor_divide_by},
+                                     {Py_nb_inplace_remainder, remainder_by},
+                                     {Py_nb_inplace_power, power_of},
+                                     {Py_nb_inplace_and, and_with},
+                                     {Py_nb_inplace_or, or_with},
+                                     {Py_nb_inplace_xor, xor_with},
+                                     {Py_nb_inplace_lshift, shift_left_by},
+                                     {Py_nb_inplace_rshift, shift_right_by},
+                                     {Py_nb_inplace_matrix_multiply, product_with},
+                                     {Py_tp_richcompare, compare},
+                                     {Py_tp_hash, PyObject_HashNotImplemented},
+                                     {0, NULL}};
