@@ -86,6 +86,19 @@ int core_take_f64(PyObject *o, double *out) {
   return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+int core_take_f64s(PyObject *o, core_list *out) {
+  *out = (core_list){.items = out->room};
+  Py_ssize_t n = PySequence_Size(o);
+  if (n < 0 || reserve(out, (size_t)n, sizeof(double)) < 0) return -1;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *item = PySequence_GetItem(o, i);
+    int status = item ? core_take_f64(item, (double *)out->items + i) : -1;
+    Py_XDECREF(item);
+    if (status < 0) return -1;
+  }
+  return 0;
+}
+
 int core_take_scalar(PyObject *o, nx_scalar *out) {
   char kind = core_number_kind(o);
   if (kind == 'b' || kind == 'i') {

@@ -155,6 +155,7 @@ int core_take_tensors(PyObject *o, core_list *out);
 int core_take_list(PyObject *o, int bits, bool nullable, bool all, core_list *out);
 int core_take_i64(PyObject *o, int64_t low, int64_t high, int64_t *out);
 int core_take_f64(PyObject *o, double *out);
+int core_take_f64s(PyObject *o, core_list *out);
 int core_take_scalar(PyObject *o, nx_scalar *out);
 int core_take_dtype(PyObject *o, nx_dtype *out);
 /* How many arguments there are, from least to most; -1 with TypeError. */

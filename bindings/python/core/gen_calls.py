@@ -19,6 +19,7 @@ INTEGERS = {
     "nx_binary_op": ("0", "INT32_MAX"),
     "nx_scan_op": ("0", "INT32_MAX"),
     "nx_scatter_mode": ("0", "INT32_MAX"),
+    "nx_quantile_method": ("0", "INT32_MAX"),
     "bool": ("0", "1"),
 }
 # Tensors that may be left out; the interface data knows this of lists alone.
@@ -70,6 +71,8 @@ def argument(name, p, at):
     declared = f"core_list {variable} = {{.items = {variable}.room}};"
     if kind == "nx_tensor *const *":
         return declared, f"core_take_tensors(args[{at}], &{variable})", variable, f"{variable}.items"
+    if kind == "const double *":
+        return declared, f"core_take_f64s(args[{at}], &{variable})", variable, f"{variable}.items"
     if kind in ("const int32_t *", "const int64_t *"):
         bits = 32 if "32" in kind else 64
         axes = "true" if bits == 32 else "false"
