@@ -69,12 +69,24 @@ _SENTENCES = {
     "sinh": "Hyperbolic sine.",
     "sqrt": "The square root.",
     "tan": "Tangent.",
-    "tanh": "Hyperbolic tangent.",
 }
 globals().update(
     {name: _floating(name, getattr(calls, name), text) for name, text in _SENTENCES.items()}
 )
 sigmoid = _floating("sigmoid", calls.logistic, "1 / (1 + exp(-x)).")
+
+
+def tanh(x: Any, /) -> Array:
+    """Hyperbolic tangent. Of a complex number with an infinite real part the imaginary part is a
+    zero with the sign of the operand's, as the standard has it."""
+    x = floating(x)
+    y = calls.tanh(x)
+    if x.dtype.kind != "c":
+        return y
+    a, b = calls.real(x), calls.imag(x)
+    zero = calls.copysign(constant(0, b.dtype), b)
+    far = getattr(calls, "and")(calls.isinf(a), calls.isfinite(b))
+    return calls.where(far, calls.complex(calls.real(y), zero), y)
 
 
 def abs(x: Any, /) -> Array:

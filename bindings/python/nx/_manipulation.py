@@ -386,6 +386,8 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     if isinstance(repeats, int):
         return _repeated(x, repeats, axis)
     counts = arr(repeats)
+    if counts.size == 0 and isinstance(repeats, (tuple, list)):
+        counts = cast(counts, INT64)
     if counts.dtype.kind not in "iu" or counts.ndim > 1:
         raise TypeError("repeat: the numbers of repetitions are integers of one dimension")
     counts = expand(cast(counts, INT64), (x.shape[axis],))
