@@ -126,11 +126,37 @@ static PyObject *compare_signs(PyObject *a, nx_binary_op op, PyObject *b) {
   return made;
 }
 
+/* a // b of floats as the array API has it: of what is infinite the quotient, rounded down, where
+ * nx_floor_div gives NaN, or -1 of finite numbers with another sign. */
+static nx_tensor *floor_quotient(nx_tensor *a, nx_tensor *b) {
+  nx_tensor *finite = nx_floor_div(a, b), *quotient = nx_div(a, b), *down = nx_floor(quotient);
+  nx_tensor *left = nx_isinf(a), *right = nx_isinf(b), *either = nx_or(left, right);
+  nx_tensor *made = nx_where(either, down, finite);
+  nx_tensor *of[] = {finite, quotient, down, left, right, either};
+  for (int i = 0; i < 6; i++) nx_tensor_release(of[i]);
+  return made;
+}
+
+static nx_tensor *record(nx_tensor *a, nx_binary_op op, nx_tensor *b) {
+  bool down = op == NX_BINARY_FLOOR_DIV && core_kind(nx_dtype_of(a)) == 'f';
+  return down ? floor_quotient(a, b) : nx_binary(a, op, b);
+}
+
+static nx_tensor *record_number(nx_tensor *x, nx_binary_op op, const nx_scalar *number,
+                                bool reversed) {
+  if (op != NX_BINARY_FLOOR_DIV || core_kind(nx_dtype_of(x)) != 'f')
+    return reversed ? nx_scalar_binary(number, op, x) : nx_binary_scalar(x, op, number);
+  nx_tensor *full = nx_full(nx_context_of(x), nx_device_of(x), nx_dtype_of(x), NULL, 0, number);
+  nx_tensor *made = reversed ? floor_quotient(full, x) : floor_quotient(x, full);
+  nx_tensor_release(full);
+  return made;
+}
+
 static PyObject *of_arrays(PyObject *a, nx_binary_op op, PyObject *b) {
   nx_dtype s = nx_dtype_of(core_tensor(a)), t = nx_dtype_of(core_tensor(b));
   core_mark();
   if (s == t && !core_is_weak(a) && !core_is_weak(b) && works_in(op, s) == s)
-    return core_wrap(nx_binary(core_tensor(a), op, core_tensor(b)));
+    return core_wrap(record(core_tensor(a), op, core_tensor(b)));
   if (compares(op) &&
       ((s == NX_U64 && core_kind(t) == 'i') || (t == NX_U64 && core_kind(s) == 'i')))
     return compare_signs(a, op, b);
@@ -140,7 +166,7 @@ static PyObject *of_arrays(PyObject *a, nx_binary_op op, PyObject *b) {
   x = core_cast(x, as);
   y = x ? core_cast(y, as) : (nx_tensor_release(y), NULL);
   bool weak = core_is_weak(a) && core_is_weak(b) && !compares(op);
-  PyObject *made = y ? finish(nx_binary(x, op, y), weak) : NULL;
+  PyObject *made = y ? finish(record(x, op, y), weak) : NULL;
   nx_tensor_release(x);
   nx_tensor_release(y);
   return made;
@@ -172,7 +198,7 @@ static PyObject *of_number(PyObject *array, nx_binary_op op, PyObject *number, b
   core_mark();
   nx_tensor *x = core_cast(nx_tensor_retain(core_tensor(array)), as);
   if (x == NULL) return NULL;
-  nx_tensor *made = reversed ? nx_scalar_binary(&value, op, x) : nx_binary_scalar(x, op, &value);
+  nx_tensor *made = record_number(x, op, &value, reversed);
   nx_tensor_release(x);
   return finish(made, weak);
 }
