@@ -329,6 +329,27 @@ static PyObject *repr(PyObject *self) {
   return of != NULL ? core_call(of, self) : NULL;
 }
 
+static PyObject *str(PyObject *self) {
+  PyObject *of = core_hook(CORE_HOOK_STR);
+  return of != NULL ? core_call(of, self) : NULL;
+}
+
+static bool is_public(PyObject *name) {
+  return PyUnicode_Check(name) && PyUnicode_GetLength(name) > 0 &&
+         PyUnicode_ReadChar(name, 0) != '_';
+}
+
+/* What the type has not is asked of Python, but for names that begin with an underscore: others ask
+ * for those all the time, to find out what an object is. */
+static PyObject *attribute(PyObject *self, PyObject *name) {
+  PyObject *found = PyObject_GenericGetAttr(self, name);
+  if (found != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError) || !is_public(name))
+    return found;
+  PyErr_Clear();
+  PyObject *of = core_hook(CORE_HOOK_ATTRIBUTE);
+  return of != NULL ? PyObject_CallFunctionObjArgs(of, self, name, NULL) : NULL;
+}
+
 static Py_ssize_t length(PyObject *self) {
   nx_tensor *x = core_tensor(self);
   if (nx_rank(x) > 0) return (Py_ssize_t)nx_shape(x)[0];
@@ -351,6 +372,8 @@ static PyObject *at(PyObject *self, Py_ssize_t i) {
 static PyType_Slot own_slots[] = {
     {Py_tp_dealloc, dealloc},
     {Py_tp_repr, repr},
+    {Py_tp_str, str},
+    {Py_tp_getattro, attribute},
     {Py_tp_iter, iterate},
     {Py_tp_getset, properties},
     {Py_tp_methods, methods},

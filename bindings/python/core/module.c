@@ -55,7 +55,8 @@ PyObject *core_device_name(nx_device device) {
 /* ---- hooks */
 
 static PyObject *set_hooks[CORE_N_HOOKS];
-static const char *const hook_names[] = {"getitem", "setitem", "repr", "html", "namespace"};
+static const char *const hook_names[] = {"getitem",   "setitem", "repr",     "html",
+                                         "namespace", "str",     "attribute"};
 
 PyObject *core_hook(core_hook_name name) {
   if (set_hooks[name] == NULL)
@@ -65,10 +66,11 @@ PyObject *core_hook(core_hook_name name) {
 
 static PyObject *hooks(PyObject *self, PyObject *args, PyObject *kwargs) {
   (void)self;
-  static char *names[] = {"getitem", "setitem", "repr", "html", "namespace", NULL};
+  static char *names[] = {"getitem",   "setitem", "repr",      "html",
+                          "namespace", "str",     "attribute", NULL};
   PyObject *given[CORE_N_HOOKS] = {NULL};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOO", names, &given[0], &given[1], &given[2],
-                                   &given[3], &given[4]))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOO", names, &given[0], &given[1],
+                                   &given[2], &given[3], &given[4], &given[5], &given[6]))
     return NULL;
   for (int i = 0; i < CORE_N_HOOKS; i++) {
     if (given[i] == NULL) continue;

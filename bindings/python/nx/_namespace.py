@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from . import _core, fft, linalg, random, special
-from . import _creation, _dtypes, _elementwise, _indexing, _manipulation, _print, _products
+from . import _creation, _dtypes, _elementwise, _indexing, _manipulation, _methods, _print
+from . import _products
 from . import _searching, _statistics
 from ._core import calls, devices, dump, realize, stats
 from ._dtypes import __array_namespace_info__
@@ -53,4 +54,5 @@ def _namespace(version: Any = None) -> Any:
 
 _export()
 _core.hooks(getitem=_indexing.getitem, setitem=_indexing.setitem, repr=_print.array_repr,
-            html=_print.array_html, namespace=_namespace)
+            html=_print.array_html, namespace=_namespace, str=_print.array_str,
+             attribute=_methods.attribute)

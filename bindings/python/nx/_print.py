@@ -229,8 +229,14 @@ def array_repr(x: Array, /) -> str:
 
 
 def array_str(x: Array, /) -> str:
-    """The elements, without a name and commas."""
-    return _body(x, 0, " ")
+    """The elements, without a name and commas; of rank 0 as the number that it is."""
+    try:
+        x.realize()
+        if x.ndim == 0 and x.dtype.kind != "f":
+            return str(x.tolist())
+        return _body(x, 0, " ")
+    except (_core.Unbound, _core.Donated):
+        return array_repr(x)
 
 
 # ---- notebooks
