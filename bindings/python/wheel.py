@@ -85,8 +85,8 @@ def main(raw, directory):
         root = unpacked(raw, scratch / "raw")
         add_opened(root / "nx/lib/nx")
         whole = packed(root, scratch / "whole")
-        # no Python's ABI is used: meson-python takes each library in the package for an extension
-        tags = ["--python-tag", "py3", "--abi-tag", "none"]
+        # the extension uses the stable ABI: meson-python takes each library for one that does not
+        tags = ["--python-tag", "cp311", "--abi-tag", "abi3"]
         run(sys.executable, "-m", "wheel", "tags", "--remove", *tags, whole)
         whole = next((scratch / "whole").iterdir())
         run("auditwheel", "repair", "--wheel-dir", scratch / "linked", whole)

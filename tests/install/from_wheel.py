@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """What somebody does who has only the wheel: an empty virtual environment, the wheel, and nothing
-else of nx. A program in C is built against it, nxc runs, and so does the program of docs/jax.md, if
-pip finds JAX.
+else of nx. A program in C is built against it, nxc runs, the program of docs/python.md does without
+NumPy, and so does that of docs/jax.md, if pip finds JAX.
 
 Usage: from_wheel.py SOURCE_ROOT WHEEL SCRATCH. SCRATCH is emptied.
 """

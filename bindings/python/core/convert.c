@@ -198,6 +198,8 @@ static PyObject *of_foreign(PyObject *o) {
   nx_dtype code = dtype ? core_dtype_of(dtype) : 0;
   Py_XDECREF(dtype);
   if (code == 0) return NULL;
+  if (nx_dtype_bits(code) > 16)
+    return PyErr_Format(PyExc_TypeError, "nx: elements in another byte order than the machine's");
   PyObject *view =
       PyObject_CallMethod(o, "view", "s", nx_dtype_bits(code) == 16 ? "uint16" : "uint8");
   PyObject *bits = view ? core_from_buffer(view, 1) : NULL;

@@ -21,7 +21,19 @@ static uint32_t n_codes, room;   /* entries by number */
 static uint32_t *table, n_table; /* numbers + 1 by address */
 static PyObject *name_lasti, *name_back, *own_folder;
 
+/* The folder of this package, with a slash behind it; known when its module has been loaded. */
+static void find_folder(void) {
+  PyObject *module = PyImport_ImportModule("nx._core"); /* .../nx/_core.abi3.so */
+  PyObject *file = module ? PyObject_GetAttrString(module, "__file__") : NULL;
+  Py_ssize_t n = file ? PyUnicode_GetLength(file) : -1;
+  Py_ssize_t slash = n > 0 ? PyUnicode_FindChar(file, '/', 0, n, -1) : -1;
+  own_folder = slash >= 0 ? PyUnicode_Substring(file, 0, slash + 1) : NULL;
+  Py_XDECREF(module);
+  Py_XDECREF(file);
+}
+
 static bool is_own(PyObject *code) {
+  if (own_folder == NULL) find_folder();
   PyObject *file = PyObject_GetAttrString(code, "co_filename");
   bool own = file != NULL && own_folder != NULL &&
              PyUnicode_Tailmatch(file, own_folder, 0, PY_SSIZE_T_MAX, -1) == 1;
@@ -181,11 +193,6 @@ int core_error_init(PyObject *module) {
   classes[NX_SINGULAR] = classes[NX_NO_CONVERGENCE] = classes[NX_NOT_POSITIVE_DEFINITE];
   name_lasti = PyUnicode_InternFromString("f_lasti");
   name_back = PyUnicode_InternFromString("f_back");
-  PyObject *file = PyModule_GetFilenameObject(module); /* .../nx/_core.abi3.so */
-  Py_ssize_t slash = file ? PyUnicode_FindChar(file, '/', 0, PyUnicode_GetLength(file), -1) : -1;
-  own_folder = slash >= 0 ? PyUnicode_Substring(file, 0, slash + 1) : NULL;
-  Py_XDECREF(file);
-  PyErr_Clear();
   return name_lasti != NULL && name_back != NULL ? 0 : -1;
 }
 

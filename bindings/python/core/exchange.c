@@ -227,8 +227,8 @@ static PyObject *capsule_of(nx_tensor *x, bool old) {
   if (core_end(&a, status) < 0) return NULL;
   PyObject *made =
       old ? PyCapsule_New(m0, plain, drop_capsule) : PyCapsule_New(m, versioned, drop_capsule);
-  if (made == NULL && old) m0->deleter(m0);
-  else if (made == NULL) m->deleter(m);
+  if (made == NULL && m0 != NULL) m0->deleter(m0);
+  if (made == NULL && m != NULL) m->deleter(m);
   return made;
 }
 

@@ -276,8 +276,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__core(void) {
   PyObject *m = PyModule_Create(&definition);
   if (m == NULL) return NULL;
-  if (core_dtype_init(m) == 0 && core_error_init(m) == 0 && core_array_init(m) == 0 &&
-      core_calls_init(m) == 0 && core_function_init(m) == 0)
+  if (PyModule_AddStringConstant(m, "version", nx_version()) == 0 && core_dtype_init(m) == 0 &&
+      core_error_init(m) == 0 && core_array_init(m) == 0 && core_calls_init(m) == 0 &&
+      core_function_init(m) == 0)
     return m;
   Py_DECREF(m);
   return NULL;

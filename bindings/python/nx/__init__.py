@@ -49,6 +49,5 @@ except ImportError as _e:  # Python is older than 3.11, or the extension is not 
 else:
     from ._namespace import *  # noqa: F403
     from ._namespace import __all__ as _names
-    from ._namespace import __array_api_version__, __array_namespace_info__  # noqa: F401
 
     __all__ += _names

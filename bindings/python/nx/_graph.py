@@ -48,6 +48,7 @@ def parse(text: str) -> tuple[list[Node], list[str]]:
 
 def _statement(results: str, op: str, rest: str) -> Node:
     body, _, type = rest.rpartition(" : ")
+    type = type.split(" ")[0]
     title = f"{op} {body.strip()}" if op == "full" else op
     return Node(_NAME.findall(results)[0], title, type, _NAME.findall(body))
 
@@ -95,12 +96,23 @@ def _box(n: Node, left: float, bold: bool) -> str:
 
 
 def _line(a: Node, b: Node, left: float) -> str:
+    """From below a to above b; around the boxes between them if they stand in one column."""
     x1, x2 = _center(a, left), _center(b, left)
+    if b.row - a.row > 1 and abs(x1 - x2) < _WIDTH:
+        return _around(x1, x2, a.row, b.row)
     y1 = a.row * (_HEIGHT + _GAP_Y) + _HEIGHT
     y2 = b.row * (_HEIGHT + _GAP_Y)
     bend = (y2 - y1) / 2
     return (f'<path d="M{x1:.0f} {y1} C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} '
             f'{x2:.0f} {y2}" fill="none" stroke="#999"/>')
+
+
+def _around(x1: float, x2: float, row1: int, row2: int) -> str:
+    y1, y2 = (row * (_HEIGHT + _GAP_Y) + _HEIGHT / 2 for row in (row1, row2))
+    x1, x2 = x1 + _WIDTH / 2, x2 + _WIDTH / 2
+    far = max(x1, x2) + 20 + 3 * (row2 - row1)
+    return (f'<path d="M{x1:.0f} {y1:.0f} C{far:.0f} {y1:.0f} {far:.0f} {y2:.0f} {x2:.0f} '
+            f'{y2:.0f}" fill="none" stroke="#999"/>')
 
 
 def draw(nodes: list[Node], outputs: list[str]) -> str:
@@ -109,6 +121,7 @@ def draw(nodes: list[Node], outputs: list[str]) -> str:
     by_name = {n.name: n for n in nodes}
     left = min(n.column for n in nodes)
     width = (max(n.column for n in nodes) - left) * (_WIDTH + _GAP_X) + _WIDTH
+    width += 20 + 3 * len(rows)
     height = len(rows) * (_HEIGHT + _GAP_Y) - _GAP_Y
     lines = [_line(by_name[o], n, left) for n in nodes for o in dict.fromkeys(n.operands)]
     boxes = [_box(n, left, n.name in outputs) for n in nodes]

@@ -49,13 +49,10 @@ _METHODS = {
     "tobytes": _tobytes,
     "view": _view,
 }
-_PROPERTIES = {"real": _elementwise.real, "imag": _elementwise.imag}
 
 
 def attribute(x: Array, name: str) -> Any:
     """What x.name is, of names that the type itself has not."""
     if name in _METHODS:
         return partial(_METHODS[name], x)
-    if name in _PROPERTIES:
-        return _PROPERTIES[name](x)
     raise AttributeError(f"an Array has no attribute {name!r}")

@@ -12,13 +12,14 @@ from . import _searching, _statistics
 from ._core import calls, devices, dump, realize, stats
 from ._dtypes import __array_namespace_info__
 
-_CORE = ("Error", "InvalidArgument", "UnsupportedDtype", "IndexOutOfRange", "OutOfMemory",
-         "LinAlgError", "Unbound", "Donated", "NotWritable", "CompileFailed", "DeviceUnavailable",
-         "DeviceLost", "IOFailure", "jit", "function", "Function", "array")
+_CORE = ("Jit", "array", "jit", *(
+    name for name, found in vars(_core).items()
+    if isinstance(found, type) and issubclass(found, _core.Error)))
 _MODULES = (_dtypes, _creation, _elementwise, _manipulation, _searching, _statistics, _products,
             _print)
 
 __array_api_version__ = "2024.12"
+__version__ = _core.version
 
 e = math.e
 inf = math.inf
@@ -26,15 +27,14 @@ nan = math.nan
 newaxis = None
 pi = math.pi
 
-__all__ = ["__array_api_version__", "__array_namespace_info__", "calls", "devices", "dump", "e",
+__all__ = ["__array_api_version__", "__array_namespace_info__", "__version__", "calls", "devices", "dump", "e",
            "fft", "inf", "linalg", "nan", "newaxis", "pi", "random", "realize", "special", "stats"]
 
 
 def _export() -> None:
     for name in _CORE:
-        if hasattr(_core, name):
-            globals()[name] = getattr(_core, name)
-            __all__.append(name)
+        globals()[name] = getattr(_core, name)
+        __all__.append(name)
     for module in _MODULES:
         for name in module.__all__:
             globals()[name] = getattr(module, name)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: ISC
+"""Writes nx/__init__.pyi, the types of the package's names, from the package itself: many of its
+functions are made when it is imported, which type checkers cannot follow.
+
+Usage: PYTHONPATH=BUILD/bindings/python python -P gen_stubs.py > nx/__init__.pyi"""
+
+import inspect
+import re
+import types
+
+import nx
+
+
+def line(name, found):
+    if isinstance(found, types.ModuleType) and found.__name__ == "nx._core.calls":
+        return "from ._core import calls as calls"
+    if isinstance(found, types.ModuleType):
+        return f"from . import {name} as {name}"
+    if isinstance(found, nx.DType):
+        return f"{name}: DType"
+    if isinstance(found, type) and found.__module__ != "nx._dtypes" or inspect.isbuiltin(found):
+        return f"from ._core import {name} as {name}"
+    if isinstance(found, (float, str, type(None))):
+        return f"{name}: {type(found).__name__.replace('NoneType', 'None')}"
+    if name == "printoptions":
+        return "def printoptions(**options: Any) -> AbstractContextManager[dict]: ..."
+    try:
+        signature = str(inspect.signature(found)).replace("'", "")
+    except (TypeError, ValueError):
+        return f"from ._core import {name} as {name}"
+    signature = re.sub(r"(?<![.\w])bool\b", "builtins.bool", signature)
+    return wrapped(f"def {name}{signature}: ...")
+
+
+def wrapped(text):
+    """In lines of less than 100 characters."""
+    if len(text) < 100:
+        return text
+    cut = text.rindex(", ", 0, 98) + 1
+    return text[:cut] + "\n        " + text[cut + 1:]
+
+
+def main():
+    print("# SPDX-License-Identifier: ISC\n# Made by gen_stubs.py.")
+    print("import builtins\nfrom contextlib import AbstractContextManager\nfrom typing import Any, Sequence\n")
+    print("from ._core import Array, DType\n")
+    print("from ._dtypes import finfo_object, iinfo_object, _Info")
+    print("from ._searching import (unique_all_result, unique_counts_result,"
+          " unique_inverse_result)\n")
+    names = sorted(set(nx.__all__) - {"Array", "DType"})
+    for text in sorted((line(n, getattr(nx, n)) for n in names),
+                       key=lambda t: (not t.startswith("from"), t)):
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
