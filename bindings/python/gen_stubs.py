@@ -25,7 +25,7 @@ def line(name, found):
     if name == "printoptions":
         return "def printoptions(**options: Any) -> AbstractContextManager[dict]: ..."
     try:
-        signature = str(inspect.signature(found)).replace("'", "")
+        signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(found)))
     except (TypeError, ValueError):
         return f"from ._core import {name} as {name}"
     signature = re.sub(r"(?<![.\w])bool\b", "builtins.bool", signature)
@@ -42,8 +42,10 @@ def wrapped(text):
 
 def main():
     print("# SPDX-License-Identifier: ISC\n# Made by gen_stubs.py.")
-    print("import builtins\nfrom contextlib import AbstractContextManager\nfrom typing import Any, Sequence\n")
-    print("from ._core import Array, DType\n")
+    print("import builtins")
+    print("from contextlib import AbstractContextManager")
+    print("from typing import Any, Sequence\n")
+    print("from ._core import Array as Array, DType as DType")
     print("from ._dtypes import finfo_object, iinfo_object, _Info")
     print("from ._searching import (unique_all_result, unique_counts_result,"
           " unique_inverse_result)\n")

@@ -99,6 +99,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None
         device: Any = None) -> Array:
     """Ones on diagonal k, zeros elsewhere."""
     n_cols = n_rows if n_cols is None else n_cols
+    k = max(-n_rows, min(k, n_cols))
     return calls.eye(device_number(device), _dtype(dtype, FLOAT64), n_rows, n_cols, k)
 
 
@@ -228,6 +229,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None) -> Array:
 def _below(x_shape: Sequence[int], k: int) -> Array:
     """Of a matrix where column - row <= k."""
     rows, columns = x_shape[-2:]
+    k = max(-rows - 1, min(k, columns))
     i = calls.arange(0, INT64, 0, 1, rows)
     j = calls.arange(0, INT64, -k, 1, columns)
     return calls.cmple(reshaped(j, (1, columns)), reshaped(i, (rows, 1)))

@@ -44,35 +44,30 @@ def _floating(name: str, call: Callable, sentence: str) -> Callable:
     return function
 
 
-_SENTENCES = {
-    "acos": "Arc cosine.",
-    "acosh": "Inverse hyperbolic cosine.",
-    "asin": "Arc sine.",
-    "asinh": "Inverse hyperbolic sine.",
-    "atan": "Arc tangent.",
-    "atanh": "Inverse hyperbolic tangent.",
-    "cbrt": "The real cube root.",
-    "cos": "Cosine.",
-    "cosh": "Hyperbolic cosine.",
-    "erf": "The error function.",
-    "erfc": "1 - erf(x) without its cancellation.",
-    "erfinv": "The inverse of erf.",
-    "exp": "e to the power x.",
-    "exp2": "2 to the power x.",
-    "expm1": "exp(x) - 1 without its cancellation.",
-    "log": "The natural logarithm.",
-    "log10": "The logarithm to base 10.",
-    "log1p": "log(1 + x), exact for small x.",
-    "log2": "The logarithm to base 2.",
-    "rsqrt": "1 / sqrt(x).",
-    "sin": "Sine.",
-    "sinh": "Hyperbolic sine.",
-    "sqrt": "The square root.",
-    "tan": "Tangent.",
-}
-globals().update(
-    {name: _floating(name, getattr(calls, name), text) for name, text in _SENTENCES.items()}
-)
+acos = _floating("acos", calls.acos, "Arc cosine.")
+acosh = _floating("acosh", calls.acosh, "Inverse hyperbolic cosine.")
+asin = _floating("asin", calls.asin, "Arc sine.")
+asinh = _floating("asinh", calls.asinh, "Inverse hyperbolic sine.")
+atan = _floating("atan", calls.atan, "Arc tangent.")
+atanh = _floating("atanh", calls.atanh, "Inverse hyperbolic tangent.")
+cbrt = _floating("cbrt", calls.cbrt, "The real cube root.")
+cos = _floating("cos", calls.cos, "Cosine.")
+cosh = _floating("cosh", calls.cosh, "Hyperbolic cosine.")
+erf = _floating("erf", calls.erf, "The error function.")
+erfc = _floating("erfc", calls.erfc, "1 - erf(x) without its cancellation.")
+erfinv = _floating("erfinv", calls.erfinv, "The inverse of erf.")
+exp = _floating("exp", calls.exp, "e to the power x.")
+exp2 = _floating("exp2", calls.exp2, "2 to the power x.")
+expm1 = _floating("expm1", calls.expm1, "exp(x) - 1 without its cancellation.")
+log = _floating("log", calls.log, "The natural logarithm.")
+log10 = _floating("log10", calls.log10, "The logarithm to base 10.")
+log1p = _floating("log1p", calls.log1p, "log(1 + x), exact for small x.")
+log2 = _floating("log2", calls.log2, "The logarithm to base 2.")
+rsqrt = _floating("rsqrt", calls.rsqrt, "1 / sqrt(x).")
+sin = _floating("sin", calls.sin, "Sine.")
+sinh = _floating("sinh", calls.sinh, "Hyperbolic sine.")
+sqrt = _floating("sqrt", calls.sqrt, "The square root.")
+tan = _floating("tan", calls.tan, "Tangent.")
 sigmoid = _floating("sigmoid", calls.logistic, "1 / (1 + exp(-x)).")
 
 
@@ -371,9 +366,9 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
 # ---- NumPy's other names
 
 absolute = abs
-arccos, arccosh = acos, acosh  # noqa: F821
-arcsin, arcsinh = asin, asinh  # noqa: F821
-arctan, arctanh, arctan2 = atan, atanh, atan2  # noqa: F821
+arccos, arccosh = acos, acosh
+arcsin, arcsinh = asin, asinh
+arctan, arctanh, arctan2 = atan, atanh, atan2
 bitwise_not = invert = bitwise_invert
 conjugate = conj
 degrees, radians = rad2deg, deg2rad

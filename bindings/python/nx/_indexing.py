@@ -89,8 +89,9 @@ def _masks_as_numbers(x: Array, entries: list) -> list:
 
 
 def _check_mask(x: Array, mask: Array, axis: int) -> None:
+    """An extent of the mask may also be 0, as in NumPy: then it picks nothing."""
     part = x.shape[axis : axis + mask.ndim]
-    if mask.shape != part:
+    if any(m not in (0, n) for m, n in zip(mask.shape, part)):
         raise IndexError(f"a mask of the shape {mask.shape} for axes of the shape {part}, from "
                          f"axis {axis} on")
 
@@ -252,7 +253,10 @@ def _only_mask(entries: list) -> int | None:
 def _chosen(x: Array, entries: list, at: int, value: Array) -> bool:
     """Assigns by a choice of each element, if the value broadcasts along what the mask picks."""
     mask = entries[at]
-    _check_mask(x, mask, sum(_axes_taken(e) for e in entries[:at]))
+    axis = sum(_axes_taken(e) for e in entries[:at])
+    _check_mask(x, mask, axis)
+    if mask.shape != x.shape[axis : axis + mask.ndim]:
+        return False
     view = x[tuple(entries[:at] + [slice(None)] * mask.ndim + entries[at + 1 :])]
     after = sum(1 for _ in entries[at + 1 :])
     value = _stripped(value, at + 1 + after)

@@ -27,8 +27,9 @@ nan = math.nan
 newaxis = None
 pi = math.pi
 
-__all__ = ["__array_api_version__", "__array_namespace_info__", "__version__", "calls", "devices", "dump", "e",
-           "fft", "inf", "linalg", "nan", "newaxis", "pi", "random", "realize", "special", "stats"]
+__all__ = ["__array_api_version__", "__array_namespace_info__", "__version__", "calls",
+           "devices", "dump", "e", "fft", "inf", "linalg", "nan", "newaxis", "pi", "random",
+           "realize", "special", "stats"]
 
 
 def _export() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, Sequence
 
@@ -225,11 +226,11 @@ def _product(a: _Term, b: _Term, kept: set) -> _Term:
 
 def _cheapest(terms: list[_Term], out: list) -> tuple[int, int]:
     """The pair that takes the fewest multiplications; of equals the first."""
-    best = None
+    best = (math.inf, 0, 0)
     for i in range(len(terms)):
         for j in range(i + 1, len(terms)):
             cost = product((terms[i].sizes() | terms[j].sizes()).values())
-            if best is None or cost < best[0]:
+            if cost < best[0]:
                 best = (cost, i, j)
     return best[1:]
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: ISC
+"""How arrays are printed, against NumPy; pictures of graphs; the types of the package's names."""
+
+import re
+import unittest
+from pathlib import Path
+from xml.etree import ElementTree
+
+from common import Peer, needs_numpy, np, nx
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    lists = [[], [1, 2, 3], [True, False], [0.1, 0.25], [1e10, 1.0], [1e-5, 1.0], [1e5, 0.1],
+             [np.nan, 1.5, np.inf], [[1.0, 2.0], [3.0, 4.5]], 1.5, 3, True, 2 + 3j, [1e-10 + 1j],
+             [1 + 2j, 0.5 - 3j], [123456.789, 0.001], [1.0, 1e8], [3e-5], [12345678.0], [-1.5, 2],
+             [1 / 3, 2 / 3], [0.0, 0.0], [-0.0], [1e300, 1e-300], [np.inf], [np.nan]]
+    yield from map(np.array, lists)
+    yield from (np.arange(2000), np.arange(2000.0).reshape(40, 50), rng.random((3, 4, 5)),
+                rng.random(20), np.zeros((0, 3)), np.float32([0.1, 1 / 3, 16777216.0]),
+                np.float16([0.1, 2.5]), np.ones((11, 11, 11)), np.uint8([1, 200]),
+                np.complex64([1 / 3 + 1j]), rng.normal(size=(100, 100)) * 1e6, np.arange(1001),
+                rng.integers(-1000, 1000, (7, 30)), np.full((2, 40), 0.123456789012))
+
+
+@needs_numpy
+class Printing(Peer):
+    def test_as_numpy(self):
+        for a in arrays():
+            x = nx.asarray(a, copy=True)
+            self.assertEqual(repr(x), repr(a).replace("array(", "Array("))
+            self.assertEqual(str(x), str(a))
+
+    def test_options(self):
+        a = np.array([1 / 3, 200.0, 1e-7])
+        for options in ({"precision": 3}, {"suppress": True}, {"threshold": 2, "edgeitems": 1}):
+            with np.printoptions(**options), nx.printoptions(**options):
+                self.assertEqual(str(nx.asarray(a)), str(a), options)
+        self.assertEqual(nx.get_printoptions()["precision"], 8)
+        with self.assertRaises(TypeError):
+            nx.set_printoptions(width=3)
+
+    def test_small_floats(self):
+        y = nx.asarray([1 / 3]).astype("bfloat16")
+        self.assertEqual(repr(y), "Array([0.334], dtype=bfloat16)")
+
+
+class Pictures(unittest.TestCase):
+    def picture(self, x):
+        html = x._repr_html_()
+        found = re.search("<svg.*</svg>", html, re.S)
+        return html, ElementTree.fromstring(found[0]) if found else None
+
+    def test_graph(self):
+        x = nx.sin(nx.asarray([1.0, 2.0])) * 2
+        html, svg = self.picture(x + nx.exp(x))
+        texts = [t.text for t in svg.iter("{http://www.w3.org/2000/svg}text")]
+        for text in ("input", "sin", "exp", "mul", "add", "f64[2]"):
+            self.assertIn(text, texts)
+        self.assertIn("shape (2,), float64, cpu", html)
+
+    def test_no_graph(self):
+        x = nx.asarray([1.0, 2.0])
+        self.assertIsNone(self.picture(x)[1])
+        y = x
+        for i in range(80):
+            y = nx.sin(y)
+        html, svg = self.picture(y)
+        self.assertIsNone(svg)
+        self.assertIn("80 operations", html)
+
+    def test_failure_is_shown(self):
+        self.assertIn("LinAlgError", nx.linalg.inv(nx.zeros((2, 2)))._repr_html_())
+
+
+class Types(unittest.TestCase):
+    def test_every_name_has_a_type(self):
+        text = (Path(nx.__file__).parent / "__init__.pyi").read_text()
+        for name in nx.__all__:
+            self.assertRegex(text, rf"(?m)(^def {name}\(|^{name}: | as {name}\b)")
+
+
+if __name__ == "__main__":
+    unittest.main()
