@@ -19,7 +19,9 @@ typedef struct jitted {
 typedef struct trace {
   PyObject_HEAD nx_function *function;
   PyObject *result; /* its structure, with a 0 for each leaf */
-  Py_ssize_t n_out;
+  /* Of each leaf: the argument that it is, whatever was assigned to that; -1: an output */
+  int32_t *same;
+  Py_ssize_t n_leaves, n_out;
 } trace;
 
 static PyTypeObject *jit_type, *trace_type;
@@ -29,6 +31,7 @@ static void trace_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   nx_function_release(t->function);
   Py_XDECREF(t->result);
+  PyMem_Free(t->same);
   PyObject_Free(self);
   Py_DECREF(type);
 }
@@ -83,24 +86,50 @@ static PyObject *structure_of(PyObject *result, size_t n) {
   return made;
 }
 
+/* Which results are arguments. */
+static int find_same(trace *t, const core_tree *in, const core_tree *out) {
+  t->n_leaves = (Py_ssize_t)out->n;
+  t->same = PyMem_Calloc(out->n + 1, sizeof *t->same);
+  if (t->same == NULL) return PyErr_NoMemory(), -1;
+  for (size_t i = 0; i < out->n; i++) {
+    t->same[i] = -1;
+    for (size_t k = 0; k < in->n && t->same[i] < 0; k++)
+      if (out->leaves[i] == in->leaves[k] && !core_is_weak(in->leaves[k])) t->same[i] = (int32_t)k;
+  }
+  return 0;
+}
+
+/* The tensors of the results that are no arguments, in their order. */
+static nx_tensor **outputs_of(trace *t, const core_tree *out) {
+  nx_tensor **of = PyMem_Calloc(out->n + 1, sizeof *of);
+  if (of == NULL) PyErr_NoMemory();
+  for (size_t i = 0; of != NULL && i < out->n; i++)
+    if (t->same[i] < 0) of[t->n_out++] = out->tensors[i];
+  return of;
+}
+
 /* Numbers that the function has given become arrays. */
 static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObject *result) {
   core_tree in = {0}, out = {0};
   trace *t = PyObject_New(trace, trace_type);
   if (t == NULL) return NULL;
   t->function = NULL;
+  t->same = NULL;
+  t->n_leaves = t->n_out = 0;
   bool failed = core_tree_add(&in, inputs, false) < 0 || core_tree_add(&out, result, true) < 0;
   t->result = failed ? NULL : structure_of(result, out.n);
-  failed = failed || t->result == NULL;
+  failed = failed || t->result == NULL || find_same(t, &in, &out) < 0;
+  nx_tensor **of = failed ? NULL : outputs_of(t, &out);
+  failed = of == NULL;
   uint8_t *donate = failed ? NULL : donated_leaves(j, args, in.n, &failed);
   PyObject *name = failed ? NULL : PyUnicode_AsUTF8String(j->name);
   if (name != NULL) {
     nx_function_options o = {.size = sizeof o, .name = PyBytes_AsString(name), .donate = donate};
-    if (nx_function_create(core_context(), in.tensors, in.n, out.tensors, out.n, &o,
+    if (nx_function_create(core_context(), in.tensors, in.n, of, (size_t)t->n_out, &o,
                            &t->function) != NX_OK)
       core_fail();
-    t->n_out = (Py_ssize_t)out.n;
   }
+  PyMem_Free(of);
   Py_XDECREF(name);
   PyMem_Free(donate);
   core_tree_free(&in);
@@ -153,15 +182,22 @@ static trace *find(jitted *j, const core_tree *t, PyObject *args, PyObject *kwar
   return (trace *)found;
 }
 
-static PyObject *results(trace *t, nx_tensor **out) {
-  PyObject *leaves = PyList_New(t->n_out);
-  for (Py_ssize_t i = 0; i < t->n_out; i++) {
-    PyObject *a = leaves ? core_wrap(out[i]) : (nx_tensor_release(out[i]), NULL);
-    if (leaves != NULL && a == NULL) Py_CLEAR(leaves);
-    if (leaves != NULL) PyList_SetItem(leaves, i, a);
+/* Takes the outputs. */
+static PyObject *results(trace *t, const core_tree *in, nx_tensor **out) {
+  PyObject *leaves = PyList_New(t->n_leaves);
+  Py_ssize_t at = 0;
+  for (Py_ssize_t i = 0; i < t->n_leaves; i++) {
+    int32_t same = t->same[i];
+    PyObject *a = same >= 0 ? Py_NewRef(in->leaves[same]) : core_wrap(out[at++]);
+    if (a == NULL) Py_CLEAR(leaves);
+    if (leaves == NULL) { /* the outputs that are left are released all the same */
+      Py_XDECREF(a);
+      continue;
+    }
+    PyList_SetItem(leaves, i, a);
   }
   if (leaves == NULL) return NULL;
-  Py_ssize_t at = 0;
+  at = 0;
   PyObject *made = core_tree_with(t->result, leaves, &at, true);
   Py_DECREF(leaves);
   return made;
@@ -175,7 +211,7 @@ static PyObject *run(trace *t, const core_tree *in) {
   core_begin(&a);
   int done = core_end(
       &a, nx_function_call(t->function, in->tensors, in->n, out, (size_t)t->n_out, &a.options));
-  PyObject *made = done == 0 ? results(t, out) : NULL;
+  PyObject *made = done == 0 ? results(t, in, out) : NULL;
   if (out != room) PyMem_Free(out);
   return made;
 }

@@ -34,17 +34,17 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """An array with any contents; it takes no memory before it is written."""
-    return _core.empty(shape_of(shape), _dtype(dtype, FLOAT64), device)
+    return _core.empty(shape, _dtype(dtype, FLOAT64), device)
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """An array of zeros."""
-    return _core.full(shape_of(shape), 0, _dtype(dtype, FLOAT64), device)
+    return _core.full(shape, 0, _dtype(dtype, FLOAT64), device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """An array of ones."""
-    return _core.full(shape_of(shape), 1, _dtype(dtype, FLOAT64), device)
+    return _core.full(shape, 1, _dtype(dtype, FLOAT64), device)
 
 
 def _default_of(value: Any) -> DType:
@@ -61,7 +61,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
         value = arr(fill_value)
         value = value if device is None else value.to_device(device)
         return calls.copy(expand(cast(value, _dtype(dtype, value.dtype)), shape_of(shape)))
-    return _core.full(shape_of(shape), fill_value, _dtype(dtype, _default_of(fill_value)), device)
+    return _core.full(shape, fill_value, _dtype(dtype, _default_of(fill_value)), device)
 
 
 def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:

@@ -17,7 +17,7 @@ from . import _core
 from ._core import Array, calls
 from ._lib import (BOOL, INT64, arr, array, broadcast_shape, cast, constant, count_true, expand,
                    permuted, product, reshaped, value_of)
-from ._searching import index_array, nonzero, rows
+from ._searching import index_array, nonzero, rows, take
 
 
 class _Numbers:
@@ -172,9 +172,44 @@ def _gathered(plan: _Plan) -> Array:
     return permuted(y, [*rest[: plan.place], *moved, *rest[plan.place :]])
 
 
+def _merged(x: Array, entries: list, at: int) -> tuple[Array, Array, int]:
+    """Of a key in which a mask is the only array: the view that the rest of it gives; the same with
+    the axes of the mask as one; and which axis that is."""
+    mask = entries[at]
+    view = x[tuple(entries[:at] + [slice(None)] * mask.ndim + entries[at + 1 :])]
+    axis = sum(not isinstance(e, int) for e in entries[:at])
+    shape = view.shape
+    return view, reshaped(view, (*shape[:axis], mask.size, *shape[axis + mask.ndim :])), axis
+
+
+def _lone_mask(x: Array, entries: list) -> int | None:
+    """Which entry is a mask, if it is the only array, of the shape of its axes, and no number
+    stands apart from it, which would move its axis."""
+    found = [i for i, e in enumerate(entries) if type(e) is Array]
+    if len(found) != 1 or entries[found[0]].dtype is not BOOL or entries[found[0]].ndim == 0:
+        return None
+    if any(isinstance(e, int) for e in entries):
+        return None
+    axis = sum(_axes_taken(e) for e in entries[: found[0]])
+    mask = entries[found[0]]
+    _check_mask(x, mask, axis)
+    return found[0] if mask.shape == x.shape[axis : axis + mask.ndim] else None
+
+
+def _true(mask: Array) -> Array:
+    """The numbers, in C order, of what is true."""
+    return calls.true_indices(mask, count_true(mask, "an index that is a mask"))
+
+
 def getitem(x: Array, key: Any) -> Array:
     """x[key]."""
+    if type(key) is Array and key.dtype.kind in "iu" and x.ndim:
+        return take(x, key, 0)
     entries = _expanded(x, key)
+    at = _lone_mask(x, entries)
+    if at is not None:
+        _, y, axis = _merged(x, entries, at)
+        return rows(y, _true(entries[at]), axis)
     entries = _masks_as_numbers(x, entries)
     if not any(isinstance(e, _Numbers) for e in entries):
         return x[tuple(entries)]
@@ -241,43 +276,36 @@ def _scattered(plan: _Plan, value: Array) -> None:
     target[...] = reshaped(y, target.shape)
 
 
-def _only_mask(entries: list) -> int | None:
-    """Which entry is a mask, if there is one and else slices and None alone."""
-    masks = [i for i, e in enumerate(entries) if type(e) is Array and e.dtype is BOOL]
-    rest = [e for i, e in enumerate(entries) if i not in masks]
-    if len(masks) != 1 or not all(e is None or isinstance(e, slice) for e in rest):
-        return None
-    return masks[0]
-
-
-def _chosen(x: Array, entries: list, at: int, value: Array) -> bool:
-    """Assigns by a choice of each element, if the value broadcasts along what the mask picks."""
-    mask = entries[at]
-    axis = sum(_axes_taken(e) for e in entries[:at])
-    _check_mask(x, mask, axis)
-    if mask.shape != x.shape[axis : axis + mask.ndim]:
-        return False
-    view = x[tuple(entries[:at] + [slice(None)] * mask.ndim + entries[at + 1 :])]
-    after = sum(1 for _ in entries[at + 1 :])
-    value = _stripped(value, at + 1 + after)
+def _chosen(x: Array, entries: list, at: int, value: Array) -> None:
+    """Assigns where a mask is true: by a choice of each element if the value broadcasts along what
+    the mask picks, else by number."""
+    mask, (view, y, axis) = entries[at], _merged(x, entries, at)
+    after = y.ndim - axis - 1
+    value = _stripped(value, y.ndim)
+    if value.ndim > after and value.shape[value.ndim - after - 1] != 1:
+        places = _true(mask)
+        shape = (*y.shape[:axis], places.shape[0], *y.shape[axis + 1 :])
+        line = [places.shape[0] if i == axis else 1 for i in range(y.ndim)]
+        index = expand(reshaped(places, line), shape)
+        y = calls.scatter(y, index, _fitted(value, shape), axis, calls.SCATTER_SET,
+                          calls.UNIQUE_INDICES)
+        view[...] = reshaped(y, view.shape)
+        return
     if value.ndim > after:
-        if value.ndim - after > at + 1 or value.shape[value.ndim - after - 1] != 1:
-            return False
-        lead = value.shape[: value.ndim - after - 1]
         ends = value.shape[value.ndim - after :]
+        lead = value.shape[: value.ndim - after - 1]
         value = reshaped(value, (*lead, *(1,) * mask.ndim, *ends))
     value = _fitted(value, view.shape)
-    mask = reshaped(mask, (*mask.shape, *(1,) * after))
-    view[...] = calls.where(mask, value, view)
-    return True
+    view[...] = calls.where(reshaped(mask, (*mask.shape, *(1,) * after)), value, view)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
     """x[key] = value."""
     entries = _expanded(x, key)
     value = _value(x, value)
-    at = _only_mask(entries)
-    if at is not None and _chosen(x, entries, at, value):
+    at = _lone_mask(x, entries)
+    if at is not None:
+        _chosen(x, entries, at, value)
         return
     entries = _masks_as_numbers(x, entries)
     if any(isinstance(e, _Numbers) for e in entries):

@@ -46,25 +46,25 @@ def constant(value: Any, dtype: DType) -> Array:
     return _core.full((), value, dtype)
 
 
-def operands(*xs: Any) -> list:
+def operands(*given: Any) -> list:
     """Arrays and Python numbers as they are, everything else as arrays; one array at least."""
-    xs = [x if type(x) in PLAIN else array(x) for x in xs]
+    xs = [x if type(x) in PLAIN else array(x) for x in given]
     for x in xs:
         if type(x) is Array:
             return xs
     return [array(xs[0]), *xs[1:]]
 
 
-def promoted(*xs: Any) -> list[Array]:
+def promoted(*given: Any) -> list[Array]:
     """The operands in the dtype that they promote to."""
-    xs = operands(*xs)
+    xs = operands(*given)
     dtype = result_type(*xs)
     return [cast(x, dtype) for x in xs]
 
 
-def floats(*xs: Any) -> list[Array]:
+def floats(*given: Any) -> list[Array]:
     """As promoted, but integers and bools become float64."""
-    xs = operands(*xs)
+    xs = operands(*given)
     dtype = result_type(*xs)
     if dtype.kind in "biu":
         dtype = FLOAT64
@@ -103,6 +103,8 @@ def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """A tuple of axes, counted from 0, of None (all), a number, or several."""
+    if type(axis) is int and 0 <= axis < ndim:
+        return (axis,)
     if axis is None:
         return tuple(range(ndim))
     if not isinstance(axis, (tuple, list)):
@@ -113,8 +115,15 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return axes
 
 
+def reduced(axis: Any, ndim: int) -> tuple[int, ...] | None:
+    """axes_of for the functions in C, where None names all axes."""
+    return None if axis is None else axes_of(axis, ndim)
+
+
 def shape_of(shape: Any) -> tuple[int, ...]:
     """A tuple of extents of a number or a sequence."""
+    if isinstance(shape, (tuple, list)):
+        return tuple(operator.index(n) for n in shape)
     try:
         return (operator.index(shape),)
     except TypeError:

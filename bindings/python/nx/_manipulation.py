@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 from . import _core
 from ._core import Array, calls, result_type
-from ._lib import (INT64, MAY_COPY, arr, axes_of, axis_of, broadcast_shape, cast, expand, permuted,
+from ._lib import (INT64, arr, axes_of, axis_of, broadcast_shape, cast, expand, permuted,
                    product, reshaped, shape_of, value_of)
 
 __all__ = ["append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays",
@@ -62,10 +62,12 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Array:
     """The elements of x in C order in another shape, of which one extent may be -1. A view where
     that is possible; copy=True makes a copy, copy=False raises where there is no view."""
     x = arr(x)
+    if copy is None:
+        return x.reshape(shape)
     shape = _full_shape(shape, x.size)
     if copy:
         return calls.reshape(calls.copy(x), shape, 0)
-    return calls.reshape(x, shape, MAY_COPY if copy is None else 0)
+    return calls.reshape(x, shape, 0)
 
 
 def ravel(x: Any, /) -> Array:

@@ -94,6 +94,8 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     """Of x1 where the condition is true, else of x2. With the condition alone as nonzero."""
     if x1 is None and x2 is None:
         return nonzero(condition)
+    if type(x1) is Array and type(x2) is Array and x1.dtype is x2.dtype:
+        return calls.where(cast(arr(condition), BOOL), x1, x2)
     x1, x2 = operands(x1, x2)
     dtype = result_type(x1, x2)
     return calls.where(cast(arr(condition), BOOL), cast(x1, dtype), cast(x2, dtype))

@@ -10,7 +10,7 @@ from . import _core
 from ._core import Array, DType, calls
 from ._elementwise import isnan
 from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant,
-                   floating, product, promoted, reshaped)
+                   floating, product, promoted, reduced, reshaped)
 
 __all__ = ["all", "allclose", "amax", "amin", "any", "array_equal", "array_equiv", "average",
            "convolve", "corrcoef", "correlate", "cov", "cummax", "cummin", "cumprod", "cumsum",
@@ -20,12 +20,12 @@ __all__ = ["all", "allclose", "amax", "amin", "any", "array_equal", "array_equiv
            "trapezoid", "var"]
 
 
+_SUMS = {d: INT64 if d.kind in "bi" else UINT64 if d.kind == "u" else d
+         for d in _core.dtypes.values()}
+
+
 def _sum_dtype(x: Array, dtype: Any) -> DType:
-    if dtype is not None:
-        return _core.dtype(dtype)
-    if x.dtype.kind in "bi":
-        return INT64
-    return UINT64 if x.dtype.kind == "u" else x.dtype
+    return _SUMS[x.dtype] if dtype is None else _core.dtype(dtype)
 
 
 def _adding(name: str, sentence: str) -> Callable:
@@ -35,7 +35,7 @@ def _adding(name: str, sentence: str) -> Callable:
                  keepdims: bool = False) -> Array:
         x = arr(x)
         x = cast(x, _sum_dtype(x, dtype))
-        return call(x, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+        return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = sentence
@@ -51,7 +51,7 @@ def _choosing(name: str, sentence: str) -> Callable:
 
     def function(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
         x = arr(x)
-        return call(x, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+        return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = sentence
@@ -65,7 +65,7 @@ min = amin = _choosing("min", "The least element along axes; NaN if there is one
 def _asking(name: str, call: Callable, sentence: str) -> Callable:
     def function(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
         x = cast(arr(x), BOOL)
-        return call(x, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+        return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = sentence
@@ -84,7 +84,7 @@ def ptp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
 def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
     """The mean along axes; integers become float64."""
     x = floating(x) if dtype is None else cast(arr(x), _core.dtype(dtype))
-    return calls.reduce_mean(x, axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+    return calls.reduce_mean(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
 
 
 def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
@@ -93,7 +93,7 @@ def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | N
     NumPy calls ddof."""
     x = floating(x)
     less = float(correction if ddof is None else ddof)
-    return calls.reduce_var(x, axes_of(axis, x.ndim), less, KEEPDIMS * keepdims)
+    return calls.reduce_var(x, reduced(axis, x.ndim), less, KEEPDIMS * keepdims)
 
 
 def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
