@@ -158,7 +158,8 @@ class Reductions(Peer):
         self.same(nx.cov(y), np.cov(b))
         self.same(nx.corrcoef(y), np.corrcoef(b))
         self.same(nx.gradient(y, axis=1), np.gradient(b, axis=1))
-        self.same(nx.trapezoid(y, dx=0.5), np.trapz(b, dx=0.5))
+        integral = getattr(np, "trapezoid", None) or np.trapz
+        self.same(nx.trapezoid(y, dx=0.5), integral(b, dx=0.5))
         self.same(nx.interp(a[0], [-1.0, 0.0, 1.0], [1.0, 5.0, 2.0]),
                   np.interp(a[0], [-1.0, 0.0, 1.0], [1.0, 5.0, 2.0]))
         self.same(nx.var(y, axis=1, ddof=1), np.var(b, axis=1, ddof=1))

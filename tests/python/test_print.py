@@ -28,7 +28,10 @@ class Printing(Peer):
     def test_as_numpy(self):
         for a in arrays():
             x = nx.asarray(a, copy=True)
-            self.assertEqual(repr(x), repr(a).replace("array(", "Array("))
+            got = repr(x)
+            if np.__version__ < "2" and a.size > 1000:  # NumPy 1 did not write the shape
+                got = re.sub(r",\s+shape=\([^)]*\)", "", got)
+            self.assertEqual(got, repr(a).replace("array(", "Array("))
             self.assertEqual(str(x), str(a))
 
     def test_options(self):

@@ -13,7 +13,9 @@ standard, and NumPy's names besides; nx.linalg, nx.fft, nx.random and nx.special
 way to the plugin; it needs nothing of the rest.
 """
 
+from importlib import import_module
 from pathlib import Path
+from sys import version_info
 
 __all__ = ["include", "library"]
 
@@ -43,8 +45,10 @@ def _why_not(reason: BaseException):
 
 
 try:
-    from . import _core  # noqa: F401
-except ImportError as _e:  # Python is older than 3.11, or the extension is not there
+    if version_info < (3, 11):
+        raise ImportError("they need Python 3.11 or newer")
+    import_module("._core", __name__)
+except ImportError as _e:
     __getattr__ = _why_not(_e)
 else:
     from ._namespace import *  # noqa: F403

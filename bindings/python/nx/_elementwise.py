@@ -58,7 +58,6 @@ erfc = _floating("erfc", calls.erfc, "1 - erf(x) without its cancellation.")
 erfinv = _floating("erfinv", calls.erfinv, "The inverse of erf.")
 exp = _floating("exp", calls.exp, "e to the power x.")
 exp2 = _floating("exp2", calls.exp2, "2 to the power x.")
-expm1 = _floating("expm1", calls.expm1, "exp(x) - 1 without its cancellation.")
 log = _floating("log", calls.log, "The natural logarithm.")
 log10 = _floating("log10", calls.log10, "The logarithm to base 10.")
 log1p = _floating("log1p", calls.log1p, "log(1 + x), exact for small x.")
@@ -69,6 +68,16 @@ sinh = _floating("sinh", calls.sinh, "Hyperbolic sine.")
 sqrt = _floating("sqrt", calls.sqrt, "The square root.")
 tan = _floating("tan", calls.tan, "Tangent.")
 sigmoid = _floating("sigmoid", calls.logistic, "1 / (1 + exp(-x)).")
+
+
+def expm1(x: Any, /) -> Array:
+    """exp(x) - 1 without its cancellation. Of complex numbers a real part that is zero is +0, as
+    the standard has it."""
+    x = floating(x)
+    y = calls.expm1(x)
+    if x.dtype.kind != "c":
+        return y
+    return calls.complex(calls.real(y) + 0.0, calls.imag(y))
 
 
 def tanh(x: Any, /) -> Array:

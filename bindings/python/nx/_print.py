@@ -210,22 +210,31 @@ def _body(x: Array, indent: int, separator: str) -> str:
 _UNSAID = frozenset({"float64", "int64", "bool", "complex128"})
 
 
+def _notes(x: Array) -> list[str]:
+    """What stands behind the elements: the shape if they do not show it, and the dtype unless it
+    is a default one."""
+    notes = []
+    if x.size > _options["threshold"] or (x.size == 0 and x.shape != (0,)):
+        notes.append(f"shape={x.shape}")
+    if x.dtype.name not in _UNSAID or x.size == 0:
+        notes.append(f"dtype={x.dtype.name}")
+    return notes
+
+
 def array_repr(x: Array, /) -> str:
-    """Array([..]) with the dtype where it is not a default one."""
-    notes = [] if x.dtype.name in _UNSAID and x.size else [f"dtype={x.dtype.name}"]
-    if x.size == 0 and x.shape != (0,):
-        notes.insert(0, f"shape={x.shape}")
+    """Array([..]) as NumPy 2 writes it, with the dtype where it is not a default one."""
     try:
         x.realize()
-        body = _body(x, len("Array("), ", ")
+        text = "Array(" + _body(x, len("Array("), ", ")
     except (_core.Unbound, _core.Donated) as e:
         reason = "no value yet" if isinstance(e, _core.Unbound) else "donated"
         return f"Array(<{reason}>, shape={x.shape}, dtype={x.dtype.name})"
-    text = ", ".join([body, *notes])
-    last = body.rsplit("\n", 1)[-1]
-    if notes and "\n" in body and len(last) + sum(map(len, notes)) + 9 > _options["linewidth"]:
-        text = f"{body},\n      " + ", ".join(notes)
-    return f"Array({text})"
+    notes = ", ".join(_notes(x))
+    if not notes:
+        return text + ")"
+    last = len(text) - (text.rfind("\n") + 1)
+    gap = " " if last + len(notes) + 3 <= _options["linewidth"] else "\n" + " " * len("Array(")
+    return f"{text},{gap}{notes})"
 
 
 def array_str(x: Array, /) -> str:
