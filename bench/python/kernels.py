@@ -249,7 +249,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    print("| kernel | NumPy, ms | recorded, ms | captured, ms | recorded / NumPy | captured / NumPy |")
+    print("| kernel | NumPy, ms | recorded, ms | captured, ms | recorded/NumPy | captured/NumPy |")
     print("|---|---|---|---|---|---|")
     for name in KERNELS:
         if options.only not in name:

@@ -135,6 +135,76 @@ class Captured(unittest.TestCase):
         self.assertLess(float(done.stdout.split()[0]), 0.2)
 
 
+class Functions(unittest.TestCase):
+    def test_python_is_called(self):
+        def both(x, y):
+            return [2 * v for v in x.tolist()], x @ y
+
+        x = nx.asarray([1.0, 2.0])
+        a, b = nx.custom(both, x, x + 1, results=[((2,), "float64"), ((), float)])
+        self.assertEqual(((a + 1).tolist(), float(b)), ([3, 5], 8))
+        f = nx.jit(lambda x: nx.custom(lambda x: x.tolist()[::-1], x, results=((2,), float)) * 2)
+        self.assertEqual([f(x).tolist(), f(x * 3).tolist()], [[4, 2], [12, 6]])
+
+    def test_order(self):
+        seen, order = [], nx.token()
+        for i in range(5):
+            nx.custom(lambda x: seen.append(int(x)), nx.asarray(i), results=[], order=order)
+        self.assertEqual(seen, [])
+        order.realize()
+        order.realize()
+        self.assertEqual(seen, [0, 1, 2, 3, 4])
+
+    def test_exceptions_come_through(self):
+        class Mine(Exception):
+            pass
+
+        def raises(x):
+            raise Mine("no such thing")
+
+        y = nx.custom(raises, nx.ones(2), results=((2,), float))
+        with self.assertRaises(Mine) as e:
+            (y + 1).realize()
+        self.assertIn("no such thing", str(e.exception))
+        for wrong in (lambda x: [1.0], lambda x: "text", lambda x: (x, x)):
+            with self.assertRaises((ValueError, TypeError)):
+                nx.custom(wrong, nx.ones(2), results=((2,), float)).realize()
+        with self.assertRaises(ValueError):
+            nx.custom(raises, *[nx.ones(1)] * 16, results=((2,), float))
+        self.assertEqual(nx.ones(2).tolist(), [1, 1])
+
+    def test_functions_go_with_their_results(self):
+        import weakref
+
+        class Callable:
+            def __call__(self, x):
+                return x
+
+        function = Callable()
+        gone = weakref.ref(function)
+        y = nx.custom(function, nx.ones(2), results=((2,), float))
+        y.realize()
+        del function, y
+        live()
+        live()
+        self.assertIsNone(gone())
+
+    def test_programs_in_text(self):
+        f = nx.parse("nxir 2\ngraph @twice(%0: f32[3]) -> (%1) {\n  %1 = add %0 %0 : f32[3]\n}\n")
+        self.assertEqual(f(nx.asarray([1, 2, 3], dtype="float32")).tolist(), [2, 4, 6])
+        with self.assertRaises(nx.ParseError):
+            nx.parse("nxir 2\ngraph")
+        with self.assertRaises(ValueError):
+            f(nx.ones(3))
+
+    def test_reports(self):
+        x = nx.ones(100000) + nx.arange(100000.0)
+        told = nx.report(nx.sum(nx.exp(-x)))
+        self.assertEqual(told["runs"], 1)
+        self.assertGreater(told["bytes"], 0)
+        self.assertIn("total_ms", told)
+
+
 class Views(unittest.TestCase):
     def test_assignments_show_through_views(self):
         x = nx.zeros((3, 4))

@@ -22,6 +22,6 @@ void core_begin(core_action *a) {
 int core_end(core_action *a, nx_status status) {
   PyEval_RestoreThread(a->state);
   if (status == NX_OK) return 0;
-  core_fail();
+  core_fail_later();
   return -1;
 }

@@ -55,8 +55,10 @@ PyObject *core_hook(core_hook_name name);
 /* ---- error.c */
 
 int core_error_init(PyObject *module);
-/* Raises what this thread's error says; always NULL. */
+/* Raises what this thread's error says; always NULL. The second also says where it was recorded,
+ * if that was at an earlier time. */
 PyObject *core_fail(void);
+PyObject *core_fail_later(void);
 /* The class of a status, borrowed. */
 PyObject *core_error_class(nx_status status);
 /* Tags what is recorded from now on with the line of Python that runs, for errors. */
@@ -138,6 +140,16 @@ PyObject *core_dlpack_device(PyObject *self, PyObject *unused);
 /* ---- function.c */
 
 int core_function_init(PyObject *module);
+
+/* ---- windows.c */
+
+int core_windows_init(PyObject *module);
+
+/* ---- custom.c */
+
+int core_custom_init(PyObject *module);
+/* Raises the exception of a function of Python that a run has called, if the message is its. */
+bool core_raise_pending(const char *message);
 
 /* ---- calls.c, which is generated */
 

@@ -204,8 +204,8 @@ PyObject *core_error_class(nx_status status) {
 /* ---- raising */
 
 /* The sentence, and where it was recorded if that is not where it is raised. */
-static PyObject *sentence(const nx_error *e, PyObject *where) {
-  if (where == Py_None || !PyTuple_Check(where)) return PyUnicode_FromString(e->message);
+static PyObject *sentence(const nx_error *e, PyObject *where, bool later) {
+  if (!later || !PyTuple_Check(where)) return PyUnicode_FromString(e->message);
   return PyUnicode_FromFormat("%s (recorded in %U, line %S)", e->message, PyTuple_GetItem(where, 0),
                               PyTuple_GetItem(where, 1));
 }
@@ -216,13 +216,14 @@ static int set(PyObject *error, const char *name, PyObject *value) {
   return status;
 }
 
-PyObject *core_fail(void) {
+static PyObject *fail(bool later) {
   nx_error e = {.size = sizeof e};
   nx_error_take(&e);
   if (PyErr_Occurred()) return NULL; /* of a signal, or of Python that the library called */
   if (e.status == NX_OK)
     return PyErr_Format(PyExc_SystemError, "nx: a call failed without a reason");
-  PyObject *where = where_of(e.tag), *text = sentence(&e, where);
+  if (core_raise_pending(e.message)) return NULL;
+  PyObject *where = where_of(e.tag), *text = sentence(&e, where, later);
   PyObject *class = core_error_class(e.status), *error = text ? core_call(class, text) : NULL;
   Py_XDECREF(text);
   if (error != NULL && set(error, "status", PyUnicode_FromString(nx_status_name(e.status))) == 0 &&
@@ -235,3 +236,6 @@ PyObject *core_fail(void) {
   Py_DECREF(where);
   return NULL;
 }
+
+PyObject *core_fail(void) { return fail(false); }
+PyObject *core_fail_later(void) { return fail(true); }

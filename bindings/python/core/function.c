@@ -337,6 +337,53 @@ static PyObject *jit(PyObject *self, PyObject *args, PyObject *kwargs) {
   return (PyObject *)j;
 }
 
+/* ---- functions of text */
+
+/* f(arrays): the result, or a tuple of them. */
+static PyObject *call_parsed(PyObject *self, PyObject *args, PyObject *kwargs) {
+  trace *t = (trace *)self;
+  nx_tensor **out = PyMem_Calloc((size_t)t->n_out + 1, sizeof *out);
+  core_list l = {.items = l.room};
+  PyObject *made = NULL;
+  if (kwargs != NULL && PyDict_Size(kwargs) > 0)
+    PyErr_SetString(PyExc_TypeError, "nx: inputs of a function of text are given in order");
+  else if (out == NULL) PyErr_NoMemory();
+  else if (core_take_tensors(args, &l) == 0) {
+    core_mark();
+    core_action a;
+    core_begin(&a);
+    nx_status status =
+        nx_function_call(t->function, l.items, l.n, out, (size_t)t->n_out, &a.options);
+    if (core_end(&a, status) == 0)
+      made = t->n_out == 1 ? core_wrap(out[0]) : core_wrap_all(out, (int)t->n_out);
+  }
+  core_list_free(&l);
+  PyMem_Free(out);
+  return made;
+}
+
+static PyObject *parse(PyObject *self, PyObject *text) {
+  (void)self;
+  PyObject *bytes = PyUnicode_AsUTF8String(text);
+  trace *t = bytes && core_context() ? PyObject_New(trace, trace_type) : NULL;
+  if (t == NULL) {
+    Py_XDECREF(bytes);
+    return NULL;
+  }
+  t->function = NULL;
+  t->result = NULL;
+  t->same = NULL;
+  nx_function_info info = {.size = sizeof info};
+  if (nx_function_parse(core_context(), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), NULL,
+                        &t->function) != NX_OK)
+    core_fail();
+  nx_function_describe(t->function, &info);
+  t->n_leaves = t->n_out = (Py_ssize_t)info.outputs;
+  Py_DECREF(bytes);
+  if (t->function == NULL) Py_CLEAR(t);
+  return (PyObject *)t;
+}
+
 static PyMethodDef methods[] = {
     {"dump", (PyCFunction)(void (*)(void))dump, METH_VARARGS | METH_KEYWORDS,
      "dump(stage, *arguments): what a call with these arguments runs, as text of one stage."},
@@ -353,14 +400,16 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
     "nx.Jit", sizeof(jitted), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-static PyType_Slot trace_slots[] = {{Py_tp_dealloc, trace_dealloc}, {0, NULL}};
-static PyType_Spec trace_spec = {"nx._Trace", sizeof(trace), 0,
+static PyType_Slot trace_slots[] = {
+    {Py_tp_dealloc, trace_dealloc}, {Py_tp_call, call_parsed}, {0, NULL}};
+static PyType_Spec trace_spec = {"nx.Function", sizeof(trace), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                  trace_slots};
 static PyMethodDef functions[] = {
     {"jit", (PyCFunction)(void (*)(void))jit, METH_VARARGS | METH_KEYWORDS,
      "A function that is captured at its first call and compiled. donate: numbers of the arguments "
      "whose memory results may take."},
+    {"parse", parse, METH_O, "The function that a program in nxir is, called with arrays."},
     {NULL, NULL, 0, NULL}};
 
 int core_function_init(PyObject *module) {

@@ -70,7 +70,8 @@ def argument(name, p, at):
         return f"int64_t {variable} = 0;", taken, None, f"({kind}){variable}"
     declared = f"core_list {variable} = {{.items = {variable}.room}};"
     if kind == "nx_tensor *const *":
-        return declared, f"core_take_tensors(args[{at}], &{variable})", variable, f"{variable}.items"
+        taken = f"core_take_tensors(args[{at}], &{variable})"
+        return declared, taken, variable, f"{variable}.items"
     if kind == "const double *":
         return declared, f"core_take_f64s(args[{at}], &{variable})", variable, f"{variable}.items"
     if kind in ("const int32_t *", "const int64_t *"):

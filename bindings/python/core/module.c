@@ -202,6 +202,32 @@ static PyObject *realize(PyObject *self, PyObject *args) {
   return done < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+/* Realises arrays, and says what was done. */
+static PyObject *report(PyObject *self, PyObject *args) {
+  (void)self;
+  core_list l = {.items = l.room};
+  nx_report r = {.size = sizeof r};
+  nx_context *c = core_context();
+  int done = -1;
+  if (c != NULL && core_take_tensors(args, &l) == 0) {
+    core_action a;
+    core_begin(&a);
+    a.options.report = &r;
+    done = core_end(&a, nx_realize(c, l.items, l.n, &a.options));
+  }
+  core_list_free(&l);
+  if (done < 0) return NULL;
+#define COUNT(field) #field, (unsigned long long)r.field
+  return Py_BuildValue(
+      "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,s:s}", COUNT(nodes),
+      COUNT(kernels), COUNT(library_calls), COUNT(runs), COUNT(interpreted), COUNT(plan_hits),
+      COUNT(plan_misses), COUNT(kernel_hits), COUNT(kernel_disk_hits), COUNT(kernel_misses),
+      COUNT(bytes), COUNT(planned_bytes), COUNT(peak_bytes), "record_ms", r.record_ms, "plan_ms",
+      r.plan_ms, "compile_ms", r.compile_ms, "run_ms", r.run_ms, "total_ms", r.total_ms,
+      "miss_reason", r.miss_reason);
+#undef COUNT
+}
+
 static PyObject *dump(PyObject *self, PyObject *args, PyObject *kwargs) {
   (void)self;
   static char *names[] = {"arrays", "stage", NULL};
@@ -264,6 +290,7 @@ static PyMethodDef functions[] = {
     {"full", (PyCFunction)(void (*)(void))full, METH_VARARGS | METH_KEYWORDS, NULL},
     {"empty", (PyCFunction)(void (*)(void))empty, METH_VARARGS | METH_KEYWORDS, NULL},
     {"realize", realize, METH_VARARGS, "Computes the values of arrays, in one run."},
+    {"report", report, METH_VARARGS, "Computes arrays, and says in numbers what was done."},
     {"dump", (PyCFunction)(void (*)(void))dump, METH_VARARGS | METH_KEYWORDS,
      "What realising arrays would run, as text of one stage."},
     {"stats", stats, METH_NOARGS, "What the library holds at the moment."},
@@ -277,8 +304,8 @@ PyMODINIT_FUNC PyInit__core(void) {
   PyObject *m = PyModule_Create(&definition);
   if (m == NULL) return NULL;
   if (PyModule_AddStringConstant(m, "version", nx_version()) == 0 && core_dtype_init(m) == 0 &&
-      core_error_init(m) == 0 && core_array_init(m) == 0 && core_calls_init(m) == 0 &&
-      core_function_init(m) == 0)
+      core_error_init(m) == 0 && core_array_init(m) == 0 && core_windows_init(m) == 0 &&
+      core_calls_init(m) == 0 && core_custom_init(m) == 0 && core_function_init(m) == 0)
     return m;
   Py_DECREF(m);
   return NULL;

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: ISC */
+/* Functions of Python as operations of the graph. The function gets arrays of what was computed,
+ * and what it returns is copied into the results. An exception of it becomes that of whoever asked
+ * for the value. */
+#include "core.h"
+
+#include <string.h>
+
+/* ---- the exception of a call that has failed, until it is raised */
+
+static PyObject *pending;
+static char said[256];
+
+static void keep_exception(const nx_custom_call *call) {
+  PyObject *type, *value, *where;
+  PyErr_Fetch(&type, &value, &where);
+  PyErr_NormalizeException(&type, &value, &where);
+  if (where != NULL) PyException_SetTraceback(value, where);
+  PyObject *text = PyObject_Str(value), *name = PyObject_GetAttrString(type, "__name__");
+  PyObject *all = text && name ? PyUnicode_FromFormat("%S: %S", name, text) : NULL;
+  PyObject *bytes = all ? PyUnicode_AsUTF8String(all) : NULL;
+  PyErr_Clear();
+  PyOS_snprintf(said, sizeof said, "%.250s", bytes ? PyBytes_AsString(bytes) : "an exception");
+  nx_custom_fail(call, NX_INVALID_ARGUMENT, said);
+  Py_XDECREF(bytes);
+  Py_XDECREF(all);
+  Py_XDECREF(name);
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(where);
+  Py_XDECREF(pending);
+  pending = value;
+}
+
+bool core_raise_pending(const char *message) {
+  if (pending == NULL || strstr(message, said) == NULL) return false;
+  PyObject *e = pending;
+  pending = NULL;
+  PyErr_SetObject((PyObject *)Py_TYPE(e), e);
+  Py_DECREF(e);
+  return true;
+}
+
+/* ---- a call */
+
+static PyObject *operands_of(const nx_custom_call *call) {
+  PyObject *args = PyTuple_New((Py_ssize_t)call->n_operands);
+  for (size_t i = 0; args != NULL && i < call->n_operands; i++) {
+    const nx_array *o = &call->operands[i];
+    size_t bytes = (size_t)o->elements * nx_dtype_bits(o->dtype) / 8;
+    const void *data = o->elements > 0 ? o->data : &bytes;
+    PyObject *a =
+        core_wrap(nx_from_data(core_context(), 0, o->dtype, o->shape, o->rank, data, bytes));
+    if (a == NULL) Py_CLEAR(args);
+    else PyTuple_SetItem(args, (Py_ssize_t)i, a);
+  }
+  return args;
+}
+
+static int give(const nx_array *to, PyObject *o, size_t number) {
+  PyObject *a = core_array_of(o, to->dtype, 0, -1);
+  if (a == NULL) return -1;
+  nx_tensor *x = core_tensor(a);
+  bool same =
+      nx_rank(x) == to->rank &&
+      (to->rank == 0 || !memcmp(nx_shape(x), to->shape, sizeof(int64_t) * (size_t)to->rank));
+  int done = -1;
+  if (same) {
+    core_action act;
+    core_begin(&act);
+    size_t bytes = (size_t)to->elements * nx_dtype_bits(to->dtype) / 8;
+    done = core_end(&act, bytes > 0 ? nx_read(x, to->data, bytes, &act.options) : NX_OK);
+  } else PyErr_Format(PyExc_ValueError, "nx: result %zu has another shape than was said", number);
+  Py_DECREF(a);
+  return done;
+}
+
+static int give_all(const nx_custom_call *call, PyObject *made) {
+  if (call->n_results == 0) return 0;
+  if (call->n_results == 1 && !PyTuple_Check(made)) return give(&call->results[0], made, 0);
+  if (!PyTuple_Check(made) || PyTuple_Size(made) != (Py_ssize_t)call->n_results) {
+    PyErr_Format(PyExc_ValueError, "nx: the function gives %R, not %zu results", made,
+                 call->n_results);
+    return -1;
+  }
+  int done = 0;
+  for (size_t i = 0; i < call->n_results && done == 0; i++)
+    done = give(&call->results[i], PyTuple_GetItem(made, (Py_ssize_t)i), i);
+  return done;
+}
+
+static nx_status run(const nx_custom_call *call) {
+  if (!Py_IsInitialized())
+    return nx_custom_fail(call, NX_INVALID_ARGUMENT, "the interpreter of Python has ended");
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *args = operands_of(call);
+  PyObject *made = args ? PyObject_CallObject(call->user, args) : NULL;
+  nx_status status = NX_OK;
+  if (made == NULL || give_all(call, made) < 0) {
+    keep_exception(call);
+    status = NX_INVALID_ARGUMENT;
+  }
+  Py_XDECREF(made);
+  Py_XDECREF(args);
+  PyGILState_Release(state);
+  return status;
+}
+
+static void release(void *user) {
+  if (!Py_IsInitialized()) return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF((PyObject *)user);
+  PyGILState_Release(state);
+}
+
+/* ---- describing and recording */
+
+enum { MOST = 15 };
+
+typedef struct types {
+  nx_type of[MOST];
+  int64_t shapes[MOST][NX_MAX_RANK];
+  size_t n;
+} types;
+
+static int too_many(void) {
+  PyErr_Format(PyExc_ValueError, "nx: a function has at most %d operands and results", MOST);
+  return -1;
+}
+
+/* (shape, dtype) of each result. */
+static int take_results(types *t, PyObject *list) {
+  Py_ssize_t n = PySequence_Size(list);
+  if (n < 0 || n > MOST) return n < 0 ? -1 : too_many();
+  for (t->n = 0; t->n < (size_t)n; t->n++) {
+    PyObject *row = PySequence_GetItem(list, (Py_ssize_t)t->n), *shape, *dtype;
+    nx_type *to = &t->of[t->n];
+    bool good = row != NULL && PyTuple_Check(row) && PyArg_ParseTuple(row, "OO", &shape, &dtype);
+    if (good) to->rank = core_integers(shape, t->shapes[t->n], NX_MAX_RANK, "a shape");
+    good = good && to->rank >= 0 && (to->dtype = core_dtype_of(dtype)) != 0;
+    to->shape = t->shapes[t->n];
+    if (!good && !PyErr_Occurred())
+      PyErr_SetString(PyExc_TypeError, "nx: a result is said by (shape, dtype)");
+    Py_XDECREF(row);
+    if (!good) return -1;
+  }
+  return 0;
+}
+
+static int take_operands(types *t, const core_list *l) {
+  if (l->n > MOST) return too_many();
+  nx_tensor *const *of = l->items;
+  for (t->n = 0; t->n < l->n; t->n++) {
+    nx_tensor *x = of[t->n];
+    t->of[t->n] = (nx_type){nx_dtype_of(x), nx_rank(x), nx_shape(x)};
+  }
+  return 0;
+}
+
+/* custom(function, operands, results, name, token): what a call records, as a tuple. */
+static PyObject *custom(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *function, *operands, *results, *token;
+  const char *name;
+  types in, out;
+  core_list l = {.items = l.room};
+  nx_tensor *made[MOST] = {NULL}, *order = NULL;
+  nx_custom *c = NULL;
+  if (!PyArg_ParseTuple(args, "OOOsO", &function, &operands, &results, &name, &token)) return NULL;
+  bool good = core_context() != NULL && core_take_tensors(operands, &l) == 0 &&
+              take_operands(&in, &l) == 0 && take_results(&out, results) == 0 &&
+              core_take_tensor(token, true, &order) == 0;
+  nx_custom_desc d = {.size = sizeof d, .name = name, .run = run, .user = function};
+  if (good) {
+    d.release = release;
+    d.flags = order != NULL ? NX_ORDERED : 0;
+    d.n_operands = in.n;
+    d.operands = in.of;
+    d.n_results = out.n;
+    d.results = out.of;
+    core_mark();
+    good = nx_custom_create(core_context(), &d, &c) == NX_OK;
+    if (good) Py_INCREF(function);
+    good = good && nx_custom_record(c, l.items, l.n, order, made, out.n) == NX_OK;
+    if (!good) core_fail();
+  }
+  nx_custom_release(c);
+  core_list_free(&l);
+  return good ? core_wrap_all(made, (int)out.n) : NULL;
+}
+
+static PyMethodDef functions[] = {{"custom", custom, METH_VARARGS,
+                                   "custom(function, operands, results, name, token): records a "
+                                   "call of a function of Python."},
+                                  {NULL, NULL, 0, NULL}};
+
+int core_custom_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }
