@@ -190,7 +190,12 @@ class Functions(unittest.TestCase):
         self.assertIsNone(gone())
 
     def test_programs_in_text(self):
-        f = nx.parse("nxir 2\ngraph @twice(%0: f32[3]) -> (%1) {\n  %1 = add %0 %0 : f32[3]\n}\n")
+        program = """nxir 2
+graph @twice(%0: f32[3]) -> (%1) {
+  %1 = add %0, %0 : f32[3]
+}
+"""
+        f = nx.parse(program)
         self.assertEqual(f(nx.asarray([1, 2, 3], dtype="float32")).tolist(), [2, 4, 6])
         with self.assertRaises(nx.ParseError):
             nx.parse("nxir 2\ngraph")
