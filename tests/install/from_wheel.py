@@ -61,6 +61,15 @@ def c_program(source, scratch, python):
     print("programs in C: good, with nothing but what is in the wheel")
 
 
+def python_program(source, scratch, python):
+    """The program of docs/python.md, where there is no NumPy."""
+    (scratch / "arrays.py").write_text(consumer.fenced(source / "docs/python.md", "python"))
+    told = consumer.run(python, scratch / "arrays.py", more=APART)
+    consumer.check(float(told.split()[0]) < 0.2, f"the program printed:\n{told}")
+    consumer.run(python, "-c", "import numpy", status=1, complaint="No module named")
+    print(f"arrays of Python: {told}", end="")
+
+
 def jax_program(source, scratch, python):
     """The program of docs/jax.md on the plugin, with JAX from PyPI."""
     asked = subprocess.run([python, "-m", "pip", "install", "--quiet", "jax"])
@@ -84,6 +93,7 @@ def main(source, wheel, scratch):
     consumer.run(python, "-m", "pip", "install", "--quiet", Path(wheel).resolve())
     os.chdir(scratch)
     c_program(source, scratch, python)
+    python_program(source, scratch, python)
     jax_program(source, scratch, python)
 
 
