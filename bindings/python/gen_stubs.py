@@ -44,7 +44,7 @@ def main():
     print("# SPDX-License-Identifier: ISC\n# Made by gen_stubs.py.")
     print("import builtins")
     print("from contextlib import AbstractContextManager")
-    print("from typing import Any, Sequence\n")
+    print("from typing import Any, Callable, Sequence\n")
     print("from ._core import Array as Array, DType as DType")
     print("from ._dtypes import finfo_object, iinfo_object, _Info")
     print("from ._searching import (unique_all_result, unique_counts_result,"

@@ -343,6 +343,80 @@ class Movement(Peer):
         self.same(nx.ones_like(np.zeros((2, 1), "int8")), np.ones((2, 1), "int8"))
 
 
+@needs_numpy
+class Compositions(Peer):
+    """The functions of NumPy that are made of others."""
+
+    A = [[3.0, -1.5, 2.0, float("nan")], [0.25, 7.0, -0.0, -2.5]]
+    B = [[5, 1, 4], [2, 2, 9]]
+    CALLS = {
+        "asarray": lambda m, a, b: m.ascontiguousarray(b.T),
+        "sizes": lambda m, a, b: [m.asarray(m.ndim(a)), m.asarray(m.size(a, 1))],
+        "frombuffer": lambda m, a, b: m.frombuffer(bytes(range(16)), "int32"),
+        "fromfunction": lambda m, a, b: m.fromfunction(lambda i, j: i - j, (2, 3)),
+        "diagflat": lambda m, a, b: m.diagflat(b, -1),
+        "vander": lambda m, a, b: [m.vander(b[0]), m.vander(b[0], 2, increasing=True)],
+        "block": lambda m, a, b: m.block([[b, b], [b[:1], b[:1]]]),
+        "windows": lambda m, a, b: [w(n) for n in (1, 6) for w in
+                                    (m.hanning, m.hamming, m.blackman, m.bartlett)],
+        "kaiser": lambda m, a, b: [m.kaiser(7, 5.0), m.i0(a[1])],
+        "float_power": lambda m, a, b: m.float_power(b, 2),
+        "heaviside": lambda m, a, b: m.heaviside(a, 0.5),
+        "ldexp": lambda m, a, b: m.ldexp(a, 3),
+        "modf": lambda m, a, b: m.modf(a),
+        "spacing": lambda m, a, b: m.spacing(a),
+        "infinite": lambda m, a, b: [m.isposinf(a / 0), m.isneginf(a / 0)],
+        "complex": lambda m, a, b: [m.iscomplex(b * 1j), m.isreal(b)],
+        "unwrap": lambda m, a, b: m.unwrap(m.asarray([0.0, 3.0, 6.5, 12.0, -9.0])),
+        "select": lambda m, a, b: m.select([b > 4, b > 1], [b, b * 10], -1),
+        "choose": lambda m, a, b: m.choose(b % 2, [b, b * 10]),
+        "ix_": lambda m, a, b: b[m.ix_([1, 0], [0, 2])],
+        "insert": lambda m, a, b: [m.insert(b, 1, 7), m.insert(b, 2, b[:, 0], 1),
+                                   m.insert(b[0], 3, [8, 9])],
+        "ravel_multi_index": lambda m, a, b: m.ravel_multi_index(m.nonzero(b), (2, 3)),
+        "triangles": lambda m, a, b: [*m.tril_indices(3, 1), *m.triu_indices(3, -1, 4)],
+        "diag_indices": lambda m, a, b: m.diag_indices(3),
+        "lexsort": lambda m, a, b: m.lexsort([b[0], b[1]]),
+        "sets": lambda m, a, b: [f(b[0], b[1]) for f in
+                                 (m.union1d, m.intersect1d, m.setdiff1d, m.setxor1d)],
+        "partition": lambda m, a, b: m.partition(b, 1)[:, 1],
+        "nan": lambda m, a, b: [m.nancumsum(a, 1), m.nancumprod(a), m.nanargmax(a),
+                                m.nanargmin(a, 1)],
+        "polynomials": lambda m, a, b: [m.polyval(b[0], b[1]), m.polyfit(b[0], b[1] * 1.0, 1)],
+        "clear": lambda m, a, b: [m.around(a, 1), m.fix(a)],
+    }
+
+    def test_all(self):
+        a, b = np.array(self.A), np.array(self.B)
+        with np.errstate(all="ignore"):
+            for name, call in self.CALLS.items():
+                with self.subTest(name=name):
+                    got = call(nx, nx.asarray(a, copy=True), nx.asarray(b, copy=True))
+                    self.same(got, call(np, a, b), name, rtol=1e-11)
+
+    def test_assigning(self):
+        calls = {
+            "copyto": lambda m, x: m.copyto(x, 7, where=x > 5),
+            "putmask": lambda m, x: m.putmask(x, x > 5, m.asarray([1, 2, 3])),
+            "place": lambda m, x: m.place(x, x > 5, m.asarray([1, 2, 3])),
+            "put": lambda m, x: m.put(x, [0, -1, 4], [10, 20]),
+            "put_along_axis": lambda m, x: m.put_along_axis(x, m.asarray([[1], [0], [2]]), -1, 1),
+            "fill_diagonal": lambda m, x: m.fill_diagonal(x, 9),
+        }
+        for name, call in calls.items():
+            with self.subTest(name=name):
+                a = np.arange(12).reshape(3, 4)
+                x = nx.asarray(a, copy=True)
+                call(np, a)
+                call(nx, x)
+                self.same(x, a, name)
+
+    def test_products_of_vectors(self):
+        a, v = np.arange(12.0).reshape(2, 2, 3), np.arange(6.0).reshape(2, 3)
+        self.same(nx.matvec(a, v), np.einsum("bij,bj->bi", a, v))
+        self.same(nx.vecmat(v[:, :2], a), np.einsum("bi,bij->bj", v[:, :2], a))
+
+
 class Refused(unittest.TestCase):
     def test_arguments(self):
         x = nx.zeros((2, 3))

@@ -147,7 +147,12 @@ static PyObject *get_real(PyObject *self, void *unused) {
 }
 static PyObject *get_imag(PyObject *self, void *unused) {
   (void)unused;
-  return part(self, nx_imag);
+  nx_tensor *x = core_tensor(self);
+  char kind = core_kind(nx_dtype_of(x));
+  if (kind == 'c' || kind == 'f') return part(self, nx_imag);
+  core_mark();
+  return core_wrap(
+      nx_full_i64(nx_context_of(x), nx_device_of(x), nx_dtype_of(x), nx_shape(x), nx_rank(x), 0));
 }
 
 static PyGetSetDef properties[] = {

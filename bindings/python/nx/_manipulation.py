@@ -109,8 +109,7 @@ def squeeze(x: Any, /, axis: Any = None) -> Array:
 
 
 def _atleast(xs: tuple, n: int) -> Any:
-    xs = [arr(x) for x in xs]
-    ys = [x if x.ndim >= n else _raised(x, n) for x in xs]
+    ys = [x if x.ndim >= n else _raised(x, n) for x in map(arr, xs)]
     return ys[0] if len(ys) == 1 else tuple(ys)
 
 

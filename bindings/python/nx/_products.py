@@ -239,9 +239,12 @@ def einsum(subscripts: Any, /, *operands: Any) -> Array:
     """Sums of products by the letters of axes, as NumPy's einsum: "ij,jk->ik", with "..." and
     repeated letters; without "->" the letters that occur once, in order. Several operands are
     multiplied in pairs, the cheapest first."""
+    given = list(operands)
     if not isinstance(subscripts, str):
-        subscripts, operands = _lists([subscripts, *operands])
-    xs = promoted(*operands) if len(operands) > 1 else [arr(operands[0])]
+        subscripts, given = _lists([subscripts, *operands])
+    if not given:
+        raise ValueError("einsum: there are no operands")
+    xs = promoted(*given) if len(given) > 1 else [arr(given[0])]
     terms, out = _parsed(subscripts, xs)
     terms = [_diagonals(t) for t in terms]
     sizes = _extents(terms)
