@@ -355,6 +355,18 @@ class Errors(unittest.TestCase):
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, old)
 
+    def test_progress(self):
+        program = """if True:
+            import sys, nx
+            nx.progress(True)
+            x = nx.ones((1200, 1200))
+            for _ in range(60):
+                x = x @ x / 1200
+            x.realize()"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"nx: \d+\.\d s, \d+ kernels compiled, \d+ MiB in use")
+
     def test_threads(self):
         f = nx.jit(lambda x, k: nx.sum(nx.sin(x) * k))
         x, wrong = nx.arange(1000.0), []

@@ -22,10 +22,9 @@ static int settle(void) {
   core_begin(&a);
   a.options.flags = NX_DO_PENDING;
   nx_status status = nx_realize(c, NULL, 0, &a.options);
-  PyEval_RestoreThread(a.state);
-  if (status == NX_INTERRUPTED) return core_fail(), -1;
+  if (status == NX_INTERRUPTED) return core_end(&a, status);
   if (status != NX_OK) nx_error_take(NULL); /* whoever asks for the value is told */
-  return 0;
+  return core_end(&a, NX_OK);
 }
 
 PyObject *core_wrap(nx_tensor *tensor) {

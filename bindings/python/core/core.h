@@ -69,8 +69,11 @@ void core_mark(void);
 typedef struct core_action {
   nx_run_options options;
   PyThreadState *state;
-  bool asked; /* the first question of a poll comes at once, and is not passed on */
+  bool asked;         /* the first question of a poll comes at once, and is not passed on */
+  double begun, told; /* of progress: in seconds; 0: nothing was told */
+  uint64_t compiled;
 } core_action;
+int core_action_init(PyObject *module);
 /* Gives the lock up until core_end. */
 void core_begin(core_action *a);
 /* Takes it, and gives 0, or -1 with an exception, perhaps that of a signal handler. */

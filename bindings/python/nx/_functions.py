@@ -6,9 +6,10 @@ from typing import Any, Callable
 
 from . import _core
 
-__all__ = ["custom", "parse", "report", "token"]
+__all__ = ["custom", "parse", "progress", "report", "token"]
 
 parse = _core.parse
+progress = _core.progress
 report = _core.report
 
 
