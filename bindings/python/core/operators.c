@@ -16,7 +16,7 @@ char core_number_kind(PyObject *o) {
 
 static int64_t lowest(nx_dtype t) {
   size_t bits = nx_dtype_bits(t);
-  return core_kind(t) == 'u' ? 0 : -(int64_t)((uint64_t)1 << (bits - 1));
+  return core_kind(t) == 'u' ? 0 : -(int64_t)(((uint64_t)1 << (bits - 1)) - 1) - 1;
 }
 static uint64_t highest(nx_dtype t) {
   size_t bits = nx_dtype_bits(t) - (core_kind(t) == 'i');
