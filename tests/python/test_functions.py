@@ -417,6 +417,36 @@ class Compositions(Peer):
         self.same(nx.vecmat(v[:, :2], a), np.einsum("bi,bij->bj", v[:, :2], a))
 
 
+class OtherDevice(unittest.TestCase):
+    """What functions make themselves is on the device of their operands."""
+
+    CALLS = {
+        "tril": lambda x, i: nx.tril(x), "repeat": lambda x, i: nx.repeat(x, i, 0),
+        "unique": lambda x, i: nx.unique_inverse(x), "pad": lambda x, i: nx.pad(x, 1, "edge"),
+        "delete": lambda x, i: nx.delete(x, 0, 1), "mask": lambda x, i: x[x > 1],
+        "rows": lambda x, i: x[i], "list": lambda x, i: x[[0, 1]], "pairs": lambda x, i: x[i, i],
+        "linspace": lambda x, i: nx.linspace(x, x + 1, 3), "diag": lambda x, i: nx.diag(x[0]),
+        "histogram": lambda x, i: nx.histogram(x, 4), "bincount": lambda x, i: nx.bincount(i),
+        "interp": lambda x, i: nx.interp(x, [0.0, 1.0], [0.0, 1.0]),
+        "clip": lambda x, i: nx.clip(x, 0, 2), "isin": lambda x, i: nx.isin(i, [1]),
+        "add": lambda x, i: nx.add(x, [1, 2, 3]), "vander": lambda x, i: nx.vander(x[0]),
+        "power": lambda x, i: nx.linalg.matrix_power(nx.outer(i, i), 3),
+    }
+
+    def test_all(self):
+        x = nx.asarray([[3.0, 1.0, 2.0], [4.0, 0.0, 5.0]], device="interp")
+        i = nx.asarray([1, 0], device="interp")
+        for name, call in self.CALLS.items():
+            with self.subTest(name=name):
+                found = call(x, i)
+                for y in found if isinstance(found, tuple) else (found,):
+                    self.assertEqual(y.realize().device, "interp")
+        x[x > 4] = 1
+        x[[0]] = x[[1]]
+        x[i, [1, 1]] = [7, 8]
+        self.assertEqual(x.tolist(), [[4, 8, 1], [4, 7, 1]])
+
+
 class Refused(unittest.TestCase):
     def test_arguments(self):
         x = nx.zeros((2, 3))

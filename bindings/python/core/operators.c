@@ -68,13 +68,14 @@ int core_scalar(PyObject *number, nx_dtype t, nx_scalar *out) {
 /* ---- operands */
 
 /* Borrowed if it is an array, else a new reference of an array that it converts to; NULL without an
- * exception if it is none of an operator's. */
-static PyObject *as_array(PyObject *o) {
+ * exception if it is none of an operator's. It goes to the device of the other operand. */
+static PyObject *as_array(PyObject *o, PyObject *other) {
   static const char *const shown[] = {"__dlpack__", "__array_interface__", "__array__"};
   if (core_is_array(o)) return Py_NewRef(o);
   bool good = false;
   for (int i = 0; i < 3 && !good; i++) good = PyObject_HasAttrString(o, shown[i]);
-  return good ? core_array_of(o, 0, 0, -1) : NULL;
+  nx_device device = core_is_array(other) ? nx_device_of(core_tensor(other)) : 0;
+  return good ? core_array_of(o, 0, device, -1) : NULL;
 }
 
 /* Both as handles of one dtype, the caller's. */
@@ -207,7 +208,7 @@ static PyObject *binary(PyObject *a, nx_binary_op op, PyObject *b) {
   if (core_is_array(a) && core_is_array(b)) return of_arrays(a, op, b);
   if (core_is_array(a) && core_number_kind(b)) return of_number(a, op, b, false);
   if (core_is_array(b) && core_number_kind(a)) return of_number(b, op, a, true);
-  PyObject *x = as_array(a), *y = x ? as_array(b) : NULL, *made = NULL;
+  PyObject *x = as_array(a, b), *y = x ? as_array(b, a) : NULL, *made = NULL;
   if (x != NULL && y != NULL) made = of_arrays(x, op, y);
   else if (!PyErr_Occurred()) made = Py_NewRef(Py_NotImplemented);
   Py_XDECREF(x);
@@ -234,7 +235,7 @@ static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus) {
 }
 
 static PyObject *product(PyObject *a, PyObject *b) {
-  PyObject *x = as_array(a), *y = x ? as_array(b) : NULL, *made = NULL;
+  PyObject *x = as_array(a, b), *y = x ? as_array(b, a) : NULL, *made = NULL;
   nx_tensor *s, *t;
   core_mark();
   if (x == NULL || y == NULL) {
@@ -334,7 +335,8 @@ int core_assign(nx_tensor *x, PyObject *value) {
     nx_tensor_release(n);
     return status == NX_OK ? 0 : (core_fail(), -1);
   }
-  PyObject *v = core_array_of(value, 0, 0, -1);
+  nx_device device = nx_device_of(core_is_array(value) ? core_tensor(value) : x);
+  PyObject *v = core_array_of(value, 0, device, -1);
   nx_tensor *src = v ? core_cast(nx_tensor_retain(core_tensor(v)), t) : NULL;
   Py_XDECREF(v);
   if (src == NULL) return -1;

@@ -9,7 +9,7 @@ from typing import Any, Sequence
 from . import _core
 from ._core import Array, DType, calls
 from ._lib import (BOOL, COMPLEX128, FLOAT64, INT64, UINT64, arr, array, broadcast_shape, cast,
-                   constant, device_number, expand, real_dtype, reshaped, shape_of)
+                   constant, count_up, device_number, expand, real_dtype, reshaped, shape_of)
 
 __all__ = ["arange", "asarray", "diag", "empty", "empty_like", "eye", "from_dlpack", "full",
            "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid",
@@ -170,7 +170,7 @@ def _lines(start: Array, stop: Array, num: int, parts: int, endpoint: bool) -> t
     work = FLOAT64 if work.kind in "biu" else work
     start, stop = cast(start, work), cast(stop, work)
     shape = broadcast_shape(start.shape, stop.shape)
-    i = calls.arange(0, work, 0, 1, num)
+    i = count_up(num, start, work)
     i = reshaped(i, (num,) + (1,) * len(shape))
     step = (stop - start) / (parts if parts > 0 else math.nan)
     y = i * step + start if parts > 0 else expand(start, (num, *shape))
@@ -226,12 +226,12 @@ def indices(dimensions: Sequence[int], dtype: Any = None) -> Array:
     return stack(meshgrid(*lines, indexing="ij"))
 
 
-def _below(x_shape: Sequence[int], k: int) -> Array:
+def _below(shape: Sequence[int], k: int, device: Any) -> Array:
     """Of a matrix where column - row <= k."""
-    rows, columns = x_shape[-2:]
+    rows, columns = shape[-2:]
     k = max(-rows - 1, min(k, columns))
-    i = calls.arange(0, INT64, 0, 1, rows)
-    j = calls.arange(0, INT64, -k, 1, columns)
+    i = calls.arange(device_number(device), INT64, 0, 1, rows)
+    j = calls.arange(device_number(device), INT64, -k, 1, columns)
     return calls.cmple(reshaped(j, (1, columns)), reshaped(i, (rows, 1)))
 
 
@@ -245,18 +245,18 @@ def _matrices(x: Any, what: str) -> Array:
 def tril(x: Any, /, k: int = 0) -> Array:
     """The lower triangles of matrices: zeros above diagonal k."""
     x = _matrices(x, "tril")
-    return calls.where(_below(x.shape, k), x, constant(0, x.dtype))
+    return calls.where(_below(x.shape, k, x.device), x, constant(0, x.dtype))
 
 
 def triu(x: Any, /, k: int = 0) -> Array:
     """The upper triangles of matrices: zeros below diagonal k."""
     x = _matrices(x, "triu")
-    return calls.where(_below(x.shape, k - 1), constant(0, x.dtype), x)
+    return calls.where(_below(x.shape, k - 1, x.device), constant(0, x.dtype), x)
 
 
 def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Array:
     """Ones on and below diagonal k, zeros above."""
-    return cast(_below((n, n if m is None else m), k), _dtype(dtype, FLOAT64))
+    return cast(_below((n, n if m is None else m), k, None), _dtype(dtype, FLOAT64))
 
 
 def diag(x: Any, /, k: int = 0) -> Array:

@@ -15,8 +15,8 @@ from typing import Any
 
 from . import _core
 from ._core import Array, calls
-from ._lib import (BOOL, INT64, arr, array, broadcast_shape, cast, constant, count_true, expand,
-                   permuted, product, reshaped, value_of)
+from ._lib import (BOOL, INT64, array, broadcast_shape, cast, constant, count_true, count_up,
+                   expand, permuted, product, reshaped, value_of)
 from ._searching import index_array, nonzero, rows, take
 
 
@@ -32,14 +32,14 @@ def _is_basic(entry: Any) -> bool:
     return entry is None or entry is Ellipsis or isinstance(entry, slice)
 
 
-def _entry(entry: Any) -> Any:
+def _entry(entry: Any, device: str) -> Any:
     """An entry as a slice, None, the ellipsis, an int, or an array."""
     if _is_basic(entry) or type(entry) is Array:
         return entry
     if isinstance(entry, bool):
         return constant(entry, BOOL)
     if isinstance(entry, (list, tuple)):
-        x = array(entry)
+        x = array(entry, None, device)
         return calls.cast(x, INT64) if x.size == 0 and x.dtype is not BOOL else x
     if not hasattr(entry, "shape"):
         try:
@@ -47,7 +47,7 @@ def _entry(entry: Any) -> Any:
         except TypeError:
             raise IndexError(f"an index is an integer, a slice, None, an ellipsis or an array, not "
                              f"{type(entry).__name__}") from None
-    return array(entry)
+    return array(entry, None, device)
 
 
 def _axes_taken(entry: Any) -> int:
@@ -60,7 +60,7 @@ def _axes_taken(entry: Any) -> int:
 
 def _expanded(x: Array, key: Any) -> list:
     """The entries of a key, with slices for the ellipsis and for the axes that are not named."""
-    entries = [_entry(e) for e in (key if isinstance(key, tuple) else (key,))]
+    entries = [_entry(e, x.device) for e in (key if isinstance(key, tuple) else (key,))]
     taken = sum(_axes_taken(e) for e in entries)
     if taken > x.ndim:
         raise IndexError(f"{taken} indices for an array of {x.ndim} dimensions")
@@ -136,20 +136,16 @@ class _Plan:
 
     def flat_index(self) -> Array:
         """The arrays as one, of one dimension: the numbers of elements of the indexed axes in C
-        order. A bad index becomes one that is out of range."""
+        order. Each index is taken of the numbers of its axis, which checks it."""
         n = product(self.shape)
         if len(self.arrays) == 1:
             return reshaped(self.arrays[0], (n,))
-        extents = [self.view.shape[a] for a in self.axes]
-        flat, good = None, None
-        for x, extent in zip(self.arrays, extents):
-            x = cast(x, INT64)
-            inside = (x >= -extent) & (x < extent)
-            x = calls.where(x < 0, x + extent, x)
+        flat = None
+        for x, axis in zip(self.arrays, self.axes):
+            extent = self.view.shape[axis]
+            x = calls.gather(count_up(extent, x), reshaped(x, (n,)), 0)
             flat = x if flat is None else flat * extent + x
-            good = inside if good is None else good & inside
-        flat = calls.where(good, flat, constant(product(extents), INT64))
-        return reshaped(flat, (n,))
+        return flat
 
     def joined(self) -> tuple[Array, int]:
         """The view with the indexed axes as one, and which axis that is."""
@@ -223,7 +219,7 @@ def _value(x: Array, value: Any) -> Array:
     if type(value) is not Array:
         if isinstance(value, (bool, int, float, complex)):
             return _number(x, value)
-        value = array(value)
+        value = array(value, None, x.device)
     if value.dtype.kind == "c" and x.dtype.kind != "c":
         raise TypeError(f"{value.dtype.name} cannot be assigned to {x.dtype.name}; take real(x)")
     return cast(value, x.dtype)
@@ -232,7 +228,7 @@ def _value(x: Array, value: Any) -> Array:
 def _number(x: Array, value: Any) -> Array:
     if isinstance(value, complex) and x.dtype.kind != "c":
         raise TypeError(f"a complex number cannot be assigned to {x.dtype.name}")
-    return constant(value, x.dtype)
+    return _core.full((), value, x.dtype, x.device)
 
 
 def _stripped(value: Array, ndim: int) -> Array:

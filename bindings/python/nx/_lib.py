@@ -47,12 +47,13 @@ def constant(value: Any, dtype: DType) -> Array:
 
 
 def operands(*given: Any) -> list:
-    """Arrays and Python numbers as they are, everything else as arrays; one array at least."""
-    xs = [x if type(x) in PLAIN else array(x) for x in given]
-    for x in xs:
+    """Arrays and Python numbers as they are, everything else as arrays, on the device of the first
+    one that is an array already; one array at least."""
+    for x in given:
         if type(x) is Array:
-            return xs
-    return [array(xs[0]), *xs[1:]]
+            return [y if type(y) in PLAIN else array(y, None, x.device) for y in given]
+    xs = [x if type(x) in NUMBERS else array(x) for x in given]
+    return xs if Array in map(type, xs) else [array(xs[0]), *xs[1:]]
 
 
 def promoted(*given: Any) -> list[Array]:
@@ -171,10 +172,19 @@ def device_number(device: Any) -> int:
     """The number of a device; the first one of None."""
     if device is None:
         return 0
-    names = [row[0] for row in _core.devices()]
-    if device not in names:
-        raise ValueError(f"there is no device {device!r}; there are {', '.join(names)}")
-    return names.index(device)
+    if not _devices:
+        _devices.extend(row[0] for row in _core.devices())
+    if device not in _devices:
+        raise ValueError(f"there is no device {device!r}; there are {', '.join(_devices)}")
+    return _devices.index(device)
+
+
+_devices: list[str] = []
+
+
+def count_up(n: int, beside: Array, dtype: DType = INT64, start: int = 0) -> Array:
+    """start, start + 1, .. on the device of an array: n numbers."""
+    return calls.arange(device_number(beside.device), dtype, start, 1, n)
 
 
 def value_of(x: Array, what: str) -> int:

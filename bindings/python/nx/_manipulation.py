@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 from . import _core
 from ._core import Array, calls, result_type
-from ._lib import (INT64, arr, axes_of, axis_of, broadcast_shape, cast, expand, permuted,
+from ._lib import (INT64, arr, axes_of, axis_of, broadcast_shape, cast, count_up, expand, permuted,
                    product, reshaped, shape_of, value_of)
 
 __all__ = ["append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays",
@@ -349,7 +349,8 @@ def delete(x: Any, places: Any, /, axis: int | None = None) -> Array:
                                                  else [listed])}
     from ._searching import take
 
-    return take(x, _core.array([i for i in range(n) if i not in gone], INT64), axis=axis)
+    return take(x, _core.array([i for i in range(n) if i not in gone], INT64, x.device),
+                axis=axis)
 
 
 # ---- repetition
@@ -397,7 +398,7 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
         total = sum(repeats) * (x.shape[axis] if len(repeats) == 1 else 1)
     else:
         total = value_of(calls.reduce_sum(counts, None, 0), "repeat")
-    places = calls.searchsorted(ends, calls.arange(0, INT64, 0, 1, total), None,
+    places = calls.searchsorted(ends, count_up(total, ends), None,
                                 calls.AFTER_EQUAL, INT64)
     from ._searching import take
 
@@ -437,7 +438,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         if n == 0:
             raise ValueError(f"pad: axis {axis} has no elements to repeat")
         places = [_SOURCES[mode](i, n) for i in range(-before, n + after)]
-        x = take(x, _core.array(places, INT64), axis=axis)
+        x = take(x, _core.array(places, INT64, x.device), axis=axis)
     return x
 
 

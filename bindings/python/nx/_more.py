@@ -99,7 +99,8 @@ def vander(x: Any, /, n: int | None = None, increasing: bool = False) -> Array:
     """The powers of x as columns, the highest first."""
     x = arr(x)
     n = x.size if n is None else n
-    powers = arange(n) if increasing else calls.flip(arange(n), (0,))
+    powers = arange(n, device=x.device)
+    powers = powers if increasing else calls.flip(powers, (0,))
     return reshaped(x, (x.size, 1)) ** cast(powers, x.dtype)
 
 

@@ -242,7 +242,7 @@ class _Groups:
     def _begins(self, equal_nan: bool) -> Array:
         s = self.sorted
         if self.n == 0:
-            return _core.empty((0,), BOOL)
+            return _core.empty((0,), BOOL, s.device)
         a, b = calls.shrink(s, (1,), (self.n,)), calls.shrink(s, (0,), (self.n - 1,))
         differ = calls.cmpne(a, b)
         if equal_nan and s.dtype.kind in "fc":
@@ -382,7 +382,7 @@ def histogram(x: Any, /, bins: Any = 10, range: Any = None, weights: Any = None,
 
 def _edges(x: Array, bins: Any, range: Any) -> Array:
     if not isinstance(bins, int):
-        return arr(bins)
+        return operands(x, bins)[1]
     if range is not None:
         low, high = range
     elif x.size == 0:
@@ -396,4 +396,4 @@ def _edges(x: Array, bins: Any, range: Any) -> Array:
         low, high = low - 0.5, high + 0.5
     from ._creation import linspace
 
-    return linspace(low, high, bins + 1)
+    return linspace(low, high, bins + 1, device=x.device)

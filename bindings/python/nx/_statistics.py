@@ -10,7 +10,7 @@ from . import _core
 from ._core import Array, DType, calls
 from ._elementwise import isnan
 from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant,
-                   floating, product, promoted, reduced, reshaped)
+                   floating, floats, product, promoted, reduced, reshaped)
 
 __all__ = ["all", "allclose", "amax", "amin", "any", "array_equal", "array_equiv", "average",
            "convolve", "corrcoef", "correlate", "cov", "cummax", "cummin", "cumprod", "cumsum",
@@ -347,7 +347,7 @@ def interp(x: Any, xp: Any, fp: Any, /) -> Array:
     first and the last one."""
     from ._searching import rows
 
-    x, xp, fp = promoted(floating(x), floating(xp), floating(fp))
+    x, xp, fp = floats(x, xp, fp)
     n = xp.shape[0]
     i = calls.searchsorted(xp, x, None, calls.AFTER_EQUAL, INT64)
     i = reshaped(calls.clamp(constant(1, INT64), i, constant(n - 1 or 1, INT64)), (x.size,))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._core import Array, calls
-from ._lib import (FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, cast, floating, floats,
+from ._lib import (FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, cast, device_number, floating, floats,
                    permuted, promoted, real_dtype, reshaped)
 from ._products import cross, kron, matmul, outer, tensordot, vecdot
 from ._manipulation import matrix_transpose
@@ -292,7 +292,9 @@ def matrix_power(x: Any, n: int, /) -> Array:
 def _whole_power(x: Array, n: int) -> Array:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"matrix_power: {x.shape} is no square matrix")
-    y = calls.copy(calls.expand(calls.eye(0, x.dtype, x.shape[-1], x.shape[-1], 0), x.shape))
+    m = x.shape[-1]
+    y = calls.eye(device_number(x.device), x.dtype, m, m, 0)
+    y = calls.copy(calls.expand(y, x.shape))
     while n:
         y = calls.matmul(y, x) if n & 1 else y
         x = calls.matmul(x, x) if n > 1 else x
