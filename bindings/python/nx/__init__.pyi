@@ -37,6 +37,7 @@ from ._core import dtype as dtype
 from ._core import dump as dump
 from ._core import jit as jit
 from ._core import parse as parse
+from ._core import progress as progress
 from ._core import realize as realize
 from ._core import report as report
 from ._core import result_type as result_type

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._core import Array, calls
-from ._lib import (FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, cast, device_number, floating, floats,
-                   permuted, promoted, real_dtype, reshaped)
+from ._lib import (FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, cast, device_number, floating,
+                   floats, permuted, promoted, real_dtype, reshaped)
 from ._products import cross, kron, matmul, outer, tensordot, vecdot
 from ._manipulation import matrix_transpose
 
