@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""How arrays are printed, against NumPy; pictures of graphs; the types of the package's names."""
+"""How arrays are printed, against NumPy; pictures, pickles, types of names."""
 
+import pickle
 import re
 import unittest
 from pathlib import Path
@@ -74,6 +75,20 @@ class Pictures(unittest.TestCase):
 
     def test_failure_is_shown(self):
         self.assertIn("LinAlgError", nx.linalg.inv(nx.zeros((2, 2)))._repr_html_())
+
+
+class Pickles(unittest.TestCase):
+    def test_every_dtype(self):
+        for name, dtype in nx._core.dtypes.items():
+            x = nx.asarray([[0.5, 1.0, 2.0], [1.0, 0.5, 4.0]]).astype(dtype)
+            y = pickle.loads(pickle.dumps(x[:, ::-1]))
+            self.assertEqual((y.dtype, y.shape), (dtype, (2, 3)), name)
+            self.assertEqual(y.tolist(), x[:, ::-1].tolist(), name)
+        z = nx.asarray([complex(-0.0, float("nan")), 1j])
+        self.assertEqual(repr(pickle.loads(pickle.dumps(z))), repr(z))
+        self.assertEqual(pickle.loads(pickle.dumps(nx.zeros((0, 2)))).shape, (0, 2))
+        self.assertEqual(pickle.loads(pickle.dumps(nx.asarray(3.0).to_device("interp"))).device,
+                         "interp")
 
 
 class Types(unittest.TestCase):

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: ISC
-"""NumPy's methods of arrays: those functions of this package that take the array first."""
+"""NumPy's methods of arrays: those functions of this package that take the array first. And how
+arrays are pickled: as their bits."""
 
 from __future__ import annotations
 
+import copyreg
 from functools import partial
 from typing import Any
 
 from . import _elementwise, _manipulation, _products, _searching, _statistics, linalg
-from ._core import Array, calls
+from ._core import Array, DType, calls
+from ._lib import BOOL, UINT8, array, cast, dtypes, real_dtype, reshaped
 
 
 def _flatten(x: Array) -> Array:
@@ -56,3 +59,48 @@ def attribute(x: Array, name: str) -> Any:
     if name in _METHODS:
         return partial(_METHODS[name], x)
     raise AttributeError(f"an Array has no attribute {name!r}")
+
+
+# ---- pickling
+
+_FORMATS = {8: "B", 16: "H", 32: "I", 64: "Q"}
+
+
+def _words(x: Array) -> Array:
+    """The bits of all elements as unsigned integers along one axis; parts of complex numbers come
+    one behind the other."""
+    x = reshaped(x, (x.size,))
+    if x.dtype.kind == "c":
+        return _words(calls.cat([calls.real(x), calls.imag(x)], 0))
+    if x.dtype.bits < 8:
+        return cast(calls.bitcast(x, dtypes["uint4"]), UINT8)
+    return cast(x, UINT8) if x.dtype is BOOL else calls.bitcast(x, dtypes[f"uint{x.dtype.bits}"])
+
+
+def _of_words(words: Array, dtype: DType) -> Array:
+    if dtype.kind == "c":
+        parts = _of_words(words, real_dtype(dtype))
+        n = parts.size // 2
+        return calls.complex(parts[:n], parts[n:])
+    if dtype.bits < 8:
+        return calls.bitcast(cast(words, dtypes["uint4"]), dtype)
+    return cast(words, BOOL) if dtype is BOOL else calls.bitcast(words, dtype)
+
+
+def _unpickled(data: bytes, name: str, shape: tuple[int, ...], device: str) -> Array:
+    """The array that _pickled has written; on the first device where its own is missing."""
+    dtype = dtypes[name]
+    format = _FORMATS[max(real_dtype(dtype).bits, 8)]
+    x = reshaped(_of_words(array(memoryview(bytearray(data)).cast(format)), dtype), shape)
+    from ._core import devices
+
+    there = any(row[0] == device and row[1] for row in devices())
+    return x.to_device(device) if there else x
+
+
+def _pickled(x: Array) -> tuple:
+    data = memoryview(calls.contiguous(_words(x))).tobytes()
+    return _unpickled, (data, x.dtype.name, x.shape, x.device)
+
+
+copyreg.pickle(Array, _pickled)
