@@ -210,6 +210,15 @@ static PyObject *reduce(PyObject *self, PyObject *unused) {
   return made;
 }
 
+/* nx.float32(x): x as an array of that dtype. */
+static PyObject *convert(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"", NULL};
+  PyObject *o;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O", names, &o)) return NULL;
+  nx_device device = core_is_array(o) ? nx_device_of(core_tensor(o)) : 0;
+  return core_array_of(o, code_of(self), device, -1);
+}
+
 static PyGetSetDef properties[] = {
     {"name", get_name, NULL, "\"float32\"", NULL},
     {"kind", get_kind, NULL, "b, i, u, f or c", NULL},
@@ -222,6 +231,7 @@ static PyType_Slot slots[] = {{Py_tp_repr, repr},
                               {Py_tp_str, str},
                               {Py_tp_richcompare, compare},
                               {Py_tp_hash, hash},
+                              {Py_tp_call, convert},
                               {Py_tp_getset, properties},
                               {Py_tp_methods, methods},
                               {Py_tp_doc, "An element type."},

@@ -9,6 +9,7 @@ class DType:
     bits: int
     itemsize: int
     code: int
+    def __call__(self, x: Any, /) -> Array: ...
 
 class Array:
     dtype: DType

@@ -8,11 +8,11 @@ from typing import Any, Sequence
 
 from . import _core
 from ._core import Array, DType, calls
-from ._lib import (BOOL, COMPLEX128, FLOAT64, INT64, UINT64, arr, array, broadcast_shape, cast,
+from ._lib import (BOOL, COMPLEX128, FLOAT64, INT64, UINT64, arr, broadcast_shape, cast,
                    constant, count_up, device_number, expand, real_dtype, reshaped, shape_of)
 
-__all__ = ["arange", "asarray", "diag", "empty", "empty_like", "eye", "from_dlpack", "full",
-           "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid",
+__all__ = ["arange", "array", "asarray", "diag", "empty", "empty_like", "eye", "from_dlpack",
+           "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid",
            "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like"]
 
 
@@ -24,7 +24,12 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None,
             copy: bool | None = None) -> Array:
     """An array of an array, a number, nested lists, a buffer or a DLPack object. Memory is shared
     where that is possible, unless copy is True; copy=False raises where it is not."""
-    return array(obj, None if dtype is None else _core.dtype(dtype), device, copy)
+    return _core.array(obj, dtype, device, copy)
+
+
+def array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None) -> Array:
+    """asarray with a copy, unless another one is asked for."""
+    return _core.array(obj, dtype, device, copy)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:

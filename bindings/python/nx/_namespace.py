@@ -11,7 +11,7 @@ from . import _more, _print, _products, _searching, _statistics
 from ._core import calls, devices, dump, realize, stats
 from ._dtypes import __array_namespace_info__
 
-_CORE = ("Jit", "array", "jit", *(
+_CORE = ("Jit", "jit", *(
     name for name, found in vars(_core).items()
     if isinstance(found, type) and issubclass(found, _core.Error)))
 _MODULES = (_dtypes, _creation, _elementwise, _manipulation, _searching, _statistics, _products,
