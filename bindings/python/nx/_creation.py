@@ -12,8 +12,8 @@ from ._lib import (BOOL, COMPLEX128, FLOAT64, INT64, UINT64, arr, broadcast_shap
                    constant, count_up, device_number, expand, real_dtype, reshaped, shape_of)
 
 __all__ = ["arange", "array", "asarray", "diag", "empty", "empty_like", "eye", "from_dlpack",
-           "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace", "meshgrid",
-           "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like"]
+           "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace",
+           "meshgrid", "ones", "ones_like", "tri", "tril", "triu", "zeros", "zeros_like"]
 
 
 def _dtype(dtype: Any, default: DType) -> DType:
