@@ -148,6 +148,10 @@ int core_function_init(PyObject *module);
 
 int core_windows_init(PyObject *module);
 
+/* ---- files.c */
+
+int core_files_init(PyObject *module);
+
 /* ---- custom.c */
 
 int core_custom_init(PyObject *module);

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from . import _core, fft, linalg, random, special
-from . import _creation, _dtypes, _elementwise, _functions, _indexing, _manipulation, _methods
-from . import _more, _print, _products, _searching, _statistics
+from . import _creation, _dtypes, _elementwise, _files, _functions, _indexing
+from . import _manipulation, _methods, _more, _print, _products, _searching, _statistics
 from ._core import calls, devices, dump, realize, stats
 from ._dtypes import __array_namespace_info__
 
@@ -15,7 +15,7 @@ _CORE = ("Jit", "jit", *(
     name for name, found in vars(_core).items()
     if isinstance(found, type) and issubclass(found, _core.Error)))
 _MODULES = (_dtypes, _creation, _elementwise, _manipulation, _searching, _statistics, _products,
-            _more, _functions, _print)
+            _more, _files, _functions, _print)
 
 __array_api_version__ = "2024.12"
 __version__ = _core.version
