@@ -288,8 +288,16 @@ def ix_(*lists: Any) -> tuple[Array, ...]:
 # ---- assignment
 
 
+def _written(x: Any, what: str) -> Array:
+    """x, which is an array already: what is assigned to anything else would be lost."""
+    if type(x) is not Array:
+        raise TypeError(f"{what}: an Array is assigned to, not {type(x).__name__}")
+    return x
+
+
 def copyto(x: Array, source: Any, /, *, where: Any = True) -> None:
     """Assigns source, broadcast, where a mask is true."""
+    _written(x, "copyto")
     if where is True:
         x[...] = source
     else:
@@ -299,6 +307,7 @@ def copyto(x: Array, source: Any, /, *, where: Any = True) -> None:
 def putmask(x: Array, mask: Any, values: Any, /) -> None:
     """Assigns values where a mask is true, each from its own place, from the start again if there
     are fewer."""
+    _written(x, "putmask")
     from ._manipulation import resize
 
     values = resize(values, x.shape) if arr(values).shape != x.shape else arr(values)
@@ -307,6 +316,7 @@ def putmask(x: Array, mask: Any, values: Any, /) -> None:
 
 def place(x: Array, mask: Any, values: Any, /) -> None:
     """Assigns values, one after the other, where a mask is true."""
+    _written(x, "place")
     from ._manipulation import resize
     from ._searching import flatnonzero
 
@@ -316,6 +326,7 @@ def place(x: Array, mask: Any, values: Any, /) -> None:
 
 def put(x: Array, places: Any, values: Any, /) -> None:
     """Assigns values to elements by their numbers in C order."""
+    _written(x, "put")
     from ._manipulation import resize
 
     places = ravel(index_array(places))
@@ -327,6 +338,7 @@ def put(x: Array, places: Any, values: Any, /) -> None:
 
 def put_along_axis(x: Array, places: Any, values: Any, /, axis: int) -> None:
     """Assigns values to the elements that take_along_axis would read."""
+    _written(x, "put_along_axis")
     places = index_array(places)
     axis = axis_of(axis, x.ndim)
     common = [places.shape[i] if i == axis else n for i, n in enumerate(x.shape)]
@@ -336,6 +348,7 @@ def put_along_axis(x: Array, places: Any, values: Any, /, axis: int) -> None:
 
 def fill_diagonal(x: Array, value: Any, /) -> None:
     """Assigns to the elements whose indices are equal."""
+    _written(x, "fill_diagonal")
     n = min(x.shape)
     x[(arange(n),) * x.ndim] = value
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator
 
 from . import _core
 from ._core import Array, calls
-from ._lib import real_dtype
+from ._lib import arr, real_dtype
 
 __all__ = ["array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions"]
 
@@ -223,6 +223,7 @@ def _notes(x: Array) -> list[str]:
 
 def array_repr(x: Array, /) -> str:
     """Array([..]) as NumPy 2 writes it, with the dtype where it is not a default one."""
+    x = arr(x)
     try:
         x.realize()
         text = "Array(" + _body(x, len("Array("), ", ")
@@ -239,6 +240,7 @@ def array_repr(x: Array, /) -> str:
 
 def array_str(x: Array, /) -> str:
     """The elements, without a name and commas; of rank 0 as the number that it is."""
+    x = arr(x)
     try:
         x.realize()
         if x.ndim == 0 and x.dtype.kind != "f":
