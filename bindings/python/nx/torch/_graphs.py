@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: ISC
+"""A graph of PyTorch as functions of nx, with the nodes between them that PyTorch runs.
+
+Each node is tried once, on tensors without values: it is lowered if the table has it, nothing is
+refused, and the result has the dtype and shape that the graph says. The others are fallbacks. Steps
+then alternate: a function of nx takes every node that can run by then, PyTorch the fallbacks that
+can, in the order of the graph, so that random numbers are drawn in theirs."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, Sequence
+
+import torch
+from torch.fx import Graph, GraphModule, Node, map_arg
+
+from .. import _core
+from . import _contractions, _indexing, _movement, _pointwise, _reductions  # noqa: F401
+from ._lowering import TABLE, Array, Call, Unsupported, nx_dtype, overload
+from ._memory import give, in_order, lend, order_of
+from ._report import GraphReport, note
+
+
+def _results(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def _check_tensor(t: Any) -> None:
+    if not isinstance(t, torch.Tensor):
+        raise Unsupported(f"a value that is no tensor: {type(t).__name__}")
+    if t.device.type != "cpu":
+        raise Unsupported(f"a tensor of device {t.device}")
+    if t.layout != torch.strided or t.is_quantized:
+        raise Unsupported("a tensor that is sparse or quantized")
+    nx_dtype(t.dtype)
+
+
+def _stand_in(node: Node) -> Any:
+    """An array without a value for a node among arguments."""
+    value = node.meta.get("val")
+    if isinstance(value, (tuple, list)):
+        raise Unsupported("several tensors as one argument")
+    _check_tensor(value)
+    return _core.empty(tuple(value.shape), nx_dtype(value.dtype))
+
+
+def _compare(made: Any, expected: Any) -> None:
+    """The result of a lowering with what the graph says."""
+    made, expected = _results(made), _results(expected)
+    if len(made) != len(expected):
+        raise Unsupported(f"{len(made)} results, where there are {len(expected)}")
+    for m, e in zip(made, expected):
+        if e is None or m is None:
+            continue
+        if m.dtype != nx_dtype(e.dtype) or m.shape != tuple(e.shape):
+            raise Unsupported(f"the result would be {m.dtype.name}{list(m.shape)}, "
+                              f"not {e.dtype}{list(e.shape)}")
+
+
+def _lower(node: Node, get: Callable[[Node], Any]) -> Any:
+    call = Call(_results(node.meta.get("val")))
+    args, kwargs = map_arg(node.args, get), map_arg(node.kwargs, get)
+    return TABLE[node.target](call, *args, **kwargs)
+
+
+def why_not(node: Node) -> str | None:
+    """Why a node does not run in nx; None if it does."""
+    if node.target not in TABLE:
+        return "not in the table of nx"
+    try:
+        expected = node.meta.get("val")
+        for t in _results(expected):
+            if t is not None:
+                _check_tensor(t)
+        _compare(_lower(node, _stand_in), expected)
+    except Unsupported as e:
+        return str(e)
+    except Exception as e:  # whatever it is: PyTorch runs the node, and the report says why
+        return f"{type(e).__name__}: {e}"
+    return None
+
+
+# ---- steps
+
+class _Step:
+    """A function of nx: nodes that run together."""
+
+    def __init__(self, nodes: list[Node], wanted: list[Node]) -> None:
+        self.nodes, own = nodes, set(nodes)
+        self.inputs = list(dict.fromkeys(a for n in nodes for a in n.all_input_nodes
+                                         if a not in own))
+        self.outputs = wanted
+        self.orders = [order_of(n.meta["val"]) for n in wanted]
+        self.function = _core.jit(self._trace)
+
+    def _trace(self, *arrays: Array) -> tuple[Array, ...]:
+        values: dict[Node, Any] = dict(zip(self.inputs, arrays))
+        for node in self.nodes:
+            if node.target is operator.getitem:
+                values[node] = values[node.args[0]][node.args[1]]
+            else:
+                values[node] = _lower(node, values.__getitem__)
+        return tuple(in_order(values[n], o) for n, o in zip(self.outputs, self.orders))
+
+    def run(self, values: dict[Node, Any]) -> None:
+        made = self.function(*[lend(values[n]) for n in self.inputs])
+        for node, x, order in zip(self.outputs, made, self.orders):
+            values[node] = give(x, order)
+
+
+class _Foreign:
+    """A node that PyTorch runs."""
+
+    def __init__(self, node: Node) -> None:
+        self.node, self.inputs = node, node.all_input_nodes
+
+    def run(self, values: dict[Node, Any]) -> None:
+        node = self.node
+        args = map_arg(node.args, values.__getitem__)
+        kwargs = map_arg(node.kwargs, values.__getitem__)
+        values[node] = node.target(*args, **kwargs)
+
+
+class _Constant:
+    """A tensor, or a graph, that the module has."""
+
+    def __init__(self, node: Node, module: GraphModule) -> None:
+        self.node, self.inputs = node, []
+        self.value = operator.attrgetter(node.target)(module)
+
+    def run(self, values: dict[Node, Any]) -> None:
+        values[self.node] = self.value
+
+
+_VIEWS = {overload(f"aten.{n}") for n in (
+    "view.default", "permute.default", "transpose.int", "t.default", "expand.default",
+    "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "alias.default",
+    "detach.default", "slice.Tensor", "select.int", "diagonal.default", "unfold.default",
+    "as_strided.default", "view.dtype", "split_with_sizes.default", "split.Tensor", "unbind.int",
+    "_conj.default", "view_as_real.default", "view_as_complex.default", "real.default",
+    "imag.default")}
+
+
+def _is_mutable(node: Node) -> bool:
+    """Whether it writes an argument; AOTAutograd's graphs have no such nodes."""
+    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+
+
+class _Plan:
+    """Which nodes nx runs and which PyTorch, in levels: those of a level run after all of lower
+    levels, those of nx before PyTorch's."""
+
+    def __init__(self, graph: Graph, report: GraphReport) -> None:
+        self.report = report
+        self.level: dict[Node, int] = {}
+        self.foreign: set[Node] = {n for n in graph.nodes if n.op in ("placeholder", "get_attr")}
+        self.own: list[list[Node]] = []
+        self.others: list[list[Node]] = []
+        self.first: list[Node] = []  # views of inputs
+        nodes = [n for n in graph.nodes if n.op == "call_function"]
+        self.writes = next((n for n in nodes if _is_mutable(n)), None)
+        self.why = {n: self._why(n) for n in nodes}
+        self.views = self._views(nodes)
+        self.last = 0
+        for node in nodes:
+            self._place(node)
+
+    def _why(self, node: Node) -> str | None:
+        """Marks a node that PyTorch runs."""
+        if node.target is operator.getitem:
+            why = "" if node.args[0] in self.foreign else None
+        elif self.writes is not None:
+            why = f"{self.writes.target} of the graph writes in place"
+        else:
+            why = why_not(node)
+        if why is not None:
+            self.foreign.add(node)
+        return why
+
+    def _views(self, nodes: list[Node]) -> set[Node]:
+        """Views of what PyTorch has, that PyTorch needs: it makes them, without a copy."""
+        views: set[Node] = set()
+        for n in nodes:
+            base = n.args[0] if n.args else None
+            if base in self.foreign or base in views:
+                if n.target in _VIEWS or (n.target is operator.getitem and base in views):
+                    views.add(n)
+        views -= self.foreign
+        needed: set[Node] = set()
+        for n in reversed(nodes):
+            if n in views and any(u.op == "output" or u in self.foreign or u in needed
+                                  for u in n.users):
+                needed.add(n)
+        return needed
+
+    def _place(self, node: Node) -> None:
+        args = [a for a in node.all_input_nodes if a in self.level]
+        if node in self.views:
+            self.foreign.add(node)
+            self.report.views += 1
+            if not args:
+                self.first.append(node)
+                return
+            at = self.level[args[0]]
+        elif node in self.foreign:
+            at = max([self.level[a] for a in args], default=0)
+            if node.target is not operator.getitem:
+                self.report.fallbacks[(str(node.target), self.why[node])] += 1
+                at = self.last = max(self.last, at)  # random numbers in the order of the graph
+        elif node.target is operator.getitem:
+            at = self.level[args[0]]
+        else:
+            self.report.lowered[str(node.target)] += 1
+            at = max([self.level[a] + (a in self.foreign) for a in args], default=0)
+        self.level[node] = at
+        to = self.others if node in self.foreign else self.own
+        while len(to) <= at:
+            to.append([])
+        to[at].append(node)
+
+
+class Program:
+    """What a graph has become. Called with its inputs in a list, gives its outputs."""
+
+    def __init__(self, module: GraphModule, kind: str) -> None:
+        report = GraphReport(kind)
+        self.module = module
+        graph: Graph = module.graph
+        self.placeholders = [n for n in graph.nodes if n.op == "placeholder"]
+        output = next(n for n in graph.nodes if n.op == "output")
+        self.result = output.args[0]
+        plan = _Plan(graph, report)
+        own, others = plan.own, plan.others
+        self.steps: list[Any] = [_Constant(n, module) for n in graph.nodes if n.op == "get_attr"]
+        self.steps += [_Foreign(n) for n in plan.first]
+        for i in range(max(len(own), len(others))):
+            if i < len(own) and own[i]:
+                self._add_function(own[i])
+            self.steps += [_Foreign(n) for n in (others[i] if i < len(others) else [])]
+        report.functions = sum(isinstance(s, _Step) for s in self.steps)
+        self._find_last_uses(output)
+        note(report)
+
+    def _add_function(self, nodes: list[Node]) -> None:
+        own = set(nodes)
+        wanted = [n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)
+                  and any(u not in own for u in n.users)]
+        if wanted:
+            self.steps.append(_Step(nodes, wanted))
+
+    def _find_last_uses(self, output: Node) -> None:
+        """What each step may drop when it is done."""
+        kept, self.drops = set(output.all_input_nodes), []
+        for step in reversed(self.steps):
+            gone = [n for n in step.inputs if n not in kept]
+            kept.update(gone)
+            self.drops.append(gone)
+        self.drops.reverse()
+
+    def __call__(self, inputs: list[Any]) -> Any:
+        values: dict[Node, Any] = dict(zip(self.placeholders, inputs))
+        inputs.clear()
+        for step, drops in zip(self.steps, self.drops):
+            step.run(values)
+            for node in drops:
+                del values[node]
+        return map_arg(self.result, values.__getitem__)
+
+
+# ---- shapes that are not known
+
+def _is_symbolic(module: GraphModule) -> bool:
+    values = [v for n in module.graph.nodes for v in _results(n.meta.get("val"))]
+    return any(isinstance(v, torch.SymInt | torch.SymFloat | torch.SymBool) for v in values) or any(
+        isinstance(e, torch.SymInt) for v in values if isinstance(v, torch.Tensor) for e in v.shape)
+
+
+class PerShape:
+    """A graph with symbols for extents or numbers: a program for each shape that comes."""
+
+    def __init__(self, module: GraphModule, kind: str) -> None:
+        self.module, self.kind = module, kind
+        self.programs: dict[Any, Program] = {}
+
+    def __call__(self, inputs: list[Any]) -> Any:
+        key = tuple((tuple(x.shape), x.stride()) if isinstance(x, torch.Tensor) else x
+                    for x in inputs)
+        if key not in self.programs:
+            from torch.fx.experimental.proxy_tensor import make_fx
+
+            with torch.no_grad():
+                static = make_fx(self.module, tracing_mode="fake")(*inputs)
+            self.programs[key] = Program(static, self.kind)
+        return self.programs[key](inputs)
+
+
+def compiled(module: GraphModule, inputs: Sequence[Any], kind: str) -> Any:
+    """What AOTAutograd calls with a list of inputs, which is emptied."""
+    program = PerShape(module, kind) if _is_symbolic(module) else Program(module, kind)
+
+    def run(inputs: list[Any]) -> Any:
+        return program(inputs)
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: ISC
+"""Operations that address elements by tensors of numbers. PyTorch refuses a number out of range
+where it runs; so does nx (`nx.IndexOutOfRange`, an IndexError)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ._lowering import BOOL, INT64, Array, Call, axis_of, calls, cast, lowers, operand, refuse
+
+
+def _strict(index: Array, extent: int) -> Array:
+    """Numbers below 0, which nx counts from the end and PyTorch refuses, made too large."""
+    refuse(index.dtype.kind not in "iu", "indices that are no integers")
+    index = cast(index, INT64)
+    return calls.where(calls.cmplt(index, operand(0, INT64)), operand(extent, INT64), index)
+
+
+def _along(index: Array, axis: int, shape: tuple[int, ...]) -> Array:
+    """Numbers of rank 1 along an axis, for every line of a tensor of that shape."""
+    n = index.size
+    line = calls.reshape(index, [n if i == axis else 1 for i in range(len(shape))], calls.MAY_COPY)
+    return calls.expand(line, [n if i == axis else e for i, e in enumerate(shape)])
+
+
+@lowers("aten.gather.default")
+def _gather(c: Call, x: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+    if x.ndim == 0 or index.ndim == 0:
+        return calls.reshape(_gather(c, _line(x), 0, _line(index)), c.shape, calls.MAY_COPY)
+    dim = axis_of(dim, x.ndim)
+    return calls.gather(x, _strict(index, x.shape[dim]), dim)
+
+
+def _line(x: Array) -> Array:
+    return calls.reshape(x, (1,), calls.MAY_COPY) if x.ndim == 0 else x
+
+
+@lowers("aten.index_select.default")
+def _index_select(c: Call, x: Array, dim: int, index: Array) -> Array:
+    x, index = _line(x), _line(index)
+    dim = axis_of(dim, x.ndim)
+    y = calls.gather(x, _along(_strict(index, x.shape[dim]), dim, x.shape), dim)
+    return calls.reshape(y, c.shape, calls.MAY_COPY)
+
+
+@lowers("aten.embedding.default")
+def _embedding(c: Call, weight: Array, indices: Array, padding_idx: int = -1,
+               scale_grad_by_freq: bool = False, sparse: bool = False) -> Array:
+    line = calls.reshape(indices, (indices.size,), calls.MAY_COPY)
+    rows = calls.gather(weight, _along(_strict(line, weight.shape[0]), 0, weight.shape), 0)
+    return calls.reshape(rows, c.shape, calls.MAY_COPY)
+
+
+# ---- lists of indices
+
+class _Listed:
+    """x[i, :, j], say, as rows of a matrix: the axes with indices are joined in front."""
+
+    def __init__(self, x: Array, indices: Any) -> None:
+        indices = list(indices) + [None] * (x.ndim - len(indices))
+        refuse(any(i is not None and i.dtype.kind not in "iu" for i in indices),
+               "a mask, which addresses any number of elements")
+        refuse(any(i is not None and i.dtype.name == "uint8" for i in indices), "a mask of uint8")
+        self.x = x
+        self.axes = [a for a, i in enumerate(indices) if i is not None]
+        self.rest = [a for a, i in enumerate(indices) if i is None]
+        self.given = [cast(i, INT64) for i in indices if i is not None]
+        refuse(not self.given, "no indices")
+        rank = max(i.ndim for i in self.given)
+        shapes = [(1,) * (rank - i.ndim) + i.shape for i in self.given]
+        self.shape = tuple(max(e) if 0 not in e else 0 for e in zip(*shapes)) if rank else ()
+        self.order = self.axes + self.rest
+        self.total = math.prod(x.shape[a] for a in self.axes)
+        self.width = math.prod(x.shape[a] for a in self.rest)
+        self.count = math.prod(self.shape)
+        beside = self.axes == list(range(self.axes[0], self.axes[0] + len(self.axes)))
+        self.at = self.axes[0] if beside else 0
+
+    def rows(self) -> Array:
+        turned = calls.permute(self.x, self.order)
+        return calls.reshape(turned, (self.total, self.width), calls.MAY_COPY)
+
+    def numbers(self) -> Array:
+        """The row of each element, as many times as it is wide; beyond the last where any index is
+        out of range."""
+        flat, bad = operand(0, INT64), operand(False, BOOL)
+        for axis, index in zip(self.axes, self.given):
+            n = operand(self.x.shape[axis], INT64)
+            index = calls.where(calls.cmplt(index, operand(0, INT64)), calls.add(index, n), index)
+            out = getattr(calls, "or")(calls.cmplt(index, operand(0, INT64)), calls.cmple(n, index))
+            flat, bad = calls.add(calls.mul(flat, n), index), getattr(calls, "or")(bad, out)
+        flat = calls.where(bad, operand(self.total, INT64), flat)
+        flat = calls.reshape(calls.expand(flat, self.shape), (self.count, 1), calls.MAY_COPY)
+        return calls.expand(flat, (self.count, self.width))
+
+    def to_rows(self, values: Array, shape: tuple[int, ...]) -> Array:
+        """Values of the shape of a result as rows."""
+        lead = len(self.shape)
+        values = calls.expand(values, shape)
+        axes = list(range(self.at, self.at + lead))
+        axes += [i for i in range(len(shape)) if i not in axes]
+        return calls.reshape(calls.permute(values, axes), (self.count, self.width), calls.MAY_COPY)
+
+    def result_shape(self) -> tuple[int, ...]:
+        rest = [self.x.shape[a] for a in self.rest]
+        return (*rest[:self.at], *self.shape, *rest[self.at:])
+
+    def from_rows(self, rows: Array) -> Array:
+        rest = [self.x.shape[a] for a in self.rest]
+        lead = len(self.shape)
+        y = calls.reshape(rows, (*self.shape, *rest), calls.MAY_COPY)
+        axes = [*range(lead, lead + self.at), *range(lead), *range(lead + self.at, y.ndim)]
+        return calls.permute(y, axes)
+
+
+@lowers("aten.index.Tensor", "aten._unsafe_index.Tensor")
+def _index(c: Call, x: Array, indices: Any) -> Array:
+    listed = _Listed(x, indices)
+    refuse(listed.total == 0 and listed.count > 0, "elements of nothing")
+    return listed.from_rows(calls.gather(listed.rows(), listed.numbers(), 0))
+
+
+@lowers("aten.index_put.default", "aten._unsafe_index_put.default", "aten._index_put_impl.default")
+def _index_put(c: Call, x: Array, indices: Any, values: Array, accumulate: bool = False,
+               unsafe: bool = False) -> Array:
+    listed = _Listed(x, indices)
+    refuse(0 in x.shape, "elements of nothing")
+    mode = calls.SCATTER_ADD if accumulate else calls.SCATTER_SET
+    y = calls.scatter(listed.rows(), listed.numbers(),
+                      listed.to_rows(cast(values, x.dtype), listed.result_shape()), 0, mode)
+    y = calls.reshape(y, [x.shape[a] for a in listed.order], calls.MAY_COPY)
+    back = sorted(range(x.ndim), key=listed.order.__getitem__)
+    return calls.permute(y, back)
+
+
+# ---- scatters
+
+def _scattered(c: Call, x: Array, dim: int, index: Array, src: Any, mode: int) -> Array:
+    if x.ndim == 0:
+        y = _scattered(c, _line(x), 0, _line(index), _line(src), mode)
+        return calls.reshape(y, (), calls.MAY_COPY)
+    if index.size == 0:
+        return calls.copy(x)
+    index = _line(index)
+    dim = axis_of(dim, x.ndim)
+    src = cast(_line(src), x.dtype)
+    if src.shape != index.shape:
+        src = calls.shrink(src, [0] * src.ndim, index.shape)
+    return calls.scatter(x, _strict(index, x.shape[dim]), src, dim, mode)
+
+
+@lowers("aten.scatter.src")
+def _scatter(c: Call, x: Array, dim: int, index: Array, src: Array) -> Array:
+    return _scattered(c, x, dim, index, src, calls.SCATTER_SET)
+
+
+@lowers("aten.scatter.value")
+def _scatter_value(c: Call, x: Array, dim: int, index: Array, value: Any) -> Array:
+    src = calls.expand(operand(value, x.dtype), index.shape)
+    return _scattered(c, x, dim, index, src, calls.SCATTER_SET)
+
+
+@lowers("aten.scatter_add.default")
+def _scatter_add(c: Call, x: Array, dim: int, index: Array, src: Array) -> Array:
+    return _scattered(c, x, dim, index, src, calls.SCATTER_ADD)
+
+
+_REDUCTIONS = {"sum": calls.SCATTER_ADD, "prod": calls.SCATTER_MUL, "amax": calls.SCATTER_MAX,
+               "amin": calls.SCATTER_MIN, "add": calls.SCATTER_ADD, "multiply": calls.SCATTER_MUL}
+
+
+@lowers("aten.scatter_reduce.two")
+def _scatter_reduce(c: Call, x: Array, dim: int, index: Array, src: Array, reduce: str, *,
+                    include_self: bool = True) -> Array:
+    refuse(reduce not in _REDUCTIONS or not include_self, f"{reduce}, or without self")
+    return _scattered(c, x, dim, index, src, _REDUCTIONS[reduce])
+
+
+@lowers("aten.scatter.reduce")
+def _scatter_named(c: Call, x: Array, dim: int, index: Array, src: Array, *, reduce: str) -> Array:
+    return _scattered(c, x, dim, index, src, _REDUCTIONS[reduce])
+
+
+@lowers("aten.scatter.value_reduce")
+def _scatter_value_named(c: Call, x: Array, dim: int, index: Array, value: Any, *,
+                         reduce: str) -> Array:
+    src = calls.expand(operand(value, x.dtype), index.shape)
+    return _scattered(c, x, dim, index, src, _REDUCTIONS[reduce])

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: ISC
+"""The table of PyTorch's operations that have a form in nx, and what the functions in it share.
+
+A lowering gets the arguments of a node of a graph, tensors as arrays, and gives arrays. What the
+result must be is known from the graph (`Call.dtype`, `Call.shape`); the translator compares, and
+a node whose result differs, or whose lowering raises `Unsupported`, runs in PyTorch instead."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import torch
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as KIND
+from torch._prims_common import elementwise_dtypes
+
+from .. import _core
+from .._core import Array, DType, calls
+
+NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+         "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+TO_NX: dict[torch.dtype, DType] = {getattr(torch, n): _core.dtypes[n] for n in NAMES}
+TO_TORCH: dict[str, torch.dtype] = {n: getattr(torch, n) for n in NAMES}
+BOOL = _core.dtypes["bool"]
+INT64 = _core.dtypes["int64"]
+FLOAT32 = _core.dtypes["float32"]
+FLOAT64 = _core.dtypes["float64"]
+SMALL = frozenset({"float16", "bfloat16"})
+
+TABLE: dict[Any, Callable[..., Any]] = {}
+
+
+class Unsupported(Exception):
+    """Why a node has no form in nx."""
+
+
+class Call:
+    """What the graph says of the result of a node: one tensor, or several."""
+
+    def __init__(self, results: Sequence[Any]) -> None:
+        self.results = [(nx_dtype(r.dtype), tuple(r.shape)) if isinstance(r, torch.Tensor) else None
+                        for r in results]
+
+    @property
+    def dtype(self) -> DType:
+        return self.results[0][0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.results[0][1]
+
+
+def lowers(*names: str) -> Callable:
+    """Enters a function in the table, for operations by their names: "aten.add.Tensor"."""
+
+    def enter(f: Callable) -> Callable:
+        for name in names:
+            target = overload(name)
+            if target is not None:
+                TABLE[target] = f
+        return f
+
+    return enter
+
+
+def overload(name: str) -> Any:
+    """The operation of a name; None where this PyTorch has none."""
+    at: Any = torch.ops
+    for part in name.split("."):
+        at = getattr(at, part, None)
+        if at is None:
+            return None
+    return at
+
+
+def nx_dtype(of: torch.dtype) -> DType:
+    if of not in TO_NX:
+        raise Unsupported(f"nx has no {of}")
+    return TO_NX[of]
+
+
+# ---- operands
+
+def full(shape: Sequence[int], dtype: DType, value: Any) -> Array:
+    return calls.full(0, dtype, shape, value)
+
+
+def arange(dtype: DType, start: Any, step: Any, n: int) -> Array:
+    return calls.arange(0, dtype, start, step, n)
+
+
+def cast(x: Array, dtype: DType) -> Array:
+    return x if x.dtype == dtype else calls.cast(x, dtype)
+
+
+def operand(x: Any, dtype: DType) -> Array:
+    """An array or a number in a dtype."""
+    if isinstance(x, Array):
+        return cast(x, dtype)
+    if dtype.kind in "iu" and isinstance(x, float):
+        x = int(x)
+    return full((), dtype, x)
+
+
+_METAS: dict[tuple[str, bool], torch.Tensor] = {}
+
+
+def _meta(x: Any) -> Any:
+    if not isinstance(x, Array):
+        return x
+    key = (x.dtype.name, x.ndim > 0)
+    if key not in _METAS:
+        shape = (1,) if key[1] else ()
+        _METAS[key] = torch.empty(shape, dtype=TO_TORCH[key[0]], device="meta")
+    return _METAS[key]
+
+
+def common(kind: KIND, *operands: Any) -> DType:
+    """The dtype that PyTorch computes in. Small floats with a number of Python among the operands
+    are computed in float32, as the number is not rounded to the small dtype then."""
+    given = [_meta(x) for x in operands if x is not None]
+    compute, result = elementwise_dtypes(*given, type_promotion_kind=kind)
+    numbers = any(not isinstance(x, Array) for x in operands)
+    if not numbers and kind is not KIND.ALWAYS_BOOL and result.is_floating_point:
+        compute = result
+    return nx_dtype(compute)
+
+
+def same_rank(x: Array, rank: int) -> Array:
+    """With leading axes of extent 1 up to that rank."""
+    return calls.reshape(x, (1,) * (rank - x.ndim) + x.shape) if x.ndim < rank else x
+
+
+def axis_of(dim: int, rank: int) -> int:
+    return dim + rank if dim < 0 else dim
+
+
+def axes_of(dims: Any, rank: int) -> list[int]:
+    """The axes of a list that is None or empty for all; a number is an axis."""
+    if isinstance(dims, int):
+        dims = [dims]
+    if rank == 0 or dims is None or len(dims) == 0:
+        return list(range(rank))
+    return [axis_of(d, rank) for d in dims]
+
+
+def refuse(condition: bool, why: str) -> None:
+    if condition:
+        raise Unsupported(why)
+
+
+def pairs(of: Any, n: int) -> list[int]:
+    """A list of n entries of a number, or of a list of one or n."""
+    given = [of] if isinstance(of, int) else list(of)
+    return given * n if len(given) == 1 else given

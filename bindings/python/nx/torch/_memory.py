@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: ISC
+"""Tensors of PyTorch as arguments of a call, and its results as tensors, both without a copy.
+
+An argument is lent: an immutable import, which nothing writes, as the call is over when it
+returns. Sharing it through DLPack would expose it, and every operation on it would run alone. A
+result is given through DLPack, and its memory is PyTorch's until the tensor is dropped."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import torch
+
+from .. import _core
+from .._core import Array, calls
+from ._lowering import TO_NX
+
+_take = torch._C._from_dlpack
+
+
+def lend(t: torch.Tensor) -> Array:
+    if t.is_conj():
+        t = t.resolve_conj()
+    if t.is_neg():
+        t = t.resolve_neg()
+    return _core.lent(t.data_ptr(), TO_NX[t.dtype], t.shape, t.stride(), t)
+
+
+def order_of(result: Any) -> list[int] | tuple[int, ...] | None:
+    """How the elements of a result shall lie: None in C order, a list of the axes, the outermost
+    first, in another order; a tuple of strides where they are not beside each other."""
+    shape, strides = tuple(result.shape), tuple(result.stride())
+    axes = sorted(range(len(shape)), key=lambda i: (-strides[i], i))
+    step = 1
+    for a in reversed(axes):
+        if shape[a] != 1 and strides[a] != step:
+            return None if 0 in shape else strides
+        step *= shape[a]
+    moved = [a for a in axes if shape[a] != 1]
+    return None if moved == sorted(moved) else axes
+
+
+def _spread(t: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """A copy with these strides, some of which may be 0."""
+    made = torch.empty_strided(t.shape, strides, dtype=t.dtype)
+    to = made
+    for i, step in enumerate(strides):
+        if step == 0:
+            to, t = to.narrow(i, 0, 1), t.narrow(i, 0, 1)
+    to.copy_(t)
+    return made
+
+
+def in_order(x: Array, order: Sequence[int] | None) -> Array:
+    """What is computed for a result: the elements as they shall lie."""
+    return calls.permute(x, order) if isinstance(order, list) else x
+
+
+def give(x: Array, order: Sequence[int] | None) -> torch.Tensor:
+    try:
+        t = _take(x.__dlpack__())
+    except _core.NotWritable:  # it is an argument, which was lent
+        t = _take(calls.copy(x).__dlpack__())
+    if order is None:
+        return t
+    if isinstance(order, tuple):
+        return _spread(t, order)
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return t.permute(back)
