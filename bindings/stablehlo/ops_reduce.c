@@ -225,7 +225,7 @@ static bool record_windows(nxh_recorder *r, const nxh_op *op, request *q, const 
 bool nxh_reduce_window(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   request q;
-  windows w;
+  windows w = {0};
   if (!take(r, op, &q) || !take_windows(r, op, (uint32_t)nx_rank(q.x[0]), &w)) return false;
   return record_windows(r, op, &q, &w, &(combiner){&op->regions[0], NULL});
 }
@@ -247,7 +247,7 @@ static bool take_dynamic_windows(nxh_recorder *r, const nxh_op *op, uint32_t n, 
 
 bool nxh_dynamic_windows(nxh_recorder *r, const nxh_op *op) {
   request q;
-  windows w;
+  windows w = {0};
   uint32_t n = op->n_operands >= 7 ? (op->n_operands - 5) / 2 : 0;
   const nxh_function *f = nxh_called_function(r, op);
   if (n == 0 || n > NXH_MOST_OPERANDS || op->n_operands != 2 * n + 5 || n != op->n_results)
