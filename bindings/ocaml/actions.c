@@ -6,15 +6,38 @@
 
 extern value caml_gc_full_major(value unit);
 
-/* The library calls this on the thread of the action, without locks, at its beginning and then
- * every 20 ms. An exception must not pass through the library: it is kept, and raised later. */
-static int32_t poll(void *user) {
-  value *raised = user;
-  caml_leave_blocking_section();
+typedef struct watch {
+  value *raised; /* a root of the action's caller */
+  bool begun;
+} watch;
+
+/* Runs handlers of signals; keeps what they raise, which must not pass through the library. */
+static bool handle_signals(value *raised) {
   value result = caml_process_pending_actions_exn();
-  bool stop = Is_exception_result(result);
-  if (stop) *raised = Extract_exception(result);
-  caml_enter_blocking_section();
+  if (!Is_exception_result(result)) return false;
+  *raised = Extract_exception(result);
+  return true;
+}
+
+/* A handler that runs in an action of this thread reads what it wants: what else waits is very
+ * likely what the action is computing. */
+static _Thread_local bool in_action;
+
+/* The library calls this on the thread of the action, without locks, at its beginning and then
+ * every 20 ms. Signals that came before the beginning have been handled. The runtime's plain way
+ * to give up its lock would run handlers too, and raise. */
+static int32_t poll(void *user) {
+  watch *w = user;
+  if (!w->begun) {
+    w->begun = true;
+    return 0;
+  }
+  bool outer = in_action;
+  caml_leave_blocking_section();
+  in_action = true;
+  bool stop = handle_signals(w->raised);
+  in_action = outer;
+  caml_enter_blocking_section_no_pending();
   return stop;
 }
 
@@ -25,10 +48,12 @@ static _Atomic int64_t recorded;
 static _Atomic bool interrupted;
 
 nx_status nx_ocaml_perform(nx_context *context, nx_ocaml_work *work, void *user, value *raised) {
-  nx_run_options options = {.size = sizeof options, .poll = poll, .user = raised};
   nx_ocaml_drain();
   for (int attempt = 0;; attempt++) {
-    caml_enter_blocking_section();
+    watch w = {.raised = raised};
+    nx_run_options options = {.size = sizeof options, .poll = poll, .user = &w};
+    if (handle_signals(raised)) return NX_INTERRUPTED;
+    caml_enter_blocking_section_no_pending();
     nx_status status = work(user, &options);
     caml_leave_blocking_section();
     if (*raised != Val_unit) {
@@ -89,6 +114,7 @@ static nx_status realize(void *user, const nx_run_options *options) {
 static void compute_pending(nx_context *context) {
   CAMLparam0();
   CAMLlocal1(raised);
+  if (in_action) CAMLreturn0;
   raised = Val_unit;
   realization r = {context, NULL, 0, NX_DO_PENDING};
   recorded = 0;

@@ -28,6 +28,16 @@ let raises name expected f =
       if not (expected e) then Printf.printf "%s: %s\n" name (Printexc.to_string e);
       check (name ^ ": another exception") (expected e)
 
+(* The best of some batches, in nanoseconds: other programs make the rest slower. *)
+let best ~batches ~steps f =
+  let least = ref infinity in
+  for _ = 1 to batches do
+    let start = Unix.gettimeofday () in
+    for _ = 1 to steps do f () done;
+    least := Float.min !least ((Unix.gettimeofday () -. start) /. float steps)
+  done;
+  1e9 *. !least
+
 let finish () =
   Printf.printf "%d checks, %d faults\n%!" !checks !faults;
   exit (if !faults = 0 then 0 else 1)

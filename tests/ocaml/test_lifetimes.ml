@@ -144,7 +144,7 @@ let test_break () =
   raises "Ctrl-C" (function Sys.Break -> true | _ -> false) (fun () -> E.realize c [| t |]);
   let late = Unix.gettimeofday () -. start -. 0.1 in
   Printf.printf "Sys.Break came %.0f ms after the signal\n" (1e3 *. late);
-  check "soon" (late < 1.);
+  check "soon" (late < 5.);
   Sys.catch_break false;
   check "the library goes on" (E.item (big 3 2.) [| 1 |] = E.Float 2.)
 
