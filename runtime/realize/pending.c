@@ -13,13 +13,6 @@
 
 /* ---- storages */
 
-void nxi_storage_unlist_listed(nxi_storage *s) {
-  if (s->previous) s->previous->next = s->next;
-  else s->context->pending = s->next;
-  if (s->next) s->next->previous = s->previous;
-  s->listed = false;
-}
-
 bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {
   for (nxi_storage *s = c->pending, *next; s; s = next) {
     nxi_node *n = s->value;

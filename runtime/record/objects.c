@@ -197,7 +197,7 @@ void nxi_storage_set(nx_context *c, nxi_storage *s, nxi_node *value) {
   if (old) nxi_node_unref(c, old);
 }
 
-static void storage_teardown(nx_context *c, nxi_storage *s) {
+static inline void storage_teardown(nx_context *c, nxi_storage *s) {
   if (s->session) nxi_capture_forget(c, s);
   if (s->pinned) { /* a shared import */
     s->pins = 1;

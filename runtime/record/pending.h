@@ -54,9 +54,12 @@ static inline void nxi_storage_list(nxi_storage *s, const nxi_node *n) {
   c->pending = s;
   s->listed = true;
 }
-void nxi_storage_unlist_listed(nxi_storage *s);
 static inline void nxi_storage_unlist(nxi_storage *s) {
-  if (s->listed) nxi_storage_unlist_listed(s);
+  if (!s->listed) return;
+  if (s->previous) s->previous->next = s->next;
+  else s->context->pending = s->next;
+  if (s->next) s->next->previous = s->previous;
+  s->listed = false;
 }
 /* A storage names n from here on; and no more. A node that a storage names is not counted as
  * pinned, so only the first and the last name change the counter. */

@@ -290,8 +290,9 @@ __attribute__((noinline)) static nxi_node *alike_number(nx_context *c, const nxi
 }
 
 /* values: those of the operands, NULL: the number. n: how many. */
-static inline nxi_node *alike_node(nx_context *c, const nxi_alike *a, nxi_node *const *values,
-                                   uint32_t n) {
+__attribute__((always_inline)) static inline nxi_node *alike_node(nx_context *c, const nxi_alike *a,
+                                                                  nxi_node *const *values,
+                                                                  uint32_t n) {
   const nx_tensor *like = a->like;
   uint32_t rank = like->rank, size = (uint32_t)(sizeof(nxi_node) + (rank + n) * sizeof(int64_t));
   nxi_node *node = nxi_block_take(c, size);

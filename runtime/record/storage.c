@@ -56,8 +56,7 @@ nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype d
   return n;
 }
 
-nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value) {
-  NXI_HELD(&c->record_lock);
+static inline nxi_storage *storage_create(nx_context *c, nxi_node *value) {
   nxi_storage *s = nxi_block_take(c, sizeof *s);
   if (!s) {
     nxi_node_unref(c, value);
@@ -82,7 +81,12 @@ nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value) {
   return s;
 }
 
-static void watch(nx_context *c, const nx_tensor *t) {
+nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value) {
+  NXI_HELD(&c->record_lock);
+  return storage_create(c, value);
+}
+
+__attribute__((noinline)) static void watch(nx_context *c, const nx_tensor *t) {
   char shape[NXG_SHAPE_TEXT];
   const nxi_node *value = t->storage->value;
   const char *how = t->whole ? "" : "view of ";
@@ -164,7 +168,7 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
 
 nx_tensor *nxi_tensor_like(nx_context *c, nxi_node *value, const nx_tensor *like) {
   NXI_HELD(&c->record_lock);
-  nxi_storage *s = nxi_storage_create(c, value);
+  nxi_storage *s = storage_create(c, value);
   nx_tensor *t = s ? tensor_begin(c, s, like->rank, 0) : NULL;
   if (!t) return NULL;
   for (uint32_t i = 0; i < 2u * like->rank; i++) t->dims[i] = like->dims[i];

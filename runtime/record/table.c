@@ -24,16 +24,25 @@ static inline uint64_t mix(uint64_t hash, uint64_t word) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The hash is over operand ids, not addresses, so that it is the same in every run. */
-static inline void hash_node(nxi_node *n) {
-  uint64_t hash =
-      mix(UINT64_C(0xd6e8feb86659fd93), n->op | (uint64_t)n->dtype << 16 | (uint64_t)n->rank << 24 |
-                                            (uint64_t)n->device << 32 | (uint64_t)n->n_args << 40);
+/* The hash is over operand ids, not addresses, so that it is the same in every run. Returns the
+ * newest of them, 0 if there are none. Fields have places that they do not have in the node, so
+ * that no load takes several at once: they were stored one by one just now, and such a load
+ * waits. */
+static inline uint64_t hash_node(nxi_node *n) {
+  uint64_t type = (uint64_t)n->rank | (uint64_t)n->dtype << 8 | (uint64_t)n->op << 16 |
+                  (uint64_t)n->device << 32 | (uint64_t)n->n_args << 40;
+  uint64_t hash = mix(UINT64_C(0xd6e8feb86659fd93), type);
   uint32_t words = n->rank + n->n_attrs;
   for (uint32_t i = 0; i < words; i++) hash = mix(hash, (uint64_t)n->tail[i]);
   nxi_node **args = nxi_node_args(n);
-  for (uint32_t i = 0; i < n->n_args; i++) hash = mix(hash, args[i]->id);
+  uint64_t newest = 0;
+  for (uint32_t i = 0; i < n->n_args; i++) {
+    uint64_t id = args[i]->id;
+    hash = mix(hash, id);
+    newest = id > newest ? id : newest;
+  }
   n->hash = hash;
+  return newest;
 }
 
 static uint32_t tag_of(const nxi_node *n) { return (uint32_t)n->hash ? (uint32_t)n->hash : 1; }
@@ -61,12 +70,16 @@ static bool make_arrays(size_t places, uint32_t **tags, nxi_node ***nodes) {
 
 /* An operation takes two numbers, its own and its storage's: a set is about half full when the
  * operations of a chain fill it. */
+static inline uint32_t set_by(const nxi_table *t, uint64_t newest) {
+  return (uint32_t)(newest / NXI_SET) & t->set_mask;
+}
+
 static uint32_t set_of(const nxi_table *t, const nxi_node *n) {
   nxi_node **args = nxi_node_args((nxi_node *)n);
   uint64_t newest = args[0]->id;
   for (uint32_t i = 1; i < n->n_args; i++)
     if (args[i]->id > newest) newest = args[i]->id;
-  return (uint32_t)(newest / NXI_SET) & t->set_mask;
+  return set_by(t, newest);
 }
 
 typedef uint32_t four __attribute__((vector_size(16)));
@@ -163,7 +176,8 @@ __attribute__((noinline)) static bool add_to_rest(nxi_table *t, nxi_node *n, uin
   return true;
 }
 
-static void remove_from_rest(nxi_table *t, const nxi_node *n, uint32_t tag) {
+__attribute__((noinline)) static void remove_from_rest(nxi_table *t, const nxi_node *n,
+                                                       uint32_t tag) {
   uint32_t at = tag & t->mask;
   while (t->tags[at] != tag || t->nodes[at] != n) at = (at + 1) & t->mask;
   for (uint32_t next = (at + 1) & t->mask; t->tags[next]; next = (next + 1) & t->mask) {
@@ -184,11 +198,11 @@ bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
   NXI_HELD(&c->record_lock);
   nxi_table *t = &c->table;
   *equal = NULL;
-  hash_node(n);
+  const uint64_t newest = hash_node(n);
   uint32_t tag = tag_of(n);
   if (n->n_args == 0) return add_to_rest(t, n, tag, equal);
   if ((!t->set_tags || t->set_used / (NXI_SET / 2) > t->set_mask) && !grow_sets(t)) return false;
-  size_t set = (size_t)set_of(t, n) * NXI_SET;
+  size_t set = (size_t)set_by(t, newest) * NXI_SET;
   if (has_tag(t->set_tags + set, tag) && (*equal = find_in_set(t, set, n, tag))) return true;
   int32_t place = free_place(t->set_tags + set);
   if (place < 0) return add_to_rest(t, n, tag, equal);
@@ -230,12 +244,22 @@ nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_array *type, ui
   return found;
 }
 
+/* Apart, so that the usual way saves no registers for it. */
+__attribute__((noinline)) static void forget_number(nx_context *c, nxi_node *n) {
+  nxi_number_forget(c, n);
+  atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_NUMBER, memory_order_relaxed);
+  nxi_table_remove(c, n);
+}
+
 void nxi_table_remove(nx_context *c, nxi_node *n) {
   NXI_HELD(&c->record_lock);
   uint8_t flags = atomic_load_explicit(&n->flags, memory_order_relaxed);
-  if (flags & NXI_NODE_NUMBER) nxi_number_forget(c, n);
+  if (flags & NXI_NODE_NUMBER) {
+    forget_number(c, n);
+    return;
+  }
   if (!(flags & NXI_NODE_LISTED)) return;
-  flags &= (uint8_t)~(NXI_NODE_LISTED | NXI_NODE_NUMBER);
+  flags &= (uint8_t)~NXI_NODE_LISTED;
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
   nxi_table *t = &c->table;
   if (n->place == NXI_SET) {

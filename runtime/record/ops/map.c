@@ -126,16 +126,17 @@ __attribute__((noinline)) static nx_tensor *record_views(nxg_op op, nx_tensor *c
 
 /* The usual operands, whole tensors of one shape, first. */
 static inline nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, bool turned) {
-  nx_tensor *result;
+  nx_tensor *result, *first = t[0], *second = n > 1 ? t[1] : NULL, *third = n > 2 ? t[2] : NULL;
   if (nxi_plain_operands(t, n) && same_shapes(t, n) && plain_dtypes(op, t, n)) {
+    nx_tensor *last = n > 2 ? third : n > 1 ? second : first;
     nxi_alike a;
-    a.like = t[0];
+    a.like = first;
     a.op = (uint16_t)op;
-    a.dtype = (uint8_t)nxi_map_result(op, t[n - 1]->storage->dtype);
+    a.dtype = (uint8_t)nxi_map_result(op, last->storage->dtype);
     a.n = n;
-    a.t[0] = t[turned];
-    a.t[1] = n > 1 ? t[!turned] : NULL;
-    a.t[2] = n > 2 ? t[2] : NULL;
+    a.t[0] = turned ? second : first;
+    a.t[1] = turned ? first : second;
+    a.t[2] = third;
     a.number = NULL;
     if (nxi_record_alike(&a, &result)) return result;
   }
