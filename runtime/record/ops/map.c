@@ -95,7 +95,7 @@ static bool common_device(nxi_recording *r, nx_tensor *const *t) {
 }
 
 /* turned: the operation is recorded with its two operands the other way round. */
-__attribute__((noinline)) static nx_tensor *record_views(nxg_op op, nx_tensor *const *t, uint32_t n,
+static __attribute__((noinline)) nx_tensor *record_views(nxg_op op, nx_tensor *const *t, uint32_t n,
                                                          nx_dtype given, bool turned) {
   if (!nxi_check_operands(nxg_ops[op].name, t, n)) return NULL;
   nxi_operand o[3];
@@ -143,11 +143,11 @@ static inline nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, 
   return record_views(op, t, n, 0, turned);
 }
 
-__attribute__((noinline)) static nx_tensor *record_unary(nxg_op op, nx_tensor *x) {
+static __attribute__((noinline)) nx_tensor *record_unary(nxg_op op, nx_tensor *x) {
   return record_map(op, &x, 1, false);
 }
 
-__attribute__((noinline)) static nx_tensor *record_binary(nxg_op op, nx_tensor *a, nx_tensor *b) {
+static __attribute__((noinline)) nx_tensor *record_binary(nxg_op op, nx_tensor *a, nx_tensor *b) {
   nx_tensor *t[2] = {a, b};
   return record_map(op, t, 2, false);
 }
