@@ -122,6 +122,37 @@ class Captured(unittest.TestCase):
             x.tolist()
         self.assertEqual(y.tolist(), [1] * 4)
 
+    def test_results_that_are_arguments(self):
+        def step(x, y):
+            x[0] += 1
+            return x, y * 1, x
+
+        x, y = nx.zeros(2), nx.ones(2)
+        a, b, c = nx.jit(step)(x, y)
+        self.assertIs(a, x)
+        self.assertIs(c, x)
+        self.assertEqual((x.tolist(), b.tolist()), ([1, 0], [1, 1]))
+        whole = nx.zeros(4)
+        nx.jit(step)(whole[1:3], y)  # a view, which shows in the whole
+        self.assertEqual(whole.tolist(), [0, 1, 0, 0])
+        a, b, c = nx.jit(step, donate=0)(x.copy(), y)
+        self.assertEqual((a.tolist(), c.tolist()), ([2, 0], [2, 0]))
+
+    def test_odd_structures(self):
+        class Pair(tuple):
+            pass
+
+        f = nx.jit(lambda p: type(p)([p[0] + 1, p[1]]))
+        got = f(Pair([nx.zeros(1), 3.0]))
+        self.assertIsInstance(got, Pair)
+        self.assertEqual(got[0].tolist(), [1])
+        own = []
+        own.append(own)
+        with self.assertRaises(RecursionError):
+            nx.jit(lambda x: x)(own)
+        with self.assertRaises((RecursionError, ValueError)):
+            nx.asarray(own)
+
     def test_dump(self):
         f = nx.jit(lambda x: nx.exp(x) + 1)
         self.assertIn("exp", f.dump("graph", nx.ones(3)))

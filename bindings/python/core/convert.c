@@ -52,23 +52,29 @@ static int explore(nest *s, PyObject *o, int32_t depth) {
   if (s->shape[depth] != n) return uneven();
   if (n == 0 && s->rank < 0) s->rank = depth + 1;
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *item = PyList_Check(o) ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
-    if (item == NULL || explore(s, item, depth + 1) < 0) return -1;
+    PyObject *item = PySequence_GetItem(o, i); /* other threads may have the list, too */
+    int status = item ? explore(s, item, depth + 1) : -1;
+    Py_XDECREF(item);
+    if (status < 0) return -1;
   }
   return 0;
 }
 
-static int fill(PyObject *o, nx_dtype as, char **to) {
+/* Up to `end`, however many numbers a list has by now. */
+static int fill(PyObject *o, nx_dtype as, char **to, const char *end) {
   if (is_list(o)) {
     Py_ssize_t n = PySequence_Size(o);
     for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject *item = PyList_Check(o) ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
-      if (item == NULL || fill(item, as, to) < 0) return -1;
+      PyObject *item = PySequence_GetItem(o, i);
+      int status = item ? fill(item, as, to, end) : -1;
+      Py_XDECREF(item);
+      if (status < 0) return -1;
     }
     return 0;
   }
   nx_scalar s;
   if (core_scalar(o, as, &s) < 0) return -1;
+  if (end - *to < (as == NX_BOOL ? 1 : as == NX_C128 ? 16 : 8)) return uneven();
   if (as == NX_BOOL) *(*to)++ = s.v.i != 0;
   else if (as == NX_C128) {
     double both[2] = {s.v.f[0], s.kind == NX_SCALAR_C128 ? s.v.f[1] : 0};
@@ -90,8 +96,10 @@ static int check_range(PyObject *o, nx_dtype as) { /* of numbers that are conver
   if (!is_list(o)) return core_scalar(o, as, &s);
   Py_ssize_t n = PySequence_Size(o);
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *item = PyList_Check(o) ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
-    if (item == NULL || check_range(item, as) < 0) return -1;
+    PyObject *item = PySequence_GetItem(o, i);
+    int status = item ? check_range(item, as) : -1;
+    Py_XDECREF(item);
+    if (status < 0) return -1;
   }
   return 0;
 }
@@ -117,10 +125,10 @@ static PyObject *of_list(PyObject *o, nx_dtype dtype, nx_device device) {
   if (bytes == NULL) return PyErr_NoMemory();
   nx_tensor *x = NULL;
   nx_context *c = core_context();
-  if (c != NULL && fill(o, as, &at) == 0) {
+  if (c != NULL && fill(o, as, &at, bytes + n * size) == 0 && at == bytes + n * size) {
     x = nx_from_data(c, device, as, s.shape, s.rank, bytes, (size_t)(n * size));
     if (x == NULL) core_fail();
-  }
+  } else if (!PyErr_Occurred()) uneven();
   PyMem_Free(bytes);
   if (x != NULL && dtype != 0) x = core_cast(x, dtype);
   return x != NULL ? core_wrap(x) : NULL;

@@ -86,15 +86,17 @@ static PyObject *structure_of(PyObject *result, size_t n) {
   return made;
 }
 
-/* Which results are arguments. */
-static int find_same(trace *t, const core_tree *in, const core_tree *out) {
+/* Which results are arguments that the caller still has. */
+static int find_same(trace *t, const core_tree *in, const core_tree *out, const uint8_t *donate) {
   t->n_leaves = (Py_ssize_t)out->n;
   t->same = PyMem_Calloc(out->n + 1, sizeof *t->same);
   if (t->same == NULL) return PyErr_NoMemory(), -1;
   for (size_t i = 0; i < out->n; i++) {
     t->same[i] = -1;
     for (size_t k = 0; k < in->n && t->same[i] < 0; k++)
-      if (out->leaves[i] == in->leaves[k] && !core_is_weak(in->leaves[k])) t->same[i] = (int32_t)k;
+      if (out->leaves[i] == in->leaves[k] && !core_is_weak(in->leaves[k]) &&
+          (donate == NULL || !donate[k]))
+        t->same[i] = (int32_t)k;
   }
   return 0;
 }
@@ -118,10 +120,11 @@ static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObj
   t->n_leaves = t->n_out = 0;
   bool failed = core_tree_add(&in, inputs, false) < 0 || core_tree_add(&out, result, true) < 0;
   t->result = failed ? NULL : structure_of(result, out.n);
-  failed = failed || t->result == NULL || find_same(t, &in, &out) < 0;
+  failed = failed || t->result == NULL;
+  uint8_t *donate = failed ? NULL : donated_leaves(j, args, in.n, &failed);
+  failed = failed || find_same(t, &in, &out, donate) < 0;
   nx_tensor **of = failed ? NULL : outputs_of(t, &out);
   failed = of == NULL;
-  uint8_t *donate = failed ? NULL : donated_leaves(j, args, in.n, &failed);
   PyObject *name = failed ? NULL : PyUnicode_AsUTF8String(j->name);
   if (name != NULL) {
     nx_function_options o = {.size = sizeof o, .name = PyBytes_AsString(name), .donate = donate};

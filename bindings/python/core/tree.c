@@ -73,9 +73,27 @@ static int add_dict(core_tree *t, PyObject *o, bool numbers) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
   if (put_count(t, 'D', PyDict_Size(o)) < 0) return -1;
-  while (PyDict_Next(o, &at, &key, &value))
-    if (add_fixed(t, key) < 0 || core_tree_add(t, value, numbers) < 0) return -1;
-  return 0;
+  if (Py_EnterRecursiveCall(" in the arguments of a captured function")) return -1;
+  int status = 0;
+  while (status == 0 && PyDict_Next(o, &at, &key, &value)) {
+    Py_INCREF(value);
+    status = add_fixed(t, key) < 0 ? -1 : core_tree_add(t, value, numbers);
+    Py_DECREF(value);
+  }
+  Py_LeaveRecursiveCall();
+  return status;
+}
+
+static int add_items(core_tree *t, PyObject *o, Py_ssize_t n, bool numbers) {
+  if (Py_EnterRecursiveCall(" in the arguments of a captured function")) return -1;
+  int status = 0;
+  for (Py_ssize_t i = 0; i < n && status == 0; i++) {
+    PyObject *item = PySequence_GetItem(o, i);
+    status = item ? core_tree_add(t, item, numbers) : -1;
+    Py_XDECREF(item);
+  }
+  Py_LeaveRecursiveCall();
+  return status;
 }
 
 int core_tree_add(core_tree *t, PyObject *o, bool numbers) {
@@ -88,10 +106,7 @@ int core_tree_add(core_tree *t, PyObject *o, bool numbers) {
     Py_ssize_t n = PySequence_Size(o);
     if (put_count(t, tuple ? 'T' : 'L', n) < 0) return -1;
     if (tuple && !PyTuple_CheckExact(o) && add_fixed(t, (PyObject *)Py_TYPE(o)) < 0) return -1;
-    for (Py_ssize_t i = 0; i < n; i++)
-      if (core_tree_add(t, tuple ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i), numbers) < 0)
-        return -1;
-    return 0;
+    return add_items(t, o, n, numbers);
   }
   if (o == Py_None) return put(t, "N", 1);
   if (numbers && PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "__array_interface__")) {
@@ -120,8 +135,9 @@ static PyObject *list_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool n
   Py_ssize_t n = PySequence_Size(o);
   PyObject *made = PyList_New(n);
   for (Py_ssize_t i = 0; made != NULL && i < n; i++) {
-    PyObject *item = core_tree_with(PyTuple_Check(o) ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i),
-                                    leaves, at, numbers);
+    PyObject *old = PySequence_GetItem(o, i);
+    PyObject *item = old ? core_tree_with(old, leaves, at, numbers) : NULL;
+    Py_XDECREF(old);
     if (item == NULL) Py_CLEAR(made);
     else PyList_SetItem(made, i, item);
   }
@@ -129,7 +145,9 @@ static PyObject *list_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool n
   PyObject *tuple = PyList_AsTuple(made);
   Py_DECREF(made);
   if (tuple == NULL || PyTuple_CheckExact(o)) return tuple;
-  PyObject *named = PyObject_Call((PyObject *)Py_TYPE(o), tuple, NULL); /* of a named tuple */
+  PyObject *type = (PyObject *)Py_TYPE(o);
+  PyObject *named = PyObject_HasAttrString(o, "_fields") ? PyObject_Call(type, tuple, NULL)
+                                                         : core_call(type, tuple);
   Py_DECREF(tuple);
   return named;
 }
