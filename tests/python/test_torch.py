@@ -99,8 +99,7 @@ class Torch(unittest.TestCase):
         x = torch.randn(2, 3, 19, 22, requires_grad=True)
         self.both(Net(), x)
         model = Net().to(memory_format=torch.channels_last)
-        self.both(model, x.detach().to(memory_format=torch.channels_last).requires_grad_(),
-                  fallbacks=["aten.as_strided.default", "aten.as_strided_scatter.default"])
+        self.both(model, x.detach().to(memory_format=torch.channels_last).requires_grad_())
 
     def test_running_statistics_are_updated(self):
         model = nn.BatchNorm1d(4)

@@ -58,7 +58,7 @@ def _compare(made: Any, expected: Any) -> None:
 
 
 def _lower(node: Node, get: Callable[[Node], Any]) -> Any:
-    call = Call(_results(node.meta.get("val")))
+    call = Call(_results(node.meta.get("val")), node)
     args, kwargs = map_arg(node.args, get), map_arg(node.kwargs, get)
     return TABLE[node.target](call, *args, **kwargs)
 

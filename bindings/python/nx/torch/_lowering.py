@@ -36,7 +36,8 @@ class Unsupported(Exception):
 class Call:
     """What the graph says of the result of a node: one tensor, or several."""
 
-    def __init__(self, results: Sequence[Any]) -> None:
+    def __init__(self, results: Sequence[Any], node: Any = None) -> None:
+        self.node = node
         self.results = [(nx_dtype(r.dtype), tuple(r.shape)) if isinstance(r, torch.Tensor) else None
                         for r in results]
 

@@ -23,7 +23,11 @@ def lend(t: torch.Tensor) -> Array:
         t = t.resolve_conj()
     if t.is_neg():
         t = t.resolve_neg()
-    return _core.lent(t.data_ptr(), TO_NX[t.dtype], t.shape, t.stride(), t)
+    address = t.data_ptr()
+    if address % t.itemsize:
+        t = t.clone()
+        address = t.data_ptr()
+    return _core.lent(address, TO_NX[t.dtype], t.shape, t.stride(), t)
 
 
 def order_of(result: Any) -> list[int] | tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from typing import Any
 from .. import _core
 from ._lowering import (FLOAT64, Array, Call, arange, axis_of, calls, cast, full,
                         lowers, operand, refuse)
+from ._memory import order_of
 
 
 # ---- shapes
@@ -175,6 +176,40 @@ def _unfold(c: Call, x: Array, dim: int, size: int, step: int) -> Array:
     order = list(range(dim)) + [rank - 1] + list(range(dim, rank - 2)) + [rank - 2]
     return calls.permute(y, order)
 
+
+
+class _Memory:
+    """A tensor as its memory, which is known where its elements lie beside each other."""
+
+    def __init__(self, c: Call, x: Array, size: Any, stride: Any, offset: int | None) -> None:
+        val = c.node.args[0].meta["val"]
+        order = order_of(val)
+        self.offset = val.storage_offset() if offset is None else offset
+        reach = self.offset + sum((n - 1) * s for n, s in zip(size, stride))
+        refuse(isinstance(order, tuple) or val.storage_offset() != 0 or 0 in size
+               or reach >= x.size, "memory beside the tensor")
+        self.order = list(range(x.ndim)) if order is None else order
+        turned = calls.permute(x, self.order)
+        self.shape = turned.shape
+        self.line = calls.copy(calls.reshape(turned, (x.size,), calls.MAY_COPY))
+
+    def whole(self) -> Array:
+        back = sorted(range(len(self.order)), key=self.order.__getitem__)
+        return calls.permute(calls.reshape(self.line, self.shape, calls.MAY_COPY), back)
+
+
+@lowers("aten.as_strided.default", "aten.as_strided_copy.default")
+def _as_strided(c: Call, x: Array, size: Any, stride: Any, storage_offset: Any = None) -> Array:
+    memory = _Memory(c, x, size, stride, storage_offset)
+    return calls.as_strided(memory.line, size, stride, memory.offset)
+
+
+@lowers("aten.as_strided_scatter.default")
+def _as_strided_scatter(c: Call, x: Array, src: Array, size: Any, stride: Any,
+                        storage_offset: Any = None) -> Array:
+    memory = _Memory(c, x, size, stride, storage_offset)
+    calls.as_strided(memory.line, size, stride, memory.offset)[...] = cast(src, x.dtype)
+    return memory.whole()
 
 
 # ---- sources
