@@ -38,6 +38,11 @@ def _turned(x: Array) -> Array:
     return calls.permute(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
 
 
+def _wide(*of: Array) -> list[Array]:
+    """Small floats in float32, in which all of an attention is computed."""
+    return [cast(x, FLOAT32) if x.dtype.name in SMALL else x for x in of]
+
+
 def _scores(q: Array, k: Array, causal: bool, mask: Array | None, scale: float) -> Array:
     scores = calls.mul(calls.matmul(q, _turned(k)), operand(scale, q.dtype))
     if mask is not None:
@@ -57,7 +62,7 @@ def _attention(c: Call, q: Array, k: Array, v: Array, dropout_p: float = 0.0,
                is_causal: bool = False, *, attn_mask: Array | None = None,
                scale: float | None = None) -> tuple[Array, Array]:
     refuse(dropout_p != 0, "attention with dropout")
-    refuse(q.dtype.name in SMALL, "attention in small floats")
+    q, k, v = _wide(q, k, v)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = _scores(q, k, is_causal, attn_mask, scale)
     peak = calls.reduce_max(scores, [-1], calls.KEEPDIMS)
@@ -68,7 +73,7 @@ def _attention(c: Call, q: Array, k: Array, v: Array, dropout_p: float = 0.0,
     total = calls.reduce_sum(weights, [-1], calls.KEEPDIMS)
     y = calls.matmul(calls.where(some, calls.div(weights, total), operand(0.0, q.dtype)), v)
     log_total = calls.add(calls.log(total), peak)
-    return y, calls.reshape(log_total, log_total.shape[:-1], calls.MAY_COPY)
+    return cast(y, c.dtype), calls.reshape(log_total, log_total.shape[:-1], calls.MAY_COPY)
 
 
 @lowers("aten._scaled_dot_product_flash_attention_for_cpu_backward.default")
@@ -76,7 +81,7 @@ def _attention_backward(c: Call, g: Array, q: Array, k: Array, v: Array, out: Ar
                         dropout_p: float, is_causal: bool, *, attn_mask: Array | None = None,
                         scale: float | None = None) -> tuple[Array, Array, Array]:
     refuse(dropout_p != 0, "attention with dropout")
-    refuse(q.dtype.name in SMALL, "attention in small floats")
+    g, q, k, v, out = _wide(g, q, k, v, out)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     lse = calls.reshape(lse, (*lse.shape, 1), calls.MAY_COPY)
     some = calls.cmpne(lse, operand(-math.inf, q.dtype))
@@ -85,7 +90,8 @@ def _attention_backward(c: Call, g: Array, q: Array, k: Array, v: Array, out: Ar
     through = calls.reduce_sum(calls.mul(g, out), [-1], calls.KEEPDIMS)
     d = calls.mul(weights, calls.sub(calls.matmul(g, _turned(v)), through))
     d = calls.mul(d, operand(scale, q.dtype))
-    return calls.matmul(d, k), calls.matmul(_turned(d), q), calls.matmul(_turned(weights), g)
+    grads = calls.matmul(d, k), calls.matmul(_turned(d), q), calls.matmul(_turned(weights), g)
+    return tuple(cast(x, c.dtype) for x in grads)
 
 
 # ---- convolutions
