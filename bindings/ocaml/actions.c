@@ -77,7 +77,7 @@ void nx_ocaml_check(nx_status status, value raised) {
 
 /* ---- bounds of laziness */
 
-enum { OPERATIONS = 10000, BYTES = 256 << 20, BETWEEN_READS = 64 };
+enum { OPERATIONS = 10000, BYTES = 256 << 20, BETWEEN_READS = 16 };
 static _Atomic int64_t most_operations = OPERATIONS, most_bytes = BYTES;
 /* What was left over when all that waited was last computed (values that fail stay): the bounds
  * count from there, or each operation would try again. */
@@ -150,12 +150,9 @@ void nx_ocaml_settle(nx_context *context) {
   CAMLreturn0;
 }
 
-/* Before values are read: a loop that looks at one number in each step would else keep a graph that
- * grows with the steps. Blocks that are garbage and not collected yet are computed too, hence not
- * each time where there are many. */
-static void before_reading(nx_context *context) {
+void nx_ocaml_after_reading(nx_context *context) {
   int64_t since = recorded;
-  if (since > BETWEEN_READS && since > nx_ocaml_live() / 16 && !nx_capturing(context))
+  if (since > BETWEEN_READS && since > nx_ocaml_live() / 1024 && !nx_capturing(context))
     compute_pending(context);
 }
 
@@ -194,9 +191,9 @@ value nx_ocaml_item(value tensor, value index) {
   element e = {.tensor = Tensor_val(tensor)};
   e.n = nx_ocaml_extents(index, e.index);
   nx_context *context = nx_context_of(e.tensor);
-  before_reading(context);
   nx_status status = nx_ocaml_perform(context, item, &e, &raised);
   nx_ocaml_check(status, raised);
+  nx_ocaml_after_reading(context);
   CAMLreturn(nx_ocaml_number(&e.scalar));
 }
 
@@ -224,9 +221,9 @@ static value move(value tensor, value array, nx_ocaml_work *work) {
   transfer t = {Tensor_val(tensor), Caml_ba_data_val(array),
                 caml_ba_byte_size(Caml_ba_array_val(array))};
   nx_context *context = nx_context_of(t.tensor);
-  before_reading(context);
   nx_status status = nx_ocaml_perform(context, work, &t, &raised);
   nx_ocaml_check(status, raised);
+  nx_ocaml_after_reading(context);
   CAMLreturn(Val_unit);
 }
 

@@ -130,12 +130,13 @@ static value wrap(lent *l, int kind, intnat n) {
 
 value nx_ocaml_map(value tensor, uint32_t access, int kind, intnat n) {
   CAMLparam1(tensor);
-  CAMLlocal1(raised);
+  CAMLlocal2(raised, array);
   raised = Val_unit;
   lent *l = malloc(sizeof *l);
   if (!l) caml_raise_out_of_memory();
   mapping_of m = {Tensor_val(tensor), access, NULL};
-  nx_status status = nx_ocaml_perform(nx_context_of(m.tensor), map, &m, &raised);
+  nx_context *context = nx_context_of(m.tensor);
+  nx_status status = nx_ocaml_perform(context, map, &m, &raised);
   if (status != NX_OK || raised != Val_unit) {
     nx_mapping_release(m.mapping);
     free(l);
@@ -143,7 +144,9 @@ value nx_ocaml_map(value tensor, uint32_t access, int kind, intnat n) {
     CAMLreturn(Val_unit); /* never: that has raised */
   }
   l->mapping = m.mapping;
-  CAMLreturn(wrap(l, kind, n));
+  array = wrap(l, kind, n);
+  nx_ocaml_after_reading(context);
+  CAMLreturn(array);
 }
 
 /* `like` is a bigarray of the kind that the result shall have. */

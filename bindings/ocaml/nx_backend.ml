@@ -220,16 +220,10 @@ let threefry ~out key counter = binary Threefry ~out key counter
 let matmul ~out a b = binary Matmul ~out a b
 let where ~out condition a b = guard @@ fun () -> put out (E.where (h condition) (h a) (h b))
 
-(* Where nothing is converted or reduced, a result would be the operand itself, not a new storage. *)
-let cast ~out x =
-  guard @@ fun () ->
-  let target = kind out.dtype in
-  put out (if target = kind x.dtype then E.unary Copy_of (h x) else E.cast (h x) target)
+let cast ~out x = guard @@ fun () -> put out (E.cast (h x) (kind out.dtype))
 
 let reduce op ~out ~axes ~keepdims x =
-  guard @@ fun () ->
-  put out
-    (if axes = [||] then E.unary Copy_of (h x) else E.reduce op (h x) ~axes ~keep:keepdims)
+  guard @@ fun () -> put out (E.reduce op (h x) ~axes ~keep:keepdims)
 
 let reduce_sum ~out ~axes ~keepdims x = reduce Sum ~out ~axes ~keepdims x
 let reduce_prod ~out ~axes ~keepdims x = reduce Prod ~out ~axes ~keepdims x

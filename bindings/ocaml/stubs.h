@@ -63,6 +63,12 @@ void nx_ocaml_check(nx_status status, value raised);
 /* Computes what was deferred, and what waits if that is too much (Nx_engine.set_limits). Called
  * after recording; it costs a few loads if there is nothing to do. */
 void nx_ocaml_settle(nx_context *context);
+/* Computes what waits if some operations have been recorded since that was last done. A loop that
+ * makes its state anew and looks at one number in each step would else compute all steps again in
+ * each: what it looks at consumes the state, which is not stored for that. Hence after the reading,
+ * when the state is something that nobody consumes. Garbage that is not collected yet is computed
+ * too, but once; the library walks what is alive, so less often where that is much. */
+void nx_ocaml_after_reading(nx_context *context);
 /* True if settling would compute. */
 bool nx_ocaml_due(nx_context *context);
 

@@ -123,6 +123,25 @@ let test_training ~assign () =
   check (Printf.sprintf "700 steps took %.3f s, then %.3f s" first later) (later < 3. *. first +. 0.3);
   Printf.printf "a training step that reads its loss, weights %s: %.1f us\n" how (1e6 *. later /. 700.)
 
+(* The same without a product, so that nothing has to be stored: a read would compute all steps
+   before it again. *)
+let test_decay () =
+  let w = ref (big 1000 1.) and rate = E.full c E.F64 [||] (E.Float 0.999) in
+  let run steps =
+    let start = Unix.gettimeofday () in
+    for _ = 1 to steps do
+      w := E.binary E.Mul !w rate;
+      ignore (E.item (E.reduce E.Sum !w ~axes:[| 0 |] ~keep:false) [||])
+    done;
+    Unix.gettimeofday () -. start
+  in
+  ignore (run 500);
+  let first = run 500 in
+  let later = run 500 in
+  check (Printf.sprintf "500 steps took %.3f s, then %.3f s" first later) (first +. later < 4.);
+  check "steps do not pile up" ((E.stats c).pending < 1_000);
+  Printf.printf "a step of a decay that is read: %.1f us\n" (1e6 *. later /. 500.)
+
 (* ---- signals *)
 
 (* Products that take seconds, all together. *)
@@ -195,6 +214,7 @@ let () =
   timed "honest_memory" test_honest_memory;
   timed "training" (test_training ~assign:false);
   timed "training that assigns" (test_training ~assign:true);
+  timed "decay" test_decay;
   timed "break" test_break;
   timed "handler" test_handler;
   timed "threads" test_threads;
