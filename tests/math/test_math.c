@@ -15,11 +15,12 @@
 
 #include "tests/util/foreign.h"
 #include "tests/util/runner.h"
+#include "tests/util/share.h"
 #include "tests/util/llvm_util.h"
 #include "math_util.h"
 #include "special_values.h"
 
-enum { SAMPLE = 20480 };
+enum { SAMPLE = SANITIZED ? 5120 : 20480 };
 static const nx_dtype float_types[] = {NX_F32, NX_F64};
 
 static uint64_t random_bits(void) {
