@@ -391,7 +391,7 @@ class Errors(unittest.TestCase):
             import sys, nx
             nx.progress(True)
             x = nx.ones((1200, 1200))
-            for _ in range(60):
+            for _ in range(100):
                 x = x @ x / 1200
             x.realize()"""
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
