@@ -57,14 +57,8 @@ static nx_status call(void *user, const nx_run_options *options) {
 
 static value outputs_of(nx_tensor **out, size_t n) {
   CAMLparam0();
-  CAMLlocal2(array, block);
-  array = n ? caml_alloc(n, 0) : Atom(0);
-  for (size_t i = 0; i < n; i++) Store_field(array, i, Val_unit);
-  for (size_t i = 0; i < n; i++) {
-    size_t bytes = (size_t)nx_elements(out[i]) * nx_dtype_bits(nx_dtype_of(out[i])) / 8;
-    block = nx_ocaml_box(out[i], bytes);
-    Store_field(array, i, block);
-  }
+  CAMLlocal1(array);
+  array = nx_ocaml_box_all(out, n);
   caml_stat_free(out);
   CAMLreturn(array);
 }

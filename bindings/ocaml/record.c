@@ -227,12 +227,12 @@ value nx_ocaml_irfft(value x, value axes, value sizes) {
 
 /* ---- linear algebra: several results are an array */
 
-static value several(nx_tensor *const *results, int n) {
+value nx_ocaml_box_all(nx_tensor *const *results, size_t n) {
   CAMLparam0();
   CAMLlocal2(array, block);
-  array = caml_alloc(n, 0);
-  for (int i = 0; i < n; i++) Store_field(array, i, Val_unit);
-  for (int i = 0; i < n; i++) {
+  array = n ? caml_alloc(n, 0) : Atom(0);
+  for (size_t i = 0; i < n; i++) Store_field(array, i, Val_unit);
+  for (size_t i = 0; i < n; i++) {
     size_t bytes = (size_t)nx_elements(results[i]) * nx_dtype_bits(nx_dtype_of(results[i])) / 8;
     block = nx_ocaml_box(results[i], bytes);
     Store_field(array, i, block);
@@ -247,26 +247,26 @@ value nx_ocaml_cholesky(value x, value upper) {
 value nx_ocaml_qr(value x, value full) {
   nx_tensor *r[2];
   if (nx_qr(Tensor_val(x), Bool_val(full) ? NX_FULL_MATRICES : 0, &r[0], &r[1])) nx_ocaml_raise();
-  return several(r, 2);
+  return nx_ocaml_box_all(r, 2);
 }
 
 value nx_ocaml_svd(value x, value full) {
   nx_tensor *r[3];
   uint32_t flags = Bool_val(full) ? NX_FULL_MATRICES : 0;
   if (nx_svd(Tensor_val(x), flags, &r[0], &r[1], &r[2])) nx_ocaml_raise();
-  return several(r, 3);
+  return nx_ocaml_box_all(r, 3);
 }
 
 value nx_ocaml_eig(value x) {
   nx_tensor *r[2];
   if (nx_eig(Tensor_val(x), &r[0], &r[1])) nx_ocaml_raise();
-  return several(r, 2);
+  return nx_ocaml_box_all(r, 2);
 }
 
 value nx_ocaml_eigh(value x) {
   nx_tensor *r[2];
   if (nx_eigh(Tensor_val(x), 0, &r[0], &r[1])) nx_ocaml_raise();
-  return several(r, 2);
+  return nx_ocaml_box_all(r, 2);
 }
 
 value nx_ocaml_eigvals(value x) { return nx_ocaml_recorded(nx_eigvals(Tensor_val(x))); }

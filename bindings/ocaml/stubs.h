@@ -42,6 +42,8 @@ _Noreturn void nx_ocaml_raise(void);
 /* A block for a handle, whose reference it takes. `bytes` is what the collector is told that the
  * block holds outside of its heap. */
 value nx_ocaml_box(nx_tensor *tensor, size_t bytes);
+/* An array of such blocks, each of the size of its elements. */
+value nx_ocaml_box_all(nx_tensor *const *tensors, size_t n);
 /* The same for what a recording call has given: raises if that is NULL, tells the collector the
  * size of the elements, and settles (below) if it is time. */
 value nx_ocaml_recorded(nx_tensor *tensor);

@@ -175,11 +175,7 @@ static PyObject *of_number(PyObject *o, nx_dtype dtype, nx_device device) {
   nx_scalar s;
   char kind = core_number_kind(o);
   nx_context *c = core_context();
-  nx_dtype as = dtype != 0    ? dtype
-                : kind == 'b' ? NX_BOOL
-                : kind == 'i' ? NX_I64
-                : kind == 'f' ? NX_F64
-                              : NX_C128;
+  nx_dtype as = dtype != 0 ? dtype : core_dtype_of_kind(kind);
   if (c == NULL || core_scalar(o, as, &s) < 0) return NULL;
   return core_wrap(nx_full(c, device, as, NULL, 0, &s));
 }

@@ -92,6 +92,8 @@ char core_kind(nx_dtype code); /* b i u f c */
 nx_dtype core_promote(nx_dtype a, nx_dtype b);
 /* That of an array of dtype a and a number of Python of a kind (b i f c). */
 nx_dtype core_promote_weak(nx_dtype a, char kind);
+/* That of an array of numbers of Python of a kind. */
+nx_dtype core_dtype_of_kind(char kind);
 
 /* ---- array.c */
 

@@ -83,8 +83,6 @@ static nx_dtype of_integers(const struct entry *a, const struct entry *b) {
   return u->bits == 64 ? NX_F64 : sized('i', u->bits + 1);
 }
 
-static bool is_small(const struct entry *e) { return e->kind == 'f' && e->exponent + e->bits < 15; }
-
 nx_dtype core_promote(nx_dtype first, nx_dtype second) {
   const struct entry *a = entry_of(first), *b = entry_of(second);
   if (a == b || b->kind == 'b') return first;
@@ -98,10 +96,7 @@ nx_dtype core_promote(nx_dtype first, nx_dtype second) {
   int bits = a->bits > b->bits ? a->bits : b->bits;
   if (a->code == NX_C32 || b->code == NX_C32)
     return exponent <= 5 && bits <= 10 ? NX_C32 : float_of(exponent, bits, true);
-  if (complex && exponent == b->exponent && bits == b->bits && b->kind == 'c') return second;
-  if (is_small(a) || is_small(b) || a->kind == 'f' || b->kind == 'f' || complex)
-    return float_of(exponent, bits, complex);
-  return float_of(exponent, bits, false);
+  return float_of(exponent, bits, complex);
 }
 
 nx_dtype core_promote_weak(nx_dtype a, char kind) {
@@ -115,6 +110,10 @@ nx_dtype core_promote_weak(nx_dtype a, char kind) {
       return float_of(e->exponent, e->bits, true);
     default: return a;
   }
+}
+
+nx_dtype core_dtype_of_kind(char kind) {
+  return kind == 'b' ? NX_BOOL : kind == 'i' ? NX_I64 : kind == 'f' ? NX_F64 : NX_C128;
 }
 
 /* ---- objects */

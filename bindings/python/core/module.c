@@ -102,10 +102,6 @@ static char wider(char a, char b) {
   return strchr(order, a) > strchr(order, b) ? a : b;
 }
 
-static nx_dtype default_of(char kind) {
-  return kind == 'b' ? NX_BOOL : kind == 'i' ? NX_I64 : kind == 'f' ? NX_F64 : NX_C128;
-}
-
 static PyObject *result_type(PyObject *self, PyObject *const *args, Py_ssize_t n) {
   (void)self;
   nx_dtype both = 0;
@@ -123,7 +119,7 @@ static PyObject *result_type(PyObject *self, PyObject *const *args, Py_ssize_t n
     both = both == 0 ? t : core_promote(both, t);
   }
   if (both == 0 && weak == 0) return PyErr_Format(PyExc_ValueError, "nx: result_type of nothing");
-  if (both == 0) both = default_of(weak);
+  if (both == 0) both = core_dtype_of_kind(weak);
   else if (weak != 0) both = core_promote_weak(both, weak);
   return core_dtype_object(both);
 }
@@ -154,69 +150,74 @@ static PyObject *from_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   return device < 0 ? NULL : core_from_dlpack(o, device, copy_of(copy));
 }
 
+/* What a new array has. */
+typedef struct form {
+  nx_dtype dtype;
+  nx_device device;
+  int64_t shape[NX_MAX_RANK];
+} form;
+
+/* Returns the rank, -1 with an exception. */
+static int take_form(form *f, PyObject *shape, PyObject *dtype, PyObject *device) {
+  f->dtype = core_dtype_of(dtype);
+  f->device = f->dtype ? core_device(device) : -1;
+  int n = f->device >= 0 ? core_integers(shape, f->shape, NX_MAX_RANK, "a shape") : -1;
+  return n < 0 || core_context() == NULL ? -1 : n;
+}
+
 static PyObject *full(PyObject *self, PyObject *args, PyObject *kwargs) {
   (void)self;
   static char *names[] = {"shape", "value", "dtype", "device", NULL};
   PyObject *extents, *value, *type, *where = Py_None;
-  int64_t shape[NX_MAX_RANK];
+  form f;
   nx_scalar s;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O", names, &extents, &value, &type, &where))
     return NULL;
-  nx_dtype code = core_dtype_of(type);
-  nx_device device = code ? core_device(where) : -1;
-  int n = device >= 0 ? core_integers(extents, shape, NX_MAX_RANK, "a shape") : -1;
-  if (n < 0 || core_context() == NULL || core_scalar(value, code, &s) < 0) return NULL;
+  int n = take_form(&f, extents, type, where);
+  if (n < 0 || core_scalar(value, f.dtype, &s) < 0) return NULL;
   core_mark();
-  return core_wrap(nx_full(core_context(), device, code, shape, n, &s));
+  return core_wrap(nx_full(core_context(), f.device, f.dtype, f.shape, n, &s));
 }
 
 static PyObject *empty(PyObject *self, PyObject *args, PyObject *kwargs) {
   (void)self;
   static char *names[] = {"shape", "dtype", "device", NULL};
   PyObject *extents, *type, *where = Py_None;
-  int64_t shape[NX_MAX_RANK];
+  form f;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O", names, &extents, &type, &where))
     return NULL;
-  nx_dtype code = core_dtype_of(type);
-  nx_device device = code ? core_device(where) : -1;
-  int n = device >= 0 ? core_integers(extents, shape, NX_MAX_RANK, "a shape") : -1;
-  if (n < 0 || core_context() == NULL) return NULL;
+  int n = take_form(&f, extents, type, where);
+  if (n < 0) return NULL;
   core_mark();
-  return core_wrap(nx_empty(core_context(), device, code, shape, n));
+  return core_wrap(nx_empty(core_context(), f.device, f.dtype, f.shape, n));
 }
 
 /* ---- all together */
 
-static PyObject *realize(PyObject *self, PyObject *args) {
-  (void)self;
-  core_list l;
-  nx_context *c = core_context();
-  if (c == NULL || core_take_tensors(args, &l) < 0) {
-    if (c != NULL) core_list_free(&l);
-    return NULL;
-  }
-  core_action a;
-  core_begin(&a);
-  int done = core_end(&a, nx_realize(c, l.items, l.n, &a.options));
-  core_list_free(&l);
-  return done < 0 ? NULL : Py_NewRef(Py_None);
-}
-
-/* Realises arrays, and says what was done. */
-static PyObject *report(PyObject *self, PyObject *args) {
-  (void)self;
+/* report: what was done; NULL: nobody asks. */
+static int realize_all(PyObject *args, nx_report *report) {
   core_list l = {.items = l.room};
-  nx_report r = {.size = sizeof r};
   nx_context *c = core_context();
   int done = -1;
   if (c != NULL && core_take_tensors(args, &l) == 0) {
     core_action a;
     core_begin(&a);
-    a.options.report = &r;
+    a.options.report = report;
     done = core_end(&a, nx_realize(c, l.items, l.n, &a.options));
   }
   core_list_free(&l);
-  if (done < 0) return NULL;
+  return done;
+}
+
+static PyObject *realize(PyObject *self, PyObject *args) {
+  (void)self;
+  return realize_all(args, NULL) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *report(PyObject *self, PyObject *args) {
+  (void)self;
+  nx_report r = {.size = sizeof r};
+  if (realize_all(args, &r) < 0) return NULL;
 #define COUNT(field) #field, (unsigned long long)r.field
   return Py_BuildValue(
       "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,s:s}", COUNT(nodes),

@@ -50,14 +50,10 @@ static int add_array(core_tree *t, PyObject *o) {
   return add_leaf(t, Py_NewRef(o), x);
 }
 
-static nx_dtype dtype_of_kind(char kind) {
-  return kind == 'b' ? NX_BOOL : kind == 'i' ? NX_I64 : kind == 'f' ? NX_F64 : NX_C128;
-}
-
 static int add_number(core_tree *t, PyObject *o, char kind) {
   nx_scalar s;
   nx_context *c = core_context();
-  nx_dtype as = dtype_of_kind(kind);
+  nx_dtype as = core_dtype_of_kind(kind);
   if (c == NULL || put_count(t, 'W', kind) < 0 || core_scalar(o, as, &s) < 0) return -1;
   nx_tensor *x = nx_full(c, 0, as, NULL, 0, &s);
   if (x == NULL) return core_fail(), -1;

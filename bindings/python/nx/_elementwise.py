@@ -10,7 +10,7 @@ from typing import Any, Callable
 from . import _core
 from ._core import Array, calls, result_type
 from ._lib import (BOOL, FLOAT64, PLAIN, UINT8, arr, array, cast, constant, floating, floats,
-                   operands, promoted, real_dtype)
+                   named, operands, promoted, real_dtype)
 
 __all__ = ["abs", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin",
            "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh",
@@ -39,9 +39,7 @@ def _floating(name: str, call: Callable, sentence: str) -> Callable:
         except TypeError:
             return call(floating(x))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 acos = _floating("acos", calls.acos, "Arc cosine.")
@@ -138,9 +136,7 @@ def _whole(name: str, call: Callable, sentence: str) -> Callable:
         x = arr(x)
         return x if x.dtype.kind in "biu" else call(x)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 ceil = _whole("ceil", calls.ceil, "Up to a whole number.")
@@ -201,9 +197,7 @@ def _asks(name: str, call: Callable, sentence: str) -> Callable:
         x = arr(x)
         return call(calls.cast(x, UINT8) if x.dtype is BOOL else x)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 isfinite = _asks("isfinite", calls.isfinite, "Whether x is neither infinite nor NaN.")
@@ -267,9 +261,7 @@ def _operator(name: str, call: Callable, sentence: str) -> Callable:
             x1, x2 = operands(x1, x2)
         return call(x1, x2)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 add = _operator("add", operator.add, "x1 + x2.")
@@ -299,9 +291,7 @@ def _pair(name: str, call: Callable, convert: Callable, sentence: str) -> Callab
                 return call(x1, x2)
         return call(*convert(x1, x2))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 maximum = _pair("maximum", calls.max, promoted, "The larger one; NaN if either is.")
@@ -348,9 +338,7 @@ def _logical(name: str, call: Callable, sentence: str) -> Callable:
     def function(x1: Any, x2: Any, /) -> Array:
         return call(cast(arr(x1), BOOL), cast(arr(x2), BOOL))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 logical_and = _logical("logical_and", getattr(calls, "and"), "Whether both are true, or not 0.")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from . import _core
 from ._core import Array, DType, calls, result_type
@@ -27,6 +27,13 @@ MAY_COPY = 1
 # What an operator of Array takes as it is.
 PLAIN = frozenset({Array, bool, int, float, complex})
 NUMBERS = frozenset({bool, int, float, complex})
+
+
+def named(function: Callable, name: str, sentence: str) -> Callable:
+    """The function, which says that it is called so and does that."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = sentence
+    return function
 
 
 def arr(x: Any) -> Array:

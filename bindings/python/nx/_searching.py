@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from . import _core
 from ._core import Array, calls, result_type
 from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, broadcast_shape, cast,
-                   constant, count_true, device_number, expand, operands, product, promoted,
+                   constant, count_true, device_number, expand, named, operands, product, promoted,
                    reshaped, value_of)
 
 __all__ = ["argmax", "argmin", "argsort", "argwhere", "bincount", "compress", "count_nonzero",
@@ -144,9 +144,7 @@ def _argument(name: str, sentence: str) -> Any:
             return reshaped(y, (1,) * x.ndim) if keepdims else y
         return call(x, axis_of(axis, x.ndim), KEEPDIMS * keepdims, INT64)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 argmax = _argument("argmax", "The place of the largest element along an axis, the first of equals.")

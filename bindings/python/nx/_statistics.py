@@ -10,7 +10,7 @@ from . import _core
 from ._core import Array, DType, calls
 from ._elementwise import isnan
 from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant,
-                   floating, floats, product, promoted, reduced, reshaped)
+                   floating, floats, named, product, promoted, reduced, reshaped)
 
 __all__ = ["all", "allclose", "amax", "amin", "any", "array_equal", "array_equiv", "average",
            "convolve", "corrcoef", "correlate", "cov", "cummax", "cummin", "cumprod", "cumsum",
@@ -37,9 +37,7 @@ def _adding(name: str, sentence: str) -> Callable:
         x = cast(x, _sum_dtype(x, dtype))
         return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 sum = _adding("sum", "The sum along axes, of integers of less than 64 bits in 64 bits.")
@@ -53,9 +51,7 @@ def _choosing(name: str, sentence: str) -> Callable:
         x = arr(x)
         return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 max = amax = _choosing("max", "The largest element along axes; NaN if there is one.")
@@ -67,9 +63,7 @@ def _asking(name: str, call: Callable, sentence: str) -> Callable:
         x = cast(arr(x), BOOL)
         return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 all = _asking("all", calls.reduce_min, "Whether all elements along axes are true, or not 0.")

@@ -15,7 +15,7 @@ from typing import Any, Callable
 from . import _core
 from ._core import Array, calls
 from ._lib import (FLOAT64, INT64, UINT32, arr, axis_of, broadcast_shape, cast, constant, floats,
-                   floating, product, promoted, reshaped, shape_of)
+                   floating, named, product, promoted, reshaped, shape_of)
 
 __all__ = ["bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chi_square",
            "choice", "dirichlet", "exponential", "fold_in", "gamma", "geometric", "gumbel",
@@ -114,9 +114,7 @@ def _standard(name: str, sentence: str) -> Callable:
     def function(key: Array, /, shape: Any = (), dtype: Any = None) -> Array:
         return call(key, _float(dtype), shape_of(shape))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 normal = _standard("normal", "Mean 0, deviation 1.")
@@ -152,9 +150,7 @@ def _parametric(name: str, n: int, sentence: str) -> Callable:
         return call(key, *xs, extents)
 
     function = one if n == 1 else two
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 gamma = _parametric("gamma", 1, "Shape a > 0, scale 1.")

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ._core import Array, calls
 from ._elementwise import erf, erfc, erfinv, sigmoid
-from ._lib import KEEPDIMS, axes_of, constant, floating, floats
+from ._lib import KEEPDIMS, axes_of, constant, floating, floats, named
 
 __all__ = ["betainc", "betaln", "digamma", "erf", "erfc", "erfinv", "expit", "gammainc",
            "gammaincc", "gammaln", "i0e", "i1e", "igamma", "igamma_grad_a", "igammac", "j0", "j1",
@@ -23,9 +23,7 @@ def _several(name: str, n: int, sentence: str) -> Callable:
             raise TypeError(f"{name}: {n} operands are needed, {len(xs)} were given")
         return call(*floats(*xs))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = sentence
-    return function
+    return named(function, name, sentence)
 
 
 lgamma = _several("lgamma", 1, "The natural logarithm of |gamma(x)|.")
