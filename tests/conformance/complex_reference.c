@@ -6,7 +6,7 @@
 #undef I
 #include <math.h>
 
-#include "elements.h"
+#include "rows/elements.h"
 
 typedef long double complex wide;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Prints the references themselves, for check_references.py: a line a value, "function NAME a b
  * result", "cast FROM bits TO bits", "integer NAME TYPE a b result". Numbers are hexadecimal. */
-#include "elements.h"
+#include "rows/elements.h"
 #include "matrix.h"
 
 #include <math.h>

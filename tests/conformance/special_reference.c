@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* References of special functions that C lacks, in long double, by the plainest formulas that
  * converge. */
-#include "elements.h"
+#include "rows/elements.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ir/graph/control.h"
-#include "tests/random/random_graph.h"
+#include "tests/random/generator/graph.h"
 
 enum { MOST_FILES = 500, MOST_BYTES = 1 << 16, MOST_ELEMENTS = 1 << 19, MOST_STEPS = 10000 };
 

@@ -15,7 +15,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "runtime/launch/launch.h"
-#include "tests/random/random_graph.h"
+#include "tests/random/generator/graph.h"
 #include "tests/util/runner.h"
 
 typedef struct source {

@@ -9,7 +9,7 @@
 #include "runtime/library/libraries.h"
 #include "runtime/realize/run.h"
 #include "runtime/record/objects.h"
-#include "tests/random/model_world.h"
+#include "tests/random/model/world.h"
 
 enum { MOST_STEPS = 100 };
 

@@ -8,7 +8,7 @@
 
 #include "tests/random/differential.h"
 #include "tests/util/guarded.h"
-#include "tests/random/random_graph.h"
+#include "tests/random/generator/graph.h"
 #include "codegen_llvm/codegen_llvm.h"
 #include "fuzz.h"
 #include "ir/graph/graph.h"

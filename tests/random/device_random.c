@@ -10,8 +10,8 @@
 #include "ir/graph/control.h"
 #include "ir/op.h"
 #include "nx/nx.h"
-#include "random_graph.h"
-#include "random_loop.h"
+#include "tests/random/generator/graph.h"
+#include "tests/random/generator/loop.h"
 
 enum { INTERP = 1 };
 

@@ -8,7 +8,7 @@
 
 #include "ir/graph/graph.h"
 #include "ir/library/library.h"
-#include "random_graph.h"
+#include "tests/random/generator/graph.h"
 
 /* What a graph may have: name, and in how many of 1,000 graphs it must be. */
 #define FEATURES(X)                                                         \

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "random_graph.h"
-#include "random_loop.h"
+#include "tests/random/generator/graph.h"
+#include "tests/random/generator/loop.h"
 
 static bool compare(nxt_lab *lab, const nxg_graph *g, const nxg_graph *plain, uint64_t seed,
                     char *why, size_t size) {

@@ -8,7 +8,7 @@
 
 #include "passes/fuse/cluster.h"
 #include "passes/pipeline.h"
-#include "random_graph.h"
+#include "tests/random/generator/graph.h"
 
 static const uint32_t NO_GROUP = UINT32_MAX;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Random graphs of several results (random_results.c) in every order: all permutations of few
+/* Random graphs of several results (generator/results.c) in every order: all permutations of few
  * outputs, some of many, and each output alone. Which groups fusion makes follows the order of the
  * nodes, and that the order in which outputs are asked for. */
 #ifndef NXT_RANDOM_ORDERS_H

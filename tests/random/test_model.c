@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "model_world.h"
+#include "tests/random/model/world.h"
 #include "runtime/library/libraries.h"
 #include "runtime/realize/run.h"
 #include "runtime/record/objects.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "passes/plan/internal.h"
-#include "random_graph.h"
+#include "tests/random/generator/graph.h"
 #include "tests/util/runner.h"
 
 /* How much larger blocks are than what is live at once. */

@@ -15,7 +15,7 @@
 #include "differential.h"
 #include "minimise.h"
 #include "random_census.h"
-#include "random_graph.h"
+#include "tests/random/generator/graph.h"
 #include "random_loops.h"
 #include "random_orders.h"
 #include "tests/util/runner.h"

@@ -4,7 +4,7 @@
  * Values are realised in any order and number under way. Arguments: first seed, how many. */
 #include "tests/util/api.h"
 
-#include "random_generator.h"
+#include "tests/random/generator/internal.h"
 
 enum { MOST = 4, POOL = 10, STEPS = 14, AXES = 3 };
 
