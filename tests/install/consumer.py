@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """What somebody does with an installed nx who has nothing else of it: programs by pkg-config, CMake
-and Meson.
+and Meson, and one in OCaml.
 
 Programs are the first one of README.md, in C and C++, with the shared and the static library.
 """
@@ -271,6 +271,23 @@ class Installed:
         for program in sorted((self.scratch / "cmake").glob("cmake-*-*")):
             self.is_first(program, self.shared and "static" not in program.name)
 
+    def ocaml(self):
+        """The program of docs/ocaml.md, by findlib and by the compiler alone, where a library for
+        OCaml is installed."""
+        folder = self.libraries / "ocaml/nx_engine"
+        if not folder.exists():
+            print("no library for OCaml: left out")
+            return
+        page = self.source / "docs/ocaml.md"
+        (self.scratch / "page.ml").write_text(fenced(page, "ocaml"))
+        ways = [["ocamlopt", "-I", folder, "nx_engine.cmxa"]]
+        if shutil.which("ocamlfind"):
+            ways += [["ocamlfind", "ocamlopt", "-package", "nx_engine", "-linkpkg"]]
+        for command in ways:
+            path = f"{folder.parent}:{os.environ.get('OCAMLPATH', '')}"
+            self.run(*command, "page.ml", "-o", "page", more={"OCAMLPATH": path})
+            check(self.run(self.scratch / "page") == fenced(page, "text"), f"{command}: wrong")
+
     def command(self):
         """nxc runs README's text from the prefix alone."""
         (self.scratch / "softmax.nxir").write_text(fenced(self.source / "README.md", ""))
@@ -315,6 +332,7 @@ class Installed:
             self.symbols,
             self.by_pkg_config,
             self.by_cmake,
+            self.ocaml,
             self.command,
             self.without_module,
         ):
