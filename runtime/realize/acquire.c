@@ -307,20 +307,23 @@ static void attach_output(nxi_run *run, nxi_run_output *o) {
   nxi_node_unref(c, n);
 }
 
-void nxi_attach(nxi_run *run) {
-  NXI_NO_LOCK();
-  nx_context *c = run->context;
-  nxi_run_lock(c);
-  nxi_record_lock(c);
+void nxi_attach_locked(nxi_run *run) {
+  NXI_HELD(&run->context->run_lock);
+  NXI_HELD(&run->context->record_lock);
   for (uint32_t i = 0; i < run->n_outputs; i++) attach_output(run, &run->outputs[i]);
   for (uint32_t i = 0; i < run->n_inputs; i++)
-    settle_donated(c, &run->inputs[i], false, NX_DONATED);
+    settle_donated(run->context, &run->inputs[i], false, NX_DONATED);
   release_inputs(run);
   unlist(run);
+}
+
+void nxi_attach(nxi_run *run) {
+  nx_context *c = run->context;
+  nxi_record_lock(c);
+  nxi_attach_locked(run);
   nxi_drain(c, 64 + 4 * run->n_outputs);
   nxi_record_unlock(c);
   nxi_condition_wake_all(&c->changed);
-  nxi_run_unlock(c);
 }
 
 static bool is_ordered(nxi_node *n) {

@@ -368,11 +368,10 @@ static nx_status obtain_that_fits(execution *e) {
   return nxi_plan_obtain(e->run, p, &e->executable, &e->interpret, e->d);
 }
 
-/* Executes the run; may be called on any thread. */
-static nx_status carry_out(void *arg) {
-  execution *e = arg;
+/* Executes the run, on any thread. run_lock, which is released. */
+static nx_status carry_out(execution *e) {
   nx_context *c = e->run->context;
-  nxi_run_lock(c);
+  NXI_HELD(&c->run_lock);
   nx_status status = obtain_that_fits(e);
   nxi_oom_during(e->d, status, "planning");
   uint32_t nodes = e->p->report.nodes;
@@ -393,21 +392,30 @@ static nx_status carry_out(void *arg) {
   return NX_OK;
 }
 
+static nx_status carry_out_elsewhere(void *arg) {
+  execution *e = arg;
+  nxi_run_lock(e->run->context);
+  return carry_out(e);
+}
+
 nx_status nxi_execute(nxi_run *run, nxi_action *a) {
-  NXI_NO_LOCK();
   nx_context *c = run->context;
+  NXI_HELD(&c->run_lock);
   execution e = {
       .run = run, .d = &a->diag, .timed = a->filled.report || nxi_debug_flags() & NXI_DEBUG_time};
-  nxi_run_lock(c);
   e.p = nxi_plan_find(c->plans, run, &e.miss, e.d);
-  e.brief = e.p && is_brief(run, e.p);
-  nxi_run_unlock(c);
   if (!e.p) return nxi_oom_during(e.d, NX_OUT_OF_MEMORY, "planning");
-  nx_status status = e.brief ? carry_out(&e) : nxi_action_work(a, carry_out, &e);
+  e.brief = is_brief(run, e.p);
+  nx_status status;
+  if (e.brief) {
+    status = carry_out(&e);
+  } else {
+    nxi_run_unlock(c);
+    status = nxi_action_work(a, carry_out_elsewhere, &e);
+  }
   nxi_run_lock(c);
   if (!status) count_run(run, e.p, nxi_executable_plan(e.executable), e.interpret, e.miss, e.ms);
   if (e.interpret) nxi_plan_count_interpreted(c->plans, e.p, e.ms);
   nxi_plan_leave(c->plans, e.p);
-  nxi_run_unlock(c);
   return status;
 }

@@ -122,39 +122,42 @@ static nx_status fail_waiting(nxi_diag *d) {
                   "custom: the function waits for what the run that called it computes");
 }
 
+/* Undoes acquiring. run_lock, which is released meanwhile. */
+static void release(nxi_run *run, nx_status failure, const char *why) {
+  nxi_run_unlock(run->context);
+  nxi_release(run, failure, why);
+  nxi_run_lock(run->context);
+}
+
+/* run_lock, which is released while the device works. */
 static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes, uint32_t n,
                             nxi_node **roots) {
   nx_context *c = a->context;
   for (;;) {
     bool acquired;
     double began = a->filled.report ? nxi_now_ms() : 0;
-    nxi_run_lock(c);
     nx_status status = attempt(run, nodes, n, roots, &acquired, &a->diag);
     if (status == NXI_WAIT && waits_for_itself(c)) status = fail_waiting(&a->diag);
     if (status == NXI_WAIT) status = nxi_wait_change(c, a->options, &a->diag);
-    else if (!status && !acquired) return nxi_run_unlock(c), NX_OK;
-    if (status) blame(a, run, nodes, n);
-    nxi_run_unlock(c);
-    if (status) return status;
+    else if (!status && !acquired) return NX_OK;
+    if (status) return blame(a, run, nodes, n), status;
     if (!acquired) continue;
     if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
     status = nxi_execute(run, a);
     if (status == NXI_AGAIN) {
-      nxi_release(run, status, NULL);
+      release(run, status, NULL);
       continue;
     }
     /* memory may suffice for the requested values alone */
     if (status == NX_OUT_OF_MEMORY && run->n_kept && !run->effects) {
-      nxi_release(run, status, NULL);
+      release(run, status, NULL);
       nxi_diag_clear(&a->diag);
       run->frugal = true;
       continue;
     }
     if (status) {
-      nxi_run_lock(c);
       blame(a, run, nodes, n); /* the run's outputs still keep its nodes alive */
-      nxi_run_unlock(c);
-      nxi_release(run, status, a->diag.message);
+      release(run, status, a->diag.message);
       return status;
     }
     nxi_attach(run);
@@ -178,7 +181,9 @@ nx_status nxi_realize_on(nxi_action *a, int32_t device, nxi_node *const *nodes, 
     run->frugal = false;
     run->options = a->options;
     run->report = &a->report;
+    nxi_run_lock(c);
     status = run_device(a, run, nodes, n, roots);
+    nxi_run_unlock(c);
   }
   if (roots != few) nxi_free(roots);
   nxi_run_give(run);

@@ -200,9 +200,10 @@ bool nxi_find_aliases(nxi_run *run);
 bool nxi_run_is_free(const nxi_run *run);
 /* The last step of acquiring, which cannot fail; both locks. */
 void nxi_publish(nxi_run *run);
-/* Called when the values are in memory: attaches them to their nodes and releases the operands. No
- * lock. */
+/* Called when the values are in memory: attaches them to their nodes and releases the operands.
+ * nxi_attach: run_lock; nxi_attach_locked: both, and the caller drains and wakes who waits. */
 void nxi_attach(nxi_run *run);
+void nxi_attach_locked(nxi_run *run);
 /* Undoes acquiring. What cannot be tried again fails with the status, for the reason `why` (a
  * sentence or NULL). nxi_release is called without locks, nxi_release_locked with both. */
 void nxi_release(nxi_run *run, nx_status failure, const char *why);
@@ -215,7 +216,9 @@ nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d);
 /* ---- executor.c: plans and how they run */
 nx_status nxi_executor_create(nx_context *c, nxi_diag *d);
 void nxi_executor_destroy(nx_context *c);
-/* Finds or makes the plan of an acquired run, reserves memory, and runs it. No lock. */
+/* Finds or makes the plan of an acquired run, reserves memory, and runs it. run_lock, which is
+ * released meanwhile: who acquires a run holds it, and so does who attaches its results, and a
+ * tenth of a short run would go into locking anew. */
 nx_status nxi_execute(nxi_run *run, nxi_action *a);
 /* Adds the kernels of a plan to what the context has counted. */
 void nxi_count_kernels(nx_context *c, const nxi_compile_report *made);

@@ -148,10 +148,17 @@ static void drop_values(nxi_call *k) {
   memset(k->values, 0, k->n_values * sizeof *k->values);
 }
 
-/* True if all are realised and may be read now. Both locks. */
+/* Both locks. */
+static bool are_realized(const nxi_call *k) {
+  for (uint32_t i = 0; i < k->n_values; i++)
+    if (k->values[i]->state != NXI_REALIZED) return false;
+  return true;
+}
+
+/* True if all, which are realised, may be read now. Both locks. */
 static bool ready(const nxi_call *k) {
   for (uint32_t i = 0; i < k->n_values; i++)
-    if (k->values[i]->state != NXI_REALIZED || k->values[i]->buffer->writing) return false;
+    if (k->values[i]->buffer->writing) return false;
   return true;
 }
 
@@ -354,14 +361,16 @@ static void settle_targets(nxi_call *k, bool back) {
 
 /* ---- the call */
 
-/* The step that makes the call take effect. NXI_WAIT if an input is no longer realised, or is in
- * use. */
+/* The step that makes the call take effect. NXI_WAIT if an input is not realised, or is in use.
+ * run_lock is held if it succeeds. */
 static nx_status begin(nxi_call *k) {
   nx_context *c = k->a->context;
   nxi_run_lock(c);
   nxi_record_lock(c);
+  nxi_drain(c, 64); /* dead nodes must not count as users */
   take_values(k);
-  nx_status status = ready(k) ? NX_OK : NXI_WAIT;
+  const bool realized = are_realized(k);
+  nx_status status = realized && ready(k) ? NX_OK : NXI_WAIT;
   if (!status && !(nxi_call_key(k) && make_results(k) && make_gone(k)))
     status = nxi_oom_during(&k->a->diag, NX_OUT_OF_MEMORY, "planning");
   for (uint32_t i = 0; !status && i < k->n_targets; i++) status = find_destination(k, i);
@@ -378,29 +387,36 @@ static nx_status begin(nxi_call *k) {
     drop_values(k);
   }
   nxi_record_unlock(c);
-  if (status == NXI_WAIT) {
+  if (!status) return NX_OK;
+  if (status == NXI_WAIT && realized) {
     nx_status waited = nxi_wait_change(c, k->a->options, &k->a->diag);
     if (waited) status = waited;
   }
   nxi_run_unlock(c);
-  if (status) drop_results(k);
+  drop_results(k);
   return status;
 }
 
+/* Before the end of a call that failed. run_lock, which is released meanwhile. */
+static void take_back(nxi_call *k, nx_status status) {
+  nx_context *c = k->a->context;
+  nxi_record_lock(c);
+  settle_targets(k, true);
+  nxi_record_unlock(c);
+  nxi_run_unlock(c);
+  nxi_release(k->run, status, k->a->diag.message);
+  nxi_run_lock(c);
+}
+
+/* run_lock, which is released. */
 static void end(nxi_call *k, nx_status status) {
   nx_context *c = k->a->context;
-  if (status) {
-    nxi_record_lock(c);
-    settle_targets(k, true);
-    nxi_record_unlock(c);
-    nxi_release(k->run, status, k->a->diag.message);
-  } else {
-    nxi_attach(k->run);
-  }
-  nxi_run_lock(c);
+  if (status) take_back(k, status);
   nxi_record_lock(c);
+  if (!status) nxi_attach_locked(k->run);
   settle_targets(k, false);
   drop_values(k);
+  nxi_drain(c, 64 + 4 * k->run->n_outputs);
   nxi_record_unlock(c);
   nxi_condition_wake_all(&c->changed);
   nxi_run_unlock(c);
@@ -427,10 +443,11 @@ static nx_status run_call(nxi_call *k) {
   k->run->report = &k->a->report;
   status = nxi_action_asked(k->a, k->in, k->f->n_in);
   if (status || !k->n_results) return status;
-  do {
+  status = begin(k); /* most calls find their inputs realised */
+  while (status == NXI_WAIT) {
     status = realize_inputs(k);
     if (!status) status = begin(k);
-  } while (status == NXI_WAIT);
+  }
   if (status) return status;
   status = nxi_execute(k->run, k->a);
   if (status) blame(k);
