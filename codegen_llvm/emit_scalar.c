@@ -37,6 +37,21 @@ static nxl_ref nxl_emit_not(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildNot(e->builder, o->a, "");
 }
 
+/* The operand of a comparison that asks whether it is a NaN, or NULL. */
+static nxl_ref asked_for_nan(nxl_ref v) {
+  bool is = LLVMIsAFCmpInst(v) && LLVMGetFCmpPredicate(v) == LLVMRealUNE &&
+            LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1);
+  return is ? LLVMGetOperand(v, 0) : NULL;
+}
+
+/* Whether one of two numbers is a NaN is one comparison. */
+static nxl_ref nxl_emit_either(nxl_emitter *e, const nxl_operands *o) {
+  nxl_ref x = asked_for_nan(o->a), y = asked_for_nan(o->b);
+  bool both = x != NULL && y != NULL && LLVMTypeOf(x) == LLVMTypeOf(y);
+  return both ? LLVMBuildFCmp(e->builder, LLVMRealUNO, x, y, "")
+              : LLVMBuildOr(e->builder, o->a, o->b, "");
+}
+
 static nxl_ref nxl_emit_float_negate(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildFNeg(e->builder, o->a, "");
 }

@@ -77,6 +77,11 @@ nxk_value nxk_scale_within(nxk_kernel *k, const nxk_kernel *source, nxk_value v,
 /* Cuts sequential loops where masks of loads change. Bound level; kernels with threads are not
  * changed. New kernel. */
 nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Makes a max or min that a loop carries cheap where one is several instructions. Bound level. New
+ * kernel. */
+nxk_kernel *nxk_pass_extremes(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Whether the target is such, and the kernel has a max or min of vectors. */
+bool nxk_wants_extremes(const nxk_kernel *k, const nxi_target *t);
 /* Narrows the index arithmetic of a kernel with threads to 32 bits where that gives the same
  * values. New kernel. */
 nxk_kernel *nxk_pass_narrow(const nxk_kernel *k, nxi_diag *d);

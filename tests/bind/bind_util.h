@@ -200,8 +200,15 @@ static void check_text(const nxk_kernel *k) {
   nxi_text_free(&again);
 }
 
+static nxk_kernel *bind_for_processor(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  nxk_kernel *bound = nxk_pass_bind_cpu(k, t, d);
+  nxk_kernel *rewritten = bound ? nxk_pass_extremes(bound, t, d) : NULL;
+  nxk_destroy(bound);
+  return rewritten;
+}
+
 static nxk_kernel *bind_for(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
-  if (t->block_threads == 0) return nxk_pass_bind_cpu(k, t, d);
+  if (t->block_threads == 0) return bind_for_processor(k, t, d);
   nxk_kernel *bound = nxk_pass_bind_gpu(k, t, d);
   nxk_kernel *narrow = bound ? nxk_pass_narrow(bound, d) : NULL;
   nxk_destroy(bound);
@@ -248,7 +255,7 @@ static void check_general(const nxk_kernel *k, const nxi_target *t, const memory
   nxi_diag_clear(&d);
   target.generic = true;
   target.any_extent = k->n_instrs % 2 == 0;
-  nxk_kernel *bound = nxk_pass_bind_cpu(k, &target, &d);
+  nxk_kernel *bound = bind_for_processor(k, &target, &d);
   if (!bound || !nxk_dissect(bound, &a)) fail_with(k, NULL, d.message);
   int32_t *param = calloc(a.n_holes + 1, sizeof *param);
   uint64_t *values = calloc(a.n_holes + MAX_PARAMS + 1, sizeof *values);

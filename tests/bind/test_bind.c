@@ -346,6 +346,37 @@ static void test_regular_bounds_from_elsewhere(void **state) {
   }
 }
 
+/* The largest and the smallest of numbers that often are the wrong zero, seldom the other one, or a
+ * NaN: of rows, by lanes, with one accumulator and with several, of rows that another stage needs,
+ * and of columns. */
+static void test_extremes(void **state) {
+  (void)state;
+  static const int64_t lengths[] = {16, 37, 64, 200, 1000};
+  for (int i = 0; i < 120; i++) {
+    nx_dtype t = i % 2 ? NX_F32 : NX_F64;
+    bool max = i / 2 % 2, columns = i / 4 % 3 == 0, again = i / 4 % 3 == 1;
+    int64_t n = lengths[i / 24], rows = columns ? 5 : 20;
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "extremes");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, t, rows * n), y = nxk_add_buffer(k, NXK_OUT, t, rows),
+             z = nxk_add_buffer(k, NXK_OUT, t, rows * n);
+    nxk_begin_region(k);
+    nxk_value zero = nxk_const_f(k, t, max ? -0.0 : 0), rare = nxk_const_f(k, t, max ? 0 : -0.0),
+              one = nxk_const_f(k, t, 1), r = nxk_begin_range(k, NXK_OUTER, rows),
+              j = nxk_begin_range(k, NXK_REDUCE, n);
+    nxk_value v = load2(k, x, r, columns ? 1 : n, j, columns ? rows : 1);
+    nxk_value most = nxk_scalar(k, max ? NXK_min : NXK_max, 0, v, zero, NXK_NONE);
+    v = NXK_SCALAR3(k, NXK_select, nxk_scalar(k, NXK_eq, 0, v, one, NXK_NONE), rare, most);
+    v = nxk_reduce(k, max ? NXK_MAX : NXK_MIN, columns ? NXK_ORDER_PLAIN : NXK_ORDER_LANES, v,
+                   NXK_NONE);
+    nxk_end(k);
+    store1(k, y, r, 1, v);
+    j = nxk_begin_range(k, NXK_MAP, again ? n : 1);
+    store2(k, z, r, again ? n : 1, j, 1, v);
+    end_all(k, 3);
+    check_with(k, (uint64_t[MAX_PARAMS]){0}, (i / 12 + i) % 3 ? 0 : 2 * n);
+  }
+}
+
 static void test_regions_and_nothing(void **state) {
   (void)state;
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "cat");
@@ -384,6 +415,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_in_place),
       cmocka_unit_test(test_odd_shapes),
       cmocka_unit_test(test_regular_bounds_from_elsewhere),
+      cmocka_unit_test(test_extremes),
       cmocka_unit_test(test_regions_and_nothing),
       cmocka_unit_test(test_exhausted_memory),
   };
