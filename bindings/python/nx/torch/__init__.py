@@ -4,6 +4,7 @@ has no form of runs in PyTorch, is warned of once, and is named in `report()`.""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any, Callable
 
@@ -15,6 +16,7 @@ except ImportError as e:
 from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._dynamo import register_backend
 from torch._dynamo.backends.common import aot_autograd
+from torch._prims_common import compute_elementwise_output_strides
 
 from ._graphs import compiled
 from ._lowering import TABLE
@@ -40,7 +42,26 @@ def _decompositions() -> dict[Any, Callable]:
         table.pop(target, None)
     # drawn by PyTorch, with the numbers that its seed gives
     table.pop(torch.ops.aten.bernoulli.default, None)
+    table[torch.ops.aten.native_dropout.default] = _dropout
     return table
+
+
+def _dropout(x: torch.Tensor, p: float, train: bool | None) -> Any:
+    """With numbers of PyTorch, which need nothing of x but its form: they are all drawn first."""
+    if train is False or x.numel() == 0:
+        return NotImplemented
+    strides = compute_elementwise_output_strides(x)
+    form = torch.ops.aten.empty_strided.default(x.shape, strides, dtype=torch.bool,
+                                                device=x.device)
+    mask = torch.ops.aten.bernoulli.p(form, 1 - p)
+    return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+def _tracing(module: torch.fx.GraphModule) -> Any:
+    """An LSTM is traced as its steps, not as one call of oneDNN, which has no gradient here."""
+    if any(getattr(n.target, "__name__", "") == "lstm" for n in module.graph.nodes):
+        return torch.backends.mkldnn.flags(enabled=False)
+    return contextlib.nullcontext()
 
 
 @functools.cache
@@ -56,7 +77,8 @@ def backend(module: torch.fx.GraphModule, inputs: list[torch.Tensor], **options:
     """The backend of torch.compile. It has no options."""
     if options:
         raise ValueError(f"nx: the backend has no options, and is given {sorted(options)}")
-    return _compiler()(module, inputs)
+    with _tracing(module):
+        return _compiler()(module, inputs)
 
 
 def operations() -> list[str]:

@@ -7,8 +7,9 @@ import math
 from typing import Any, Sequence
 
 from .. import _core
-from ._lowering import (FLOAT32, INT64, SMALL, Array, Call, arange, calls, cast, full, lowers,
-                        operand, pairs, refuse)
+from .._core import DType
+from ._lowering import (BOOL, FLOAT32, INT64, SMALL, Array, Call, arange, axis_of, calls, cast,
+                        full, lowers, operand, pairs, refuse)
 
 
 @lowers("aten.mm.default", "aten.bmm.default", "aten.mv.default", "aten.dot.default")
@@ -25,6 +26,28 @@ def _plus_product(c: Call, bias: Array, a: Array, b: Array, beta: Any = 1, alpha
         bias = cast(bias, dtype)
         y = calls.add(y, bias if beta == 1 else calls.mul(operand(beta, dtype), bias))
     return cast(y, c.dtype)
+
+
+@lowers("aten.addbmm.default")
+def _addbmm(c: Call, bias: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+    """The products of a batch, added up: one product of the matrices beside each other."""
+    (k, n, m), p = a.shape, b.shape[2]
+    refuse(0 in (k, n, m, p), "products of nothing")
+    a = calls.reshape(calls.permute(a, (1, 0, 2)), (n, k * m), calls.MAY_COPY)
+    return _plus_product(c, bias, a, calls.reshape(b, (k * m, p), calls.MAY_COPY), beta, alpha)
+
+
+@lowers("aten._trilinear.default")
+def _trilinear(c: Call, a: Array, b: Array, d: Array, expand1: Any, expand2: Any, expand3: Any,
+               sumdim: Any, unroll_dim: int = 1) -> Array:
+    rank = a.ndim + len(expand1)
+    product = None
+    for x, new in ((a, expand1), (b, expand2), (d, expand3)):
+        rest = iter(x.shape)
+        shape = [1 if i in new else next(rest) for i in range(rank)]
+        x = calls.reshape(x, shape, calls.MAY_COPY)
+        product = x if product is None else calls.mul(product, x)
+    return calls.reduce_sum(product, [axis_of(i, rank) for i in sumdim])
 
 
 @lowers("aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default")
@@ -146,8 +169,9 @@ def _numbers(x: Array, w: Array, stride: Any, padding: Any, dilation: Any, outpu
 @lowers("aten.convolution.default")
 def _convolution(c: Call, x: Array, w: Array, bias: Array | None, stride: Any, padding: Any,
                  dilation: Any, transposed: bool, output_padding: Any, groups: int) -> Array:
+    if 0 in c.shape:
+        return full(c.shape, c.dtype, 0)
     k = _numbers(x, w, stride, padding, dilation, output_padding, groups)
-    refuse(0 in c.shape, "a convolution of nothing")
     y = k.transposed(x, w, c.shape[2:]) if transposed else k.forward(x, w)
     if bias is None:
         return y
@@ -258,46 +282,140 @@ def _divisors(w: _Windows, include: bool, override: int | None, x: Array) -> Arr
 def _avg_pool(c: Call, x: Array, kernel: Any, stride: Any = (), padding: Any = 0,
               ceil_mode: bool = False, count_include_pad: bool = True,
               divisor_override: int | None = None) -> Array:
-    refuse(x.dtype.name in SMALL or x.dtype.kind != "f", "means of small floats, or of integers")
-    n = len(kernel)
+    refuse(x.dtype.kind != "f", "means of integers")
+    x, n = _wide(x)[0], len(kernel)
     w = _Windows(x.shape[x.ndim - n:], c.shape[x.ndim - n:], kernel, stride, padding, 1)
     total = calls.reduce_sum(w.of(x, 0), [-2])
     y = calls.div(total, _divisors(w, count_include_pad, divisor_override, x))
-    return calls.reshape(y, c.shape, calls.MAY_COPY)
+    return cast(calls.reshape(y, c.shape, calls.MAY_COPY), c.dtype)
 
 
 @lowers("aten.avg_pool2d_backward.default", "aten.avg_pool3d_backward.default")
 def _avg_pool_backward(c: Call, g: Array, x: Array, kernel: Any, stride: Any, padding: Any,
                        ceil_mode: bool, count_include_pad: bool,
                        divisor_override: int | None) -> Array:
-    refuse(x.dtype.name in SMALL or x.dtype.kind != "f", "means of small floats, or of integers")
-    n = len(kernel)
+    refuse(x.dtype.kind != "f", "means of integers")
+    (g, x), n = _wide(g, x), len(kernel)
     lead, counts = g.shape[:g.ndim - n], g.shape[g.ndim - n:]
     w = _Windows(x.shape[x.ndim - n:], counts, kernel, stride, padding, 1)
     line = calls.reshape(g, (*lead, 1, math.prod(counts)), calls.MAY_COPY)
     line = calls.div(line, _divisors(w, count_include_pad, divisor_override, x))
     wide = calls.expand(line, (*lead, math.prod(w.kernel), math.prod(counts)))
-    return w.add_up(wide)
+    return cast(w.add_up(wide), c.dtype)
+
+
+# ---- pooling to given extents, whose windows may differ and overlap
+
+class _Spans:
+    """For each of some places along an axis a span of the other: its first element, and its end."""
+
+    def __init__(self, extent: int, spans: list[tuple[int, int]]) -> None:
+        self.extent, self.spans = extent, spans
+        self.widest = max(end - begin for begin, end in spans)
+
+    @classmethod
+    def read(cls, extent: int, count: int) -> _Spans:
+        """What each of count windows reads."""
+        return cls(extent, [(i * extent // count, -(-(i + 1) * extent // count))
+                            for i in range(count)])
+
+    def back(self) -> _Spans:
+        """Which windows read an element."""
+        ends = [(next(i for i, (_, e) in enumerate(self.spans) if e > at),
+                 max(i for i, (b, _) in enumerate(self.spans) if b <= at) + 1)
+                for at in range(self.extent)]
+        return _Spans(len(self.spans), ends)
+
+    def numbers(self) -> list[int]:
+        """The elements of each span, and -1 beyond its end."""
+        return [b + i if b + i < e else -1 for b, e in self.spans for i in range(self.widest)]
+
+    def windows(self, x: Array, axis: int, value: Any) -> Array:
+        """x with the axis as two: the spans, and their elements, beyond whose ends is value."""
+        at = _core.array([max(i, 0) for i in self.numbers()], dtype=INT64)
+        shape = [at.size if i == axis else n for i, n in enumerate(x.shape)]
+        line = calls.reshape(at, [at.size if i == axis else 1 for i in range(x.ndim)])
+        y = calls.gather(x, calls.expand(line, shape), axis)
+        if -1 in self.numbers():
+            inside = _core.array([i >= 0 for i in self.numbers()], dtype=BOOL)
+            line = calls.reshape(inside, line.shape, calls.MAY_COPY)
+            y = calls.where(line, y, operand(value, x.dtype))
+        return calls.reshape(y, (*x.shape[:axis], len(self.spans), self.widest,
+                                 *x.shape[axis + 1:]), calls.MAY_COPY)
+
+    def sums(self, x: Array, axis: int) -> Array:
+        return calls.reduce_sum(self.windows(x, axis, 0), [axis + 1])
+
+
+def _sizes(spans: list[_Spans], dtype: DType) -> Array:
+    """How many elements each window has."""
+    total = [1.0]
+    for s in spans:
+        total = [t * (e - b) for t in total for b, e in s.spans]
+    of = operand(total[0], dtype) if len(set(total)) == 1 else _core.array(total, dtype=dtype)
+    return of if of.ndim == 0 else calls.reshape(of, [len(s.spans) for s in spans])
+
+
+def _spans(given: Sequence[int], made: Sequence[int]) -> list[_Spans]:
+    refuse(0 in given or 0 in made, "windows of nothing")
+    return [_Spans.read(i, o) for i, o in zip(given, made)]
 
 
 @lowers("aten._adaptive_avg_pool2d.default", "aten._adaptive_avg_pool3d.default")
 def _adaptive(c: Call, x: Array, size: Any) -> Array:
-    n = len(size)
-    extents = list(zip(x.shape[x.ndim - n:], c.shape[x.ndim - n:]))
-    refuse(any(o == 0 or i % o for i, o in extents), "windows of several extents")
-    apart = [*x.shape[:x.ndim - n], *[e for i, o in extents for e in (o, i // o)]]
-    axes = [x.ndim - n + 2 * i + 1 for i in range(n)]
-    return calls.reduce_mean(calls.reshape(x, apart, calls.MAY_COPY), axes)
+    at, y = x.ndim - len(size), _wide(x)[0]
+    spans = _spans(x.shape[at:], c.shape[at:])
+    for i, s in enumerate(spans):
+        y = s.sums(y, at + i)
+    return cast(calls.div(y, _sizes(spans, y.dtype)), c.dtype)
 
 
 @lowers("aten._adaptive_avg_pool2d_backward.default", "aten._adaptive_avg_pool3d_backward.default")
 def _adaptive_backward(c: Call, g: Array, x: Array) -> Array:
-    at = x.ndim - (2 if x.ndim < 5 else 3)
-    extents = list(zip(x.shape[at:], g.shape[at:]))
-    refuse(any(o == 0 or i % o for i, o in extents), "windows of several extents")
-    part = math.prod(i // o for i, o in extents)
-    one = [*x.shape[:at], *[e for _, o in extents for e in (o, 1)]]
-    apart = [*x.shape[:at], *[e for i, o in extents for e in (o, i // o)]]
-    y = calls.div(g, operand(float(part), g.dtype))
-    y = calls.expand(calls.reshape(y, one, calls.MAY_COPY), apart)
-    return calls.reshape(y, c.shape, calls.MAY_COPY)
+    n = 2 if "2d" in str(c.node.target) else 3
+    at, y = x.ndim - n, _wide(g)[0]
+    spans = _spans(x.shape[at:], g.shape[at:])
+    y = calls.div(y, _sizes(spans, y.dtype))
+    for i, s in enumerate(spans):
+        y = s.back().sums(y, at + i)
+    return cast(y, c.dtype)
+
+
+@lowers("aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default")
+def _adaptive_max(c: Call, x: Array, size: Any) -> tuple[Array, Array]:
+    at, y, n = x.ndim - len(size), x, len(size)
+    spans = _spans(x.shape[at:], c.shape[at:])
+    place = arange(INT64, 0, 1, math.prod(x.shape[at:]))
+    place = calls.expand(calls.reshape(place, x.shape[at:]), x.shape)
+    for i, s in enumerate(spans):
+        y, place = s.windows(y, at + 2 * i, _lowest(x)), s.windows(place, at + 2 * i, 0)
+    order = [*range(at), *range(at, at + 2 * n, 2), *range(at + 1, at + 2 * n, 2)]
+    wide = (*c.shape, math.prod(s.widest for s in spans))
+    y, place = (calls.reshape(calls.permute(z, order), wide, calls.MAY_COPY) for z in (y, place))
+    best = calls.reduce_argmax(y, -1, calls.KEEPDIMS, INT64)
+    return tuple(calls.reshape(calls.gather(z, best, len(wide) - 1), c.shape, calls.MAY_COPY)
+                 for z in (y, place))
+
+
+@lowers("aten.adaptive_max_pool2d_backward.default", "aten.adaptive_max_pool3d_backward.default")
+def _adaptive_max_backward(c: Call, g: Array, x: Array, indices: Array) -> Array:
+    n = 2 if "2d" in str(c.node.target) else 3
+    refuse(0 in g.shape, "windows of nothing")
+    return _max_pool_backward(c, g, x, [1] * n, (), 0, 1, False, indices)
+
+
+@lowers("aten.replication_pad1d_backward.default", "aten.replication_pad2d_backward.default",
+        "aten.replication_pad3d_backward.default")
+def _replication_backward(c: Call, g: Array, x: Array, padding: Any) -> Array:
+    n, y = len(padding) // 2, g
+    refuse(0 in g.shape, "an image of nothing")
+    refuse(min(padding) < 0, "padding that takes away")
+    for i in range(n):
+        axis, extent = x.ndim - 1 - i, c.shape[x.ndim - 1 - i]
+        to = arange(INT64, -padding[2 * i], 1, y.shape[axis])
+        to = calls.clamp(operand(0, INT64), to, operand(extent - 1, INT64))
+        line = calls.reshape(to, [to.size if a == axis else 1 for a in range(y.ndim)])
+        shape = [extent if a == axis else e for a, e in enumerate(y.shape)]
+        zeros = calls.expand(full((), y.dtype, 0), shape)
+        y = calls.scatter(zeros, calls.expand(line, y.shape), y, axis, calls.SCATTER_ADD)
+    return y

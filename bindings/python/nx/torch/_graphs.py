@@ -15,8 +15,9 @@ import torch
 from torch.fx import Graph, GraphModule, Node, map_arg
 
 from .. import _core
-from . import _contractions, _indexing, _movement, _pointwise, _reductions  # noqa: F401
-from ._lowering import TABLE, Array, Call, Unsupported, nx_dtype, overload
+from . import (_contractions, _indexing, _linalg, _movement, _pointwise,  # noqa: F401
+               _reductions, _searching)
+from ._lowering import Array, Call, Unsupported, lowering_of, nx_dtype, overload
 from ._memory import give, in_order, lend, order_of
 from ._report import GraphReport, note
 
@@ -60,12 +61,14 @@ def _compare(made: Any, expected: Any) -> None:
 def _lower(node: Node, get: Callable[[Node], Any]) -> Any:
     call = Call(_results(node.meta.get("val")), node)
     args, kwargs = map_arg(node.args, get), map_arg(node.kwargs, get)
-    return TABLE[node.target](call, *args, **kwargs)
+    return lowering_of(node.target)(call, *args, **kwargs)
 
 
 def why_not(node: Node) -> str | None:
     """Why a node does not run in nx; None if it does."""
-    if node.target not in TABLE:
+    if lowering_of(node.target) is None:
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            return "PyTorch draws the random numbers"
         return "not in the table of nx"
     try:
         expected = node.meta.get("val")
@@ -146,9 +149,16 @@ def _is_mutable(node: Node) -> bool:
     return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
 
 
+def _is_check(node: Node) -> bool:
+    """Whether it does no more than to raise for a matrix that could not be factored."""
+    check = torch.ops.aten._linalg_check_errors.default
+    return node.target is check or (node.target is torch.ops.higher_order.with_effects
+                                    and node.args[1] is check)
+
+
 class _Plan:
     """Which nodes nx runs and which PyTorch, in levels: those of a level run after all of lower
-    levels, those of nx before PyTorch's."""
+    levels, those of nx before PyTorch's. What PyTorch can run at once, it runs first."""
 
     def __init__(self, graph: Graph, report: GraphReport) -> None:
         self.report = report
@@ -156,12 +166,12 @@ class _Plan:
         self.foreign: set[Node] = {n for n in graph.nodes if n.op in ("placeholder", "get_attr")}
         self.own: list[list[Node]] = []
         self.others: list[list[Node]] = []
-        self.first: list[Node] = []  # views of inputs
+        self.first: list[Node] = []  # PyTorch's that need nothing of nx
         nodes = [n for n in graph.nodes if n.op == "call_function"]
         self.writes = next((n for n in nodes if _is_mutable(n)), None)
         self.why = {n: self._why(n) for n in nodes}
         self.views = self._views(nodes)
-        self.last = 0
+        self.last = -1
         for node in nodes:
             self._place(node)
 
@@ -178,8 +188,10 @@ class _Plan:
         return why
 
     def _views(self, nodes: list[Node]) -> set[Node]:
-        """Views of what PyTorch has, that PyTorch needs: it makes them, without a copy."""
-        views: set[Node] = set()
+        """Views of what PyTorch has, that PyTorch needs: it makes them, without a copy. Also
+        tensors that are filled with one number, for PyTorch alone."""
+        views = {n for n in nodes if not n.all_input_nodes and n.users
+                 and all(u in self.foreign for u in n.users)}
         for n in nodes:
             base = n.args[0] if n.args else None
             if base in self.foreign or base in views:
@@ -203,10 +215,13 @@ class _Plan:
                 return
             at = self.level[args[0]]
         elif node in self.foreign:
-            at = max([self.level[a] for a in args], default=0)
+            at = max([self.level[a] for a in args], default=-1)
             if node.target is not operator.getitem:
-                self.report.fallbacks[(str(node.target), self.why[node])] += 1
+                self._count(node)
                 at = self.last = max(self.last, at)  # random numbers in the order of the graph
+            if at < 0:
+                self.first.append(node)
+                return
         elif node.target is operator.getitem:
             at = self.level[args[0]]
         else:
@@ -217,6 +232,12 @@ class _Plan:
         while len(to) <= at:
             to.append([])
         to[at].append(node)
+
+    def _count(self, node: Node) -> None:
+        if _is_check(node):
+            self.report.checks += 1
+        else:
+            self.report.fallbacks[(str(node.target), self.why[node])] += 1
 
 
 class Program:

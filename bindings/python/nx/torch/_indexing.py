@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import DType
 from ._lowering import BOOL, INT64, Array, Call, axis_of, calls, cast, lowers, operand, refuse
 
 
@@ -121,9 +122,40 @@ def _index(c: Call, x: Array, indices: Any) -> Array:
     return listed.from_rows(calls.gather(listed.rows(), listed.numbers(), 0))
 
 
+class _Masked:
+    """x[:, m], say, for the one mask m of several axes."""
+
+    def __init__(self, x: Array, indices: Any) -> None:
+        given = [(a, i) for a, i in enumerate(indices) if i is not None]
+        refuse(len(given) != 1, "a mask beside other indices")
+        self.x, (self.at, mask) = x, given[0]
+        self.after = x.ndim - self.at - mask.ndim
+        self.mask = calls.reshape(cast(mask, BOOL), (*mask.shape, *[1] * self.after),
+                                  calls.MAY_COPY)
+
+    def put(self, values: Array, accumulate: bool) -> Array:
+        """Values which are the same for every element of the mask, whose number nobody knows."""
+        refuse(values.ndim > self.after and values.shape[values.ndim - self.after - 1] != 1,
+               "a value for each element of a mask")
+        at = max(0, values.ndim - self.after - 1)
+        ones = [1] * (self.x.ndim - self.at - self.after) if values.ndim > self.after else []
+        shape = (*values.shape[:at], *ones, *values.shape[at + (1 if ones else 0):])
+        values = calls.reshape(cast(values, self.x.dtype), shape, calls.MAY_COPY)
+        values = calls.add(self.x, values) if accumulate else values
+        return calls.where(self.mask, calls.expand(values, self.x.shape), self.x)
+
+
+def _has_mask(indices: Any) -> bool:
+    return any(i is not None and i.dtype.name in ("bool", "uint8") for i in indices)
+
+
 @lowers("aten.index_put.default", "aten._unsafe_index_put.default", "aten._index_put_impl.default")
 def _index_put(c: Call, x: Array, indices: Any, values: Array, accumulate: bool = False,
                unsafe: bool = False) -> Array:
+    if 0 in x.shape and values.size <= 1:
+        return x
+    if _has_mask(indices):
+        return _Masked(x, indices).put(values, accumulate)
     listed = _Listed(x, indices)
     refuse(0 in x.shape, "elements of nothing")
     mode = calls.SCATTER_ADD if accumulate else calls.SCATTER_SET
@@ -170,11 +202,101 @@ _REDUCTIONS = {"sum": calls.SCATTER_ADD, "prod": calls.SCATTER_MUL, "amax": call
                "amin": calls.SCATTER_MIN, "add": calls.SCATTER_ADD, "multiply": calls.SCATTER_MUL}
 
 
+def _neutral(reduce: str, dtype: DType) -> Any:
+    if reduce in ("sum", "mean", "prod"):
+        return 1 if reduce == "prod" else 0
+    if dtype.kind == "f":
+        return -math.inf if reduce == "amax" else math.inf
+    if dtype.kind == "b":
+        return reduce == "amin"
+    low = -(1 << (dtype.bits - 1)) if dtype.kind == "i" else 0
+    return low if reduce == "amax" else low + (1 << dtype.bits) - 1
+
+
+def _filled(x: Array, value: Any, dtype: DType) -> Array:
+    return calls.expand(operand(value, dtype), x.shape)
+
+
 @lowers("aten.scatter_reduce.two")
 def _scatter_reduce(c: Call, x: Array, dim: int, index: Array, src: Array, reduce: str, *,
                     include_self: bool = True) -> Array:
-    refuse(reduce not in _REDUCTIONS or not include_self, f"{reduce}, or without self")
-    return _scattered(c, x, dim, index, src, _REDUCTIONS[reduce])
+    if index.size == 0:
+        return calls.copy(x)
+    begin = x
+    if not include_self:
+        touched = _scattered(c, _filled(x, False, BOOL), dim, index, _filled(index, True, BOOL),
+                             calls.SCATTER_SET)
+        begin = calls.where(touched, operand(_neutral(reduce, x.dtype), x.dtype), x)
+    y = _scattered(c, begin, dim, index, src, _REDUCTIONS["sum" if reduce == "mean" else reduce])
+    if reduce != "mean":
+        return y
+    number = INT64 if x.dtype.kind in "iu" else x.dtype
+    counts = _scattered(c, _filled(x, int(include_self), number), dim, index,
+                        _filled(index, 1, number), calls.SCATTER_ADD)
+    counts = cast(calls.max(counts, operand(1, number)), x.dtype)
+    return calls.floor_div(y, counts) if x.dtype.kind in "iu" else calls.div(y, counts)
+
+
+@lowers("aten.index_reduce.default")
+def _index_reduce(c: Call, x: Array, dim: int, index: Array, source: Array, reduce: str, *,
+                  include_self: bool = True) -> Array:
+    line, source = _line(x), _line(source)
+    dim = axis_of(dim, line.ndim)
+    refuse(source.ndim != line.ndim, "a source of another rank")
+    y = _scatter_reduce(c, line, dim, _along(_line(index), dim, source.shape), source,
+                        "sum" if reduce == "add" else reduce, include_self=include_self)
+    return calls.reshape(y, x.shape, calls.MAY_COPY)
+
+
+# ---- masks whose elements are taken one after the other
+
+def _ranks(mask: Array) -> Array:
+    """For each element of a mask, in one line, how many are true before it."""
+    line = calls.reshape(mask, (mask.size,), calls.MAY_COPY)
+    counts = calls.associative_scan(cast(line, INT64), calls.SCAN_SUM, 0)
+    return calls.sub(counts, operand(1, INT64))
+
+
+@lowers("aten.masked_scatter.default")
+def _masked_scatter(c: Call, x: Array, mask: Array, source: Array) -> Array:
+    x, mask = calls.expand(x, c.shape), calls.expand(cast(mask, BOOL), c.shape)
+    refuse(source.size == 0 or x.size == 0, "elements of nothing")
+    line = calls.reshape(mask, (mask.size,), calls.MAY_COPY)
+    places = calls.where(line, _ranks(mask), operand(0, INT64))
+    taken = calls.gather(calls.reshape(source, (source.size,), calls.MAY_COPY), places, 0)
+    return calls.where(mask, calls.reshape(taken, c.shape, calls.MAY_COPY), x)
+
+
+@lowers("aten.masked_scatter_backward.default")
+def _masked_scatter_backward(c: Call, g: Array, mask: Array, sizes: Any) -> Array:
+    n, mask = math.prod(c.shape), calls.expand(cast(mask, BOOL), g.shape)
+    refuse(g.size == 0, "elements of nothing")
+    line = calls.reshape(mask, (mask.size,), calls.MAY_COPY)
+    places = calls.where(line, _ranks(mask), operand(n, INT64))  # n: beside the result
+    y = calls.scatter(calls.expand(operand(0, g.dtype), (n + 1,)), places,
+                      calls.reshape(g, (g.size,), calls.MAY_COPY), 0, calls.SCATTER_ADD)
+    return calls.reshape(calls.shrink(y, [0], [n]), c.shape, calls.MAY_COPY)
+
+
+# ---- elements by their number in the whole tensor
+
+def _whole(x: Array) -> Array:
+    return calls.reshape(x, (x.size,), calls.MAY_COPY)
+
+
+@lowers("aten.take.default")
+def _take(c: Call, x: Array, index: Array) -> Array:
+    refuse(x.size == 0, "elements of nothing")
+    y = calls.gather(_whole(x), _whole(cast(index, INT64)), 0)
+    return calls.reshape(y, c.shape, calls.MAY_COPY)
+
+
+@lowers("aten.put.default")
+def _put(c: Call, x: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    refuse(x.size == 0, "elements of nothing")
+    mode = calls.SCATTER_ADD if accumulate else calls.SCATTER_SET
+    y = calls.scatter(_whole(x), _whole(cast(index, INT64)), _whole(cast(source, x.dtype)), 0, mode)
+    return calls.reshape(y, x.shape, calls.MAY_COPY)
 
 
 @lowers("aten.scatter.reduce")

@@ -22,11 +22,13 @@ TO_NX: dict[torch.dtype, DType] = {getattr(torch, n): _core.dtypes[n] for n in N
 TO_TORCH: dict[str, torch.dtype] = {n: getattr(torch, n) for n in NAMES}
 BOOL = _core.dtypes["bool"]
 INT64 = _core.dtypes["int64"]
+UINT8 = _core.dtypes["uint8"]
 FLOAT32 = _core.dtypes["float32"]
 FLOAT64 = _core.dtypes["float64"]
 SMALL = frozenset({"float16", "bfloat16"})
 
 TABLE: dict[Any, Callable[..., Any]] = {}
+LATE: dict[str, Callable[..., Any]] = {}  # of operations that PyTorch registers when it needs them
 
 
 class Unsupported(Exception):
@@ -61,6 +63,10 @@ def lowers(*names: str) -> Callable:
         return f
 
     return enter
+
+
+def lowering_of(target: Any) -> Callable[..., Any] | None:
+    return TABLE[target] if target in TABLE else LATE.get(str(target))
 
 
 def overload(name: str) -> Any:
@@ -124,6 +130,13 @@ def common(kind: KIND, *operands: Any) -> DType:
     if not numbers and kind is not KIND.ALWAYS_BOOL and result.is_floating_point:
         compute = result
     return nx_dtype(compute)
+
+
+def both(first: Array, *rest: Array) -> Array:
+    """Whether all of them are true."""
+    for x in rest:
+        first = getattr(calls, "and")(first, x)
+    return first
 
 
 def same_rank(x: Array, rank: int) -> Array:

@@ -25,7 +25,7 @@ def _expand(c: Call, x: Array, size: Any, implicit: bool = False) -> Array:
     return calls.expand(x, c.shape)
 
 
-@lowers("aten.permute.default")
+@lowers("aten.permute.default", "aten.permute_copy.default")
 def _permute(c: Call, x: Array, dims: Any) -> Array:
     return calls.permute(x, [axis_of(d, x.ndim) for d in dims])
 
@@ -69,9 +69,17 @@ def _repeat(c: Call, x: Array, repeats: Any) -> Array:
     return calls.reshape(y, c.shape, calls.MAY_COPY)
 
 
-@lowers("aten.diagonal.default")
+@lowers("aten.diagonal.default", "aten.diagonal_copy.default")
 def _diagonal(c: Call, x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     return calls.diagonal(x, offset, dim1, dim2)
+
+
+@lowers("aten.diagonal_scatter.default")
+def _diagonal_scatter(c: Call, x: Array, src: Array, offset: int = 0, dim1: int = 0,
+                      dim2: int = 1) -> Array:
+    y = calls.copy(x)
+    calls.diagonal(y, offset, dim1, dim2)[...] = cast(src, x.dtype)
+    return y
 
 
 @lowers("aten.cat.default")
@@ -120,6 +128,12 @@ def _slice(c: Call, x: Array, dim: int = 0, start: int | None = None, end: int |
     return part(x, dim, _from(start, x.shape[dim]), c.shape[dim], step)
 
 
+@lowers("aten.narrow_copy.default")
+def _narrow(c: Call, x: Array, dim: int, start: int, length: int) -> Array:
+    dim = axis_of(dim, x.ndim)
+    return part(x, dim, start + x.shape[dim] if start < 0 else start, length)
+
+
 @lowers("aten.slice_scatter.default")
 def _slice_scatter(c: Call, x: Array, src: Array, dim: int = 0, start: int | None = None,
                    end: int | None = None, step: int = 1) -> Array:
@@ -159,7 +173,7 @@ def _split(c: Call, x: Array, sizes: Any, dim: int = 0) -> tuple[Array, ...]:
     return tuple(parts)
 
 
-@lowers("aten.unbind.int")
+@lowers("aten.unbind.int", "aten.unbind_copy.int")
 def _unbind(c: Call, x: Array, dim: int = 0) -> tuple[Array, ...]:
     dim = axis_of(dim, x.ndim)
     return tuple(calls.reshape(part(x, dim, i, 1), shape, calls.MAY_COPY)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from ._lowering import (BOOL, KIND, TABLE, Array, Call, calls, cast, common, full,
-                        lowers, nx_dtype, operand, overload, refuse)
+from ._lowering import (BOOL, FLOAT32, FLOAT64, KIND, LATE, TABLE, Array, Call, both, calls, cast,
+                        common, full, lowers, nx_dtype, operand, overload, refuse)
 
 
 def _enter(name: str, kind: KIND, f: Callable, overloads: str = "default") -> None:
@@ -38,7 +38,16 @@ _enter("i0", KIND.INT_TO_FLOAT, lambda x: calls.mul(calls.i0e(x), calls.exp(call
 _enter("special_i1", KIND.INT_TO_FLOAT, lambda x: calls.mul(calls.i1e(x), calls.exp(calls.abs(x))))
 _enter("atan2", KIND.INT_TO_FLOAT, calls.atan2)
 _enter("copysign", KIND.INT_TO_FLOAT, calls.copysign, "Tensor Scalar")
-_enter("special_zeta", KIND.INT_TO_FLOAT, calls.zeta, "default other_scalar self_scalar")
+
+
+def _zeta(x: Array, q: Array) -> Array:
+    """Infinite at every pole, where nx has NaN for odd x, as the sign depends on the side."""
+    zero, one = full((), q.dtype, 0), full((), q.dtype, 1)
+    poles = both(calls.cmple(q, zero), calls.cmpeq(q, calls.floor(q)), calls.cmpgt(x, one))
+    return calls.where(poles, full((), x.dtype, math.inf), calls.zeta(x, q))
+
+
+_enter("special_zeta", KIND.INT_TO_FLOAT, _zeta, "default other_scalar self_scalar")
 for _name, _f in {"igamma": calls.igamma, "igammac": calls.igammac}.items():
     _enter(_name, KIND.DEFAULT, _f)
 
@@ -61,8 +70,17 @@ for _name, _f in {
     "trunc": calls.trunc, "relu": _relu,
 }.items():
     _enter(_name, KIND.DEFAULT, _not_bool(_f))
-_enter("sign", KIND.DEFAULT, lambda x: x if x.dtype == BOOL else calls.sign(x))
-_enter("sgn", KIND.DEFAULT, lambda x: x if x.dtype == BOOL else calls.sign(x))
+
+
+def _sign(x: Array) -> Array:
+    """The sign of NaN is 0, of a complex number with one NaN."""
+    if x.dtype.kind != "f":
+        return x if x.dtype == BOOL else calls.sign(x)
+    return calls.where(calls.isnan(x), full((), x.dtype, 0), calls.sign(x))
+
+
+_enter("sign", KIND.DEFAULT, _sign)
+_enter("sgn", KIND.DEFAULT, _sign)
 _enter("round", KIND.DEFAULT, lambda x: calls.rint(x) if x.dtype.kind == "f" else x)
 _enter("bitwise_not", KIND.DEFAULT, getattr(calls, "not"))
 _enter("maximum", KIND.DEFAULT, calls.max)
@@ -204,12 +222,39 @@ def _shift(f: Callable) -> Callable:
 
 for _name, _f in {"bitwise_left_shift": calls.shl, "bitwise_right_shift": calls.shr}.items():
     lowers(*[f"aten.{_name}.{o}" for o in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")])(_shift(_f))
+for _name, _f in {"__lshift__": calls.shl, "__rshift__": calls.shr}.items():
+    lowers(*[f"aten.{_name}.{o}" for o in ("Tensor", "Scalar")])(_shift(_f))
 
 
 @lowers("aten.polygamma.default")
 def _polygamma(c: Call, n: int, x: Array) -> Array:
     dtype = common(KIND.INT_TO_FLOAT, x)
-    return cast(calls.polygamma(operand(n, dtype), cast(x, dtype)), c.dtype)
+    y = cast(x, dtype)
+    result = calls.polygamma(operand(n, dtype), y)
+    if n > 0 and n % 2 == 0:  # poles, of which nx does not know the side
+        poles = both(calls.cmple(y, operand(0, dtype)), calls.cmpeq(y, calls.floor(y)))
+        result = calls.where(poles, operand(-math.inf, dtype), result)
+    return cast(result, c.dtype)
+
+
+@lowers("aten.round.decimals")
+def _round_decimals(c: Call, x: Array, *, decimals: int) -> Array:
+    if x.dtype.kind != "f":
+        return x
+    ten = operand(float(10 ** abs(decimals)), x.dtype)
+    if decimals < 0:
+        return calls.mul(calls.rint(calls.div(x, ten)), ten)
+    return calls.div(calls.rint(calls.mul(x, ten)), ten)
+
+
+def _fma(c: Call, a: Any, b: Any, d: Any) -> Array:
+    """In f32 rounded as if once, but for a double rounding; in f64 the product is rounded."""
+    dtype = FLOAT64 if c.dtype == FLOAT32 else c.dtype
+    return cast(calls.add(calls.mul(operand(a, dtype), operand(b, dtype)), operand(d, dtype)),
+                c.dtype)
+
+
+LATE["prims.fma.default"] = _fma
 
 
 # ---- choice
@@ -245,8 +290,12 @@ def _convert(c: Call, x: Array, dtype: Any) -> Array:
 @lowers("aten.view.dtype")
 def _view_dtype(c: Call, x: Array, dtype: Any) -> Array:
     target = nx_dtype(dtype)
-    refuse(target.itemsize != x.dtype.itemsize, "a view as a dtype of another size")
-    return calls.bitcast(x, target)
+    if target.itemsize == x.dtype.itemsize:
+        return calls.bitcast(x, target)
+    if target.itemsize > x.dtype.itemsize:  # several neighbours are one element
+        k = target.itemsize // x.dtype.itemsize
+        x = calls.reshape(x, (*x.shape[:-1], x.shape[-1] // k, k), calls.MAY_COPY)
+    return calls.reshape(calls.bitcast_convert(x, target), c.shape, calls.MAY_COPY)
 
 
 @lowers("aten._conj.default", "aten.conj.default", "aten._conj_physical.default",

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from ._lowering import (BOOL, INT64, Array, Call, axes_of, axis_of, calls, cast, full, lowers,
-                        operand, refuse)
+from ._lowering import (BOOL, FLOAT32, INT64, SMALL, UINT8, Array, Call, arange, axes_of, axis_of,
+                        calls, cast, full, lowers, operand, refuse)
 from ._movement import part
 
 
@@ -114,6 +114,48 @@ def _scan(op: int) -> Callable:
 
 lowers("aten.cumsum.default")(_scan(calls.SCAN_SUM))
 lowers("aten.cumprod.default")(_scan(calls.SCAN_PROD))
+
+
+def _record(scan: int) -> Callable:
+    """The largest element so far, or the least, and the place of the last that is it; NaN is more,
+    and less, than every number."""
+
+    def lower(c: Call, x: Array, dim: int) -> tuple[Array, Array]:
+        if x.ndim == 0:
+            return x, full((), INT64, 0)
+        dim = axis_of(dim, x.ndim)
+        line = cast(x, UINT8) if x.dtype == BOOL else x
+        values = calls.associative_scan(line, scan, dim)
+        new = calls.cmpeq(line, values)
+        if x.dtype.kind == "f":
+            new = getattr(calls, "or")(new, calls.isnan(line))
+        n = x.shape[dim]
+        places = calls.reshape(arange(INT64, 0, 1, n), [n if i == dim else 1
+                                                        for i in range(x.ndim)])
+        places = calls.where(new, calls.expand(places, x.shape), full((), INT64, 0))
+        return cast(values, x.dtype), calls.associative_scan(places, calls.SCAN_MAX, dim)
+
+    return lower
+
+
+lowers("aten.cummax.default")(_record(calls.SCAN_MAX))
+lowers("aten.cummin.default")(_record(calls.SCAN_MIN))
+
+
+@lowers("aten.logcumsumexp.default")
+def _logcumsumexp(c: Call, x: Array, dim: int) -> Array:
+    """By doubling: sums of 2, 4, 8, .. elements, none of which overflows or vanishes."""
+    refuse(x.dtype.kind != "f", "a sum of exponentials of complex numbers")
+    if x.ndim == 0:
+        return x
+    dim, y = axis_of(dim, x.ndim), cast(x, FLOAT32) if x.dtype.name in SMALL else x
+    n, reach = x.shape[dim], 1
+    while reach < n:
+        before, after = [0] * x.ndim, [0] * x.ndim
+        before[dim] = reach
+        earlier = calls.pad(part(y, dim, 0, n - reach), before, after, -math.inf)
+        y, reach = calls.logaddexp(y, earlier), 2 * reach
+    return cast(y, x.dtype)
 
 
 # ---- order: PyTorch takes NaN for the largest number in both directions

@@ -20,12 +20,13 @@ class GraphReport:
     lowered: Counter = field(default_factory=Counter)
     fallbacks: Counter = field(default_factory=Counter)  # (operation, why) -> how many nodes
     views: int = 0  # of inputs, that PyTorch makes without a copy
+    checks: int = 0  # of factors, which raise in PyTorch, as it does
     functions: int = 0  # captured functions; more than one where PyTorch runs between them
 
     def __str__(self) -> str:
         total, left = sum(self.lowered.values()), sum(self.fallbacks.values())
         lines = [f"{self.kind}: {total} nodes in {self.functions} functions of nx, "
-                 f"{left} in PyTorch"]
+                 f"{left} in PyTorch" + (f", and {self.checks} checks" if self.checks else "")]
         lines += [f"  {n} x {op}: {why}" for (op, why), n in self.fallbacks.most_common()]
         return "\n".join(lines)
 
