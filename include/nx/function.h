@@ -79,6 +79,13 @@ NX_API nx_status nx_function_call(nx_function *f, nx_tensor *const *in, size_t n
  * without one (NX_UNBOUND, NX_DONATED) is noticed when the result is realised. */
 NX_API nx_status nx_function_record(nx_function *f, nx_tensor *const *in, size_t n_in,
                                     nx_tensor **out, size_t n_out);
+/** Whether a call with these inputs, n_in of them, may differ from recording with them what the
+ * function was made of: it assigns an input that may overlap another one or that it also reads from
+ * outside, or a tensor from outside of which an input is a view. The inputs of a call are separate
+ * values, so an assign to one of them does not show in another. False for NULL, for another number
+ * of inputs than the function has, and at once for a function that assigns nothing. Never realises
+ * anything; any thread. */
+NX_API bool nx_function_aliases(const nx_function *f, nx_tensor *const *in, size_t n_in);
 /** One more reference of the function, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_function *nx_function_retain(nx_function *f);
 /** Gives one reference up. NULL is allowed. As nx_tensor_release: on any thread, neither waits nor

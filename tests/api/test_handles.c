@@ -231,6 +231,7 @@ static void functions_and_mappings(void **state) {
   REFUSED(nx_function_call(f, &x, 1, &result, 1, NULL), "was released: function ");
   REFUSED(nx_function_record(f, &x, 1, &result, 1), "was released: function ");
   REFUSED(nx_function_describe(f, &info), "was released: function ");
+  REFUSED(nx_function_aliases(f, &x, 1), "was released: function ");
   REFUSED(nx_function_input(f, 0, &port), "was released: function ");
   REFUSED(nx_function_output(f, 0, &port), "was released: function ");
   REFUSED(nx_function_dump(f, "graph", &text), "was released: function ");

@@ -147,6 +147,40 @@ static void inputs_that_share_memory(void **state) {
   free(is);
 }
 
+static void aliases(void **state) {
+  (void)state;
+  nx_tensor *outer = vector(4, 0, 1), *line = vector(4, 0, 1), *empty = part(line, 1, 0, 1);
+  nx_tensor *x[2] = {input(2), input(2)}, *y = GOOD(nx_add(x[0], x[1]));
+  nx_function *plain = make(x, 2, &y, 1, NULL);
+  x[0] = input(2), x[1] = input(2);
+  OK(nx_assign(x[1], x[0]));
+  y = GOOD(nx_add(x[1], part(outer, 0, 2, 1)));
+  nx_function *f = make(x, 2, &y, 1, NULL);
+  x[0] = input(2);
+  OK(nx_assign(part(outer, 0, 2, 1), x[0]));
+  nx_function *g = make(x, 1, NULL, 0, NULL);
+  nx_tensor *low = part(line, 0, 2, 1), *high = part(line, 2, 2, 1), *of = part(outer, 2, 2, 1),
+            *back = part(line, 3, 2, -1);
+#define SAYS(f, is, n, ...) \
+  assert_int_equal(nx_function_aliases(f, (nx_tensor *[]){__VA_ARGS__}, n), is)
+  SAYS(plain, false, 2, low, low);
+  SAYS(f, true, 2, low, low);
+  SAYS(f, true, 2, part(line, 1, 2, 1), low);
+  SAYS(f, true, 2, back, high);
+  SAYS(f, false, 2, low, high);
+  SAYS(f, false, 2, back, low);
+  SAYS(f, true, 2, low, of); /* the body reads it */
+  SAYS(f, false, 2, of, low);
+  SAYS(g, true, 1, of); /* assigns it */
+  SAYS(g, false, 1, low);
+  assert_false(nx_function_aliases(f, NULL, 2) || nx_function_aliases(NULL, NULL, 0));
+  x[0] = nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(0));
+  OK(nx_assign(x[0], x[0]));
+  nx_function *none = make(x, 1, NULL, 0, NULL);
+  SAYS(none, false, 1, empty);
+  for (int i = 0; i < 4; i++) nx_function_release((nx_function *[]){plain, f, g, none}[i]);
+}
+
 /* One tensor is passed for both inputs, and the function assigns parts of them. Each result depends
  * on the old contents, even if one result is computed in place. Both orders are tested, with and
  * without a dependence of the second on the first. */
@@ -546,6 +580,7 @@ NXT_MAIN(function) {
       IN_SCOPE(assigns_happen_at_every_call),
       IN_SCOPE(inputs_can_be_assigned),
       IN_SCOPE(inputs_that_share_memory),
+      IN_SCOPE(aliases),
       IN_SCOPE(one_tensor_for_two_inputs),
       IN_SCOPE(outputs_in_place),
       IN_SCOPE(outputs_beside_their_input),

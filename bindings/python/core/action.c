@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* Actions: calls that may compute, and take long. The interpreter lock is given up; the poll takes
  * it for a moment, so that a signal's handler runs, and what that raises stops the action. Long
- * ones tell of themselves on the standard error output if that is asked for. */
+ * ones tell of themselves on the standard error output if that is asked for.
+ *
+ * When the interpreter ends, actions of other threads are stopped, and waited for: what they
+ * compute with would go from under them. */
 #include "core.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 static bool shown; /* whether progress is */
@@ -30,8 +35,48 @@ static void tell(core_action *a) {
   PyErr_Clear();
 }
 
+/* ---- the end of the interpreter */
+
+enum { LEAVE_MS = 5000 };
+
+static _Atomic int32_t running; /* actions */
+static _Atomic bool ending;     /* and whose thread ends it: */
+static unsigned long ender;
+
+static bool is_stopped(const core_action *a) {
+  return atomic_load_explicit(&ending, memory_order_acquire) && a->thread != ender;
+}
+
+static PyObject *end(PyObject *self, PyObject *unused) {
+  (void)self;
+  (void)unused;
+  ender = PyThread_get_thread_ident();
+  atomic_store_explicit(&ending, true, memory_order_release);
+  Py_BEGIN_ALLOW_THREADS;
+  for (int ms = 0; atomic_load(&running) > 0 && ms < LEAVE_MS; ms++)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  Py_END_ALLOW_THREADS;
+  return Py_NewRef(Py_None);
+}
+
+/* Other threads of the parent are not in the child. */
+static void in_child(void) { atomic_store(&running, 0); }
+
+static int watch_end(PyObject *module) {
+  PyObject *atexit = PyImport_ImportModule("atexit");
+  PyObject *function = atexit ? PyObject_GetAttrString(module, "_end") : NULL;
+  PyObject *done = function ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
+  Py_XDECREF(done);
+  Py_XDECREF(function);
+  Py_XDECREF(atexit);
+  return done != NULL && pthread_atfork(NULL, NULL, in_child) == 0 ? 0 : -1;
+}
+
+/* ---- an action */
+
 static int32_t poll(void *user) {
   core_action *a = user;
+  if (is_stopped(a)) return 1;
   bool first = !a->asked;
   a->asked = true;
   if (first) return 0;
@@ -50,10 +95,13 @@ void core_begin(core_action *a) {
     a->begun = seconds();
     a->compiled = s.kernels_compiled;
   }
+  a->thread = PyThread_get_thread_ident();
+  atomic_fetch_add(&running, 1);
   a->state = PyEval_SaveThread();
 }
 
 int core_end(core_action *a, nx_status status) {
+  atomic_fetch_sub(&running, 1); /* a thread that comes too late never gets the lock */
   PyEval_RestoreThread(a->state);
   if (a->told > 0) PySys_WriteStderr("\n");
   if (status == NX_OK) return 0;
@@ -73,6 +121,9 @@ static PyMethodDef functions[] = {
     {"progress", progress, METH_O,
      "progress(True): what takes more than half a second says so on the standard error output: "
      "seconds, kernels compiled meanwhile, memory in use."},
+    {"_end", end, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
-int core_action_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }
+int core_action_init(PyObject *module) {
+  return PyModule_AddFunctions(module, functions) < 0 ? -1 : watch_end(module);
+}

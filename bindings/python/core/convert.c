@@ -50,6 +50,7 @@ static int explore(nest *s, PyObject *o, int32_t depth) {
   Py_ssize_t n = PySequence_Size(o);
   if (s->shape[depth] < 0) s->shape[depth] = n;
   if (s->shape[depth] != n) return uneven();
+  if (PyErr_CheckSignals() < 0) return -1;
   if (n == 0 && s->rank < 0) s->rank = depth + 1;
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *item = PySequence_GetItem(o, i); /* other threads may have the list, too */
@@ -64,6 +65,7 @@ static int explore(nest *s, PyObject *o, int32_t depth) {
 static int fill(PyObject *o, nx_dtype as, char **to, const char *end) {
   if (is_list(o)) {
     Py_ssize_t n = PySequence_Size(o);
+    if (PyErr_CheckSignals() < 0) return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
       PyObject *item = PySequence_GetItem(o, i);
       int status = item ? fill(item, as, to, end) : -1;
@@ -266,12 +268,22 @@ static PyObject *number_of(const nx_scalar *s, nx_dtype t) {
   }
 }
 
+nx_tensor *core_seen(nx_tensor *x) {
+  if (!nx_capturing(nx_context_of(x))) return nx_tensor_retain(x);
+  nx_tensor *copy = nx_copy(x);
+  if (copy == NULL) core_fail();
+  return copy;
+}
+
 PyObject *core_item(nx_tensor *x, const int64_t *index, size_t n) {
   nx_scalar s;
   core_action a;
+  nx_tensor *seen = core_seen(x);
+  if (seen == NULL) return NULL;
   core_begin(&a);
-  return core_end(&a, nx_item(x, index, n, &s, &a.options)) < 0 ? NULL
-                                                                : number_of(&s, nx_dtype_of(x));
+  int done = core_end(&a, nx_item(seen, index, n, &s, &a.options));
+  nx_tensor_release(seen);
+  return done < 0 ? NULL : number_of(&s, nx_dtype_of(x));
 }
 
 static PyObject *element(const char **at, nx_dtype t) {
@@ -291,6 +303,7 @@ static PyObject *element(const char **at, nx_dtype t) {
 
 static PyObject *nested(const char **at, nx_dtype t, const int64_t *shape, int32_t rank) {
   if (rank == 0) return element(at, t);
+  if (PyErr_CheckSignals() < 0) return NULL;
   PyObject *l = PyList_New((Py_ssize_t)shape[0]);
   for (int64_t i = 0; l != NULL && i < shape[0]; i++) {
     PyObject *item = nested(at, t, shape + 1, rank - 1);
@@ -308,7 +321,7 @@ PyObject *core_tolist(nx_tensor *x) {
                 : kind == 'f' ? NX_F64
                               : NX_C128;
   size_t bytes = (size_t)nx_elements(x) * (as == NX_BOOL ? 1 : as == NX_C128 ? 16 : 8);
-  nx_tensor *wide = core_cast(nx_tensor_retain(x), as);
+  nx_tensor *seen = core_seen(x), *wide = seen ? core_cast(seen, as) : NULL;
   char *of = PyMem_Malloc(bytes + 1);
   PyObject *made = NULL;
   if (wide != NULL && of != NULL) {

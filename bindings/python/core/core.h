@@ -69,6 +69,7 @@ void core_mark(void);
 typedef struct core_action {
   nx_run_options options;
   PyThreadState *state;
+  unsigned long thread;
   bool asked;         /* the first question of a poll comes at once, and is not passed on */
   double begun, told; /* of progress: in seconds; 0: nothing was told */
   uint64_t compiled;
@@ -111,6 +112,8 @@ nx_tensor *core_cast(nx_tensor *x, nx_dtype dtype);
 
 /* The kind of a number of Python: b i f c; 0 if it is none. */
 char core_number_kind(PyObject *o);
+/* Likewise; 0 for NumPy's scalars, some of which are numbers of Python: they have a dtype. */
+char core_weak_kind(PyObject *o);
 /* A number as a scalar that dtype takes; -1 with OverflowError. */
 int core_scalar(PyObject *number, nx_dtype dtype, nx_scalar *out);
 extern PyType_Slot core_operator_slots[];
@@ -132,6 +135,9 @@ PyObject *core_array_of(PyObject *o, nx_dtype dtype, nx_device device, int copy)
 int core_integers(PyObject *o, int64_t *out, int most, const char *what);
 PyObject *core_tolist(nx_tensor *x);
 PyObject *core_item(nx_tensor *x, const int64_t *index, size_t n);
+/* What is read of x, the caller's: within a capture its value as it was assigned there, which x
+ * itself gets at calls alone. NULL with an exception. */
+nx_tensor *core_seen(nx_tensor *x);
 
 /* ---- exchange.c */
 

@@ -205,9 +205,13 @@ PyObject *core_error_class(nx_status status) {
 
 /* The sentence, and where it was recorded if that is not where it is raised. */
 static PyObject *sentence(const nx_error *e, PyObject *where, bool later) {
-  if (!later || !PyTuple_Check(where)) return PyUnicode_FromString(e->message);
-  return PyUnicode_FromFormat("%s (recorded in %U, line %S)", e->message, PyTuple_GetItem(where, 0),
-                              PyTuple_GetItem(where, 1));
+  const char *hint = e->status == NX_UNBOUND
+                         ? "; what a captured function does cannot depend on values of its "
+                           "arguments: use nx.where, or name the argument in `static`"
+                         : "";
+  if (!later || !PyTuple_Check(where)) return PyUnicode_FromFormat("%s%s", e->message, hint);
+  return PyUnicode_FromFormat("%s%s (recorded in %U, line %S)", e->message, hint,
+                              PyTuple_GetItem(where, 0), PyTuple_GetItem(where, 1));
 }
 
 static int set(PyObject *error, const char *name, PyObject *value) {

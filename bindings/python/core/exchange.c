@@ -71,13 +71,17 @@ int core_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     return -1;
   }
   core_action a;
-  core_begin(&a);
+  nx_tensor *seen = writes ? nx_tensor_retain(x) : core_seen(x);
   uint32_t access = writes ? NX_MAP_READ | NX_MAP_WRITE : NX_MAP_READ;
-  if (core_end(&a, nx_map(x, access, &a.options, &l->mapping)) < 0) {
+  core_begin(&a);
+  nx_status status = seen ? nx_map(seen, access, &a.options, &l->mapping) : NX_OK;
+  if (core_end(&a, status) < 0 || seen == NULL) {
+    nx_tensor_release(seen);
     PyMem_Free(l);
     return -1;
   }
-  describe(view, l, x, flags);
+  describe(view, l, seen, flags);
+  nx_tensor_release(seen);
   view->readonly = !writes;
   if (!lies_well(view, flags)) {
     nx_mapping_release(l->mapping);

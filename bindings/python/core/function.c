@@ -2,7 +2,9 @@
 /* Captured functions. The first call with arguments of a structure, of dtypes and shapes captures
  * what the function records, every later one runs that. Numbers among the arguments are inputs,
  * whose value may change; strings, flags of other types and the like are part of what was captured.
- * Within a capture a captured function is what it is without: its operations are recorded. */
+ * Within a capture a captured function is what it is without: its operations are recorded. So it is
+ * where it assigns to an array that is also another argument, or that it reads from outside: an
+ * input of a captured function is a value of its own, and would not show the assignment. */
 #include "core.h"
 
 #include "tree.h"
@@ -12,15 +14,22 @@
 typedef struct jitted {
   PyObject_HEAD PyObject *function, *traces; /* key -> trace */
   PyObject *donated;                         /* numbers of positional arguments, a tuple */
+  PyObject *fixed;                           /* numbers and names of arguments, a tuple, or NULL */
   PyObject *name;
 } jitted;
+
+/* An array among the results. */
+typedef struct leaf {
+  int32_t argument; /* that it is, whatever was assigned to it; or -1 and */
+  int32_t earlier;  /* the leaf that is the same array; or -1: the next output */
+  bool weak;
+} leaf;
 
 /* What one capture has made. */
 typedef struct trace {
   PyObject_HEAD nx_function *function;
   PyObject *result; /* its structure, with a 0 for each leaf */
-  /* Of each leaf: the argument that it is, whatever was assigned to that; -1: an output */
-  int32_t *same;
+  leaf *leaves;
   Py_ssize_t n_leaves, n_out;
 } trace;
 
@@ -31,9 +40,84 @@ static void trace_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   nx_function_release(t->function);
   Py_XDECREF(t->result);
-  PyMem_Free(t->same);
+  PyMem_Free(t->leaves);
   PyObject_Free(self);
   Py_DECREF(type);
+}
+
+/* ---- arguments */
+
+/* Whether an argument, by its number or its name, which it takes, belongs to the function. */
+static int is_fixed(const jitted *j, PyObject *which) {
+  int is = which == NULL ? -1 : PySequence_Contains(j->fixed, which);
+  Py_XDECREF(which);
+  return is;
+}
+
+static int add_argument(const jitted *j, core_tree *t, PyObject *which, PyObject *o) {
+  int fixed = is_fixed(j, which);
+  return fixed < 0 ? -1 : fixed ? core_tree_fix(t, o) : core_tree_add(t, o, true);
+}
+
+/* A leaf for each array and number that is no fixed argument. */
+static int add_arguments(const jitted *j, core_tree *t, PyObject *args, PyObject *kwargs) {
+  PyObject *key, *value;
+  Py_ssize_t at = 0, n = PyTuple_Size(args);
+  if (j->fixed == NULL)
+    return core_tree_add(t, args, true) < 0 ||
+                   (kwargs != NULL && core_tree_add(t, kwargs, true) < 0)
+               ? -1
+               : 0;
+  PyObject *count = PyLong_FromSsize_t(n); /* where names begin */
+  int status = count != NULL ? core_tree_fix(t, count) : -1;
+  Py_XDECREF(count);
+  for (Py_ssize_t i = 0; status == 0 && i < n; i++)
+    status = add_argument(j, t, PyLong_FromSsize_t(i), PyTuple_GetItem(args, i));
+  while (status == 0 && kwargs != NULL && PyDict_Next(kwargs, &at, &key, &value))
+    status = core_tree_fix(t, key) < 0 ? -1 : add_argument(j, t, Py_NewRef(key), value);
+  return status;
+}
+
+/* With one leaf at least: without an input nothing would be captured. */
+static int add_all(const jitted *j, core_tree *t, PyObject *args, PyObject *kwargs) {
+  if (add_arguments(j, t, args, kwargs) < 0) return -1;
+  return t->n == 0 ? core_tree_add_hidden(t) : 0;
+}
+
+static PyObject *with_argument(const jitted *j, PyObject *which, PyObject *o, PyObject *leaves,
+                               Py_ssize_t *at) {
+  int fixed = is_fixed(j, which);
+  return fixed < 0 ? NULL : fixed ? Py_NewRef(o) : core_tree_with(o, leaves, at, true);
+}
+
+static PyObject *with_names(const jitted *j, PyObject *kwargs, PyObject *leaves, Py_ssize_t *at) {
+  PyObject *made = PyDict_New(), *key, *value;
+  Py_ssize_t i = 0;
+  while (made != NULL && PyDict_Next(kwargs, &i, &key, &value)) {
+    PyObject *item = with_argument(j, Py_NewRef(key), value, leaves, at);
+    if (item == NULL || PyDict_SetItem(made, key, item) < 0) Py_CLEAR(made);
+    Py_XDECREF(item);
+  }
+  return made;
+}
+
+/* The arguments with their leaves replaced. */
+static int with_arguments(const jitted *j, PyObject *args, PyObject *kwargs, PyObject *leaves,
+                          PyObject **a, PyObject **k) {
+  Py_ssize_t at = 0, n = PyTuple_Size(args);
+  if (j->fixed == NULL) {
+    *a = core_tree_with(args, leaves, &at, true);
+    *k = *a && kwargs ? core_tree_with(kwargs, leaves, &at, true) : NULL;
+    return *a != NULL && (*k != NULL || kwargs == NULL) ? 0 : -1;
+  }
+  *a = PyTuple_New(n);
+  for (Py_ssize_t i = 0; *a != NULL && i < n; i++) {
+    PyObject *item = with_argument(j, PyLong_FromSsize_t(i), PyTuple_GetItem(args, i), leaves, &at);
+    if (item == NULL) Py_CLEAR(*a);
+    else PyTuple_SetItem(*a, i, item);
+  }
+  *k = *a && kwargs ? with_names(j, kwargs, leaves, &at) : NULL;
+  return *a != NULL && (*k != NULL || kwargs == NULL) ? 0 : -1;
 }
 
 /* ---- capturing */
@@ -86,43 +170,55 @@ static PyObject *structure_of(PyObject *result, size_t n) {
   return made;
 }
 
-/* Which results are arguments that the caller still has. */
-static int find_same(trace *t, const core_tree *in, const core_tree *out, const uint8_t *donate) {
+/* The argument that the caller still has, and that a result is; -1: none. */
+static int32_t argument_of(PyObject *result, const core_tree *in, const uint8_t *donate) {
+  for (size_t k = 0; k < in->n; k++)
+    if (result == in->leaves[k] && !core_is_weak(result) && (donate == NULL || !donate[k]))
+      return (int32_t)k;
+  return -1;
+}
+
+static int32_t earlier_than(const core_tree *out, size_t i) {
+  for (size_t k = 0; out->leaves[i] != NULL && k < i; k++)
+    if (out->leaves[k] == out->leaves[i]) return (int32_t)k;
+  return -1;
+}
+
+static int describe_leaves(trace *t, const core_tree *in, const core_tree *out,
+                           const uint8_t *donate) {
   t->n_leaves = (Py_ssize_t)out->n;
-  t->same = PyMem_Calloc(out->n + 1, sizeof *t->same);
-  if (t->same == NULL) return PyErr_NoMemory(), -1;
+  t->leaves = PyMem_Calloc(out->n + 1, sizeof *t->leaves);
+  if (t->leaves == NULL) return PyErr_NoMemory(), -1;
   for (size_t i = 0; i < out->n; i++) {
-    t->same[i] = -1;
-    for (size_t k = 0; k < in->n && t->same[i] < 0; k++)
-      if (out->leaves[i] == in->leaves[k] && !core_is_weak(in->leaves[k]) &&
-          (donate == NULL || !donate[k]))
-        t->same[i] = (int32_t)k;
+    PyObject *o = out->leaves[i]; /* NULL: a number */
+    t->leaves[i] = (leaf){o != NULL ? argument_of(o, in, donate) : -1, earlier_than(out, i),
+                          o == NULL || core_is_weak(o)};
   }
   return 0;
 }
 
-/* The tensors of the results that are no arguments, in their order. */
+/* The tensors of the results that are outputs, in their order. */
 static nx_tensor **outputs_of(trace *t, const core_tree *out) {
   nx_tensor **of = PyMem_Calloc(out->n + 1, sizeof *of);
   if (of == NULL) PyErr_NoMemory();
   for (size_t i = 0; of != NULL && i < out->n; i++)
-    if (t->same[i] < 0) of[t->n_out++] = out->tensors[i];
+    if (t->leaves[i].argument < 0 && t->leaves[i].earlier < 0) of[t->n_out++] = out->tensors[i];
   return of;
 }
 
 /* Numbers that the function has given become arrays. */
 static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObject *result) {
-  core_tree in = {0}, out = {0};
+  core_tree in = {0}, out = {.results = true};
   trace *t = PyObject_New(trace, trace_type);
   if (t == NULL) return NULL;
   t->function = NULL;
-  t->same = NULL;
+  t->leaves = NULL;
   t->n_leaves = t->n_out = 0;
   bool failed = core_tree_add(&in, inputs, false) < 0 || core_tree_add(&out, result, true) < 0;
   t->result = failed ? NULL : structure_of(result, out.n);
   failed = failed || t->result == NULL;
   uint8_t *donate = failed ? NULL : donated_leaves(j, args, in.n, &failed);
-  failed = failed || find_same(t, &in, &out, donate) < 0;
+  failed = failed || describe_leaves(t, &in, &out, donate) < 0;
   nx_tensor **of = failed ? NULL : outputs_of(t, &out);
   failed = of == NULL;
   PyObject *name = failed ? NULL : PyUnicode_AsUTF8String(j->name);
@@ -141,13 +237,34 @@ static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObj
   return (PyObject *)t;
 }
 
+/* Whether the function left its arguments as they were: what it puts into a list or a dict that it
+ * was given would be in none of the caller's. */
+static int check_arguments(const jitted *j, const core_tree *given, PyObject *args,
+                           PyObject *kwargs, PyObject *inputs) {
+  core_tree t = {0};
+  int status = add_arguments(j, &t, args, kwargs);
+  Py_ssize_t n = PyList_Size(inputs);
+  bool same = status == 0 && (t.n == 0 || (Py_ssize_t)t.n == n);
+  for (size_t i = 0; same && i < t.n; i++)
+    same = t.leaves[i] == PyList_GetItem(inputs, (Py_ssize_t)i);
+  same = same && (t.fixed == NULL) == (given->fixed == NULL);
+  int others = same && t.fixed ? PyObject_RichCompareBool(t.fixed, given->fixed, Py_EQ) : 1;
+  core_tree_free(&t);
+  if (status < 0 || others < 0) return -1;
+  if (same && others) return 0;
+  PyErr_Format(PyExc_TypeError,
+               "nx: %S changes a list, dict or dataclass among its arguments, which a call of a "
+               "captured function cannot do; give what is new as a result",
+               j->name);
+  return -1;
+}
+
 static PyObject *capture(jitted *j, const core_tree *given, PyObject *args, PyObject *kwargs) {
-  PyObject *inputs = placeholders(given), *made = NULL, *result = NULL;
-  Py_ssize_t at = 0;
-  PyObject *a = inputs ? core_tree_with(args, inputs, &at, true) : NULL;
-  PyObject *k = a && kwargs ? core_tree_with(kwargs, inputs, &at, true) : NULL;
-  if (a != NULL && (k != NULL || kwargs == NULL)) result = PyObject_Call(j->function, a, k);
-  if (result != NULL) made = finish_trace(j, args, inputs, result);
+  PyObject *inputs = placeholders(given), *made = NULL, *result = NULL, *a = NULL, *k = NULL;
+  if (inputs != NULL && with_arguments(j, args, kwargs, inputs, &a, &k) == 0)
+    result = PyObject_Call(j->function, a, k);
+  if (result != NULL && check_arguments(j, given, a, k, inputs) == 0)
+    made = finish_trace(j, args, inputs, result);
   Py_XDECREF(a);
   Py_XDECREF(k);
   Py_XDECREF(result);
@@ -190,14 +307,18 @@ static PyObject *results(trace *t, const core_tree *in, nx_tensor **out) {
   PyObject *leaves = PyList_New(t->n_leaves);
   Py_ssize_t at = 0;
   for (Py_ssize_t i = 0; i < t->n_leaves; i++) {
-    int32_t same = t->same[i];
-    PyObject *a = same >= 0 ? Py_NewRef(in->leaves[same]) : core_wrap(out[at++]);
-    if (a == NULL) Py_CLEAR(leaves);
+    leaf l = t->leaves[i];
+    bool own = l.argument < 0 && l.earlier < 0;
     if (leaves == NULL) { /* the outputs that are left are released all the same */
-      Py_XDECREF(a);
+      if (own) nx_tensor_release(out[at++]);
       continue;
     }
-    PyList_SetItem(leaves, i, a);
+    PyObject *a = l.argument >= 0 ? Py_NewRef(in->leaves[l.argument])
+                  : own           ? core_wrap(out[at++])
+                                  : Py_XNewRef(PyList_GetItem(leaves, l.earlier));
+    if (own && a != NULL) ((core_array *)a)->weak = l.weak;
+    if (a == NULL) Py_CLEAR(leaves);
+    else PyList_SetItem(leaves, i, a);
   }
   if (leaves == NULL) return NULL;
   at = 0;
@@ -226,11 +347,12 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
   if (nx_capturing(c)) return PyObject_Call(j->function, args, kwargs);
   core_tree t = {0};
   PyObject *made = NULL;
-  if (core_tree_add(&t, args, true) == 0 &&
-      (kwargs == NULL || core_tree_add(&t, kwargs, true) == 0)) {
+  if (add_all(j, &t, args, kwargs) == 0) {
     core_mark();
     trace *of = find(j, &t, args, kwargs);
-    if (of != NULL) made = run(of, &t);
+    if (of != NULL && nx_function_aliases(of->function, t.tensors, t.n))
+      made = PyObject_Call(j->function, args, kwargs);
+    else if (of != NULL) made = run(of, &t);
     Py_XDECREF((PyObject *)of);
   }
   core_tree_free(&t);
@@ -247,8 +369,7 @@ static PyObject *dump(PyObject *self, PyObject *all, PyObject *kwargs) {
   if (stage == NULL && !PyErr_Occurred())
     PyErr_SetString(PyExc_TypeError, "nx: dump(stage, *arguments)");
   if (stage != NULL && args != NULL && core_context() != NULL &&
-      core_tree_add(&t, args, true) == 0 &&
-      (kwargs == NULL || core_tree_add(&t, kwargs, true) == 0)) {
+      add_all(j, &t, args, kwargs) == 0) {
     trace *of = find(j, &t, args, kwargs);
     char *text = NULL;
     if (of != NULL && nx_function_dump(of->function, PyBytes_AsString(stage), &text) != NX_OK)
@@ -307,36 +428,71 @@ static void dealloc(PyObject *self) {
   PyObject_GC_UnTrack(self);
   clear(self);
   Py_CLEAR(((jitted *)self)->donated);
+  Py_CLEAR(((jitted *)self)->fixed);
   Py_CLEAR(((jitted *)self)->name);
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
-static PyObject *numbers_of(PyObject *donate) {
-  if (donate == Py_None) return PyTuple_New(0);
-  if (!PyLong_Check(donate)) return PySequence_Tuple(donate);
-  return PyTuple_Pack(1, donate);
+/* What names arguments: one number, a name where those are allowed, or several; as a tuple. */
+static PyObject *chosen(PyObject *of, bool names, const char *what) {
+  if (of == Py_None) return PyTuple_New(0);
+  bool one = PyLong_Check(of) || PyUnicode_Check(of);
+  PyObject *made = one ? PyTuple_Pack(1, of) : PySequence_Tuple(of);
+  for (Py_ssize_t i = 0; made != NULL && i < PyTuple_Size(made); i++) {
+    PyObject *item = PyTuple_GetItem(made, i);
+    bool number = PyLong_Check(item) && !PyBool_Check(item);
+    if (number && PyLong_AsSsize_t(item) >= 0) continue;
+    if (names && PyUnicode_Check(item)) continue;
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "nx: %s takes numbers of arguments from 0 on%s, not %R", what,
+                 names ? " and names" : "", item);
+    Py_CLEAR(made);
+  }
+  return made;
+}
+
+static PyObject *name_of(PyObject *function) {
+  PyObject *name = PyObject_GetAttrString(function, "__name__");
+  if (name != NULL && PyUnicode_Check(name)) return name;
+  Py_XDECREF(name);
+  PyErr_Clear();
+  return PyUnicode_FromString("f");
+}
+
+/* jit(donate=..): what makes a captured function of one. */
+static PyObject *later(PyObject *self, PyObject *donate, PyObject *fixed) {
+  PyObject *tools = PyImport_ImportModule("functools");
+  PyObject *partial = tools ? PyObject_GetAttrString(tools, "partial") : NULL;
+  PyObject *jit = PyObject_GetAttrString(self, "jit"), *args = jit ? PyTuple_Pack(1, jit) : NULL;
+  PyObject *words = Py_BuildValue("{s:O,s:O}", "donate", donate, "static", fixed);
+  PyObject *made = partial && args && words ? PyObject_Call(partial, args, words) : NULL;
+  Py_XDECREF(words);
+  Py_XDECREF(args);
+  Py_XDECREF(jit);
+  Py_XDECREF(partial);
+  Py_XDECREF(tools);
+  return made;
 }
 
 static PyObject *jit(PyObject *self, PyObject *args, PyObject *kwargs) {
-  (void)self;
-  static char *names[] = {"function", "donate", NULL};
-  PyObject *function, *donate = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O", names, &function, &donate)) return NULL;
+  static char *names[] = {"function", "donate", "static", NULL};
+  PyObject *function = NULL, *donate = Py_None, *fixed = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OO", names, &function, &donate, &fixed))
+    return NULL;
+  if (function == NULL) return later(self, donate, fixed);
   if (!PyCallable_Check(function))
     return PyErr_Format(PyExc_TypeError, "nx: jit of %R, which is no function", function);
   jitted *j = PyObject_GC_New(jitted, jit_type);
   if (j == NULL) return NULL;
   j->function = Py_NewRef(function);
+  j->fixed = j->donated = j->name = NULL;
   j->traces = PyDict_New();
-  j->donated = numbers_of(donate);
-  j->name = PyObject_GetAttrString(function, "__name__");
-  if (j->name == NULL) {
-    PyErr_Clear();
-    j->name = PyUnicode_FromString("f");
-  }
+  bool good = j->traces != NULL && (j->donated = chosen(donate, false, "donate")) != NULL &&
+              (fixed == Py_None || (j->fixed = chosen(fixed, true, "static")) != NULL) &&
+              (j->name = name_of(function)) != NULL;
   PyObject_GC_Track((PyObject *)j);
-  if (j->traces == NULL || j->donated == NULL || j->name == NULL) Py_CLEAR(j);
+  if (!good) Py_CLEAR(j);
   return (PyObject *)j;
 }
 
@@ -375,7 +531,7 @@ static PyObject *parse(PyObject *self, PyObject *text) {
   }
   t->function = NULL;
   t->result = NULL;
-  t->same = NULL;
+  t->leaves = NULL;
   nx_function_info info = {.size = sizeof info};
   if (nx_function_parse(core_context(), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), NULL,
                         &t->function) != NX_OK)
@@ -411,7 +567,8 @@ static PyType_Spec trace_spec = {"nx.Function", sizeof(trace), 0,
 static PyMethodDef functions[] = {
     {"jit", (PyCFunction)(void (*)(void))jit, METH_VARARGS | METH_KEYWORDS,
      "A function that is captured at its first call and compiled. donate: numbers of the arguments "
-     "whose memory results may take."},
+     "whose memory results may take. static: numbers and names of arguments that belong to what is "
+     "captured: another value of theirs is another capture."},
     {"parse", parse, METH_O, "The function that a program in nxir is, called with arrays."},
     {NULL, NULL, 0, NULL}};
 

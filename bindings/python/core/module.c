@@ -64,11 +64,22 @@ PyObject *core_hook(core_hook_name name) {
   return set_hooks[name];
 }
 
+/* The interpreter whose objects this module holds: there is one module in a process. */
+static PyInterpreterState *owner;
+
+static bool is_owner(void) {
+  if (owner == NULL) owner = PyInterpreterState_Get();
+  if (owner == PyInterpreterState_Get()) return true;
+  PyErr_SetString(PyExc_ImportError, "nx: another interpreter of this process uses nx");
+  return false;
+}
+
 static PyObject *hooks(PyObject *self, PyObject *args, PyObject *kwargs) {
   (void)self;
   static char *names[] = {"getitem",   "setitem", "repr",      "html",
                           "namespace", "str",     "attribute", NULL};
   PyObject *given[CORE_N_HOOKS] = {NULL};
+  if (!is_owner()) return NULL;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOO", names, &given[0], &given[1],
                                    &given[2], &given[3], &given[4], &given[5], &given[6]))
     return NULL;
@@ -102,19 +113,28 @@ static char wider(char a, char b) {
   return strchr(order, a) > strchr(order, b) ? a : b;
 }
 
+/* That of a dtype, or of an array or a scalar of NumPy. */
+static nx_dtype dtype_in(PyObject *o) {
+  bool has = !PyType_Check(o) && PyObject_HasAttrString(o, "__array_interface__");
+  PyObject *dtype = has ? PyObject_GetAttrString(o, "dtype") : Py_NewRef(o);
+  nx_dtype code = dtype ? core_dtype_of(dtype) : 0;
+  Py_XDECREF(dtype);
+  return code;
+}
+
 static PyObject *result_type(PyObject *self, PyObject *const *args, Py_ssize_t n) {
   (void)self;
   nx_dtype both = 0;
   char weak = 0;
   for (Py_ssize_t i = 0; i < n; i++) {
-    char kind = core_number_kind(args[i]);
+    char kind = core_weak_kind(args[i]);
     bool array = core_is_array(args[i]);
     if (array && core_is_weak(args[i])) kind = core_kind(nx_dtype_of(core_tensor(args[i])));
     if (kind != 0) {
       weak = wider(weak, kind == 'u' ? 'i' : kind);
       continue;
     }
-    nx_dtype t = array ? nx_dtype_of(core_tensor(args[i])) : core_dtype_of(args[i]);
+    nx_dtype t = array ? nx_dtype_of(core_tensor(args[i])) : dtype_in(args[i]);
     if (t == 0) return NULL;
     both = both == 0 ? t : core_promote(both, t);
   }
@@ -302,7 +322,7 @@ static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT, .m_name = "nx._core", .m_size = -1, .m_methods = functions};
 
 PyMODINIT_FUNC PyInit__core(void) {
-  PyObject *m = PyModule_Create(&definition);
+  PyObject *m = is_owner() ? PyModule_Create(&definition) : NULL;
   if (m == NULL) return NULL;
   if (PyModule_AddStringConstant(m, "version", nx_version()) == 0 && core_dtype_init(m) == 0 &&
       core_error_init(m) == 0 && core_array_init(m) == 0 && core_windows_init(m) == 0 &&

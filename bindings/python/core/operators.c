@@ -14,6 +14,13 @@ char core_number_kind(PyObject *o) {
   return PyComplex_Check(o) ? 'c' : 0;
 }
 
+char core_weak_kind(PyObject *o) {
+  char kind = core_number_kind(o);
+  bool plain = kind == 0 || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+               PyComplex_CheckExact(o);
+  return plain || !PyObject_HasAttrString(o, "__array_interface__") ? kind : 0;
+}
+
 static int64_t lowest(nx_dtype t) {
   size_t bits = nx_dtype_bits(t);
   return core_kind(t) == 'u' ? 0 : -(int64_t)(((uint64_t)1 << (bits - 1)) - 1) - 1;
@@ -206,8 +213,8 @@ static PyObject *of_number(PyObject *array, nx_binary_op op, PyObject *number, b
 
 static PyObject *binary(PyObject *a, nx_binary_op op, PyObject *b) {
   if (core_is_array(a) && core_is_array(b)) return of_arrays(a, op, b);
-  if (core_is_array(a) && core_number_kind(b)) return of_number(a, op, b, false);
-  if (core_is_array(b) && core_number_kind(a)) return of_number(b, op, a, true);
+  if (core_is_array(a) && core_weak_kind(b)) return of_number(a, op, b, false);
+  if (core_is_array(b) && core_weak_kind(a)) return of_number(b, op, a, true);
   PyObject *x = as_array(a, b), *y = x ? as_array(b, a) : NULL, *made = NULL;
   if (x != NULL && y != NULL) made = of_arrays(x, op, y);
   else if (!PyErr_Occurred()) made = Py_NewRef(Py_NotImplemented);

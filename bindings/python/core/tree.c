@@ -60,20 +60,89 @@ static int add_number(core_tree *t, PyObject *o, char kind) {
   return add_leaf(t, NULL, x);
 }
 
-static int add_fixed(core_tree *t, PyObject *o) {
-  if (t->fixed == NULL) t->fixed = PyList_New(0);
-  return t->fixed == NULL || put(t, "S", 1) < 0 ? -1 : PyList_Append(t->fixed, o);
+int core_tree_add_hidden(core_tree *t) {
+  nx_scalar s = {NX_SCALAR_I64, {.i = 0}};
+  nx_tensor *x = nx_full(core_context(), 0, NX_BOOL, NULL, 0, &s);
+  if (x == NULL) return core_fail(), -1;
+  return add_leaf(t, NULL, x);
 }
+
+int core_tree_fix(core_tree *t, PyObject *o) {
+  uintptr_t type = (uintptr_t)Py_TYPE(o); /* the object keeps it */
+  if (t->fixed == NULL) t->fixed = PyList_New(0);
+  if (t->fixed == NULL || put(t, "S", 1) < 0 || put(t, &type, sizeof type) < 0) return -1;
+  return PyList_Append(t->fixed, o);
+}
+
+static bool holds_arrays(PyObject *o) {
+  PyObject *of = PyObject_GetAttrString(o, "__dict__"), *key, *value;
+  Py_ssize_t at = 0;
+  bool found = false;
+  PyErr_Clear();
+  while (of != NULL && !found && PyDict_Check(of) && PyDict_Next(of, &at, &key, &value))
+    found = core_is_array(value);
+  Py_XDECREF(of);
+  return found;
+}
+
+/* A result that is no array is given by each call, the object of the capture: what changes, or
+ * holds arrays of the capture, would be wrong then. */
+static int add_other(core_tree *t, PyObject *o) {
+  if (!t->results) return core_tree_fix(t, o);
+  bool changes = PyObject_Hash(o) == -1 || PyIter_Check(o) || holds_arrays(o);
+  PyErr_Clear();
+  if (!changes) return core_tree_fix(t, o);
+  PyErr_Format(PyExc_TypeError,
+               "nx: a captured function gives arrays, numbers, strings, None, and tuples, lists, "
+               "dicts and dataclasses of them, not %R",
+               o);
+  return -1;
+}
+
+/* ---- what an object is */
+
+/* That of a number that is an input. Numbers of other types, enumerations among them, are objects
+ * like any other: a function may ask what they are. */
+static char number_kind(PyObject *o) {
+  bool plain =
+      PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
+  return plain ? core_number_kind(o) : 0;
+}
+
+static bool is_foreign(PyObject *o) {
+  return PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "__array_interface__");
+}
+
+static bool is_dataclass(PyObject *o) {
+  return !PyType_Check(o) && !PyUnicode_Check(o) &&
+         PyObject_HasAttrString((PyObject *)Py_TYPE(o), "__dataclass_fields__");
+}
+
+/* A tuple of fields, whose `name` is one. */
+static PyObject *fields_of(PyObject *o) {
+  PyObject *module = PyImport_ImportModule("dataclasses");
+  PyObject *fields = module ? PyObject_CallMethod(module, "fields", "O", o) : NULL;
+  Py_XDECREF(module);
+  return fields;
+}
+
+static PyObject *name_of_field(PyObject *fields, Py_ssize_t i) {
+  return PyObject_GetAttrString(PyTuple_GetItem(fields, i), "name");
+}
+
+/* ---- adding */
 
 static int add_dict(core_tree *t, PyObject *o, bool numbers) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
-  if (put_count(t, 'D', PyDict_Size(o)) < 0) return -1;
+  bool plain = PyDict_CheckExact(o);
+  if (put_count(t, plain ? 'D' : 'E', PyDict_Size(o)) < 0) return -1;
+  if (!plain && core_tree_fix(t, (PyObject *)Py_TYPE(o)) < 0) return -1;
   if (Py_EnterRecursiveCall(" in the arguments of a captured function")) return -1;
   int status = 0;
   while (status == 0 && PyDict_Next(o, &at, &key, &value)) {
     Py_INCREF(value);
-    status = add_fixed(t, key) < 0 ? -1 : core_tree_add(t, value, numbers);
+    status = core_tree_fix(t, key) < 0 ? -1 : core_tree_add(t, value, numbers);
     Py_DECREF(value);
   }
   Py_LeaveRecursiveCall();
@@ -92,26 +161,45 @@ static int add_items(core_tree *t, PyObject *o, Py_ssize_t n, bool numbers) {
   return status;
 }
 
+static int add_dataclass(core_tree *t, PyObject *o, bool numbers) {
+  PyObject *fields = fields_of(o);
+  Py_ssize_t n = fields ? PyTuple_Size(fields) : 0;
+  int status = fields && put_count(t, 'C', n) == 0 ? core_tree_fix(t, (PyObject *)Py_TYPE(o)) : -1;
+  if (status == 0 && Py_EnterRecursiveCall(" in the arguments of a captured function")) status = -1;
+  else if (status == 0) {
+    for (Py_ssize_t i = 0; i < n && status == 0; i++) {
+      PyObject *name = name_of_field(fields, i), *value = name ? PyObject_GetAttr(o, name) : NULL;
+      status = value ? core_tree_add(t, value, numbers) : -1;
+      Py_XDECREF(value);
+      Py_XDECREF(name);
+    }
+    Py_LeaveRecursiveCall();
+  }
+  Py_XDECREF(fields);
+  return status;
+}
+
+static int add_sequence(core_tree *t, PyObject *o, bool numbers) {
+  bool plain = PyTuple_CheckExact(o) || PyList_Check(o);
+  Py_ssize_t n = PySequence_Size(o);
+  if (put_count(t, PyList_Check(o) ? 'L' : plain ? 'T' : 'P', n) < 0) return -1;
+  if (!plain && core_tree_fix(t, (PyObject *)Py_TYPE(o)) < 0) return -1;
+  return add_items(t, o, n, numbers);
+}
+
 int core_tree_add(core_tree *t, PyObject *o, bool numbers) {
-  char kind = numbers ? core_number_kind(o) : 0;
+  char kind = numbers ? number_kind(o) : 0;
   if (core_is_array(o)) return add_array(t, o);
   if (kind != 0) return add_number(t, o, kind);
-  if (PyDict_CheckExact(o)) return add_dict(t, o, numbers);
-  bool tuple = PyTuple_Check(o), list = PyList_CheckExact(o);
-  if (tuple || list) {
-    Py_ssize_t n = PySequence_Size(o);
-    if (put_count(t, tuple ? 'T' : 'L', n) < 0) return -1;
-    if (tuple && !PyTuple_CheckExact(o) && add_fixed(t, (PyObject *)Py_TYPE(o)) < 0) return -1;
-    return add_items(t, o, n, numbers);
-  }
+  if (PyDict_Check(o)) return add_dict(t, o, numbers);
+  if (PyTuple_Check(o) || PyList_CheckExact(o)) return add_sequence(t, o, numbers);
   if (o == Py_None) return put(t, "N", 1);
-  if (numbers && PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "__array_interface__")) {
-    PyObject *a = core_array_of(o, 0, 0, -1);
-    int status = a ? add_array(t, a) : -1;
-    Py_XDECREF(a);
-    return status;
-  }
-  return add_fixed(t, o);
+  if (is_dataclass(o)) return add_dataclass(t, o, numbers);
+  if (!numbers || !is_foreign(o)) return add_other(t, o);
+  PyObject *a = core_array_of(o, 0, 0, -1);
+  int status = a ? add_array(t, a) : -1;
+  Py_XDECREF(a);
+  return status;
 }
 
 void core_tree_free(core_tree *t) {
@@ -148,23 +236,46 @@ static PyObject *list_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool n
   return named;
 }
 
+/* A dict of another type is copied as that does it, and filled anew. */
 static PyObject *dict_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool numbers) {
-  PyObject *made = PyDict_New(), *key, *value;
+  PyObject *made = PyDict_CheckExact(o) ? PyDict_New() : PyObject_CallMethod(o, "copy", NULL);
+  PyObject *key, *value;
   Py_ssize_t i = 0;
+  if (made != NULL && Py_TYPE(made) != Py_TYPE(o)) {
+    PyErr_Format(PyExc_TypeError, "nx: the copy of a dict of the type %R is none",
+                 (PyObject *)Py_TYPE(o));
+    Py_CLEAR(made);
+  }
   while (made != NULL && PyDict_Next(o, &i, &key, &value)) {
     PyObject *item = core_tree_with(value, leaves, at, numbers);
-    if (item == NULL || PyDict_SetItem(made, key, item) < 0) Py_CLEAR(made);
+    if (item == NULL || PyObject_SetItem(made, key, item) < 0) Py_CLEAR(made);
     Py_XDECREF(item);
   }
   return made;
 }
 
+static PyObject *dataclass_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool numbers) {
+  PyObject *module = PyImport_ImportModule("copy"), *fields = fields_of(o);
+  PyObject *made = module && fields ? PyObject_CallMethod(module, "copy", "O", o) : NULL;
+  for (Py_ssize_t i = 0; made != NULL && i < PyTuple_Size(fields); i++) {
+    PyObject *name = name_of_field(fields, i), *old = name ? PyObject_GetAttr(o, name) : NULL;
+    PyObject *item = old ? core_tree_with(old, leaves, at, numbers) : NULL;
+    if (item == NULL || PyObject_GenericSetAttr(made, name, item) < 0) Py_CLEAR(made);
+    Py_XDECREF(item);
+    Py_XDECREF(old);
+    Py_XDECREF(name);
+  }
+  Py_XDECREF(fields);
+  Py_XDECREF(module);
+  return made;
+}
+
 PyObject *core_tree_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool numbers) {
-  bool foreign =
-      numbers && PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "__array_interface__");
-  if (core_is_array(o) || foreign || (numbers && core_number_kind(o)))
+  if (core_is_array(o) || (numbers && number_kind(o)))
     return Py_XNewRef(PyList_GetItem(leaves, (*at)++));
-  if (PyDict_CheckExact(o)) return dict_with(o, leaves, at, numbers);
+  if (PyDict_Check(o)) return dict_with(o, leaves, at, numbers);
   if (PyTuple_Check(o) || PyList_CheckExact(o)) return list_with(o, leaves, at, numbers);
-  return Py_NewRef(o);
+  if (o == Py_None) return Py_NewRef(o);
+  if (is_dataclass(o)) return dataclass_with(o, leaves, at, numbers);
+  return numbers && is_foreign(o) ? Py_XNewRef(PyList_GetItem(leaves, (*at)++)) : Py_NewRef(o);
 }

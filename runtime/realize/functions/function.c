@@ -196,6 +196,53 @@ bool nxi_function_check(const nx_function *f, nx_tensor *const *in, size_t n_in,
   return true;
 }
 
+/* ---- arguments that share memory */
+
+/* The first and the last element of the storage between which those of t lie. */
+static void extent(const nx_tensor *t, int64_t *low, int64_t *high) {
+  *low = *high = t->offset;
+  for (int i = 0; i < t->rank; i++) {
+    int64_t far = (nxi_shape(t)[i] - 1) * nxi_strides(t)[i];
+    *(far < 0 ? low : high) += far;
+  }
+}
+
+static bool may_overlap(const nx_tensor *a, const nx_tensor *b) {
+  int64_t a_low, a_high, b_low, b_high;
+  if (a->storage != b->storage || a->elements == 0 || b->elements == 0) return false;
+  extent(a, &a_low, &a_high);
+  extent(b, &b_low, &b_high);
+  return a_low <= b_high && b_low <= a_high;
+}
+
+/* An effect on an input, which is seen by another input, or by the body from outside. */
+static bool input_is_seen(const nx_function *f, nx_tensor *const *in, uint32_t assigned) {
+  for (uint32_t i = 0; i < f->n_in; i++)
+    if (i != assigned && may_overlap(in[assigned], in[i])) return true;
+  for (uint32_t i = 0; i < f->n_sources; i++)
+    if (f->sources[i].cell == in[assigned]->storage) return true;
+  return false;
+}
+
+static bool outside_is_seen(const nx_function *f, nx_tensor *const *in, const nxi_storage *s) {
+  for (uint32_t i = 0; i < f->n_in; i++)
+    if (in[i]->storage == s) return true;
+  return false;
+}
+
+bool nx_function_aliases(const nx_function *f, nx_tensor *const *in, size_t n_in) {
+  if (!f || !nxi_have_function("function_aliases", 0, f)) return false;
+  if (f->n_effects == 0 || !in || n_in != f->n_in) return false;
+  for (uint32_t i = 0; i < f->n_in; i++)
+    if (!in[i] || !nxi_have_tensor("function_aliases", (int32_t)i, in[i])) return false;
+  for (uint32_t i = 0; i < f->n_effects; i++) {
+    const nxi_effect *e = &f->effects[i];
+    if (e->storage ? outside_is_seen(f, in, e->storage) : input_is_seen(f, in, e->input))
+      return true;
+  }
+  return false;
+}
+
 /* ---- recording inline: the graph's nodes become recorded nodes, all under one lock */
 
 static nxi_node *record_source(nx_context *c, const nxi_source *s) {
