@@ -111,24 +111,19 @@ static nx_status realize(void *user, const nx_run_options *options) {
 
 /* All that waits. A value that cannot be computed is no fault of who records something else: it
  * stays as it is, and who reads it is told. */
-static void compute_pending(nx_context *context) {
-  CAMLparam0();
-  CAMLlocal1(raised);
-  if (in_action) CAMLreturn0;
-  raised = Val_unit;
+static void compute_pending(nx_context *context, value *raised) {
+  if (in_action) return;
   realization r = {context, NULL, 0, NX_DO_PENDING};
   recorded = 0;
   if (atomic_exchange(&interrupted, false)) {
     caml_gc_full_major(Val_unit);
     nx_context_collect(context);
   }
-  nx_status status = nx_ocaml_perform(context, realize, &r, &raised);
+  nx_status status = nx_ocaml_perform(context, realize, &r, raised);
   uint64_t bytes;
   left_operations = (int64_t)nx_pending(context, &bytes);
   left_bytes = (int64_t)bytes;
   if (status != NX_OK) nx_error_take(NULL);
-  nx_ocaml_check(NX_OK, raised);
-  CAMLreturn0;
 }
 
 bool nx_ocaml_due(nx_context *context) {
@@ -136,24 +131,31 @@ bool nx_ocaml_due(nx_context *context) {
   return nx_has_deferred(context) || too_much(context);
 }
 
-void nx_ocaml_settle(nx_context *context) {
-  CAMLparam0();
-  CAMLlocal1(raised);
-  if (nx_capturing(context)) CAMLreturn0; /* values that depend on placeholders have none */
+nx_status nx_ocaml_settle(nx_context *context, nx_tensor *own, value *raised) {
+  nx_status status = NX_OK;
+  if (nx_capturing(context)) return NX_OK; /* values that depend on placeholders have none */
   if (nx_has_deferred(context)) {
-    raised = Val_unit;
     realization r = {context, NULL, 0, NX_DO_DEFERRED};
-    nx_status status = nx_ocaml_perform(context, realize, &r, &raised);
-    nx_ocaml_check(status, raised);
+    status = nx_ocaml_perform(context, realize, &r, raised);
+    if (status != NX_OK && *raised == Val_unit) { /* of this operation, or of another one? */
+      nx_error_take(NULL);
+      realization again = {context, &own, 1, 0};
+      status = nx_ocaml_perform(context, realize, &again, raised);
+    }
   }
-  if (too_much(context)) compute_pending(context);
-  CAMLreturn0;
+  if (status == NX_OK && *raised == Val_unit && too_much(context)) compute_pending(context, raised);
+  return status;
 }
 
 void nx_ocaml_after_reading(nx_context *context) {
+  CAMLparam0();
+  CAMLlocal1(raised);
+  raised = Val_unit;
   int64_t since = recorded;
   if (since > BETWEEN_READS && since > nx_ocaml_live() / 1024 && !nx_capturing(context))
-    compute_pending(context);
+    compute_pending(context, &raised);
+  nx_ocaml_check(NX_OK, raised);
+  CAMLreturn0;
 }
 
 /* ---- realise, item, read, write */
@@ -253,10 +255,12 @@ value nx_ocaml_collect(value context) {
 
 value nx_ocaml_assign(value to, value from) {
   CAMLparam1(to);
+  CAMLlocal1(raised);
+  raised = Val_unit;
   nx_tensor *target = Tensor_val(to);
   if (nx_assign(target, Tensor_val(from))) nx_ocaml_raise();
   nx_hold(target, true); /* state: computed once, whoever needs it first */
   nx_context *context = nx_context_of(target);
-  if (nx_ocaml_due(context)) nx_ocaml_settle(context);
+  if (nx_ocaml_due(context)) nx_ocaml_check(nx_ocaml_settle(context, target, &raised), raised);
   CAMLreturn(Val_unit);
 }

@@ -12,10 +12,13 @@ typedef struct kind {
   int extended; /* what Nx sees */
 } kind;
 
+/* The kinds under both halves are those that Nx takes. */
 #if OCAML_VERSION >= 50200
-#define HALF CAML_BA_FLOAT16, CAML_BA_FLOAT16
+#define HALF     CAML_BA_FLOAT16, CAML_BA_FLOAT16
+#define BFLOAT16 CAML_BA_FLOAT16, NX_BA_BFLOAT16
 #else
-#define HALF CAML_BA_UINT16, NX_BA_FLOAT16
+#define HALF     CAML_BA_UINT16, NX_BA_FLOAT16
+#define BFLOAT16 CAML_BA_UINT16, NX_BA_BFLOAT16
 #endif
 
 /* In the order of Nx_engine.dtype. */
@@ -34,7 +37,7 @@ static const kind kinds[] = {
     {CAML_BA_UINT8, NX_BA_FP8_E4M3},
     {CAML_BA_UINT8, NX_BA_FP8_E5M2},
     {HALF},
-    {CAML_BA_UINT16, NX_BA_BFLOAT16},
+    {BFLOAT16},
     {CAML_BA_FLOAT32, CAML_BA_FLOAT32},
     {CAML_BA_FLOAT64, CAML_BA_FLOAT64},
     {CAML_BA_INT32, CAML_BA_INT32}, /* pairs of halves: Nx has none */

@@ -11,7 +11,7 @@ int64_t nx_ocaml_live(void) { return atomic_load_explicit(&live, memory_order_re
 /* Finalisers run inside the collector, on any thread. Releases are made for that. */
 static void finalize_tensor(value block) {
   atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
-  nx_tensor_release(Tensor_val(block));
+  nx_tensor_release(Tensor_val(block)); /* NULL: it was released before (nx_ocaml_recorded) */
 }
 static void finalize_context(value block) { nx_context_release(Context_val(block)); }
 
@@ -71,7 +71,16 @@ value nx_ocaml_recorded(nx_tensor *tensor) {
   value block = nx_ocaml_box(tensor, bytes);
   if (!nx_ocaml_due(context)) return block;
   CAMLparam1(block);
-  nx_ocaml_settle(context);
+  CAMLlocal1(raised);
+  raised = Val_unit;
+  nx_status status = nx_ocaml_settle(context, tensor, &raised);
+  if (status != NX_OK || raised != Val_unit) {
+    /* Nobody gets it. As garbage it would be deferred until it is collected, and fail again
+     * whenever something else is recorded. */
+    Tensor_val(block) = NULL;
+    nx_tensor_release(tensor);
+  }
+  nx_ocaml_check(status, raised);
   CAMLreturn(block);
 }
 

@@ -40,6 +40,14 @@ static held *hold(value array) {
   return h;
 }
 
+/* The bytes of elements in C order; SIZE_MAX if there is no such number, which the import says. */
+static size_t bytes_of(const nx_import_desc *desc) {
+  int64_t bits = nx_dtype_bits(desc->dtype);
+  for (int32_t i = 0; i < desc->rank; i++)
+    if (desc->shape[i] < 0 || __builtin_mul_overflow(bits, desc->shape[i], &bits)) return SIZE_MAX;
+  return (size_t)bits / 8 + (bits % 8 != 0);
+}
+
 /* mode is one of NX_IMPORT_*; strides is empty for C order. */
 value nx_ocaml_import(value context, value mode, value dtype, value layout, value array) {
   CAMLparam5(context, mode, dtype, layout, array);
@@ -57,6 +65,8 @@ value nx_ocaml_import(value context, value mode, value dtype, value layout, valu
                          .base = b->data,
                          .bytes = caml_ba_byte_size(b)};
   if (nx_ocaml_extents(Field(layout, 1), strides) > 0) desc.strides = strides;
+  /* The size of Nx's buffers of 4-bit elements is not what the runtime takes it for. */
+  else if (bytes_of(&desc) < desc.bytes) desc.bytes = bytes_of(&desc);
   if (!desc.base || desc.bytes == 0) desc.base = nothing;
   held *h = NULL;
   if (desc.mode != NX_IMPORT_COPY) {

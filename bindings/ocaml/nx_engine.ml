@@ -173,7 +173,7 @@ let map ?(writable = true) kind tensor =
 
 type unary =
   | Neg | Recip | Abs | Sqrt | Sign | Exp | Log | Sin | Cos | Tan | Asin | Acos | Atan
-  | Sinh | Cosh | Tanh | Trunc | Ceil | Floor | Round | Erf | Copy_of | Contiguous
+  | Sinh | Cosh | Tanh | Trunc | Ceil | Floor | Round | Erf | Conj | Copy_of | Contiguous
 
 type binary =
   | Add | Sub | Mul | Div | Mod | Pow | Atan2 | Max | Min | Xor | Or | And

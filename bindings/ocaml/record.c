@@ -8,9 +8,9 @@ typedef nx_tensor *binary_function(nx_tensor *, nx_tensor *);
 typedef nx_tensor *reduce_function(nx_tensor *, const int32_t *, size_t, uint32_t);
 
 static unary_function *const unaries[] = {
-    nx_neg,   nx_recip, nx_abs,   nx_sqrt,  nx_sign, nx_exp,  nx_log,       nx_sin,
-    nx_cos,   nx_tan,   nx_asin,  nx_acos,  nx_atan, nx_sinh, nx_cosh,      nx_tanh,
-    nx_trunc, nx_ceil,  nx_floor, nx_round, nx_erf,  nx_copy, nx_contiguous};
+    nx_neg,   nx_recip, nx_abs,   nx_sqrt,  nx_sign, nx_exp,  nx_log,  nx_sin,
+    nx_cos,   nx_tan,   nx_asin,  nx_acos,  nx_atan, nx_sinh, nx_cosh, nx_tanh,
+    nx_trunc, nx_ceil,  nx_floor, nx_round, nx_erf,  nx_conj, nx_copy, nx_contiguous};
 
 static binary_function *const binaries[] = {
     nx_add, nx_sub, nx_mul, nx_div,   nx_mod,   nx_pow,   nx_atan2, nx_max,      nx_min,

@@ -62,16 +62,17 @@ typedef nx_status nx_ocaml_work(void *user, const nx_run_options *options);
 nx_status nx_ocaml_perform(nx_context *context, nx_ocaml_work *work, void *user, value *raised);
 /* Raises what perform has left: the handler's exception, or else the failure. */
 void nx_ocaml_check(nx_status status, value raised);
-/* Computes what was deferred, and what waits if that is too much (Nx_engine.set_limits). Called
- * after recording; it costs a few loads if there is nothing to do. */
-void nx_ocaml_settle(nx_context *context);
+/* Computes what was deferred, and what waits if that is too much (Nx_engine.set_limits), after
+ * `own` was recorded or assigned to: it returns the failure of that, and of nothing else. What a
+ * handler raises is in *raised, as with nx_ocaml_perform. */
+nx_status nx_ocaml_settle(nx_context *context, nx_tensor *own, value *raised);
 /* Computes what waits if some operations have been recorded since that was last done. A loop that
  * makes its state anew and looks at one number in each step would else compute all steps again in
  * each: what it looks at consumes the state, which is not stored for that. Hence after the reading,
  * when the state is something that nobody consumes. Garbage that is not collected yet is computed
  * too, but once; the library walks what is alive, so less often where that is much. */
 void nx_ocaml_after_reading(nx_context *context);
-/* True if settling would compute. */
+/* Counts an operation; true if settling would compute. It costs a few loads. */
 bool nx_ocaml_due(nx_context *context);
 
 /* ---- memory.c */

@@ -272,8 +272,8 @@ class Installed:
             self.is_first(program, self.shared and "static" not in program.name)
 
     def ocaml(self):
-        """The program of docs/ocaml.md, by findlib and by the compiler alone, where a library for
-        OCaml is installed."""
+        """The program of docs/ocaml.md by findlib, by the compiler alone and in the toplevel, where
+        a library for OCaml is installed."""
         folder = self.libraries / "ocaml/nx_engine"
         if not folder.exists():
             print("no library for OCaml: left out")
@@ -286,7 +286,10 @@ class Installed:
         for command in ways:
             path = f"{folder.parent}:{os.environ.get('OCAMLPATH', '')}"
             self.run(*command, "page.ml", "-o", "page", more={"OCAMLPATH": path})
-            check(self.run(self.scratch / "page") == fenced(page, "text"), f"{command}: wrong")
+            said = self.run(self.scratch / "page")
+            check(said == fenced(page, "text"), f"{command}: {said}")
+        said = self.run("ocaml", "-I", folder, "nx_engine.cma", "page.ml")
+        check(said == fenced(page, "text"), f"the toplevel says {said}")
 
     def command(self):
         """nxc runs README's text from the prefix alone."""

@@ -69,6 +69,25 @@ let test_import_outlives () =
   check "imports that are garbage go" (!freed >= 19 && !freed <= 20);
   check "the first one stays" (E.item t [| 999 |] = E.Float 3.)
 
+(* On memory that is shared operations compute at once, so the one that fails is told, and no other
+   one: though its tensor is garbage that nobody has collected. *)
+let test_failure_of_shared () =
+  let a = Bigarray.Genarray.create Bigarray.Float64 Bigarray.c_layout [| 1; 1 |] in
+  Bigarray.Genarray.fill a (-4.);
+  let x = E.of_bigarray c a in
+  let fails = function E.Error { status = E.Not_positive_definite; _ } -> true | _ -> false in
+  for _ = 1 to 3 do
+    raises "a root of shared memory" fails (fun () -> E.cholesky x ~upper:false)
+  done;
+  check "what is recorded next" (E.item (E.unary E.Neg x) [| 0; 0 |] = E.Float 4.);
+  let m = E.map Bigarray.Float64 (big 1 5.) in
+  let y = E.of_bigarray c (Bigarray.genarray_of_array1 m) in
+  let wrong = E.full c E.I32 [| 1 |] (E.Int 7L) in
+  let out = function E.Error { status = E.Index_out_of_range; _ } -> true | _ -> false in
+  raises "an index into shared memory" out (fun () -> E.assign y (E.gather y wrong ~axis:0));
+  check "what is assigned next" (E.assign x (E.full c E.F64 [||] (E.Float 3.));
+    Bigarray.Genarray.get a [| 0; 0 |] = 3.)
+
 (* The collector is told what a handle holds: garbage does not pile up. *)
 let test_honest_memory () =
   settle ();
@@ -173,9 +192,10 @@ let test_handler () =
   ignore (Sys.signal Sys.sigusr1 (Sys.Signal_handle (fun _ ->
     if E.item (big 3 5.) [| 0 |] <> E.Float 5. then exit 3;
     raise Mine)));
+  let t = long () in
   after 0.05 Sys.sigusr1;
   raises "an exception of a handler, which computes itself" (function Mine -> true | _ -> false)
-    (fun () -> E.realize c [| long () |])
+    (fun () -> E.realize c [| t |])
 
 (* ---- threads *)
 
@@ -211,6 +231,7 @@ let () =
   timed "stress" test_stress;
   timed "outliving" test_outliving;
   timed "import_outlives" test_import_outlives;
+  timed "failure of shared memory" test_failure_of_shared;
   timed "honest_memory" test_honest_memory;
   timed "training" (test_training ~assign:false);
   timed "training that assigns" (test_training ~assign:true);

@@ -1,6 +1,7 @@
 (* SPDX-License-Identifier: ISC *)
 (* Stands in for Nx_core: element types, views, and the interface of engines, written down from its
-   description. Nx_backend is checked against it, and tested through it. *)
+   description, as it is in 1.0.0~alpha3 (S) and as it is after that (Results). Nx's engines are
+   checked against it, and tested through it. *)
 
 module Dtype = struct
   type ('a, 'b) t = ('a, 'b) Nx_buffer.kind =
@@ -24,10 +25,17 @@ module Dtype = struct
     | Complex128 : (Complex.t, Bigarray.complex64_elt) t
     | Bool : (bool, Nx_buffer.bool_elt) t
 
+  (* Another type than the kinds in 1.0.0~alpha3 *)
+  let of_buffer_kind kind = kind
+
   type int32_elt = Bigarray.int32_elt
   type float64_elt = Bigarray.float64_elt
   type complex64_elt = Bigarray.complex64_elt
   type bool_elt = Nx_buffer.bool_elt
+end
+
+module Shape = struct
+  let to_string shape = "[" ^ String.concat "," (Array.to_list (Array.map string_of_int shape)) ^ "]"
 end
 
 module View : sig
@@ -61,7 +69,10 @@ end = struct
   let offset v = v.offset
   let is_c_contiguous v = v.strides = in_order v.shape
 
+  let elements shape = Array.fold_left ( * ) 1 shape
+
   let reshape v shape =
+    if elements shape <> elements v.shape then invalid_arg "reshape: another number of elements";
     if not (is_c_contiguous v) then invalid_arg "reshape: strides cannot express it";
     { v with shape; strides = in_order shape }
 
@@ -85,7 +96,11 @@ end = struct
 end
 
 module Backend_intf = struct
-  module type S = sig
+  exception
+    Linalg_error of { op : string; kind : [ `Not_positive_definite | `Singular | `No_convergence ] }
+
+  (* What both ask for in the same words *)
+  module type Same = sig
     type ('a, 'b) t
     type context
 
@@ -98,6 +113,50 @@ module Backend_intf = struct
     val buffer : context -> ('a, 'b) Dtype.t -> int array -> ('a, 'b) t
     val full : context -> ('a, 'b) Dtype.t -> int array -> 'a -> ('a, 'b) t
     val from_host : context -> ('a, 'b) Nx_buffer.t -> ('a, 'b) t
+
+    (* Views, and what is moved *)
+    val expand : ('a, 'b) t -> int array -> ('a, 'b) t
+    val reshape : ('a, 'b) t -> int array -> ('a, 'b) t
+    val permute : ('a, 'b) t -> int array -> ('a, 'b) t
+    val shrink : ('a, 'b) t -> (int * int) array -> ('a, 'b) t
+    val flip : ('a, 'b) t -> bool array -> ('a, 'b) t
+    val pad : ('a, 'b) t -> (int * int) array -> 'a -> ('a, 'b) t
+    val contiguous : ('a, 'b) t -> ('a, 'b) t
+    val copy : ('a, 'b) t -> ('a, 'b) t
+    val assign : ('a, 'b) t -> ('a, 'b) t -> unit
+
+    (* Windows, linear algebra *)
+    val unfold :
+      ('a, 'b) t ->
+      kernel_size:int array ->
+      stride:int array ->
+      dilation:int array ->
+      padding:(int * int) array ->
+      ('a, 'b) t
+
+    val fold :
+      ('a, 'b) t ->
+      output_size:int array ->
+      kernel_size:int array ->
+      stride:int array ->
+      dilation:int array ->
+      padding:(int * int) array ->
+      ('a, 'b) t
+
+    val cholesky : upper:bool -> ('a, 'b) t -> ('a, 'b) t
+    val qr : reduced:bool -> ('a, 'b) t -> ('a, 'b) t * ('a, 'b) t
+
+    val svd :
+      full_matrices:bool ->
+      ('a, 'b) t ->
+      ('a, 'b) t * (float, Dtype.float64_elt) t * ('a, 'b) t
+
+    val triangular_solve :
+      upper:bool -> transpose:bool -> unit_diag:bool -> ('a, 'b) t -> ('a, 'b) t -> ('a, 'b) t
+  end
+
+  module type S = sig
+    include Same
 
     (* Elementwise: into an output that is there *)
     val add : out:('a, 'b) t -> ('a, 'b) t -> ('a, 'b) t -> unit
@@ -155,19 +214,9 @@ module Backend_intf = struct
     val argsort :
       out:(int32, Dtype.int32_elt) t -> axis:int -> descending:bool -> ('a, 'b) t -> unit
 
-    (* Views, and what is moved *)
-    val expand : ('a, 'b) t -> int array -> ('a, 'b) t
-    val reshape : ('a, 'b) t -> int array -> ('a, 'b) t
-    val permute : ('a, 'b) t -> int array -> ('a, 'b) t
-    val shrink : ('a, 'b) t -> (int * int) array -> ('a, 'b) t
-    val flip : ('a, 'b) t -> bool array -> ('a, 'b) t
-    val pad : ('a, 'b) t -> (int * int) array -> 'a -> ('a, 'b) t
+    (* What is moved, and random bits *)
     val cat : out:('a, 'b) t -> ('a, 'b) t list -> axis:int -> unit
     val cast : out:('c, 'd) t -> ('a, 'b) t -> unit
-    val contiguous : ('a, 'b) t -> ('a, 'b) t
-    val copy : ('a, 'b) t -> ('a, 'b) t
-    val assign : ('a, 'b) t -> ('a, 'b) t -> unit
-
     val threefry :
       out:(int32, Dtype.int32_elt) t ->
       (int32, Dtype.int32_elt) t ->
@@ -184,23 +233,6 @@ module Backend_intf = struct
       indices:(int32, Dtype.int32_elt) t ->
       updates:('a, 'b) t ->
       axis:int ->
-      ('a, 'b) t
-
-    val unfold :
-      ('a, 'b) t ->
-      kernel_size:int array ->
-      stride:int array ->
-      dilation:int array ->
-      padding:(int * int) array ->
-      ('a, 'b) t
-
-    val fold :
-      ('a, 'b) t ->
-      output_size:int array ->
-      kernel_size:int array ->
-      stride:int array ->
-      dilation:int array ->
-      padding:(int * int) array ->
       ('a, 'b) t
 
     (* Products, transforms, linear algebra *)
@@ -223,14 +255,6 @@ module Backend_intf = struct
       axes:int array ->
       (float, 'b) t
 
-    val cholesky : upper:bool -> ('a, 'b) t -> ('a, 'b) t
-    val qr : reduced:bool -> ('a, 'b) t -> ('a, 'b) t * ('a, 'b) t
-
-    val svd :
-      full_matrices:bool ->
-      ('a, 'b) t ->
-      ('a, 'b) t * (float, Dtype.float64_elt) t * ('a, 'b) t
-
     val eig :
       vectors:bool ->
       ('a, 'b) t ->
@@ -238,8 +262,87 @@ module Backend_intf = struct
 
     val eigh :
       vectors:bool -> ('a, 'b) t -> (float, Dtype.float64_elt) t * ('a, 'b) t option
+  end
 
-    val triangular_solve :
-      upper:bool -> transpose:bool -> unit_diag:bool -> ('a, 'b) t -> ('a, 'b) t -> ('a, 'b) t
+  module type Results = sig
+    include Same
+
+    type ('a, 'b) unary := ('a, 'b) t -> ('a, 'b) t
+    type ('a, 'b) binary := ('a, 'b) t -> ('a, 'b) t -> ('a, 'b) t
+    type ('a, 'b) comparison := ('a, 'b) t -> ('a, 'b) t -> (bool, Dtype.bool_elt) t
+    type index := (int32, Dtype.int32_elt) t
+    type kind := [ `Sum | `Prod | `Max | `Min ]
+
+    val add : ('a, 'b) binary
+    val sub : ('a, 'b) binary
+    val mul : ('a, 'b) binary
+    val fdiv : ('a, 'b) binary
+    val idiv : ('a, 'b) binary
+    val mod_ : ('a, 'b) binary
+    val pow : ('a, 'b) binary
+    val atan2 : ('a, 'b) binary
+    val max : ('a, 'b) binary
+    val min : ('a, 'b) binary
+    val xor : ('a, 'b) binary
+    val or_ : ('a, 'b) binary
+    val and_ : ('a, 'b) binary
+    val matmul : ('a, 'b) binary
+    val cmpeq : ('a, 'b) comparison
+    val cmpne : ('a, 'b) comparison
+    val cmplt : ('a, 'b) comparison
+    val cmple : ('a, 'b) comparison
+    val neg : ('a, 'b) unary
+    val recip : ('a, 'b) unary
+    val abs : ('a, 'b) unary
+    val sqrt : ('a, 'b) unary
+    val sign : ('a, 'b) unary
+    val exp : ('a, 'b) unary
+    val log : ('a, 'b) unary
+    val sin : ('a, 'b) unary
+    val cos : ('a, 'b) unary
+    val tan : ('a, 'b) unary
+    val asin : ('a, 'b) unary
+    val acos : ('a, 'b) unary
+    val atan : ('a, 'b) unary
+    val sinh : ('a, 'b) unary
+    val cosh : ('a, 'b) unary
+    val tanh : ('a, 'b) unary
+    val trunc : ('a, 'b) unary
+    val ceil : ('a, 'b) unary
+    val floor : ('a, 'b) unary
+    val round : ('a, 'b) unary
+    val erf : ('a, 'b) unary
+    val where : (bool, Dtype.bool_elt) t -> ('a, 'b) binary
+    val reduce : op:kind -> axes:int array -> ('a, 'b) unary
+    val argmax : axis:int -> keepdims:bool -> ('a, 'b) t -> index
+    val argmin : axis:int -> keepdims:bool -> ('a, 'b) t -> index
+    val associative_scan : axis:int -> op:kind -> ('a, 'b) unary
+    val sort : axis:int -> descending:bool -> ('a, 'b) unary
+    val argsort : axis:int -> descending:bool -> ('a, 'b) t -> index
+    val cat : ('a, 'b) t list -> axis:int -> ('a, 'b) t
+    val cast : dtype:('c, 'd) Dtype.t -> ('a, 'b) t -> ('c, 'd) t
+    val threefry : index -> index -> index
+    val gather : ('a, 'b) t -> index -> axis:int -> ('a, 'b) t
+
+    val scatter :
+      mode:[ `Set | `Add ] ->
+      unique_indices:bool ->
+      ('a, 'b) t ->
+      indices:index ->
+      updates:('a, 'b) t ->
+      axis:int ->
+      ('a, 'b) t
+
+    val fft : (Complex.t, 'b) t -> axes:int array -> (Complex.t, 'b) t
+    val ifft : (Complex.t, 'b) t -> axes:int array -> (Complex.t, 'b) t
+    val rfft : (float, 'a) t -> dtype:(Complex.t, 'b) Dtype.t -> axes:int array -> (Complex.t, 'b) t
+
+    val irfft :
+      ?s:int array -> (Complex.t, 'a) t -> dtype:(float, 'b) Dtype.t -> axes:int array -> (float, 'b) t
+
+    val eigvals : ('a, 'b) t -> (Complex.t, Dtype.complex64_elt) t
+    val eig : ('a, 'b) t -> (Complex.t, Dtype.complex64_elt) t * (Complex.t, Dtype.complex64_elt) t
+    val eigvalsh : ('a, 'b) t -> (float, Dtype.float64_elt) t
+    val eigh : ('a, 'b) t -> (float, Dtype.float64_elt) t * ('a, 'b) t
   end
 end
