@@ -249,7 +249,8 @@ class Torch(unittest.TestCase):
     def test_order(self):
         x = torch.tensor([[1, 3, 3, float("nan"), 2, 5], [2, -1, 4, 0, 4, 3]])
         f = lambda x: (*x.cummax(1), *x.cummin(1), *x.median(1), *x.nanmedian(1),  # noqa: E731
-                       *x[1:].kthvalue(2, 1), x.logcumsumexp(1), torch.cdist(x, x[:1] + 1, p=3))
+                       *x[1:].kthvalue(2, 1), x.logcumsumexp(1), torch.cdist(x, x[:1] + 1, p=3),
+                       torch.bucketize(x, x[1].sort()[0], right=True))
         for got, wanted in zip(torch.compile(f, backend="nx")(x), f(x)):
             close(self, got, wanted)
         self.assertFalse(nx.torch.report().fallbacks)
@@ -260,6 +261,16 @@ class Torch(unittest.TestCase):
         self.both(lambda x: F.adaptive_max_pool2d(x, (3, 4)), x)
         self.both(lambda x: F.pad(x, (2, 0, 1, 3), mode="replicate"), x)
         self.both(lambda x: F.avg_pool2d(x, 2), x.detach().bfloat16(), tol=1e-2)
+
+    def test_images_by_places(self):
+        x, grid = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 3, 2) * 1.5
+        for mode in ("bilinear", "nearest"):
+            for padding in ("zeros", "border", "reflection"):
+                self.both(lambda x, g: F.grid_sample(x, g, mode, padding, align_corners=False),
+                          x.requires_grad_(), grid.requires_grad_())
+        cube = torch.randn(1, 2, 3, 3, 3, requires_grad=True)
+        self.both(lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"), cube)
+        self.both(lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), cube)
 
     def test_values_that_are_special(self):
         x = torch.tensor([float("nan"), float("inf"), 0.0, -1.0, -2.5, 3.0])

@@ -237,7 +237,9 @@ class _Plan:
         if _is_check(node):
             self.report.checks += 1
         else:
-            self.report.fallbacks[(str(node.target), self.why[node])] += 1
+            effect = node.target is torch.ops.higher_order.with_effects
+            name = str(node.args[1] if effect else node.target)
+            self.report.fallbacks[(name, self.why[node])] += 1
 
 
 class Program:

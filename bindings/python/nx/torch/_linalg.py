@@ -112,7 +112,8 @@ def _slogdet(c: Call, a: Array) -> tuple[Array, ...]:
     lu, pivots, _, _ = _factored(_turned(a) if _is_transposed(c, a) else a)
     diagonal = calls.diagonal(lu, 0, -2, -1)
     sign = _signed(calls.reduce_prod(calls.sign(diagonal), [-1]), pivots)
-    return sign, calls.reduce_sum(calls.log(calls.abs(diagonal)), [-1]), lu, pivots
+    size = cast(calls.abs(diagonal), c.results[1][0])
+    return sign, calls.reduce_sum(calls.log(size), [-1]), lu, pivots
 
 
 def triangle(x: Array, lower: bool, diagonal: int = 0) -> Array:

@@ -75,6 +75,29 @@ for _name, _ignore in {"median": False, "nanmedian": True}.items():
     lowers(f"aten.{_name}.default")(_median_of_all(_ignore))
 
 
+# ---- places in lines that are sorted
+
+def _place(c: Call, line: Array, values: Any, right: bool, sorter: Array | None = None) -> Array:
+    refuse(line.dtype.kind == "b", "an order of bools")
+    values = operand(values, line.dtype) if not isinstance(values, Array) else values
+    refuse(values.dtype != line.dtype, "values of another dtype than the line's")
+    flags = calls.AFTER_EQUAL * right
+    return calls.searchsorted(line, values, sorter, flags, c.dtype)
+
+
+@lowers("aten.searchsorted.Tensor", "aten.searchsorted.Scalar")
+def _searchsorted(c: Call, line: Array, values: Any, *, out_int32: bool = False,
+                  right: bool = False, side: str | None = None,
+                  sorter: Array | None = None) -> Array:
+    return _place(c, line, values, right or side == "right", sorter)
+
+
+@lowers("aten.bucketize.Tensor", "aten.bucketize.Scalar")
+def _bucketize(c: Call, values: Any, line: Array, *, out_int32: bool = False,
+               right: bool = False) -> Array:
+    return _place(c, line, values, right)
+
+
 # ---- distances between the rows of two matrices
 
 def _apart(a: Array, b: Array) -> Array:
