@@ -36,10 +36,14 @@ typedef struct nxi_device_stats {
 /* A form of the code of a bound kernel, as text: a stage of dumps and of NX_DEBUG. */
 typedef struct nxi_device_stage {
   const char *name;
-  bool dumped; /* nx_dump has it too */
-  /* whole: with what every such text begins with */
+  /* whole: with what every such text begins with. A dump of several kernels prints the first so,
+   * and is one file that a compiler accepts. */
   nx_status (*print)(const nxk_kernel *bound, const nxi_target *t, bool whole, nxi_text *out,
                      nxi_diag *d);
+  /* Of a form that a dump makes of all kernels together: the form that they are printed in, and
+   * what becomes of that text. Else NULL. */
+  const struct nxi_device_stage *source;
+  nx_status (*translate)(const char *text, const nxi_target *t, nxi_text *out, nxi_diag *d);
 } nxi_device_stage;
 
 typedef struct nxi_device_kind {

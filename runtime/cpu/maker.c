@@ -69,4 +69,4 @@ static nx_status print_asm(const nxk_kernel *bound, const nxi_target *t, bool wh
 }
 
 const nxi_device_stage nxi_cpu_stages[] = {
-    {"llvm", true, print_llvm}, {"asm", true, print_asm}, {NULL, false, NULL}};
+    {.name = "llvm", .print = print_llvm}, {.name = "asm", .print = print_asm}, {.name = NULL}};

@@ -86,7 +86,7 @@ static nx_status launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *
   return status;
 }
 
-static const nxi_device_stage stages[] = {{NULL, false, NULL}};
+static const nxi_device_stage stages[] = {{.name = NULL}};
 
 const nxi_device_kind nxi_interp_device = {.name = "interp",
                                            .dlpack_type = 1,

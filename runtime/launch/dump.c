@@ -18,10 +18,18 @@ typedef struct dump {
   const nxi_executable_options *options;
   nxi_text *out;
   nxi_diag *d;
-  nxi_assembly *assembly; /* what was printed of it so far */
-  nxi_generic_dump *generic;
+  struct so_far *so_far;
   const struct stage *stage;
 } dump;
+
+/* What was printed of several kernels so far. */
+typedef struct so_far {
+  nxi_assembly assembly;
+  nxi_generic_dump generic;
+  uint32_t kernels;         /* printed as code of a device */
+  nxi_text source;          /* of a form that is made of it in the end */
+  nxi_target target;        /* of the kernels in that source */
+} so_far;
 
 typedef nx_status (*show_fn)(const dump *u);
 typedef nx_status (*kernel_fn)(const dump *u, const nxk_kernel *k);
@@ -231,9 +239,26 @@ static nx_status show_gpu(const dump *u) {
 /* Assembly of several kernels is one file, for which the symbols of each are made its own. */
 static nx_status print_code(const dump *u, const nxk_kernel *k) {
   const nxi_device_stage *stage = u->stage->code;
+  const nxi_target *target = u->options->target;
+  so_far *s = u->so_far;
+  const bool first = s->kernels++ == 0;
   if (strcmp(stage->name, "asm") == 0)
-    return nxi_assembly_add(u->assembly, k, stage, u->options->target, u->out, u->d);
-  return stage->print(k, u->options->target, false, u->out, u->d);
+    return nxi_assembly_add(&s->assembly, k, stage, target, u->out, u->d);
+  if (stage->translate == NULL) return stage->print(k, target, first, u->out, u->d);
+  s->target = *target;
+  return stage->source->print(k, target, first, &s->source, u->d);
+}
+
+/* The end of a dump: what is made of all kernels together, and whether all was printed. */
+static nx_status finish(const dump *u, nx_status status) {
+  so_far *s = u->so_far;
+  if (status == NX_OK && s->source.failed) status = nxi_oom(u->d);
+  if (status == NX_OK && s->source.size > 0)
+    status = u->stage->code->translate(s->source.data, &s->target, u->out, u->d);
+  nxi_assembly_free(&s->assembly);
+  nxi_generic_dump_free(&s->generic);
+  nxi_text_free(&s->source);
+  return status == NX_OK && u->out->failed ? nxi_oom(u->d) : status;
 }
 
 static nx_status show_code(const dump *u) {
@@ -244,7 +269,7 @@ static nx_status show_code(const dump *u) {
 }
 
 static nx_status print_generic(const dump *u, const nxk_kernel *k) {
-  return nxi_generic_dump_add(u->generic, k, u->options->target, u->out, u->d);
+  return nxi_generic_dump_add(&u->so_far->generic, k, u->options->target, u->out, u->d);
 }
 
 static nx_status show_generic(const dump *u) { return each_kernel(u, false, print_generic); }
@@ -316,7 +341,7 @@ enum { STAGES = sizeof stages / sizeof stages[0], UP_TO_PLAN = 6 };
 static bool nth_code(size_t *i, stage *out) {
   for (int kind = 0; nxi_device_kinds[kind] != NULL; kind++)
     for (const nxi_device_stage *s = nxi_device_kinds[kind]->stages; s->name != NULL; s++) {
-      if (!s->dumped || (*i)-- > 0) continue;
+      if ((*i)-- > 0) continue;
       *out = (stage){s->name, show_code, bind_and_code, nxi_device_kinds[kind], s};
       return true;
     }
@@ -355,24 +380,19 @@ nx_status nxi_dump(const nxg_graph *g, const nxi_executable_options *o, const ch
                    nxi_text *out, nxi_diag *d) {
   nxi_diag own;
   nxi_diag_clear(&own);
-  nxi_assembly assembly = {0};
-  nxi_generic_dump generic = {0};
+  so_far state = {0};
   stage s;
-  dump u = {g, o, out, d != NULL ? d : &own, &assembly, &generic, &s};
+  dump u = {g, o, out, d != NULL ? d : &own, &state, &s};
   if (!find_stage(name, false, &s, u.d)) return u.d->status;
-  nx_status status = s.of_graph(&u);
-  nxi_assembly_free(&assembly);
-  nxi_generic_dump_free(&generic);
-  return status == NX_OK && out->failed ? nxi_oom(u.d) : status;
+  return finish(&u, s.of_graph(&u));
 }
 
 nx_status nxi_dump_text(const char *text, size_t size, const nxi_executable_options *o,
                         const char *name, nxi_text *out, nxi_diag *d) {
   nxp_ir ir = {0};
-  nxi_assembly assembly = {0};
-  nxi_generic_dump generic = {0};
+  so_far state = {0};
   stage s;
-  dump u = {NULL, o, out, d, &assembly, &generic, &s};
+  dump u = {NULL, o, out, d, &state, &s};
   nx_status status = nxp_ir_read(text, size, &ir, d);
   bool kernels = status == NX_OK && ir.g == NULL;
   if (status == NX_OK && ir.g != NULL) status = nxi_dump(ir.g, o, name, out, d);
@@ -382,7 +402,5 @@ nx_status nxi_dump_text(const char *text, size_t size, const nxi_executable_opti
     status = s.of_kernel(&u, ir.kernels[i]);
   }
   nxp_ir_free(&ir);
-  nxi_assembly_free(&assembly);
-  nxi_generic_dump_free(&generic);
-  return status == NX_OK && out->failed ? nxi_oom(d) : status;
+  return finish(&u, status);
 }

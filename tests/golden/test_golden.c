@@ -25,6 +25,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
+
+#if NX_HAVE_CUDA
+#include "codegen_cuda/codegen_cuda.h"
+#endif
 #include "codegen_llvm/codegen_llvm.h"
 #include "ir/text/scalar_text.h"
 #include "passes/apply.h"
@@ -132,6 +137,18 @@ static nx_status apply(const file *f, const char *arguments, nxi_text *out, nxi_
   return apply_names(f, arguments, names, out, d);
 }
 
+/* The kernels alone: what every text of CUDA C begins with would be in each file. */
+static void drop_prelude(nxi_text *text) {
+#if NX_HAVE_CUDA
+  const uint32_t size = (uint32_t)strlen(nxu_prelude());
+  assert_true(text->size >= size);
+  text->size -= size;
+  memmove(text->data, text->data + size, text->size + 1);
+#else
+  (void)text;
+#endif
+}
+
 static nx_status dump(const file *f, const char *arguments, nxi_text *out, nxi_diag *d) {
   char stage[32];
   nxi_target target = target_of(arguments);
@@ -141,6 +158,7 @@ static nx_status dump(const file *f, const char *arguments, nxi_text *out, nxi_d
   snprintf(stage, sizeof stage, "%.*s", (int)strcspn(arguments, " "), arguments);
   nx_status status = nxg_parse(f->text, f->size, &g, d);
   if (status == NX_OK) status = nxi_dump(g, &o, stage, out, d);
+  if (status == NX_OK && strcmp(stage, "cuda") == 0) drop_prelude(out);
   nxg_destroy(g);
   return status;
 }

@@ -38,10 +38,12 @@ static const command commands[] = {
      "\n"},
     {"dump", nxc_dump,
      "  dump FILE.nxir\n"
-     "      --stage graph|clusters|kernels|bound|generic|plan|llvm|asm|gpu|cuda|dot [--isa ISA]\n"
+     "      --stage graph|clusters|kernels|bound|generic|plan|llvm|asm|gpu|cuda|ptx|sass|dot\n"
+     "      [--isa ISA]\n"
      "                  print one stage of the compiler; of a kernel: kernels, bound, generic\n"
-     "                  (which kernels share code), llvm, asm, gpu (bound for a GPU) or cuda\n"
-     "                  (CUDA C)\n"},
+     "                  (which kernels share code), llvm, asm, gpu (bound for a GPU), cuda\n"
+     "                  (CUDA C, a file that nvcc -std=c++17 -fmad=false compiles), ptx, or sass\n"
+     "                  (by nvdisasm)\n"},
     {"import", nxc_import,
      "  import FILE.mlir\n"
      "                  print a program in StableHLO, text or portable artifact, as the text of a "
@@ -59,7 +61,7 @@ static const char notes[] =
     "\n"
     "FILE may be - for standard input. ISA is avx512, avx2, generic or neon; without it, this "
     "machine's.\n"
-    "For gpu and cuda it is a kind of GPU, such as sm_90 (the one without it) or sm_80.\n"
+    "For gpu, cuda, ptx and sass it is a kind of GPU, such as sm_90 (the one without it) or sm_80.\n"
     "Exit status: 0 done; 1 failed, with the reason as FILE:LINE:COLUMN: sentence; 2 wrong use.\n";
 
 /* The text of one command, or of all. */

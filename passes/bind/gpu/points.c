@@ -6,7 +6,7 @@
  * for scans. LOCAL arrays have a column for each thread. */
 #include "passes/bind/bind.h"
 
-enum { WORD_BYTES = 16, MOST_CODE = 200, FEW_BLOCKS = 256, MOST_PASSES = 4 };
+enum { WORD_BYTES = 16, MOST_CODE = 500, FEW_BLOCKS = 256, MOST_PASSES = 4 };
 
 typedef struct points {
   int64_t n;     /* points of the region; -1: up to a parameter */
