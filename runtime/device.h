@@ -37,7 +37,7 @@ typedef struct nxi_device_stats {
 typedef struct nxi_device_stage {
   const char *name;
   /* whole: with what every such text begins with. A dump of several kernels prints the first so,
-   * and is one file that a compiler accepts. */
+   * and is one file that a compiler accepts. NULL: it is a stage of dumps alone. */
   nx_status (*print)(const nxk_kernel *bound, const nxi_target *t, bool whole, nxi_text *out,
                      nxi_diag *d);
   /* Of a form that a dump makes of all kernels together: the form that they are printed in, and

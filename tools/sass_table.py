@@ -1,63 +1,64 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""sass_table.py [--nxc PROGRAM] [--isa sm_90] FILE.nxir...: what the machine code of a GPU says of each kernel of
-graphs, without a GPU: one line a kernel.
+"""sass_table.py [--nxc PROGRAM] [--isa sm_90] FILE.nxir...: what the machine code of a GPU says of
+each kernel of graphs, without a GPU: one line a kernel.
 
-  threads, tasks   of a block, and how many blocks there is work for; `SMs` is tasks on the multiprocessors of an H200
-  registers        of a thread; `spills` are loads and stores of variables that found none
+  threads, tasks   of a block, and how many blocks there is work for; SMs: blocks for each of the
+                   multiprocessors of an H200
+  registers        of a thread; spills: loads and stores of variables that found none
   load, store      the widest access of a thread to memory, in bits; 128 is the best
-  flight           the most bytes of loads that one thread has under way before the first of them is used
-  code             instructions, and how many for each element of the largest array, if the code runs once through
+  flight           bytes of loads that a thread has under way before it uses the first of them
+  code, each       instructions, and how many for each element of the largest array, if the code
+                   runs once through
   barriers         of a block
-  shared           bytes of shared memory that a block is launched with, as the kernel says
+  shared           bytes of shared memory that a block has
 
-nvdisasm prints the code: NX_NVDISASM names it, or it is among the programs (CUDA toolkit; nvidia-cuda-nvdisasm)."""
+nvdisasm prints the code (docs/cuda.md)."""
 import argparse
+import math
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 MULTIPROCESSORS = 132
-SIZES = {"f64": 8, "i64": 8, "u64": 8, "c64": 8, "c128": 16, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "i16": 2, "u16": 2}
-COLUMNS = ("threads", "tasks", "SMs", "registers", "spills", "load", "store", "flight", "code", "each", "barriers", "shared")
-# One instruction: what is in front of it (a predicate), its name with its suffixes, and its operands.
+NAME = 36  # characters of a name
+SIZES = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4}
+SIZES |= {"f16": 2, "bf16": 2, "i16": 2, "u16": 2}
+COLUMNS = ("threads", "tasks", "SMs", "registers", "spills", "load", "store", "flight")
+COLUMNS += ("code", "each", "barriers", "shared")
+# One instruction: a predicate, perhaps; its name with its suffixes; its operands.
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d\s+)?([A-Z][\w.]*)\s*([^;]*);")
 REGISTER = re.compile(r"\bR(\d+)\b")
 
 
 def width(name):
     """Bits of one access by its suffixes; 32 without any."""
-    for suffix, bits in ((".128", 128), (".64", 64), (".U16", 16), (".S16", 16), (".U8", 8), (".S8", 8)):
-        if suffix in name:
-            return bits
-    return 32
+    suffixes = {".128": 128, ".64": 64, ".U16": 16, ".S16": 16, ".U8": 8, ".S8": 8}
+    return next((bits for suffix, bits in suffixes.items() if suffix in name), 32)
 
 
 def registers_of(bits, operand):
     """The registers that an access of so many bits fills, from the first operand on."""
     first = REGISTER.match(operand)
-    return set(range(int(first.group(1)), int(first.group(1)) + max(1, bits // 32))) if first else set()
+    if not first:
+        return set()
+    number = int(first.group(1))
+    return set(range(number, number + max(1, bits // 32)))
 
 
 def in_flight(code):
-    """The most bytes of loads from memory that are under way at once: a load ends where a register of it is read, or
-    written anew."""
-    open_loads, best = [], 0
+    """The most bytes of loads from memory that are under way at once. Code that waits for one load
+    waits for those before it, too."""
+    under_way, best = [], 0
     for name, operands in code:
-        used = {int(r) for r in REGISTER.findall(operands)}
-        if name.startswith("LDG"):
-            bits = width(name)
-            target, _, rest = operands.partition(",")
-            read = {int(r) for r in REGISTER.findall(rest)}
-            filled = registers_of(bits, target.strip())
-            open_loads = [(r, b) for r, b in open_loads if not r & (read | filled)] if any(r & read for r, _ in open_loads) else open_loads
-            open_loads.append((filled, bits // 8))
-            best = max(best, sum(b for _, b in open_loads))
-        elif any(r & used for r, _ in open_loads):
-            open_loads = []  # what waits for one load waits for those before it, too
-        if name.startswith(("BRA", "BAR", "EXIT")):
-            open_loads = [] if not name.startswith("BRA") else open_loads
+        target, _, rest = operands.partition(",")
+        load = name.startswith("LDG")
+        used = {int(r) for r in REGISTER.findall(rest if load else operands)}
+        if name.startswith(("BAR", "EXIT")) or any(filled & used for filled, _ in under_way):
+            under_way = []
+        if load:
+            under_way.append((registers_of(width(name), target.strip()), width(name) // 8))
+            best = max(best, sum(size for _, size in under_way))
     return best
 
 
@@ -93,20 +94,21 @@ def kernels_of(text):
 
 
 def bound_of(text):
-    """Name -> threads, tasks, elements and shared bytes, of the text of the kernels bound for a GPU."""
+    """Name -> threads, tasks, elements, shared bytes; of the text of kernels bound for a GPU."""
     found = {}
     for part in re.split(r"^kernel @", text, flags=re.M)[1:]:
         name, threads = re.match(r"(\w+) bound threads=(\d+)", part).groups()
         tasks = sum(int(t) for t in re.findall(r"region tasks=(\d+)", part))
         buffers = re.findall(r"b\d+: (\w+) (\w+)\[([\d,]*)\]([^\n]*)", part)
-        size = lambda b: eval("*".join(b[2].split(",")) or "1")  # pylint: disable=eval-used
-        shared = sum(size(b) * SIZES.get(b[1], 1) for b in buffers if b[0] == "local" and "private" not in b[3])
-        found["nx_" + name] = {
-            "threads": int(threads),
-            "tasks": tasks,
-            "elements": max(size(b) for b in buffers if b[0] != "local"),
-            "shared": shared,
-        }
+        shared, largest = 0, 1
+        for kind, dtype, shape, words in buffers:
+            elements = math.prod(int(n) for n in shape.split(",") if n)
+            if kind != "local":
+                largest = max(largest, elements)
+            elif "private" not in words:
+                shared += elements * SIZES.get(dtype, 1)
+        sizes = {"threads": int(threads), "tasks": tasks, "elements": largest, "shared": shared}
+        found["nx_" + name] = sizes
     return found
 
 
@@ -114,7 +116,8 @@ def rows_of(nxc, isa, path):
     """(name, columns) of each kernel of a graph."""
 
     def dump(stage):
-        done = subprocess.run([nxc, "dump", path, "--stage", stage, "--isa", isa], capture_output=True, text=True)
+        command = [nxc, "dump", path, "--stage", stage, "--isa", isa]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise SystemExit(done.stderr.strip())
         return done.stdout
@@ -128,18 +131,28 @@ def rows_of(nxc, isa, path):
         yield f"{Path(path).stem} {name.removeprefix('nx_')}", row
 
 
+def head():
+    """The first line of the table."""
+    return "kernel".ljust(NAME) + "".join(f"{c:>10}" for c in COLUMNS)
+
+
+def line(name, row):
+    """The line of a kernel."""
+    return name.ljust(NAME) + "".join(f"{row[c]:>10}" for c in COLUMNS)
+
+
 def main():
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     parser.add_argument("files", nargs="+", metavar="FILE.nxir")
     parser.add_argument("--nxc", default="nxc")
     parser.add_argument("--isa", default="sm_90")
     options = parser.parse_args()
-    print(f"{'kernel':36}" + "".join(f"{c:>10}" for c in COLUMNS))
+    print(head())
     for path in options.files:
         for name, row in rows_of(options.nxc, options.isa, path):
-            print(f"{name:36}" + "".join(f"{row[c]:>10}" for c in COLUMNS))
-            sys.stdout.flush()
+            print(line(name, row), flush=True)
 
 
 if __name__ == "__main__":

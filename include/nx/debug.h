@@ -88,7 +88,7 @@ NX_API nx_status nx_trace_end(void);
 
 /** The graph that realising these tensors would run, as text of one stage: graph, clusters,
  * kernels, bound, generic (which kernels share code), plan, llvm, asm, gpu (kernels bound for a
- * GPU), cuda (CUDA C of those, a file by itself), ptx (what NVRTC makes of that) or dot.
+ * GPU), cuda (CUDA C of those, a file by itself), ptx, sass (what becomes of that) or dot.
  * The tensors are of one context, one at least; of those on several devices the ones on the device
  * of the first that is not realised. Runs nothing. *text ends with NUL and is the caller's, to
  * free with nx_string_free; untouched on failure. NX_INVALID_ARGUMENT: no such stage (the message

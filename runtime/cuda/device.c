@@ -7,6 +7,7 @@
 #include "library/blas.h"
 #include "maker.h"
 #include "nccl.h"
+#include "sass.h"
 #include "ir/platform/thread.h"
 #include "runtime/debug.h"
 
@@ -141,10 +142,15 @@ static nx_status translate_ptx(const char *text, const nxi_target *t, nxi_text *
   return ptx_of(text, "dump", t->isa, out, d);
 }
 
+static nx_status translate_sass(const char *text, const nxi_target *t, nxi_text *out, nxi_diag *d) {
+  return nxi_cuda_sass(text, "dump", t->isa, out, d);
+}
+
 /* The source comes first: it is shown before the compiler may refuse it. */
 static const nxi_device_stage stages[] = {
     {.name = "cuda", .print = print_cuda},
     {.name = "ptx", .print = print_ptx, .source = &stages[0], .translate = translate_ptx},
+    {.name = "sass", .source = &stages[0], .translate = translate_sass},
     {.name = NULL}};
 
 /* ---- plans */

@@ -18,7 +18,7 @@ static nx_status show_stages(const nxi_executable *e, const nxk_kernel *bound, n
   nx_status status = NX_OK;
   for (const nxi_device_stage *s = e->kind->stages; s->name != NULL && status == NX_OK; s++) {
     nxi_text text = {0};
-    if (!nxp_wanted(s->name)) continue;
+    if (s->print == NULL || !nxp_wanted(s->name)) continue;
     status = s->print(bound, &e->plan->target, true, &text, d);
     if (status == NX_OK) status = nxp_show(s->name, bound->name, &text, d);
     else nxi_text_free(&text);
@@ -28,7 +28,7 @@ static nx_status show_stages(const nxi_executable *e, const nxk_kernel *bound, n
 
 static bool wants_stages(const nxi_executable *e) {
   for (const nxi_device_stage *s = e->kind->stages; s->name != NULL; s++)
-    if (nxp_wanted(s->name)) return true;
+    if (s->print != NULL && nxp_wanted(s->name)) return true;
   return false;
 }
 

@@ -26,9 +26,9 @@ typedef struct dump {
 typedef struct so_far {
   nxi_assembly assembly;
   nxi_generic_dump generic;
-  uint32_t kernels;         /* printed as code of a device */
-  nxi_text source;          /* of a form that is made of it in the end */
-  nxi_target target;        /* of the kernels in that source */
+  uint32_t kernels;  /* printed as code of a device */
+  nxi_text source;   /* of a form that is made of it in the end */
+  nxi_target target; /* of the kernels in that source */
 } so_far;
 
 typedef nx_status (*show_fn)(const dump *u);

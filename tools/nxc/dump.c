@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* nxc dump: one stage of the compiler, from the text of a graph or of kernels. */
-#include <string.h>
-
 #include "ir/alloc.h"
 #include "nxc.h"
 #include "runtime/launch/launch.h"
@@ -21,14 +19,11 @@ int nxc_dump(int argc, char **argv) {
   if (nxi_debug_init(&d) != NX_OK) return nxc_failure("nxc", &d);
   char *text = nxc_read_program(file, &size);
   if (text == NULL) return NXC_FAILED;
-  const bool machine_code = strcmp(stage, "sass") == 0;
-  if (machine_code && target.block_threads == 0) nxi_target_for_isa("sm_90", &target);
   nxi_executable_options how = {
       .executor = NXI_COMPILED, .fuse = true, .target = &target, .threads = target.threads};
-  nx_status status = nxi_dump_text(text, size, &how, machine_code ? "cuda" : stage, &out, &d);
+  nx_status status = nxi_dump_text(text, size, &how, stage, &out, &d);
   nxi_free(text);
-  if (status == NX_OK && !machine_code) return nxc_print_text(&out);
-  int result = status == NX_OK ? nxc_print_sass(file, &out, &target) : nxc_failure(file, &d);
+  if (status == NX_OK) return nxc_print_text(&out);
   nxi_text_free(&out);
-  return result;
+  return nxc_failure(file, &d);
 }

@@ -61,7 +61,8 @@ static const char notes[] =
     "\n"
     "FILE may be - for standard input. ISA is avx512, avx2, generic or neon; without it, this "
     "machine's.\n"
-    "For gpu, cuda, ptx and sass it is a kind of GPU, such as sm_90 (the one without it) or sm_80.\n"
+    "For gpu, cuda, ptx and sass it is a kind of GPU, such as sm_90 (the one without it) or "
+    "sm_80.\n"
     "Exit status: 0 done; 1 failed, with the reason as FILE:LINE:COLUMN: sentence; 2 wrong use.\n";
 
 /* The text of one command, or of all. */

@@ -77,10 +77,6 @@ int nxc_print_text(nxi_text *text);
  * after an error message. */
 bool nxc_target(const char *isa, nxi_target *out);
 
-/* sass.c. Compiles the CUDA C of a dump for an architecture of GPUs, and prints the machine code.
- * NXC_FAILED after an error message. */
-int nxc_print_sass(const char *file, const nxi_text *source, const nxi_target *t);
-
 /* diff.c. Prints the lines that only one of two texts has as comments: "; - LINE", "; + LINE".
  * False if memory is exhausted. */
 bool nxc_diff(const nxi_text *before, const nxi_text *after, nxi_text *out);
