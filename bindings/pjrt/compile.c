@@ -62,6 +62,7 @@ static nxj_error *fill_results(nxj_executable *e, const nxh_module *m, const nxh
   nxj_error *error = NULL;
   nxh_sharding *all = NULL, whole = {0};
   const char *bad = e->options.partitions > 1 ? nxh_result_shardings(m, f, &all) : NULL;
+  if (bad == nxh_no_room) return nxj_no_memory();
   for (size_t i = 0; error == NULL && i < e->n_out; i++) {
     error = fill_port(&e->out[i], &f->results[i], "result", i);
     if (error == NULL)

@@ -9,7 +9,7 @@
 
 /* ---- writing the message */
 
-enum { OTHER = 3, MOST_BYTES = 4096 };
+enum { REPLICATED, OTHER = 3, UNREDUCED = 6, MOST_BYTES = 4096 };
 
 typedef struct writer {
   size_t n;
@@ -35,30 +35,39 @@ static void list(writer *w, int field, const int64_t *x, int64_t n) {
   for (size_t i = 0; i < inner.n && w->n < MOST_BYTES; i++) w->at[w->n++] = inner.at[i];
 }
 
-/* The devices tile by tile; those of one tile beside each other. */
+/* The devices tile by tile; of one tile, term by term, those that have the same one beside each
+ * other. */
 static void list_devices(writer *w, const nxh_sharding *s, int32_t rank, int64_t tiles) {
   int64_t devices[1024] = {0}, used[1024] = {0}, each = s->grid->places / tiles;
   for (int64_t place = 0; place < s->grid->places; place++) {
     int64_t tile = 0;
     for (int32_t d = 0; d < rank; d++) tile = tile * nxh_parts_of(s, d) + nxh_part_at(s, d, place);
+    tile = tile * nxh_parts_of(s, NXH_TERMS) + nxh_part_at(s, NXH_TERMS, place);
     devices[tile * each + used[tile]++] = s->grid->devices ? s->grid->devices[place] : place;
   }
   list(w, 4, devices, s->grid->places);
 }
 
 static void write_sharding(writer *w, const nxh_sharding *s, int32_t rank) {
-  int64_t dims[NX_MAX_RANK + 1] = {0}, tiles = 1;
+  int64_t dims[NX_MAX_RANK + 2] = {0}, kinds[2] = {0}, tiles = 1, n = rank, n_kinds = 0;
+  int64_t terms = nxh_parts_of(s, NXH_TERMS);
   for (int32_t d = 0; d < rank; d++) tiles *= dims[d] = nxh_parts_of(s, d);
-  if (tiles == 1 || s->grid->places > 1024) {
-    number(w, 1, 0);
+  if (s->grid == NULL || tiles * terms == 1 || s->grid->places > 1024) {
+    number(w, 1, REPLICATED);
     return;
   }
-  dims[rank] = s->grid->places / tiles;
-  bool repeated = dims[rank] > 1;
+  if (terms == s->grid->places) {
+    number(w, 1, UNREDUCED);
+    return;
+  }
+  int64_t same = s->grid->places / (tiles * terms);
+  if (terms > 1) dims[n++] = terms, kinds[n_kinds++] = UNREDUCED;
+  if (same > 1) dims[n++] = same, kinds[n_kinds++] = REPLICATED;
   number(w, 1, OTHER);
-  list(w, 3, dims, repeated ? rank + 1 : rank);
-  list_devices(w, s, rank, tiles);
-  if (repeated) number(w, 6, 1);
+  list(w, 3, dims, n);
+  list_devices(w, s, rank, tiles * terms);
+  if (terms > 1) list(w, 8, kinds, n_kinds);
+  else if (same > 1) number(w, 6, 1);
 }
 
 /* ---- the texts of an executable, made with it */

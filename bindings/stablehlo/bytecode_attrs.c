@@ -233,15 +233,19 @@ static bool read_builtin_attr(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
 }
 
 /* ---- of Shardy, as lists: a mesh of its axes and its devices, an axis of its name and its size, a
- * sharding of its mesh and its dimensions, a dimension of its axes' names. What else there is, as
- * parts of axes and sums that are not made yet, is opaque. */
+ * sharding of its mesh, its dimensions and, if there are any, the axes along which it is unreduced,
+ * a dimension of its axes' names. What else there is, as parts of axes, is opaque. */
 
-static bool read_pair(nxh_artifact *a, nxh_attr **items, nxh_attr *out) {
-  *items = nxh_room(a, 2, sizeof **items);
+static bool read_list_of(nxh_artifact *a, uint32_t n, nxh_attr **items, nxh_attr *out) {
+  *items = nxh_room(a, n, sizeof **items);
   *out = (nxh_attr){.kind = NXH_LIST};
   out->list.items = *items;
-  out->list.n = 2;
+  out->list.n = n;
   return *items != NULL;
+}
+
+static bool read_pair(nxh_artifact *a, nxh_attr **items, nxh_attr *out) {
+  return read_list_of(a, 2, items, out);
 }
 
 static bool read_integer_list(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
@@ -272,15 +276,28 @@ static bool read_axis_name(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   return !(part & 1) || opaque(b, out);
 }
 
+/* Axes along which it is whole stand before those that are not summed. What were behind them would
+ * change the meaning of these. */
+static bool read_unreduced(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  nxh_attr *items, whole;
+  if (!read_list_of(a, 3, &items, out) || !nxh_read_attr_number(a, b, &items[0]) ||
+      !read_attr_list(a, b, &items[1]) || !read_attr_list(a, b, &whole) ||
+      !read_attr_list(a, b, &items[2]))
+    return false;
+  return b->at == b->end || opaque(b, out);
+}
+
 static bool read_placement(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   enum { MANUAL_AXES, AXIS, MESH, AXIS_NAME = 4, DIMENSION, SHARDING, SHARDINGS };
+  enum { UNREDUCED = 15, SOME_UNREDUCED };
   uint64_t code;
   nxh_attr *items;
   if (!nxh_varint(a, b, &code)) return false;
   switch (code) {
     case MANUAL_AXES:
     case DIMENSION:
-    case SHARDINGS: return read_attr_list(a, b, out);
+    case SHARDINGS:
+    case SOME_UNREDUCED: return read_attr_list(a, b, out);
     case AXIS: return read_axis(a, b, out);
     case MESH:
       return read_pair(a, &items, out) && read_attr_list(a, b, &items[0]) &&
@@ -289,6 +306,7 @@ static bool read_placement(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
     case SHARDING:
       return read_pair(a, &items, out) && nxh_read_attr_number(a, b, &items[0]) &&
              read_attr_list(a, b, &items[1]);
+    case UNREDUCED: return read_unreduced(a, b, out);
     default: return opaque(b, out);
   }
 }

@@ -6,7 +6,7 @@
  * which is captured, too, where a region has any. */
 #include "custom.h"
 #include "mesh.h"
-#include "record.h"
+#include "shards.h"
 
 #include <string.h>
 
@@ -77,6 +77,7 @@ static bool is_collective(const nxh_op *op) {
 
 static bool op_meets(nxh_recorder *r, const nxh_op *op, int calls) {
   if ((r->mesh != NULL && is_collective(op)) || nxh_is_effect(r, op)) return true;
+  if (nxh_word_is(op->name, "sdy.manual_computation") && nxh_is_sharded(r)) return true;
   for (uint32_t i = 0; i < op->n_regions; i++)
     if (meets(r, &op->regions[i], calls)) return true;
   bool composite = nxh_word_is(op->name, "stablehlo.composite");
@@ -214,13 +215,17 @@ static void swap_values(nxh_recorder *r, const body *b, const values *list, uint
 
 static nx_function *record_body(nxh_recorder *r, body *b) {
   nx_function *f = NULL;
+  nxh_value first = b->region->first;
+  if (b->test != NULL && b->test->first < first) first = b->test->first;
   nx_tensor *token = nx_tensor_retain(r->token); /* which the mesh lets go */
   nx_scope *scope = nx_scope_begin(r->c);
   swap_values(r, b, b->captured, 0, true);
   swap_values(r, b, b->constants, b->captured->n, true);
+  nxh_value before = nxh_enter_region(r, first);
   bool ok = scope != NULL && take_inputs(r, b) && record_constants(r, b) &&
             (b->test == b->region || nxh_record_region(r, b->region)) && take_outputs(r, b);
   if (ok) nx_function_create(r->c, b->inputs, b->n_in, b->outputs, b->n_out, NULL, &f);
+  nxh_leave_region(r, before);
   swap_values(r, b, b->captured, 0, false);
   swap_values(r, b, b->constants, b->captured->n, false);
   if (b->meets) nxh_use_token(r, token);

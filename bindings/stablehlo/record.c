@@ -409,7 +409,8 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
   }
   if (p->types != NULL && p->n_types != p->n_in)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%zu types of %u inputs", p->n_types, p->n_in);
-  if (p->n_in > 0 || !r->effects) return true;
+  /* of processes that have not the same results one may need a collective that others do not */
+  if (p->n_in > 0 || !(r->effects || nxh_is_sharded(r))) return true;
   return (p->inputs[p->n_in++] = nx_placeholder(r->c, r->device, NX_BOOL, NULL, 0)) != NULL;
 }
 

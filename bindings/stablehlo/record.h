@@ -24,6 +24,7 @@ typedef struct nxh_frame {
   const nxh_op **defs;
   uint32_t *marks, mark;    /* to meet each value once */
   struct nxh_shard *shards; /* of the outermost function of a divided program (shards.h), or NULL */
+  nxh_value inner; /* the first value of a region that becomes a function, while that is recorded */
   struct nxh_sharding *results; /* the same, when the first result is asked for */
 } nxh_frame;
 

@@ -19,7 +19,7 @@
 #define OTHER(name, f) {name, f, {.number = 0}}
 
 static const nxh_row rows[] = {
-    OTHER("builtin.unrealized_conversion_cast", nxh_identity),
+    OTHER("builtin.unrealized_conversion_cast", nxh_constrain),
     UNARY("chlo.acos", nx_acos),
     UNARY("chlo.acosh", nx_acosh),
     UNARY("chlo.asin", nx_asin),

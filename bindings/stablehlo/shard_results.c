@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define NXH_NO_ROOM "more than there is memory for"
+const char nxh_no_room[] = "more than there is memory for";
 enum { MOST_DEEP = 16 };
 
 /* What is known of the values of a function: NULL, or how it is divided. */
@@ -37,6 +37,13 @@ static bool same_shape(const nxh_type *a, const nxh_type *b) {
          (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0);
 }
 
+/* What is computed of a value that is unreduced is summed before. */
+static void set_summed(const known *k, nxh_value v, const nxh_sharding *s) {
+  nxh_sharding *to = at(k, v);
+  *to = *s;
+  to->n[NXH_TERMS] = 0;
+}
+
 /* As the first operand of that shape of which it is known. */
 static void from_operands(const known *k, const nxh_op *op) {
   const nxh_type *type = nxh_type_of(k->m, op->first_result);
@@ -44,7 +51,7 @@ static void from_operands(const known *k, const nxh_op *op) {
     const nxh_sharding *s = at(k, op->operands[i]);
     if (s == NULL || s->grid == NULL || !same_shape(type, nxh_type_of(k->m, op->operands[i])))
       continue;
-    *at(k, op->first_result) = *s;
+    set_summed(k, op->first_result, s);
     return;
   }
 }
@@ -120,7 +127,9 @@ static void follow_op(const known *k, const nxh_op *op) {
   else if (row->record == nxh_call) from_call(k, op);
   else if (row->record == nxh_constrain && nxh_get(op, "sharding") != NULL)
     from_list(k, op, nxh_get(op, "sharding"), 0);
-  for (uint32_t i = 0; row->record == nxh_identity && i < op->n_results && i < op->n_operands; i++)
+  bool as_it_is = row->record == nxh_identity ||
+                  (row->record == nxh_constrain && nxh_get(op, "sharding") == NULL);
+  for (uint32_t i = 0; as_it_is && i < op->n_results && i < op->n_operands; i++)
     if (at(k, op->operands[i]) != NULL) *at(k, op->first_result + i) = *at(k, op->operands[i]);
   if (row->record != nxh_manual || list == NULL || list->kind != NXH_LIST) return;
   for (uint32_t i = 0; i < op->n_results && i < list->list.n; i++)
@@ -147,12 +156,12 @@ static const char *take_arguments(const known *k) {
 static const char *find_results(const nxh_module *m, const nxh_function *f, nxh_sharding *out) {
   bool failed = false;
   known k, none = {.m = m, .failed = &failed};
-  if (!open_known(&k, &none, f)) return NXH_NO_ROOM;
+  if (!open_known(&k, &none, f)) return nxh_no_room;
   const char *bad = take_arguments(&k);
   if (bad == NULL) follow(&k);
   if (bad == NULL) take_results(&k, out);
   nxi_free(k.all);
-  return failed ? NXH_NO_ROOM : bad;
+  return failed ? nxh_no_room : bad;
 }
 
 static const char *take_result(const nxh_module *m, const nxh_function *f, uint32_t i,
@@ -169,7 +178,7 @@ static const char *take_result(const nxh_module *m, const nxh_function *f, uint3
 const char *nxh_result_shardings(const nxh_module *m, const nxh_function *f, nxh_sharding **out) {
   const char *bad = NULL;
   nxh_sharding *s = *out = nxi_calloc((size_t)f->n_results + 1, sizeof *s);
-  if (s == NULL) return NXH_NO_ROOM;
+  if (s == NULL) return nxh_no_room;
   bool said = f->result_attrs != NULL;
   for (uint32_t i = 0; said && i < f->n_results; i++)
     said = nxh_sharding_attr(&f->result_attrs[i]) != NULL;

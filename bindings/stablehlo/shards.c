@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "ir/dtype.h"
 #include "mesh.h"
 
 /* ---- meshes and shardings, as the reader leaves them (bytecode_attrs.c) */
@@ -55,12 +56,21 @@ static int find_axis(const nxh_grid *g, nxh_word name) {
   return -1;
 }
 
+static bool is_taken(const nxh_sharding *s, int axis) {
+  for (int32_t d = 0; d <= NXH_TERMS; d++)
+    for (int i = 0; i < s->n[d]; i++)
+      if (s->axes[d][i] == axis) return true;
+  return false;
+}
+
+/* Of a dimension, or of the terms of a sum. */
 static const char *read_dimension(const nxh_attr *axes, nxh_sharding *s, uint32_t d) {
   if (axes->kind != NXH_LIST || axes->list.n > NXH_MOST_AXES) return "a sharding that is malformed";
   for (uint32_t i = 0; i < axes->list.n; i++) {
     if (axes->list.items[i].kind != NXH_STRING) return "a sharding by a part of an axis";
     int axis = find_axis(s->grid, axes->list.items[i].word);
     if (axis < 0) return "a sharding by an axis that its mesh lacks";
+    if (is_taken(s, axis)) return "a sharding that has an axis twice";
     s->axes[d][s->n[d]++] = (uint8_t)axis;
   }
   return NULL;
@@ -69,7 +79,9 @@ static const char *read_dimension(const nxh_attr *axes, nxh_sharding *s, uint32_
 const char *nxh_read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
                               nxh_sharding *s) {
   *s = (nxh_sharding){0};
-  if (!is_list(a, 2) || a->list.items[0].kind != NXH_SYMBOL || a->list.items[1].kind != NXH_LIST)
+  bool terms = is_list(a, 3);
+  if (!(terms || is_list(a, 2)) || a->list.items[0].kind != NXH_SYMBOL ||
+      a->list.items[1].kind != NXH_LIST)
     return "a sharding of a form that is not supported";
   const nxh_attr *dims = &a->list.items[1];
   s->grid = find_grid(m, a->list.items[0].word);
@@ -79,7 +91,7 @@ const char *nxh_read_sharding(const nxh_module *m, const nxh_attr *a, int32_t ra
     const char *bad = read_dimension(&dims->list.items[d], s, d);
     if (bad != NULL) return bad;
   }
-  return NULL;
+  return terms ? read_dimension(&a->list.items[2], s, NXH_TERMS) : NULL;
 }
 
 const nxh_attr *nxh_sharding_attr(const nxh_attr *attrs) {
@@ -110,16 +122,16 @@ bool nxh_local_shape(const nxh_sharding *s, const nxh_type *type, int64_t *shape
   return true;
 }
 
-/* Whether a process has less than all of a tensor. */
+/* Whether a process has less than all of a tensor, or a term of it. */
 static bool is_divided(const nxh_sharding *s) {
-  for (int32_t d = 0; s->grid != NULL && d < NX_MAX_RANK; d++)
+  for (int32_t d = 0; s->grid != NULL && d <= NXH_TERMS; d++)
     if (s->n[d] > 0 && nxh_parts_of(s, d) > 1) return true;
   return false;
 }
 
 static bool same(const nxh_sharding *a, const nxh_sharding *b) {
   if (a->grid != b->grid || memcmp(a->n, b->n, sizeof a->n) != 0) return false;
-  for (int32_t d = 0; d < NX_MAX_RANK; d++)
+  for (int32_t d = 0; d <= NXH_TERMS; d++)
     if (memcmp(a->axes[d], b->axes[d], a->n[d]) != 0) return false;
   return true;
 }
@@ -168,6 +180,15 @@ static bool own_place(nxh_recorder *r, const nxh_grid *g, int64_t *place) {
 
 /* ---- parts of tensors */
 
+/* What changes no sum: of floats the zero that has a sign, for 0 + -0 is 0. */
+static nx_tensor *no_term(nxh_recorder *r, nx_tensor *like) {
+  nx_dtype t = nx_dtype_of(like);
+  nx_scalar zero = {NX_SCALAR_I64, {.i = 0}};
+  if (nxi_is_float(t)) zero = (nx_scalar){NX_SCALAR_F64, {.f = {-0.0, 0}}};
+  if (nxi_is_complex(t)) zero = (nx_scalar){NX_SCALAR_C128, {.f = {-0.0, -0.0}}};
+  return nx_full(r->c, r->device, t, nx_shape(like), nx_rank(like), &zero);
+}
+
 static nx_tensor *slice(nxh_recorder *r, nx_tensor *whole, const nxh_sharding *s) {
   int64_t start[NX_MAX_RANK] = {0}, count[NX_MAX_RANK] = {0}, step[NX_MAX_RANK] = {0}, place = 0;
   int32_t rank = nx_rank(whole);
@@ -184,27 +205,68 @@ static nx_tensor *slice(nxh_recorder *r, nx_tensor *whole, const nxh_sharding *s
     start[d] = nxh_part_at(s, d, place) * count[d];
     step[d] = 1;
   }
-  return nx_slice(whole, start, count, step, (size_t)rank);
+  nx_tensor *part = nx_slice(whole, start, count, step, (size_t)rank);
+  return part == NULL || nxh_part_at(s, NXH_TERMS, place) == 0 ? part : no_term(r, part);
 }
 
-static nx_tensor *gather_along(nxh_recorder *r, nx_tensor *part, const nxh_sharding *s, int32_t d,
-                               int64_t place) {
+static nx_reduction sum_of(nx_dtype t) { return t == NX_BOOL ? NX_REDUCE_OR : NX_REDUCE_SUM; }
+
+/* Those that have the parts of a dimension, or the terms, in their order. */
+static nx_group *group_along(nxh_recorder *r, const nxh_sharding *s, int32_t d, int64_t place) {
   int32_t members[1024], n = (int32_t)nxh_parts_of(s, d);
   for (int32_t i = 0; i < n; i++) {
     int64_t at = place_with(s, d, place, i);
     members[i] = (int32_t)(s->grid->devices != NULL ? s->grid->devices[at] : at);
   }
-  nx_group *g = nxh_mesh_group(r->mesh, members, (uint32_t)n, (uint32_t)nxh_part_at(s, d, place));
-  return g != NULL ? nx_all_gather(part, g, d) : NULL;
+  return nxh_mesh_group(r->mesh, members, (uint32_t)n, (uint32_t)nxh_part_at(s, d, place));
 }
 
+static nx_tensor *gather_along(nxh_recorder *r, nx_tensor *part, const nxh_sharding *s, int32_t d,
+                               int64_t place) {
+  nx_group *g = group_along(r, s, d, place);
+  if (g == NULL || d < NXH_TERMS) return g != NULL ? nx_all_gather(part, g, d) : NULL;
+  return nx_all_reduce(part, g, sum_of(nx_dtype_of(part)), 0);
+}
+
+/* Sums are made of parts, before these are gathered. */
 static nx_tensor *gather(nxh_recorder *r, nx_tensor *part, const nxh_sharding *s) {
   int64_t place = 0;
   if (part == NULL || !is_divided(s)) return part;
   if (!own_place(r, s->grid, &place)) return NULL;
-  for (int32_t d = 0; d < nx_rank(part); d++)
-    if (part != NULL && nxh_parts_of(s, d) > 1) part = gather_along(r, part, s, d, place);
+  for (int32_t d = NXH_TERMS; d >= 0; d--)
+    if (part != NULL && (d == NXH_TERMS || d < nx_rank(part)) && nxh_parts_of(s, d) > 1)
+      part = gather_along(r, part, s, d, place);
   return part;
+}
+
+/* The dimension that `to` divides by just the axes along which `from` is unreduced, in their order,
+ * which is that of the sum, if they are else the same and `from` does not divide it; -1: none. */
+static int32_t scattered(const nxh_sharding *from, const nxh_sharding *to, int32_t rank) {
+  for (int32_t d = 0; d < rank; d++) {
+    if (from->n[d] > 0 || to->n[d] == 0 || to->n[d] != from->n[NXH_TERMS]) continue;
+    nxh_sharding would = *from;
+    would.n[d] = to->n[d];
+    memcpy(would.axes[d], to->axes[d], sizeof would.axes[d]);
+    would.n[NXH_TERMS] = 0;
+    bool in_order = memcmp(to->axes[d], from->axes[NXH_TERMS], to->n[d]) == 0;
+    return in_order && same(&would, to) ? d : -1;
+  }
+  return -1;
+}
+
+/* The part by `to` of what is unreduced by `from`, as `scattered` found it. */
+static nx_tensor *scatter(nxh_recorder *r, const nxh_shard *from, const nxh_sharding *to,
+                          int32_t d) {
+  int64_t place = 0, parts = nxh_parts_of(to, d), extent = nx_shape(from->tensor)[d];
+  if (!own_place(r, to->grid, &place)) return NULL;
+  if (extent % parts != 0) {
+    nxh_fail(r, NX_INVALID_ARGUMENT, "%lld elements are not divided by %lld", (long long)extent,
+             (long long)parts);
+    return NULL;
+  }
+  nx_group *g = group_along(r, to, d, place);
+  return g != NULL ? nx_reduce_scatter(from->tensor, g, sum_of(nx_dtype_of(from->tensor)), d)
+                   : NULL;
 }
 
 /* ---- values of the outermost function */
@@ -255,9 +317,23 @@ bool nxh_make_all_whole(nxh_recorder *r) {
   return true;
 }
 
+nxh_value nxh_enter_region(nxh_recorder *r, nxh_value first) {
+  nxh_frame *f = r->frame;
+  nxh_value before = f->inner;
+  if (f->shards == NULL || first < f->base) return before;
+  for (uint32_t i = first - f->base; i < f->n; i++) { /* of another time that it was recorded */
+    f->shards[i] = (nxh_shard){0};
+    f->tensors[i] = NULL;
+  }
+  f->inner = first;
+  return before;
+}
+
+void nxh_leave_region(nxh_recorder *r, nxh_value before) { r->frame->inner = before; }
+
 static const nxh_shard *shard_of(const nxh_recorder *r, nxh_value v) {
   const nxh_frame *f = r->frame;
-  if (f->shards == NULL || v < f->base || v - f->base >= f->n) return NULL;
+  if (f->shards == NULL || v < f->inner || v < f->base || v - f->base >= f->n) return NULL;
   return f->shards[v - f->base].tensor != NULL ? &f->shards[v - f->base] : NULL;
 }
 
@@ -265,6 +341,9 @@ static const nxh_shard *shard_of(const nxh_recorder *r, nxh_value v) {
 static nx_tensor *part_of(nxh_recorder *r, nxh_value v, const nxh_sharding *s) {
   const nxh_shard *shard = shard_of(r, v);
   if (shard != NULL && same(&shard->sharding, s)) return shard->tensor;
+  bool known = shard == NULL || r->frame->tensors[v - r->frame->base] != NULL; /* whole */
+  int32_t d = known ? -1 : scattered(&shard->sharding, s, nx_rank(shard->tensor));
+  if (d >= 0) return scatter(r, shard, s, d);
   nx_tensor *whole = nxh_value_of(r, v);
   return whole != NULL ? slice(r, whole, s) : NULL;
 }
@@ -273,6 +352,7 @@ nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, 
   if (f->results[i].kind != NXH_TENSOR) return NULL;
   if (r->frame->results == NULL) {
     const char *bad = nxh_result_shardings(r->m, f, &r->frame->results);
+    if (bad == nxh_no_room) return nxi_oom(r->d), NULL;
     if (bad != NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad), NULL;
   }
   return part_of(r, v, &r->frame->results[i]);
@@ -280,17 +360,19 @@ nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, 
 
 /* ---- operations */
 
-/* A constraint says where a value shall lie, not what it is. */
+/* A constraint says where a value shall lie, not what it is, and a cast nothing of it. */
 bool nxh_constrain(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   const nxh_shard *shard = op->n_operands == 1 ? shard_of(r, op->operands[0]) : NULL;
   if (shard == NULL || op->n_results != 1) return nxh_identity(r, op, row);
+  nx_tensor *whole = r->frame->tensors[op->operands[0] - r->frame->base];
   r->frame->shards[op->first_result - r->frame->base] = *shard;
+  if (whole != NULL) nxh_put(r, op->first_result, whole);
   return true;
 }
 
 /* Axes that the computation does not divide by itself are left out. */
 static void only_manual(nxh_sharding *s, const nxh_attr *manual) {
-  for (int32_t d = 0; d < NX_MAX_RANK; d++) {
+  for (int32_t d = 0; d <= NXH_TERMS; d++) {
     int kept = 0;
     for (int i = 0; i < s->n[d]; i++) {
       nxh_word name = s->grid->axes[s->axes[d][i]];

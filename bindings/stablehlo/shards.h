@@ -5,17 +5,24 @@
  * A value of such a program is whole, for each process, unless it is known by its part alone: an
  * argument, or what a manual computation gave. It becomes whole when an operation reads it, by
  * collectives of all processes; so every program can be run, and one that is manual from its
- * arguments to its results needs none of them. */
+ * arguments to its results needs none of them.
+ *
+ * A value that is unreduced along axes of the mesh is the sum, along these, of what the processes
+ * have of it. Where it is made of a whole value, the first process along them has that, and the
+ * others have zeros. */
 #ifndef NXH_SHARDS_H
 #define NXH_SHARDS_H
 
 #include "record.h"
 
-/* The axes of a mesh by which each dimension is divided, the outermost first. */
+/* The axes of a mesh by which each dimension is divided, the outermost first, and behind those of
+ * all dimensions the axes along which the value is unreduced, as if its terms were parts of one
+ * dimension more. */
+enum { NXH_TERMS = NX_MAX_RANK };
 typedef struct nxh_sharding {
   const nxh_grid *grid; /* NULL: nothing is divided */
-  uint8_t n[NX_MAX_RANK];
-  uint8_t axes[NX_MAX_RANK][NXH_MOST_AXES];
+  uint8_t n[NX_MAX_RANK + 1];
+  uint8_t axes[NX_MAX_RANK + 1][NXH_MOST_AXES];
 } nxh_sharding;
 
 /* The part of a value that a process has; tensor NULL: the value is whole, or not there yet. */
@@ -33,9 +40,11 @@ const nxh_attr *nxh_sharding_attr(const nxh_attr *attrs);
 const char *nxh_read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
                               nxh_sharding *out);
 /* How each result of a program is divided (shard_results.c): a new list, which nxi_free frees.
- * NULL: all is understood; else what is not, and there is no list. */
+ * NULL: all is understood; nxh_no_room, or else what is not understood, and there is no list. */
+extern const char nxh_no_room[];
 const char *nxh_result_shardings(const nxh_module *m, const nxh_function *f, nxh_sharding **out);
-/* Into how many parts a dimension is divided, and which of them a place has. */
+/* Into how many parts a dimension is divided, and which of them a place has; of NXH_TERMS, of how
+ * many terms the value is the sum, and which of them a place has. */
 int64_t nxh_parts_of(const nxh_sharding *s, int32_t dimension);
 int64_t nxh_part_at(const nxh_sharding *s, int32_t dimension, int64_t place);
 /* The shape of the part of a tensor. False: it cannot be divided like that. */
@@ -49,6 +58,10 @@ bool nxh_is_sharded(const nxh_recorder *r);
 nx_tensor *nxh_shard_input(nxh_recorder *r, const nxh_function *f, uint32_t i);
 /* Sets an argument, of which this is the part. */
 bool nxh_shard_put(nxh_recorder *r, const nxh_function *f, uint32_t i, nx_tensor *part);
+/* Of a region that becomes a function, whose first value this is: parts of values from around it
+ * are not there in it, and of its own nothing is known. Gives what to pass to nxh_leave_region. */
+nxh_value nxh_enter_region(nxh_recorder *r, nxh_value first);
+void nxh_leave_region(nxh_recorder *r, nxh_value before);
 /* Makes a value whole that is known by its part. */
 bool nxh_make_whole(nxh_recorder *r, nxh_value v);
 bool nxh_make_all_whole(nxh_recorder *r);

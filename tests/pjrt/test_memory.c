@@ -9,6 +9,7 @@
 #include "bindings/pjrt/callbacks.h"
 #include "ir/alloc.h"
 #include "plugin.h"
+#include "unreduced.h"
 
 const void *GetPjrtApi(void);
 
@@ -180,6 +181,21 @@ static bool lend(made *m) {
   return ok(RUN(Buffer_IncreaseExternalReferenceCount, &x));
 }
 
+/* A program for two partitions, ahead of its call. */
+static bool divide(made *m) {
+  (void)m;
+  nxj_program p = {.size = sizeof p,
+                   .code = (char *)(uintptr_t)unreduced,
+                   .n = sizeof unreduced,
+                   .format = "mlir",
+                   .n_format = 4};
+  ARGS(compile, a, .program = &p, .options = "\x1a\x04\x20\x01\x28\x02", .n_options = 6);
+  if (!ok(RUN(Compile, &a))) return false;
+  ARGS(executable, e, .executable = a.executable);
+  good(RUN(Executable_Destroy, &e));
+  return true;
+}
+
 /* ---- ends */
 
 static void drop(made *m) {
@@ -195,7 +211,7 @@ static void drop(made *m) {
 /* Steps before `step` go well; in that one allocation `after` fails. How many it made. */
 static int64_t try_step(bool (*const *steps)(made *), int step, int64_t after) {
   made m = {0};
-  for (int i = 0; i < step; i++) assert_true(steps[i](&m));
+  for (int i = 0; i < step && steps[step] != divide; i++) assert_true(steps[i](&m));
   int64_t before = nxi_alloc_count();
   nxi_alloc_fail(after, false);
   bool went = steps[step](&m);
@@ -208,8 +224,8 @@ static int64_t try_step(bool (*const *steps)(made *), int step, int64_t after) {
 }
 
 static void fails(int step) {
-  static bool (*const steps[])(made *) = {make, build, give,      run, take,
-                                          copy, store, call_back, lend};
+  static bool (*const steps[])(made *) = {make, build, give,      run,  take,
+                                          copy, store, call_back, lend, divide};
   failures = 0;
   for (int64_t after = 0, n = 1; after <= n; after++) n = try_step(steps, step, after);
   assert_true(failures > 0 || step == 4);
@@ -241,13 +257,18 @@ static void lends(void **state) {
   assert_int_equal(n_lent, 0);
 }
 
+static void divides(void **state) {
+  (void)state;
+  fails(9);
+}
+
 NXT_MAIN(memory) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(makes_a_client), cmocka_unit_test(compiles),
       cmocka_unit_test(takes_arrays),   cmocka_unit_test(executes),
       cmocka_unit_test(gives_arrays),   cmocka_unit_test(copies),
       cmocka_unit_test(stores),         cmocka_unit_test(calls_back),
-      cmocka_unit_test(lends),
+      cmocka_unit_test(lends),          cmocka_unit_test(divides),
   };
   setenv("NX_CPU_DEVICES", "2", 1);
   alarm(100);

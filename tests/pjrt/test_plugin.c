@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "divided.h"
 #include "plugin.h"
 
 #define V "tensor<3xf32>"
@@ -142,70 +141,6 @@ static void serialises(void **state) {
   drop_buffer(x);
   drop_buffer(out);
   drop_loaded(d.loaded);
-  drop_loaded(l);
-  drop_client(c);
-}
-
-/* ---- several partitions */
-
-static nxj_loaded *compile_divided(nxj_client *c) {
-  nxj_program p = {.size = sizeof p,
-                   .code = (char *)(uintptr_t)divided,
-                   .n = sizeof divided,
-                   .format = "mlir",
-                   .n_format = 4};
-  ARGS(client_compile, a, .client = c, .program = &p);
-  a.options = "\x1a\x04\x20\x01\x28\x04"; /* one replica, four partitions */
-  a.n_options = 6;
-  good(RUN(Client_Compile, &a));
-  return a.loaded;
-}
-
-static nxj_buffer *upload_part(nxj_client *c, int device, const float *data) {
-  static const int64_t two[] = {2};
-  ARGS(client_lookup, d, .client = c, .id = device);
-  good(RUN(Client_LookupDevice, &d));
-  ARGS(from_host, a, .client = c, .data = data, .type = NXJ_TYPE_F32, .dims = two, .rank = 1,
-       .device = d.device);
-  good(RUN(Client_BufferFromHostBuffer, &a));
-  drop_event(a.done);
-  return a.buffer;
-}
-
-/* Each device has its part of the first result, and all of the second. */
-static void divides(void **state) {
-  (void)state;
-  static const float x[] = {0, 1, 2, 3, 4, 5, 6, 7}, sum[] = {140};
-  static const float want[] = {12, 17, 14, 19, 16, 21, 18, 23};
-  nxj_client *c = make_client();
-  nxj_loaded *l = compile_divided(c);
-  nxj_buffer *in[4][2], *out[4][2], *const *lists[4], **places[4];
-  nxj_event *done[4];
-  for (int i = 0; i < 4; i++) {
-    in[i][0] = in[i][1] = upload_part(c, i, x + (ptrdiff_t)2 * i);
-    lists[i] = in[i];
-    places[i] = out[i];
-  }
-  nxj_execute_options o = {.size = sizeof o};
-  ARGS(execute, a, .loaded = l, .options = &o, .inputs = lists, .n_devices = 4, .n_inputs = 2,
-       .outputs = places, .done = done);
-  for (int round = 0; round < 3; round++) {
-    good(RUN(LoadedExecutable_Execute, &a));
-    for (int i = 0; i < 4; i++) {
-      good(await(done[i]));
-      expect(out[i][0], want + (ptrdiff_t)2 * i, 2);
-      expect(out[i][1], sum, 1);
-      drop_buffer(out[i][0]);
-      drop_buffer(out[i][1]);
-    }
-  }
-  a.n_devices = 3;
-  refused(RUN(LoadedExecutable_Execute, &a), NXJ_INVALID_ARGUMENT, "for 3 devices");
-  lists[1] = in[0];
-  a.n_devices = 4;
-  refused(RUN(LoadedExecutable_Execute, &a), NXJ_INVALID_ARGUMENT,
-          "on device 0, and the call on 1");
-  for (int i = 0; i < 4; i++) drop_buffer(in[i][0]);
   drop_loaded(l);
   drop_client(c);
 }
@@ -523,15 +458,23 @@ static void forks(void **state) {
 
 NXT_MAIN(plugin) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(has_a_table),       cmocka_unit_test(refuses_options),
-      cmocka_unit_test(has_devices),       cmocka_unit_test(calls_programs),
-      cmocka_unit_test(serialises),        cmocka_unit_test(divides),
-      cmocka_unit_test(refuses_programs),  cmocka_unit_test(refuses_calls),
-      cmocka_unit_test(donates),           cmocka_unit_test(takes_any_order),
-      cmocka_unit_test(takes_halves),      cmocka_unit_test(takes_memory_over),
-      cmocka_unit_test(lends_memory),      cmocka_unit_test(copies_between_devices),
-      cmocka_unit_test(tells_when_ready),  cmocka_unit_test(passes_errors_on),
-      cmocka_unit_test(dies_in_any_order), cmocka_unit_test(forks),
+      cmocka_unit_test(has_a_table),
+      cmocka_unit_test(refuses_options),
+      cmocka_unit_test(has_devices),
+      cmocka_unit_test(calls_programs),
+      cmocka_unit_test(serialises),
+      cmocka_unit_test(refuses_programs),
+      cmocka_unit_test(refuses_calls),
+      cmocka_unit_test(donates),
+      cmocka_unit_test(takes_any_order),
+      cmocka_unit_test(takes_halves),
+      cmocka_unit_test(takes_memory_over),
+      cmocka_unit_test(lends_memory),
+      cmocka_unit_test(copies_between_devices),
+      cmocka_unit_test(tells_when_ready),
+      cmocka_unit_test(passes_errors_on),
+      cmocka_unit_test(dies_in_any_order),
+      cmocka_unit_test(forks),
   };
   setenv("NX_CPU_DEVICES", "4", 1);
   alarm(100);
