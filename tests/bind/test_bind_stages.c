@@ -317,29 +317,36 @@ static void test_strips_with_nests(void **state) {
 /* Scans along contiguous rows whose results go past the caches: with narrow vectors two square
  * blocks are one line. Some rows have a rest after the last line, and some cases one after the last
  * block of rows. The first operand is large, so that rows are prefetched, and the last, whose next
- * rows are. */
+ * rows are. Rows without a gap between them that are not whole lines are put together in an array
+ * first; there are cases in which the last group is not whole, or planes begin elsewhere. */
 static void test_scanned_lines(void **state) {
   (void)state;
   static const struct {
     nx_dtype type;
-    int64_t rows, pitch, length;
-  } cases[] = {{NX_F32, 18, 1 << 14, 304}, {NX_F64, 13, 1104, 1100}, {NX_F32, 13, 1024, 1000},
-               {NX_F32, 9, 2064, 2064},    {NX_F64, 8, 48, 41},      {NX_F32, 16, 16, 9},
-               {NX_F32, 15000, 20, 19}};
+    int64_t planes, rows, pitch, length;
+  } cases[] = {
+      {NX_F32, 1, 18, 1 << 14, 304}, {NX_F64, 1, 13, 1104, 1100}, {NX_F32, 1, 13, 1024, 1000},
+      {NX_F32, 1, 9, 2064, 2064},    {NX_F64, 1, 8, 48, 41},      {NX_F32, 1, 16, 16, 9},
+      {NX_F32, 1, 15000, 20, 19},    {NX_F32, 1, 32, 100, 100},   {NX_F32, 1, 37, 50, 50},
+      {NX_F32, 1, 21, 33, 33},       {NX_F64, 1, 19, 1101, 1101}, {NX_F64, 1, 11, 78, 78},
+      {NX_F32, 3, 16, 26, 26},       {NX_F32, 3, 17, 26, 26}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    int64_t pitch = cases[c].pitch, n = cases[c].rows * pitch;
+    int64_t pitch = cases[c].pitch, plane = cases[c].rows * pitch, n = cases[c].planes * plane;
     nxk_kernel *k = nxk_create(NXK_LOGICAL, "scanned");
     uint32_t x = nxk_add_buffer(k, NXK_IN, cases[c].type, n),
              y = nxk_add_buffer(k, NXK_OUT, cases[c].type, n);
-    k->buffers[y].aligned = true;
+    k->buffers[y].aligned = k->buffers[x].restricted = k->buffers[y].restricted = true;
     nxk_begin_region(k);
-    nxk_value i = nxk_begin_range(k, NXK_OUTER, cases[c].rows),
+    bool one = cases[c].planes == 1;
+    nxk_value h = one ? NXK_NONE : nxk_begin_range(k, NXK_OUTER, cases[c].planes),
+              i = nxk_begin_range(k, NXK_OUTER, cases[c].rows),
               j = nxk_begin_range(k, NXK_MAP, cases[c].length);
-    nxk_value v = load2(k, x, i, pitch, j, 1);
-    nxk_access a = at(y, 0, (nxk_term[]){{i, pitch}, {j, 1}}, 2);
-    a.flags = NXK_NONTEMPORAL;
-    nxk_store(k, &a, nxk_scan(k, NXK_SUM, NXK_ORDER_PLAIN, v, NXK_NONE));
-    end_all(k, 3);
+    nxk_term terms[3] = {{i, pitch}, {j, 1}, {h, plane}};
+    nxk_access from = at(x, 0, terms, one ? 2 : 3), to = at(y, 0, terms, one ? 2 : 3);
+    to.flags = NXK_NONTEMPORAL;
+    nxk_value v = nxk_load(k, &from, 1);
+    nxk_store(k, &to, nxk_scan(k, NXK_SUM, NXK_ORDER_PLAIN, v, NXK_NONE));
+    end_all(k, one ? 3 : 4);
     check(k);
   }
 }

@@ -8,31 +8,13 @@
  * left of the rows is a block under a mask where that is possible, else element after element. */
 #include <string.h>
 
-#include "passes/bind/bind.h"
+#include "scan.h"
 
 bool nxb_scans(const nxb_binder *b, nxk_value first, nxk_value last) {
   for (nxk_value v = first; v <= last; v++)
     if (b->from->instrs[v].op == NXK_scan) return true;
   return false;
 }
-
-/* Rows that are scanned together, one in each lane. */
-typedef struct rows {
-  nxb_loop across; /* the loop over the rows */
-  nxk_value first; /* iteration of lane 0 */
-  int64_t side;    /* rows and columns of a square block */
-  /* neighbouring blocks that are written together, so that they fill cache lines, and the columns
-   * of all of them */
-  int64_t beside, columns;
-  int64_t ahead; /* elements beyond a load that are prefetched, or 0 */
-  bool by_rows;  /* what is prefetched is what the next rows have there */
-  bool masks;    /* the last columns are a block under a mask */
-  nxk_value end; /* of the columns, while such a block is written; else NXK_NONE */
-  bool *turned;  /* loads and stores that go through transposed blocks */
-  /* for each transposed load: the vector of all lanes at each element of the block; for each
-   * transposed store: the vectors to be stored */
-  nxk_value (*tile)[16];
-} rows;
 
 /* What the scans of a stage carry, for each lane map: one number for each scan. The products of
  * complex numbers have two, which the scan of the real and that of the imaginary region share. */
@@ -46,8 +28,9 @@ typedef struct carried {
   nxk_value lo;        /* for complex products: the number of the first element of the block */
   nxk_value starts[2]; /* whether the element is the first of its block; of the run */
   nxk_value opens;     /* whether the block is the first one; NXK_NONE: there is no other */
-  rows *rows;          /* or NULL */
-  int64_t at;          /* element of the block that is being written */
+  nxb_scan_rows *rows; /* or NULL */
+  int64_t at;          /* element of the block that is being written; -1: of no block */
+  nxk_value element;   /* its number in the run */
 } carried;
 
 static bool takes_pairs(const nxb_binder *b, nxk_value scan) {
@@ -116,11 +99,6 @@ static void open_carries(nxb_binder *b, uint32_t n, const nxk_value *initial, nx
   for (uint32_t i = 0; i < n && !b->to->failed; i++) current[i] = nxk_carry(b->to, initial[i]);
 }
 
-static void set_value(nxb_lane_map *map, nxk_value scan, nxk_value value) {
-  map->bound[scan] = value;
-  map->step[scan] = 0;
-}
-
 /* Updates what one lane map carries for an element, and sets the value of the scan there. */
 static void write_scan(nxb_binder *b, nxb_lane_map *map, const carried *c, nxk_value scan,
                        uint32_t slot, nxk_value *within, nxk_value *before, nxk_value *next) {
@@ -132,7 +110,7 @@ static void write_scan(nxb_binder *b, nxb_lane_map *map, const carried *c, nxk_v
   memcpy(y, next, width * sizeof *y);
   if (!in_order(b, scan) && (width == 1 || c->opens != NXK_NONE))
     combine(b, scan, c->opens, before, next, y);
-  set_value(map, scan, y[in->kind == NXK_PROD_IMAG]);
+  nxb_set_value(map, scan, y[in->kind == NXK_PROD_IMAG], 0);
 }
 
 /* Writes one element for each lane map; next[i]: the new values of the carries. */
@@ -143,8 +121,12 @@ static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, co
     nxk_op op = (nxk_op)b->from->instrs[v].op;
     nxk_value written = v;
     if (c->at >= 0 && c->rows->turned[v]) {
-      if (op == NXK_load) set_value(maps, v, c->rows->tile[v][c->at]);
+      if (op == NXK_load) nxb_set_value(maps, v, c->rows->tile[v][c->at], 0);
       else c->rows->tile[v][c->at] = nxb_wide(b, maps, b->from->instrs[v].args[0]);
+      continue;
+    }
+    if (op == NXK_store && c->rows != NULL && c->rows->staged[v] != NXK_NONE) {
+      nxb_stage_column(b, maps, s, c->rows, v, c->element);
       continue;
     }
     for (uint32_t i = 0; i < n_maps && nxb_is_code(op); i++) written = nxb_write(b, &maps[i], v);
@@ -159,7 +141,7 @@ static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, co
 
 /* Sets a lane map to `lanes` elements of one row, from `at` on, which is a multiple of their
  * number. */
-static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const rows *r,
+static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const nxb_scan_rows *r,
                      nxk_value at, int64_t number, int64_t lanes) {
   row->lanes = (uint16_t)lanes;
   row->vector = s->loops[0].value;
@@ -171,7 +153,7 @@ static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const
 }
 
 /* How many elements beyond load v are prefetched. */
-static int64_t ahead_of(const nxb_binder *b, const rows *r, nxk_value v) {
+static int64_t ahead_of(const nxb_binder *b, const nxb_scan_rows *r, nxk_value v) {
   bool computed;
   if (!r->by_rows) return r->ahead;
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
@@ -179,13 +161,13 @@ static int64_t ahead_of(const nxb_binder *b, const rows *r, nxk_value v) {
   return computed || apart < 0 ? 0 : r->side * apart;
 }
 
-static void turn_over(nxb_binder *b, const rows *r, nxk_value *tile) {
+static void turn_over(nxb_binder *b, const nxb_scan_rows *r, nxk_value *tile) {
   for (int64_t q = 0; q < r->columns && !b->to->failed && !b->failed; q += r->side)
     nxb_turn_over(b, tile + q, r->side);
 }
 
-static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s, const rows *r,
-                       nxk_value at) {
+static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s,
+                       const nxb_scan_rows *r, nxk_value at) {
   for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
     nxb_lane_map row;
     if (!r->turned[v] || b->from->instrs[v].op != NXK_load || !nxb_lane_map_copy(b, &row, map))
@@ -200,8 +182,8 @@ static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *
   }
 }
 
-static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s, const rows *r,
-                        nxk_value at) {
+static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s,
+                        const nxb_scan_rows *r, nxk_value at) {
   for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
     nxb_lane_map row;
     if (!r->turned[v] || b->from->instrs[v].op != NXK_store || !nxb_lane_map_copy(b, &row, map))
@@ -211,7 +193,11 @@ static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage 
       nxk_value value = r->tile[v][q];
       if (r->beside > 1) value = nxk_concat(b->to, value, r->tile[v][r->side + q]);
       show_row(b, &row, s, r, at, q, r->columns);
-      set_value(&row, b->from->instrs[v].args[0], value);
+      if (r->staged[v] != NXK_NONE) {
+        nxb_stage_row(b, r, s, v, at, q, value, row.active);
+        continue;
+      }
+      nxb_set_value(&row, b->from->instrs[v].args[0], value, 0);
       nxb_write(b, &row, v);
     }
   }
@@ -225,7 +211,7 @@ static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const
   if (square) load_tiles(b, maps, s, c->rows, at);
   for (int64_t q = 0; q < (square ? c->rows->columns : 1) && !b->to->failed && !b->failed; q++) {
     c->at = square ? q : -1;
-    nxk_value element = nxb_add(b, at, q);
+    nxk_value element = c->element = nxb_add(b, at, q);
     for (uint32_t i = 0; i < n_maps; i++) nxb_set_point(b, &maps[i], s, element, 1);
     if (c->pairs) {
       c->starts[0] = nxb_op(b, NXK_eq, element, c->lo);
@@ -257,28 +243,19 @@ static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const
   c->within = initial;
 }
 
-static nxk_value value_of(nxb_binder *b, nxk_bound_value x) {
-  return x.value == NXK_NONE ? nxb_int(b, x.constant) : x.value;
-}
-
-static nxk_bound_value bound_of(const nxb_binder *b, nxk_value v) {
-  int64_t x;
-  return nxb_is_constant(b->to, v, &x) ? nxk_bound_const(x) : nxk_bound_of(v);
-}
-
 /* lo is a multiple of the columns of the square blocks. */
 static void write_run(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                       carried *c, nxk_bound_value lo, nxk_bound_value hi) {
   int64_t columns = c->rows != NULL ? c->rows->columns : 1;
   if (columns > 1) {
-    nxk_value squares = nxb_op(b, NXK_and, value_of(b, hi), nxb_int(b, -columns));
+    nxk_value squares = nxb_op(b, NXK_and, nxb_bound_value(b, hi), nxb_int(b, -columns));
     if (b->to->failed) return;
-    write_loop(b, maps, n_maps, s, c, true, lo, bound_of(b, squares));
-    lo = bound_of(b, squares);
+    write_loop(b, maps, n_maps, s, c, true, lo, nxb_bound_of(b, squares));
+    lo = nxb_bound_of(b, squares);
     if (s->points % columns == 0 && !b->target->generic) return;
   }
   bool masked = columns > 1 && c->rows->masks;
-  if (masked) c->rows->end = value_of(b, hi);
+  if (masked) c->rows->end = nxb_bound_value(b, hi);
   write_loop(b, maps, n_maps, s, c, masked, lo, hi);
   if (masked) c->rows->end = NXK_NONE;
 }
@@ -325,7 +302,7 @@ static void write_blocks(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, con
 }
 
 static void write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
-                        rows *r) {
+                        nxb_scan_rows *r) {
   carried c = {.rows = r, .at = -1};
   if (!s->simple) {
     nxi_fail(b->diag, NX_INTERNAL, "", "kernel %s: the loops of %%%u are not one nest",
@@ -397,7 +374,7 @@ static bool reads_pass_own_cache(const nxb_binder *b, const nxb_stage *s) {
 
 /* Whether the last columns are written as a block under a mask: no element behind the row is
  * accessed for it. One column is quicker by itself. */
-static bool may_mask(const nxb_binder *b, const rows *r, const nxb_stage *s) {
+static bool may_mask(const nxb_binder *b, const nxb_scan_rows *r, const nxb_stage *s) {
   bool may = nxb_masks_well(b, s->first, s->last);
   for (nxk_value v = s->first; v <= s->last && may; v++) {
     nxk_op op = (nxk_op)b->from->instrs[v].op;
@@ -407,7 +384,7 @@ static bool may_mask(const nxb_binder *b, const rows *r, const nxb_stage *s) {
 }
 
 /* Plans the scan of rows in lanes; false if that is not possible, or there are too few rows. */
-static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
+static bool plan_rows(nxb_binder *b, nxb_scan_rows *r, uint32_t *at) {
   const nxb_region *p = b->region;
   const nxb_stage *s = p->stages;
   int64_t widest = 1;
@@ -450,27 +427,30 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
 }
 
 /* Writes the region with `side` rows at a time. The last ones may overlap the ones before. */
-static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
+static void bind_rows(nxb_binder *b, nxb_scan_rows *r, uint32_t at) {
   const nxb_region *p = b->region;
   nxb_nest nest = {.n = 0};
-  nxb_lane_map map;
+  nxb_lane_map map, before;
   for (uint32_t i = 0; i < p->n_outer; i++)
     if (i != at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   nxb_dim *rows_dim = &nest.dims[nest.n++];
   *rows_dim = nxb_outer_dim(b, at, NXB_RANGE, r->side);
-  if (!nxb_lane_map_init(b, &map)) return;
+  if (!nxb_lane_map_init(b, &map) || !nxb_stage_rows(b, r, p->stages)) return;
   nxb_open(b, &nest, &map, nxb_point_cycles(b) * (double)r->side);
   if (!b->to->failed && !b->failed) {
     bool whole = !b->target->generic && r->across.extent % r->side == 0;
     nxk_value lo = rows_dim->lo, hi = rows_dim->hi,
               last = whole ? NXK_NONE : nxb_add(b, hi, -r->side);
-    r->first = nxk_begin_for(b->to, NXK_SEQ, bound_of(b, lo), bound_of(b, hi), r->side);
+    r->first = nxk_begin_for(b->to, NXK_SEQ, nxb_bound_of(b, lo), nxb_bound_of(b, hi), r->side);
+    r->group = r->first;
     if (last != NXK_NONE) r->first = nxb_op(b, NXK_min, r->first, last);
     map.lanes = (uint16_t)r->side;
     map.vector = r->across.value;
     nxb_set_index(b, &map, &r->across, r->first, true);
     nxb_write_ready(b, &map);
+    if (!nxb_lane_map_copy(b, &before, &map)) return;
     nxb_write_body(b, &map, 1, p->body_first, p->body_last, write_stage, r);
+    nxb_write_staged(b, &before, r, p->stages, hi);
     nxk_end(b->to);
   }
   nxb_close(b, &nest);
@@ -479,7 +459,7 @@ static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
 void nxb_bind_scans(nxb_binder *b) {
   const nxb_region *p = b->region;
   nxk_value best = NXK_NONE;
-  rows r = {.side = 1, .end = NXK_NONE};
+  nxb_scan_rows r = {.side = 1, .end = NXK_NONE};
   uint32_t at;
   for (uint32_t i = 0; i < p->n_outer; i++)
     if (p->outer[i].extent > 1 && contiguous_along(b, p->outer[i].value)) best = p->outer[i].value;
