@@ -132,7 +132,6 @@ void nxj_executable_drop(nxj_executable *e) {
   nxi_free((void *)e->kinds);
   nxi_free(e->kind_sizes);
   nx_stablehlo_release(e->module);
-  nxi_free(e->code);
   nxi_free(e->given);
   nxi_free(e);
 }
@@ -153,9 +152,11 @@ static void name_it(nxj_executable *e, const nxh_module *m) {
            (unsigned long long)h.low64);
 }
 
-static nxj_error *read_program(nxj_executable *e) {
-  nx_status s = nx_stablehlo_parse(e->code, e->n_code, &e->module);
+/* Programs may have many megabytes of constants, so there is one copy of them. */
+static nxj_error *read_program(nxj_executable *e, const char *code, size_t n) {
+  nx_status s = nx_stablehlo_parse(code, n, &e->module);
   if (s != NX_OK) return nxj_of_status(s);
+  e->code = nxh_bytes_of(e->module, &e->n_code);
   const nxh_module *m = nxh_module_of(e->module);
   const nxh_function *f = nxh_default_function(m);
   if (f == NULL) return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the module has no function @main");
@@ -170,14 +171,11 @@ nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n
   nxj_executable *e = nxi_calloc(1, sizeof *e);
   if (e == NULL) return nxj_no_memory();
   atomic_init(&e->refs, 1);
-  e->n_code = n;
   e->n_given = n_options;
-  e->code = copy_of(code, n);
   e->given = copy_of(options, n_options);
-  nxj_error *error = NULL;
-  if (e->code == NULL || e->given == NULL) error = nxj_no_memory();
-  else error = nxj_read_options(e->given, n_options, &e->options);
-  if (error == NULL) error = read_program(e);
+  nxj_error *error =
+      e->given == NULL ? nxj_no_memory() : nxj_read_options(e->given, n_options, &e->options);
+  if (error == NULL) error = read_program(e, code, n);
   if (error == NULL) *out = e;
   else nxj_executable_drop(e);
   return error;

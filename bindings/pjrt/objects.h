@@ -230,7 +230,7 @@ size_t nxj_write_assignment(const nxj_loaded *l, char out[4096]);
 struct nxj_executable {
   atomic_uint refs;
   nx_stablehlo *module;
-  char *code; /* as it was given, with its options: what is serialised */
+  const char *code; /* of `module`, as it was given: what is serialised, with `given` */
   size_t n_code;
   char *given;
   size_t n_given;

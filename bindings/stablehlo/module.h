@@ -190,6 +190,8 @@ const nxh_function *nxh_find_function(const nxh_module *m, nxh_word name);
 const nxh_function *nxh_default_function(const nxh_module *m);
 struct nx_stablehlo;
 const nxh_module *nxh_module_of(const struct nx_stablehlo *m);
+/* The bytes that were parsed, which live as long as the module. */
+const char *nxh_bytes_of(const struct nx_stablehlo *m, size_t *size);
 /* The attribute of a name, or NULL. */
 const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name);
 static inline const nxh_attr *nxh_get(const nxh_op *op, const char *name) {

@@ -52,6 +52,11 @@ void nx_stablehlo_release(nx_stablehlo *m) {
 
 const nxh_module *nxh_module_of(const nx_stablehlo *m) { return &m->module; }
 
+const char *nxh_bytes_of(const nx_stablehlo *m, size_t *size) {
+  *size = m->size;
+  return m->text;
+}
+
 const nxh_function *nxh_default_function(const nxh_module *m) {
   const nxh_function *f = nxh_find_function(m, nxh_word_of("main")), *only = NULL;
   for (uint32_t i = 0; f == NULL && m != NULL && i < m->n_functions; i++) {
