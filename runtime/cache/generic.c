@@ -113,9 +113,14 @@ static void start_kind(kind *slot, const nxi_kernel_kind *k) {
         (range){(int64_t)k->holes[i].value, k->varies ? assumed_reach(&k->holes[i]) : 0};
 }
 
+bool nxi_generics_met(const nxi_generics *g, const nxi_kernel_kind *k) {
+  const kind *slot = &g->kinds[k->number % KINDS];
+  return slot->number == k->number && slot->ranges != NULL;
+}
+
 bool nxi_generics_note(nxi_generics *g, const nxi_kernel_kind *k) {
   kind *slot = &g->kinds[k->number % KINDS];
-  if (slot->number != k->number || slot->ranges == NULL) {
+  if (!nxi_generics_met(g, k)) {
     start_kind(slot, k);
     return false;
   }

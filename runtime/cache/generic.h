@@ -18,6 +18,8 @@ void nxi_generics_destroy(nxi_generics *g);
  * those of the first of the kind; true: one was noted before, lately. The answer may be wrong,
  * which costs a compilation. */
 bool nxi_generics_note(nxi_generics *g, const nxi_kernel_kind *kind);
+/* The same answer, without noting anything. */
+bool nxi_generics_met(const nxi_generics *g, const nxi_kernel_kind *kind);
 /* Whether an extent that is small in this kernel was another one in an earlier kernel. */
 bool nxi_generics_few(const nxi_generics *g, const nxi_kernel_kind *kind);
 /* Integers that another kernel of the kind might have: where the integers of kernels differed, this

@@ -93,6 +93,7 @@ typedef struct nxi_kernel_kind {
   bool always;     /* the first, too, is made of parameters */
   bool varies;     /* the same, because kernels with other integers are likely to come */
   bool all;        /* and in code for it all integers are parameters: it does little work */
+  bool apart;      /* it is compiled as it is, although others of the kind were noted */
   bool found_only; /* it is not compiled: NX_COMPILE_FAILED and NXI_KERNEL_ABSENT if it has to be */
   nxk_hole *holes; /* the integers of this one */
   uint32_t n_holes;
@@ -101,6 +102,8 @@ typedef struct nxi_kernel_kind {
 /* Notes a kernel of a kind before the first one is asked for, which is then made of parameters,
  * too. */
 void nxi_kernel_expect(nxi_kernel_cache *c, const nxi_kernel_kind *kind);
+/* Whether a kernel of the kind was asked for before, lately. */
+bool nxi_kernel_met(nxi_kernel_cache *c, const nxi_kernel_kind *kind);
 nx_status nxi_kernel_get_of_kind(nxi_kernel_cache *c, const char *isa, const void *key,
                                  size_t key_size, nxi_kernel_produce *produce,
                                  const nxi_kernel_kind *kind, void *user, nxi_kernel **out,

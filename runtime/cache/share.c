@@ -159,7 +159,14 @@ bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m) {
   nxi_lock_take(&c->lock);
   bool known = nxi_generics_note(c->generics, m->kind);
   nxi_lock_give(&c->lock);
-  return known || m->kind->always || m->kind->varies || m->kind->all;
+  return (known && !m->kind->apart) || m->kind->always || m->kind->varies || m->kind->all;
+}
+
+bool nxi_kernel_met(nxi_kernel_cache *c, const nxi_kernel_kind *kind) {
+  nxi_lock_take(&c->lock);
+  bool met = nxi_generics_met(c->generics, kind);
+  nxi_lock_give(&c->lock);
+  return met;
 }
 
 void nxi_kernel_expect(nxi_kernel_cache *c, const nxi_kernel_kind *kind) {

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: ISC */
 /* Loads the code of all kernels of a plan on the threads of the pool. Kernels of one kind are
  * loaded one after the other by one thread, since the first of them decides how later ones share
- * code (runtime/cache/generic.h): as many are compiled as if there were one thread. */
+ * code (runtime/cache/generic.h): as many are compiled as if there were one thread. Of a kind that
+ * is new and has few different kernels, each is compiled as it is, and by whoever is free. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "internal.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "ir/platform/clock.h"
 #include "ir/platform/thread.h"
 #include "passes/pipeline.h"
 
-enum { MANY = 8 };
+enum { FEW = 3, MANY = 8 };
 
 typedef struct loading {
   uint32_t number; /* of the kernel */
   nxi_kernel_kind kind;
-  size_t weight; /* instructions of all kernels of the kind */
+  uint64_t integers; /* of a kernel that is compiled as it is: a hash of them */
+  size_t weight;     /* instructions of all kernels that one thread loads */
   nx_status status;
   nxi_compile_report report;
   nxi_diag d;
@@ -23,9 +29,9 @@ typedef struct loading {
 
 typedef struct loadings {
   nxi_executable *executable;
-  const nxi_poll *poll; /* asked by the first worker, which is the caller */
-  loading *of;          /* those of one kind beside each other, the heaviest kind first */
-  uint32_t n, n_kinds;
+  const nxi_poll *poll;  /* asked by the first worker, which is the caller */
+  loading *of;           /* those of one group beside each other, the heaviest group first */
+  uint32_t n, n_groups;  /* a group: what one thread loads, of one kind */
   _Atomic uint32_t next; /* the first loading that nobody has begun */
   _Atomic bool stopped;  /* by the poll, or since a kernel failed */
   nx_status asked;       /* what the poll said */
@@ -37,6 +43,7 @@ typedef struct loadings {
 static int by_kind(const void *a, const void *b) {
   const loading *x = a, *y = b;
   if (x->kind.number != y->kind.number) return x->kind.number < y->kind.number ? -1 : 1;
+  if (x->integers != y->integers) return x->integers < y->integers ? -1 : 1;
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -46,28 +53,16 @@ static int by_weight(const void *a, const void *b) {
   return by_kind(a, b);
 }
 
-static uint32_t end_of_kind(const loadings *all, uint32_t first) {
+static uint32_t end_of_group(const loadings *all, uint32_t first) {
+  const loading *l = &all->of[first];
   uint32_t end = first + 1;
-  uint64_t number = all->of[first].kind.number;
-  while (number != 0 && end < all->n && all->of[end].kind.number == number) end++;
+  while (l->kind.number != 0 && end < all->n && all->of[end].kind.number == l->kind.number &&
+         all->of[end].integers == l->integers)
+    end++;
   return end;
 }
 
-/* The longest compilation begins first, or one thread would be busy with it in the end. */
-static void sort_loadings(loadings *all) {
-  const nxp_plan *p = all->executable->plan;
-  qsort(all->of, all->n, sizeof *all->of, by_kind);
-  for (uint32_t first = 0, end; first < all->n; first = end) {
-    size_t weight = 0;
-    end = end_of_kind(all, first);
-    for (uint32_t i = first; i < end; i++) weight += p->kernels[all->of[i].number].ir->n_instrs;
-    for (uint32_t i = first; i < end; i++) all->of[i].weight = weight;
-    all->n_kinds++;
-  }
-  qsort(all->of, all->n, sizeof *all->of, by_weight);
-}
-
-/* ---- kinds of many kernels */
+/* ---- kinds of many kernels, and of few */
 
 static bool same_integers(const nxi_kernel_kind *a, const nxi_kernel_kind *b) {
   for (uint32_t i = 0; i < a->n_holes; i++)
@@ -89,14 +84,58 @@ static uint32_t count_different(const loading *l, uint32_t n) {
 
 /* A special form of the first of many kernels of a kind would be a compilation for one of many
  * steps. And the code that serves all of them is made knowing all of them. */
-static void expect_many(const loadings *all) {
-  for (uint32_t first = 0, end; first < all->n; first = end) {
-    end = end_of_kind(all, first);
-    if (all->of[first].kind.number == 0 || end - first < MANY) continue;
-    if (count_different(&all->of[first], end - first) < MANY) continue;
-    for (uint32_t i = first; i < end; i++)
-      nxi_kernel_expect(all->executable->options.kernels, &all->of[i].kind);
+static void expect_all(const loadings *all, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++)
+    nxi_kernel_expect(all->executable->options.kernels, &all->of[i].kind);
+}
+
+static uint64_t hash_of_integers(const nxi_kernel_kind *k) {
+  uint64_t hash = 0;
+  for (uint32_t i = 0; i < k->n_holes; i++)
+    hash = XXH3_64bits_withSeed(&k->holes[i].value, sizeof k->holes[i].value, hash);
+  return hash | 1;
+}
+
+/* Code whose integers are parameters takes longer to make than that of two or three kernels, and
+ * nothing is made beside it. */
+static void set_apart(const loadings *all, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++) {
+    all->of[i].kind.apart = true;
+    all->of[i].integers = hash_of_integers(&all->of[i].kind);
   }
+}
+
+static bool may_be_apart(const loadings *all, const nxi_kernel_kind *k) {
+  return !k->varies && !k->all && !nxp_debugging.generic &&
+         !nxi_kernel_met(all->executable->options.kernels, k);
+}
+
+static void choose_forms(const loadings *all) {
+  for (uint32_t first = 0, end; first < all->n; first = end) {
+    const nxi_kernel_kind *kind = &all->of[first].kind;
+    end = end_of_group(all, first);
+    if (kind->number == 0 || end - first < 2) continue;
+    uint32_t different = count_different(&all->of[first], end - first);
+    if (different >= MANY) expect_all(all, first, end);
+    else if (different > 1 && different <= FEW && may_be_apart(all, kind))
+      set_apart(all, first, end);
+  }
+}
+
+/* The longest compilation begins first, or one thread would be busy with it in the end. */
+static void sort_loadings(loadings *all) {
+  const nxp_plan *p = all->executable->plan;
+  qsort(all->of, all->n, sizeof *all->of, by_kind);
+  choose_forms(all);
+  qsort(all->of, all->n, sizeof *all->of, by_kind);
+  for (uint32_t first = 0, end; first < all->n; first = end) {
+    size_t weight = 0;
+    end = end_of_group(all, first);
+    for (uint32_t i = first; i < end; i++) weight += p->kernels[all->of[i].number].ir->n_instrs;
+    for (uint32_t i = first; i < end; i++) all->of[i].weight = weight;
+    all->n_groups++;
+  }
+  qsort(all->of, all->n, sizeof *all->of, by_weight);
 }
 
 static bool make_loadings(loadings *all) {
@@ -113,7 +152,6 @@ static bool make_loadings(loadings *all) {
     all->of[i].kind.all = p->kernels[i].varies;
   }
   sort_loadings(all);
-  expect_many(all);
   return true;
 }
 
@@ -124,12 +162,12 @@ static void free_loadings(loadings *all) {
 
 /* ---- loading */
 
-/* Takes the kernels of a kind. False: none are left, or the work is to stop. */
-static bool take_kind(loadings *all, uint32_t *first, uint32_t *end) {
+/* Takes the kernels of a group. False: none are left, or the work is to stop. */
+static bool take_group(loadings *all, uint32_t *first, uint32_t *end) {
   *first = atomic_load(&all->next);
   do {
     if (*first >= all->n || atomic_load(&all->stopped)) return false;
-    *end = end_of_kind(all, *first);
+    *end = end_of_group(all, *first);
   } while (!atomic_compare_exchange_weak(&all->next, first, *end));
   return true;
 }
@@ -146,22 +184,22 @@ static void load_one(loadings *all, loading *l, int worker) {
   if (!goes_on || l->status != NX_OK) atomic_store(&all->stopped, true);
 }
 
-static void load_kinds(void *arg, int worker, int64_t first_share, int64_t end_share) {
+static void load_groups(void *arg, int worker, int64_t first_share, int64_t end_share) {
   loadings *all = arg;
   uint32_t i, end;
   (void)first_share, (void)end_share; /* who is free takes what is left */
-  while (take_kind(all, &i, &end))
+  while (take_group(all, &i, &end))
     for (; i < end; i++) load_one(all, &all->of[i], worker);
 }
 
 /* Loads all kernels that are not loaded yet. */
 static void load_with(loadings *all, nxi_pool *pool) {
   int32_t size = nxi_pool_size(pool);
-  int64_t shares = all->n_kinds < (uint32_t)size ? all->n_kinds : (uint32_t)size;
+  int64_t shares = all->n_groups < (uint32_t)size ? all->n_groups : (uint32_t)size;
   atomic_store(&all->next, 0);
   atomic_store(&all->stopped, false);
   for (uint32_t i = 0; i < all->n; i++) all->of[i].status = NX_OK;
-  nx_status status = nxi_pool_run_polled(pool, all->poll, load_kinds, all, shares, 1);
+  nx_status status = nxi_pool_run_polled(pool, all->poll, load_groups, all, shares, 1);
   if (status == NX_OK || all->asked != NX_OK) return;
   all->asked = nxi_fail(&all->d, status, "", "%s", nx_status_sentence(status));
 }
@@ -195,8 +233,8 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
 
 /* A GPU's compiler takes one kernel at a time; stages are shown in the order of kernels; and how
  * much stack the threads of the library's user have is not known. */
-static nxi_pool *helpers(const nxi_executable *e, uint32_t n_kinds) {
-  bool alone = n_kinds < 2 || e->plan->options.on_gpu || nxp_wanted("generic");
+static nxi_pool *helpers(const nxi_executable *e, uint32_t n_groups) {
+  bool alone = n_groups < 2 || e->plan->options.on_gpu || nxp_wanted("generic");
   alone = alone || !nxi_threads_have_heaps();
   return !alone && nxi_pool_has_threads(e->options.pool) ? e->options.pool : NULL;
 }
@@ -207,7 +245,7 @@ nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile
   loadings all = {.executable = e, .poll = poll};
   double began = nxi_now_ms();
   if (!make_loadings(&all)) return nxi_oom(d);
-  nxi_pool *pool = helpers(e, all.n_kinds);
+  nxi_pool *pool = helpers(e, all.n_groups);
   nxi_diag_clear(&all.d);
   load_with(&all, pool);
   const loading *bad = failed(&all);
