@@ -35,6 +35,7 @@ typedef struct splitter {
   bool lanes;            /* a chunk has 16 partial results, one for each lane */
   bool beside;           /* neighbouring partial results are of neighbouring outer points */
   bool pair;             /* an iteration of the run's first loop is two elements */
+  bool even;             /* all chunks are written as one region, under a mask */
   int64_t points;        /* outer points */
   int64_t chunk, chunks; /* elements of a chunk; how many, the last may be shorter */
   int n_partials;
@@ -131,6 +132,19 @@ static int64_t units_of(const splitter *s, int64_t columns) {
   return side_by_side(s) ? nxb_ceil(s->points, columns) : s->points;
 }
 
+/* The last chunk is code of its own if it is shorter, and compiling is proportional to code. A long
+ * body is written once instead: the elements that the last chunk lacks are masked, and there are
+ * few of them, since chunks are small. */
+static void even_out(splitter *s) {
+  enum { LONG = 100, FEW = 32, SMALLEST = 4096 };
+  const int64_t run = s->stage->points;
+  s->even = s->lanes && !s->pair && run % s->chunk != 0 &&
+            nxb_code_cost(&s->b, s->stage->first, s->stage->last) >= LONG &&
+            nxb_masks_well(&s->b, s->stage->first, s->stage->last);
+  while (s->even && s->chunk > SMALLEST && (nxb_ceil(run, s->chunk) * s->chunk - run) * FEW > run)
+    s->chunk /= 2;
+}
+
 static bool worth_it(splitter *s, const nxi_target *t) {
   int64_t run = s->stage->points,
           widest = nxb_widest(&s->b, s->stage->first, s->stage->last, NXK_NONE);
@@ -152,6 +166,7 @@ static bool worth_it(splitter *s, const nxi_target *t) {
   int64_t wanted = t->l2_bytes / 4 / (widest * s->points);
   s->chunk = 256;
   while (s->chunk * 2 <= wanted) s->chunk *= 2;
+  even_out(s);
   s->chunks = nxb_ceil(run, s->chunk);
   return s->chunks > 1;
 }
@@ -165,7 +180,8 @@ typedef struct writer {
   nxk_value chunk; /* its number: a loop, or a constant for the last one */
   nxk_value lane;  /* a loop over the 16 lanes, or over 8 pairs of lanes; NXK_NONE: no lanes */
   nxk_value pair;  /* the loop of two points, if the run has one; else NXK_NONE */
-  int64_t valid;   /* elements of the chunk, if not all of those written exist; else 0 */
+  int64_t valid; /* elements of the chunk, if not all of those written exist; else 0. If all chunks
+                    * are one region: of the run */
 } writer;
 
 static nxk_value integer(writer *w, int64_t x) { return nxk_const_i(w->k, NX_I64, x); }
@@ -246,6 +262,7 @@ static nxk_value exists(writer *w, nxk_value i, int64_t elements) {
   nxk_value lane = w->lane;
   if (w->pair != NXK_NONE) lane = binary(w, NXK_add, scaled(w, lane, 2), w->pair);
   nxk_value element = binary(w, NXK_add, scaled(w, i, 16), lane);
+  if (w->s->even) element = binary(w, NXK_add, scaled(w, w->chunk, w->s->chunk), element);
   return binary(w, NXK_lt, element, integer(w, elements));
 }
 
@@ -362,7 +379,7 @@ static void store_partial(writer *w, int number, nxk_value result) {
 static void write_chunks(writer *w, int64_t start, int64_t count, int64_t elements) {
   const splitter *s = w->s;
   nxk_value results[NXK_MAX_PARTIALS] = {0};
-  w->valid = s->lanes && elements % 16 != 0 ? elements : 0;
+  w->valid = s->even ? s->stage->points : s->lanes && elements % 16 != 0 ? elements : 0;
   nxk_begin_region(w->k);
   w->chunk = count > 1 ? nxk_begin_range(w->k, NXK_OUTER, count) : integer(w, start);
   open_outer(w, false);
@@ -381,8 +398,8 @@ static void write_chunks(writer *w, int64_t start, int64_t count, int64_t elemen
 static void write_first(writer *w) {
   int64_t run = w->s->stage->points, whole = run / w->s->chunk, rest = run % w->s->chunk;
   copy_top(w);
-  write_chunks(w, 0, whole, w->s->chunk);
-  if (rest) write_chunks(w, whole, 1, rest);
+  write_chunks(w, 0, w->s->even ? w->s->chunks : whole, w->s->chunk);
+  if (rest && !w->s->even) write_chunks(w, whole, 1, rest);
 }
 
 static void write_second(writer *w) {

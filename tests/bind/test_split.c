@@ -3,11 +3,21 @@
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
-/* y[p] = epilogue(reduction over k of x[p * sp + k * sr]); what is reduced is stored too, or is
- * not. */
+/* v / 2 + 1, so often. */
+static nxk_value lengthened(nxk_kernel *k, nxk_value v, int times) {
+  nx_dtype t = nxk_dtype(k, v);
+  for (int i = 0; i < times; i++) {
+    nxk_value half = nxk_const_f(k, t, 0.5), one = nxk_const_f(k, t, 1);
+    v = add(k, nxk_scalar(k, NXK_mul, 0, v, half, NXK_NONE), one);
+  }
+  return v;
+}
+
+/* y[p] = epilogue(reduction over k of x[p * sp + k * sr], lengthened); what is reduced is stored
+ * too, or is not. */
 static nxk_kernel *long_reduce_storing(const nxk_reduce_kind *kinds, int n, nxk_order order,
                                        nx_dtype t, int64_t points, int64_t run, bool columns,
-                                       bool stored) {
+                                       bool stored, int longer) {
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "long");
   uint32_t x = nxk_add_buffer(k, NXK_IN, t, points * run), u = nxk_add_buffer(k, NXK_IN, t, points),
            y = nxk_add_buffer(k, NXK_OUT, NX_F64, points * n), z = 0;
@@ -18,6 +28,7 @@ static nxk_kernel *long_reduce_storing(const nxk_reduce_kind *kinds, int n, nxk_
   nxk_value j = nxk_begin_range(k, NXK_REDUCE, run);
   nxk_value v = widen(k, load2(k, x, i, columns ? 1 : run, j, columns ? points : 1)), results[4];
   if (t != NX_BOOL) v = nxk_scalar(k, NXK_max, 0, v, shift, NXK_NONE);
+  v = lengthened(k, v, longer);
   if (stored) {
     nxk_term terms[2] = {{i, columns ? 1 : run}, {j, columns ? points : 1}};
     nxk_access out = at(z, 0, terms, 2);
@@ -36,7 +47,7 @@ static nxk_kernel *long_reduce_storing(const nxk_reduce_kind *kinds, int n, nxk_
 
 static nxk_kernel *long_reduce(const nxk_reduce_kind *kinds, int n, nxk_order order, nx_dtype t,
                                int64_t points, int64_t run, bool columns) {
-  return long_reduce_storing(kinds, n, order, t, points, run, columns, false);
+  return long_reduce_storing(kinds, n, order, t, points, run, columns, false, 0);
 }
 
 static void run_half(const nxk_kernel *k, memory *m, const nxi_target *t) {
@@ -141,9 +152,39 @@ static void test_storing(void **state) {
       {NXK_ORDER_PLAIN, NX_F32, 7, 30000, true},   {NXK_ORDER_PLAIN, NX_F64, 150, 3001, true}};
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
     check_split(long_reduce_storing(kinds, 2, rows[r].order, rows[r].t, rows[r].points, rows[r].run,
-                                    rows[r].columns, true),
+                                    rows[r].columns, true, 0),
                 true);
-  check_split(long_reduce_storing(arg, 1, NXK_ORDER_LANES, NX_F32, 2, 131101, false, true), true);
+  check_split(long_reduce_storing(arg, 1, NXK_ORDER_LANES, NX_F32, 2, 131101, false, true, 0),
+              true);
+}
+
+static uint32_t regions_of_first(const nxk_kernel *k) {
+  nxk_kernel *first = NULL, *second = NULL;
+  int64_t elements;
+  nx_dtype types[NXK_MAX_PARTIALS];
+  int n;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  assert_true(nxk_split_reduction(k, &targets[1], &first, &second, &elements, types, &n, &d));
+  uint32_t regions = first->n_regions;
+  nxk_destroy(first);
+  nxk_destroy(second);
+  return regions;
+}
+
+/* A long body is written once, for the last chunk as well, which is shorter. */
+static void test_long_bodies(void **state) {
+  (void)state;
+  static const int64_t runs[] = {131073, 140009, 150000};
+  static const nxk_reduce_kind kinds[] = {NXK_SUM, NXK_PROD};
+  for (int r = 0; r < 3; r++) {
+    for (int longer = 10; longer <= 60; longer += 50) {
+      nxk_kernel *k = long_reduce_storing(kinds, 2, NXK_ORDER_LANES, r % 2 ? NX_F32 : NX_F64,
+                                          1 + r % 2, runs[r], false, r == 1, longer);
+      assert_int_equal(regions_of_first(k), longer < 60 ? 2 : 1);
+      check_split(k, true);
+    }
+  }
 }
 
 /* Enough points, too little work, an order that has no subtrees. */
@@ -181,11 +222,9 @@ static void test_exhausted_memory(void **state) {
 
 NXT_MAIN(split) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows),
-      cmocka_unit_test(test_columns),
-      cmocka_unit_test(test_storing),
-      cmocka_unit_test(test_whole),
-      cmocka_unit_test(test_exhausted_memory),
+      cmocka_unit_test(test_rows),    cmocka_unit_test(test_columns),
+      cmocka_unit_test(test_storing), cmocka_unit_test(test_long_bodies),
+      cmocka_unit_test(test_whole),   cmocka_unit_test(test_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
