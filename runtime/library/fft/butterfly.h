@@ -33,23 +33,39 @@ static INLINE void NAME(fft4)(C *a, C *b, C *c, C *d) {
   *d = (C){q.re - s.im, q.im + s.re};
 }
 
+/* Results q and q + 4 of 8, from element q of the transform of the even numbers, a, and that of the
+ * odd ones, b. */
+static INLINE void NAME(fft8_join)(C a, C b, const int q, C y[2]) {
+  const V h = NAME(splat)((REAL)0x1.6a09e667f3bcdp-1); /* sqrt(1/2) */
+  V s, t;
+  switch (q) {
+    case 0: y[0] = NAME(plus)(a, b), y[1] = NAME(minus)(a, b); break;
+    case 1:
+      s = b.re + b.im, t = b.im - b.re; /* b * (1 - i) */
+      y[0] = (C){NAME(fma)(h, s, a.re), NAME(fma)(h, t, a.im)};
+      y[1] = (C){NAME(fnma)(h, s, a.re), NAME(fnma)(h, t, a.im)};
+      break;
+    case 2:
+      y[0] = (C){a.re + b.im, a.im - b.re};
+      y[1] = (C){a.re - b.im, a.im + b.re};
+      break;
+    default:
+      s = b.im - b.re, t = b.re + b.im; /* b * (-1 - i) = (s, -t) */
+      y[0] = (C){NAME(fma)(h, s, a.re), NAME(fnma)(h, t, a.im)};
+      y[1] = (C){NAME(fnma)(h, s, a.re), NAME(fma)(h, t, a.im)};
+  }
+}
+
 /* Two transforms of four, of the even and of the odd elements. */
 static INLINE void NAME(fft8)(C *x) {
-  const V h = NAME(splat)((REAL)0x1.6a09e667f3bcdp-1); /* sqrt(1/2) */
+  C y[2], z[8];
   NAME(fft4)(&x[0], &x[2], &x[4], &x[6]);
   NAME(fft4)(&x[1], &x[3], &x[5], &x[7]);
-  C a = x[0], b = x[1];
-  x[0] = NAME(plus)(a, b);
-  C e = x[4], f = x[5], c = x[2], d = x[3], g = x[6], i = x[7];
-  x[4] = NAME(minus)(a, b);
-  V s = d.re + d.im, t = d.im - d.re; /* d * (1 - i) */
-  x[1] = (C){NAME(fma)(h, s, c.re), NAME(fma)(h, t, c.im)};
-  x[5] = (C){NAME(fnma)(h, s, c.re), NAME(fnma)(h, t, c.im)};
-  x[2] = (C){e.re + f.im, e.im - f.re};
-  x[6] = (C){e.re - f.im, e.im + f.re};
-  s = i.im - i.re, t = i.re + i.im; /* i * (-1 - i) = (s, -t) */
-  x[3] = (C){NAME(fma)(h, s, g.re), NAME(fnma)(h, t, g.im)};
-  x[7] = (C){NAME(fnma)(h, s, g.re), NAME(fma)(h, t, g.im)};
+  UNROLL for (int q = 0; q < 4; q++) {
+    NAME(fft8_join)(x[2 * q], x[2 * q + 1], q, y);
+    z[q] = y[0], z[q + 4] = y[1];
+  }
+  UNROLL for (int q = 0; q < 8; q++) x[q] = z[q];
 }
 
 /* Times exp(-2 pi i k / 16), k a constant. */

@@ -36,12 +36,37 @@ static INLINE NAME(side) NAME(side_of)(const nxi_fft_rows *rows) {
 }
 
 static INLINE C NAME(load_pairs)(const REAL *p) {
+#if FFT_HALVES
+  const int half = NAME(half);
+  V a = NAME(load_halves)(p, p + WIDTH), b = NAME(load_halves)(p + half, p + WIDTH + half);
+#if BITS == 32
+  return (C){(V)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x88),
+             (V)_mm256_shuffle_ps((__m256)a, (__m256)b, 0xdd)};
+#else
+  return (C){(V)_mm256_unpacklo_pd((__m256d)a, (__m256d)b),
+             (V)_mm256_unpackhi_pd((__m256d)a, (__m256d)b)};
+#endif
+#else
   V a = NAME(load)(p), b = NAME(load)(p + WIDTH);
   return (C){NAME(even)(a, b), NAME(odd)(a, b)};
+#endif
 }
+
 static INLINE void NAME(store_pairs)(REAL *p, C a) {
+#if FFT_HALVES && BITS == 32
+  __m256 low = _mm256_unpacklo_ps((__m256)a.re, (__m256)a.im),
+         high = _mm256_unpackhi_ps((__m256)a.re, (__m256)a.im);
+  NAME(store)(p, (V)_mm256_permute2f128_ps(low, high, 0x20));
+  NAME(store)(p + WIDTH, (V)_mm256_permute2f128_ps(low, high, 0x31));
+#elif FFT_HALVES
+  __m256d low = _mm256_unpacklo_pd((__m256d)a.re, (__m256d)a.im),
+          high = _mm256_unpackhi_pd((__m256d)a.re, (__m256d)a.im);
+  NAME(store)(p, (V)_mm256_permute2f128_pd(low, high, 0x20));
+  NAME(store)(p + WIDTH, (V)_mm256_permute2f128_pd(low, high, 0x31));
+#else
   NAME(store)(p, NAME(zip0)(a.re, a.im));
   NAME(store)(p + WIDTH, NAME(zip1)(a.re, a.im));
+#endif
 }
 
 /* Loads `count` rows at, at + by, ... to x[0], x[each], ... A single pointer moves over the rows,
@@ -116,6 +141,25 @@ static INLINE void NAME(wide_16)(const nxi_fft_pass *p, const REAL *w, int64_t k
   }
 }
 
+/* Halves one after the other, and results are stored as soon as they are there: 8 complex numbers
+ * fill all registers of AVX2. */
+static INLINE void NAME(wide_8)(const nxi_fft_pass *p, const REAL *w, int64_t k, int64_t lane,
+                                const NAME(side) * s, const NAME(side) * t, NAME(place_in) at) {
+  C x[8], y[2];
+  UNROLL for (int q = 0; q < 2; q++) {
+    NAME(read)(s, at.from + q * at.by, 2 * at.by, x + q, 4, 2);
+    if (w) {
+      UNROLL for (int l = q; l < 8; l += 2) if (l) NAME(twiddle)(&x[l], w + 2 * (l - 1));
+    }
+    NAME(fft4)(&x[q], &x[q + 2], &x[q + 4], &x[q + 6]);
+  }
+  UNROLL for (int q = 0; q < 4; q++) {
+    NAME(fft8_join)(x[2 * q], x[2 * q + 1], q, y);
+    if (p->by_row) NAME(by_tables)(p, k + q * p->done, 4 * p->done, lane, y, 2);
+    NAME(write)(t, at.to + q * at.next, 4 * at.next, y, 2);
+  }
+}
+
 static INLINE void NAME(wide_few)(const nxi_fft_pass *p, const int radix, const REAL *w, int64_t k,
                                   int64_t lane, const NAME(side) * s, const NAME(side) * t,
                                   NAME(place_in) at) {
@@ -157,6 +201,7 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, NAME(si
       NAME(place_in) at = {k * r * by + g * s.pitch, by, (k * p.groups + g) * t.pitch, next};
       for (int64_t lane = 0;;) {
         if (radix == 16) NAME(wide_16)(&p, w, k, lane, &s, &t, at);
+        else if (radix == 8) NAME(wide_8)(&p, w, k, lane, &s, &t, at);
         else if (radix) NAME(wide_few)(&p, radix, w, k, lane, &s, &t, at);
         else NAME(wide_prime)(&p, w, k, lane, &s, &t, at);
         if (lane + WIDTH >= p.lanes) break;
@@ -211,8 +256,12 @@ WIDE(0, false)
 /* Loads `radix` neighbours of each of WIDTH rows: v[l] has the l-th neighbour of each row. */
 static INLINE void NAME(columns)(const REAL *p, const int radix, V *v) {
   UNROLL for (int l = 0; l < radix; l += WIDTH) {
+#if FFT_HALVES
+    NAME(load_square)(p + l, radix, v + l);
+#else
     UNROLL for (int i = 0; i < WIDTH; i++) v[l + i] = NAME(load)(p + i * radix + l);
     NAME(transpose)(v + l);
+#endif
   }
 }
 

@@ -186,3 +186,45 @@ static INLINE void NAME(transpose_pairs)(V v[WIDTH / 2]) {
   (void)v;
 }
 #undef XW
+
+/* ---- vectors of AVX2 are two halves, and what crosses from one to the other takes long, but a
+ * half that comes from memory may come from anywhere */
+#undef FFT_HALVES
+#if FFT_FMA && WIDTH * BITS == 256
+#define FFT_HALVES 1
+enum { NAME(half) = WIDTH / 2 };
+
+static INLINE V NAME(load_halves)(const REAL *low, const REAL *high) {
+#if BITS == 32
+  return (V)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+#else
+  return (V)_mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high), 1);
+#endif
+}
+
+/* Transposes the low halves of as many vectors as a half has numbers, and the high ones. */
+static INLINE void NAME(transpose_halves)(V v[WIDTH / 2]) {
+#if BITS == 32
+  __m256 a = (__m256)v[0], b = (__m256)v[1], c = (__m256)v[2], d = (__m256)v[3];
+  __m256d ab = (__m256d)_mm256_unpacklo_ps(a, b), cd = (__m256d)_mm256_unpacklo_ps(c, d);
+  v[0] = (V)_mm256_unpacklo_pd(ab, cd), v[1] = (V)_mm256_unpackhi_pd(ab, cd);
+  ab = (__m256d)_mm256_unpackhi_ps(a, b), cd = (__m256d)_mm256_unpackhi_ps(c, d);
+  v[2] = (V)_mm256_unpacklo_pd(ab, cd), v[3] = (V)_mm256_unpackhi_pd(ab, cd);
+#else
+  __m256d a = (__m256d)v[0], b = (__m256d)v[1];
+  v[0] = (V)_mm256_unpacklo_pd(a, b), v[1] = (V)_mm256_unpackhi_pd(a, b);
+#endif
+}
+
+/* Loads WIDTH rows of as many numbers and transposes them: lane i of v[j] is number j of row i. */
+static INLINE void NAME(load_square)(const REAL *p, int64_t pitch, V v[WIDTH]) {
+  const int half = NAME(half);
+  UNROLL for (int h = 0; h < WIDTH; h += half) {
+    UNROLL for (int i = 0; i < half; i++) v[h + i] =
+        NAME(load_halves)(p + i * pitch + h, p + (i + half) * pitch + h);
+    NAME(transpose_halves)(v + h);
+  }
+}
+#else
+#define FFT_HALVES 0
+#endif
