@@ -125,6 +125,14 @@ class Torch(unittest.TestCase):
         self.both(Net(), torch.randint(0, 50, (3, 7)))
         q, k, v = (torch.randn(2, 2, 5, 8, requires_grad=True) for _ in range(3))
         self.both(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), q, k, v)
+        two = k[:, :1].detach().requires_grad_()
+        self.both(lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), q, two)
+        layer = nn.TransformerEncoderLayer(16, 4, 8, batch_first=True).eval()
+        x, unseen = torch.randn(2, 5, 16), torch.arange(10).reshape(2, 5) > 7
+        with torch.no_grad():
+            got = torch.compile(layer, backend="nx")(x, src_key_padding_mask=unseen)
+            close(self, got, layer(x, src_key_padding_mask=unseen))
+        self.assertFalse(nx.torch.report().fallbacks)
         mask = torch.rand(5, 5) > 0.4
         self.both(lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m), q, k, v,
                   mask)
@@ -186,6 +194,8 @@ class Torch(unittest.TestCase):
         model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, 8), nn.Dropout(0.3))
         self.both(model, torch.randn(4, 8), fallbacks=["aten.bernoulli.p"])
         self.assertEqual([g.functions for g in nx.torch.report()], [1, 1])  # drawn first
+        self.both(lambda x: F.dropout(x.transpose(0, 2), 0.5), torch.randn(4, 2, 8),
+                  fallbacks=["aten.bernoulli.p"])  # drawn in the order of the memory
         f = lambda x: torch.randn_like(x) * 2 + torch.rand(3)  # noqa: E731
         self.both(f, torch.zeros(3), fallbacks=["aten.randn_like.default", "aten.rand.default"])
 
@@ -252,6 +262,9 @@ class Torch(unittest.TestCase):
                        *x[1:].kthvalue(2, 1), x.logcumsumexp(1), torch.cdist(x, x[:1] + 1, p=3),
                        torch.bucketize(x, x[1].sort()[0], right=True))
         for got, wanted in zip(torch.compile(f, backend="nx")(x), f(x)):
+            close(self, got, wanted)
+        g = lambda x: (torch.histc(x, 4, -1, 3), x.nonzero_static(size=4))  # noqa: E731
+        for got, wanted in zip(torch.compile(g, backend="nx")(x[1:].round()), g(x[1:].round())):
             close(self, got, wanted)
         self.assertFalse(nx.torch.report().fallbacks)
 
@@ -323,6 +336,13 @@ class Torch(unittest.TestCase):
         self.assertNotEqual(twice.abs().sum().item(), 0)
         twice += 1  # the memory of a result is PyTorch's
         self.assertNotEqual(compiled(x)[1].data_ptr(), twice.data_ptr())
+
+        def parts(x):
+            a, b, c = x.split(1)
+            return a, b * 2, c.sum(), *x[:2].unbind(0)[1:]
+
+        for got, wanted in zip(torch.compile(parts, backend="nx")(x + 1), parts(x + 1)):
+            close(self, got, wanted)
 
     def test_errors(self):
         compiled = torch.compile(F.embedding, backend="nx")

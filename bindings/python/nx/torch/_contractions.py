@@ -80,12 +80,32 @@ def _scores(q: Array, k: Array, causal: bool, mask: Array | None, scale: float) 
     return scores
 
 
+def _shared(x: Array, heads: int) -> Array:
+    """Keys or values that several heads share, once for each head."""
+    n, few, length, width = x.shape
+    if few == heads:
+        return x
+    x = calls.reshape(x, (n, few, 1, length, width), calls.MAY_COPY)
+    x = calls.expand(x, (n, few, heads // few, length, width))
+    return calls.reshape(x, (n, heads, length, width), calls.MAY_COPY)
+
+
+def _gathered(x: Array, few: int) -> Array:
+    """The gradient of what _shared gives: sums over the heads that share."""
+    n, heads, length, width = x.shape
+    if few == heads:
+        return x
+    return calls.reduce_sum(calls.reshape(x, (n, few, heads // few, length, width),
+                                          calls.MAY_COPY), [2])
+
+
 @lowers("aten._scaled_dot_product_flash_attention_for_cpu.default")
 def _attention(c: Call, q: Array, k: Array, v: Array, dropout_p: float = 0.0,
                is_causal: bool = False, *, attn_mask: Array | None = None,
                scale: float | None = None) -> tuple[Array, Array]:
     refuse(dropout_p != 0, "attention with dropout")
     q, k, v = _wide(q, k, v)
+    k, v = _shared(k, q.shape[1]), _shared(v, q.shape[1])
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = _scores(q, k, is_causal, attn_mask, scale)
     peak = calls.reduce_max(scores, [-1], calls.KEEPDIMS)
@@ -105,6 +125,7 @@ def _attention_backward(c: Call, g: Array, q: Array, k: Array, v: Array, out: Ar
                         scale: float | None = None) -> tuple[Array, Array, Array]:
     refuse(dropout_p != 0, "attention with dropout")
     g, q, k, v, out = _wide(g, q, k, v, out)
+    few, k, v = k.shape[1], _shared(k, q.shape[1]), _shared(v, q.shape[1])
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     lse = calls.reshape(lse, (*lse.shape, 1), calls.MAY_COPY)
     some = calls.cmpne(lse, operand(-math.inf, q.dtype))
@@ -113,7 +134,8 @@ def _attention_backward(c: Call, g: Array, q: Array, k: Array, v: Array, out: Ar
     through = calls.reduce_sum(calls.mul(g, out), [-1], calls.KEEPDIMS)
     d = calls.mul(weights, calls.sub(calls.matmul(g, _turned(v)), through))
     d = calls.mul(d, operand(scale, q.dtype))
-    grads = calls.matmul(d, k), calls.matmul(_turned(d), q), calls.matmul(_turned(weights), g)
+    by_k, by_v = calls.matmul(_turned(d), q), calls.matmul(_turned(weights), g)
+    grads = calls.matmul(d, k), _gathered(by_k, few), _gathered(by_v, few)
     return tuple(cast(x, c.dtype) for x in grads)
 
 
@@ -187,6 +209,8 @@ def _convolution_backward(c: Call, g: Array, x: Array, w: Array, bias_sizes: Any
     dx = dw = db = None
     if wanted[0]:
         dx = k.forward(g, w) if transposed else k.transposed(g, w, x.shape[2:])
+        if dx.shape != x.shape:  # what output_padding adds may have room for one more
+            dx = calls.shrink(dx, [0] * dx.ndim, x.shape)
     if wanted[1]:
         dw = k.weights(*((g, x) if transposed else (x, g)), w.shape[2:])
     if wanted[2]:

@@ -34,18 +34,66 @@ def decompositions() -> dict[Any, Callable]:
     # drawn by PyTorch, with the numbers that its seed gives
     table.pop(aten.bernoulli.default, None)
     table[aten.native_dropout.default] = _dropout
+    table[aten._transformer_encoder_layer_fwd.default] = _encoder_layer
     table[aten.grid_sampler_2d_backward.default] = _grid_sampler_2d_backward
     return table
 
 
 def _dropout(x: torch.Tensor, p: float, train: bool | None) -> Any:
-    """With numbers of PyTorch, which need nothing of x but its form: they are all drawn first."""
+    """With numbers of PyTorch, which need nothing of x but its form: they are all drawn first, in
+    the order of the elements in memory."""
     if train is False or x.numel() == 0:
         return NotImplemented
     strides = compute_elementwise_output_strides(x)
-    form = aten.empty_strided.default(x.shape, strides, dtype=torch.bool, device=x.device)
+    order = sorted(range(x.ndim), key=lambda i: -strides[i])
+    shape = [x.shape[i] for i in order]
+    form = aten.empty.memory_format(shape, dtype=torch.bool, device=x.device)
     mask = aten.bernoulli.p(form, 1 - p)
+    if order != list(range(x.ndim)):
+        mask = mask.permute(sorted(range(x.ndim), key=order.__getitem__))
     return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+# ---- layers of transformers, which PyTorch has as one operation for inference
+
+def _attend(x: torch.Tensor, heads: int, qkv: tuple, proj: tuple, mask: Any,
+            kind: int | None) -> torch.Tensor:
+    """Attention of a sequence to itself. Masks are true where nothing is to be seen: kind 0 of
+    pairs of places, 1 of places, 2 of both for each head."""
+    n, length, width = x.shape
+    q, k, v = (part.reshape(n, length, heads, width // heads).transpose(1, 2)
+               for part in torch.nn.functional.linear(x, *qkv).chunk(3, -1))
+    if mask is not None and mask.dtype == torch.bool:
+        mask = mask.logical_not()
+    if mask is not None and kind == 1:
+        mask = mask.reshape(n, 1, 1, length)
+    y = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    return torch.nn.functional.linear(y.transpose(1, 2).reshape(n, length, width), *proj)
+
+
+def _encoder_layer(x: torch.Tensor, width: int, heads: int, qkv_weight: Any, qkv_bias: Any,
+                   proj_weight: Any, proj_bias: Any, use_gelu: bool, norm_first: bool, eps: float,
+                   weight_1: Any, bias_1: Any, weight_2: Any, bias_2: Any, ffn_weight_1: Any,
+                   ffn_bias_1: Any, ffn_weight_2: Any, ffn_bias_2: Any, mask: Any = None,
+                   mask_type: int | None = None) -> Any:
+    if x.is_nested or x.ndim != 3:
+        return NotImplemented
+    f = torch.nn.functional
+    first = lambda x: f.layer_norm(x, (width,), weight_1, bias_1, eps)  # noqa: E731
+    second = lambda x: f.layer_norm(x, (width,), weight_2, bias_2, eps)  # noqa: E731
+
+    def attend(x: torch.Tensor) -> torch.Tensor:
+        return _attend(x, heads, (qkv_weight, qkv_bias), (proj_weight, proj_bias), mask, mask_type)
+
+    def feed(x: torch.Tensor) -> torch.Tensor:
+        y = f.linear(x, ffn_weight_1, ffn_bias_1)
+        return f.linear(f.gelu(y) if use_gelu else f.relu(y), ffn_weight_2, ffn_bias_2)
+
+    if norm_first:
+        x = x + attend(first(x))
+        return x + feed(second(x))
+    x = first(x + attend(x))
+    return second(x + feed(x))
 
 
 # ---- the gradient of grid_sample

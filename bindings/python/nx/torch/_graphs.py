@@ -207,6 +207,8 @@ class _Plan:
 
     def _place(self, node: Node) -> None:
         args = [a for a in node.all_input_nodes if a in self.level]
+        if node.target is operator.getitem and node.args[0] in self.foreign:
+            self.foreign.add(node)  # also one that only nx needs, of a split that PyTorch makes
         if node in self.views:
             self.foreign.add(node)
             self.report.views += 1

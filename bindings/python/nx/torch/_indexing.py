@@ -8,7 +8,8 @@ import math
 from typing import Any
 
 from .._core import DType
-from ._lowering import BOOL, INT64, Array, Call, axis_of, calls, cast, lowers, operand, refuse
+from ._lowering import (BOOL, INT64, Array, Call, arange, axis_of, calls, cast, lowers,
+                        operand, refuse)
 
 
 def _strict(index: Array, extent: int) -> Array:
@@ -276,6 +277,26 @@ def _masked_scatter_backward(c: Call, g: Array, mask: Array, sizes: Any) -> Arra
     y = calls.scatter(calls.expand(operand(0, g.dtype), (n + 1,)), places,
                       calls.reshape(g, (g.size,), calls.MAY_COPY), 0, calls.SCATTER_ADD)
     return calls.reshape(calls.shrink(y, [0], [n]), c.shape, calls.MAY_COPY)
+
+
+@lowers("aten.nonzero_static.default")
+def _nonzero_static(c: Call, x: Array, *, size: int, fill_value: int = -1) -> Array:
+    refuse(x.size == 0 or size == 0 or x.ndim == 0, "elements of nothing")
+    mask, n = cast(x, BOOL), operand(x.size, INT64)
+    line = calls.reshape(mask, (x.size,), calls.MAY_COPY)
+    # those beyond the size, and those that are 0, go beside the result
+    places = calls.where(line, _ranks(mask), operand(size, INT64))
+    places = calls.min(places, operand(size, INT64))
+    found = calls.scatter(calls.expand(n, (size + 1,)), places, arange(INT64, 0, 1, x.size), 0,
+                          calls.SCATTER_SET)
+    found, after, columns = calls.shrink(found, [0], [size]), x.size, []
+    there = calls.cmplt(found, n)
+    for extent in x.shape:
+        after //= extent
+        at = calls.mod(calls.div(found, operand(after, INT64)), operand(extent, INT64))
+        at = calls.where(there, at, operand(fill_value, INT64))
+        columns.append(calls.reshape(at, (size, 1), calls.MAY_COPY))
+    return calls.cat(columns, 1)
 
 
 # ---- elements by their number in the whole tensor

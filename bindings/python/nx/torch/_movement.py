@@ -242,7 +242,7 @@ def _scalar_tensor(c: Call, value: Any, **options: Any) -> Array:
 @lowers("aten.empty.memory_format", "aten.empty_like.default", "aten.zeros.default",
         "aten.zeros_like.default", "aten.new_zeros.default", "aten.new_empty.default",
         "aten.empty_permuted.default", "aten.new_empty_strided.default",
-        "aten.empty_strided.default")
+        "aten.empty_strided.default", "aten._efficientzerotensor.default")
 def _zeros(c: Call, *args: Any, **options: Any) -> Array:
     return full(c.shape, c.dtype, 0)
 

@@ -247,6 +247,12 @@ def _round_decimals(c: Call, x: Array, *, decimals: int) -> Array:
     return calls.div(calls.rint(calls.mul(x, ten)), ten)
 
 
+@lowers("aten.ldexp.Tensor")
+def _ldexp(c: Call, x: Array, n: Array) -> Array:
+    refuse(c.dtype.kind != "f", "a complex number")
+    return calls.mul(cast(x, c.dtype), calls.pow(operand(2, c.dtype), cast(n, c.dtype)))
+
+
 def _fma(c: Call, a: Any, b: Any, d: Any) -> Array:
     """In f32 rounded as if once, but for a double rounding; in f64 the product is rounded."""
     dtype = FLOAT64 if c.dtype == FLOAT32 else c.dtype

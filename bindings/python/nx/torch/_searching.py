@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._lowering import (FLOAT32, INT64, SMALL, Array, Call, axis_of, calls, cast, full, lowers,
-                        operand, refuse)
+from ._lowering import (FLOAT32, FLOAT64, INT64, SMALL, Array, Call, axis_of, both, calls, cast,
+                        full, lowers, operand, refuse)
 
 
 # ---- order statistics, with the place of the first element that has the value
@@ -96,6 +96,24 @@ def _searchsorted(c: Call, line: Array, values: Any, *, out_int32: bool = False,
 def _bucketize(c: Call, values: Any, line: Array, *, out_int32: bool = False,
                right: bool = False) -> Array:
     return _place(c, line, values, right)
+
+
+@lowers("aten.histc.default")
+def _histc(c: Call, x: Array, bins: int = 100, min: Any = 0, max: Any = 0) -> Array:
+    refuse(min >= max, "a histogram between the least and the largest element")
+    refuse(x.size == 0, "a histogram of nothing")
+    dtype = FLOAT64 if x.dtype.kind in "iu" else FLOAT32 if x.dtype.name in SMALL else x.dtype
+    x = cast(calls.reshape(x, (x.size,), calls.MAY_COPY), dtype)
+    low, high = operand(float(min), dtype), operand(float(max), dtype)
+    inside = both(calls.cmpge(x, low), calls.cmple(x, high))
+    part = calls.div(calls.sub(x, low), calls.sub(high, low))
+    place = calls.where(inside, calls.mul(part, operand(float(bins), dtype)), operand(0.0, dtype))
+    place = calls.min(cast(place, INT64), operand(bins - 1, INT64))
+    place = calls.where(inside, place, operand(bins, INT64))  # beside the result
+    zeros = calls.expand(operand(0, INT64), (bins + 1,))
+    y = calls.scatter(zeros, place, calls.expand(operand(1, INT64), place.shape), 0,
+                      calls.SCATTER_ADD)
+    return cast(calls.shrink(y, [0], [bins]), c.dtype)
 
 
 # ---- distances between the rows of two matrices
