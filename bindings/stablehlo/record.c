@@ -193,10 +193,10 @@ static bool record_row(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 static bool record_op(nxh_recorder *r, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
   bool manual = row != NULL && row->record == nxh_manual;
-  bool ok = row != NULL
-                ? check_types(r, op) && (op->n_regions == 0 || manual || nxh_make_all_whole(r)) &&
-                      record_row(r, op, row)
-                : nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
+  bool ok = row != NULL ? check_types(r, op)
+                        : nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
+  if (ok && nxh_record_term(r, op)) return true;
+  ok = ok && (op->n_regions == 0 || manual || nxh_make_all_whole(r)) && record_row(r, op, row);
   if (!ok) say_where(r, op);
   return ok;
 }

@@ -170,10 +170,19 @@ static int64_t place_with(const nxh_sharding *s, int32_t d, int64_t place, int64
   return place;
 }
 
+static bool find_place(const nxh_recorder *r, const nxh_grid *g, int64_t *place) {
+  *place = place_of(g, r->partition);
+  return g->places == nxh_mesh_partitions(r->mesh) && *place >= 0 && *place < g->places;
+}
+
+int64_t nxh_place_of(const nxh_recorder *r, const nxh_grid *g) {
+  int64_t place;
+  return g != NULL && find_place(r, g, &place) ? place : -1;
+}
+
 static bool own_place(nxh_recorder *r, const nxh_grid *g, int64_t *place) {
   if (g == NULL) return nxh_fail(r, NX_INTERNAL, "a sharding without a mesh");
-  *place = place_of(g, r->partition);
-  if (g->places == nxh_mesh_partitions(r->mesh) && *place >= 0 && *place < g->places) return true;
+  if (find_place(r, g, place)) return true;
   return nxh_fail(r, NX_INVALID_ARGUMENT, "a mesh of %lld devices in a program of %d partitions",
                   (long long)g->places, nxh_mesh_partitions(r->mesh));
 }
@@ -181,11 +190,15 @@ static bool own_place(nxh_recorder *r, const nxh_grid *g, int64_t *place) {
 /* ---- parts of tensors */
 
 /* What changes no sum: of floats the zero that has a sign, for 0 + -0 is 0. */
+static nx_scalar zero_of(nx_dtype t) {
+  if (nxi_is_float(t)) return (nx_scalar){NX_SCALAR_F64, {.f = {-0.0, 0}}};
+  if (nxi_is_complex(t)) return (nx_scalar){NX_SCALAR_C128, {.f = {-0.0, -0.0}}};
+  return (nx_scalar){NX_SCALAR_I64, {.i = 0}};
+}
+
 static nx_tensor *no_term(nxh_recorder *r, nx_tensor *like) {
   nx_dtype t = nx_dtype_of(like);
-  nx_scalar zero = {NX_SCALAR_I64, {.i = 0}};
-  if (nxi_is_float(t)) zero = (nx_scalar){NX_SCALAR_F64, {.f = {-0.0, 0}}};
-  if (nxi_is_complex(t)) zero = (nx_scalar){NX_SCALAR_C128, {.f = {-0.0, -0.0}}};
+  nx_scalar zero = zero_of(t);
   return nx_full(r->c, r->device, t, nx_shape(like), nx_rank(like), &zero);
 }
 
@@ -258,7 +271,7 @@ static int32_t scattered(const nxh_sharding *from, const nxh_sharding *to, int32
 static nx_tensor *scatter(nxh_recorder *r, const nxh_shard *from, const nxh_sharding *to,
                           int32_t d) {
   int64_t place = 0, parts = nxh_parts_of(to, d), extent = nx_shape(from->tensor)[d];
-  if (!own_place(r, to->grid, &place)) return NULL;
+  if (to->grid == NULL || !own_place(r, to->grid, &place)) return NULL;
   if (extent % parts != 0) {
     nxh_fail(r, NX_INVALID_ARGUMENT, "%lld elements are not divided by %lld", (long long)extent,
              (long long)parts);
@@ -267,6 +280,48 @@ static nx_tensor *scatter(nxh_recorder *r, const nxh_shard *from, const nxh_shar
   nx_group *g = group_along(r, to, d, place);
   return g != NULL ? nx_reduce_scatter(from->tensor, g, sum_of(nx_dtype_of(from->tensor)), d)
                    : NULL;
+}
+
+static bool has_axis(const nxh_sharding *s, int32_t d, uint8_t axis) {
+  return memchr(s->axes[d], axis, s->n[d]) != NULL;
+}
+
+/* Whether each process can make its term by `to` of its part by `from` alone: what divides the
+ * value there and not here are axes along which it is unreduced, the innermost of a dimension. */
+static bool is_spread(const nxh_sharding *from, const nxh_sharding *to, int32_t rank) {
+  bool some = false;
+  if (from->grid != to->grid || from->n[NXH_TERMS] > 0 || to->n[NXH_TERMS] == 0) return false;
+  for (int32_t d = 0; d < rank; d++) {
+    if (to->n[d] > from->n[d] || memcmp(to->axes[d], from->axes[d], to->n[d]) != 0) return false;
+    for (int i = to->n[d]; i < from->n[d]; i++, some = true)
+      if (!has_axis(to, NXH_TERMS, from->axes[d][i])) return false;
+  }
+  return some;
+}
+
+/* Along axes that divided it each has its part, between zeros; of those with the same part the
+ * first has it. */
+static nx_tensor *spread(nxh_recorder *r, const nxh_shard *from, const nxh_sharding *to) {
+  int64_t before[NX_MAX_RANK] = {0}, after[NX_MAX_RANK] = {0}, place = 0;
+  int32_t rank = nx_rank(from->tensor);
+  nxh_sharding rest = *to;
+  if (to->grid == NULL || !own_place(r, to->grid, &place)) return NULL;
+  for (int32_t d = 0; d < rank; d++) {
+    int64_t extent = nx_shape(from->tensor)[d];
+    int64_t parts = nxh_parts_of(&from->sharding, d) / nxh_parts_of(to, d);
+    before[d] = nxh_part_at(&from->sharding, d, place) % parts * extent;
+    after[d] = (parts - 1) * extent - before[d];
+  }
+  rest.n[NXH_TERMS] = 0;
+  for (int i = 0; i < to->n[NXH_TERMS]; i++) {
+    bool found = false;
+    for (int32_t d = 0; d < rank; d++)
+      found = found || has_axis(&from->sharding, d, to->axes[NXH_TERMS][i]);
+    if (!found) rest.axes[NXH_TERMS][rest.n[NXH_TERMS]++] = to->axes[NXH_TERMS][i];
+  }
+  nx_scalar zero = zero_of(nx_dtype_of(from->tensor));
+  nx_tensor *term = nx_pad(from->tensor, before, after, (size_t)rank, &zero);
+  return term == NULL || nxh_part_at(&rest, NXH_TERMS, place) == 0 ? term : no_term(r, term);
 }
 
 /* ---- values of the outermost function */
@@ -331,7 +386,7 @@ nxh_value nxh_enter_region(nxh_recorder *r, nxh_value first) {
 
 void nxh_leave_region(nxh_recorder *r, nxh_value before) { r->frame->inner = before; }
 
-static const nxh_shard *shard_of(const nxh_recorder *r, nxh_value v) {
+const nxh_shard *nxh_shard_of(const nxh_recorder *r, nxh_value v) {
   const nxh_frame *f = r->frame;
   if (f->shards == NULL || v < f->inner || v < f->base || v - f->base >= f->n) return NULL;
   return f->shards[v - f->base].tensor != NULL ? &f->shards[v - f->base] : NULL;
@@ -339,8 +394,10 @@ static const nxh_shard *shard_of(const nxh_recorder *r, nxh_value v) {
 
 /* The part of a value by a sharding. */
 static nx_tensor *part_of(nxh_recorder *r, nxh_value v, const nxh_sharding *s) {
-  const nxh_shard *shard = shard_of(r, v);
+  const nxh_shard *shard = nxh_shard_of(r, v);
   if (shard != NULL && same(&shard->sharding, s)) return shard->tensor;
+  if (shard != NULL && is_spread(&shard->sharding, s, nx_rank(shard->tensor)))
+    return spread(r, shard, s);
   bool known = shard == NULL || r->frame->tensors[v - r->frame->base] != NULL; /* whole */
   int32_t d = known ? -1 : scattered(&shard->sharding, s, nx_rank(shard->tensor));
   if (d >= 0) return scatter(r, shard, s, d);
@@ -360,10 +417,27 @@ nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, 
 
 /* ---- operations */
 
+/* Of a whole value the part that a constraint asks for, if there is one, for what wants terms of a
+ * sum next. */
+static bool note_part(nxh_recorder *r, const nxh_op *op) {
+  const nxh_attr *a = nxh_get(op, "sharding");
+  const nxh_type *type = nxh_result_type(r, op, 0);
+  int64_t shape[NX_MAX_RANK], place;
+  nxh_sharding s;
+  if (r->frame->shards == NULL || a == NULL || type->kind != NXH_TENSOR ||
+      nxh_read_sharding(r->m, a, type->rank, &s) != NULL || s.n[NXH_TERMS] > 0 || !is_divided(&s) ||
+      !find_place(r, s.grid, &place) || !nxh_local_shape(&s, type, shape))
+    return true;
+  nx_tensor *part = slice(r, nxh_value_of(r, op->first_result), &s);
+  r->frame->shards[op->first_result - r->frame->base] = (nxh_shard){part, s};
+  return part != NULL;
+}
+
 /* A constraint says where a value shall lie, not what it is, and a cast nothing of it. */
 bool nxh_constrain(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  const nxh_shard *shard = op->n_operands == 1 ? shard_of(r, op->operands[0]) : NULL;
-  if (shard == NULL || op->n_results != 1) return nxh_identity(r, op, row);
+  const nxh_shard *shard = op->n_operands == 1 ? nxh_shard_of(r, op->operands[0]) : NULL;
+  if (op->n_results != 1) return nxh_identity(r, op, row);
+  if (shard == NULL) return nxh_identity(r, op, row) && note_part(r, op);
   nx_tensor *whole = r->frame->tensors[op->operands[0] - r->frame->base];
   r->frame->shards[op->first_result - r->frame->base] = *shard;
   if (whole != NULL) nxh_put(r, op->first_result, whole);

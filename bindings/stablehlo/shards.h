@@ -65,6 +65,13 @@ void nxh_leave_region(nxh_recorder *r, nxh_value before);
 /* Makes a value whole that is known by its part. */
 bool nxh_make_whole(nxh_recorder *r, nxh_value v);
 bool nxh_make_all_whole(nxh_recorder *r);
+/* The part by which a value is known, or NULL. */
+const nxh_shard *nxh_shard_of(const nxh_recorder *r, nxh_value v);
+/* The place of this process; -1: the mesh is not of this program's partitions. */
+int64_t nxh_place_of(const nxh_recorder *r, const nxh_grid *g);
+/* Records an operation that gives terms of its result from parts of its operands (shard_terms.c).
+ * False: it is no such one, and nothing is recorded. */
+bool nxh_record_term(nxh_recorder *r, const nxh_op *op);
 /* The part of a result. */
 nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, nxh_value v);
 

@@ -6,6 +6,7 @@
 #include "branches.h"
 #include "divided.h"
 #include "plugin.h"
+#include "terms.h"
 #include "unreduced.h"
 
 /* One replica and this many partitions. */
@@ -20,11 +21,11 @@ static nxj_loaded *compile_parts(nxj_client *c, const unsigned char *code, size_
   return a.loaded;
 }
 
-static nxj_buffer *upload_as(nxj_client *c, int device, int type, const void *data, int32_t rank,
-                             int64_t n) {
+static nxj_buffer *upload_as(nxj_client *c, int device, int type, const void *data, size_t rank,
+                             const int64_t *dims) {
   ARGS(client_lookup, d, .client = c, .id = device);
   good(RUN(Client_LookupDevice, &d));
-  ARGS(from_host, a, .client = c, .data = data, .type = type, .dims = &n, .rank = (size_t)rank,
+  ARGS(from_host, a, .client = c, .data = data, .type = type, .dims = dims, .rank = rank,
        .device = d.device);
   good(RUN(Client_BufferFromHostBuffer, &a));
   drop_event(a.done);
@@ -32,7 +33,7 @@ static nxj_buffer *upload_as(nxj_client *c, int device, int type, const void *da
 }
 
 static nxj_buffer *upload_to(nxj_client *c, int device, const float *data, int64_t n) {
-  return upload_as(c, device, NXJ_TYPE_F32, data, 1, n);
+  return upload_as(c, device, NXJ_TYPE_F32, data, 1, &n);
 }
 
 /* The same bits, for a zero has a sign. */
@@ -109,7 +110,7 @@ static void branches_off(void **state) {
     nxj_event *done[2];
     for (int i = 0; i < 2; i++) {
       in[i][0] = upload_to(c, i, x + (ptrdiff_t)2 * i, 2);
-      in[i][1] = upload_as(c, i, NXJ_TYPE_S32, &counts[k], 0, 1);
+      in[i][1] = upload_as(c, i, NXJ_TYPE_S32, &counts[k], 0, NULL);
     }
     ARGS(execute, a, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 2,
          .outputs = places, .done = done);
@@ -157,6 +158,38 @@ static void sums(void **state) {
   drop_client(c);
 }
 
+/* Where what is divided is summed, each makes its term of its parts. */
+static void makes_terms(void **state) {
+  (void)state;
+  static const float a[2][4] = {{0, 1, 4, 5}, {2, 3, 6, 7}}, b[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}};
+  static const float product[2][4] = {{2, 3, 10, 19}, {26, 31, 66, 79}};
+  static const float sum[2][2] = {{2, 4}, {10, 12}};
+  static const float part[2][8] = {{0, 1, -0.0f, -0.0f, 4, 5, -0.0f, -0.0f},
+                                   {-0.0f, -0.0f, 2, 3, -0.0f, -0.0f, 6, 7}};
+  static const float *const want[3][2] = {
+      {product[0], product[1]}, {sum[0], sum[1]}, {part[0], part[1]}};
+  static const size_t sizes[] = {4, 2, 8};
+  static const int64_t square[] = {2, 2};
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile_parts(c, terms, sizeof terms, 2);
+  nxj_buffer *in[2][2], *out[2][4], *const *lists[2] = {in[0], in[1]};
+  nxj_buffer **places[2] = {out[0], out[1]};
+  nxj_event *done[2];
+  for (int i = 0; i < 2; i++) {
+    in[i][0] = upload_as(c, i, NXJ_TYPE_F32, a[i], 2, square);
+    in[i][1] = upload_as(c, i, NXJ_TYPE_F32, b[i], 2, square);
+  }
+  nxj_execute_options o = {.size = sizeof o};
+  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 2,
+       .outputs = places, .done = done);
+  good(RUN(LoadedExecutable_Execute, &call));
+  for (int i = 0; i < 2; i++) good(await(done[i]));
+  expect_all(out, want, sizes, 3);
+  for (int i = 0; i < 4; i++) drop_buffer(in[i / 2][i % 2]);
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* Without arguments, and with a collective whose result only the first device needs. */
 static void sums_alone(void **state) {
   (void)state;
@@ -180,10 +213,8 @@ static void sums_alone(void **state) {
 
 NXT_MAIN(divided) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(divides),
-      cmocka_unit_test(branches_off),
-      cmocka_unit_test(sums),
-      cmocka_unit_test(sums_alone),
+      cmocka_unit_test(divides),    cmocka_unit_test(branches_off), cmocka_unit_test(sums),
+      cmocka_unit_test(sums_alone), cmocka_unit_test(makes_terms),
   };
   setenv("NX_CPU_DEVICES", "4", 1);
   alarm(100);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: ISC */
+/* Products and sums that a program wants unreduced: where their operands are divided along the very
+ * axes that are summed, each process makes its term of its parts, and nothing is gathered. */
+#include "product.h"
+#include "shards.h"
+
+#include <string.h>
+
+#include "ir/dtype.h"
+
+/* The sharding with terms that a constraint, next to the operation, wants of its result. Casts may
+ * stand between; the return at the end of the region is neither. */
+static bool take_wanted(nxh_recorder *r, const nxh_op *op, nxh_sharding *out) {
+  nxh_value v = op->first_result;
+  const nxh_op *next = op + 1;
+  for (; nxh_word_is(next->name, "builtin.unrealized_conversion_cast"); next++) {
+    if (next->n_operands != 1 || next->n_results != 1 || next->operands[0] != v) return false;
+    v = next->first_result;
+  }
+  const nxh_attr *a = nxh_word_is(next->name, "sdy.sharding_constraint") && next->n_operands == 1 &&
+                              next->operands[0] == v
+                          ? nxh_get(next, "sharding")
+                          : NULL;
+  const nxh_type *type = nxh_result_type(r, op, 0);
+  return a != NULL && type->kind == NXH_TENSOR && type->quant == NULL &&
+         nxh_read_sharding(r->m, a, type->rank, out) == NULL && out->n[NXH_TERMS] > 0;
+}
+
+/* What the parts of the operands make by themselves, dimension by dimension. */
+typedef struct made {
+  nxh_sharding s;
+  int32_t rank;
+  bool bad;
+} made;
+
+static void add_dimension(made *m, const nxh_sharding *from, int32_t d) {
+  m->s.n[m->rank] = from->n[d];
+  memcpy(m->s.axes[m->rank++], from->axes[d], from->n[d]);
+}
+
+static void add_terms(made *m, const nxh_sharding *from, int32_t d) {
+  uint8_t *n = &m->s.n[NXH_TERMS];
+  m->bad = m->bad || *n + from->n[d] > NXH_MOST_AXES;
+  for (int i = 0; !m->bad && i < from->n[d]; i++) m->s.axes[NXH_TERMS][(*n)++] = from->axes[d][i];
+}
+
+static bool same_axes(const nxh_sharding *a, int32_t i, const nxh_sharding *b, int32_t k) {
+  return a->n[i] == b->n[k] && memcmp(a->axes[i], b->axes[k], a->n[i]) == 0;
+}
+
+/* The terms in any order. */
+static bool is_wanted(const made *m, const nxh_sharding *want) {
+  bool same = !m->bad && m->s.n[NXH_TERMS] == want->n[NXH_TERMS];
+  for (int32_t d = 0; same && d < m->rank; d++) same = same_axes(&m->s, d, want, d);
+  for (int i = 0; same && i < want->n[NXH_TERMS]; i++)
+    same = memchr(m->s.axes[NXH_TERMS], want->axes[NXH_TERMS][i], m->s.n[NXH_TERMS]) != NULL;
+  return same;
+}
+
+/* A part of the same mesh that is no term itself. */
+static const nxh_shard *part_in(const nxh_recorder *r, const nxh_op *op, uint32_t i,
+                                const nxh_sharding *want) {
+  const nxh_shard *s = nxh_shard_of(r, op->operands[i]);
+  return s != NULL && s->sharding.grid == want->grid && s->sharding.n[NXH_TERMS] == 0 ? s : NULL;
+}
+
+/* The term of a product; NULL: it is no such one, or a failure. */
+static nx_tensor *product(nxh_recorder *r, const nxh_op *op, const nxh_sharding *want) {
+  const nxh_shard *x = part_in(r, op, 0, want), *y = part_in(r, op, 1, want);
+  if (x == NULL || y == NULL) return NULL;
+  nxh_side a = {.x = x->tensor}, b = {.x = y->tensor};
+  if (!nxh_product_axes(r, op, &a, &b) || !nxh_sort_axes(r, &a) || !nxh_sort_axes(r, &b) ||
+      a.n_batch != b.n_batch || a.n_contracted != b.n_contracted)
+    return NULL;
+  made m = {.rank = 0};
+  for (uint32_t i = 0; i < a.n_batch; i++) {
+    m.bad = m.bad || !same_axes(&x->sharding, a.batch[i], &y->sharding, b.batch[i]);
+    add_dimension(&m, &x->sharding, a.batch[i]);
+  }
+  for (uint32_t i = 0; i < a.n_rest; i++) add_dimension(&m, &x->sharding, a.rest[i]);
+  for (uint32_t i = 0; i < b.n_rest; i++) add_dimension(&m, &y->sharding, b.rest[i]);
+  for (uint32_t i = 0; i < a.n_contracted; i++) {
+    m.bad = m.bad || !same_axes(&x->sharding, a.contracted[i], &y->sharding, b.contracted[i]);
+    add_terms(&m, &x->sharding, a.contracted[i]);
+  }
+  if (m.rank != nxh_result_type(r, op, 0)->rank || !is_wanted(&m, want)) return NULL;
+  return nxh_product(r, &a, &b, nxh_result_type(r, op, 0)->dtype);
+}
+
+/* The term of a sum, to which the first process adds what it begins with. */
+static nx_tensor *sum(nxh_recorder *r, const nxh_op *op, const nxh_sharding *want) {
+  const nxh_shard *x = part_in(r, op, 0, want);
+  const nxh_op *by = op->n_regions == 1 ? nxh_single_op(r, &op->regions[0]) : NULL;
+  nx_dtype type = nxh_result_type(r, op, 0)->dtype;
+  int32_t axes[NX_MAX_RANK];
+  uint32_t n;
+  if (x == NULL || by == NULL || !nxh_word_is(by->name, "stablehlo.add") || type == NX_BOOL ||
+      nx_dtype_of(x->tensor) != type || !nxh_axes(r, op, "dimensions", axes, &n))
+    return NULL;
+  made m = {.rank = 0};
+  for (int32_t d = 0; d < nx_rank(x->tensor); d++) {
+    bool summed = false;
+    for (uint32_t i = 0; i < n; i++) summed = summed || axes[i] == d;
+    if (summed) add_terms(&m, &x->sharding, d);
+    else add_dimension(&m, &x->sharding, d);
+  }
+  if (m.rank != nxh_result_type(r, op, 0)->rank || !is_wanted(&m, want)) return NULL;
+  int64_t place = nxh_place_of(r, want->grid);
+  nx_tensor *term = nx_reduce_sum(x->tensor, axes, n, 0);
+  if (term == NULL || place < 0 || nxh_part_at(want, NXH_TERMS, place) > 0) return term;
+  nx_tensor *first = nxh_in(r, op, 1);
+  return first != NULL ? nx_add(first, term) : NULL;
+}
+
+bool nxh_record_term(nxh_recorder *r, const nxh_op *op) {
+  nxh_sharding want;
+  bool dot = op->n_operands == 2 && nxh_word_is(op->name, "stablehlo.dot_general");
+  bool reduce = op->n_operands == 2 && nxh_word_is(op->name, "stablehlo.reduce");
+  if (r->frame->shards == NULL || op->n_results != 1 || !(dot || reduce) ||
+      !take_wanted(r, op, &want) || nxh_place_of(r, want.grid) < 0)
+    return false;
+  nx_tensor *term = dot ? product(r, op, &want) : sum(r, op, &want);
+  if (term == NULL) return false;
+  r->frame->shards[op->first_result - r->frame->base] = (nxh_shard){term, want};
+  return true;
+}
