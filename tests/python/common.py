@@ -2,6 +2,7 @@
 """What the tests of the Python package share: NumPy as the peer, arrays in many layouts, and the
 comparison."""
 
+import os
 import unittest
 
 try:
@@ -16,6 +17,9 @@ NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint
 FLOATS = ("float32", "float64")
 DTYPES = ("bool", *NUMBERS)
 
+# Under a sanitizer (meson.build) what computes much, or measures time, is left out.
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+not_sanitized = unittest.skipIf(SANITIZED, "takes long under a sanitizer")
 needs_numpy = unittest.skipIf(np is None, "NumPy, the peer, is not installed")
 
 

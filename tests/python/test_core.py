@@ -13,7 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
-from common import needs_numpy, np, nx
+from common import needs_numpy, not_sanitized, np, nx
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/python.md"
 
@@ -159,6 +159,7 @@ class Captured(unittest.TestCase):
         with self.assertRaises(ValueError):
             f.dump("nothing", nx.ones(3))
 
+    @not_sanitized
     def test_the_program_of_the_page(self):
         program = re.search(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S).group(1)
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -368,6 +369,7 @@ class Errors(unittest.TestCase):
             nx.realize(bad, good)
         self.assertEqual(good.tolist(), [2] * 4)
 
+    @not_sanitized
     def test_signals(self):
         def stop(*_):
             raise KeyboardInterrupt
@@ -386,6 +388,7 @@ class Errors(unittest.TestCase):
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, old)
 
+    @not_sanitized
     def test_progress(self):
         program = """if True:
             import sys, nx
@@ -417,6 +420,7 @@ class Errors(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
+    @not_sanitized
     def test_loops_do_not_grow(self):
         x = nx.zeros(1000)
         for i in range(30000):

@@ -143,6 +143,7 @@ static PyObject *stacked(PyObject *o, nx_dtype dtype, nx_device device) {
   nx_tensor **of = PyMem_Calloc((size_t)n + 1, sizeof *of);
   nx_dtype both = 0;
   bool good = items != NULL && of != NULL;
+  if (items != NULL && of == NULL) PyErr_NoMemory();
   for (Py_ssize_t i = 0; good && i < n; i++) {
     PyObject *item = PySequence_GetItem(o, i),
              *a = item ? core_array_of(item, 0, device, -1) : NULL;
@@ -217,9 +218,14 @@ static PyObject *of_foreign(PyObject *o) {
 
 static PyObject *taken(PyObject *o, int copy) {
   if (PyObject_CheckBuffer(o)) {
-    PyObject *a = core_from_buffer(o, copy);
-    if (a != NULL || !PyObject_HasAttrString(o, "dtype")) return a;
-    PyErr_Clear();
+    PyObject *a = core_from_buffer(o, copy), *type, *value, *where;
+    if (a != NULL || PyErr_ExceptionMatches(PyExc_MemoryError)) return a;
+    PyErr_Fetch(&type, &value, &where); /* to ask for an attribute would lose it */
+    bool foreign = PyObject_HasAttrString(o, "dtype");
+    if (!foreign) return PyErr_Restore(type, value, where), NULL;
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(where);
     return of_foreign(o);
   }
   if (PyObject_HasAttrString(o, "__dlpack__")) return core_from_dlpack(o, 0, copy != 0);

@@ -130,12 +130,18 @@ static nx_dtype of_name(const char *name) {
   return nx_dtype_from_name(name); /* f32 */
 }
 
+/* Forgets an exception, but not that there was no memory: whether that is so. */
+static bool forget(void) {
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return true;
+  PyErr_Clear();
+  return false;
+}
+
 static nx_dtype of_string(PyObject *o) {
   PyObject *text = PyUnicode_AsUTF8String(o);
   nx_dtype code = text ? of_name(PyBytes_AsString(text)) : 0;
   Py_XDECREF(text);
-  PyErr_Clear();
-  return code;
+  return forget() ? 0 : code;
 }
 
 /* The name of a dtype of NumPy, or of a type of its scalars: both have one. */
@@ -148,7 +154,7 @@ static nx_dtype of_named(PyObject *o) {
         PyUnicode_CompareWithASCIIString(name, "bool_") == 0)
       code = NX_BOOL;
     Py_XDECREF(name);
-    PyErr_Clear();
+    if (forget()) return 0;
     if (code != 0) return code;
   }
   return 0;
@@ -165,7 +171,7 @@ static nx_dtype find(PyObject *o) {
 
 nx_dtype core_dtype_of(PyObject *o) {
   nx_dtype code = find(o);
-  if (code == 0) PyErr_Format(PyExc_TypeError, "nx: %R is no dtype", o);
+  if (code == 0 && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "nx: %R is no dtype", o);
   return code;
 }
 

@@ -64,10 +64,12 @@ static void describe(Py_buffer *view, lent *l, nx_tensor *x, int flags) {
 int core_getbuffer(PyObject *self, Py_buffer *view, int flags) {
   nx_tensor *x = core_tensor(self);
   bool writes = (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE;
-  lent *l = format_of(nx_dtype_of(x)) ? PyMem_Calloc(1, sizeof *l) : NULL;
+  bool known = format_of(nx_dtype_of(x)) != NULL;
+  lent *l = known ? PyMem_Calloc(1, sizeof *l) : NULL;
   view->obj = NULL;
   if (l == NULL) {
-    PyErr_SetString(PyExc_BufferError, "nx: buffers have no format for this dtype");
+    if (known) PyErr_NoMemory();
+    else PyErr_SetString(PyExc_BufferError, "nx: buffers have no format for this dtype");
     return -1;
   }
   core_action a;
@@ -180,8 +182,9 @@ PyObject *core_from_buffer(PyObject *o, int copy) {
   Py_buffer *v = PyMem_Calloc(1, sizeof *v);
   if (v == NULL) return PyErr_NoMemory();
   if (PyObject_GetBuffer(o, v, PyBUF_STRIDED | PyBUF_FORMAT) < 0) {
-    PyErr_Clear();
-    if (PyObject_GetBuffer(o, v, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0) {
+    bool memory = PyErr_ExceptionMatches(PyExc_MemoryError);
+    if (!memory) PyErr_Clear();
+    if (memory || PyObject_GetBuffer(o, v, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0) {
       PyMem_Free(v);
       return NULL;
     }

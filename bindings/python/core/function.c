@@ -464,9 +464,10 @@ static PyObject *name_of(PyObject *function) {
 static PyObject *later(PyObject *self, PyObject *donate, PyObject *fixed) {
   PyObject *tools = PyImport_ImportModule("functools");
   PyObject *partial = tools ? PyObject_GetAttrString(tools, "partial") : NULL;
-  PyObject *jit = PyObject_GetAttrString(self, "jit"), *args = jit ? PyTuple_Pack(1, jit) : NULL;
-  PyObject *words = Py_BuildValue("{s:O,s:O}", "donate", donate, "static", fixed);
-  PyObject *made = partial && args && words ? PyObject_Call(partial, args, words) : NULL;
+  PyObject *jit = partial ? PyObject_GetAttrString(self, "jit") : NULL;
+  PyObject *args = jit ? PyTuple_Pack(1, jit) : NULL;
+  PyObject *words = args ? Py_BuildValue("{s:O,s:O}", "donate", donate, "static", fixed) : NULL;
+  PyObject *made = words ? PyObject_Call(partial, args, words) : NULL;
   Py_XDECREF(words);
   Py_XDECREF(args);
   Py_XDECREF(jit);

@@ -109,13 +109,23 @@ static char number_kind(PyObject *o) {
   return plain ? core_number_kind(o) : 0;
 }
 
-static bool is_foreign(PyObject *o) {
-  return PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "__array_interface__");
+/* 1, 0, or -1 without memory: PyObject_HasAttrString would say no. */
+static int has(PyObject *o, const char *name) {
+  PyObject *found = PyObject_GetAttrString(o, name);
+  Py_XDECREF(found);
+  if (found == NULL && PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
+  PyErr_Clear();
+  return found != NULL;
 }
 
-static bool is_dataclass(PyObject *o) {
-  return !PyType_Check(o) && !PyUnicode_Check(o) &&
-         PyObject_HasAttrString((PyObject *)Py_TYPE(o), "__dataclass_fields__");
+static int is_foreign(PyObject *o) {
+  return PyObject_CheckBuffer(o) ? has(o, "__array_interface__") : 0;
+}
+
+static int is_dataclass(PyObject *o) {
+  return PyType_Check(o) || PyUnicode_Check(o)
+             ? 0
+             : has((PyObject *)Py_TYPE(o), "__dataclass_fields__");
 }
 
 /* A tuple of fields, whose `name` is one. */
@@ -194,8 +204,10 @@ int core_tree_add(core_tree *t, PyObject *o, bool numbers) {
   if (PyDict_Check(o)) return add_dict(t, o, numbers);
   if (PyTuple_Check(o) || PyList_CheckExact(o)) return add_sequence(t, o, numbers);
   if (o == Py_None) return put(t, "N", 1);
-  if (is_dataclass(o)) return add_dataclass(t, o, numbers);
-  if (!numbers || !is_foreign(o)) return add_other(t, o);
+  int fields = is_dataclass(o), foreign = fields == 0 && numbers ? is_foreign(o) : 0;
+  if (fields < 0 || foreign < 0) return -1;
+  if (fields) return add_dataclass(t, o, numbers);
+  if (!foreign) return add_other(t, o);
   PyObject *a = core_array_of(o, 0, 0, -1);
   int status = a ? add_array(t, a) : -1;
   Py_XDECREF(a);
@@ -255,8 +267,8 @@ static PyObject *dict_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool n
 }
 
 static PyObject *dataclass_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool numbers) {
-  PyObject *module = PyImport_ImportModule("copy"), *fields = fields_of(o);
-  PyObject *made = module && fields ? PyObject_CallMethod(module, "copy", "O", o) : NULL;
+  PyObject *module = PyImport_ImportModule("copy"), *fields = module ? fields_of(o) : NULL;
+  PyObject *made = fields ? PyObject_CallMethod(module, "copy", "O", o) : NULL;
   for (Py_ssize_t i = 0; made != NULL && i < PyTuple_Size(fields); i++) {
     PyObject *name = name_of_field(fields, i), *old = name ? PyObject_GetAttr(o, name) : NULL;
     PyObject *item = old ? core_tree_with(old, leaves, at, numbers) : NULL;
@@ -276,6 +288,8 @@ PyObject *core_tree_with(PyObject *o, PyObject *leaves, Py_ssize_t *at, bool num
   if (PyDict_Check(o)) return dict_with(o, leaves, at, numbers);
   if (PyTuple_Check(o) || PyList_CheckExact(o)) return list_with(o, leaves, at, numbers);
   if (o == Py_None) return Py_NewRef(o);
-  if (is_dataclass(o)) return dataclass_with(o, leaves, at, numbers);
-  return numbers && is_foreign(o) ? Py_XNewRef(PyList_GetItem(leaves, (*at)++)) : Py_NewRef(o);
+  int fields = is_dataclass(o), foreign = fields == 0 && numbers ? is_foreign(o) : 0;
+  if (fields < 0 || foreign < 0) return NULL;
+  if (fields) return dataclass_with(o, leaves, at, numbers);
+  return foreign ? Py_XNewRef(PyList_GetItem(leaves, (*at)++)) : Py_NewRef(o);
 }
