@@ -256,6 +256,16 @@ class Torch(unittest.TestCase):
         whole, i = torch.arange(5, dtype=torch.int32), torch.tensor([1, 1, 2, 4, 2])
         self.both(lambda x, i: x.index_reduce(0, i, x, "mean"), whole, i)
 
+    def test_bags(self):
+        table = torch.randn(6, 4, requires_grad=True)
+        i, begin = torch.tensor([1, 5, 2, 2, 0, 3, 1]), torch.tensor([0, 3, 3, 6])
+        for mode in ("sum", "mean"):
+            self.both(lambda t, i, b: F.embedding_bag(i, t, b, mode=mode, padding_idx=2), table, i,
+                      begin)
+        weights = torch.rand(7, requires_grad=True)
+        self.both(lambda t, i, b, w: F.embedding_bag(i, t, b, mode="sum", per_sample_weights=w),
+                  table, i, begin, weights)
+
     def test_order(self):
         x = torch.tensor([[1, 3, 3, float("nan"), 2, 5], [2, -1, 4, 0, 4, 3]])
         f = lambda x: (*x.cummax(1), *x.cummin(1), *x.median(1), *x.nanmedian(1),  # noqa: E731

@@ -15,8 +15,8 @@ import torch
 from torch.fx import Graph, GraphModule, Node, map_arg
 
 from .. import _core
-from . import (_contractions, _indexing, _linalg, _movement, _pointwise,  # noqa: F401
-               _reductions, _searching)
+from . import (_bags, _contractions, _indexing, _linalg, _movement,  # noqa: F401
+               _pointwise, _reductions, _searching)
 from ._lowering import Array, Call, Unsupported, lowering_of, nx_dtype, overload
 from ._memory import give, in_order, lend, order_of
 from ._report import GraphReport, note

@@ -182,7 +182,8 @@ def _unbind(c: Call, x: Array, dim: int = 0) -> tuple[Array, ...]:
 
 @lowers("aten.unfold.default")
 def _unfold(c: Call, x: Array, dim: int, size: int, step: int) -> Array:
-    refuse(x.ndim == 0, "windows of a number")
+    if x.ndim == 0:
+        return calls.expand(calls.reshape(x, (1,)), c.shape)
     dim = axis_of(dim, x.ndim)
     axes = [i for i in range(x.ndim) if i != dim] + [dim]
     y = _core.unfold(calls.permute(x, axes), (size,), (step,), (1,), (0,), (0,))
