@@ -212,8 +212,8 @@ typedef struct nxj_port {
   int type;
   int32_t rank;
   int64_t *dims;
-  uint8_t donated;
-  bool token; /* for the caller an array without elements; the function has none for it */
+  uint8_t donated; /* of a result: an argument is donated to it */
+  bool token;      /* for the caller an array without elements; the function has none for it */
 } nxj_port;
 
 typedef struct nxj_options {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* How results are divided that the program does not say it of: as the arguments that they are
- * computed of element by element, which is what callers of XLA see, who give them to the next
- * program. Any answer would be right, for every process can make each value whole. */
+ * computed of element by element, or by a product, which is what callers of XLA see, who give them
+ * to the next program. Any answer would be right, for every process can make each value whole. */
 #include "shards.h"
 
 #include <string.h>
@@ -76,6 +76,58 @@ static void from_transpose(const known *k, const nxh_op *op) {
   *at(k, op->first_result) = turned;
 }
 
+/* The axes that a list names, as bits, in their order in `out` if that is wanted. */
+static uint32_t read_axes(const nxh_op *op, const char *name, int32_t rank, int32_t *out) {
+  const nxh_attr *a = nxh_get(op, name);
+  uint32_t n = a == NULL                 ? 0
+               : a->kind == NXH_LIST     ? a->list.n
+               : a->kind == NXH_ELEMENTS ? (uint32_t)nxh_elements(a->elements.type)
+                                         : 0;
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < n && i < (uint32_t)rank; i++) {
+    int64_t axis;
+    if (!nxh_entry(a, i, &axis) || axis < 0 || axis >= rank) return bits;
+    if (out != NULL) out[i] = (int32_t)axis;
+    bits |= 1U << axis;
+  }
+  return bits;
+}
+
+/* A dimension is divided as one of an operand, but by no axis twice. */
+static void add_dimension(nxh_sharding *s, int32_t *rank, const nxh_sharding *from, int32_t d) {
+  int32_t to = (*rank)++;
+  if (from == NULL || to >= NX_MAX_RANK || (s->grid != NULL && s->grid != from->grid)) return;
+  for (int i = 0; i < from->n[d]; i++) {
+    bool taken = false;
+    for (int32_t k = 0; k <= to; k++)
+      taken = taken || memchr(s->axes[k], from->axes[d][i], s->n[k]) != NULL;
+    if (taken) return;
+    s->grid = from->grid;
+    s->axes[to][s->n[to]++] = from->axes[d][i];
+  }
+}
+
+/* Dimensions of the batch, and the free ones of both. */
+static void from_product(const known *k, const nxh_op *op) {
+  static const char *const batch[] = {"lhs_batching_dimensions", "rhs_batching_dimensions"};
+  static const char *const contracted[] = {"lhs_contracting_dimensions",
+                                           "rhs_contracting_dimensions"};
+  nxh_sharding made = {0};
+  int32_t rank = 0, order[NX_MAX_RANK];
+  for (int side = 0; side < 2; side++) {
+    const nxh_sharding *s = at(k, op->operands[side]);
+    int32_t of = nxh_type_of(k->m, op->operands[side])->rank;
+    uint32_t first = read_axes(op, batch[side], of, order);
+    uint32_t used = first | read_axes(op, contracted[side], of, NULL);
+    for (int32_t i = 0; side == 0 && i < __builtin_popcount(first); i++)
+      add_dimension(&made, &rank, s, order[i]);
+    for (int32_t d = 0; d < of; d++)
+      if (!(used >> d & 1)) add_dimension(&made, &rank, s, d);
+  }
+  if (made.grid != NULL && rank == nxh_type_of(k->m, op->first_result)->rank)
+    *at(k, op->first_result) = made;
+}
+
 static void from_list(const known *k, const nxh_op *op, const nxh_attr *list, uint32_t i) {
   const nxh_type *type = nxh_type_of(k->m, op->first_result + i);
   nxh_sharding s;
@@ -124,6 +176,9 @@ static void follow_op(const known *k, const nxh_op *op) {
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
   if (of_elements(row)) from_operands(k, op);
   else if (row->record == nxh_transpose) from_transpose(k, op);
+  else if (row->record == nxh_dot && nxh_word_is(op->name, "stablehlo.dot_general") &&
+           op->n_operands == 2)
+    from_product(k, op);
   else if (row->record == nxh_call) from_call(k, op);
   else if (row->record == nxh_constrain && nxh_get(op, "sharding") != NULL)
     from_list(k, op, nxh_get(op, "sharding"), 0);

@@ -123,6 +123,30 @@ static void branches_off(void **state) {
   drop_client(c);
 }
 
+/* What a program does not say: a product has the rows of its first operand. */
+static void divides_products(void **state) {
+  (void)state;
+  static const float a[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  static const float all[] = {2, 6, 10, 14, 6, 26, 46, 66, 10, 46, 82, 118, 14, 66, 118, 170};
+  static const float *const want[1][2] = {{all, all + 8}};
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile_parts(c, rows, sizeof rows, 2);
+  nxj_buffer *in[2][1], *out[2][4], *const *lists[2] = {in[0], in[1]};
+  nxj_buffer **places[2] = {out[0], out[1]};
+  nxj_event *done[2];
+  for (int i = 0; i < 2; i++)
+    in[i][0] = upload_as(c, i, NXJ_TYPE_F32, a + (ptrdiff_t)4 * i, 2, (int64_t[]){2, 2});
+  nxj_execute_options o = {.size = sizeof o};
+  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 1,
+       .outputs = places, .done = done);
+  good(RUN(LoadedExecutable_Execute, &call));
+  for (int i = 0; i < 2; i++) good(await(done[i]));
+  expect_all(out, want, (size_t[]){8}, 1);
+  for (int i = 0; i < 2; i++) drop_buffer(in[i][0]);
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* ---- sums that are not made */
 
 /* Of a sum each device has a term, which are added where it is read, whole or by a part. Of a whole
@@ -213,8 +237,8 @@ static void sums_alone(void **state) {
 
 NXT_MAIN(divided) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(divides),    cmocka_unit_test(branches_off), cmocka_unit_test(sums),
-      cmocka_unit_test(sums_alone), cmocka_unit_test(makes_terms),
+      cmocka_unit_test(divides), cmocka_unit_test(branches_off), cmocka_unit_test(divides_products),
+      cmocka_unit_test(sums),    cmocka_unit_test(sums_alone),   cmocka_unit_test(makes_terms),
   };
   setenv("NX_CPU_DEVICES", "4", 1);
   alarm(100);

@@ -18,6 +18,11 @@ static const char donating[] =
     "  %0 = stablehlo.add %a, %b : " V "\n"
     "  return %0 : " V "\n"
     "}\n";
+static const char donors[] = "func.func @main(%a: " V " {jax.buffer_donor = true}, %b: " V
+                             " {jax.buffer_donor = true}) -> " V " {\n"
+                             "  %0 = stablehlo.add %a, %b : " V "\n"
+                             "  return %0 : " V "\n"
+                             "}\n";
 static const int64_t three[] = {3};
 static const float ones[] = {1, 2, 3}, tens[] = {10, 20, 30};
 
@@ -250,6 +255,24 @@ static void donates(void **state) {
   drop_client(c);
 }
 
+/* Of two donors one result takes the first. */
+static void donates_what_is_of_use(void **state) {
+  (void)state;
+  static const float want[] = {11, 22, 33};
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile(c, donors);
+  nxj_buffer *x = upload(c, ones, three, 1), *y = upload(c, tens, three, 1), *out = NULL;
+  good(try_call(l, (nxj_buffer *[]){x, y}, 2, &out));
+  expect(out, want, 3);
+  assert_true(is_deleted(x) && !is_deleted(y));
+  expect(y, tens, 3);
+  drop_buffer(out);
+  drop_buffer(x);
+  drop_buffer(y);
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* ---- buffers */
 
 static void takes_any_order(void **state) {
@@ -458,23 +481,15 @@ static void forks(void **state) {
 
 NXT_MAIN(plugin) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(has_a_table),
-      cmocka_unit_test(refuses_options),
-      cmocka_unit_test(has_devices),
-      cmocka_unit_test(calls_programs),
-      cmocka_unit_test(serialises),
-      cmocka_unit_test(refuses_programs),
-      cmocka_unit_test(refuses_calls),
-      cmocka_unit_test(donates),
-      cmocka_unit_test(takes_any_order),
-      cmocka_unit_test(takes_halves),
-      cmocka_unit_test(takes_memory_over),
-      cmocka_unit_test(lends_memory),
-      cmocka_unit_test(copies_between_devices),
-      cmocka_unit_test(tells_when_ready),
-      cmocka_unit_test(passes_errors_on),
-      cmocka_unit_test(dies_in_any_order),
-      cmocka_unit_test(forks),
+      cmocka_unit_test(has_a_table),       cmocka_unit_test(refuses_options),
+      cmocka_unit_test(has_devices),       cmocka_unit_test(calls_programs),
+      cmocka_unit_test(serialises),        cmocka_unit_test(refuses_programs),
+      cmocka_unit_test(refuses_calls),     cmocka_unit_test(donates_what_is_of_use),
+      cmocka_unit_test(donates),           cmocka_unit_test(takes_any_order),
+      cmocka_unit_test(takes_halves),      cmocka_unit_test(takes_memory_over),
+      cmocka_unit_test(lends_memory),      cmocka_unit_test(copies_between_devices),
+      cmocka_unit_test(tells_when_ready),  cmocka_unit_test(passes_errors_on),
+      cmocka_unit_test(dies_in_any_order), cmocka_unit_test(forks),
   };
   setenv("NX_CPU_DEVICES", "4", 1);
   alarm(100);
