@@ -11,6 +11,15 @@ import types
 import nx
 
 
+def signature_of(found):
+    """Its signature, with what a wrapper of _keywords.py adds."""
+    signature = inspect.signature(found)
+    added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default,
+                               annotation="Any")
+             for name, default in getattr(found, "adds", {}).items()]
+    return signature.replace(parameters=[*signature.parameters.values(), *added])
+
+
 def line(name, found):
     if isinstance(found, types.ModuleType) and found.__name__ == "nx._core.calls":
         return "from ._core import calls as calls"
@@ -25,7 +34,7 @@ def line(name, found):
     if name == "printoptions":
         return "def printoptions(**options: Any) -> AbstractContextManager[dict]: ..."
     try:
-        signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(found)))
+        signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(signature_of(found)))
     except (TypeError, ValueError):
         return f"from ._core import {name} as {name}"
     signature = re.sub(r"(?<![.\w])bool\b", "builtins.bool", signature)

@@ -55,3 +55,18 @@ else:
     from ._namespace import __all__ as _names
 
     __all__ += _names
+
+    # Names that NumPy has, or had, and that are called otherwise here.
+    _OTHERWISE = {"trapz": "trapezoid", "in1d": "isin", "row_stack": "vstack", "bool_": "bool",
+                  "msort": "sort", "product": "prod", "sometrue": "any", "alltrue": "all",
+                  "float_": "float64", "int_": "int64", "complex_": "complex128",
+                  "double": "float64", "single": "float32", "rollaxis": "moveaxis",
+                  "ndarray": "Array", "vectorize": "custom"}
+
+    def __getattr__(name):
+        from difflib import get_close_matches
+
+        near = [] if name.startswith("_") else get_close_matches(name, _names, 1)
+        near = [_OTHERWISE[name]] if name in _OTHERWISE else near
+        raise AttributeError(f"module 'nx' has no attribute {name!r}"
+                             + (f"; there is nx.{near[0]}" if near else ""))

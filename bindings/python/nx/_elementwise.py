@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 from . import _core
 from ._core import Array, calls, result_type
+from ._keywords import elementwise
 from ._lib import (BOOL, FLOAT64, PLAIN, UINT8, arr, array, cast, constant, floating, floats,
                    named, operands, promoted, real_dtype)
 
@@ -39,7 +40,7 @@ def _floating(name: str, call: Callable, sentence: str) -> Callable:
         except TypeError:
             return call(floating(x))
 
-    return named(function, name, sentence)
+    return elementwise(named(function, name, sentence))
 
 
 acos = _floating("acos", calls.acos, "Arc cosine.")
@@ -68,6 +69,7 @@ tan = _floating("tan", calls.tan, "Tangent.")
 sigmoid = _floating("sigmoid", calls.logistic, "1 / (1 + exp(-x)).")
 
 
+@elementwise
 def expm1(x: Any, /) -> Array:
     """exp(x) - 1 without its cancellation. Of complex numbers a real part that is zero is +0, as
     the standard has it."""
@@ -78,6 +80,7 @@ def expm1(x: Any, /) -> Array:
     return calls.complex(calls.real(y) + 0.0, calls.imag(y))
 
 
+@elementwise
 def tanh(x: Any, /) -> Array:
     """Hyperbolic tangent. Of a complex number with an infinite real part the imaginary part is a
     zero with the sign of the operand's, as the standard has it."""
@@ -91,41 +94,49 @@ def tanh(x: Any, /) -> Array:
     return calls.where(far, calls.complex(calls.real(y), zero), y)
 
 
+@elementwise
 def abs(x: Any, /) -> Array:
     """The absolute value, of complex numbers a real one."""
     return arr(x).__abs__()
 
 
+@elementwise
 def negative(x: Any, /) -> Array:
     """-x."""
     return -arr(x)
 
 
+@elementwise
 def positive(x: Any, /) -> Array:
     """A copy of x."""
     return calls.copy(arr(x))
 
 
+@elementwise
 def bitwise_invert(x: Any, /) -> Array:
     """All bits of integers turned; of bools the opposite."""
     return ~arr(x)
 
 
+@elementwise
 def bitwise_count(x: Any, /) -> Array:
     """How many bits of the absolute value are 1, as uint8."""
     return calls.cast(calls.popcount(arr(x).__abs__()), UINT8)
 
 
+@elementwise
 def square(x: Any, /) -> Array:
     """x times x."""
     return calls.square(arr(x))
 
 
+@elementwise
 def sign(x: Any, /) -> Array:
     """-1, 0 or 1; of complex numbers x / abs(x); of NaN NaN."""
     return calls.sign(arr(x))
 
 
+@elementwise
 def reciprocal(x: Any, /) -> Array:
     """1 / x; of integers rounded toward 0."""
     return calls.recip(arr(x))
@@ -136,7 +147,7 @@ def _whole(name: str, call: Callable, sentence: str) -> Callable:
         x = arr(x)
         return x if x.dtype.kind in "biu" else call(x)
 
-    return named(function, name, sentence)
+    return elementwise(named(function, name, sentence))
 
 
 ceil = _whole("ceil", calls.ceil, "Up to a whole number.")
@@ -153,6 +164,7 @@ def _rint(x: Array) -> Array:
 rint = _whole("rint", _rint, "To the nearest whole number, half to even.")
 
 
+@elementwise
 def round(x: Any, /, decimals: int = 0) -> Array:
     """To a number of decimals, half to even; complex numbers part by part."""
     x = arr(x)
@@ -167,6 +179,7 @@ def round(x: Any, /, decimals: int = 0) -> Array:
     return _rint(x * unit) / unit if decimals > 0 else _rint(x / unit) * unit
 
 
+@elementwise
 def conj(x: Any, /) -> Array:
     """The complex conjugate."""
     x = arr(x)
@@ -197,7 +210,7 @@ def _asks(name: str, call: Callable, sentence: str) -> Callable:
         x = arr(x)
         return call(calls.cast(x, UINT8) if x.dtype is BOOL else x)
 
-    return named(function, name, sentence)
+    return elementwise(named(function, name, sentence))
 
 
 isfinite = _asks("isfinite", calls.isfinite, "Whether x is neither infinite nor NaN.")
@@ -205,12 +218,14 @@ isinf = _asks("isinf", calls.isinf, "Whether x, or a part of it, is infinite.")
 isnan = _asks("isnan", calls.isnan, "Whether x, or a part of it, is NaN.")
 
 
+@elementwise
 def signbit(x: Any, /) -> Array:
     """Whether the sign bit is set, also that of zeros and NaNs."""
     x = arr(x)
     return x < 0 if x.dtype.kind in "biu" else calls.signbit(x)
 
 
+@elementwise
 def logical_not(x: Any, /) -> Array:
     """Whether x is 0 or false."""
     return ~cast(arr(x), BOOL)
@@ -234,11 +249,13 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: Any = None, neginf: Any = No
     return calls.where(calls.cmpeq(x, constant(-math.inf, x.dtype)), low, y)
 
 
+@elementwise
 def deg2rad(x: Any, /) -> Array:
     """Degrees to radians."""
     return floating(x) * (math.pi / 180.0)
 
 
+@elementwise
 def rad2deg(x: Any, /) -> Array:
     """Radians to degrees."""
     return floating(x) * (180.0 / math.pi)
@@ -261,7 +278,7 @@ def _operator(name: str, call: Callable, sentence: str) -> Callable:
             x1, x2 = operands(x1, x2)
         return call(x1, x2)
 
-    return named(function, name, sentence)
+    return elementwise(named(function, name, sentence))
 
 
 add = _operator("add", operator.add, "x1 + x2.")
@@ -291,7 +308,7 @@ def _pair(name: str, call: Callable, convert: Callable, sentence: str) -> Callab
                 return call(x1, x2)
         return call(*convert(x1, x2))
 
-    return named(function, name, sentence)
+    return elementwise(named(function, name, sentence))
 
 
 maximum = _pair("maximum", calls.max, promoted, "The larger one; NaN if either is.")
@@ -304,6 +321,7 @@ copysign = _pair("copysign", calls.copysign, floats, "x1 with the sign of x2.")
 nextafter = _pair("nextafter", calls.nextafter, floats, "The number next to x1 toward x2.")
 
 
+@elementwise
 def logaddexp2(x1: Any, x2: Any, /) -> Array:
     """log2(2**x1 + 2**x2)."""
     a, b = floats(x1, x2)
@@ -311,18 +329,21 @@ def logaddexp2(x1: Any, x2: Any, /) -> Array:
     return calls.logaddexp(a * two, b * two) / two
 
 
+@elementwise
 def fmax(x1: Any, x2: Any, /) -> Array:
     """The larger one; the other one if one is NaN."""
     a, b = promoted(x1, x2)
     return calls.where(isnan(b), a, calls.where(isnan(a), b, calls.max(a, b)))
 
 
+@elementwise
 def fmin(x1: Any, x2: Any, /) -> Array:
     """The smaller one; the other one if one is NaN."""
     a, b = promoted(x1, x2)
     return calls.where(isnan(b), a, calls.where(isnan(a), b, calls.min(a, b)))
 
 
+@elementwise
 def fabs(x: Any, /) -> Array:
     """The absolute value as a float."""
     return floating(x).__abs__()
@@ -338,7 +359,7 @@ def _logical(name: str, call: Callable, sentence: str) -> Callable:
     def function(x1: Any, x2: Any, /) -> Array:
         return call(cast(arr(x1), BOOL), cast(arr(x2), BOOL))
 
-    return named(function, name, sentence)
+    return elementwise(named(function, name, sentence))
 
 
 logical_and = _logical("logical_and", getattr(calls, "and"), "Whether both are true, or not 0.")
@@ -346,6 +367,7 @@ logical_or = _logical("logical_or", getattr(calls, "or"), "Whether one is true, 
 logical_xor = _logical("logical_xor", calls.xor, "Whether just one is true, or not 0.")
 
 
+@elementwise
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
     """x where it lies between min and max, else the nearer one. None: no bound. NaN in any of the
     three gives NaN."""

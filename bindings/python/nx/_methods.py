@@ -5,6 +5,7 @@ arrays are pickled: as their bits."""
 from __future__ import annotations
 
 import copyreg
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,16 @@ def _flatten(x: Array) -> Array:
 def _fill(x: Array, value: Any) -> None:
     """Assigns a value to all elements."""
     x[...] = value
+
+
+def _sort(x: Array, axis: int = -1) -> None:
+    """Sorts x in place."""
+    x[...] = _searching.sort(x, axis=axis)
+
+
+def _compress(x: Array, condition: Any, axis: int | None = None) -> Array:
+    """As nx.compress, whose condition comes first."""
+    return _searching.compress(condition, x, axis)
 
 
 def _tobytes(x: Array) -> bytes:
@@ -47,7 +58,9 @@ _METHODS = {
     "dot": _products.dot,
     "diagonal": partial(linalg.diagonal, axis1=0, axis2=1),
     "trace": partial(linalg.trace, axis1=0, axis2=1),
+    "compress": _compress,
     "fill": _fill,
+    "sort": _sort,
     "flatten": _flatten,
     "tobytes": _tobytes,
     "view": _view,
@@ -58,7 +71,9 @@ def attribute(x: Array, name: str) -> Any:
     """What x.name is, of names that the type itself has not."""
     if name in _METHODS:
         return partial(_METHODS[name], x)
-    raise AttributeError(f"an Array has no attribute {name!r}")
+    near = get_close_matches(name, [*_METHODS, *dir(Array)], 1)
+    raise AttributeError(f"an Array has no attribute {name!r}"
+                         + (f"; there is {near[0]!r}" if near else ""))
 
 
 # ---- pickling

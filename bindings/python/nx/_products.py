@@ -8,12 +8,14 @@ import operator
 from typing import Any, Sequence
 
 from ._core import Array, calls, result_type
+from ._keywords import with_out
 from ._lib import arr, axis_of, cast, expand, permuted, product, promoted, reshaped
 
 __all__ = ["cross", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot",
            "vecdot"]
 
 
+@with_out
 def matmul(x1: Any, x2: Any, /) -> Array:
     """The product of matrices in the last two axes; a vector is a row on the left and a column on
     the right."""
@@ -54,6 +56,7 @@ def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Array:
     return calls.vecdot(a, b, axis)
 
 
+@with_out
 def dot(x1: Any, x2: Any, /) -> Array:
     """NumPy's dot: a product of numbers, or sums over the last axis of x1 and the last but one, or
     only one, of x2."""

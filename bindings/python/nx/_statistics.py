@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import math
+import operator as _operators
 from typing import Any, Callable
 
 from . import _core
 from ._core import Array, DType, calls
 from ._elementwise import isnan
+from ._keywords import chosen, into, mask_of, with_out
 from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant,
                    floating, floats, named, product, promoted, reduced, reshaped)
 
@@ -28,28 +30,52 @@ def _sum_dtype(x: Array, dtype: Any) -> DType:
     return _SUMS[x.dtype] if dtype is None else _core.dtype(dtype)
 
 
-def _adding(name: str, sentence: str) -> Callable:
+def _adding(name: str, neutral: int, operator: Callable, sentence: str) -> Callable:
     call = getattr(calls, f"reduce_{name}")
 
-    def function(x: Any, /, axis: Any = None, *, dtype: Any = None,
-                 keepdims: bool = False) -> Array:
+    def function(x: Any, /, axis: Any = None, *, dtype: Any = None, out: Any = None,
+                 keepdims: bool = False, initial: Any = None, where: Any = True) -> Array:
         x = arr(x)
         x = cast(x, _sum_dtype(x, dtype))
-        return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
+        if where is not True:
+            x = chosen(x, where, neutral)
+        y = call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
+        if initial is not None:
+            y = operator(y, initial)
+        return y if out is None else into(y, out)
 
     return named(function, name, sentence)
 
 
-sum = _adding("sum", "The sum along axes, of integers of less than 64 bits in 64 bits.")
-prod = _adding("prod", "The product along axes, of integers of less than 64 bits in 64 bits.")
+sum = _adding("sum", 0, _operators.add,
+              "The sum along axes, of integers of less than 64 bits in 64 bits.")
+prod = _adding("prod", 1, _operators.mul,
+               "The product along axes, of integers of less than 64 bits in 64 bits.")
 
 
 def _choosing(name: str, sentence: str) -> Callable:
-    call = getattr(calls, f"reduce_{name}")
+    call, pair = getattr(calls, f"reduce_{name}"), getattr(calls, name)
 
-    def function(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    def function(x: Any, /, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+                 initial: Any = None, where: Any = True) -> Array:
         x = arr(x)
-        return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
+        if where is not True or initial is not None:
+            y = bounded(x, reduced(axis, x.ndim), KEEPDIMS * keepdims, initial, where)
+        else:
+            y = call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
+        return y if out is None else into(y, out)
+
+    def bounded(x: Array, axes: Any, flags: int, initial: Any, where: Any) -> Array:
+        if initial is None:
+            raise ValueError(f"{name}: where= needs initial=, for where nothing is chosen")
+        first = cast(initial, x.dtype)
+        if where is not True:
+            x = calls.where(mask_of(where), x, first)
+        if product(x.shape) == 0:  # the sum has the shape, and is 0 where nothing is added
+            nothing = calls.reduce_sum(cast(x, INT64), axes, flags)
+            if product(nothing.shape) > 0:
+                return calls.where(nothing == 0, first, first)
+        return pair(call(x, axes, flags), first)
 
     return named(function, name, sentence)
 
@@ -59,9 +85,13 @@ min = amin = _choosing("min", "The least element along axes; NaN if there is one
 
 
 def _asking(name: str, call: Callable, sentence: str) -> Callable:
-    def function(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    def function(x: Any, /, axis: Any = None, *, out: Any = None, keepdims: bool = False,
+                 where: Any = True) -> Array:
         x = cast(arr(x), BOOL)
-        return call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
+        if where is not True:
+            x = chosen(x, where, name == "all")
+        y = call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
+        return y if out is None else into(y, out)
 
     return named(function, name, sentence)
 
@@ -70,30 +100,49 @@ all = _asking("all", calls.reduce_min, "Whether all elements along axes are true
 any = _asking("any", calls.reduce_max, "Whether an element along axes is true, or not 0.")
 
 
+@with_out
 def ptp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     """The largest less the least element along axes."""
     return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
 
 
-def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
+def _counted(x: Array, axis: Any, keepdims: bool, where: Any) -> Array:
+    """How many elements along axes are chosen, in x's dtype."""
+    mask = calls.expand(mask_of(where), x.shape)
+    return sum(cast(mask, x.dtype), axis, keepdims=keepdims)
+
+
+@with_out
+def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False,
+         where: Any = True) -> Array:
     """The mean along axes; integers become float64."""
     x = floating(x) if dtype is None else cast(arr(x), _core.dtype(dtype))
+    if where is not True:
+        return (sum(x, axis, keepdims=keepdims, where=where)
+                / _counted(x, axis, keepdims, where))
     return calls.reduce_mean(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
 
 
+@with_out
 def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
-        keepdims: bool = False) -> Array:
+        keepdims: bool = False, where: Any = True) -> Array:
     """The variance along axes: the sum of |x - mean|^2 over the count less `correction`, which
     NumPy calls ddof."""
     x = floating(x)
     less = float(correction if ddof is None else ddof)
+    if where is not True:
+        apart = (x - mean(x, axis, keepdims=True, where=where)).__abs__()
+        n = _counted(apart, axis, keepdims, where) - less
+        return sum(apart * apart, axis, keepdims=keepdims, where=where) / n
     return calls.reduce_var(x, reduced(axis, x.ndim), less, KEEPDIMS * keepdims)
 
 
+@with_out
 def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
-        keepdims: bool = False) -> Array:
+        keepdims: bool = False, where: Any = True) -> Array:
     """The square root of var."""
-    return calls.sqrt(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
+    return calls.sqrt(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims,
+                          where=where))
 
 
 def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Array:
@@ -111,6 +160,7 @@ def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool 
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
+@with_out
 def quantile(x: Any, q: Any, /, axis: Any = None, *, method: str = "linear",
              keepdims: bool = False) -> Array:
     """The quantiles q, numbers from 0 to 1, along axes; several along a new first axis."""
@@ -124,6 +174,7 @@ def quantile(x: Any, q: Any, /, axis: Any = None, *, method: str = "linear",
     return y if isinstance(q, (tuple, list)) else reshaped(y, y.shape[1:])
 
 
+@with_out
 def percentile(x: Any, q: Any, /, axis: Any = None, *, method: str = "linear",
                keepdims: bool = False) -> Array:
     """quantile of q / 100."""
@@ -132,6 +183,7 @@ def percentile(x: Any, q: Any, /, axis: Any = None, *, method: str = "linear",
     return quantile(x, q, axis, method=method, keepdims=keepdims)
 
 
+@with_out
 def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     """The middle element along axes, or the mean of the two in the middle."""
     x = floating(x)
@@ -218,6 +270,7 @@ def _scan(x: Array, op: int, axis: int | None, initial: Any, what: str) -> Array
     return calls.pad(y, before, [0] * x.ndim, initial)
 
 
+@with_out
 def cumulative_sum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
                    include_initial: bool = False) -> Array:
     """Sums of the elements up to each one along an axis, with a 0 before them if asked."""
@@ -226,6 +279,7 @@ def cumulative_sum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
     return _scan(x, calls.SCAN_SUM, axis, 0 if include_initial else None, "cumulative_sum")
 
 
+@with_out
 def cumulative_prod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
                     include_initial: bool = False) -> Array:
     """Products of the elements up to each one along an axis, with a 1 before them if asked."""
@@ -239,12 +293,14 @@ def _line(x: Any, axis: int | None) -> tuple[Array, int]:
     return (reshaped(x, (x.size,)), 0) if axis is None else (x, axis_of(axis, x.ndim))
 
 
+@with_out
 def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Array:
     """cumulative_sum along an axis; None: of all elements in C order."""
     x, axis = _line(x, axis)
     return cumulative_sum(x, axis, dtype=dtype)
 
 
+@with_out
 def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Array:
     """cumulative_prod along an axis; None: of all elements in C order."""
     x, axis = _line(x, axis)
