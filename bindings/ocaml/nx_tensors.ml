@@ -16,6 +16,7 @@ type context = E.context
 type store = {
   mutable base : E.tensor option;
   mutable buffer : Obj.t Weak.t option;
+  mutable seen : bool; (* there has been such an array *)
   whole : View.t;
 }
 
@@ -101,13 +102,13 @@ let number (type a b) (dtype : (a, b) Dtype.t) (x : a) : E.number =
 
 let unwritten context dtype shape =
   let view = View.create shape in
-  { view; dtype; context; handle = None; store = { base = None; buffer = None; whole = view } }
+  { view; dtype; context; handle = None; store = { base = None; buffer = None; seen = false; whole = view } }
 
 (* A result of which the library has the shape in C order already. *)
 let fresh context dtype shape tensor =
   let view = View.create shape in
   let handle = Some tensor in
-  { view; dtype; context; handle; store = { base = handle; buffer = None; whole = view } }
+  { view; dtype; context; handle; store = { base = handle; buffer = None; seen = false; whole = view } }
 
 let base t =
   match t.store.base with
@@ -152,6 +153,8 @@ let from_host_as dtype context buffer =
   t.store.buffer <- Some shown;
   t
 
+(* Most tensors are read once, like a loss: a weak pointer, which the collector has work with, is made
+   at the second time. Another array for the same memory costs little. *)
 let to_host (type a b) (t : (a, b) t) : (a, b) Nx_buffer.t =
   let shown = match t.store.buffer with Some weak -> Weak.get weak 0 | None -> None in
   match shown with
@@ -159,9 +162,12 @@ let to_host (type a b) (t : (a, b) t) : (a, b) Nx_buffer.t =
   | None ->
       guard @@ fun () ->
       let buffer = buffer_of (base t) (kind t.dtype) in
-      let weak = match t.store.buffer with Some weak -> weak | None -> Weak.create 1 in
-      Weak.set weak 0 (Some (Obj.repr buffer));
-      t.store.buffer <- Some weak;
+      if t.store.seen then begin
+        let weak = match t.store.buffer with Some weak -> weak | None -> Weak.create 1 in
+        Weak.set weak 0 (Some (Obj.repr buffer));
+        t.store.buffer <- Some weak
+      end;
+      t.store.seen <- true;
       buffer
 
 (* ---- movement: Nx's views, and its sentences when they cannot be *)

@@ -43,9 +43,12 @@ external code : ('a, 'b) t -> int = "nx_buffer_standin_kind"
 external of_flat : ('c, 'd) flat -> ('a, 'b) t = "%identity"
 external to_flat : ('a, 'b) t -> ('c, 'd) flat = "%identity"
 
+(* OCaml has halves of its own from 5.2 on. *)
+let half = Scanf.sscanf Sys.ocaml_version "%d.%d" (fun major minor -> if (major, minor) >= (5, 2) then 13 else 72)
+
 (* In the order of the constructors: kinds of the runtime (caml/bigarray.h), and marks of
    nx_buffer_stubs.h. *)
-let codes = [| 72; 0; 1; 64; 68; 69; 66; 67; 2; 3; 4; 5; 6; 70; 7; 71; 10; 11; 65 |]
+let codes = [| half; 0; 1; 64; 68; 69; 66; 67; 2; 3; 4; 5; 6; 70; 7; 71; 10; 11; 65 |]
 let number (kind : ('a, 'b) kind) : int = Obj.magic kind
 
 let kind (buffer : ('a, 'b) t) : ('a, 'b) kind =
