@@ -237,6 +237,7 @@ class Torch(unittest.TestCase):
             y[m] = 0.5
             y[:, m[0]] += x.sum()
             y[m[:, 1]] = x[0]
+            y = y.index_put((m,), x.sum(), accumulate=True)
             return y.masked_fill(m, 3) + x.masked_scatter(m, x * 3)
 
         self.both(f, torch.randn(4, 5, requires_grad=True), torch.rand(4, 5) > 0.5)
