@@ -429,17 +429,31 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         return _padded(x, pairs, constant_values)
     if mode not in _SOURCES:
         raise ValueError(f"pad: there is no mode {mode!r}")
-    from ._searching import take
-
     for axis, (before, after) in enumerate(pairs):
         n = x.shape[axis]
         if before + after == 0:
             continue
         if n == 0:
             raise ValueError(f"pad: axis {axis} has no elements to repeat")
-        places = [_SOURCES[mode](i, n) for i in range(-before, n + after)]
-        x = take(x, _core.array(places, INT64, x.device), axis=axis)
+        sides = [[_SOURCES[mode](i, n) for i in of]
+                 for of in (range(-before, 0), range(n, n + after))]
+        left, right = ([_at(x, side, axis)] if side else [] for side in sides)
+        x = calls.cat([*left, x, *right], axis)
     return x
+
+
+def _at(x: Array, places: list[int], axis: int) -> Array:
+    """The elements at places along an axis: a view where they are one behind the other."""
+    from ._searching import take
+
+    first, n = places[0], len(places)
+    step = places[1] - first if n > 1 else 1
+    if places != [first + step * i for i in range(n)]:
+        return take(x, _core.array(places, INT64, x.device), axis=axis)
+    last = first + step * n
+    of = slice(first, first + 1) if step == 0 else slice(first, last if last >= 0 else None, step)
+    part = x[(slice(None),) * axis + (of,)]
+    return part if step != 0 else expand(part, (*x.shape[:axis], n, *x.shape[axis + 1 :]))
 
 
 def _pairs(given: Any, ndim: int, one: Any) -> list[tuple]:
