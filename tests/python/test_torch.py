@@ -315,6 +315,7 @@ class Torch(unittest.TestCase):
             close(self, f(x), (x * 2).sum(0) + x[0])
         z = torch.randn(3, dtype=torch.complex64)
         close(self, torch.compile(lambda z: z * 2j, backend="nx")(z.conj()), z.conj() * 2j)
+        close(self, torch.compile(torch.dist, backend="nx")(z, 2 * z), torch.dist(z, 2 * z))
 
         def g(x, y):
             x.add_(1)

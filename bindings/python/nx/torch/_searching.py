@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._lowering import (FLOAT32, FLOAT64, INT64, SMALL, Array, Call, axis_of, both, calls, cast,
-                        full, lowers, operand, refuse)
+from ._lowering import (FLOAT32, FLOAT64, INT64, KIND, SMALL, Array, Call, axis_of, both, calls,
+                        cast, common, full, lowers, operand, refuse)
 
 
 # ---- order statistics, with the place of the first element that has the value
@@ -155,6 +155,6 @@ def _cdist_backward(c: Call, g: Array, a: Array, b: Array, p: float, distances: 
 
 @lowers("aten.dist.default")
 def _dist(c: Call, a: Array, b: Array, p: Any = 2) -> Array:
-    refuse(c.dtype.kind != "f", "a distance of complex numbers")
-    a, b = cast(a, c.dtype), cast(b, c.dtype)
-    return calls.vector_norm(calls.sub(a, b), float(p), None, 0)
+    dtype = common(KIND.DEFAULT, a, b)
+    far = calls.sub(cast(a, dtype), cast(b, dtype))
+    return cast(calls.vector_norm(far, float(p), None, 0), c.dtype)
