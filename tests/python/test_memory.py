@@ -6,6 +6,7 @@ tests/realize)."""
 
 import array
 import gc
+import tracemalloc
 import unittest
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ try:
 except ImportError:
     set_nomemory = None
 
-from common import nx
+from common import not_sanitized, nx
 
 core, calls = nx._core, nx._core.calls
 
@@ -100,6 +101,26 @@ class Starved(unittest.TestCase):
                 self.assertEqual(x.tolist(), [[0, 1, 2], [3, 4, 5]])
                 self.assertEqual((x + i).tolist(), [[1, 3, 5], [4, 6, 8]])
         self.assertGreater(failures, 100)
+
+    @not_sanitized  # whose allocator uses no address twice
+    def test_memory_of_the_interpreter_is_given_back(self):
+        x = nx.arange(6.0).reshape(2, 3).realize()
+        i = nx.asarray([1, 2, 3], dtype="int32").realize()
+        tracemalloc.start()
+        try:
+            for name, operation in OPERATIONS.items():
+                with self.subTest(name):
+                    sizes, grown = [0], 1 << 30
+                    while grown >= 40 * 16 and len(sizes) < 80:  # a block in each call is more;
+                        for _ in range(40):  # the interpreter's lists of free blocks get full
+                            self.attempt(operation, x, i, 1 << 30)
+                        nx.zeros(()).realize()  # what was released is freed in an action
+                        gc.collect()
+                        sizes.append(tracemalloc.get_traced_memory()[0])
+                        grown = sizes[-1] - sizes[-2]
+                    self.assertLess(grown, 40 * 16, sizes[-5:])
+        finally:
+            tracemalloc.stop()
 
     def test_nothing_is_lost(self):
         def held():
