@@ -4,8 +4,6 @@ are reported as PyTorch does it, by numbers, which its own nodes look at."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import _core
 from ._lowering import (INT64, Array, Call, arange, calls, cast, full, lowers, operand, refuse)
 
