@@ -413,8 +413,23 @@ nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag
   return NX_OK;
 }
 
+/* A large block that nobody has written, as those of a run that was interrupted, goes back to the
+ * system: a place in the cache is written into the block, which would first make a page of 2 MiB of
+ * it. True if it was one. */
+static bool give_back_untouched(nxi_allocator *a, void *buffer, int64_t bytes) {
+  int64_t block = block_bytes(bytes);
+  if (!is_large(block) || nxi_pages_touched(buffer)) return false;
+  nxi_lock_take(&a->lock);
+  a->stats.live -= bytes;
+  a->stats.reserved -= block;
+  nxi_lock_give(&a->lock);
+  UNPOISON(buffer, (size_t)block);
+  nxi_pages_unmap(buffer, (size_t)block);
+  return true;
+}
+
 void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes) {
-  if (!buffer) return;
+  if (!buffer || (!is_small(bytes) && give_back_untouched(a, buffer, bytes))) return;
   node *drop = NULL;
   nxi_lock_take(&a->lock);
   a->stats.live -= bytes;

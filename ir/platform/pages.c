@@ -21,6 +21,11 @@ void *nxi_pages_map(size_t bytes) { return map(bytes, 0); }
 
 void nxi_pages_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
 
+bool nxi_pages_touched(void *pages) {
+  unsigned char there;
+  return mincore(pages, 1, &there) != 0 || (there & 1) != 0;
+}
+
 static bool is_left(size_t bytes, int more) {
   void *p = map(bytes, more);
   if (p) munmap(p, bytes);

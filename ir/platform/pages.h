@@ -16,6 +16,9 @@ int64_t nxi_machine_memory(void);
 void *nxi_pages_map(size_t bytes);
 /* Unmaps such a mapping, or a part of it that consists of whole pages. */
 void nxi_pages_unmap(void *pages, size_t bytes);
+/* Whether the first page of a mapping of zeros has memory: false if nobody has touched it. True
+ * where the system does not say. */
+bool nxi_pages_touched(void *pages);
 /* Whether so many bytes of addresses are left: maps them without memory, and unmaps them. */
 bool nxi_addresses_left(size_t bytes);
 

@@ -141,6 +141,7 @@ static void test_reuse_and_bounds(void **state) {
   (void)state;
   nxi_allocator *a = new_allocator(0, 16 << 20);
   void *first = get(a, 5 << 20);
+  fill(first, 1, 1);
   nxi_buffer_free(a, first, 5 << 20);
   void *second = get(a, (5 << 20) - 100); /* of the same class */
   assert_ptr_equal(first, second);
@@ -151,7 +152,10 @@ static void test_reuse_and_bounds(void **state) {
   nxi_buffer_free(a, small, 50);
 
   void *p[10];
-  for (int i = 0; i < 10; i++) p[i] = get(a, 4 << 20);
+  for (int i = 0; i < 10; i++) {
+    p[i] = get(a, 4 << 20);
+    fill(p[i], 1, 1);
+  }
   for (int i = 0; i < 10; i++) nxi_buffer_free(a, p[i], 4 << 20);
   assert_true(stats_of(a).cached <= 16 << 20);
   assert_ptr_equal(get(a, 4 << 20), p[9]); /* the one used last is the one that is kept */
@@ -166,12 +170,38 @@ static void test_reuse_and_bounds(void **state) {
   nxi_allocator_destroy(a);
 }
 
+static long faults(void) {
+  struct rusage u;
+  assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+  return u.ru_minflt;
+}
+
+/* Freeing what nobody has written makes no pages of it. */
+static void test_untouched(void **state) {
+  (void)state;
+  enum { BLOCKS = 100 };
+  static void *p[BLOCKS];
+  const int64_t bytes = (int64_t)8 << 20;
+  nxi_allocator *a = new_allocator(0, 0);
+  for (int i = 0; i < BLOCKS; i++) p[i] = get(a, bytes);
+  fill(p[0], 1, 1);
+  const long before = faults();
+  for (int i = 0; i < BLOCKS; i++) nxi_buffer_free(a, p[i], bytes);
+  assert_true(faults() - before < BLOCKS / 2);
+  const nxi_memory_stats s = stats_of(a);
+  assert_int_equal(s.live, 0);
+  assert_true(s.cached >= bytes && s.cached < 2 * bytes); /* what was written is kept */
+  assert_int_equal(s.reserved, s.cached);
+  nxi_allocator_destroy(a);
+}
+
 static void test_memory_limit(void **state) {
   (void)state;
   nxi_allocator *a = new_allocator(10 << 20, 0), *none = NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
   void *p = get(a, 6 << 20), *q = &none;
+  fill(p, 1, 1);
   assert_int_equal(nxi_buffer_alloc(a, (4 << 20) + 1, &q, &d), NX_OUT_OF_MEMORY);
   assert_ptr_equal(q, &none); /* untouched */
   assert_non_null(strstr(d.message, "10485760"));
@@ -368,6 +398,7 @@ NXT_MAIN(memory) {
       cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_random),
       cmocka_unit_test(test_reuse_and_bounds),
+      cmocka_unit_test(test_untouched),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_failures),
       cmocka_unit_test(test_threads),
