@@ -190,13 +190,18 @@ static bool record_row(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return quantized ? nxh_record_quantized(r, op, row) : row->record(r, op, row);
 }
 
+static bool record_known(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  bool manual = row->record == nxh_manual;
+  if (!check_types(r, op)) return false;
+  if (nxh_record_term(r, op)) return true;
+  return (op->n_regions == 0 || manual || nxh_make_all_whole(r)) && record_row(r, op, row);
+}
+
 static bool record_op(nxh_recorder *r, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
-  bool manual = row != NULL && row->record == nxh_manual;
-  bool ok = row != NULL ? check_types(r, op)
-                        : nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
-  if (ok && nxh_record_term(r, op)) return true;
-  ok = ok && (op->n_regions == 0 || manual || nxh_make_all_whole(r)) && record_row(r, op, row);
+  bool ok = false;
+  if (row != NULL) ok = record_known(r, op, row);
+  else nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");
   if (!ok) say_where(r, op);
   return ok;
 }
