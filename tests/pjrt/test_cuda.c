@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* The plugin's client of GPUs, over the fake driver: which devices it has, programs on them, and
  * what of buffers differs from those in memory of the host. */
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "plugin.h"
+#include "tests/cuda/fake/fake_cuda.h"
 
 #define V "tensor<3xf32>"
 static const char scaled[] = "module @jit_scaled {\n"
@@ -112,6 +114,18 @@ static void buffers_are_elsewhere(void **state) {
   drop_client(c);
 }
 
+/* A thread that does work may be the last that needs a client's context, and gives the GPU back
+ * soon after the client is gone. */
+static int until_gpus_are_closed(void **state) {
+  (void)state;
+  void *library = dlopen(getenv("NX_CUDA"), RTLD_NOW);
+  nxt_fake_state *find = NULL;
+  if (library != NULL) *(void **)&find = dlsym(library, "nxt_fake_cuda");
+  if (find == NULL) return 1;
+  while (__atomic_load_n(&find()->contexts, __ATOMIC_ACQUIRE) > 0) usleep(100);
+  return dlclose(library);
+}
+
 NXT_MAIN(cuda) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(has_gpus),
@@ -120,5 +134,5 @@ NXT_MAIN(cuda) {
   };
   alarm(200);
   load_plugin();
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, NULL, until_gpus_are_closed);
 }
