@@ -33,17 +33,20 @@ typedef struct nxi_device_stats {
   uint64_t allocations;
 } nxi_device_stats;
 
-/* A form of the code of a bound kernel, as text: a stage of dumps and of NX_DEBUG. */
+/* A form of the code of bound kernels, as text: a stage of dumps and of NX_DEBUG. It is printed, or
+ * made of the text of another. */
 typedef struct nxi_device_stage {
   const char *name;
+  bool dumped_alone; /* NX_DEBUG does not have it */
   /* whole: with what every such text begins with. A dump of several kernels prints the first so,
-   * and is one file that a compiler accepts. NULL: it is a stage of dumps alone. */
+   * and is one file that a compiler accepts. */
   nx_status (*print)(const nxk_kernel *bound, const nxi_target *t, bool whole, nxi_text *out,
                      nxi_diag *d);
-  /* Of a form that a dump makes of all kernels together: the form that they are printed in, and
-   * what becomes of that text. Else NULL. */
+  /* Instead of `print`: the stage that is printed, and what becomes of that text, of one kernel or
+   * of several. */
   const struct nxi_device_stage *source;
-  nx_status (*translate)(const char *text, const nxi_target *t, nxi_text *out, nxi_diag *d);
+  nx_status (*translate)(const char *source, const char *name, const nxi_target *t, nxi_text *out,
+                         nxi_diag *d);
 } nxi_device_stage;
 
 typedef struct nxi_device_kind {

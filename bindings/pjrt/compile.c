@@ -58,22 +58,24 @@ static int64_t bytes_of(const nxj_port *p) {
   return n < 0 ? 0 : (n * (int64_t)nx_dtype_bits(nxj_dtype_of(p->type)) + 7) / 8;
 }
 
-static bool is_aliased(const nxh_function *f, size_t i, const char *name) {
-  return f->arg_attrs != NULL && named(&f->arg_attrs[i], name);
+/* The result that the program gives an argument's memory to, as an attribute; NULL: none. */
+static const nxh_attr *alias_of(const nxh_function *f, size_t i) {
+  const nxh_attr *dict = f->arg_attrs != NULL ? &f->arg_attrs[i] : NULL;
+  return named(dict, "tf.aliasing_output")
+             ? nxh_find(dict->dict.items, dict->dict.n, "tf.aliasing_output")
+             : NULL;
 }
 
 /* A donor that the program gives to no result by itself is donated to one of its size that has
  * none, or not at all: then its buffer is not deleted. */
 static void match_donors(nxj_executable *e, const nxh_function *f) {
   for (size_t i = 0; i < e->n_in; i++) {
-    if (!is_aliased(f, i, "tf.aliasing_output")) continue;
-    const nxh_attr *dict = &f->arg_attrs[i];
-    const nxh_attr *to = nxh_find(dict->dict.items, dict->dict.n, "tf.aliasing_output");
-    if (to->kind == NXH_INT && to->integer >= 0 && (uint64_t)to->integer < e->n_out)
+    const nxh_attr *to = alias_of(f, i);
+    if (to != NULL && to->kind == NXH_INT && to->integer >= 0 && (uint64_t)to->integer < e->n_out)
       e->out[to->integer].donated = true;
   }
   for (size_t i = 0; i < e->n_in; i++) {
-    if (!e->in[i].donated || is_aliased(f, i, "tf.aliasing_output")) continue;
+    if (!e->in[i].donated || alias_of(f, i) != NULL) continue;
     size_t o = 0;
     while (o < e->n_out &&
            (e->out[o].donated || e->out[o].token || bytes_of(&e->out[o]) != bytes_of(&e->in[i])))

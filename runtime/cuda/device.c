@@ -117,40 +117,21 @@ static nx_status print_cuda(const nxk_kernel *bound, const nxi_target *t, bool w
   return nxu_print(bound, t->shared_bytes, out, &launch, d);
 }
 
-static nx_status ptx_of(const char *source, const char *name, const char *isa, nxi_text *out,
-                        nxi_diag *d) {
+static nx_status translate_ptx(const char *source, const char *name, const nxi_target *t,
+                               nxi_text *out, nxi_diag *d) {
   void *ptx = NULL;
   size_t size = 0;
-  nx_status status = nxu_compile(source, name, isa, NXU_PTX, &ptx, &size, d);
+  nx_status status = nxu_compile(source, name, t->isa, NXU_PTX, &ptx, &size, d);
   if (status == NX_OK) nxi_text_put(out, ptx, (uint32_t)strnlen(ptx, size));
   nxi_free(ptx);
   return status;
 }
 
-static nx_status print_ptx(const nxk_kernel *bound, const nxi_target *t, bool whole, nxi_text *out,
-                           nxi_diag *d) {
-  nxi_text source = {0};
-  (void)whole;
-  nx_status status = print_cuda(bound, t, true, &source, d);
-  if (status == NX_OK && source.failed) status = nxi_oom(d);
-  if (status == NX_OK) status = ptx_of(source.data, bound->name, t->isa, out, d);
-  nxi_text_free(&source);
-  return status;
-}
-
-static nx_status translate_ptx(const char *text, const nxi_target *t, nxi_text *out, nxi_diag *d) {
-  return ptx_of(text, "dump", t->isa, out, d);
-}
-
-static nx_status translate_sass(const char *text, const nxi_target *t, nxi_text *out, nxi_diag *d) {
-  return nxi_cuda_sass(text, "dump", t->isa, out, d);
-}
-
 /* The source comes first: it is shown before the compiler may refuse it. */
 static const nxi_device_stage stages[] = {
     {.name = "cuda", .print = print_cuda},
-    {.name = "ptx", .print = print_ptx, .source = &stages[0], .translate = translate_ptx},
-    {.name = "sass", .source = &stages[0], .translate = translate_sass},
+    {.name = "ptx", .source = &stages[0], .translate = translate_ptx},
+    {.name = "sass", .source = &stages[0], .translate = nxi_cuda_sass, .dumped_alone = true},
     {.name = NULL}};
 
 /* ---- plans */

@@ -44,14 +44,14 @@ static nx_status write_code(const char *path, const void *code, size_t size, nxi
   return nxi_fail(d, NX_IO, "dump", "dump: %.200s: %s", path, nxi_system_error(error, reason));
 }
 
-nx_status nxi_cuda_sass(const char *source, const char *name, const char *isa, nxi_text *out,
+nx_status nxi_cuda_sass(const char *source, const char *name, const nxi_target *t, nxi_text *out,
                         nxi_diag *d) {
   static _Atomic uint32_t files;
   const char *folder = nxi_safe_variable("TMPDIR");
   char path[NXI_PATH];
   void *code = NULL;
   size_t size = 0;
-  nx_status status = nxu_compile(source, name, isa, NXU_CUBIN, &code, &size, d);
+  nx_status status = nxu_compile(source, name, t->isa, NXU_CUBIN, &code, &size, d);
   if (status != NX_OK) return status;
   snprintf(path, sizeof path, "%.*s/nx-%u-%u.cubin", FOLDER,
            folder != NULL && folder[0] != 0 ? folder : "/tmp", nxi_process_number(),

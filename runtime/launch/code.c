@@ -11,6 +11,20 @@
 #include "passes/pipeline.h"
 #include "runtime/trace.h"
 
+static nx_status print_stage(const nxi_device_stage *s, const nxk_kernel *bound,
+                             const nxi_target *t, nxi_text *out, nxi_diag *d) {
+  nxi_text source = {0};
+  if (s->translate == NULL) return s->print(bound, t, true, out, d);
+  nx_status status = s->source->print(bound, t, true, &source, d);
+  if (status == NX_OK && source.failed) status = nxi_oom(d);
+  if (status == NX_OK) status = s->translate(source.data, bound->name, t, out, d);
+  nxi_text_free(&source);
+  return status;
+}
+
+/* Whether NX_DEBUG asks for a stage. */
+static bool is_shown(const nxi_device_stage *s) { return !s->dumped_alone && nxp_wanted(s->name); }
+
 /* Shows the stages of a kernel even if its code will come from a cache. Code in a cache was made
  * from the same text by the same passes, so the stages are made once more and are the same as those
  * of the code that runs. */
@@ -18,8 +32,8 @@ static nx_status show_stages(const nxi_executable *e, const nxk_kernel *bound, n
   nx_status status = NX_OK;
   for (const nxi_device_stage *s = e->kind->stages; s->name != NULL && status == NX_OK; s++) {
     nxi_text text = {0};
-    if (s->print == NULL || !nxp_wanted(s->name)) continue;
-    status = s->print(bound, &e->plan->target, true, &text, d);
+    if (!is_shown(s)) continue;
+    status = print_stage(s, bound, &e->plan->target, &text, d);
     if (status == NX_OK) status = nxp_show(s->name, bound->name, &text, d);
     else nxi_text_free(&text);
   }
@@ -28,7 +42,7 @@ static nx_status show_stages(const nxi_executable *e, const nxk_kernel *bound, n
 
 static bool wants_stages(const nxi_executable *e) {
   for (const nxi_device_stage *s = e->kind->stages; s->name != NULL; s++)
-    if (s->print != NULL && nxp_wanted(s->name)) return true;
+    if (is_shown(s)) return true;
   return false;
 }
 

@@ -254,7 +254,7 @@ static nx_status finish(const dump *u, nx_status status) {
   so_far *s = u->so_far;
   if (status == NX_OK && s->source.failed) status = nxi_oom(u->d);
   if (status == NX_OK && s->source.size > 0)
-    status = u->stage->code->translate(s->source.data, &s->target, u->out, u->d);
+    status = u->stage->code->translate(s->source.data, "dump", &s->target, u->out, u->d);
   nxi_assembly_free(&s->assembly);
   nxi_generic_dump_free(&s->generic);
   nxi_text_free(&s->source);

@@ -8,8 +8,8 @@ import math
 from typing import Any
 
 from .._core import DType
-from ._lowering import (BOOL, INT64, Array, Call, arange, axis_of, calls, cast, lowers,
-                        operand, refuse)
+from ._lowering import (BOOL, INT64, Array, Call, arange, axis_of, calls, cast, in_line,
+                        lowers, operand, refuse)
 
 
 def _strict(index: Array, extent: int) -> Array:
@@ -49,7 +49,7 @@ def _index_select(c: Call, x: Array, dim: int, index: Array) -> Array:
 @lowers("aten.embedding.default")
 def _embedding(c: Call, weight: Array, indices: Array, padding_idx: int = -1,
                scale_grad_by_freq: bool = False, sparse: bool = False) -> Array:
-    line = calls.reshape(indices, (indices.size,), calls.MAY_COPY)
+    line = in_line(indices)
     rows = calls.gather(weight, _along(_strict(line, weight.shape[0]), 0, weight.shape), 0)
     return calls.reshape(rows, c.shape, calls.MAY_COPY)
 
@@ -253,7 +253,7 @@ def _index_reduce(c: Call, x: Array, dim: int, index: Array, source: Array, redu
 
 def _ranks(mask: Array) -> Array:
     """For each element of a mask, in one line, how many are true before it."""
-    line = calls.reshape(mask, (mask.size,), calls.MAY_COPY)
+    line = in_line(mask)
     counts = calls.associative_scan(cast(line, INT64), calls.SCAN_SUM, 0)
     return calls.sub(counts, operand(1, INT64))
 
@@ -262,9 +262,9 @@ def _ranks(mask: Array) -> Array:
 def _masked_scatter(c: Call, x: Array, mask: Array, source: Array) -> Array:
     x, mask = calls.expand(x, c.shape), calls.expand(cast(mask, BOOL), c.shape)
     refuse(source.size == 0 or x.size == 0, "elements of nothing")
-    line = calls.reshape(mask, (mask.size,), calls.MAY_COPY)
+    line = in_line(mask)
     places = calls.where(line, _ranks(mask), operand(0, INT64))
-    taken = calls.gather(calls.reshape(source, (source.size,), calls.MAY_COPY), places, 0)
+    taken = calls.gather(in_line(source), places, 0)
     return calls.where(mask, calls.reshape(taken, c.shape, calls.MAY_COPY), x)
 
 
@@ -272,10 +272,10 @@ def _masked_scatter(c: Call, x: Array, mask: Array, source: Array) -> Array:
 def _masked_scatter_backward(c: Call, g: Array, mask: Array, sizes: Any) -> Array:
     n, mask = math.prod(c.shape), calls.expand(cast(mask, BOOL), g.shape)
     refuse(g.size == 0, "elements of nothing")
-    line = calls.reshape(mask, (mask.size,), calls.MAY_COPY)
+    line = in_line(mask)
     places = calls.where(line, _ranks(mask), operand(n, INT64))  # n: beside the result
     y = calls.scatter(calls.expand(operand(0, g.dtype), (n + 1,)), places,
-                      calls.reshape(g, (g.size,), calls.MAY_COPY), 0, calls.SCATTER_ADD)
+                      in_line(g), 0, calls.SCATTER_ADD)
     return calls.reshape(calls.shrink(y, [0], [n]), c.shape, calls.MAY_COPY)
 
 
@@ -283,7 +283,7 @@ def _masked_scatter_backward(c: Call, g: Array, mask: Array, sizes: Any) -> Arra
 def _nonzero_static(c: Call, x: Array, *, size: int, fill_value: int = -1) -> Array:
     refuse(x.size == 0 or size == 0 or x.ndim == 0, "elements of nothing")
     mask, n = cast(x, BOOL), operand(x.size, INT64)
-    line = calls.reshape(mask, (x.size,), calls.MAY_COPY)
+    line = in_line(mask)
     # those beyond the size, and those that are 0, go beside the result
     places = calls.where(line, _ranks(mask), operand(size, INT64))
     places = calls.min(places, operand(size, INT64))
@@ -301,14 +301,10 @@ def _nonzero_static(c: Call, x: Array, *, size: int, fill_value: int = -1) -> Ar
 
 # ---- elements by their number in the whole tensor
 
-def _whole(x: Array) -> Array:
-    return calls.reshape(x, (x.size,), calls.MAY_COPY)
-
-
 @lowers("aten.take.default")
 def _take(c: Call, x: Array, index: Array) -> Array:
     refuse(x.size == 0, "elements of nothing")
-    y = calls.gather(_whole(x), _whole(cast(index, INT64)), 0)
+    y = calls.gather(in_line(x), in_line(cast(index, INT64)), 0)
     return calls.reshape(y, c.shape, calls.MAY_COPY)
 
 
@@ -316,7 +312,8 @@ def _take(c: Call, x: Array, index: Array) -> Array:
 def _put(c: Call, x: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     refuse(x.size == 0, "elements of nothing")
     mode = calls.SCATTER_ADD if accumulate else calls.SCATTER_SET
-    y = calls.scatter(_whole(x), _whole(cast(index, INT64)), _whole(cast(source, x.dtype)), 0, mode)
+    y = calls.scatter(in_line(x), in_line(cast(index, INT64)), in_line(cast(source, x.dtype)), 0,
+                      mode)
     return calls.reshape(y, x.shape, calls.MAY_COPY)
 
 

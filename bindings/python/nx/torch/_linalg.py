@@ -114,12 +114,15 @@ def _slogdet(c: Call, a: Array) -> tuple[Array, ...]:
     return sign, calls.reduce_sum(calls.log(size), [-1]), lu, pivots
 
 
+def _beyond(x: Array) -> Array:
+    """j - i of the elements (i, j) of a matrix."""
+    m, n = x.shape[-2:]
+    return calls.sub(arange(INT64, 0, 1, n), calls.reshape(arange(INT64, 0, 1, m), (m, 1)))
+
+
 def triangle(x: Array, lower: bool, diagonal: int = 0) -> Array:
     """The elements (i, j) with j - i up to diagonal, or from it on; others 0."""
-    m, n = x.shape[-2:]
-    i, j = calls.reshape(arange(INT64, 0, 1, m), (m, 1)), arange(INT64, 0, 1, n)
-    far = calls.sub(j, i)
-    keep = (calls.cmple if lower else calls.cmpge)(far, operand(diagonal, INT64))
+    keep = (calls.cmple if lower else calls.cmpge)(_beyond(x), operand(diagonal, INT64))
     return calls.where(keep, x, operand(0, x.dtype))
 
 
@@ -132,9 +135,7 @@ def _unpacked(lu: Array) -> tuple[Array, Array]:
 
 def _ones(x: Array) -> Array:
     """Ones on the diagonal of a matrix of that shape."""
-    m, n = x.shape[-2:]
-    i, j = calls.reshape(arange(INT64, 0, 1, m), (m, 1)), arange(INT64, 0, 1, n)
-    return cast(calls.cmpeq(i, j), x.dtype)
+    return cast(calls.cmpeq(_beyond(x), operand(0, INT64)), x.dtype)
 
 
 def _as_matrix(permutation: Array, like: Array) -> Array:

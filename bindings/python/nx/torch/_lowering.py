@@ -99,6 +99,11 @@ def cast(x: Array, dtype: DType) -> Array:
     return x if x.dtype == dtype else calls.cast(x, dtype)
 
 
+def in_line(x: Array) -> Array:
+    """The elements in one line, in C order."""
+    return calls.reshape(x, (x.size,), calls.MAY_COPY)
+
+
 def operand(x: Any, dtype: DType) -> Array:
     """An array or a number in a dtype."""
     if isinstance(x, Array):

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from ._lowering import (FLOAT64, Array, Call, arange, axis_of, calls, cast, full,
-                        lowers, operand, refuse)
+                        in_line, lowers, operand, refuse)
 from ._memory import order_of
 
 
@@ -206,7 +206,7 @@ class _Memory:
         self.order = list(range(x.ndim)) if order is None else order
         turned = calls.permute(x, self.order)
         self.shape = turned.shape
-        self.line = calls.copy(calls.reshape(turned, (x.size,), calls.MAY_COPY))
+        self.line = calls.copy(in_line(turned))
 
     def whole(self) -> Array:
         back = sorted(range(len(self.order)), key=self.order.__getitem__)

@@ -7,7 +7,7 @@ import math
 from typing import Any, Callable
 
 from ._lowering import (BOOL, FLOAT32, INT64, SMALL, UINT8, Array, Call, arange, axes_of, axis_of,
-                        calls, cast, full, lowers, operand, refuse)
+                        calls, cast, full, in_line, lowers, operand, refuse)
 from ._movement import part
 
 
@@ -69,7 +69,7 @@ def _place(place: Callable) -> Callable:
             return full((), INT64, 0)
         if dim is not None:
             return place(x, axis_of(dim, x.ndim), _keep(keepdim), INT64)
-        line = calls.reshape(x, (x.size,), calls.MAY_COPY)
+        line = in_line(x)
         return calls.reshape(place(line, 0, 0, INT64), c.shape, calls.MAY_COPY)
 
     return lower

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ._lowering import (FLOAT32, FLOAT64, INT64, KIND, SMALL, Array, Call, axis_of, both, calls,
-                        cast, common, full, lowers, operand, refuse)
+                        cast, common, full, in_line, lowers, operand, refuse)
 
 
 # ---- order statistics, with the place of the first element that has the value
@@ -64,7 +64,7 @@ def _median(ignore: bool) -> Any:
 def _median_of_all(ignore: bool) -> Any:
     def lower(c: Call, x: Array) -> Array:
         refuse(x.size == 0, "the middle of nothing")
-        line = calls.reshape(x, (x.size,), calls.MAY_COPY)
+        line = in_line(x)
         return _at(line, 0, _middle(line, 0, ignore), False)[0]
 
     return lower
@@ -103,7 +103,7 @@ def _histc(c: Call, x: Array, bins: int = 100, min: Any = 0, max: Any = 0) -> Ar
     refuse(min >= max, "a histogram between the least and the largest element")
     refuse(x.size == 0, "a histogram of nothing")
     dtype = FLOAT64 if x.dtype.kind in "iu" else FLOAT32 if x.dtype.name in SMALL else x.dtype
-    x = cast(calls.reshape(x, (x.size,), calls.MAY_COPY), dtype)
+    x = cast(in_line(x), dtype)
     low, high = operand(float(min), dtype), operand(float(max), dtype)
     inside = both(calls.cmpge(x, low), calls.cmple(x, high))
     part = calls.div(calls.sub(x, low), calls.sub(high, low))
