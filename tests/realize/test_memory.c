@@ -19,6 +19,7 @@
 #include "ir/alloc.h"
 #include "runtime/memory.h"
 #include "tests/util/runner.h"
+#include "tests/util/sanitizers.h"
 
 static nxi_allocator *new_allocator(int64_t memory_limit, int64_t cache_limit) {
   nxi_allocator *a = NULL;
@@ -176,7 +177,8 @@ static long faults(void) {
   return u.ru_minflt;
 }
 
-/* Freeing what nobody has written makes no pages of it. */
+/* Freeing what nobody has written makes no pages of it. The sanitizers' record of what is freed has
+ * pages of its own. */
 static void test_untouched(void **state) {
   (void)state;
   enum { BLOCKS = 100 };
@@ -187,7 +189,7 @@ static void test_untouched(void **state) {
   fill(p[0], 1, 1);
   const long before = faults();
   for (int i = 0; i < BLOCKS; i++) nxi_buffer_free(a, p[i], bytes);
-  assert_true(faults() - before < BLOCKS / 2);
+  if (!NXT_SANITIZED) assert_true(faults() - before < BLOCKS / 2);
   const nxi_memory_stats s = stats_of(a);
   assert_int_equal(s.live, 0);
   assert_true(s.cached >= bytes && s.cached < 2 * bytes); /* what was written is kept */
