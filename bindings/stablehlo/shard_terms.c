@@ -70,7 +70,8 @@ static nx_tensor *product(nxh_recorder *r, const nxh_op *op, const nxh_sharding 
   if (x == NULL || y == NULL) return NULL;
   nxh_side a = {.x = x->tensor}, b = {.x = y->tensor};
   if (!nxh_product_axes(r, op, &a, &b) || !nxh_sort_axes(r, &a) || !nxh_sort_axes(r, &b) ||
-      a.n_batch != b.n_batch || a.n_contracted != b.n_contracted)
+      a.n_batch != b.n_batch || a.n_contracted != b.n_contracted ||
+      a.n_batch + a.n_rest + b.n_rest != (uint32_t)nxh_result_type(r, op, 0)->rank)
     return NULL;
   made m = {.rank = 0};
   for (uint32_t i = 0; i < a.n_batch; i++) {
@@ -83,7 +84,7 @@ static nx_tensor *product(nxh_recorder *r, const nxh_op *op, const nxh_sharding 
     m.bad = m.bad || !same_axes(&x->sharding, a.contracted[i], &y->sharding, b.contracted[i]);
     add_terms(&m, &x->sharding, a.contracted[i]);
   }
-  if (m.rank != nxh_result_type(r, op, 0)->rank || !is_wanted(&m, want)) return NULL;
+  if (!is_wanted(&m, want)) return NULL;
   return nxh_product(r, &a, &b, nxh_result_type(r, op, 0)->dtype);
 }
 
