@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Bytes as modules of StableHLO, text or portable artifact: each is refused with a sentence, and at
- * a place in it where reading failed, or becomes a function. Nothing is run: what is recorded is
- * the subject of other targets. */
+ * a place in it where reading failed, or becomes a function, of one process and of the second of
+ * two partitions. Nothing is run: what is recorded is the subject of other targets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +11,17 @@
 
 static nx_context *context(void) {
   static nx_context *c;
-  nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1, .memory_limit = 1 << 26};
+  nx_context_options o = {
+      .size = sizeof o, .cache_dir = "", .threads = 1, .memory_limit = 1 << 26, .cpu_devices = 2};
   if (!c && nx_context_create(&o, &c) != NX_OK) abort();
   return c;
+}
+
+static nx_stablehlo_mesh *partitions(void) {
+  static nx_stablehlo_mesh *mesh;
+  static const nx_device devices[] = {0, 1};
+  if (!mesh && nx_stablehlo_mesh_create(context(), 1, 2, devices, NULL, &mesh) != NX_OK) abort();
+  return mesh;
 }
 
 static void check_refusal(nx_status status, size_t n) {
@@ -27,17 +35,27 @@ static void check_refusal(nx_status status, size_t n) {
   if (e.index > (int64_t)n) fuzz_wrong("refused at byte %lld of %zu", (long long)e.index, n);
 }
 
+static nx_status record(nx_stablehlo *m, const nx_stablehlo_options *o) {
+  nx_function *f = NULL;
+  nx_status s = nx_stablehlo_function(m, context(), o, &f);
+  if (nx_capturing(context())) fuzz_wrong("a capture goes on");
+  nx_function_release(f);
+  return s;
+}
+
 void fuzz_stablehlo(const uint8_t *data, size_t n) {
   nx_stablehlo *m = NULL;
-  nx_function *f = NULL;
   nxi_alloc_largest();
   nx_status s = nx_stablehlo_parse(data, n, &m);
   size_t largest = nxi_alloc_largest();
   if (largest > 64 * n + (1 << 16)) fuzz_wrong("%zu bytes took %zu of memory at once", n, largest);
-  if (s == NX_OK) s = nx_stablehlo_function(m, context(), NULL, &f);
-  if (s != NX_OK) check_refusal(s, n);
-  if (nx_capturing(context())) fuzz_wrong("a capture goes on");
-  nx_function_release(f);
+  if (s != NX_OK) {
+    check_refusal(s, n);
+    return;
+  }
+  nx_stablehlo_options second = {.size = sizeof second, .mesh = partitions(), .partition = 1};
+  if ((s = record(m, NULL)) != NX_OK) check_refusal(s, n);
+  if ((s = record(m, &second)) != NX_OK) check_refusal(s, n);
   nx_stablehlo_release(m);
   nx_context_collect(context());
 }
