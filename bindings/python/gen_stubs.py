@@ -27,12 +27,16 @@ def line(name, found):
         return f"from . import {name} as {name}"
     if isinstance(found, nx.DType):
         return f"{name}: DType"
-    if isinstance(found, type) and found.__module__ != "nx._dtypes" or inspect.isbuiltin(found):
+    if isinstance(found, type) and found.__module__.startswith("nx._"):
+        return f"from .{found.__module__[3:]} import {name} as {name}"
+    if isinstance(found, type) or inspect.isbuiltin(found):
         return f"from ._core import {name} as {name}"
     if isinstance(found, (float, str, type(None))):
         return f"{name}: {type(found).__name__.replace('NoneType', 'None')}"
     if name == "printoptions":
         return "def printoptions(**options: Any) -> AbstractContextManager[dict]: ..."
+    if not callable(found):
+        return f"from .{type(found).__module__[3:]} import {name} as {name}"
     try:
         signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(signature_of(found)))
     except (TypeError, ValueError):
@@ -43,17 +47,19 @@ def line(name, found):
 
 def wrapped(text):
     """In lines of less than 100 characters."""
-    if len(text) < 100:
-        return text
-    cut = text.rindex(", ", 0, 98) + 1
-    return text[:cut] + "\n        " + text[cut + 1:]
+    lines = []
+    while len(text) >= 100:
+        cut = text.rindex(", ", 0, 98) + 1
+        lines.append(text[:cut])
+        text = "        " + text[cut + 1:]
+    return "\n".join([*lines, text])
 
 
 def main():
     print("# SPDX-License-Identifier: ISC\n# Made by gen_stubs.py.")
     print("import builtins")
     print("from contextlib import AbstractContextManager")
-    print("from typing import Any, Callable, Sequence\n")
+    print("from typing import Any, Callable, Iterator, Sequence\n")
     print("from ._core import Array as Array, DType as DType")
     print("from ._dtypes import finfo_object, iinfo_object, _Info")
     print("from ._searching import (unique_all_result, unique_counts_result,"

@@ -4,6 +4,7 @@ comparison."""
 
 import os
 import unittest
+import warnings
 
 try:
     import numpy as np
@@ -16,6 +17,8 @@ NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint
            "float64", "complex64", "complex128")
 FLOATS = ("float32", "float64")
 DTYPES = ("bool", *NUMBERS)
+
+NEW = np is not None and not np.__version__.startswith("1.")  # 2.0 raises where 1.x warns
 
 # Under a sanitizer (meson.build) what computes much, or measures time, is left out.
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
@@ -75,3 +78,15 @@ class Peer(unittest.TestCase):
             np.testing.assert_allclose(values, wanted, rtol=rtol, atol=rtol, err_msg=what)
         else:
             np.testing.assert_array_equal(values, wanted, err_msg=what)
+
+    def refused(self, *cases):
+        """Of each case NumPy raises, and so does nx, one of these errors, at the latest when the
+        result is computed."""
+        for errors, call in cases:
+            if NEW:
+                with self.assertRaises(Exception), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    call(np, np.asarray)
+            with self.assertRaises(errors):
+                y = call(nx, nx.asarray)
+                nx.realize(*(y if isinstance(y, (tuple, list)) else [y]))

@@ -145,6 +145,164 @@ class Indexing(Peer):
             x[x > 2] = [1.0, 2.0]
 
 
+# Keys with masks of a (4, 3, 2) array: of m, which is of rank 1, and of n, of rank 2; the shapes
+# of values, of which "k" is the number of true elements.
+MASKED = {
+    "alone": (lambda m, n: m, [("k", 3, 2), ("k", 1, 2), ("k", 1, 1), (1, 3, 2), (3, 2), ()]),
+    "of rank 2": (lambda m, n: n, [("k", 2), ("k", 1), (2,), ()]),
+    "of all": (lambda m, n: np.stack([n, n], -1), [("K",), ()]),
+    "with a slice": (lambda m, n: (m, slice(None, None, 2)), [("k", 2, 2), (2, 2)]),
+    "behind a slice": (lambda m, n: (slice(1, 3), m[:3]), [(2, "l", 2), ("l", 1), (1, 2)]),
+    "with a number": (lambda m, n: (m, 1), [("k", 2), ("k", 1), (2,), ()]),
+    "behind a number": (lambda m, n: (2, m[:3]), [("l", 2), ()]),
+    "apart from a number": (lambda m, n: (m, slice(None), 1), [("k", 3), ("k", 1)]),
+    "with None": (lambda m, n: (None, m), [(1, "k", 3, 2), ("k", 3, 2)]),
+    "with an ellipsis": (lambda m, n: (m, ..., 0), [("k", 3)]),
+    "with indices": (lambda m, n: (m, [1] * int(m.sum())), [("k", 2), (2,), ()]),
+    "with one index": (lambda m, n: (m, [1]), [("k", 2)]),
+    "twice": (lambda m, n: (m, np.arange(3) < m.sum()), [("k", 2)]),
+}
+
+
+@needs_numpy
+class Masks(Peer):
+    """x[mask] = values with a value for each element that is true, also where how many there are
+    cannot be read when the assignment is recorded."""
+
+    def cases(self):
+        rng = np.random.default_rng(4)
+        for name, (key, shapes) in MASKED.items():
+            for _ in range(3):
+                m = np.zeros(4, bool)
+                m[rng.permutation(4)[: rng.integers(2, 4)]] = True
+                if name == "behind a slice" or name == "behind a number":
+                    m[:2] = True
+                n = rng.random((4, 3)) < 0.5
+                n[:2, 0] = True
+                mask = n if name == "of rank 2" else m
+                counts = {"k": int(mask.sum()), "K": 2 * int(n.sum()), "l": int(m[:3].sum())}
+                for shape in shapes:
+                    shape = [counts.get(e, e) for e in shape]
+                    value = rng.integers(-99, 0, shape).astype(np.int32)
+                    yield f"{name} {shape}", m, n, key, np.asarray(value)
+
+    def test_values(self):
+        a = np.arange(24, dtype=np.int32).reshape(4, 3, 2)
+        for what, m, n, key, value in self.cases():
+            for view in (lambda x: x, lambda x: x[::-1], lambda x: x[:, ::-1, ::-1]):
+                b = np.array(a)
+                view(b)[key(m, n)] = value
+                x = nx.asarray(a, copy=True)
+                view(x)[ours_of(key, m, n)] = nx.asarray(value)
+                self.same(x, b, what)
+
+    def test_captured(self):
+        a = np.arange(24, dtype=np.int32).reshape(4, 3, 2)
+        for what, m, n, key, value in self.cases():
+            b = np.array(a)
+            b[key(m, n)] = value
+            x = nx.asarray(a, copy=True)
+
+            def assign(x, *masks):
+                y = nx.copy(x)
+                y[restored(key(m, n), masks)] = value
+                return y
+
+            masks = [nx.asarray(k) for k in masks_of(key(m, n))]
+            self.same(nx.jit(assign)(x, *masks), b, what)
+
+    def test_counts_that_do_not_fit(self):
+        a = np.arange(6.0)
+        m = a > 2
+        for values in ([1.0, 2], [1.0, 2, 3, 4], [], np.ones((3, 3)), np.ones((2, 3))):
+            b, x = np.array(a), nx.asarray(a, copy=True)
+            with self.assertRaises((ValueError, TypeError)):
+                b[m] = values
+            with self.assertRaises(ValueError):
+                x[x > 2] = values
+            self.same(x, a)
+        with self.assertRaisesRegex(ValueError, "2 cannot be assigned to 3"):
+            x[x > 2] = [1.0, 2]
+        b, x = np.zeros((2, 6)), nx.zeros((2, 6))
+        for y, mask in ((b, m), (x, nx.asarray(m))):
+            y[:, mask] = [[1.0], [2]]
+            y[0, mask] = [3.0, 4, 5]
+            with self.assertRaises(ValueError):
+                y[:, mask] = np.ones((2, 2))
+            with self.assertRaises(ValueError):
+                y[0, mask] = [1.0, 2]
+        self.same(x, b)
+
+    def test_counts_that_do_not_fit_a_captured_function(self):
+        def assign(x, mask, value):
+            y = nx.copy(x)
+            y[mask] = value
+            return y
+
+        f = nx.jit(assign)
+        x, value = nx.arange(6.0), nx.asarray([10.0, 20, 30])
+        self.assertEqual(f(x, x > 2, value).tolist(), [0, 1, 2, 10, 20, 30])
+        self.assertEqual(f(x, x % 2 == 0, value).tolist(), [10, 1, 20, 3, 30, 5])
+        for mask in (x > 3, x > 1, x > 9, x >= 0):
+            with self.assertRaises(IndexError):
+                f(x, mask, value).realize()
+        self.assertEqual(f(x, x < 3, value).tolist(), [10, 20, 30, 3, 4, 5])
+        self.assertEqual(f.traces, 1)
+        for given in ([], [[1.0]] * 2):
+            with self.assertRaises((nx.Unbound, ValueError)):
+                f(x, x > 2, nx.asarray(given, "float64"))
+
+    def test_rank_2_that_does_not_fit_a_captured_function(self):
+        def assign(x, mask, value):
+            x[mask, 1] = value
+            return x.sum()
+
+        f = nx.jit(assign)
+        x = nx.zeros((3, 2, 2, 2))
+        m = nx.asarray([[True, False], [False, True], [False, False]])
+        f(x, m, nx.ones((2, 2))).realize()
+        self.assertEqual(x.sum().item(), 4)
+        self.assertEqual(x[0, 0, 1].tolist(), [1, 1])
+        with self.assertRaises(IndexError):
+            f(x, m, nx.ones((3, 2))).realize()
+        with self.assertRaises(IndexError):
+            f(x, nx.asarray(np.ones((3, 2), bool)), nx.ones((2, 2))).realize()
+
+    def test_coordinates_of_a_count_that_does_not_fit(self):
+        f = nx.jit(lambda x, mask, i: x[mask, i])
+        x = nx.arange(24).reshape(2, 3, 4)
+        m = nx.asarray([[True, False, False], [False, True, True]])
+        self.assertEqual(f(x, m, nx.asarray([0, 1, 2])).tolist(), [0, 17, 22])
+        for i in ([0, 1], [0, 1, 2, 3]):
+            with self.assertRaises(IndexError):
+                f(x, m, nx.asarray(i)).realize()
+
+    def test_no_elements(self):
+        x = nx.zeros((0, 3))
+        x[nx.zeros(0, "bool")] = nx.zeros((0, 3))
+        y = nx.arange(4)
+        y[y > 9] = nx.zeros(0, "int64")
+        y[y > 9] = 5
+        y[y > 9] = [5]
+        self.assertEqual(y.tolist(), [0, 1, 2, 3])
+
+
+def masks_of(key):
+    return [k for k in (key if isinstance(key, tuple) else (key,)) if isinstance(k, np.ndarray)]
+
+
+def restored(key, masks):
+    """The key with these arrays in place of NumPy's masks."""
+    masks = iter(masks)
+    found = tuple(next(masks) if isinstance(k, np.ndarray) else k
+                  for k in (key if isinstance(key, tuple) else (key,)))
+    return found if isinstance(key, tuple) else found[0]
+
+
+def ours_of(key, m, n):
+    return restored(key(m, n), [nx.asarray(k) for k in masks_of(key(m, n))])
+
+
 class Refused(unittest.TestCase):
     def setUp(self):
         self.x = nx.reshape(nx.arange(12), (3, 4))

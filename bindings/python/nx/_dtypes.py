@@ -13,8 +13,18 @@ from ._lib import BOOL, arr, array, calls, dtypes, real_dtype
 
 globals().update(dtypes)
 
-__all__ = [*dtypes, "Array", "DType", "astype", "can_cast", "dtype", "finfo", "iinfo", "isdtype",
-           "promote_types", "result_type"]
+# NumPy's other names: of C's types, on the platforms there are, and of old.
+_ALIASES = {"bool_": "bool", "byte": "int8", "ubyte": "uint8", "short": "int16", "ushort": "uint16",
+            "intc": "int32", "uintc": "uint32", "int_": "int64", "uint": "uint64", "long": "int64",
+            "ulong": "uint64", "longlong": "int64", "ulonglong": "uint64", "intp": "int64",
+            "uintp": "uint64", "half": "float16", "single": "float32", "double": "float64",
+            "csingle": "complex64", "cdouble": "complex128"}
+globals().update({alias: dtypes[name] for alias, name in _ALIASES.items()})
+
+__all__ = [*dtypes, *_ALIASES, "Array", "DType", "astype", "can_cast", "common_type",
+           "complexfloating", "dtype", "finfo", "floating", "generic", "iinfo", "inexact",
+           "integer", "isdtype", "issubdtype", "min_scalar_type", "number", "promote_types",
+           "result_type", "signedinteger", "unsignedinteger"]
 
 # Of each floating dtype: bits of the fraction, exponents of the least and of the largest normal
 # number, and the largest number where that is not what the bits of an IEEE type give.
@@ -125,6 +135,98 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     if isinstance(kind, str) and kind not in dtypes:
         raise ValueError(f"isdtype: there is no kind {kind!r}")
     return found == _core.dtype(kind)
+
+
+class generic:
+    """All dtypes, for issubdtype: this and the classes below are no dtypes, but kinds of them."""
+
+    _kinds = "biufc"
+
+    def __init__(self) -> None:
+        raise TypeError(f"{type(self).__name__} is a kind of dtypes; arrays have dtypes")
+
+
+class number(generic):
+    """Dtypes that are not bool."""
+
+    _kinds = "iufc"
+
+
+class integer(number):
+    """Integers."""
+
+    _kinds = "iu"
+
+
+class signedinteger(integer):
+    """Integers with a sign."""
+
+    _kinds = "i"
+
+
+class unsignedinteger(integer):
+    """Integers without a sign."""
+
+    _kinds = "u"
+
+
+class inexact(number):
+    """Floating and complex dtypes."""
+
+    _kinds = "fc"
+
+
+class floating(inexact):
+    """Floating dtypes."""
+
+    _kinds = "f"
+
+
+class complexfloating(inexact):
+    """Complex dtypes."""
+
+    _kinds = "c"
+
+
+def issubdtype(dtype: Any, kind: Any, /) -> builtins.bool:
+    """Whether a dtype is of a kind (nx.integer, ..) or is the dtype `kind`."""
+    if isinstance(dtype, type) and issubclass(dtype, generic):
+        return isinstance(kind, type) and issubclass(dtype, kind)
+    found = _core.dtype(dtype)
+    if isinstance(kind, type) and issubclass(kind, generic):
+        return found.kind in kind._kinds
+    return found is _core.dtype(kind)
+
+
+def common_type(*arrays: Any) -> DType:
+    """The floating or complex dtype that goes with all arrays; integers count as float64."""
+    found = [arr(x).dtype for x in arrays]
+    if builtins.any(d.kind == "b" for d in found):
+        raise TypeError("common_type: bools have none")
+    found = [dtypes["float64"] if d.kind in "iu" else d for d in found] or [dtypes["float16"]]
+    return result_type(*found)
+
+
+def min_scalar_type(x: Any, /) -> DType:
+    """The smallest dtype that has the value of a number; of an array its dtype. Floats are taken by
+    their range."""
+    if isinstance(x, builtins.bool):
+        return dtypes["bool"]
+    if isinstance(x, builtins.int):
+        names = [f"{'int' if x < 0 else 'uint'}{n}" for n in (8, 16, 32, 64)]
+        for name in names:
+            if iinfo(dtypes[name]).min <= x <= iinfo(dtypes[name]).max:
+                return dtypes[name]
+        raise OverflowError(f"min_scalar_type: no dtype has {x}")
+    if isinstance(x, (builtins.float, builtins.complex)):
+        parts = [builtins.abs(v) for v in (x.real, x.imag)]
+        is_complex = isinstance(x, builtins.complex)
+        names = ("complex64", "complex128") if is_complex else ("float16", "float32", "float64")
+        for name in names:
+            largest = finfo(dtypes[name]).max
+            if builtins.all(v <= largest or v != v or v == builtins.float("inf") for v in parts):
+                return dtypes[name]
+    return arr(x).dtype
 
 
 def promote_types(a: Any, b: Any, /) -> DType:

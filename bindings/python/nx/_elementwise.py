@@ -8,7 +8,7 @@ import operator
 from typing import Any, Callable
 
 from . import _core
-from ._core import Array, calls, result_type
+from ._core import Array, DType, calls, result_type
 from ._keywords import elementwise
 from ._lib import (BOOL, FLOAT64, PLAIN, UINT8, arr, array, cast, constant, floating, floats,
                    named, operands, promoted, real_dtype)
@@ -19,10 +19,11 @@ __all__ = ["abs", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccos
            "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "clip", "conj",
            "conjugate", "copysign", "cos", "cosh", "deg2rad", "degrees", "divide", "divmod",
            "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "fabs", "floor",
-           "floor_divide", "fmax", "fmin", "fmod", "greater", "greater_equal", "hypot", "imag",
-           "invert", "isfinite", "isinf", "isnan", "left_shift", "less", "less_equal", "log",
-           "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not",
-           "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply", "nan_to_num",
+           "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd", "greater", "greater_equal",
+           "hypot", "imag", "invert", "isfinite", "isinf", "isnan", "lcm", "left_shift", "less",
+           "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
+           "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod",
+           "multiply", "nan_to_num",
            "negative", "nextafter", "not_equal", "positive", "pow", "power", "rad2deg", "radians",
            "real", "reciprocal", "remainder", "right_shift", "rint", "round", "rsqrt", "sigmoid",
            "sign", "signbit", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh",
@@ -231,13 +232,24 @@ def logical_not(x: Any, /) -> Array:
     return ~cast(arr(x), BOOL)
 
 
-def nan_to_num(x: Any, /, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
-    """x with numbers in place of NaN and of infinities: by default 0 and the largest ones."""
-    x = arr(x)
+def nan_to_num(x: Any, /, copy: bool = True, nan: float = 0.0, posinf: Any = None,
+               neginf: Any = None) -> Array:
+    """x with numbers in place of NaN and of infinities: by default 0 and the largest ones. Without
+    a copy they are assigned to x."""
+    given, x = x, arr(x)
+    y = _finite(x, nan, posinf, neginf)
+    if copy or type(given) is not Array:
+        return y
+    if y is not x:
+        x[...] = y
+    return x
+
+
+def _finite(x: Array, nan: Any, posinf: Any, neginf: Any) -> Array:
     if x.dtype.kind in "biu":
         return x
     if x.dtype.kind == "c":
-        parts = [nan_to_num(p, nan, posinf, neginf) for p in (calls.real(x), calls.imag(x))]
+        parts = [_finite(p, nan, posinf, neginf) for p in (calls.real(x), calls.imag(x))]
         return calls.complex(*parts)
     from ._dtypes import finfo
 
@@ -353,6 +365,68 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
     """x1 // x2 and x1 % x2."""
     x1, x2 = operands(x1, x2)
     return x1 // x2, x1 % x2
+
+
+def _whole(what: str, x1: Any, x2: Any) -> tuple[Array, Array, DType]:
+    """Absolute values of integers in the unsigned dtype, which has them all, and the dtype of the
+    result."""
+    a, b = promoted(x1, x2)
+    if a.dtype.kind == "b":
+        a, b = cast(a, _core.dtypes["int8"]), cast(b, _core.dtypes["int8"])
+    if a.dtype.kind not in "iu":
+        raise TypeError(f"{what}: integers are needed, not {a.dtype.name}")
+    unsigned = _core.dtypes[a.dtype.name.replace("uint", "int").replace("int", "uint")]
+    return cast(a.__abs__(), unsigned), cast(b.__abs__(), unsigned), a.dtype
+
+
+def _common_divisor(a: Array, b: Array) -> Array:
+    """By Euclid's steps, as many as numbers of these bits take: numbers of Fibonacci take most, and
+    the k-th one has 0.694 k bits."""
+    zero = constant(0, a.dtype)
+    for _ in range(math.ceil(a.dtype.bits / 0.694) + 1):
+        done = calls.cmpeq(b, zero)
+        a, b = calls.where(done, a, b), calls.where(done, zero, calls.mod(a, b))
+    return a
+
+
+@elementwise
+def gcd(x1: Any, x2: Any, /) -> Array:
+    """The greatest common divisor of the absolute values of integers; of 0 and x it is x."""
+    a, b, dtype = _whole("gcd", x1, x2)
+    return cast(_common_divisor(a, b), dtype)
+
+
+@elementwise
+def lcm(x1: Any, x2: Any, /) -> Array:
+    """The least common multiple of the absolute values of integers; of 0 and x it is 0."""
+    a, b, dtype = _whole("lcm", x1, x2)
+    return cast(a // _common_divisor(a, b) * b, dtype)
+
+
+# Of floating dtypes: the integers of as many bits, bits of the fraction, and the bias of exponents.
+_PARTS = {"float64": ("int64", 52, 1023), "float32": ("int32", 23, 127)}
+
+
+def frexp(x: Any, /) -> tuple[Array, Array]:
+    """x as f and an integer e: f 2^e, with |f| from 1/2 to 1. Of 0, NaN and infinities f is x, and
+    e 0."""
+    x = floating(x)
+    if x.dtype.kind == "c":
+        raise TypeError("frexp: complex numbers have no exponent")
+    wide = x if x.dtype.name in _PARTS else cast(x, _core.dtypes["float32"])
+    name, fraction, bias = _PARTS[wide.dtype.name]
+    whole = _core.dtypes[name]
+    limit = constant(math.ldexp(1.0, 1 - bias), wide.dtype)  # below it the exponent is stuck
+    small = (wide.__abs__() < limit) & (wide != 0)
+    lifted = calls.where(small, wide * math.ldexp(1.0, fraction + 2), wide)
+    bits = calls.bitcast(lifted, whole)
+    exponent = ((bits >> fraction) & (2 * bias + 1)) - (bias - 1)
+    half = (bits & ~((2 * bias + 1) << fraction)) | ((bias - 1) << fraction)
+    plain = calls.isfinite(wide) & (wide != 0)
+    f = calls.where(plain, calls.bitcast(half, wide.dtype), wide)
+    e = exponent - calls.where(small, constant(fraction + 2, whole), constant(0, whole))
+    e = calls.where(plain, e, constant(0, whole))
+    return cast(f, x.dtype), cast(e, _core.dtypes["int32"])
 
 
 def _logical(name: str, call: Callable, sentence: str) -> Callable:

@@ -12,7 +12,8 @@ from . import _core
 from ._core import Array, calls
 from ._lib import arr, shape_of
 
-__all__ = ["load", "load_metadata", "memmap", "save", "save_safetensors", "savez"]
+__all__ = ["load", "load_metadata", "memmap", "save", "save_safetensors", "savez",
+           "savez_compressed"]
 
 
 def load(path: Any, /, names: Sequence[str] | None = None) -> Any:
@@ -38,13 +39,28 @@ def save(path: Any, x: Any, /) -> None:
     _core.save_npy(arr(x), path)
 
 
-def savez(path: Any, /, **arrays: Any) -> None:
-    """Computes arrays and writes them as a .npz file, not compressed."""
-    xs = {name: arr(x) for name, x in arrays.items()}
+def savez(path: Any, /, *unnamed: Any, **arrays: Any) -> None:
+    """Computes arrays and writes them as a .npz file, not compressed. Those without names are
+    called arr_0, arr_1, .."""
+    _save_archive(path, unnamed, arrays, zipfile.ZIP_STORED)
+
+
+def savez_compressed(path: Any, /, *unnamed: Any, **arrays: Any) -> None:
+    """savez, compressed: such files are smaller, and cannot be mapped, but are read as a whole."""
+    _save_archive(path, unnamed, arrays, zipfile.ZIP_DEFLATED)
+
+
+def _save_archive(path: Any, unnamed: Sequence[Any], arrays: Mapping[str, Any],
+                  method: int) -> None:
+    xs = {f"arr_{i}": arr(x) for i, x in enumerate(unnamed)}
+    both = xs.keys() & arrays.keys()
+    if both:
+        raise ValueError(f"savez: {sorted(both)} are names of arrays without names, too")
+    xs |= {name: arr(x) for name, x in arrays.items()}
     _core.realize(*xs.values())
     partial = f"{os.fspath(path)}.{os.getpid()}.part"
     try:
-        with zipfile.ZipFile(partial, "w", allowZip64=True) as archive:
+        with zipfile.ZipFile(partial, "w", method, allowZip64=True) as archive:
             for name, x in xs.items():
                 _write_member(archive, name, x, partial)
         os.replace(partial, path)

@@ -5,7 +5,9 @@ The extension does numbers, slices, None and an ellipsis by itself, as views. He
 in such a basic key, which gives a view, and arrays of integers for some of its axes: reading is a
 gather, and assigning a scatter that is assigned to the view. Masks become the coordinates of what
 is true, of which the count has to be read; but a mask alone with a value that broadcasts needs no
-count, since that is a choice of each element. Indices are checked when the result is computed.
+count, since that is a choice of each element. In a captured function, where nothing can be read,
+the value of an assignment, or the indices beside the mask, say how many there have to be; that
+there are as many is checked at each call. Indices are checked when the result is computed.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from . import _core
 from ._core import Array, calls
 from ._lib import (BOOL, INT64, array, broadcast_shape, cast, constant, count_true, count_up,
                    expand, permuted, product, reshaped, value_of)
-from ._searching import index_array, nonzero, rows, take
+from ._searching import index_array, rows, take, unraveled
 
 
 class _Numbers:
@@ -72,8 +74,9 @@ def _expanded(x: Array, key: Any) -> list:
     return entries[:at] + hidden + entries[at + len(dots):]
 
 
-def _masks_as_numbers(x: Array, entries: list) -> list:
+def _masks_as_numbers(x: Array, entries: list, value: Array | None = None) -> list:
     """The entries with coordinates in place of masks."""
+    counted = _Count(entries, value)
     found, axis = [], 0
     for e in entries:
         if type(e) is not Array or e.dtype is not BOOL:
@@ -83,9 +86,63 @@ def _masks_as_numbers(x: Array, entries: list) -> list:
             found.append(_Numbers(_core.full((n,), 0, INT64, x.device), new=True))
         else:
             _check_mask(x, e, axis)
-            found.extend(_Numbers(c) for c in nonzero(e))
+            found.extend(_Numbers(c) for c in _coordinates(e, counted))
         axis += _axes_taken(e)
     return found
+
+
+class _Count:
+    """How many elements of a mask are true: read where that is possible, else as many as the other
+    arrays of the key have in their last axis, or the value that is assigned has in the axis that
+    the arrays' last one becomes. 1 says nothing, since it broadcasts; nor does 0, as indices that
+    are not there cannot be checked."""
+
+    def __init__(self, entries: list, value: Array | None) -> None:
+        self.entries, self.value = entries, value
+
+    def of(self, mask: Array) -> tuple[int, bool]:
+        """The count, and whether it was read."""
+        try:
+            return count_true(mask, "an index that is a mask"), True
+        except _core.Unbound:
+            n = self._said()
+            if n < 2:
+                raise
+            return n, False
+
+    def _said(self) -> int:
+        others = [e for e in self.entries if type(e) is Array and e.dtype is not BOOL]
+        shape = broadcast_shape((1,), *[e.shape for e in others])
+        if shape[-1] != 1 or self.value is None:
+            return shape[-1]
+        return _extent(self.value, _after_arrays(self.entries))
+
+
+def _after_arrays(entries: list) -> int:
+    """How many axes the result has behind those of the arrays."""
+    kinds, axis = [], 0
+    for e in entries:
+        advanced = type(e) is Array or isinstance(e, int)
+        kinds.append((advanced, axis))
+        axis += not advanced
+    return axis - _place(kinds)
+
+
+def _extent(value: Array, after: int) -> int:
+    """The extent of the axis of value that has so many behind it; 1 if there is none."""
+    return value.shape[value.ndim - after - 1] if value.ndim > after else 1
+
+
+def _coordinates(mask: Array, counted: _Count) -> tuple[Array, ...]:
+    n, read = counted.of(mask)
+    return unraveled(calls.true_indices(mask, n) if read else _just(mask, n), mask.shape)
+
+
+def _just(mask: Array, n: int) -> Array:
+    """The numbers of the n elements that are true. If there are not just n, they are out of range,
+    which the check of indices finds."""
+    count = calls.reduce_sum(calls.cast(mask, INT64), None, 0)
+    return calls.where(count == n, calls.true_indices(mask, n), constant(mask.size, INT64))
 
 
 def _check_mask(x: Array, mask: Array, axis: int) -> None:
@@ -94,6 +151,15 @@ def _check_mask(x: Array, mask: Array, axis: int) -> None:
     if any(m not in (0, n) for m, n in zip(mask.shape, part)):
         raise IndexError(f"a mask of the shape {mask.shape} for axes of the shape {part}, from "
                          f"axis {axis} on")
+
+
+def _place(kinds: list) -> int:
+    """Where the axes of the arrays come: in their place if they, and numbers beside them, stand
+    together, else first. Of each entry: whether it is such, and how many axes of the result that
+    come of others are before it."""
+    at = [i for i, (advanced, _) in enumerate(kinds) if advanced]
+    together = at == list(range(at[0], at[0] + len(at)))
+    return kinds[at[0]][1] if together else 0
 
 
 class _Plan:
@@ -116,15 +182,7 @@ class _Plan:
         self.view = x[tuple(basic)]
         self.shape = broadcast_shape(*[a.shape for a in arrays])
         self.arrays = [expand(a, self.shape) for a in arrays]
-        self.place = self._place(kinds)
-
-    @staticmethod
-    def _place(kinds: list) -> int:
-        """Where the axes of the arrays come: in their place if they, and numbers beside them, stand
-        together, else first."""
-        at = [i for i, (advanced, _) in enumerate(kinds) if advanced]
-        together = at == list(range(at[0], at[0] + len(at)))
-        return kinds[at[0]][1] if together else 0
+        self.place = _place(kinds)
 
     def rest(self) -> list[int]:
         """The axes of the view that no array indexes."""
@@ -184,17 +242,12 @@ def _lone_mask(x: Array, entries: list) -> int | None:
     found = [i for i, e in enumerate(entries) if type(e) is Array]
     if len(found) != 1 or entries[found[0]].dtype is not BOOL or entries[found[0]].ndim == 0:
         return None
-    if any(isinstance(e, int) for e in entries):
+    if _after_arrays(entries) != sum(not isinstance(e, int) for e in entries[found[0] + 1 :]):
         return None
     axis = sum(_axes_taken(e) for e in entries[: found[0]])
     mask = entries[found[0]]
     _check_mask(x, mask, axis)
     return found[0] if mask.shape == x.shape[axis : axis + mask.ndim] else None
-
-
-def _true(mask: Array) -> Array:
-    """The numbers, in C order, of what is true."""
-    return calls.true_indices(mask, count_true(mask, "an index that is a mask"))
 
 
 def getitem(x: Array, key: Any) -> Array:
@@ -205,7 +258,8 @@ def getitem(x: Array, key: Any) -> Array:
     at = _lone_mask(x, entries)
     if at is not None:
         _, y, axis = _merged(x, entries, at)
-        return rows(y, _true(entries[at]), axis)
+        n = count_true(entries[at], "an index that is a mask")
+        return rows(y, calls.true_indices(entries[at], n), axis)
     entries = _masks_as_numbers(x, entries)
     if not any(isinstance(e, _Numbers) for e in entries):
         return x[tuple(entries)]
@@ -278,14 +332,8 @@ def _chosen(x: Array, entries: list, at: int, value: Array) -> None:
     mask, (view, y, axis) = entries[at], _merged(x, entries, at)
     after = y.ndim - axis - 1
     value = _stripped(value, y.ndim)
-    if value.ndim > after and value.shape[value.ndim - after - 1] != 1:
-        places = _true(mask)
-        shape = (*y.shape[:axis], places.shape[0], *y.shape[axis + 1 :])
-        line = [places.shape[0] if i == axis else 1 for i in range(y.ndim)]
-        index = expand(reshaped(places, line), shape)
-        y = calls.scatter(y, index, _fitted(value, shape), axis, calls.SCATTER_SET,
-                          calls.UNIQUE_INDICES)
-        view[...] = reshaped(y, view.shape)
+    if _extent(value, after) != 1:
+        _placed(view, y, axis, entries, mask, value)
         return
     if value.ndim > after:
         ends = value.shape[value.ndim - after :]
@@ -293,6 +341,23 @@ def _chosen(x: Array, entries: list, at: int, value: Array) -> None:
         value = reshaped(value, (*lead, *(1,) * mask.ndim, *ends))
     value = _fitted(value, view.shape)
     view[...] = calls.where(reshaped(mask, (*mask.shape, *(1,) * after)), value, view)
+
+
+def _placed(view: Array, y: Array, axis: int, entries: list, mask: Array, value: Array) -> None:
+    """Assigns to what a mask picks of an axis of y, which is the view with the mask's axes as one,
+    as many values."""
+    n = _extent(value, y.ndim - axis - 1)
+    count, read = _Count(entries, value).of(mask)
+    if count != n:
+        raise ValueError(f"a value of the shape {value.shape} for a mask of which {count} elements "
+                         f"are true: {n} cannot be assigned to {count}")
+    places = calls.true_indices(mask, n) if read else _just(mask, n)
+    shape = (*y.shape[:axis], n, *y.shape[axis + 1 :])
+    line = [n if i == axis else 1 for i in range(y.ndim)]
+    index = expand(reshaped(places, line), shape)
+    y = calls.scatter(y, index, _fitted(value, shape), axis, calls.SCATTER_SET,
+                      calls.UNIQUE_INDICES)
+    view[...] = reshaped(y, view.shape)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
@@ -303,7 +368,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     if at is not None:
         _chosen(x, entries, at, value)
         return
-    entries = _masks_as_numbers(x, entries)
+    entries = _masks_as_numbers(x, entries, value)
     if any(isinstance(e, _Numbers) for e in entries):
         _scattered(_Plan(x, entries), value)
     else:

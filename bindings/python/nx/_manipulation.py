@@ -345,8 +345,12 @@ def delete(x: Any, places: Any, /, axis: int | None = None) -> Array:
         gone = set(range(*places.indices(n)))
     else:
         listed = places.tolist() if hasattr(places, "tolist") else places
-        gone = {axis_of(i, n, "index") for i in (listed if isinstance(listed, (tuple, list))
-                                                 else [listed])}
+        listed = listed if isinstance(listed, (tuple, list)) else [listed]
+        if any(isinstance(i, bool) for i in listed):
+            if len(listed) != n or not all(isinstance(i, bool) for i in listed):
+                raise ValueError(f"delete: a mask of {len(listed)} elements for an axis of {n}")
+            listed = [i for i, out in enumerate(listed) if out]
+        gone = {axis_of(i, n, "index") for i in listed}
     from ._searching import take
 
     return take(x, _core.array([i for i in range(n) if i not in gone], INT64, x.device),

@@ -4,28 +4,28 @@
 from __future__ import annotations
 
 import math
-import operator
+import numbers
 from typing import Any, Callable, Sequence
 
 from . import _core
 from ._core import Array, calls
 from ._creation import arange, asarray, ones, tri
 from ._elementwise import isinf, isnan, trunc
-from ._lib import (FLOAT64, INT64, arr, axis_of, broadcast_shape, cast, constant, expand, floating,
-                   promoted, reshaped, shape_of)
-from ._manipulation import broadcast_to, concat, expand_dims, ravel, stack
-from ._searching import (argsort, index_array, isin, nonzero, sort, take_along_axis, unique, where)
-from ._statistics import cumprod, cumsum
+from ._lib import (FLOAT64, arr, axes_of, axis_of, broadcast_shape, cast, constant, expand,
+                   floating, promoted, reshaped, shape_of)
+from ._keywords import into
+from ._manipulation import concat, moveaxis, ravel, stack, vstack
+from ._searching import argsort, index_array, isin, sort, take_along_axis, unique, where
 
-__all__ = ["argpartition", "around", "asanyarray", "ascontiguousarray", "bartlett", "blackman",
-           "block", "choose", "copyto", "diag_indices", "diagflat", "fill_diagonal", "fix",
-           "float_power", "frombuffer", "fromfunction", "fromiter", "hamming", "hanning",
-           "heaviside", "i0", "insert", "intersect1d", "iscomplex", "iscomplexobj", "isneginf",
-           "isposinf", "isreal", "isrealobj", "ix_", "kaiser", "ldexp", "lexsort", "matvec",
-           "modf", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "ndim", "partition",
-           "place", "polyfit", "polyval", "put", "put_along_axis", "putmask", "ravel_multi_index",
-           "select", "setdiff1d", "setxor1d", "shape", "size", "spacing", "tril_indices",
-           "triu_indices", "union1d", "unwrap", "vander", "vecmat"]
+__all__ = ["argpartition", "around", "asanyarray", "asarray_chkfinite", "ascontiguousarray",
+           "asfortranarray", "bartlett", "blackman", "block", "choose", "diagflat", "diagonal",
+           "fix", "float_power", "frombuffer", "fromfunction", "fromiter", "hamming", "hanning",
+           "heaviside", "i0", "intersect1d", "iscomplex", "iscomplexobj", "isfortran", "isneginf",
+           "isposinf", "isreal", "isrealobj", "isscalar", "iterable", "kaiser", "ldexp", "lexsort",
+           "matvec", "modf", "ndim", "packbits", "partition", "real_if_close", "require",
+           "rollaxis", "row_stack", "select", "setdiff1d", "setxor1d", "shape", "size",
+           "sort_complex", "spacing", "trace", "trim_zeros", "union1d", "unpackbits", "unwrap",
+           "vecmat"]
 
 asanyarray = asarray
 fix = trunc
@@ -35,6 +35,61 @@ def ascontiguousarray(x: Any, /, dtype: Any = None) -> Array:
     """x in C order, of one dimension at least; itself if it is so already."""
     x = asarray(x, dtype)
     return calls.contiguous(x if x.ndim else reshaped(x, (1,)))
+
+
+def asfortranarray(x: Any, /, dtype: Any = None) -> Array:
+    """x with its first axis dense in memory; itself if it is so already."""
+    x = asarray(x, dtype)
+    if x.ndim < 2:
+        return ascontiguousarray(x)
+    axes = list(range(x.ndim))[::-1]
+    return calls.permute(calls.contiguous(calls.permute(x, axes)), axes)
+
+
+def isfortran(x: Any, /) -> bool:
+    """Whether the first axis of x is the dense one in memory, and the last one is not."""
+    x = arr(x)
+    return memoryview(x).f_contiguous and not memoryview(x).c_contiguous
+
+
+def require(x: Any, /, dtype: Any = None, requirements: Any = None) -> Array:
+    """x in an order of memory: "C" or "F". Arrays are aligned, may be written, and own their memory
+    ("A", "W", "O"), as far as that can be asked of them."""
+    wanted = {r.upper()[0] for r in ([requirements] if isinstance(requirements, str)
+                                     else requirements or ())}
+    if wanted - set("CFAWOE"):
+        raise KeyError(f"require: {requirements!r}")
+    if {"C", "F"} <= wanted:
+        raise ValueError("require: both C and F cannot be had")
+    x = asarray(x, dtype)
+    if "F" in wanted:
+        return asfortranarray(x)
+    x = ascontiguousarray(x) if "C" in wanted else x
+    return calls.copy(x) if wanted & set("WO") else x
+
+
+def asarray_chkfinite(x: Any, /, dtype: Any = None) -> Array:
+    """asarray, which raises if an element is NaN or infinite (an action)."""
+    x = asarray(x, dtype)
+    if x.dtype.kind in "fc" and not bool(calls.reduce_min(calls.isfinite(x), None, 0)):
+        raise ValueError("asarray_chkfinite: there are NaNs or infinities")
+    return x
+
+
+def isscalar(x: Any, /) -> bool:
+    """Whether x is a number, a text or bytes; arrays of no axes are arrays."""
+    return type(x) is not Array and (isinstance(x, (numbers.Number, str, bytes))
+                                     or type(x).__module__ == "numpy" and hasattr(x, "item")
+                                     and not hasattr(x, "__setitem__"))
+
+
+def iterable(x: Any, /) -> bool:
+    """Whether iter(x) is there."""
+    try:
+        iter(x)
+    except TypeError:
+        return False
+    return True
 
 
 def around(x: Any, /, decimals: int = 0) -> Array:
@@ -93,15 +148,6 @@ def diagflat(x: Any, /, k: int = 0) -> Array:
     from ._creation import diag
 
     return diag(ravel(x), k)
-
-
-def vander(x: Any, /, n: int | None = None, increasing: bool = False) -> Array:
-    """The powers of x as columns, the highest first."""
-    x = arr(x)
-    n = x.size if n is None else n
-    powers = arange(n, device=x.device)
-    powers = powers if increasing else calls.flip(powers, (0,))
-    return reshaped(x, (x.size, 1)) ** cast(powers, x.dtype)
 
 
 def block(arrays: Any, /) -> Array:
@@ -245,7 +291,7 @@ def unwrap(x: Any, /, discont: float | None = None, axis: int = -1, *,
 
     x = floating(x)
     axis = axis_of(axis, x.ndim)
-    half, d = period / 2, diff(x, axis)
+    half, d = period / 2, diff(x, axis=axis)
     inside = (d + half) % period - half
     inside = calls.where((inside == -half) & (d > 0), constant(half, x.dtype), inside)
     limit = half if discont is None else max(half, discont)
@@ -277,125 +323,52 @@ def choose(index: Any, choices: Sequence[Any], /) -> Array:
     return calls.gather(table, reshaped(expand(index, common), (1, *common)), 0)[0]
 
 
-def ix_(*lists: Any) -> tuple[Array, ...]:
-    """Lists of indices as a key for all their combinations."""
-    n = len(lists)
-    xs = [arr(x) for x in lists]
-    xs = [nonzero(x)[0] if x.dtype.kind == "b" else index_array(x) for x in xs]
-    return tuple(reshaped(x, (1,) * i + (x.size,) + (1,) * (n - i - 1)) for i, x in enumerate(xs))
+# ---- bits
 
 
-# ---- assignment
+_BITS = (128, 64, 32, 16, 8, 4, 2, 1)
 
 
-def _written(x: Any, what: str) -> Array:
-    """x, which is an array already: what is assigned to anything else would be lost."""
-    if type(x) is not Array:
-        raise TypeError(f"{what}: an Array is assigned to, not {type(x).__name__}")
-    return x
+def _weights(bitorder: str, what: str) -> Array:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"{what}: bitorder is {bitorder!r}, and must be \"big\" or \"little\"")
+    return _core.array(_BITS if bitorder == "big" else _BITS[::-1], "uint8")
 
 
-def copyto(x: Array, source: Any, /, *, where: Any = True) -> None:
-    """Assigns source, broadcast, where a mask is true."""
-    _written(x, "copyto")
-    if where is True:
-        x[...] = source
-    else:
-        putmask(x, broadcast_to(where, x.shape), broadcast_to(source, x.shape))
+def packbits(x: Any, /, axis: int | None = None, bitorder: str = "big") -> Array:
+    """Eight elements of an axis, which are 0 or not, as bits of a byte; zeros fill the last one."""
+    x, weights = arr(x), _weights(bitorder, "packbits")
+    if x.dtype.kind not in "biu":
+        raise TypeError(f"packbits: integers or bools are needed, not {x.dtype.name}")
+    axis, x = (0, ravel(x)) if axis is None else (axis_of(axis, x.ndim), x)
+    n, m = x.shape[axis], -(-x.shape[axis] // 8)
+    x = calls.pad(cast(x != 0, weights.dtype), [0] * x.ndim,
+                  [8 * m - n if i == axis else 0 for i in range(x.ndim)], 0)
+    x = reshaped(x, (*x.shape[:axis], m, 8, *x.shape[axis + 1 :]))
+    line = [8 if i == axis + 1 else 1 for i in range(x.ndim)]
+    return calls.reduce_sum(x * reshaped(weights.to_device(x.device), line), (axis + 1,), 0)
 
 
-def putmask(x: Array, mask: Any, values: Any, /) -> None:
-    """Assigns values where a mask is true, each from its own place, from the start again if there
-    are fewer."""
-    _written(x, "putmask")
-    from ._manipulation import resize
-
-    values = resize(values, x.shape) if arr(values).shape != x.shape else arr(values)
-    x[...] = calls.where(cast(arr(mask), _core.dtypes["bool"]), cast(values, x.dtype), x)
-
-
-def place(x: Array, mask: Any, values: Any, /) -> None:
-    """Assigns values, one after the other, where a mask is true."""
-    _written(x, "place")
-    from ._manipulation import resize
-    from ._searching import flatnonzero
-
-    places = flatnonzero(mask)
-    put(x, places, resize(values, places.shape))
-
-
-def put(x: Array, places: Any, values: Any, /) -> None:
-    """Assigns values to elements by their numbers in C order."""
-    _written(x, "put")
-    from ._manipulation import resize
-
-    places = ravel(index_array(places))
-    flat = ravel(x)
-    values = cast(resize(values, places.shape), x.dtype)
-    y = calls.scatter(flat, places, values, 0, calls.SCATTER_SET, 0)
-    x[...] = reshaped(y, x.shape)
-
-
-def put_along_axis(x: Array, places: Any, values: Any, /, axis: int) -> None:
-    """Assigns values to the elements that take_along_axis would read."""
-    _written(x, "put_along_axis")
-    places = index_array(places)
-    axis = axis_of(axis, x.ndim)
-    common = [places.shape[i] if i == axis else n for i, n in enumerate(x.shape)]
-    values = expand(cast(arr(values), x.dtype), common)
-    x[...] = calls.scatter(x, expand(places, common), values, axis, calls.SCATTER_SET, 0)
-
-
-def fill_diagonal(x: Array, value: Any, /) -> None:
-    """Assigns to the elements whose indices are equal."""
-    _written(x, "fill_diagonal")
-    n = min(x.shape)
-    x[(arange(n),) * x.ndim] = value
-
-
-def insert(x: Any, at: int, values: Any, /, axis: int | None = None) -> Array:
-    """x with a slice, or a number, or along one dimension several numbers, before element `at` of
-    an axis; at its end if that is its extent."""
-    from ._manipulation import array_split
-
-    x = arr(x)
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = axis_of(axis, x.ndim)
-    n = x.shape[axis]
-    at = n if operator.index(at) == n else axis_of(at, n, "index")
-    front, back = array_split(x, [at], axis)
-    values = cast(arr(values), x.dtype)
-    if x.ndim > 1 or values.ndim == 0:
-        values = expand_dims(values, axis) if 0 < values.ndim < x.ndim else values
-        values = broadcast_to(values, [1 if i == axis else m for i, m in enumerate(x.shape)])
-    return concat([front, values, back], axis=axis)
-
-
-# ---- numbers of elements
-
-
-def ravel_multi_index(indices: Sequence[Any], shape: Any, /) -> Array:
-    """Numbers in C order of elements by their coordinates, which are not checked."""
-    flat: Any = 0
-    for x, n in zip(indices, shape_of(shape)):
-        flat = flat * n + index_array(x)
-    return arr(flat)
-
-
-def tril_indices(n: int, /, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-    """The coordinates of a lower triangle."""
-    return nonzero(tri(n, m, k))
-
-
-def triu_indices(n: int, /, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-    """The coordinates of an upper triangle."""
-    return nonzero(tri(n, m, k - 1) == 0)
-
-
-def diag_indices(n: int, /, ndim: int = 2) -> tuple[Array, ...]:
-    """The coordinates of a diagonal."""
-    return (arange(n),) * ndim
+def unpackbits(x: Any, /, axis: int | None = None, count: int | None = None,
+               bitorder: str = "big") -> Array:
+    """The bits of bytes, eight for each along an axis: count of them, with zeros behind, or all but
+    the last -count."""
+    x, weights = arr(x), _weights(bitorder, "unpackbits")
+    if x.dtype.name != "uint8":
+        raise TypeError(f"unpackbits: uint8 is needed, not {x.dtype.name}")
+    axis, x = (0, ravel(x)) if axis is None else (axis_of(axis, x.ndim), x)
+    y = reshaped(x, (*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]))
+    line = [8 if i == axis + 1 else 1 for i in range(y.ndim)]
+    y = cast((y & reshaped(weights.to_device(x.device), line)) != 0, x.dtype)
+    n = 8 * x.shape[axis]
+    y = reshaped(y, (*x.shape[:axis], n, *x.shape[axis + 1 :]))
+    if count is None:
+        return y
+    m = count if count >= 0 else n + count
+    if m < 0:
+        raise ValueError(f"unpackbits: {-count} of {n} bits cannot be left out")
+    y = y[(slice(None),) * axis + (slice(0, m),)]
+    return calls.pad(y, [0] * y.ndim, [max(m - n, 0) if i == axis else 0 for i in range(y.ndim)], 0)
 
 
 # ---- order and sets
@@ -418,6 +391,34 @@ def lexsort(keys: Sequence[Any], /, axis: int = -1) -> Array:
     for key in keys[1:]:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
     return order
+
+
+def sort_complex(x: Any, /) -> Array:
+    """sort, as complex numbers."""
+    x = arr(x)
+    if x.dtype.kind != "c":
+        small = x.dtype.bits <= 16 or x.dtype.name == "float32"
+        x = cast(x, _core.dtypes["complex64" if small else "complex128"])
+    return sort(x)
+
+
+def trim_zeros(x: Any, /, trim: str = "fb", axis: Any = None) -> Array:
+    """x without zeros at the front ("f"), the back ("b"), or both, of its axes. Where the others
+    are is read (an action)."""
+    x = arr(x)
+    if not set(trim.lower()) <= {"f", "b"}:
+        raise ValueError(f"trim_zeros: trim is {trim!r}, and must be of \"f\" and \"b\"")
+    key = [slice(None)] * x.ndim
+    for i in axes_of(axis, x.ndim):
+        others = [j for j in range(x.ndim) if j != i]
+        found = calls.reduce_max(x != 0, others, 0) if others else x != 0
+        places = [j for j, v in enumerate(found.tolist()) if v]
+        if not places:
+            key[i] = slice(0, 0)
+            continue
+        first = places[0] if "f" in trim.lower() else 0
+        key[i] = slice(first, places[-1] + 1 if "b" in trim.lower() else x.shape[i])
+    return x[tuple(key)]
 
 
 def union1d(a: Any, b: Any, /) -> Array:
@@ -443,55 +444,52 @@ def setxor1d(a: Any, b: Any, /) -> Array:
     return sort(concat([a[isin(a, b, invert=True)], b[isin(b, a, invert=True)]]))
 
 
-# ---- without NaN, and polynomials
+# ---- axes
 
 
-def _without(x: Any, value: float) -> Array:
-    x = arr(x)
-    return x if x.dtype.kind in "biu" else calls.where(isnan(x), constant(value, x.dtype), x)
-
-
-def nancumsum(x: Any, /, axis: int | None = None) -> Array:
-    """Sums of what is not NaN up to each element."""
-    return cumsum(_without(x, 0), axis)
-
-
-def nancumprod(x: Any, /, axis: int | None = None) -> Array:
-    """Products of what is not NaN up to each element."""
-    return cumprod(_without(x, 1), axis)
-
-
-def nanargmax(x: Any, /, axis: int | None = None) -> Array:
-    """The place of the largest element that is not NaN."""
-    from ._searching import argmax
-
-    return argmax(_without(x, -math.inf), axis)
-
-
-def nanargmin(x: Any, /, axis: int | None = None) -> Array:
-    """The place of the least element that is not NaN."""
-    from ._searching import argmin
-
-    return argmin(_without(x, math.inf), axis)
-
-
-def polyval(p: Any, x: Any, /) -> Array:
-    """A polynomial at x, of its coefficients, the highest power first."""
-    p, x = promoted(p, x)
-    y = x * 0
-    for i in range(p.shape[0]):
-        y = y * x + p[i]
-    return y
-
-
-def polyfit(x: Any, y: Any, degree: int, /) -> Array:
-    """The coefficients, the highest power first, of the polynomial that fits y at x best."""
+def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """A diagonal of two axes, as the last one; a view. linalg.diagonal takes the last two."""
     from . import linalg
 
-    x, y = promoted(floating(x), floating(y))
-    a = vander(x, degree + 1)
-    scale = calls.sqrt(calls.reduce_sum(a * a, (0,), 0))
-    return linalg.lstsq(a / scale, y).x / (scale if y.ndim == 1 else scale[:, None])
+    return linalg.diagonal(x, offset=offset, axis1=axis1, axis2=axis2)
+
+
+def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, *,
+          out: Any = None) -> Array:
+    """The sum along diagonals of two axes. linalg.trace takes the last two."""
+    from . import linalg
+
+    y = linalg.trace(x, offset=offset, axis1=axis1, axis2=axis2, dtype=dtype)
+    return y if out is None else into(y, out)
+
+
+def rollaxis(x: Any, axis: int, /, start: int = 0) -> Array:
+    """x with an axis before the one that is at `start` now."""
+    x = arr(x)
+    axis = axis_of(axis, x.ndim)
+    if not -x.ndim <= start <= x.ndim:
+        raise ValueError(f"rollaxis: {start} is not a place among {x.ndim} axes")
+    start += x.ndim if start < 0 else 0
+    return moveaxis(x, axis, start - (axis < start))
+
+
+row_stack = vstack
+
+
+def real_if_close(x: Any, /, tol: float = 100) -> Array:
+    """The real part, if no imaginary part is above tol times the precision of 1, or above tol if
+    that is below 1 (an action); else x."""
+    from ._dtypes import finfo
+
+    x = arr(x)
+    if x.dtype.kind != "c":
+        return x
+    limit = tol * finfo(x.dtype).eps if tol > 1 else tol
+    close = calls.reduce_min(calls.imag(x).__abs__() < limit, None, 0) if x.size else True
+    return calls.real(x) if bool(close) else x
+
+
+# ---- products
 
 
 def matvec(x1: Any, x2: Any, /) -> Array:

@@ -6,29 +6,32 @@ import math
 from typing import Any
 
 from . import _core, fft, linalg, random, special
-from . import _creation, _dtypes, _elementwise, _files, _functions, _indexing
-from . import _manipulation, _methods, _more, _print, _products, _searching, _statistics
+from . import _apply, _creation, _dtypes, _elementwise, _files, _functions, _grids
+from . import _histograms, _indexing, _manipulation, _methods, _more, _nan, _places, _polynomials
+from . import _print, _products, _searching, _statistics, _text, _warnings
 from ._core import calls, devices, dump, realize, stats
 from ._dtypes import __array_namespace_info__
 
 _CORE = ("Jit", "jit", *(
     name for name, found in vars(_core).items()
     if isinstance(found, type) and issubclass(found, _core.Error)))
-_MODULES = (_dtypes, _creation, _elementwise, _manipulation, _searching, _statistics, _products,
-            _more, _files, _functions, _print)
+_MODULES = (_dtypes, _creation, _elementwise, _manipulation, _searching, _histograms, _statistics,
+            _nan, _products, _polynomials, _places, _grids, _apply, _more, _files, _text,
+            _functions, _print, _warnings)
 
 __array_api_version__ = "2024.12"
 __version__ = _core.version
 
 e = math.e
+euler_gamma = 0.5772156649015329
 inf = math.inf
 nan = math.nan
 newaxis = None
 pi = math.pi
 
 __all__ = ["__array_api_version__", "__array_namespace_info__", "__version__", "calls",
-           "devices", "dump", "e", "fft", "inf", "linalg", "nan", "newaxis", "pi", "random",
-           "realize", "special", "stats"]
+           "devices", "dump", "e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis",
+           "pi", "random", "realize", "special", "stats"]
 
 
 def _export() -> None:
@@ -39,9 +42,7 @@ def _export() -> None:
         for name in module.__all__:
             globals()[name] = getattr(module, name)
         __all__.extend(module.__all__)
-    for name in ("diagonal", "trace", "matrix_transpose"):
-        globals()[name] = getattr(linalg, name)
-    __all__.extend(("diagonal", "trace"))
+    globals()["matrix_transpose"] = linalg.matrix_transpose
 
 
 def _namespace(version: Any = None) -> Any:

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 from . import _core
 from ._core import Array, calls, result_type
 from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, broadcast_shape, cast,
-                   constant, count_true, device_number, expand, named, operands, product, promoted,
-                   reshaped, value_of)
+                   constant, count_true, count_up, expand, named, operands, permuted, product,
+                   promoted, reshaped, shape_of)
 
 __all__ = ["argmax", "argmin", "argsort", "argwhere", "bincount", "compress", "count_nonzero",
-           "digitize", "extract", "flatnonzero", "histogram", "isin", "nonzero", "one_hot",
+           "digitize", "extract", "flatnonzero", "isin", "nonzero", "one_hot",
            "searchsorted", "sort", "take", "take_along_axis", "top_k", "unique", "unique_all",
            "unique_counts", "unique_inverse", "unique_values", "unravel_index", "where"]
 
@@ -78,13 +78,23 @@ def extract(condition: Any, x: Any, /) -> Array:
 
 
 def unravel_index(indices: Any, shape: Any, /) -> tuple[Array, ...]:
-    """The coordinates of elements in an array of that shape by their numbers in C order."""
-    rest = index_array(indices)
+    """The coordinates of elements in an array of that shape by their numbers in C order, which are
+    checked when the result is computed."""
+    shape = shape_of(shape)
+    flat, n = index_array(indices), product(shape)
+    flat = calls.where(flat < 0, constant(n, flat.dtype), flat)
+    y = calls.gather(count_up(n, flat, flat.dtype), reshaped(flat, (flat.size,)), 0)
+    return unraveled(reshaped(y, flat.shape), shape)
+
+
+def unraveled(flat: Array, shape: Sequence[int]) -> tuple[Array, ...]:
+    """unravel_index without a check: too large a number is too large in the first axis."""
     found = []
-    for n in reversed(shape):
-        found.append(rest % n)
-        rest = rest // n
-    return tuple(reversed(found))
+    for n in reversed(shape[1:]):
+        n = max(n, 1)
+        found.append(flat % n)
+        flat = flat // n
+    return (flat, *reversed(found)) if len(shape) else ()
 
 
 # ---- where
@@ -114,7 +124,7 @@ def nonzero(x: Any, /) -> tuple[Array, ...]:
     if x.ndim == 0:
         raise ValueError("nonzero: an array of 0 dimensions has no coordinates")
     flat = flatnonzero(x)
-    return (flat,) if x.ndim == 1 else unravel_index(flat, [max(n, 1) for n in x.shape])
+    return unraveled(flat, x.shape)
 
 
 def argwhere(x: Any, /) -> Array:
@@ -164,8 +174,33 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
 
 
 def digitize(x: Any, bins: Any, /, right: bool = False) -> Array:
-    """In which of the intervals between rising bins the elements lie."""
+    """In which of the intervals between bins, which rise or fall, the elements lie. Which of both
+    is read (an action)."""
+    bins = arr(bins)
+    if bins.ndim != 1:
+        raise ValueError(f"digitize: bins of {bins.ndim} dimensions, not of one")
+    n = bins.size
+    if n > 1 and _falls(bins):
+        return n - searchsorted(calls.flip(bins, (0,)), x, side="left" if right else "right")
     return searchsorted(bins, x, side="left" if right else "right")
+
+
+def _falls(bins: Array) -> bool:
+    """Whether bins fall; ValueError if they neither rise nor fall. Within a captured function,
+    where nothing can be read, they are taken to rise."""
+    a, b = bins[:-1], bins[1:]
+    try:
+        up, down = stacked([calls.reduce_min(c, None, 0) for c in (a <= b, a >= b)]).tolist()
+    except _core.Unbound:
+        return False
+    if not up and not down:
+        raise ValueError("digitize: the bins neither rise nor fall")
+    return not up
+
+
+def stacked(xs: Sequence[Array]) -> Array:
+    """Arrays of rank 0 as a vector."""
+    return calls.cat([reshaped(x, (1,)) for x in xs], 0)
 
 
 # ---- order
@@ -268,6 +303,31 @@ class _Groups:
         return reshaped(y, self.shape)
 
 
+class _Slices(_Groups):
+    """The slices of an array along an axis, in lexical order, in groups of equal ones."""
+
+    def __init__(self, x: Array, axis: int) -> None:
+        others = [i for i in range(x.ndim) if i != axis]
+        lines = reshaped(permuted(x, [axis, *others]),
+                         (x.shape[axis], product(x.shape[i] for i in others)))
+        self.n = lines.shape[0]
+        self.shape: tuple[int, ...] = (self.n,)
+        self.order = count_up(self.n, x)
+        for i in reversed(range(lines.shape[1])):
+            keys = rows(lines[:, i], self.order, 0)
+            self.order = rows(self.order, calls.argsort(keys, 0, 0, INT64), 0)
+        self.sorted = rows(lines, self.order, 0)
+        a, b = self.sorted[1:], self.sorted[:-1]
+        if self.n == 0:
+            self.begins = _core.empty((0,), BOOL, x.device)
+        elif lines.shape[1] == 0:
+            self.begins = calls.pad(_core.full((self.n - 1,), False, BOOL, x.device), (1,), (0,),
+                                    True)
+        else:
+            self.begins = calls.pad(calls.reduce_max(calls.cmpne(a, b), (1,), 0), (1,), (0,), True)
+        self.starts = calls.true_indices(self.begins, count_true(self.begins, "unique"))
+
+
 def unique_values(x: Any, /) -> Array:
     """Each value of x once, in order; every NaN counts as another value."""
     return _Groups(x, "unique_values").values()
@@ -292,10 +352,17 @@ def unique_all(x: Any, /) -> unique_all_result:
 
 
 def unique(x: Any, /, return_index: bool = False, return_inverse: bool = False,
-           return_counts: bool = False, *, equal_nan: bool = True) -> Any:
-    """NumPy's unique of all elements: NaNs are one value unless equal_nan is False."""
-    g = _Groups(x, "unique", equal_nan)
-    found = [g.values()]
+           return_counts: bool = False, axis: int | None = None, *,
+           equal_nan: bool = True) -> Any:
+    """NumPy's unique of all elements, or of the slices along an axis: NaNs are one value unless
+    equal_nan is False; slices with NaN are all different."""
+    if axis is None:
+        g = _Groups(x, "unique", equal_nan)
+        found = [g.values()]
+    else:
+        x = arr(x)
+        g = _Slices(x, axis_of(axis, x.ndim))
+        found = [take(x, g.indices(), axis)]
     found += [g.indices()] if return_index else []
     found += [g.inverse()] if return_inverse else []
     found += [g.counts()] if return_counts else []
@@ -350,48 +417,3 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ValueError(f"bincount: {x.shape} numbers and {weights.shape} weights")
     zeros = _core.full((n,), 0, weights.dtype, x.device)
     return calls.scatter(zeros, x, weights, 0, calls.SCATTER_ADD, 0) if x.size else zeros
-
-
-def histogram(x: Any, /, bins: Any = 10, range: Any = None, weights: Any = None,
-              density: bool = False) -> tuple[Array, Array]:
-    """How many elements lie in each of several intervals, a number of equal ones or those between
-    given edges; the last one has its end. The edges come second. Without a range for a number of
-    intervals the least and the largest element are read (an action)."""
-    x = arr(x)
-    x = reshaped(x, (x.size,))
-    edges = _edges(x, bins, range)
-    n = edges.size - 1
-    x, ends = promoted(x, edges)
-    last = calls.shrink(ends, (n,), (n + 1,))
-    places = calls.searchsorted(ends, x, None, calls.AFTER_EQUAL, INT64) - 1
-    places = calls.where(calls.cmpeq(x, last), constant(n - 1, INT64), places)
-    inside = (places >= 0) & (places < n) & (x == x)
-    places = calls.where(inside, places, constant(n, INT64))
-    if weights is None:
-        amounts = _core.full(x.shape, 1, INT64, x.device)
-    else:
-        amounts = reshaped(arr(weights), x.shape)
-    zeros = _core.full((n,), 0, amounts.dtype, x.device)
-    y = calls.scatter(zeros, places, amounts, 0, calls.SCATTER_ADD, calls.DROP_OUT_OF_RANGE)
-    if density:
-        y = y / (edges[1:] - edges[:-1]) / calls.reduce_sum(y, None, 0)
-    return y, edges
-
-
-def _edges(x: Array, bins: Any, range: Any) -> Array:
-    if not isinstance(bins, int):
-        return operands(x, bins)[1]
-    if range is not None:
-        low, high = range
-    elif x.size == 0:
-        low, high = 0.0, 1.0
-    else:
-        ends = [reshaped(c(x, (0,), KEEPDIMS), (1,)) for c in (calls.reduce_min, calls.reduce_max)]
-        low, high = calls.cat(ends, 0).tolist()
-    if not (abs(low) < float("inf") and abs(high) < float("inf")):
-        raise ValueError(f"histogram: the range from {low} to {high} is not finite")
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    from ._creation import linspace
-
-    return linspace(low, high, bins + 1, device=x.device)

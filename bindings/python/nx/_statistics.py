@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import operator as _operators
 from typing import Any, Callable
 
@@ -11,14 +10,14 @@ from . import _core
 from ._core import Array, DType, calls
 from ._elementwise import isnan
 from ._keywords import chosen, into, mask_of, with_out
-from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant,
-                   floating, floats, named, product, promoted, reduced, reshaped)
+from ._lib import (BOOL, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant,
+                   floating, floats, named, product, promoted, real_dtype, reduced,
+                   reshaped)
 
 __all__ = ["all", "allclose", "amax", "amin", "any", "array_equal", "array_equiv", "average",
            "convolve", "corrcoef", "correlate", "cov", "cummax", "cummin", "cumprod", "cumsum",
-           "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient", "interp",
-           "isclose", "max", "mean", "median", "min", "nanmax", "nanmean", "nanmin", "nanprod",
-           "nanstd", "nansum", "nanvar", "percentile", "prod", "ptp", "quantile", "std", "sum",
+           "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient", "interp", "isclose",
+           "max", "mean", "median", "min", "percentile", "prod", "ptp", "quantile", "std", "sum",
            "trapezoid", "var"]
 
 
@@ -193,67 +192,6 @@ def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     return quantile(x, 0.5, axes, keepdims=keepdims)
 
 
-# ---- without NaN
-
-
-def nansum(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
-    """The sum of what is not NaN."""
-    return sum(_filled(arr(x), 0), axis, keepdims=keepdims)
-
-
-def nanprod(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
-    """The product of what is not NaN."""
-    return prod(_filled(arr(x), 1), axis, keepdims=keepdims)
-
-
-def nanmax(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
-    """The largest of what is not NaN; NaN where there is nothing else."""
-    return _without_nan(max, -math.inf, arr(x), axis, keepdims)
-
-
-def nanmin(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
-    """The least of what is not NaN; NaN where there is nothing else."""
-    return _without_nan(min, math.inf, arr(x), axis, keepdims)
-
-
-def nanmean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
-    """The mean of what is not NaN."""
-    x = floating(x)
-    n = sum(~isnan(x), axis, keepdims=keepdims)
-    total = nansum(x, axis, keepdims=keepdims)
-    return total / cast(n, total.dtype)
-
-
-def nanvar(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
-           keepdims: bool = False) -> Array:
-    """The variance of what is not NaN."""
-    x = floating(x)
-    far = (x - nanmean(x, axis, keepdims=True)).__abs__()
-    n = sum(~isnan(x), axis, keepdims=keepdims)
-    total = nansum(far * far, axis, keepdims=keepdims)
-    return total / cast(n - (correction if ddof is None else ddof), total.dtype)
-
-
-def nanstd(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | None = None,
-           keepdims: bool = False) -> Array:
-    """The square root of nanvar."""
-    return calls.sqrt(nanvar(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
-
-
-def _filled(x: Array, value: float) -> Array:
-    if x.dtype.kind in "biu":
-        return x
-    return calls.where(calls.isnan(x), constant(value, x.dtype), x)
-
-
-def _without_nan(call: Callable, value: float, x: Array, axis: Any, keepdims: bool) -> Array:
-    if x.dtype.kind in "biu":
-        return call(x, axis, keepdims=keepdims)
-    nothing = all(isnan(x), axis, keepdims=keepdims)
-    y = call(_filled(x, value), axis, keepdims=keepdims)
-    return calls.where(nothing, constant(math.nan, x.dtype), y)
-
-
 # ---- scans
 
 
@@ -328,7 +266,7 @@ def _cut(x: Array, axis: int, start: int, stop: int) -> Array:
     return calls.shrink(x, low, high)
 
 
-def diff(x: Any, /, axis: int = -1, *, n: int = 1, prepend: Any = None,
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None,
          append: Any = None) -> Array:
     """Differences of neighbours along an axis, n times; of bools whether they differ."""
     x = arr(x)
@@ -358,24 +296,83 @@ def _joined(x: Array, before: Any, after: Any, axis: int) -> Array:
     return concat(parts, axis=axis)
 
 
-def ediff1d(x: Any, /) -> Array:
-    """Differences of all elements in C order."""
-    return diff(_line(x, None)[0])
-
-
-def gradient(x: Any, /, spacing: float = 1.0, *, axis: int = -1) -> Array:
-    """Central differences along an axis, at the ends those of two neighbours."""
+def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Array:
+    """Differences of all elements in C order, between other numbers if there are any."""
     from ._manipulation import concat
 
+    y = diff(_line(x, None)[0])
+    ends = [None if e is None else reshaped(arr(e), (arr(e).size,)) for e in (to_begin, to_end)]
+    for e in ends:
+        if e is not None and _core.promote(e.dtype, y.dtype) is not y.dtype:
+            raise TypeError(f"ediff1d: {e.dtype.name} does not go into {y.dtype.name}")
+    parts = [ends[0], y, ends[1]]
+    return concat([cast(p, y.dtype) for p in parts if p is not None])
+
+
+def gradient(x: Any, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Central differences along axes, a list if there are several; at the ends those of two
+    neighbours, or, with edge_order=2, of the second order. spacing: one distance for all axes, or
+    for each axis a distance or the coordinates of its points."""
     x = floating(x)
-    axis = axis_of(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
+    if edge_order not in (1, 2):
+        raise ValueError("gradient: edge_order is 1 or 2")
+    steps = list(spacing) or [1.0]
+    if len(steps) == 1:
+        if arr(steps[0]).ndim and len(axes) > 1:
+            raise ValueError("gradient: one axis has coordinates, and there are several axes")
+        steps = steps * len(axes)
+    if len(steps) != len(axes):
+        raise TypeError(f"gradient: {len(steps)} distances for {len(axes)} axes")
+    found = [_slopes(x, h, i, edge_order) for h, i in zip(steps, axes)]
+    return found[0] if len(axes) == 1 else found
+
+
+def _slopes(x: Array, h: Any, axis: int, order: int) -> Array:
+    from ._manipulation import concat
+
     m = x.shape[axis]
-    if m < 2:
-        raise ValueError("gradient: an axis needs two elements at least")
-    first = (_cut(x, axis, 1, 2) - _cut(x, axis, 0, 1)) / spacing
-    inner = (_cut(x, axis, 2, m) - _cut(x, axis, 0, m - 2)) / (2 * spacing)
-    last = (_cut(x, axis, m - 1, m) - _cut(x, axis, m - 2, m - 1)) / spacing
-    return concat([first, inner, last], axis=axis)
+    if m < order + 1:
+        raise ValueError(f"gradient: an axis needs {order + 1} elements at least, not {m}")
+    if not isinstance(h, (int, float)) and arr(h).ndim:
+        h = floating(h)
+        if h.shape != (m,):
+            raise ValueError(f"gradient: coordinates of the shape {h.shape} for {m} points")
+        h = reshaped(diff(h), [m - 1 if i == axis else 1 for i in range(x.ndim)])
+        inner = _uneven(x, h, axis)
+        first, last = _cut(h, axis, 0, 1), _cut(h, axis, m - 2, m - 1)
+    else:
+        inner = (_cut(x, axis, 2, m) - _cut(x, axis, 0, m - 2)) / (2 * h)
+        first = last = h
+    if order == 2:
+        ends = _second_order(x, h, axis)
+    else:
+        ends = ((_cut(x, axis, 1, 2) - _cut(x, axis, 0, 1)) / first,
+                (_cut(x, axis, m - 1, m) - _cut(x, axis, m - 2, m - 1)) / last)
+    return concat([ends[0], inner, ends[1]], axis=axis)
+
+
+def _uneven(x: Array, h: Array, axis: int) -> Array:
+    """Slopes at inner points between distances that differ."""
+    m = x.shape[axis]
+    a, b = _cut(h, axis, 0, m - 2), _cut(h, axis, 1, m - 1)
+    before, here, after = (_cut(x, axis, i, m - 2 + i) for i in range(3))
+    return (-b / (a * (a + b)) * before + (b - a) / (a * b) * here + a / (b * (a + b)) * after)
+
+
+def _second_order(x: Array, h: Any, axis: int) -> tuple[Array, Array]:
+    """Slopes at both ends, of the parabola through three points."""
+    found, m = [], x.shape[axis]
+    for at, sign in ((0, 1), (m - 3, -1)):
+        points = [_cut(x, axis, at + i, at + i + 1) for i in range(3)][::sign]
+        if type(h) is Array and h.ndim:
+            a, b = [_cut(h, axis, at + i, at + i + 1) for i in range(2)][::sign]
+        else:
+            a = b = h
+        y = (-(2 * a + b) / (a * (a + b)) * points[0] + (a + b) / (a * b) * points[1]
+             - a / (b * (a + b)) * points[2])
+        found.append(y * sign)
+    return found[0], found[1]
 
 
 def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, *, axis: int = -1) -> Array:
@@ -389,7 +386,7 @@ def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, *, axis: int = -1) -> A
     x = floating(x)
     if x.ndim == 1:
         x = reshaped(x, [x.size if i == axis else 1 for i in range(y.ndim)])
-    return sum(middle * diff(x, axis), axis)
+    return sum(middle * diff(x, axis=axis), axis)
 
 
 def interp(x: Any, xp: Any, fp: Any, /) -> Array:
@@ -438,24 +435,66 @@ def correlate(a: Any, v: Any, /, mode: str = "valid") -> Array:
     return y
 
 
-def cov(x: Any, /, *, bias: bool = False, ddof: float | None = None) -> Array:
-    """The covariance of variables, which are the rows of x."""
-    x = floating(x)
-    x = reshaped(x, (1, x.size)) if x.ndim < 2 else x
+def cov(x: Any, y: Any = None, /, rowvar: bool = True, bias: bool = False,
+        ddof: float | None = None, fweights: Any = None, aweights: Any = None) -> Array:
+    """The covariance of variables, which are the rows of x and of y, or their columns. fweights:
+    how often each observation is there; aweights: how much it weighs."""
     less = (0 if bias else 1) if ddof is None else ddof
-    far = x - calls.reduce_mean(x, (1,), KEEPDIMS)
-    other = calls.conj(far) if far.dtype.kind == "c" else far
-    y = calls.matmul(far, calls.permute(other, (1, 0))) / (x.shape[1] - less)
-    return reshaped(y, ()) if y.size == 1 else y
+    x = _variables(x, rowvar)
+    if y is not None:
+        from ._manipulation import concat
+
+        x = concat(promoted(x, _variables(y, rowvar)))
+    if fweights is None and aweights is None:
+        far = x - calls.reduce_mean(x, (1,), KEEPDIMS)
+        weighed, total = far, x.shape[1] - less
+    else:
+        w, total = _weighed(x, fweights, aweights, less)
+        mean = calls.reduce_sum(x * w, (1,), KEEPDIMS) / calls.reduce_sum(w, None, 0)
+        far = x - mean
+        weighed = far * w
+    other = calls.conj(weighed) if weighed.dtype.kind == "c" else weighed
+    c = calls.matmul(far, calls.permute(other, (1, 0))) / total
+    return reshaped(c, ()) if c.size == 1 else c
 
 
-def corrcoef(x: Any, /) -> Array:
-    """The correlation of variables, which are the rows of x."""
-    c = cov(x)
+def _variables(x: Any, rowvar: bool) -> Array:
+    x = floating(x)
+    if x.ndim > 2:
+        raise ValueError(f"cov: rows and columns are needed, not {x.ndim} dimensions")
+    if x.ndim < 2:
+        return reshaped(x, (1, x.size))
+    return x if rowvar or x.shape[0] == 1 else calls.permute(x, (1, 0))
+
+
+def _weighed(x: Array, fweights: Any, aweights: Any, less: float) -> tuple[Array, Any]:
+    """The weights of observations, and what their sums of products are divided by."""
+    given = [arr(w) for w in (fweights, aweights) if w is not None]
+    if fweights is not None and given[0].dtype.kind not in "biu":
+        raise TypeError("cov: fweights are integers")
+    for w in given:
+        if w.shape != (x.shape[1],):
+            raise ValueError(f"cov: weights of the shape {w.shape} for {x.shape[1]} observations")
+    xs = [cast(w, real_dtype(x.dtype)) for w in given]
+    w = xs[0] * xs[1] if len(xs) == 2 else xs[0]
+    sum_w = calls.reduce_sum(w, None, 0)
+    if less == 0 or aweights is None:
+        return w, sum_w - less
+    return w, sum_w - less * calls.reduce_sum(w * xs[-1], None, 0) / sum_w
+
+
+def corrcoef(x: Any, y: Any = None, /, rowvar: bool = True) -> Array:
+    """The correlation of variables, which are the rows of x and of y, or their columns."""
+    c = cov(x, y, rowvar)
     if c.ndim == 0:
         return c / c
     scale = calls.sqrt(calls.real(calls.diagonal(c, 0, 0, 1)))
-    return c / reshaped(scale, (scale.size, 1)) / scale
+    c = c / reshaped(scale, (scale.size, 1)) / scale
+    one = constant(1, real_dtype(c.dtype))
+    if c.dtype.kind == "c":
+        return calls.complex(calls.clamp(-one, calls.real(c), one),
+                             calls.clamp(-one, calls.imag(c), one))
+    return calls.clamp(-one, c, one)
 
 
 # ---- comparisons of whole arrays
