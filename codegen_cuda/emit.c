@@ -247,6 +247,17 @@ static void put_lanes(nxu_emitter *e, nxk_value v) {
   }
 }
 
+/* Every n-th lane of a value, or the lanes of several in turn: a thread has all of them itself. */
+static void put_row(nxu_emitter *e, nxk_value v) {
+  const nxk_instr *in = &e->k->instrs[v];
+  uint32_t of = in->op == NXK_interleave ? in->n_args : e->k->instrs[in->args[0]].lanes / in->lanes;
+  for (uint32_t i = 0; i < nxu_copies(e, v); i++) {
+    nxu_define(e, v, i);
+    if (in->op == NXK_interleave) nxu_put(e, "%s;", nxu_ref(e, in->args[i % of], i / of).text);
+    else nxu_put(e, "%s;", nxu_ref(e, in->args[0], i * of + nxk_first_of(in)).text);
+  }
+}
+
 /* ---- regions: a region has the tasks nx_first .. nx_first + its number of tasks */
 
 static void put_tasks(nxu_emitter *e, const nxk_region *region) {
@@ -305,6 +316,8 @@ static void put_instr(nxu_emitter *e, nxk_value v) {
     case NXK_next: put_next(e, v); break;
     case NXK_step_vector:
     case NXK_active: put_lanes(e, v); break;
+    case NXK_deinterleave:
+    case NXK_interleave: put_row(e, v); break;
     case NXK_load: nxu_load(e, v); break;
     case NXK_store: nxu_store(e, v); break;
     case NXK_shuffle_xor: nxu_shuffle_xor(e, v); break;

@@ -297,11 +297,11 @@ static void run_concat(const run *r, nxk_value v) {
     slots_of(r, v)[l] = slots_of(r, in->args[l / half])[l % half];
 }
 
-static void run_deinterleave(const run *r, nxk_value v) {
-  const nxk_instr *in = &r->kernel->instrs[v];
-  for (uint32_t l = 0, at = nxk_first_of(in); l < in->lanes; l++, at += in->n_args) {
-    uint32_t skip = at / in->lanes == in->n_args - 1u ? nxk_overlap_of(in) : 0;
-    slots_of(r, v)[l] = slots_of(r, in->args[at / in->lanes])[at % in->lanes + skip];
+static void run_deinterleave(const run *r, const nxk_instr *in, uint64_t *result) {
+  uint32_t n = r->kernel->instrs[in->args[0]].lanes, step = n * in->n_args / in->lanes;
+  for (uint32_t l = 0, at = nxk_first_of(in); l < in->lanes; l++, at += step) {
+    bool last = at / n == in->n_args - 1u;
+    result[l] = slots_of(r, in->args[at / n])[at % n + (last ? nxk_overlap_of(in) : 0)];
   }
 }
 
@@ -496,7 +496,7 @@ static bool run_one(run *r, nxk_value v) {
     case NXK_interleave_low:
     case NXK_interleave_high:
     case NXK_interleave: run_interleave(r, v); return true;
-    case NXK_deinterleave: run_deinterleave(r, v); return true;
+    case NXK_deinterleave: run_deinterleave(r, in, slots_of(r, v)); return true;
     case NXK_concat: run_concat(r, v); return true;
     case NXK_shuffle_xor: run_shuffle_xor(r, in, slots_of(r, v)); return true;
     case NXK_lane_reduce: run_lane_reduce(r, v); return true;

@@ -94,9 +94,15 @@ static nxk_value copy_memory(nxk_kernel *k, const nxk_kernel *source, const nxk_
   }
 }
 
-static nxk_value copy_row(nxk_kernel *k, const nxk_instr *in, const nxk_value *map) {
-  nxk_value values[4];
+static nxk_value copy_row(nxk_kernel *k, const nxk_kernel *source, const nxk_instr *in,
+                          const nxk_value *map) {
+  nxk_value values[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
   for (int i = 0; i < in->n_args; i++) values[i] = moved(map, in->args[i]);
+  if (source->threads && in->op == NXK_interleave) return nxk_in_turn(k, values, in->n_args);
+  if (source->threads) {
+    uint32_t of = source->instrs[in->args[0]].lanes / in->lanes;
+    return nxk_every(k, values[0], of, nxk_first_of(in));
+  }
   if (in->op == NXK_interleave) return nxk_interleave_all(k, values, in->n_args, (uint32_t)in->imm);
   return nxk_deinterleave(k, values, in->n_args, nxk_first_of(in), nxk_overlap_of(in));
 }
@@ -129,7 +135,7 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
     case NXK_interleave_high: return nxk_interleave(k, in->op == NXK_interleave_high, a, b);
     case NXK_concat: return nxk_concat(k, a, b);
     case NXK_deinterleave:
-    case NXK_interleave: return copy_row(k, in, map);
+    case NXK_interleave: return copy_row(k, source, in, map);
     case NXK_shuffle_xor: return nxk_shuffle_xor(k, a, (uint32_t)in->imm);
     case NXK_barrier: nxk_barrier(k); return NXK_NONE;
     case NXK_lane_reduce: return nxk_lane_reduce(k, (nxk_reduce_kind)in->kind, a, b);

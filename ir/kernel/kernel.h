@@ -73,10 +73,10 @@
  *   deinterleave   every k-th lane of a row of k vectors, the 2 to 4 arguments (n lanes each): lane
  *                  l is element l * k + first of the row. The first `overlap` lanes of the last
  *                  argument are not part of the row. imm: first | overlap << 8; first + overlap <
- *                  k. Any dtype
+ *                  k. Any dtype. Threads: one argument of k * n lanes, k 2 or 4, and no overlap
  *   interleave     one of the k vectors that k arguments make (3 or 4, n lanes each) if their lanes
  *                  are put in turn: arg0[0], arg1[0], ..., arg0[1], ... imm: its number, from 0.
- *                  Any dtype
+ *                  Any dtype. Threads: 2 or 4 arguments, and all of it, k * n lanes
  *   shuffle_xor    threads: lane l of the result is lane l ^ imm of arg0
  *   barrier        threads: whatever a thread of the block stored before it is visible to all
  *                  threads of the block after it
@@ -313,6 +313,9 @@ nxk_value nxk_deinterleave(nxk_kernel *k, const nxk_value *values, uint32_t n, u
                            uint32_t overlap);
 /* The piece of n interleaved vectors; of two it is an interleave_low or interleave_high. */
 nxk_value nxk_interleave_all(nxk_kernel *k, const nxk_value *values, uint32_t n, uint32_t piece);
+/* In kernels of threads: every k-th lane of one value, and the lanes of n values in turn. */
+nxk_value nxk_every(nxk_kernel *k, nxk_value a, uint32_t of, uint32_t first);
+nxk_value nxk_in_turn(nxk_kernel *k, const nxk_value *values, uint32_t n);
 nxk_value nxk_shuffle_xor(nxk_kernel *k, nxk_value a, uint32_t distance);
 void nxk_barrier(nxk_kernel *k);
 nxk_value nxk_lane_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index);

@@ -339,16 +339,38 @@ static void check_interleave(nxi_checker *c, nxk_value v) {
   }
 }
 
+/* The same in a kernel of threads: from one value with the lanes of all, and to one. */
+static void check_row_of_threads(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  bool apart = in->op == NXK_deinterleave;
+  if (apart ? in->n_args != 1 : in->n_args != 2 && in->n_args != 4) {
+    nxi_fault(c, v, apart ? "one operand is needed" : "2 or 4 operands are needed");
+    return;
+  }
+  for (int i = 0; i < in->n_args; i++) {
+    const nxk_instr *a = nxi_operand(c, v, in->args[i]);
+    if (a == NULL) return;
+    uint32_t whole = apart ? a->lanes : in->lanes, part = apart ? in->lanes : a->lanes;
+    uint32_t of = apart ? whole / part : in->n_args;
+    if (a->dtype != in->dtype || part < c->k->threads || whole != part * of || (of != 2 && of != 4))
+      nxi_fault(c, v, "operand %d has not the type and lanes of the row", i + 1);
+    if (in->imm >= (apart ? of : 1)) nxi_fault(c, v, "there is no such element in the row");
+  }
+}
+
 /* A deinterleave or an interleave. */
 static void check_row(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   bool apart = in->op == NXK_deinterleave;
+  if (c->k->threads) {
+    check_row_of_threads(c, v);
+    return;
+  }
   if (in->n_args < (apart ? 2 : 3) || in->n_args > 4) {
     nxi_fault(c, v, "%d to 4 operands are needed", apart ? 2 : 3);
     return;
   }
   if (in->lanes < 4) nxi_fault(c, v, "fewer than 4 lanes");
-  if (c->k->threads) nxi_fault(c, v, "%s in a kernel of threads", nxk_op_name((nxk_op)in->op));
   for (int i = 0; i < in->n_args; i++) {
     const nxk_instr *a = nxi_operand(c, v, in->args[i]);
     if (a && (a->dtype != in->dtype || a->lanes != in->lanes))

@@ -114,6 +114,11 @@ bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage);
  * NXK_NONE: along the last loop of each stage. */
 double nxb_lane_cycles(const nxb_binder *b, nxk_value loop);
 
+/* ---- bind/strided.c */
+/* Elements of the row, of `apart` elements for each lane, of which load or store v accesses one and
+ * others of its block the rest. 0: it is not of this form, or they are not two or four. */
+int64_t nxb_row_of(const nxb_binder *b, nxk_value v, int64_t apart);
+
 /* ---- bind/lanes.c */
 /* Bytes of the widest value in [first, last] that varies along `loop` (NXK_NONE: of any value). */
 int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);

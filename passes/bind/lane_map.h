@@ -48,6 +48,10 @@ bool nxb_load_strided(nxb_binder *b, nxb_lane_map *map, nxk_value v, const nxb_p
  * element. Returns their number; 0: they are not of this form. */
 uint32_t nxb_store_interleaved(nxb_binder *b, nxb_lane_map *map, nxk_value v);
 
+/* Whether the lanes of each thread are contiguous and aligned to their total size. from: the
+ * logical access; lanes: of all threads. */
+bool nxb_is_whole(const nxb_binder *b, uint16_t lanes, const nxk_access *from, const nxk_access *a);
+
 /* Writes a load. */
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v);
 /* Writes a store, or several if they interleave to whole vectors. Returns the last one written. */

@@ -185,10 +185,9 @@ int64_t nxb_multiple(const nxb_binder *b, nxk_value v) {
   return (int64_t)(bits & -bits);
 }
 
-/* Whether the lanes of each thread are contiguous and aligned to their total size. */
-static bool is_whole(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
-                     const nxk_access *a) {
-  int64_t unit = b->threads ? map->lanes / b->threads : 1;
+bool nxb_is_whole(const nxb_binder *b, uint16_t lanes, const nxk_access *from,
+                  const nxk_access *a) {
+  int64_t unit = b->threads ? lanes / b->threads : 1;
   const nxk_buffer *buffer = &b->from->buffers[from->buffer];
   bool computed = a->index != NXK_NONE && a->group == 0;
   if (unit < 2 || a->lane_stride != 1 || computed || !buffer->aligned || a->offset % unit != 0 ||
@@ -203,7 +202,7 @@ static bool is_whole(const nxb_binder *b, const nxb_lane_map *map, const nxk_acc
 
 static void mark_whole(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
                        nxk_access *a) {
-  if (is_whole(b, map, from, a)) a->flags |= NXK_WHOLE;
+  if (nxb_is_whole(b, map->lanes, from, a)) a->flags |= NXK_WHOLE;
 }
 
 nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_tile *tile,

@@ -100,6 +100,68 @@ static void test_points(void **state) {
   check(points(NX_F64, 5, 128 * 110, false, true));
 }
 
+/* ---- rows of two or four parts: z[i, j, p] = x[i, j, p] - y[i, j, parts - 1 - p], where y may
+ * lack its last part and have the first one for it */
+
+static nxk_kernel *parted(nx_dtype t, int64_t parts, int64_t rows, int64_t columns, bool aligned,
+                          bool lacks) {
+  nxk_kernel *k = nxk_create(NXK_LOGICAL, "parted");
+  int64_t n = rows * columns * parts;
+  uint32_t x = nxk_add_buffer(k, NXK_IN, t, n), y = nxk_add_buffer(k, NXK_IN, t, n),
+           z = nxk_add_buffer(k, NXK_OUT, t, n);
+  k->buffers[x].aligned = k->buffers[y].aligned = k->buffers[z].aligned = aligned;
+  nxk_begin_region(k);
+  nxk_value i = nxk_begin_range(k, NXK_OUTER, rows), j = nxk_begin_range(k, NXK_OUTER, columns);
+  nxk_term there[2] = {{i, columns * parts}, {j, parts}};
+  nxk_value values[4];
+  for (int64_t p = 0; p < parts; p++) {
+    int64_t other = lacks && p == 0 ? 0 : parts - 1 - p;
+    nxk_access from = at(x, p, there, 2), beside = at(y, other, there, 2);
+    values[p] = nxk_scalar(k, NXK_sub, 0, nxk_load(k, &from, 1), nxk_load(k, &beside, 1), NXK_NONE);
+  }
+  for (int64_t p = 0; p < parts; p++) {
+    nxk_access to = at(z, p, there, 2);
+    nxk_store(k, &to, values[p]);
+  }
+  end_all(k, 3);
+  return k;
+}
+
+/* The loads of words, and the stores, by the binder for a target. */
+static int words(nxk_kernel *k, int target) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxk_kernel *bound = bind_for(k, &targets[target], &d);
+  int n = 0;
+  assert_non_null(bound);
+  for (uint32_t v = 0; v < bound->n_instrs; v++) {
+    const nxk_instr *in = &bound->instrs[v];
+    bool access = in->op == NXK_load || in->op == NXK_store;
+    n += access && (bound->accesses[in->imm].flags & NXK_WHOLE) != 0;
+  }
+  nxk_destroy(bound);
+  nxk_destroy(k);
+  return n;
+}
+
+static void test_parts(void **state) {
+  (void)state;
+  for (int64_t parts = 2; parts <= 4; parts++)
+    for (int aligned = 0; aligned < 2; aligned++)
+      for (int lacks = 0; lacks < 2; lacks++) {
+        check(parted(NX_F32, parts, 1, 40001, aligned, lacks));
+        check(parted(NX_F64, parts, 3, 16384 - 128, aligned, lacks));
+        check(parted(NX_U8, parts, 129, 300, aligned, lacks));
+      }
+  for (int t = 4; t < TARGETS; t++) {
+    assert_int_equal(words(parted(NX_F32, 2, 1, 40001, true, false), t), 3);
+    assert_int_equal(words(parted(NX_F64, 4, 129, 300, true, false), t), 3);
+    assert_int_equal(words(parted(NX_F32, 2, 129, 301, true, true), t), 2); /* y has no words */
+    assert_int_equal(words(parted(NX_F32, 2, 129, 301, false, false), t), 0);
+    assert_int_equal(words(parted(NX_F32, 3, 129, 301, true, false), t), 0);
+  }
+}
+
 /* ---- lines: y[i, j] = scan of x[i, j], twice that, and x beside it */
 
 typedef struct line {
@@ -243,16 +305,17 @@ static void test_exhausted_memory(void **state) {
   (void)state;
   static const line scanned = {NXK_SUM, NXK_MAX, NXK_ORDER_PLAIN, NX_F32, 1, 3, 2500, false};
   check_exhausted(transpose(NX_F32, 2, 40, 33, 0, true));
+  check_exhausted(parted(NX_F32, 2, 1, 40001, true, false));
   check_exhausted(lines(&scanned));
   check_exhausted(columns(NXK_SUM, NXK_ORDER_PLAIN, NX_F32, 100, 33, true));
 }
 
 NXT_MAIN(bind_gpu) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_squares),          cmocka_unit_test(test_what_takes_squares),
-      cmocka_unit_test(test_points),           cmocka_unit_test(test_lines),
-      cmocka_unit_test(test_columns),          cmocka_unit_test(test_long_code),
-      cmocka_unit_test(test_exhausted_memory),
+      cmocka_unit_test(test_squares),   cmocka_unit_test(test_what_takes_squares),
+      cmocka_unit_test(test_points),    cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_lines),     cmocka_unit_test(test_columns),
+      cmocka_unit_test(test_long_code), cmocka_unit_test(test_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

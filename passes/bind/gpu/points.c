@@ -17,8 +17,8 @@ typedef struct points {
   bool in_one_line; /* the points of a block lie in one line of the innermost loop */
 } points;
 
-/* Bytes of the widest element of an access that is contiguous along the loop; 0 if there is no such
- * access. */
+/* Bytes of the widest element, or row of elements, of an access that is contiguous along the loop.
+ * 0: there is none. */
 static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
   int64_t widest = 0;
   for (nxk_value v = b->region->first; v <= b->region->last; v++) {
@@ -27,7 +27,9 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
     if (in->op != NXK_load && in->op != NXK_store) continue;
     const nxk_access *a = &b->from->accesses[in->imm];
     int64_t size = nxi_dtype_size(b->from->buffers[a->buffer].dtype);
-    if (nxb_stride(b, a, loop, &computed) == 1 && !computed && size > widest) widest = size;
+    int64_t stride = nxb_stride(b, a, loop, &computed);
+    if (computed || (stride != 1 && nxb_row_of(b, v, stride) == 0)) continue;
+    if (size * stride > widest) widest = size * stride;
   }
   return widest;
 }
@@ -42,9 +44,13 @@ static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
     const nxk_access *a = &b->from->accesses[in->imm];
     int64_t stride = nxb_stride(b, a, loop, &computed);
     if (computed || stride == 0) continue;
-    if (stride != 1 || !b->from->buffers[a->buffer].aligned || a->offset % each != 0) return false;
+    bool row = stride != 1 && nxb_row_of(b, v, stride) != 0;
+    int64_t unit = row ? each * stride : each,
+            offset = row ? a->offset - a->offset % stride : a->offset;
+    if ((stride != 1 && !row) || !b->from->buffers[a->buffer].aligned || offset % unit != 0)
+      return false;
     for (uint32_t i = 0; i < a->n_terms; i++)
-      if (a->terms[i].index != loop && a->terms[i].stride % each != 0) return false;
+      if (a->terms[i].index != loop && a->terms[i].stride % unit != 0) return false;
   }
   return true;
 }

@@ -117,6 +117,11 @@ static bool locals_stay(const nxb_binder *b) {
   return true;
 }
 
+/* Whether accesses that far apart are contiguous, maybe together with others of their block. */
+static bool is_near(const nxb_binder *b, nxk_value v, int64_t stride) {
+  return stride == 1 || stride == -1 || nxb_row_of(b, v, stride) != 0;
+}
+
 /* The number of accesses that are contiguous along the runs, minus the number of those contiguous
  * along the outer points. */
 static int64_t along_runs(const nxb_binder *b) {
@@ -133,9 +138,9 @@ static int64_t along_runs(const nxb_binder *b) {
         continue;
       const nxk_access *a = &b->from->accesses[in->imm];
       int64_t stride = nxb_stride(b, a, s->loops[s->n_loops - 1].value, &computed);
-      more += !computed && (stride == 1 || stride == -1);
+      more += !computed && is_near(b, v, stride);
       stride = outer == NXK_NONE ? 0 : nxb_stride(b, a, outer, &computed);
-      more -= !computed && (stride == 1 || stride == -1);
+      more -= !computed && is_near(b, v, stride);
     }
   }
   return more;
