@@ -16,6 +16,7 @@ int core_take_tensor(PyObject *o, bool nullable, nx_tensor **out) {
     PyErr_Format(PyExc_TypeError, "nx: an Array is wanted, not %R", o);
     return -1;
   }
+  if (core_settle_element((core_array *)o) < 0) return -1;
   *out = core_tensor(o);
   return 0;
 }

@@ -36,6 +36,7 @@ PyObject *core_wrap(nx_tensor *tensor) {
   }
   a->tensor = tensor;
   a->weak = false;
+  a->element = 0;
   if ((++since_asked & 63) == 0 && settle() < 0) Py_CLEAR(a);
   return (PyObject *)a;
 }
@@ -51,6 +52,7 @@ nx_tensor *core_cast(nx_tensor *x, nx_dtype dtype) {
 
 static void dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
+  if (((core_array *)self)->element != 0) core_element_gone((core_array *)self);
   nx_tensor_release(core_tensor(self));
   PyObject_Free(self);
   Py_DECREF(type);
@@ -252,6 +254,7 @@ static PyObject *reshape(PyObject *self, PyObject *args) {
                         "nx: reshape: %lld elements do not divide into parts of %lld",
                         (long long)all, (long long)known);
   core_mark();
+  if (core_settle_element((core_array *)self) < 0) return NULL;
   return core_wrap(nx_reshape(core_tensor(self), shape, n, NX_MAY_COPY));
 }
 

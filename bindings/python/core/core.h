@@ -18,6 +18,7 @@ typedef struct core_array {
   PyObject_HEAD nx_tensor *tensor; /* a reference */
   /* Stands for a number of Python that a captured function takes: others decide dtypes. */
   bool weak;
+  uint8_t element; /* its place in the list of index.c, from 1 on; 0: it is in none */
 } core_array;
 
 typedef struct core_dtype {
@@ -124,6 +125,10 @@ int core_assign(nx_tensor *x, PyObject *value);
 /* ---- index.c */
 
 PyObject *core_getitem(PyObject *self, PyObject *key);
+/* Before anything is assigned: elements, which are views, become values; -1 with an exception. */
+int core_settle_elements(void);
+int core_settle_element(core_array *a); /* this one alone */
+void core_element_gone(core_array *a);
 int core_setitem(PyObject *self, PyObject *key, PyObject *value);
 
 /* ---- convert.c */

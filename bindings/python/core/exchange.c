@@ -255,6 +255,7 @@ PyObject *core_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   }
   long major = version != Py_None ? PyLong_AsLong(PyTuple_GetItem(version, 0)) : 0;
   if (PyErr_Occurred()) return NULL;
+  if (core_settle_elements() < 0) return NULL; /* others may write */
   if (copy != Py_True) return capsule_of(core_tensor(self), major < 1);
   PyObject *other = core_wrap(nx_copy(core_tensor(self)));
   PyObject *made = other ? capsule_of(core_tensor(other), major < 1) : NULL;

@@ -345,6 +345,7 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
   nx_context *c = core_context();
   if (c == NULL) return NULL;
   if (nx_capturing(c)) return PyObject_Call(j->function, args, kwargs);
+  if (core_settle_elements() < 0) return NULL; /* the function may assign */
   core_tree t = {0};
   PyObject *made = NULL;
   if (add_all(j, &t, args, kwargs) == 0) {
@@ -508,7 +509,7 @@ static PyObject *call_parsed(PyObject *self, PyObject *args, PyObject *kwargs) {
   if (kwargs != NULL && PyDict_Size(kwargs) > 0)
     PyErr_SetString(PyExc_TypeError, "nx: inputs of a function of text are given in order");
   else if (out == NULL) PyErr_NoMemory();
-  else if (core_take_tensors(args, &l) == 0) {
+  else if (core_settle_elements() == 0 && core_take_tensors(args, &l) == 0) {
     core_mark();
     core_action a;
     core_begin(&a);

@@ -8,6 +8,7 @@ typedef struct basic {
   int64_t shape[2 * NX_MAX_RANK]; /* of the result */
   int32_t n, rank;                /* axes taken so far, and axes of the result */
   bool reshaped;                  /* an axis is gone, or is new */
+  bool closed;                    /* each axis is named: without axes, it is an element */
 } basic;
 
 enum parsed { PARSED = 0, NOT_BASIC = 1, FAILED = -1 };
@@ -82,6 +83,7 @@ static int parse(basic *b, nx_tensor *x, PyObject *key) {
     }
     open = open || o == Py_Ellipsis;
   }
+  b->closed = taken == nx_rank(x) && taken > 0 && !open && fresh == 0;
   if (taken > nx_rank(x) || fresh > NX_MAX_RANK) {
     PyErr_Format(PyExc_IndexError, "nx: %d indices for an array of rank %d", taken, nx_rank(x));
     return FAILED;
@@ -112,14 +114,62 @@ static nx_tensor *view_of(nx_tensor *x, const basic *b) {
   return v;
 }
 
+/* ---- elements. x[3] is a number in NumPy: no assignment to x changes it, nor the other way round,
+ * and programs exchange two elements by way of one. Here it is a view until something is assigned,
+ * so that reading it costs no copy; what is still in use then becomes a copy first. */
+
+static core_array *elements[32]; /* those that are views */
+static uint8_t n_elements;
+
+void core_element_gone(core_array *a) {
+  core_array *last = elements[--n_elements];
+  elements[a->element - 1] = last;
+  last->element = a->element;
+  a->element = 0;
+}
+
+/* An element that was Unbound, or Donated, stays what it is. */
+int core_settle_element(core_array *a) {
+  if (a->element == 0) return 0;
+  nx_tensor *made = nx_copy(a->tensor);
+  nx_error error;
+  if (made == NULL && nx_error_take(&error) == NX_OUT_OF_MEMORY) return PyErr_NoMemory(), -1;
+  core_element_gone(a);
+  if (made == NULL) return 0;
+  nx_tensor_release(a->tensor);
+  a->tensor = made;
+  return 0;
+}
+
+int core_settle_elements(void) {
+  while (n_elements > 0)
+    if (core_settle_element(elements[n_elements - 1]) < 0) return -1;
+  return 0;
+}
+
+static PyObject *element(nx_tensor *v) {
+  core_array *a = (core_array *)core_wrap(v);
+  if (a == NULL) return NULL;
+  bool full = n_elements == sizeof elements / sizeof *elements;
+  if (full && core_settle_element(elements[0]) < 0) {
+    Py_DECREF(a);
+    return NULL;
+  }
+  elements[n_elements++] = a;
+  a->element = n_elements;
+  return (PyObject *)a;
+}
+
 PyObject *core_getitem(PyObject *self, PyObject *key) {
   basic b = {.n = 0};
+  if (core_settle_element((core_array *)self) < 0) return NULL;
   int status = parse(&b, core_tensor(self), key);
   if (status == FAILED) return NULL;
   if (status == PARSED) {
     core_mark();
     nx_tensor *v = view_of(core_tensor(self), &b);
-    return v != NULL ? core_wrap(v) : NULL;
+    if (v == NULL) return NULL;
+    return b.closed && b.rank == 0 ? element(v) : core_wrap(v);
   }
   PyObject *hook = core_hook(CORE_HOOK_GETITEM);
   return hook != NULL ? PyObject_CallFunctionObjArgs(hook, self, key, NULL) : NULL;
@@ -131,6 +181,7 @@ int core_setitem(PyObject *self, PyObject *key, PyObject *value) {
     PyErr_SetString(PyExc_TypeError, "nx: elements of an array cannot be deleted");
     return -1;
   }
+  if (core_settle_elements() < 0) return -1;
   int status = parse(&b, core_tensor(self), key);
   if (status == FAILED) return -1;
   if (status == PARSED) {

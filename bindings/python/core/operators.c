@@ -79,7 +79,7 @@ int core_scalar(PyObject *number, nx_dtype t, nx_scalar *out) {
 static PyObject *as_array(PyObject *o, PyObject *other) {
   static const char *const shown[] = {"__dlpack__", "__array_interface__", "__array__"};
   if (core_is_array(o)) return Py_NewRef(o);
-  bool good = false;
+  bool good = PyList_Check(o) || PyTuple_Check(o);
   for (int i = 0; i < 3 && !good; i++) good = PyObject_HasAttrString(o, shown[i]);
   nx_device device = core_is_array(other) ? nx_device_of(core_tensor(other)) : 0;
   return good ? core_array_of(o, 0, device, -1) : NULL;
@@ -237,7 +237,18 @@ BINARY(bit_xor, NX_BINARY_XOR)
 BINARY(shift_left, NX_BINARY_SHL)
 BINARY(shift_right, NX_BINARY_SHR)
 
+/* Whether an array of integers is raised to a number below 0, which has no result of its dtype. */
+static bool is_fraction(PyObject *a, PyObject *b) {
+  if (!core_is_array(a) || core_is_array(b) || core_weak_kind(b) != 'i') return false;
+  char kind = core_kind(nx_dtype_of(core_tensor(a)));
+  int beyond;
+  int64_t n = PyLong_AsLongLongAndOverflow(b, &beyond);
+  return kind != 'f' && kind != 'c' && (beyond < 0 || (beyond == 0 && n < 0));
+}
+
 static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus) {
+  if (is_fraction(a, b))
+    return PyErr_Format(PyExc_ValueError, "nx: integers have no integer powers below 0: %S", b);
   return modulus == Py_None ? binary(a, NX_BINARY_POW, b) : Py_NewRef(Py_NotImplemented);
 }
 
@@ -331,10 +342,31 @@ PyObject *core_as_complex(PyObject *a, PyObject *unused) {
 
 /* ---- in place */
 
+static int no_complex(nx_dtype t) {
+  PyObject *name = core_dtype_object(t);
+  PyErr_Format(PyExc_TypeError, "nx: complex numbers are not assigned to %S; take the real part",
+               name);
+  Py_DECREF(name);
+  return -1;
+}
+
+/* Without axes of extent 1 in front that the target has not. Takes src. */
+static nx_tensor *stripped(nx_tensor *src, int32_t rank) {
+  int32_t extra = nx_rank(src) - rank;
+  for (int32_t i = 0; i < extra; i++)
+    if (nx_shape(src)[i] != 1) return src;
+  if (extra <= 0) return src;
+  nx_tensor *made = nx_reshape(src, nx_shape(src) + extra, rank, 0);
+  nx_tensor_release(src);
+  return made != NULL ? made : (core_fail(), NULL);
+}
+
 int core_assign(nx_tensor *x, PyObject *value) {
   nx_dtype t = nx_dtype_of(x);
   core_mark();
-  if (core_number_kind(value)) {
+  char kind = core_number_kind(value);
+  if (kind == 'c' && core_kind(t) != 'c') return no_complex(t);
+  if (kind != 0) {
     nx_scalar s;
     if (core_scalar(value, t, &s) < 0) return -1;
     nx_tensor *n = nx_full(nx_context_of(x), nx_device_of(x), t, NULL, 0, &s);
@@ -344,8 +376,11 @@ int core_assign(nx_tensor *x, PyObject *value) {
   }
   nx_device device = nx_device_of(core_is_array(value) ? core_tensor(value) : x);
   PyObject *v = core_array_of(value, 0, device, -1);
-  nx_tensor *src = v ? core_cast(nx_tensor_retain(core_tensor(v)), t) : NULL;
+  bool loses = v && core_kind(nx_dtype_of(core_tensor(v))) == 'c' && core_kind(t) != 'c';
+  nx_tensor *src = v && !loses ? core_cast(nx_tensor_retain(core_tensor(v)), t) : NULL;
   Py_XDECREF(v);
+  if (loses) return no_complex(t);
+  src = src ? stripped(src, nx_rank(x)) : NULL;
   if (src == NULL) return -1;
   nx_status status = nx_assign(x, src);
   nx_tensor_release(src);
@@ -359,6 +394,10 @@ static int rank_of_kind(char kind) {
 /* Takes `made`: an int array does not become one of floats. */
 static PyObject *put(PyObject *a, PyObject *made) {
   if (made == NULL || made == Py_NotImplemented) return made;
+  if (core_settle_elements() < 0) {
+    Py_DECREF(made);
+    return NULL;
+  }
   nx_dtype t = nx_dtype_of(core_tensor(a)), s = nx_dtype_of(core_tensor(made));
   PyObject *result = NULL;
   if (rank_of_kind(core_kind(s)) > rank_of_kind(core_kind(t))) {

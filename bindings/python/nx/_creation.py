@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, Sequence
 
 from . import _core
@@ -119,6 +120,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     are integers, else float64."""
     if stop is None:
         start, stop = 0, start
+    start, stop, step = map(_as_number, (start, stop, step))
     if step == 0:
         raise ValueError("arange: the step is 0")
     whole = all(isinstance(v, int) for v in (start, stop, step))
@@ -128,6 +130,16 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
         n = max(0, math.ceil((stop - start) / step))
     dtype = _dtype(dtype, INT64 if whole else FLOAT64)
     return calls.arange(device_number(device), dtype, start, step, n)
+
+
+def _as_number(x: Any) -> Any:
+    """An integer, or an array of one, as Python's."""
+    if type(x) in (int, float):
+        return x
+    try:
+        return operator.index(x)
+    except TypeError:
+        return x
 
 
 def linspace(start: Any, stop: Any, /, num: int = 50, *, dtype: Any = None, device: Any = None,
@@ -205,7 +217,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Array]:
     the first two axes, "ij" does not."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid: indexing is {indexing!r}, and must be "xy" or "ij"')
-    xs = [reshaped(arr(x), (-1,) if arr(x).ndim != 1 else arr(x).shape) for x in arrays]
+    xs = [reshaped(x, (x.size,)) for x in map(arr, arrays)]
     n = len(xs)
     order = list(range(n))
     if indexing == "xy" and n > 1:

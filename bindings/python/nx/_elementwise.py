@@ -122,7 +122,8 @@ def bitwise_invert(x: Any, /) -> Array:
 @elementwise
 def bitwise_count(x: Any, /) -> Array:
     """How many bits of the absolute value are 1, as uint8."""
-    return calls.cast(calls.popcount(arr(x).__abs__()), UINT8)
+    x = arr(x)
+    return cast(x, UINT8) if x.dtype is BOOL else cast(calls.popcount(x.__abs__()), UINT8)
 
 
 @elementwise
@@ -168,7 +169,7 @@ rint = _whole("rint", _rint, "To the nearest whole number, half to even.")
 @elementwise
 def round(x: Any, /, decimals: int = 0) -> Array:
     """To a number of decimals, half to even; complex numbers part by part."""
-    x = arr(x)
+    x, decimals = arr(x), operator.index(decimals)
     if decimals == 0:
         return rint(x)
     if x.dtype.kind in "biu":
@@ -441,11 +442,23 @@ logical_or = _logical("logical_or", getattr(calls, "or"), "Whether one is true, 
 logical_xor = _logical("logical_xor", calls.xor, "Whether just one is true, or not 0.")
 
 
+def _bound(value: Any, dtype: DType, side: int) -> Any:
+    """A bound that all numbers of an integer dtype keep is none."""
+    from ._dtypes import iinfo
+
+    if type(value) is not int:
+        return value
+    limits = iinfo(dtype)
+    return None if value * side >= (limits.max if side > 0 else -limits.min) else value
+
+
 @elementwise
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
     """x where it lies between min and max, else the nearer one. None: no bound. NaN in any of the
     three gives NaN."""
     x = arr(x)
+    if x.dtype.kind in "iu":
+        min, max = _bound(min, x.dtype, -1), _bound(max, x.dtype, 1)
     if min is None and max is None:
         return calls.copy(x)
     if min is None:

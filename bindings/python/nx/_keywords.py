@@ -52,8 +52,12 @@ def into(made: Array, out: Any, where: Any = True) -> Array:
 def elementwise(function: Callable[..., Array]) -> Callable[..., Array]:
     """The function with out= and where=."""
 
+    most = function.__code__.co_argcount
+
     @wraps(function)
     def with_out(*operands: Any, out: Any = None, where: Any = True, **words: Any) -> Array:
+        if len(operands) == most + 1 and out is None:  # NumPy's place of out
+            operands, out = operands[:-1], operands[-1]
         made = function(*operands, **words)
         return made if out is None and where is True else into(made, out, where)
 

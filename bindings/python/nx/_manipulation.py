@@ -137,9 +137,9 @@ def atleast_3d(*arrays: Any) -> Any:
 # ---- orders
 
 
-def permute_dims(x: Any, /, axes: Sequence[int]) -> Array:
-    """A view whose axis i is axis axes[i] of x."""
-    return calls.permute(arr(x), tuple(axes))
+def permute_dims(x: Any, /, axes: Sequence[int] | None = None) -> Array:
+    """A view whose axis i is axis axes[i] of x; None: in reverse."""
+    return transpose(x, axes)
 
 
 def transpose(x: Any, /, axes: Any = None) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from typing import Any, Callable, Sequence
 
 from . import _core
@@ -169,6 +170,7 @@ def block(arrays: Any, /) -> Array:
 
 def _window(n: int, terms: Sequence[float]) -> Array:
     """A sum of cosines over n points."""
+    n = operator.index(n)
     if n < 2:
         return ones((max(n, 0),))
     angle = arange(n, dtype=FLOAT64) * (2 * math.pi / (n - 1))
@@ -195,6 +197,7 @@ def blackman(n: int, /) -> Array:
 
 def bartlett(n: int, /) -> Array:
     """A triangle."""
+    n = operator.index(n)
     if n < 2:
         return ones((max(n, 0),))
     return 1.0 - (arange(n, dtype=FLOAT64) * (2.0 / (n - 1)) - 1.0).__abs__()
@@ -208,6 +211,7 @@ def i0(x: Any, /) -> Array:
 
 def kaiser(n: int, beta: float, /) -> Array:
     """i0 of beta times a half circle, over i0(beta)."""
+    n = operator.index(n)
     if n < 2:
         return ones((max(n, 0),))
     far = arange(n, dtype=FLOAT64) * (2.0 / (n - 1)) - 1.0
@@ -233,8 +237,10 @@ def heaviside(x1: Any, x2: Any, /) -> Array:
 
 def ldexp(x1: Any, x2: Any, /) -> Array:
     """x1 times 2 to the power x2, which are integers."""
-    a = floating(x1)
-    e = cast(arr(x2), a.dtype)
+    a, e = floating(x1), arr(x2)
+    if a.dtype.kind == "c" or e.dtype.kind not in "biu":
+        raise TypeError(f"ldexp: {a.dtype.name} and an exponent of {e.dtype.name}")
+    e = cast(e, a.dtype)
     half = calls.floor(e / 2)
     return a * calls.exp2(half) * calls.exp2(e - half)
 
@@ -314,13 +320,26 @@ def select(conditions: Sequence[Any], choices: Sequence[Any], /, default: Any = 
     return arr(y)
 
 
-def choose(index: Any, choices: Sequence[Any], /) -> Array:
-    """Element by element of the choice with that number."""
+def choose(index: Any, choices: Sequence[Any], /, mode: str = "raise") -> Array:
+    """Element by element of the choice with that number; those that there are not raise when the
+    result is computed, or are brought into the range (mode "wrap" or "clip")."""
     xs = promoted(*choices)
     index = index_array(index)
     common = broadcast_shape(index.shape, *[x.shape for x in xs])
     table = stack([expand(x, common) for x in xs])
+    index = _wrapped(index, len(xs), mode)
     return calls.gather(table, reshaped(expand(index, common), (1, *common)), 0)[0]
+
+
+def _wrapped(index: Array, n: int, mode: str) -> Array:
+    """Numbers that are not below n: others raise when they are taken, or are brought there."""
+    if mode == "wrap":
+        return index % n
+    if mode == "clip":
+        return calls.clamp(constant(0, index.dtype), index, constant(n - 1, index.dtype))
+    if mode != "raise":
+        raise ValueError(f"choose: there is no mode {mode!r}")
+    return calls.where(index < 0, constant(n, index.dtype), index)
 
 
 # ---- bits
@@ -376,12 +395,25 @@ def unpackbits(x: Any, /, axis: int | None = None, count: int | None = None,
 
 def partition(x: Any, kth: Any, /, axis: int | None = -1) -> Array:
     """Sorted, which puts every element kth in its place."""
+    _check_places(x, kth, axis)
     return sort(x, axis)
 
 
 def argpartition(x: Any, kth: Any, /, axis: int | None = -1) -> Array:
     """The places that partition takes elements from."""
+    _check_places(x, kth, axis)
     return argsort(x, axis)
+
+
+def _check_places(x: Any, kth: Any, axis: int | None) -> None:
+    x = arr(x)
+    n = x.size if axis is None else x.shape[axis_of(axis, x.ndim)]
+    kth = kth.tolist() if type(kth) is Array else kth
+    for k in kth if isinstance(kth, (tuple, list)) else (kth,):
+        if isinstance(k, bool):
+            raise ValueError("partition: a bool is no place")
+        if not -n <= operator.index(k) < n and n:
+            raise ValueError(f"partition: {k} is no place on an axis of {n} elements")
 
 
 def lexsort(keys: Sequence[Any], /, axis: int = -1) -> Array:
@@ -397,7 +429,7 @@ def sort_complex(x: Any, /) -> Array:
     """sort, as complex numbers."""
     x = arr(x)
     if x.dtype.kind != "c":
-        small = x.dtype.bits <= 16 or x.dtype.name == "float32"
+        small = x.dtype.kind in "iu" and x.dtype.bits <= 16
         x = cast(x, _core.dtypes["complex64" if small else "complex128"])
     return sort(x)
 
@@ -428,6 +460,7 @@ def union1d(a: Any, b: Any, /) -> Array:
 
 def intersect1d(a: Any, b: Any, /) -> Array:
     """The values of both, in order."""
+    a, b = promoted(a, b)
     a = unique(a)
     return a[isin(a, b)]
 
@@ -440,7 +473,7 @@ def setdiff1d(a: Any, b: Any, /) -> Array:
 
 def setxor1d(a: Any, b: Any, /) -> Array:
     """The values of just one of them, in order."""
-    a, b = unique(a), unique(b)
+    a, b = (unique(x) for x in promoted(a, b))
     return sort(concat([a[isin(a, b, invert=True)], b[isin(b, a, invert=True)]]))
 
 
@@ -492,14 +525,21 @@ def real_if_close(x: Any, /, tol: float = 100) -> Array:
 # ---- products
 
 
+def _check_product(what: str, matrix: Array, vector: Array) -> None:
+    if matrix.ndim < 2 or vector.ndim < 1:
+        raise ValueError(f"{what}: {matrix.shape} are no matrices, or {vector.shape} no vectors")
+
+
 def matvec(x1: Any, x2: Any, /) -> Array:
     """Matrices times vectors, both in the last axes."""
     a, b = promoted(x1, x2)
+    _check_product("matvec", a, b)
     return (a @ b[..., None])[..., 0]
 
 
 def vecmat(x1: Any, x2: Any, /) -> Array:
     """Conjugates of vectors times matrices, both in the last axes."""
     a, b = promoted(x1, x2)
+    _check_product("vecmat", b, a)
     a = calls.conj(a) if a.dtype.kind == "c" else a
     return (a[..., None, :] @ b)[..., 0, :]

@@ -64,9 +64,10 @@ def nanvar(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float 
            keepdims: bool = False, where: Any = True) -> Array:
     """The variance of what is not NaN; NaN where there are no more elements than ddof."""
     x = floating(x)
+    there = _there(x, where)
     far = (x - nanmean(x, axis, keepdims=True, where=where)).__abs__()
-    n = _statistics.sum(_there(x, where), axis, keepdims=keepdims)
-    total = nansum(far * far, axis, keepdims=keepdims, where=where)
+    n = _statistics.sum(there, axis, keepdims=keepdims)
+    total = _statistics.sum(far * far, axis, keepdims=keepdims, where=there)
     n = n - (correction if ddof is None else ddof)
     y = total / cast(n, total.dtype)
     return calls.where(n > 0, y, constant(math.nan, y.dtype))

@@ -27,9 +27,23 @@ def _written(x: Any, what: str) -> Array:
     return x
 
 
-def copyto(x: Array, source: Any, /, *, where: Any = True) -> None:
-    """Assigns source, broadcast, where a mask is true."""
+_CASTINGS = ("same_kind", "safe", "equiv", "no", "unsafe")
+_KINDS = {bool: "b", int: "i", float: "f", complex: "c"}
+
+
+def copyto(x: Array, source: Any, /, casting: str = "same_kind", where: Any = True) -> None:
+    """Assigns source, broadcast, where a mask is true. Floats do not go into integers, unless
+    casting is "unsafe"."""
     _written(x, "copyto")
+    if casting not in _CASTINGS:
+        raise ValueError(f"copyto: there is no casting {casting!r}")
+    if type(source) not in (bool, int, float, complex):
+        source = arr(source)
+    kind = source.dtype.kind if type(source) is Array else _KINDS[type(source)]
+    if casting != "unsafe" and "buifc".index(kind) > "buifc".index(x.dtype.kind) and (
+            type(source) is Array or kind != "i" or x.dtype.kind == "b"):
+        raise TypeError(f"copyto: what is of the kind {kind!r} does not go into {x.dtype.name}; "
+                        'casting="unsafe" cuts it')
     if where is True:
         x[...] = source
     else:

@@ -169,6 +169,8 @@ def polyint(p: Any, /, m: int = 1, k: Any = None) -> Array:
     p, m = _vector(p, "polyint"), operator.index(m)
     if m < 0:
         raise ValueError(f"polyint: {m} is not a number of times")
+    if m == 0:
+        return p
     constants = _vector(0 if k is None else k, "polyint")
     if constants.size == 1 and m > 1:
         constants = calls.expand(constants, (m,))

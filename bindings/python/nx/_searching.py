@@ -68,8 +68,10 @@ def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Array:
 
 def compress(condition: Any, x: Any, /, axis: int | None = None) -> Array:
     """The slices along an axis for which the condition, of one dimension, is true."""
-    x, places = arr(x), nonzero(condition)[0]
-    return take(x, places, axis=axis)
+    condition = arr(condition)
+    if condition.ndim != 1:
+        raise ValueError(f"compress: a condition of {condition.ndim} dimensions, not of one")
+    return take(arr(x), nonzero(condition)[0], axis=axis)
 
 
 def extract(condition: Any, x: Any, /) -> Array:
@@ -104,6 +106,8 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     """Of x1 where the condition is true, else of x2. With the condition alone as nonzero."""
     if x1 is None and x2 is None:
         return nonzero(condition)
+    if x1 is None or x2 is None:
+        raise ValueError("where: both x1 and x2 are given, or none")
     if type(x1) is Array and type(x2) is Array and x1.dtype is x2.dtype:
         return calls.where(cast(arr(condition), BOOL), x1, x2)
     x1, x2 = operands(x1, x2)
@@ -399,7 +403,8 @@ def one_hot(indices: Any, n: int, /, dtype: Any = None) -> Array:
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     """How often each of 0, 1, .. occurs, or the sum of its weights. The largest is read (an
     action)."""
-    x = index_array(x)
+    x = arr(x)
+    x = index_array(cast(x, INT64) if x.dtype is BOOL else x)
     if x.ndim != 1:
         raise ValueError(f"bincount: {x.ndim} dimensions, and must be 1")
     n = minlength
@@ -412,7 +417,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if weights is None:
         weights = _core.full(x.shape, 1, INT64, x.device)
     else:
-        weights = cast(arr(weights), FLOAT64)
+        weights = arr(weights)
+        if weights.dtype.kind == "c":
+            raise TypeError("bincount: weights are real")
+        weights = cast(weights, FLOAT64)
     if weights.shape != x.shape:
         raise ValueError(f"bincount: {x.shape} numbers and {weights.shape} weights")
     zeros = _core.full((n,), 0, weights.dtype, x.device)

@@ -378,15 +378,17 @@ def _second_order(x: Array, h: Any, axis: int) -> tuple[Array, Array]:
 def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, *, axis: int = -1) -> Array:
     """The integral by the trapezoidal rule along an axis."""
     y = floating(y)
-    axis = axis_of(axis, y.ndim)
-    m = y.shape[axis]
-    middle = (_cut(y, axis, 1, m) + _cut(y, axis, 0, m - 1)) / 2
+    at = axis_of(axis, y.ndim)
+    m = y.shape[at]
+    middle = (_cut(y, at, 1, m) + _cut(y, at, 0, m - 1)) / 2
     if x is None:
-        return sum(middle * dx, axis)
+        return sum(middle * dx, at)
     x = floating(x)
     if x.ndim == 1:
-        x = reshaped(x, [x.size if i == axis else 1 for i in range(y.ndim)])
-    return sum(middle * diff(x, axis=axis), axis)
+        far = reshaped(diff(x), [x.size - 1 if i == at else 1 for i in range(y.ndim)])
+    else:
+        far = diff(x, axis=axis)
+    return sum(middle * far, axis)
 
 
 def interp(x: Any, xp: Any, fp: Any, /) -> Array:
@@ -448,6 +450,7 @@ def cov(x: Any, y: Any = None, /, rowvar: bool = True, bias: bool = False,
     if fweights is None and aweights is None:
         far = x - calls.reduce_mean(x, (1,), KEEPDIMS)
         weighed, total = far, x.shape[1] - less
+        total = total if total > 0 else 0.0
     else:
         w, total = _weighed(x, fweights, aweights, less)
         mean = calls.reduce_sum(x * w, (1,), KEEPDIMS) / calls.reduce_sum(w, None, 0)

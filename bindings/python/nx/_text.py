@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import operator
 import os
 import re
 from typing import Any, Callable, Iterator
@@ -320,7 +321,8 @@ def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
     """An integer in a base from 2 to 36, with zeros in front."""
     if not 2 <= base <= 36:
         raise ValueError(f"base_repr: {base} is not a base from 2 to 36")
-    number, digits, n = int(number), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", abs(int(number))
+    number = operator.index(number)
+    digits, n = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", abs(number)
     text = ""
     while n:
         n, d = divmod(n, base)
@@ -331,7 +333,7 @@ def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
 
 def binary_repr(num: int, width: int | None = None) -> str:
     """An integer in base 2; a negative one, with a width, as its two's complement."""
-    num = int(num)
+    num = operator.index(num)
     if width is None:
         return f"-{-num:b}" if num < 0 else f"{num:b}"
     least = len(f"{num:b}") if num > 0 else len(f"{-num - 1:b}") + 1 if num < 0 else 1
