@@ -250,6 +250,9 @@ typedef struct nxb_dim {
   nxb_walk walk;
   int64_t unit;
   nxk_value lo, hi; /* set by nxb_open: iteration numbers (i64, one lane) */
+  /* tasks have all of it, if those before it are enough: with constant bounds it can be cut where
+   * the masks of loads change (ranges.c) */
+  bool whole;
 } nxb_dim;
 
 typedef struct nxb_nest {

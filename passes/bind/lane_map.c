@@ -266,11 +266,44 @@ static bool write_active(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   return true;
 }
 
+static nxk_value splatted(const nxk_kernel *k, nxk_value v) {
+  return k->instrs[v].op == NXK_splat ? k->instrs[v].args[0] : v;
+}
+
+/* Whether a condition holds wherever another one does, because that is made of it by `and`. */
+static bool follows_from(const nxk_kernel *k, nxk_value condition, nxk_value from) {
+  for (int depth = 0; depth < 4; depth++) {
+    from = splatted(k, from);
+    if (from == condition) return true;
+    const nxk_instr *in = &k->instrs[from];
+    if (in->op != NXK_and) return false;
+    if (splatted(k, in->args[0]) == condition) return true;
+    from = in->args[1];
+  }
+  return false;
+}
+
+/* Whether a select takes a load where its condition holds and zero elsewhere, and the load's mask
+ * is false there: then the load is zero already. */
+static bool is_masked_already(const nxb_binder *b, const nxk_value *args) {
+  const nxk_kernel *k = b->to;
+  if (k->failed || b->threads != 0) return false;
+  const nxk_instr *load = &k->instrs[args[1]], *zero = &k->instrs[splatted(k, args[2])];
+  if (load->op != NXK_load || zero->op != NXK_const || zero->imm != 0) return false;
+  const nxk_access *a = &k->accesses[load->imm];
+  return a->mask != NXK_NONE && a->other == NXK_NONE &&
+         follows_from(k, splatted(k, args[0]), a->mask);
+}
+
 static void write_scalar(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
   if (map->lanes > 1 && (write_affine(b, map, v) || write_active(b, map, v))) return;
   for (int i = 0; i < in->n_args; i++) args[i] = nxb_operand(b, map, in->args[i]);
+  if (in->op == NXK_select && is_masked_already(b, args)) {
+    nxb_set_value(map, v, args[1], 0);
+    return;
+  }
   nxb_set_value(map, v, nxk_scalar_of(b->to, (nxk_op)in->op, in->dtype, args), 0);
 }
 

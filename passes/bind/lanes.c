@@ -40,8 +40,10 @@ int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_val
   return computed ? computed : moved;
 }
 
-/* The largest number of values that vary along the loop and are live at the same time. */
-static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop) {
+/* The largest number of values that vary along the loop and are live at the same time. numbers:
+ * of these only numbers, no indices and no conditions. */
+static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
+                         bool numbers) {
   const nxk_kernel *k = b->from;
   uint32_t n = last - first + 1, alive = 0, most = 1;
   /* how many values are last used at an instruction */
@@ -53,6 +55,7 @@ static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, n
       nxk_value a = k->instrs[v].args[i];
       if (a < first || a > last || used[a - first] || k->instrs[a].op == NXK_cold) continue;
       if (loop != NXK_NONE && !nxb_depends(b, a, loop)) continue;
+      if (numbers && (k->instrs[a].dtype == NX_BOOL || is_index_like(k, a, 6))) continue;
       used[a - first] = 1;
       dies[v - first]++;
     }
@@ -68,6 +71,18 @@ static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, n
   nxi_free(dies);
   nxi_free(used);
   return most;
+}
+
+/* Whether a run is reduced in several ways at once. */
+static bool has_partial_results(const nxb_binder *b, nxk_value first, nxk_value last) {
+  enum { SEVERAL = 3 };
+  uint32_t n = 0;
+  for (nxk_value v = first; v <= last && n < SEVERAL; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op == NXK_for) n = 0;
+    n += in->op == NXK_reduce;
+  }
+  return n == SEVERAL;
 }
 
 /* ---- cache lines */
@@ -221,7 +236,7 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   enum { FEWEST = 4 };
   int64_t widest = nxb_widest(b, first, last, loop), lanes = b->target->vector_bytes / widest;
   uint32_t cost = cost_by_width(b, first, last, widest);
-  uint32_t live = pressure(b, first, last, loop);
+  uint32_t live = pressure(b, first, last, loop, has_partial_results(b, first, last));
   uint32_t most = cost <= 40 ? 4 : cost <= 150 ? 2 : 1;
   bool small = is_small_part(b);
   if (small && has_single_elements(b, first, last, loop)) return FEWEST;

@@ -3,14 +3,17 @@
  * results are adjacent in memory (the two halves of a byte of i4, the channels of an image), all
  * are computed in one iteration of the loop around it, with adjacent stores that the binder writes
  * as whole vectors. The same is done with an outer loop whose points load adjacent elements, so
- * that they share the vectors that are loaded. If the last loop of a reduction has two iterations,
- * and any order of them gives the same bits, the two elements are combined first, so that lanes run
- * along contiguous memory. Needs: logical level. Keeps: bits. */
+ * that they share the vectors that are loaded, and with the loop over the taps of a window, if sums
+ * over overlapping windows read something that is the same for all taps. If the last loop of a
+ * reduction has two iterations, and any order of them gives the same bits, the two elements are
+ * combined first, so that lanes run along contiguous memory. Needs: logical level. Keeps: bits. */
 #include "copies.h"
 #include "passes.h"
 
-/* PAIR: points of a pair, a copy for each. MOST_CODE: vector operations of all copies. */
-enum { PAIR = 2, FEW = NXK_MOST_COPIES, MOST_CODE = 200 };
+/* PAIR: points of a pair, a copy for each. MOST_CODE: vector operations of all copies.
+ * LEAST_POINTS: of the outer loops, so that threads and lanes have enough without the taps of a
+ * window. */
+enum { PAIR = 2, FEW = NXK_MOST_COPIES, MOST_CODE = 200, LEAST_POINTS = 1 << 12 };
 
 /* ---- what is written out */
 
@@ -56,10 +59,66 @@ static bool weaves_region(const nxb_binder *b, const nxb_region *p, const nxb_lo
   return any && nxb_code_cost(b, p->first, p->last) * few->extent <= MOST_CODE;
 }
 
+/* Whether some other loop moves the access as far as this one does: then neighbouring points read
+ * the same elements. */
+static bool moves_alike(const nxb_binder *b, const nxb_region *p, const nxk_access *a,
+                        nxk_value few, int64_t stride) {
+  const nxb_stage *s = p->stages;
+  bool computed, alike = false;
+  for (uint32_t i = 0; i < p->n_outer && !alike; i++)
+    alike = p->outer[i].value != few && nxb_stride(b, a, p->outer[i].value, &computed) == stride;
+  for (uint32_t i = 0; i < s->n_loops && !alike; i++)
+    alike = nxb_stride(b, a, s->loops[i].value, &computed) == stride;
+  return alike;
+}
+
+/* How far the points of `few` are apart in what they read of overlapping windows, if that is all
+ * that differs between them and something is the same for all of them; else INT64_MAX. */
+static int64_t tap_distance(const nxb_binder *b, const nxb_region *p, const nxb_loop *few) {
+  const nxk_kernel *k = b->from;
+  int64_t distance = INT64_MAX;
+  bool shared = false, computed;
+  for (nxk_value v = p->stages->first; v < p->stages->last; v++) {
+    if (k->instrs[v].op != NXK_load) continue;
+    const nxk_access *a = &k->accesses[k->instrs[v].imm];
+    int64_t stride = nxb_stride(b, a, few->value, &computed);
+    shared = shared || !nxb_depends(b, v, few->value);
+    if (!nxb_depends(b, v, few->value)) continue;
+    if (computed || stride <= 0 || !moves_alike(b, p, a, few->value, stride)) return INT64_MAX;
+    if (stride < distance) distance = stride;
+  }
+  return shared ? distance : INT64_MAX;
+}
+
+/* The outer loop over the taps of a window whose sums read what they share once; of several the
+ * one whose taps lie closest together. NULL: there is none. */
+static const nxb_loop *loop_of_taps(const nxb_binder *b, const nxb_region *p) {
+  const nxb_loop *best = NULL;
+  int64_t least = INT64_MAX, points = 1;
+  if (p->n_stages != 1 || !p->stages->reduces) return NULL;
+  for (nxk_value v = p->first + 1; v < p->last; v++) {
+    bool store = b->from->instrs[v].op == NXK_store;
+    if (!is_plain(b->from, v)) return NULL;
+    if (store && b->from->instrs[v].block != p->outer[p->n_outer - 1].value) return NULL;
+  }
+  for (uint32_t i = 0; i < p->n_outer && points < LEAST_POINTS; i++)
+    points *= p->outer[i].extent > 0 ? p->outer[i].extent : 1;
+  for (const nxb_loop *few = p->outer; few < p->outer + p->n_outer; few++) {
+    int64_t distance = is_few(few) ? tap_distance(b, p, few) : INT64_MAX;
+    if (distance >= least) continue;
+    least = distance;
+    best = few;
+  }
+  bool pays = best && points >= LEAST_POINTS &&
+              nxb_code_cost(b, p->first, p->last) * best->extent <= MOST_CODE;
+  return pays ? best : NULL;
+}
+
 /* The outer loop whose points are to share an iteration, or NULL. */
 static const nxb_loop *woven_loop(const nxb_binder *b, const nxb_region *p) {
   if (!p->regular || p->n_outer < 2) return NULL;
-  const nxb_loop *last = &p->outer[p->n_outer - 1];
+  const nxb_loop *last = &p->outer[p->n_outer - 1], *taps = loop_of_taps(b, p);
+  if (taps) return taps;
   if (is_few(last)) return weaves_region(b, p, last, last[-1].value, false) ? last : NULL;
   for (const nxb_loop *few = p->outer; few < last; few++)
     if (is_few(few) && weaves_region(b, p, few, last->value, true)) return few;
@@ -91,6 +150,25 @@ static void map_points(nxk_copies *w, nxk_value loop, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) w->map[i][loop] = nxk_const_i(w->to, NX_I64, i);
 }
 
+/* Whether the code of a run stands at v: then the points follow one another, so that few values are
+ * alive at a time. */
+static bool in_run(const nxk_kernel *k, nxk_value v) {
+  nxk_value block = k->instrs[v].block;
+  return block != NXK_NONE && k->instrs[block].op == NXK_for &&
+         k->loops[k->instrs[block].imm].kind == NXK_REDUCE && k->instrs[v].op != NXK_for &&
+         k->instrs[v].op != NXK_end;
+}
+
+/* Writes the code of a run from v on for each of n points. Returns the last instruction written. */
+static nxk_value write_points(nxk_copies *w, nxk_value v, uint32_t n) {
+  const nxk_kernel *k = w->b.from;
+  nxk_value last = v;
+  while (in_run(k, last + 1) && k->instrs[last + 1].block == k->instrs[v].block) last++;
+  for (uint32_t i = 0; i < n; i++)
+    for (nxk_value p = v; p <= last; p++) nxk_copy_decided(w->to, k, p, w->map[i]);
+  return last;
+}
+
 /* Writes the region with all points of `few` in one iteration. Loops inside it are not duplicated:
  * the points share them. The stores come last. */
 static void write_woven(nxk_copies *w, const nxb_region *p, const nxb_loop *few) {
@@ -102,6 +180,7 @@ static void write_woven(nxk_copies *w, const nxb_region *p, const nxb_loop *few)
     for (nxk_value s = innermost; in->op == NXK_end && in->block == innermost && s < v; s++)
       if (k->instrs[s].op == NXK_store) nxk_copy_each(w, s, n);
     if (v == few->value) map_points(w, v, n);
+    else if (in_run(k, v)) v = write_points(w, v, n);
     else if (in->op == NXK_store) continue;
     else if (in->op == NXK_region || in->op == NXK_for) nxk_copy_once(w, v);
     else if (in->op != NXK_end) nxk_copy_each(w, v, n);

@@ -27,13 +27,31 @@ static bool is_contiguous(const nxb_binder *b, nxk_value loop) {
   return false;
 }
 
+/* Whether the rows of a run lie so close together that a vector of columns, with all rows of it,
+ * leaves the rest of what was fetched for the next vector. */
+static bool has_near_rows(const nxb_binder *b, const nxb_stage *s) {
+  enum { NEAR = 1024 }; /* bytes from row to row */
+  for (nxk_value v = s->first; v < s->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    bool computed;
+    if (in->op != NXK_load) continue;
+    const nxk_access *a = &b->from->accesses[in->imm];
+    int64_t stride = nxb_stride(b, a, s->loops[s->n_loops - 1].value, &computed);
+    if (computed || stride < 0 || stride * (int64_t)nxi_dtype_size(in->dtype) > NEAR) return false;
+  }
+  return true;
+}
+
 /* Whether STRIPS is better than POINTS for lanes along this loop: it is for long runs of rows,
- * while the values of short runs fit in registers. */
+ * while the values of short runs fit in registers. Several partial results, as of the taps of a
+ * window, would have to be loaded and stored for each few rows. */
 static bool wants_strips(const nxb_binder *b, const nxb_loop *loop) {
+  enum { SEVERAL = 3, SHORT = 256 };
   int64_t rows = 0, widest = nxb_widest(b, b->region->first, b->region->last, loop->value);
   for (uint32_t i = 0; i < b->region->n_stages; i++) {
     const nxb_stage *s = &b->region->stages[i];
     if (s->points > rows) rows = s->points;
+    if (s->n_reduces >= SEVERAL && s->points <= SHORT && has_near_rows(b, s)) return false;
     for (uint32_t j = 0; j < s->n_reduces; j++) {
       nxb_order order = nxb_order_of(b->from, s->reduce[j]);
       if (b->from->instrs[s->reduce[j]].kind == NXK_DOT && !order.exact) return false;

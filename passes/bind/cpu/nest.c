@@ -19,12 +19,21 @@ typedef struct cut {
   int64_t chunk, chunks, tasks;
 } cut;
 
+/* Whether a dimension that should not be cut need not be, since those before it are many tasks. */
+static bool stays_whole(const nxb_nest *nest, uint32_t at) {
+  enum { ENOUGH = 64 };
+  int64_t tasks = 1;
+  for (uint32_t i = 0; i < at && tasks < ENOUGH; i++) tasks *= units_of(&nest->dims[i]);
+  return nest->dims[at].whole && tasks >= ENOUGH;
+}
+
 static cut choose_cut(const nxb_nest *nest, double unit_cycles) {
   cut c = {0, 1, 1, 1};
   double work = unit_cycles;
   if (nest->n == 0) return c;
   for (c.at = nest->n - 1; c.at > 0; c.at--) {
-    if (work * (double)units_of(&nest->dims[c.at]) >= TASK_CYCLES) break;
+    bool enough = work * (double)units_of(&nest->dims[c.at]) >= TASK_CYCLES;
+    if (enough && !stays_whole(nest, c.at)) break;
     work *= (double)units_of(&nest->dims[c.at]);
   }
   int64_t units = units_of(&nest->dims[c.at]);

@@ -245,7 +245,7 @@ void nxb_add_locals(nxb_binder *b, int64_t columns) {
 }
 
 nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t unit) {
-  return (nxb_dim){b->region->outer[i], walk, unit, NXK_NONE, NXK_NONE};
+  return (nxb_dim){b->region->outer[i], walk, unit, NXK_NONE, NXK_NONE, false};
 }
 
 uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent) {
@@ -258,6 +258,16 @@ uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int6
 }
 
 /* ---- the template */
+
+/* Whether a run loads under masks that differ along the loop. */
+static bool masks_along(const nxb_binder *b, nxk_value loop) {
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    for (nxk_value v = b->region->stages[i].first; v < b->region->stages[i].last; v++) {
+      const nxk_instr *in = &b->from->instrs[v];
+      if (in->op == NXK_load && nxb_depends(b, b->from->accesses[in->imm].mask, loop)) return true;
+    }
+  return false;
+}
 
 typedef struct points {
   nxb_dim jam_dim, vector_dim;
@@ -377,6 +387,7 @@ void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
     p.tail =
         nxb_choose_tail(b, region->first, region->last, region->outer[vector_at].extent, p.lanes);
     p.vector_dim = nxb_outer_dim(b, vector_at, NXB_RANGE, p.lanes);
+    p.vector_dim.whole = masks_along(b, vector_loop);
   }
   nxb_dim *jam_dim = &nest.dims[nest.n], *vector_dim = jam_dim + p.jams;
   if (p.jams) *jam_dim = p.jam_dim;

@@ -56,7 +56,8 @@ static void write_map(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s) {
   int64_t widest = nxb_widest(b, s->first, s->last, vector->value);
   uint16_t lanes = nxb_choose_lanes(b, s->first, s->last, vector->value, 4);
   nxk_value from = nxb_int(b, 0), to = nxb_int(b, vector->extent);
-  nxb_dim dim = {*vector, NXB_RANGE, nxb_fit_lanes(b, lanes, widest, vector->extent), from, to};
+  nxb_dim dim = {*vector, NXB_RANGE, nxb_fit_lanes(b, lanes, widest, vector->extent),
+                 from,    to,        false};
   if (!b->to->failed)
     nxb_vector_loops(b, map, 1, &dim, (uint16_t)dim.unit,
                      nxb_choose_tail(b, s->first, s->last, vector->extent, (uint16_t)dim.unit),
