@@ -173,6 +173,45 @@ NX_INLINE nx_u16 nx_float_to_half(float a) {
 }
 #endif
 
+/* Conversions between f32 and f8 by those of compute capability 8.9, two at once, the first in the
+ * lower byte. They saturate where f8e4m3 has NaN and f8e5m2 infinity: beyond 464, which is a tie
+ * that goes to the largest number, and from 61440 on, a tie that does not. */
+#if !defined NX_ON_HOST && __CUDA_ARCH__ >= 890
+NX_INLINE nx_u32 nx_halves_of_e4m3s(nx_u16 a) {
+  nx_u32 r;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"(a));
+  return r;
+}
+NX_INLINE nx_u16 nx_saturated_e4m3s(float a, float b) {
+  nx_u16 r;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));
+  return r;
+}
+NX_INLINE nx_u16 nx_saturated_e5m2s(float a, float b) {
+  nx_u16 r;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));
+  return r;
+}
+#endif
+#if defined NX_ON_HOST || __CUDA_ARCH__ >= 890
+NX_INLINE nx_u32 nx_e4m3s_to_halves(nx_u8 a, nx_u8 b) {
+  return nx_halves_of_e4m3s((nx_u16)(a | b << 8));
+}
+NX_INLINE float nx_finite_e4m3(float a) {
+  return fabsf(a) > 464.0f ? nx_bitcast<float>(0x7fffffffu) : a;
+}
+NX_INLINE nx_u16 nx_floats_to_e4m3s(float a, float b) {
+  return nx_saturated_e4m3s(nx_finite_e4m3(a), nx_finite_e4m3(b));
+}
+NX_INLINE nx_u32 nx_beyond_e5m2(float a) {
+  return fabsf(a) >= 61440.0f ? nx_bitcast<nx_u32>(a) >> 24 & 0x80 | 0x7c : 0;
+}
+NX_INLINE nx_u16 nx_floats_to_e5m2s(float a, float b) {
+  const nx_u32 r = nx_saturated_e5m2s(a, b), low = nx_beyond_e5m2(a), high = nx_beyond_e5m2(b);
+  return (nx_u16)((low ? low : r & 0xff) | (high ? high << 8 : r & 0xff00));
+}
+#endif
+
 /* argmax and argmin: whether (b, j) is better than (a, i): ahead, the first NaN, or as good and
  * earlier. */
 template <class T> NX_INLINE bool nx_arg_better(bool most, T a, nx_i64 i, T b, nx_i64 j) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Rewrites what targets do wrongly, or in different ways, into basic operations with one meaning:
- *  - conversions to and from small floats, rounded once from every type. Only f16 <-> f32 is left,
- *    and only where the target has it in one exact instruction;
+ *  - conversions to and from small floats, rounded once from every type. Only those between f32 and
+ *    f16, f8e4m3 -> f32 and f32 -> f8 are left, and only where the target has exact instructions;
  *  - vectors of 64-bit integers to f32 on AArch64, where they go through f64 and are rounded twice;
  *  - comparisons of small floats, which widen;
  *  - ldexp where the target has no instruction for it and the exponent is known to be in range
@@ -13,6 +13,7 @@
  * Requires: no functions (expand/expand.c). Keeps: everything else, and the numbers of buffers and
  * params. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "passes.h"
@@ -20,6 +21,7 @@
 typedef struct legalizer {
   nxk_kernel *k;
   bool half;     /* the target converts f16 <-> f32 */
+  bool f8;       /* and f8e4m3 to f32 and f32 to f8 */
   bool scales;   /* the target has an instruction for ldexp, or makes one of it by itself */
   bool hands_on; /* arithmetic gives a NaN of an operand, or one with only upper bits set */
   bool twice; /* the target rounds vectors of 64-bit integers twice when it converts them to f32 */
@@ -129,13 +131,15 @@ static nxk_value e5m2_to_f16(nxk_kernel *k, nxk_value a) {
 static nxk_value widen(const legalizer *l, nxk_value a) {
   nx_dtype from = dtype_of(l->k, a);
   if (from == NX_BF16) return bf16_to_f32(l->k, a);
+  if (from == NX_F8E4M3 && l->f8) return nxk_cast_to(l->k, NX_F32, a);
   if (from == NX_F8E4M3 || !l->half) return small_to_f32(l->k, a);
   return nxk_cast_to(l->k, NX_F32, from == NX_F8E5M2 ? e5m2_to_f16(l->k, a) : a);
 }
 
 static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
   if (to == NX_BF16) return f32_to_bf16(l->k, a, false);
-  return l->half && to == NX_F16 ? nxk_cast_to(l->k, to, a) : f32_to_small(l->k, to, a);
+  bool has = to == NX_F16 ? l->half : l->f8;
+  return has ? nxk_cast_to(l->k, to, a) : f32_to_small(l->k, to, a);
 }
 
 /* ---- small floats from wider types, rounded once */
@@ -320,6 +324,11 @@ static void copy_tables(nxk_kernel *k, const nxk_kernel *source) {
 /* F16C on x86-64, always on AArch64. */
 static bool converts_half(const nxi_target *t) { return strcmp(t->isa, "generic") != 0; }
 
+/* Compute capability 8.9. */
+static bool converts_f8(const nxi_target *t) {
+  return strncmp(t->isa, "sm_", 3) == 0 && atoi(t->isa + 3) >= 89;
+}
+
 /* AVX-512 has the instruction; CUDA C has a function of its own. */
 static bool scales(const nxi_target *t) {
   return strcmp(t->isa, "avx512") == 0 || strncmp(t->isa, "sm_", 3) == 0;
@@ -338,7 +347,11 @@ static bool write_legal(legalizer *l, const nxk_kernel *k, const uint8_t *needed
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
-  legalizer l = {NULL, converts_half(t), scales(t), strncmp(t->isa, "sm_", 3) != 0,
+  legalizer l = {NULL,
+                 converts_half(t),
+                 converts_f8(t),
+                 scales(t),
+                 strncmp(t->isa, "sm_", 3) != 0,
                  strcmp(t->isa, "neon") == 0};
   bool ok = map && needed;
   if (ok) nxk_mark_needed(k, needed);

@@ -53,6 +53,38 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
   return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
+/* ---- conversions of f8, as PTX has them: two at once, rounded to even, saturated */
+
+static inline unsigned nx_halves_of_e4m3s(unsigned short pair) {
+  unsigned out = 0;
+  for (int i = 0; i < 2; i++) {
+    const int byte = pair >> 8 * i & 0xff, exponent = byte >> 3 & 15, fraction = byte & 7;
+    float x = std::ldexp((exponent ? 8.0f : 0) + fraction, (exponent ? exponent : 1) - 10);
+    if ((byte & 0x7f) == 0x7f) x = NAN;
+    const _Float16 half = (_Float16)(byte & 0x80 ? -x : x);
+    unsigned short bits;
+    memcpy(&bits, &half, sizeof bits);
+    out |= (unsigned)bits << 16 * i;
+  }
+  return out;
+}
+static inline unsigned char nx_host_f8(float x, int fraction, int bias, int most) {
+  if (x != x) return 0x7f;
+  const float size = std::fabs(x);
+  const int sign = std::signbit(x) ? 0x80 : 0, normal = size >= std::ldexp(1.0f, 1 - bias);
+  if (size >= 65536) return (unsigned char)(sign | most);
+  const int exponent = normal ? std::ilogb(size) : 1 - bias;
+  const int steps = (int)std::nearbyint(std::ldexp((double)size, fraction - exponent));
+  const int bits = ((exponent + bias - 1) << fraction) + steps;
+  return (unsigned char)(sign | (bits < most ? bits : most));
+}
+static inline unsigned short nx_saturated_e4m3s(float a, float b) {
+  return (unsigned short)(nx_host_f8(a, 3, 7, 0x7e) | nx_host_f8(b, 3, 7, 0x7e) << 8);
+}
+static inline unsigned short nx_saturated_e5m2s(float a, float b) {
+  return (unsigned short)(nx_host_f8(a, 2, 15, 0x7b) | nx_host_f8(b, 2, 15, 0x7b) << 8);
+}
+
 static inline int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
 static inline int __clzll(long long a) { return a ? __builtin_clzll((unsigned long long)a) : 64; }
 static inline unsigned long long __brevll(unsigned long long a) {
