@@ -7,6 +7,8 @@
 #include "passes/bind/bind.h"
 
 enum { WORD_BYTES = 16, MOST_CODE = 500, FEW_BLOCKS = 256, MOST_PASSES = 4 };
+/* of a point with rows of elements: their products live in f64, in many registers */
+enum { MOST_ROW_CODE = 32 };
 
 typedef struct points {
   int64_t n;     /* points of the region; -1: up to a parameter */
@@ -19,7 +21,7 @@ typedef struct points {
 
 /* Bytes of the widest element, or row of elements, of an access that is contiguous along the loop.
  * 0: there is none. */
-static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
+static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop, bool *rows) {
   int64_t widest = 0;
   for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
@@ -30,6 +32,7 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
     int64_t stride = nxb_stride(b, a, loop, &computed);
     if (computed || (stride != 1 && nxb_row_of(b, v, stride) == 0)) continue;
     if (size * stride > widest) widest = size * stride;
+    *rows = *rows || stride != 1;
   }
   return widest;
 }
@@ -58,9 +61,10 @@ static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
 static uint16_t neighbours(const nxb_binder *b, const points *p) {
   const nxb_region *region = b->region;
   if (region->n_outer == 0 || region->n_stages > 0) return 1;
-  int64_t widest = widest_neighbours(b, region->outer[region->n_outer - 1].value),
+  bool rows = false;
+  int64_t widest = widest_neighbours(b, region->outer[region->n_outer - 1].value, &rows),
           code = nxb_code_cost(b, region->body_first, region->body_last);
-  int64_t each = widest ? WORD_BYTES / widest : 1;
+  int64_t each = !widest || (rows && code > MOST_ROW_CODE) ? 1 : WORD_BYTES / widest;
   while (each > 1 && region->n_outer > 1 && p->inner % each != 0) each /= 2;
   while (each > 1 &&
          (each * code > MOST_CODE || (p->n >= 0 && p->n / each < FEW_BLOCKS * b->threads)))
