@@ -6,6 +6,8 @@ tests/realize)."""
 
 import array
 import gc
+import threading
+import time
 import tracemalloc
 import unittest
 from dataclasses import dataclass
@@ -56,11 +58,19 @@ OPERATIONS = {
     "a decorator": lambda x, i: nx.jit(donate=0),
     "text of a function": lambda x, i: CAPTURED.dump("graph", {"x": x, "k": [i, "text"]}, 2.0),
     "parse": lambda x, i: core.parse(TEXT)(x),
+    "elements": lambda x, i: (x[0, 0], x[1, 2], x.__setitem__((0, 1), x[0, 1])),
+    "custom": lambda x, i: nx.custom(lambda x: x, x, results=((2, 3), "float64")).realize(),
+    "two of custom": lambda x, i: nx.realize(*nx.custom(
+        lambda x, i: (x, x + 1), x, i, results=[((2, 3), "float64"), ((2, 3), "float64")])),
+    "captured custom": lambda x, i: CUSTOM(x).realize(),
+    "shared, given back": lambda x, i: (core.array(array.array("d", [1, 2]), copy=False) + 1
+                                        ).realize(),
     "errors": lambda x, i: calls.matmul(x, x),
     "errors of text": lambda x, i: core.parse("nxir 2\ngraph"),
 }
 RAISE = [f for name, f in OPERATIONS.items() if name.startswith("errors")]
 CAPTURED = nx.jit(lambda d, k: {"a": d["x"] * k, "b": [d["x"], (d["x"] + 1,)]})
+CUSTOM = nx.jit(lambda x: nx.custom(lambda x: x * 2, x, results=((2, 3), "float64")) + 1)
 OF_PAIR = nx.jit(lambda p: Pair(p.a * p.b, p.b))
 
 
@@ -101,6 +111,28 @@ class Starved(unittest.TestCase):
                 self.assertEqual(x.tolist(), [[0, 1, 2], [3, 4, 5]])
                 self.assertEqual((x + i).tolist(), [[1, 3, 5], [4, 6, 8]])
         self.assertGreater(failures, 100)
+
+    def test_threads_that_python_has_not_met(self):
+        """Functions run on threads of the library, of which some end: more work at once than the
+        library keeps threads for."""
+
+        def slow(x):
+            time.sleep(0.002)
+            return x + 1
+
+        def work(k):
+            for i in range(4):
+                x = nx.full((4,), float(k + i))
+                y = nx.custom(slow, x, results=((4,), "float64"))
+                found.append(y.tolist() == [k + i + 1] * 4)
+
+        found = []
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(found, [True] * 64)
 
     @not_sanitized  # whose allocator uses no address twice
     def test_memory_of_the_interpreter_is_given_back(self):

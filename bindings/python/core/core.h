@@ -81,6 +81,19 @@ void core_begin(core_action *a);
 /* Takes it, and gives 0, or -1 with an exception, perhaps that of a signal handler. */
 int core_end(core_action *a, nx_status status);
 
+/* ---- threads.c */
+
+typedef struct core_entry {
+  PyGILState_STATE state;
+} core_entry;
+int core_threads_init(PyObject *module);
+/* Takes the interpreter lock, on any thread; false if there is no memory for that. */
+bool core_enter(core_entry *e);
+void core_leave(const core_entry *e);
+/* Calls f with the lock, on any thread; without memory, and unless too many wait, later on Python's
+ * main thread. Does nothing when the interpreter has ended. */
+void core_locked(int (*f)(void *), void *of);
+
 /* ---- dtype.c */
 
 int core_dtype_init(PyObject *module);

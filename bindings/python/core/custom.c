@@ -92,7 +92,9 @@ static int give_all(const nx_custom_call *call, PyObject *made) {
 static nx_status run(const nx_custom_call *call) {
   if (!Py_IsInitialized())
     return nx_custom_fail(call, NX_INVALID_ARGUMENT, "the interpreter of Python has ended");
-  PyGILState_STATE state = PyGILState_Ensure();
+  core_entry entry;
+  if (!core_enter(&entry))
+    return nx_custom_fail(call, NX_OUT_OF_MEMORY, "there is no memory for a thread of Python");
   PyObject *args = operands_of(call);
   PyObject *made = args ? PyObject_CallObject(call->user, args) : NULL;
   nx_status status = NX_OK;
@@ -102,16 +104,15 @@ static nx_status run(const nx_custom_call *call) {
   }
   Py_XDECREF(made);
   Py_XDECREF(args);
-  PyGILState_Release(state);
+  core_leave(&entry);
   return status;
 }
 
-static void release(void *user) {
-  if (!Py_IsInitialized()) return;
-  PyGILState_STATE state = PyGILState_Ensure();
+static int drop(void *user) {
   Py_DECREF((PyObject *)user);
-  PyGILState_Release(state);
+  return 0;
 }
+static void release(void *user) { core_locked(drop, user); }
 
 /* ---- describing and recording */
 

@@ -128,14 +128,13 @@ static nx_dtype of_format(const char *f, Py_ssize_t itemsize) {
   return strchr("BHILQN", *f) ? sized('u', itemsize) : 0;
 }
 
-/* Gives a buffer back, from any thread. */
-static void give_back(void *user) {
-  if (!Py_IsInitialized()) return;
-  PyGILState_STATE state = PyGILState_Ensure();
+static int drop(void *user) {
   PyBuffer_Release(user);
   PyMem_Free(user);
-  PyGILState_Release(state);
+  return 0;
 }
+/* Gives a buffer back, from any thread. */
+static void give_back(void *user) { core_locked(drop, user); }
 
 /* The bytes between its lowest and its highest element, and where its first one is in them. */
 static bool measure(const Py_buffer *v, int64_t *strides, nx_import_desc *d) {

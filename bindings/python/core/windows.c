@@ -112,13 +112,12 @@ static PyObject *fold(PyObject *self, PyObject *args) {
 
 /* ---- memory that another library lends */
 
-/* From any thread: the owner of the memory is not needed any more. */
-static void give_back(void *owner) {
-  if (!Py_IsInitialized()) return;
-  PyGILState_STATE state = PyGILState_Ensure();
+static int drop(void *owner) {
   Py_DECREF((PyObject *)owner);
-  PyGILState_Release(state);
+  return 0;
 }
+/* From any thread: the owner of the memory is not needed any more. */
+static void give_back(void *owner) { core_locked(drop, owner); }
 
 /* The bytes from an address to behind the last element. */
 static size_t reach(const int64_t *shape, const int64_t *strides, int32_t n, size_t itemsize) {
