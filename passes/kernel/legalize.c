@@ -20,10 +20,12 @@
 
 typedef struct legalizer {
   nxk_kernel *k;
-  bool half;     /* the target converts f16 <-> f32 */
-  bool f8;       /* and f8e4m3 to f32 and f32 to f8 */
-  bool scales;   /* the target has an instruction for ldexp, or makes one of it by itself */
-  bool hands_on; /* arithmetic gives a NaN of an operand, or one with only upper bits set */
+  bool half;          /* the target converts f16 <-> f32 */
+  bool f8;            /* and f8e4m3 to f32 and f32 to f8 */
+  bool scales;        /* the target has an instruction for ldexp, or makes one of it by itself */
+  bool hands_on;      /* arithmetic gives a NaN of an operand, or one with only upper bits set */
+  uint8_t *short_nan; /* value of the kernel that is read -> whether its NaNs have lower halves of
+                         zeros; all false unless hands_on */
   bool twice; /* the target rounds vectors of 64-bit integers twice when it converts them to f32 */
 } legalizer;
 
@@ -189,23 +191,29 @@ static nxk_value cast_to_small(const legalizer *l, nx_dtype to, nxk_value a) {
   return narrow(l, to, nxk_cast_to(k, NX_F32, round_for(k, to, a)));
 }
 
-/* Whether v is an f32 whose lower half is zero. */
-static bool is_short(const nxk_kernel *source, nxk_value v) {
+/* Whether f32 v, if it is a NaN, has a lower half of zeros, as what is cast from bf16 has: then so
+ * has what arithmetic makes of it, where a processor hands on the NaN of an operand, made quiet, or
+ * gives one of its own that has its upper bits alone set. NVIDIA's has all set. `known` is that of
+ * all values before v. */
+static bool has_short_nan(const nxk_kernel *source, nxk_value v, const uint8_t *known) {
   const nxk_instr *in = &source->instrs[v];
-  if (in->op == NXK_splat) in = &source->instrs[in->args[0]];
-  if (in->op == NXK_const) return (in->imm & 0xffff) == 0;
-  return in->op == NXK_cast && nxk_dtype(source, in->args[0]) == NX_BF16;
-}
-
-/* Whether f32 v, if it is a NaN, has a lower half of zeros: what arithmetic gives for such
- * operands, where a processor hands on the NaN of an operand, made quiet, or gives one of its own
- * that has its upper bits alone set. NVIDIA's has all set. */
-static bool has_short_nan(const legalizer *l, const nxk_kernel *source, nxk_value v) {
-  const nxk_instr *in = &source->instrs[v];
-  bool arithmetic =
-      in->op == NXK_add || in->op == NXK_sub || in->op == NXK_mul || in->op == NXK_div;
-  return l->hands_on && in->dtype == NX_F32 && arithmetic && is_short(source, in->args[0]) &&
-         is_short(source, in->args[1]);
+  if (in->dtype != NX_F32) return false;
+  switch (in->op) {
+    case NXK_const: return (in->imm & 0x7fffffff) <= 0x7f800000 || (in->imm & 0xffff) == 0;
+    case NXK_cast: return nxk_dtype(source, in->args[0]) == NX_BF16;
+    case NXK_copysign:
+    case NXK_splat:
+    case NXK_abs:
+    case NXK_neg: return known[in->args[0]];
+    case NXK_select:
+    case NXK_blend: return known[in->args[1]] && known[in->args[2]];
+    case NXK_fma: return known[in->args[0]] && known[in->args[1]] && known[in->args[2]];
+    case NXK_add:
+    case NXK_sub:
+    case NXK_mul:
+    case NXK_div: return known[in->args[0]] && known[in->args[1]];
+    default: return false;
+  }
 }
 
 static nxk_value legal_cast(const legalizer *l, nx_dtype to, nxk_value a) {
@@ -296,7 +304,7 @@ static bool rewrite(const legalizer *l, const nxk_kernel *source, nxk_value v, n
   if (in->op == NXK_ldexp) return (map[v] = nxk_scale_within(l->k, source, v, map)) != NXK_NONE;
   if (in->op == NXK_mod) map[v] = float_mod(l->k, a, b);
   else if (in->op != NXK_cast) map[v] = op2(l->k, (nxk_op)in->op, widen(l, a), widen(l, b));
-  else if (in->dtype == NX_BF16 && has_short_nan(l, source, in->args[0]))
+  else if (in->dtype == NX_BF16 && type == NX_F32 && l->short_nan[in->args[0]])
     map[v] = f32_to_bf16(l->k, a, true);
   else if (nxi_is_small_float(type) || nxi_is_small_float(in->dtype))
     map[v] = legal_cast(l, in->dtype, a);
@@ -338,8 +346,10 @@ static bool write_legal(legalizer *l, const nxk_kernel *k, const uint8_t *needed
   l->k = nxk_create(k->level, k->name);
   if (l->k == NULL) return false;
   copy_tables(l->k, k);
-  for (nxk_value v = 0; v < k->n_instrs && !l->k->failed; v++)
+  for (nxk_value v = 0; v < k->n_instrs && !l->k->failed; v++) {
+    l->short_nan[v] = l->hands_on && has_short_nan(k, v, l->short_nan);
     if (needed[v] && !rewrite(l, k, v, map)) nxk_copy_instr(l->k, k, v, map);
+  }
   return !l->k->failed;
 }
 
@@ -347,18 +357,19 @@ static bool write_legal(legalizer *l, const nxk_kernel *k, const uint8_t *needed
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
-  legalizer l = {NULL,
-                 converts_half(t),
-                 converts_f8(t),
-                 scales(t),
-                 strncmp(t->isa, "sm_", 3) != 0,
-                 strcmp(t->isa, "neon") == 0};
-  bool ok = map && needed;
+  legalizer l = {.half = converts_half(t),
+                 .f8 = converts_f8(t),
+                 .scales = scales(t),
+                 .hands_on = strncmp(t->isa, "sm_", 3) != 0,
+                 .short_nan = nxi_calloc((size_t)k->n_instrs + 1, 1),
+                 .twice = strcmp(t->isa, "neon") == 0};
+  bool ok = map && needed && l.short_nan;
   if (ok) nxk_mark_needed(k, needed);
   if (ok && all_legal(&l, k, needed)) ok = (l.k = nxk_copy_needed(k, needed, map)) != NULL;
   else if (ok) ok = write_legal(&l, k, needed, map);
   nxi_free(map);
   nxi_free(needed);
+  nxi_free(l.short_nan);
   if (ok) return l.k;
   nxk_destroy(l.k);
   nxi_oom(d);
