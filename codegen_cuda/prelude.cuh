@@ -8,6 +8,16 @@ typedef unsigned long long nx_u64;
 typedef long long nx_i64;
 #define NX_INLINE static __device__ __forceinline__
 
+/* Instructions that C++ has no words for: their names, the result, the operands, each with the
+ * letter of its registers. */
+#ifdef NX_ON_HOST
+#define NX_PTX1(text, r, to, a, from)  nx_host_ptx(text, &(r), a)
+#define NX_PTX2(text, r, to, a, b, of) nx_host_ptx(text, &(r), a, b)
+#else
+#define NX_PTX1(text, r, to, a, from)  asm(text " %0, %1;" : "=" to(r) : from(a))
+#define NX_PTX2(text, r, to, a, b, of) asm(text " %0, %1, %2;" : "=" to(r) : of(a), of(b))
+#endif
+
 template <class To, class From> NX_INLINE To nx_bitcast(From x) {
   static_assert(sizeof(To) == sizeof(From), "equal sizes");
   union {
@@ -56,12 +66,11 @@ template <class T> NX_INLINE T nx_shr(T a, T b) {
  * many narrow comparisons. */
 template <class T> NX_INLINE T nx_most(T a, T b) { return a > b ? a : b; }
 template <class T> NX_INLINE T nx_least(T a, T b) { return a < b ? a : b; }
-#ifndef NX_ON_HOST
-#define NX_NARROW(T, name, word)                                       \
-  NX_INLINE T name(T a, T b) {                                         \
-    int r;                                                             \
-    asm(word ".s32 %0, %1, %2;" : "=r"(r) : "r"((int)a), "r"((int)b)); \
-    return (T)r;                                                       \
+#define NX_NARROW(T, name, word)                               \
+  NX_INLINE T name(T a, T b) {                                 \
+    int r;                                                     \
+    NX_PTX2(word ".s32", r, "r", (int)a, (int)b, "r");         \
+    return (T)r;                                               \
   }
 NX_NARROW(signed char, nx_most, "max")
 NX_NARROW(nx_u8, nx_most, "max")
@@ -71,7 +80,6 @@ NX_NARROW(signed char, nx_least, "min")
 NX_NARROW(nx_u8, nx_least, "min")
 NX_NARROW(short, nx_least, "min")
 NX_NARROW(nx_u16, nx_least, "min")
-#endif
 NX_INLINE nx_u64 nx_umulh(nx_u64 a, nx_u64 b) { return __umul64hi(a, b); }
 template <class T> NX_INLINE T nx_umulh(T, T) { return (T)0; }
 
@@ -121,12 +129,12 @@ template <class T> NX_INLINE T nx_min(T a, T b) {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800 /* one instruction */
 NX_INLINE float nx_max(float a, float b) {
   float r;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  NX_PTX2("max.NaN.f32", r, "f", a, b, "f");
   return r;
 }
 NX_INLINE float nx_min(float a, float b) {
   float r;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  NX_PTX2("min.NaN.f32", r, "f", a, b, "f");
   return r;
 }
 #endif
@@ -157,21 +165,16 @@ template <class To, class From> NX_INLINE To nx_to_integer(From a) {
 }
 
 /* Conversions between f16 and f32 by the machine's instructions. */
-#ifdef NX_ON_HOST
-NX_INLINE float nx_half_to_float(nx_u16 a) { return (float)nx_bitcast<_Float16>(a); }
-NX_INLINE nx_u16 nx_float_to_half(float a) { return nx_bitcast<nx_u16>((_Float16)a); }
-#else
 NX_INLINE float nx_half_to_float(nx_u16 a) {
   float r;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(a));
+  NX_PTX1("cvt.f32.f16", r, "f", a, "h");
   return r;
 }
 NX_INLINE nx_u16 nx_float_to_half(float a) {
   nx_u16 r;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a));
+  NX_PTX1("cvt.rn.f16.f32", r, "h", a, "f");
   return r;
 }
-#endif
 
 /* Conversions between f32 and f8 by those of compute capability 8.9, two at once, the first in the
  * lower byte. They saturate where f8e4m3 has NaN and f8e5m2 infinity: beyond 464, which is a tie

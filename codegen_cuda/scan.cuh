@@ -63,6 +63,7 @@ NX_INLINE T nx_scan_look_back(const nx_scan_shown<T> &shown, nx_u32 first, nx_u3
     }
     if (from < 0) continue;
     __threadfence();
+    __syncwarp(); /* a lane reads what the states that other lanes have read are about */
     /* And forward from there. */
     before = shown.all[tile - (windows * 32 + 1 + (nx_u32)from)];
     for (nx_u32 w = windows + 1; w-- > 0;) {
@@ -115,9 +116,11 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
     if (place > 0 && !last) {
       if ((int)threadIdx.x < n_totals)
         shown.totals[(nx_i64)tile * n_totals + threadIdx.x] = exact ? all : totals[threadIdx.x];
-      __threadfence();
       __syncwarp();
-      if (threadIdx.x == 0) shown.state[tile] = NX_SCAN_TOTALS;
+      if (threadIdx.x == 0) {
+        __threadfence(); /* after the barrier, so that it is for the totals of all lanes */
+        shown.state[tile] = NX_SCAN_TOTALS;
+      }
     }
     T before = place > 0 ? nx_scan_look_back<T, Combine, n_totals>(shown, first, tile) : (T)0;
     T sum = before;

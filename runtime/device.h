@@ -88,6 +88,11 @@ typedef struct nxi_device_kind {
   nx_status (*download)(nxi_device *v, void *to, uint64_t from, int64_t bytes, uint64_t after,
                         const nxi_poll *poll, nxi_diag *d);
 
+  /* From another device of the kind, after all work that was started on both; later work of both
+   * comes after the copy. NULL: copies between devices go through the host. */
+  nx_status (*copy_from)(nxi_device *v, uint64_t to, nxi_device *other, uint64_t from,
+                         int64_t bytes, nxi_diag *d);
+
   /* ---- code */
   /* How graphs are executed now, which may change: executor, target, kernels. */
   void (*configure)(const nxi_device *v, nxi_executable_options *out);

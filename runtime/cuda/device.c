@@ -94,6 +94,11 @@ static nx_status download(nxi_device *v, void *to, uint64_t from, int64_t bytes,
   return nxi_gpu_download(gpu_of(v), to, from, bytes, after, poll, d);
 }
 
+static nx_status copy_from(nxi_device *v, uint64_t to, nxi_device *other, uint64_t from,
+                           int64_t bytes, nxi_diag *d) {
+  return nxi_gpu_copy_from(gpu_of(v), to, gpu_of(other), from, bytes, d);
+}
+
 /* ---- code */
 
 static void configure(const nxi_device *v, nxi_executable_options *out) {
@@ -175,6 +180,7 @@ const nxi_device_kind nxi_cuda_device = {.name = "cuda",
                                          .alloc_after = alloc_after,
                                          .upload = upload,
                                          .download = download,
+                                         .copy_from = copy_from,
                                          .configure = configure,
                                          .interpreted = interpreted,
                                          .runs = runs,

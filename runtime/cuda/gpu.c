@@ -279,6 +279,21 @@ void nxi_gpu_unload(nxi_gpu_code *c) {
   nxi_free(c);
 }
 
+/* The driver may load a function when it is launched first: without memory for that, kept memory
+ * goes. Not in a capture, which has no graph then: the steps are started one by one. */
+static int launch(const nxi_gpu_code *c, unsigned blocks, unsigned threads, void **arguments) {
+  nxi_gpu *g = c->gpu;
+  void *stream = nxi_gpu_stream(g);
+  int result = NXI_CUDA_NO_MEMORY;
+  for (int i = 0; i < 2 && result == NXI_CUDA_NO_MEMORY; i++) {
+    if (i > 0 && nxi_gpu_captures(g)) break;
+    if (i > 0) nxi_gpu_free_all_kept(g);
+    result = g->cuda->launch(c->function, blocks, 1, 1, threads, 1, 1, (unsigned)c->shared_bytes,
+                             stream, arguments, NULL);
+  }
+  return result;
+}
+
 nx_status nxi_gpu_launch(const nxi_gpu_code *c, int64_t blocks, int32_t threads, void **arguments,
                          nxi_diag *d) {
   nxi_gpu *g = c->gpu;
@@ -286,8 +301,7 @@ nx_status nxi_gpu_launch(const nxi_gpu_code *c, int64_t blocks, int32_t threads,
   if (blocks > INT32_MAX) blocks = INT32_MAX; /* each block takes several tasks */
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
-  int result = g->cuda->launch(c->function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,
-                               (unsigned)c->shared_bytes, nxi_gpu_stream(g), arguments, NULL);
+  int result = launch(c, (unsigned)blocks, (unsigned)threads, arguments);
   nxi_gpu_leave(g);
   if (result != 0) return nxi_gpu_refused(g, result, "starting a kernel", d);
   atomic_fetch_add_explicit(&g->launches, 1, memory_order_relaxed);

@@ -68,6 +68,10 @@ nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t byte
                          nxi_diag *d);
 nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after,
                            const nxi_poll *poll, nxi_diag *d);
+/* A copy from another GPU, after all work that was started on both; work that is started on either
+ * after the call comes after the copy. Nothing waits for it. */
+nx_status nxi_gpu_copy_from(nxi_gpu *g, uint64_t to, nxi_gpu *other, uint64_t from, int64_t bytes,
+                            nxi_diag *d);
 /* A copy within the GPU, in order with all other work. */
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
 /* Fills memory with a byte; nxi_gpu_clear with zeros. */

@@ -11,12 +11,15 @@
  *   is reused. From the GPU: the mark is the one after what made the bytes. The host waits for the
  *   copy, so no copy is in progress when the memory is freed.
  *
- * Bytes go through pinned memory in pieces: the host copies one piece while others are in
- * transit. */
+ * Bytes go through pinned memory in pieces: the host copies one piece while others are in transit.
+ *
+ *   From one GPU to another: on the stream of work of the one that gets them, which waits for the
+ *   mark of the other; and the other one's work that is started later waits for the copy. */
 #include <string.h>
 
 #include "ir/platform/clock.h"
 #include "ir/platform/thread.h"
+#include "runtime/threads.h"
 #include "state.h"
 
 void nxi_gpu_copies_init(nxi_gpu *g) {
@@ -127,8 +130,26 @@ static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
     lane->stream = NULL;
     good = false;
   }
+  lane->slot_bytes = NXI_GPU_SLOT_BYTES;
   if (good && g->cuda->host_alloc(&memory, (size_t)NXI_GPU_SLOTS * NXI_GPU_SLOT_BYTES, 0) == 0)
     lane->memory = memory;
+}
+
+/* For a copy that fills large slots the lane gets them, if there is pinned memory for it. Lane's
+ * lock, inside. */
+static void widen_lane(const nxi_gpu *g, nxi_gpu_lane *lane, int64_t bytes) {
+  void *memory = NULL;
+  const bool worth = bytes >= (int64_t)NXI_GPU_SLOTS * NXI_GPU_LARGE_SLOT_BYTES;
+  if (lane->memory == NULL || lane->tried_large || !worth || nxi_pool_size(g->base.pool) == 1)
+    return;
+  lane->tried_large = true;
+  if (g->cuda->host_alloc(&memory, (size_t)NXI_GPU_SLOTS * NXI_GPU_LARGE_SLOT_BYTES, 0) != 0)
+    return;
+  for (int i = 0; i < NXI_GPU_SLOTS; i++)
+    if (lane->used[i]) g->cuda->event_wait(lane->events[i]);
+  g->cuda->host_free(lane->memory);
+  lane->memory = memory;
+  lane->slot_bytes = NXI_GPU_LARGE_SLOT_BYTES;
 }
 
 /* The stream for a copy that comes after the mark: the lane's stream, which waits for the mark, or
@@ -153,12 +174,31 @@ static int take_slot(const nxi_gpu *g, nxi_gpu_lane *lane, uint32_t *slot) {
   return result;
 }
 
-static int64_t piece_bytes(int64_t left) {
-  return left < NXI_GPU_SLOT_BYTES ? left : NXI_GPU_SLOT_BYTES;
+static int64_t piece_bytes(const nxi_gpu_lane *lane, int64_t left) {
+  return left < lane->slot_bytes ? left : lane->slot_bytes;
 }
 
 static char *slot_at(const nxi_gpu_lane *lane, uint32_t slot) {
-  return lane->memory + (size_t)slot * NXI_GPU_SLOT_BYTES;
+  return lane->memory + (size_t)slot * (size_t)lane->slot_bytes;
+}
+
+/* One thread copies some 10 GB/s, and a link takes several times that. */
+enum { SHARE = 256 << 10 };
+typedef struct shared_copy {
+  char *to;
+  const char *from;
+  int64_t bytes;
+} shared_copy;
+static void copy_share(void *arg, int worker, int64_t begin, int64_t end) {
+  const shared_copy *c = arg;
+  const int64_t first = begin * SHARE, last = end * SHARE < c->bytes ? end * SHARE : c->bytes;
+  (void)worker;
+  memcpy(c->to + first, c->from + first, (size_t)(last - first));
+}
+static void copy_together(const nxi_gpu *g, char *to, const char *from, int64_t bytes) {
+  shared_copy c = {to, from, bytes};
+  if (bytes <= NXI_GPU_SLOT_BYTES) memcpy(to, from, (size_t)bytes);
+  else nxi_pool_run(g->base.pool, copy_share, &c, (bytes - 1) / SHARE + 1, 1);
 }
 
 /* ---- to the GPU */
@@ -169,11 +209,11 @@ static int send(nxi_gpu *g, void *stream, uint64_t to, const char *from, int64_t
   nxi_gpu_lane *lane = &g->up;
   int result = 0;
   for (int64_t at = 0; at < bytes && result == 0;) {
-    int64_t part = piece_bytes(bytes - at);
+    int64_t part = piece_bytes(lane, bytes - at);
     uint32_t slot;
     result = take_slot(g, lane, &slot);
     if (result != 0) break;
-    memcpy(slot_at(lane, slot), from + at, (size_t)part);
+    copy_together(g, slot_at(lane, slot), from + at, part);
     result = g->cuda->upload(to + (uint64_t)at, slot_at(lane, slot), (size_t)part, stream);
     if (result == 0) result = g->cuda->event_record(lane->events[slot], stream);
     lane->used[slot] = true;
@@ -186,6 +226,7 @@ static int send(nxi_gpu *g, void *stream, uint64_t to, const char *from, int64_t
 static int upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint64_t after) {
   void *last = NULL;
   make_lane(g, &g->up);
+  widen_lane(g, &g->up, bytes);
   void *stream = stream_for(g, &g->up, after);
   if (g->up.memory == NULL) {
     int result = g->cuda->upload(to, from, (size_t)bytes, stream);
@@ -219,7 +260,7 @@ static int receive(nxi_gpu *g, void *stream, char *to, uint64_t from, int64_t by
   int result = 0;
   while (done < bytes && result == 0) {
     while (started < bytes && n < NXI_GPU_SLOTS && result == 0) {
-      int64_t part = piece_bytes(bytes - started);
+      int64_t part = piece_bytes(lane, bytes - started);
       uint32_t slot = (first + n++) % NXI_GPU_SLOTS;
       result =
           g->cuda->download(slot_at(lane, slot), from + (uint64_t)started, (size_t)part, stream);
@@ -229,8 +270,8 @@ static int receive(nxi_gpu *g, void *stream, char *to, uint64_t from, int64_t by
     uint32_t slot = first++ % NXI_GPU_SLOTS;
     if (result == 0) result = g->cuda->event_wait(lane->events[slot]);
     if (result != 0) break;
-    int64_t part = piece_bytes(bytes - done);
-    memcpy(to + done, slot_at(lane, slot), (size_t)part);
+    int64_t part = piece_bytes(lane, bytes - done);
+    copy_together(g, to + done, slot_at(lane, slot), part);
     done += part;
     n--;
   }
@@ -241,6 +282,7 @@ static int receive(nxi_gpu *g, void *stream, char *to, uint64_t from, int64_t by
 
 static int download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after) {
   make_lane(g, &g->down);
+  widen_lane(g, &g->down, bytes);
   void *stream = stream_for(g, &g->down, after);
   if (g->down.memory != NULL) return receive(g, stream, to, from, bytes);
   int result = g->cuda->download(to, from, (size_t)bytes, stream);
@@ -268,6 +310,55 @@ nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, u
   }
   nxi_gpu_leave(g);
   return result == 0 ? status : nxi_gpu_refused(g, result, "copying from it", d);
+}
+
+/* ---- from another GPU */
+
+/* Whether it reads the other's memory by itself is for the driver: if not, the driver's copy goes
+ * through the host. Inside. */
+static void meet(nxi_gpu *g, const nxi_gpu *other) {
+  int able = 0;
+  const uint64_t bit = UINT64_C(1) << (other->device & 63);
+  nxi_mutex_lock(&g->lock);
+  const bool known = g->peers & bit;
+  g->peers |= bit;
+  nxi_mutex_unlock(&g->lock);
+  if (known || g->cuda->peer_possible(&able, g->device, other->device) != 0 || !able) return;
+  g->cuda->peer_enable(other->context, 0); /* or it is enabled already */
+}
+
+static int copy_from(nxi_gpu *g, uint64_t to, nxi_gpu *other, uint64_t from, int64_t bytes) {
+  void *before = NULL, *copied = NULL;
+  nx_status entered = nxi_gpu_enter(other, NULL); /* an event belongs to the GPU that records it */
+  if (entered != NX_OK) return NXI_CUDA_NO_CONTEXT;
+  int result = make_event(g, &before);
+  if (result == 0) result = g->cuda->event_record(before, other->stream);
+  nxi_gpu_leave(other);
+  meet(g, other);
+  if (result == 0) result = make_event(g, &copied);
+  if (result == 0) result = g->cuda->stream_wait_event(g->stream, before, 0);
+  if (result == 0)
+    result = g->cuda->copy_peer(to, g->context, from, other->context, (size_t)bytes, g->stream);
+  if (result == 0) result = g->cuda->event_record(copied, g->stream);
+  if (result == 0 && nxi_gpu_enter(other, NULL) == NX_OK) {
+    result = g->cuda->stream_wait_event(other->stream, copied, 0);
+    nxi_gpu_leave(other);
+  }
+  if (result != 0) g->cuda->stream_wait(g->stream);
+  if (before != NULL) g->cuda->event_destroy(before);
+  if (copied != NULL) g->cuda->event_destroy(copied);
+  return result;
+}
+
+nx_status nxi_gpu_copy_from(nxi_gpu *g, uint64_t to, nxi_gpu *other, uint64_t from, int64_t bytes,
+                            nxi_diag *d) {
+  if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
+  if (atomic_load(&other->lost)) return nxi_gpu_is_lost(other, d);
+  nx_status status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
+  if (status != NX_OK || bytes <= 0) return status;
+  int result = copy_from(g, to, other, from, bytes);
+  nxi_gpu_leave(g);
+  return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "copying from another GPU", d);
 }
 
 /* ---- on the GPU */

@@ -14,6 +14,7 @@
 /* Values of the driver's enumerations. */
 enum {
   NXI_CUDA_NO_MEMORY = 2,
+  NXI_CUDA_NO_CONTEXT = 201,
   NXI_CUDA_NOT_READY = 600,
   NXI_CUDA_NON_BLOCKING = 1,   /* streams */
   NXI_CUDA_NO_TIMING = 2,      /* events */
@@ -42,13 +43,16 @@ typedef struct nxi_gpu_marks {
 } nxi_gpu_marks;
 
 /* A lane between the host and the GPU for one direction: a stream of copies, and pinned memory
- * through which they go, piece by piece. */
-enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10 };
+ * through which they go, piece by piece. Slots become large with the first large copy: then the
+ * threads of the pool fill and empty each of them together. */
+enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10, NXI_GPU_LARGE_SLOT_BYTES = 4 << 20 };
 typedef struct nxi_gpu_lane {
   nxi_mutex lock; /* of the whole copy */
   void *stream;   /* NULL: not made yet */
   /* memory of all slots; NULL: there is none, and the driver copies directly */
   char *memory;
+  int64_t slot_bytes;
+  bool tried_large;
   void *events[NXI_GPU_SLOTS]; /* events after the last copy of each slot */
   bool used[NXI_GPU_SLOTS];
   uint32_t next;
@@ -86,6 +90,7 @@ struct nxi_gpu {
   nxi_gpu_piece *kept[NXI_GPU_CLASSES];
   nxi_gpu_scratch *scratch;
   int64_t limit;
+  uint64_t peers; /* GPUs whose memory it reads by itself, a bit each */
   nxi_gpu_stats stats;
   _Atomic bool lost;
   bool forked; /* this is a child of fork; everything belongs to the parent */

@@ -126,12 +126,41 @@ static void free_formers(const nxi_buffer *b, nxi_former *f) {
   }
 }
 
-/* Called with the buffer acquired: allocates memory of the device; contents on another one come
- * through the host. *after: the mark after which nothing uses that memory any more. */
-static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_device *v, uint64_t *after,
-                           nxi_diag *d) {
+/* Acquired. Whether the contents are on another device of the kind alone, and wanted. */
+static bool comes_directly(const nxi_buffer *b, const nxi_device *v, bool contents) {
+  return contents && b->device && b->host_stale && !b->device_stale && b->device->kind == v->kind &&
+         v->kind->copy_from;
+}
+
+/* Acquired: from one device to the other. The memory that it leaves is used by the copy. */
+static nx_status move(nxi_buffer *b, nxi_device *v, nxi_diag *d) {
+  nxi_former *former = nxi_malloc(sizeof *former);
+  uint64_t at = 0;
+  if (!former) return nxi_oom(d);
+  nx_status status = v->kind->alloc(v, b->bytes, &at, d);
+  if (!status) status = v->kind->copy_from(v, at, b->device, b->on_device, b->bytes, d);
+  if (status) {
+    if (at) v->kind->free_after(v, at, b->bytes, NXI_NOW);
+    nxi_free(former);
+    return status;
+  }
+  nxi_mutex_lock(&residency_lock);
+  b->used = NXI_NOW;
+  nxi_mutex_unlock(&residency_lock);
+  leave(b, former);
+  b->device = v;
+  b->on_device = at;
+  b->after = NXI_NOW;
+  return NX_OK;
+}
+
+/* Called with the buffer acquired: allocates memory of the device; contents on a device of another
+ * kind come through the host. *after: the mark after which nothing uses that memory any more. */
+static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_device *v, bool contents,
+                           uint64_t *after, nxi_diag *d) {
   *after = NXI_NOW; /* kernels that were started before may read what is there */
   if (b->device == v) return NX_OK;
+  if (comes_directly(b, v, contents)) return move(b, v, d);
   nxi_former *former = b->device ? nxi_malloc(sizeof *former) : NULL;
   nx_status status = b->device && !former ? nxi_oom(d) : to_host(c, b, NULL, d);
   uint64_t at = 0;
@@ -152,7 +181,7 @@ nx_status nxi_buffer_to_device(nx_context *c, nxi_buffer *b, nxi_device *v, bool
   uint64_t after;
   nx_status status = acquire(b, d);
   if (status) return status;
-  status = take_room(c, b, v, &after, d);
+  status = take_room(c, b, v, contents, &after, d);
   bool newer = b->device_stale || (host_may_write(b) && !b->host_stale);
   if (!status && contents && newer) {
     set_stale(b, false, false); /* a write of the host meanwhile makes it stale again */

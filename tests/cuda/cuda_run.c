@@ -10,9 +10,10 @@
 #include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
 
-enum { SHARED_MOST = 227 << 10, BATCH = 64, MOST_BLOCKS = 3, MOST_VALUES = 700, TABLE = 1 << 16 };
+enum { SHARED_MOST = 227 << 10, BATCH = 64, MOST_BLOCKS = 6, MOST_VALUES = 700, TABLE = 1 << 16 };
 
-typedef void (*run_function)(void **values, unsigned blocks, unsigned threads, uint64_t seed);
+typedef void (*run_function)(void **values, unsigned blocks, unsigned threads, uint64_t seed,
+                             unsigned shared);
 
 typedef struct kernel {
   char *key, *source;
@@ -99,7 +100,8 @@ static nx_status run(const nxk_kernel *k, void *const *buffers, const uint64_t *
   void *room = scratch ? must(aligned_alloc(64, (scratch + 63) / 64 * 64)) : NULL;
   if (room) memset(room, 0xff, scratch);
   values[n] = &room;
-  own->enter(values, blocks, (unsigned)own->launch.threads, n_runs++);
+  own->enter(values, blocks, (unsigned)own->launch.threads, n_runs++,
+             (unsigned)own->launch.shared_bytes);
   free(room);
   return NX_OK;
 }
@@ -123,12 +125,13 @@ static bool write_batch(const char *path, uint64_t first, uint64_t end) {
   fprintf(f, "#include <cuda_host.h>\n%s", nxu_prelude());
   for (uint64_t i = first; i < end; i++) {
     const char *entry = all[i]->launch.entry;
-    fprintf(f,
-            "#define %s %s_%llu\n%sextern \"C\" void enter_%llu(void **values, unsigned blocks, "
-            "unsigned threads, "
-            "uint64_t seed) { nx_host_launch<%s>(values, blocks, threads, 0, seed); }\n#undef %s\n",
-            entry, entry, (unsigned long long)i, all[i]->source, (unsigned long long)i, entry,
-            entry);
+    fprintf(
+        f,
+        "#define %s %s_%llu\n%sextern \"C\" void enter_%llu(void **values, unsigned blocks, "
+        "unsigned threads, "
+        "uint64_t seed, unsigned shared) { nx_host_launch<%s>(values, blocks, threads, 0, seed, "
+        "shared); }\n#undef %s\n",
+        entry, entry, (unsigned long long)i, all[i]->source, (unsigned long long)i, entry, entry);
   }
   return fclose(f) == 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Generated CUDA C on this processor: what a GPU gives a kernel, made of C++. A block's threads are
  * contexts of one thread of the system, switched where they wait for each other; which one goes on
- * is drawn by chance, so that what depends on an order that a GPU does not promise shows itself. A
- * few blocks are under way at once, by turns: one goes on where another one waits for it
- * (__nanosleep), and now and then at a barrier.
+ * is drawn by chance, so that what depends on an order that a GPU does not promise shows itself.
+ * Several blocks are under way at once, by turns: one goes on where another one waits for it
+ * (__nanosleep), and now and then at a barrier. Memory between blocks is that of cuda_memory.h.
  *
  * Comes before the prelude and the kernels of a file; nx_host_launch<kernel> runs one. */
 #include <cmath>
@@ -93,16 +93,63 @@ static inline unsigned long long __brevll(unsigned long long a) {
   return out;
 }
 
+#define NX_PLAIN __attribute__((no_sanitize("thread"))) /* stores of it are not reported */
+static unsigned long long nx_host_seed = 1;
+NX_PLAIN static int nx_host_draw(int below) {
+  nx_host_seed = nx_host_seed * 6364136223846793005ull + 1442695040888963407ull;
+  return (int)((nx_host_seed >> 33) % (unsigned)below);
+}
+static bool nx_host_is_own(const void *at);
+#include "cuda_memory.h"
+
+/* ---- instructions, by their text */
+
+#ifndef __CUDA_ARCH__
+#define __CUDA_ARCH__ 900
+#endif
+[[noreturn]] static void nx_host_unknown(const char *text) {
+  fprintf(stderr, "the instruction %s is not known here\n", text);
+  abort();
+}
+/* Source: PTX ISA, min, max, cvt. */
+static inline void nx_host_ptx(const char *text, float *to, unsigned short a) {
+  _Float16 half;
+  if (strcmp(text, "cvt.f32.f16") != 0) nx_host_unknown(text);
+  memcpy(&half, &a, sizeof half);
+  *to = (float)half;
+}
+static inline void nx_host_ptx(const char *text, unsigned short *to, float a) {
+  if (strcmp(text, "cvt.rn.f16.f32") != 0) nx_host_unknown(text);
+  const _Float16 half = (_Float16)a;
+  memcpy(to, &half, sizeof half);
+}
+static inline void nx_host_ptx(const char *text, int *to, int a, int b) {
+  if (strcmp(text, "max.s32") == 0) *to = a > b ? a : b;
+  else if (strcmp(text, "min.s32") == 0) *to = a < b ? a : b;
+  else nx_host_unknown(text);
+}
+/* One NaN for all; +0 is above -0. */
+static inline void nx_host_ptx(const char *text, float *to, float a, float b) {
+  const bool max = strcmp(text, "max.NaN.f32") == 0;
+  const unsigned nan = 0x7fffffff;
+  if (!max && strcmp(text, "min.NaN.f32") != 0) nx_host_unknown(text);
+  if (a != a || b != b) memcpy(to, &nan, sizeof nan);
+  else if (a == b) *to = std::signbit(a) == max ? b : a;
+  else *to = (a > b) == max ? a : b;
+}
+
 /* ---- threads of a block */
 
 enum {
   NX_HOST_MOST = 1024,
   NX_HOST_STACK = 64 << 10,
   NX_HOST_SHARED = 256 << 10,
-  NX_HOST_BLOCKS = 3
+  NX_HOST_GUARD = 1024, /* behind a block's shared memory: nobody writes there */
+  NX_HOST_BLOCKS = 8
 };
 enum nx_host_state { NX_READY, NX_AT_WARP, NX_AT_BLOCK, NX_DONE };
-alignas(64) unsigned char nx_shared[NX_HOST_SHARED]; /* of the block whose turn it is */
+alignas(
+    64) unsigned char nx_shared[NX_HOST_SHARED + NX_HOST_GUARD]; /* of the block whose turn it is */
 
 struct nx_host_thread {
   ucontext_t context; /* where it begins, when it is wanted for the first time */
@@ -114,16 +161,23 @@ struct nx_host_thread {
 };
 struct nx_host_resident {
   nx_host_thread threads[NX_HOST_MOST];
-  unsigned char shared[NX_HOST_SHARED]; /* while it is another one's turn */
-  int number;                           /* -1: there is no block */
+  unsigned char shared[NX_HOST_SHARED + NX_HOST_GUARD]; /* while it is another one's turn */
+  int number;                                           /* -1: there is no block */
+  nx_view view;
 };
-/* What all blocks need, 200 MB of addresses: pages come as they are touched, and malloc, which
+/* What all blocks need, 500 MB of addresses: pages come as they are touched, and malloc, which
  * tests have fill what it gives, would touch all of them for each kernel. */
 struct nx_host_room {
   nx_host_resident residents[NX_HOST_BLOCKS];
   char stacks[NX_HOST_BLOCKS * NX_HOST_MOST][NX_HOST_STACK];
 };
-static nx_host_room *nx_host_rooms;     /* one, or NULL */
+static nx_host_room *nx_host_rooms; /* one, or NULL */
+static int nx_host_shared_bytes;    /* of a block */
+static int nx_host_patience;        /* one in so many times it is another block's turn */
+static bool nx_host_is_own(const void *at) {
+  const char *c = (const char *)at, *rooms = (const char *)nx_host_rooms;
+  return c >= rooms && c < rooms + sizeof *nx_host_rooms;
+}
 static nx_host_thread *nx_host_threads; /* of the block whose turn it is */
 __attribute__((destructor)) static void nx_host_leave() {
   if (nx_host_rooms) munmap(nx_host_rooms, sizeof *nx_host_rooms);
@@ -136,23 +190,28 @@ static void nx_host_enter() {
 }
 static jmp_buf nx_host_main;
 static int nx_host_now;
+static nx_view *nx_host_view; /* of the block whose turn it is */
+static inline void __threadfence() { nx_fence(nx_host_now); }
+static inline void __threadfence_block() {}
 static bool nx_host_pauses; /* the thread waits for another block */
-static unsigned long long nx_host_seed = 1;
 
-static void nx_host_wait(nx_host_state state) {
+NX_PLAIN static void nx_host_wait(nx_host_state state) {
   nx_host_thread *t = &nx_host_threads[nx_host_now];
   t->state = state;
   if (_setjmp(t->at) == 0) _longjmp(nx_host_main, 1);
 }
 
-static void nx_host_go_on(nx_host_thread *t) {
-  if (_setjmp(nx_host_main) != 0) return;
+NX_PLAIN static void nx_host_go_on(nx_host_thread *t) {
+  nx_seeing = nx_host_view;
+  if (_setjmp(nx_host_main) != 0) {
+    nx_seeing = NULL;
+    return;
+  }
   if (t->begun) _longjmp(t->at, 1);
   t->begun = true;
   setcontext(&t->context);
 }
 
-static inline void __threadfence() {}
 static inline void __syncthreads() { nx_host_wait(NX_AT_BLOCK); }
 static inline void __syncwarp(unsigned = 0xffffffffu) { nx_host_wait(NX_AT_WARP); }
 static inline void __nanosleep(unsigned) {
@@ -161,31 +220,31 @@ static inline void __nanosleep(unsigned) {
 }
 
 /* Shows a value to the warp, which then sees what thread `of` of the block has shown. */
-template <class T> static void nx_host_show(T a) {
+template <class T> NX_PLAIN static void nx_host_show(T a) {
   static_assert(sizeof(T) <= 8, "a register or two");
   nx_host_thread *t = &nx_host_threads[nx_host_now];
   t->turn ^= 1;
   memcpy(&t->said[t->turn], &a, sizeof a);
   nx_host_wait(NX_AT_WARP);
 }
-template <class T> static T nx_host_seen(int of) {
+template <class T> NX_PLAIN static T nx_host_seen(int of) {
   T a;
   memcpy(&a, &nx_host_threads[of].said[nx_host_threads[nx_host_now].turn], sizeof a);
   return a;
 }
-template <class T> static T __shfl_xor_sync(unsigned, T a, int distance) {
+template <class T> NX_PLAIN static T __shfl_xor_sync(unsigned, T a, int distance) {
   nx_host_show(a);
   return nx_host_seen<T>(nx_host_now ^ distance);
 }
-template <class T> static T __shfl_up_sync(unsigned, T a, int distance) {
+template <class T> NX_PLAIN static T __shfl_up_sync(unsigned, T a, int distance) {
   nx_host_show(a);
   return (nx_host_now & 31) >= distance ? nx_host_seen<T>(nx_host_now - distance) : a;
 }
-template <class T> static T __shfl_sync(unsigned, T a, int lane) {
+template <class T> NX_PLAIN static T __shfl_sync(unsigned, T a, int lane) {
   nx_host_show(a);
   return nx_host_seen<T>((nx_host_now & ~31) + (lane & 31));
 }
-static inline unsigned __ballot_sync(unsigned, int a) {
+NX_PLAIN static inline unsigned __ballot_sync(unsigned, int a) {
   unsigned all = 0;
   nx_host_show(a);
   for (int i = 0; i < 32; i++)
@@ -195,19 +254,21 @@ static inline unsigned __ballot_sync(unsigned, int a) {
 
 static inline int __ffs(int a) { return __builtin_ffs(a); }
 static inline int __popc(unsigned a) { return __builtin_popcount(a); }
-template <class T> static T atomicAdd(T *at, T more) {
+template <class T> NX_PLAIN static T atomicAdd(T *at, T more) {
+  nx_settle(at, sizeof *at);
   T old = *at;
   *at = old + more;
   return old;
 }
-template <class T> static T atomicCAS(T *at, T expected, T wanted) {
+template <class T> NX_PLAIN static T atomicCAS(T *at, T expected, T wanted) {
+  nx_settle(at, sizeof *at);
   T old = *at;
   if (old == expected) *at = wanted;
   return old;
 }
 
 /* Threads [first, end) all wait in that state, or are done. */
-static bool nx_host_all(int first, int end, nx_host_state state) {
+NX_PLAIN static bool nx_host_all(int first, int end, nx_host_state state) {
   bool some = false;
   for (int i = first; i < end; i++) {
     if (nx_host_threads[i].state != state && nx_host_threads[i].state != NX_DONE) return false;
@@ -216,18 +277,14 @@ static bool nx_host_all(int first, int end, nx_host_state state) {
   return some;
 }
 
-static void nx_host_release(int first, int end) {
+NX_PLAIN static void nx_host_release(int first, int end) {
+  nx_know(nx_host_view, first, end);
   for (int i = first; i < end; i++)
     if (nx_host_threads[i].state != NX_DONE) nx_host_threads[i].state = NX_READY;
 }
 
-static int nx_host_draw(int below) {
-  nx_host_seed = nx_host_seed * 6364136223846793005ull + 1442695040888963407ull;
-  return (int)((nx_host_seed >> 33) % (unsigned)below);
-}
-
 /* A ready thread, from a place drawn by chance on; -1: there is none. */
-static int nx_host_pick(int threads) {
+NX_PLAIN static int nx_host_pick(int threads) {
   int start = nx_host_draw(threads);
   for (int i = 0; i < threads; i++)
     if (nx_host_threads[(start + i) % threads].state == NX_READY) return (start + i) % threads;
@@ -235,12 +292,12 @@ static int nx_host_pick(int threads) {
 }
 
 /* Until the block is done, or lets another one go on: false. */
-static bool nx_host_block(int threads) {
+NX_PLAIN static bool nx_host_block(int threads) {
   for (;;) {
     int i = nx_host_pick(threads);
     if (i < 0 && nx_host_all(0, threads, NX_AT_BLOCK)) {
       nx_host_release(0, threads);
-      if (nx_host_draw(8) == 0) return false;
+      if (nx_host_draw(4) == 0) return false;
       continue;
     }
     if (i < 0 && nx_host_all(0, threads, NX_DONE)) return true;
@@ -253,7 +310,7 @@ static bool nx_host_block(int threads) {
     nx_host_go_on(&nx_host_threads[i]);
     if (nx_host_all(i & ~31, (i | 31) + 1 < threads ? (i | 31) + 1 : threads, NX_AT_WARP))
       nx_host_release(i & ~31, (i | 31) + 1);
-    if (nx_host_pauses) return false;
+    if (nx_host_pauses || nx_host_draw(nx_host_patience) == 0) return false;
   }
 }
 
@@ -283,7 +340,8 @@ static void nx_host_make(nx_host_thread *t, char *stack) {
 static void nx_host_begin(int slot, int number, int threads) {
   nx_host_resident *r = &nx_host_rooms->residents[slot];
   r->number = number;
-  memset(r->shared, 0xff, sizeof r->shared);
+  memset(r->shared, 0xff, (size_t)nx_host_shared_bytes);
+  memset(r->shared + nx_host_shared_bytes, 0x5c, NX_HOST_GUARD);
   for (int i = 0; i < threads; i++) {
     nx_host_thread *t = &r->threads[i];
     nx_host_make(t, nx_host_rooms->stacks[slot * NX_HOST_MOST + i]);
@@ -301,31 +359,59 @@ static int nx_host_resident_pick() {
   return -1;
 }
 
-static void nx_host_grid(void (*entry)(void *), void *given, int blocks, int threads,
+static void nx_host_check_guard() {
+  for (int i = 0; i < NX_HOST_GUARD; i++)
+    if (nx_shared[nx_host_shared_bytes + i] != 0x5c) {
+      fprintf(stderr, "a block writes beyond its %d bytes of shared memory\n",
+              nx_host_shared_bytes);
+      abort();
+    }
+}
+
+/* A turn of a block: whether it is done. */
+static bool nx_host_turn(nx_host_resident *r, int threads) {
+  nx_host_threads = r->threads;
+  nx_host_view = &r->view;
+  blockIdx.x = r->number;
+  nx_view_enter(&r->view);
+  bool done = nx_host_block(threads);
+  nx_view_leave(&r->view);
+  nx_host_check_guard();
+  if (done) nx_view_end(&r->view);
+  nx_view_drift();
+  return done;
+}
+
+/* How many blocks are under way at once is drawn by chance. */
+static void nx_host_grid(void (*entry)(void *), void *given, int blocks, int threads, int shared,
                          uint64_t seed) {
   if (!nx_host_rooms) nx_host_enter();
   nx_host_resident *residents = nx_host_rooms->residents;
+  if (shared > NX_HOST_SHARED || threads > NX_HOST_MOST) abort();
   nx_host_entry = entry;
   nx_host_given = given;
   nx_host_seed = seed;
+  nx_host_shared_bytes = shared;
+  nx_host_patience = 1 << (6 + 2 * nx_host_draw(3));
   gridDim.x = blocks;
-  int begun = 0, last = -1, now;
+  const size_t copied = (size_t)shared + NX_HOST_GUARD;
+  int begun = 0, last = -1, now, slots = 1 + nx_host_draw(NX_HOST_BLOCKS);
   for (int slot = 0; slot < NX_HOST_BLOCKS; slot++) {
+    nx_view_begin(&residents[slot].view);
     residents[slot].number = -1;
-    if (begun < blocks) nx_host_begin(slot, begun++, threads);
+    if (slot < slots && begun < blocks) nx_host_begin(slot, begun++, threads);
   }
   for (; (now = nx_host_resident_pick()) >= 0; last = now) {
     nx_host_resident *r = &residents[now];
     if (now != last && last >= 0 && residents[last].number >= 0)
-      memcpy(residents[last].shared, nx_shared, sizeof nx_shared);
-    if (now != last) memcpy(nx_shared, r->shared, sizeof nx_shared);
-    nx_host_threads = r->threads;
-    blockIdx.x = r->number;
-    if (!nx_host_block(threads)) continue;
+      memcpy(residents[last].shared, nx_shared, copied);
+    if (now != last) memcpy(nx_shared, r->shared, copied);
+    if (!nx_host_turn(r, threads)) continue;
     r->number = -1;
     now = -1; /* what it leaves in shared memory is nobody's */
     if (begun < blocks) nx_host_begin((int)(r - residents), begun++, threads);
   }
+  nx_views_end();
 }
 
 /* A kernel's arguments as the driver gets them: the addresses of values. What is a pointer is
@@ -366,9 +452,10 @@ template <class... A, void (*kernel)(A...)> struct nx_host_kernel<kernel> {
 
 template <auto kernel>
 static void nx_host_launch(void **values, unsigned blocks, unsigned threads,
-                           unsigned long long offset, uint64_t seed = 1) {
+                           unsigned long long offset, uint64_t seed = 1,
+                           unsigned shared = NX_HOST_SHARED) {
   nx_host_arguments a = {values, offset};
-  nx_host_grid(nx_host_kernel<kernel>::enter, &a, (int)blocks, (int)threads, seed);
+  nx_host_grid(nx_host_kernel<kernel>::enter, &a, (int)blocks, (int)threads, (int)shared, seed);
 }
 /* How many arguments a kernel has, and the bytes of each. No static data: the linker makes one of
  * what several libraries have under one name. */

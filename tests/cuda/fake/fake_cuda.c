@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "fake_cuda_internal.h"
+#include "fake_stream.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint64_t offset = UINT64_C(1) << 62; /* of the GPU's addresses from the host's */
+static const uint64_t offset = NXT_FAKE_OFFSET;
 
 enum { MOST_ARGUMENTS = 700 };
 static nxt_fake fake;
@@ -19,7 +19,25 @@ static _Thread_local int depth, current[16]; /* GPUs whose contexts were entered
 bool nxt_fake_inside(void) { return depth > 0; }
 int nxt_fake_device(void) { return depth > 0 ? current[depth - 1] : -1; }
 
+/* Calls that take memory of the GPU. */
+static bool needs_memory(const char *name) {
+  static const char *const all[] = {"cuMemAlloc",    "cuMemHostAlloc",    "cuMemHostRegister",
+                                    "cuModuleLoad",  "cuLaunchKernel",    "cuStreamCreate",
+                                    "cuEventCreate", "cuGraphInstantiate"};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (strncmp(name, all[i], strlen(all[i])) == 0) return true;
+  return false;
+}
+bool nxt_fake_crowds(void) {
+  if (fake.crowd == 0) return false;
+  fake.crowd = fake.crowd * 6364136223846793005u + 1442695040888963407u;
+  if ((fake.crowd >> 33) % 5 != 0) return false;
+  fake.crowded++;
+  return true;
+}
+
 int nxt_fake_count(const char *name) {
+  if (fake.crowd != 0 && needs_memory(name) && nxt_fake_crowds()) return 2;
   if (fake.only[0] != 0 && strstr(name, fake.only) == NULL) return 0;
   if (++fake.calls != fake.fail_at) return 0;
   snprintf(fake.failed, sizeof fake.failed, "%s", name);
@@ -79,16 +97,19 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
   *bytes = (size_t)1 << 33;
   return 0;
 }
+int nxt_fake_kind(void) {
+  const char *kind = getenv("NXT_KIND");
+  return kind != NULL ? atoi(kind) : 90;
+}
 static int most_shared(void) { return fake.most_shared != 0 ? (int)fake.most_shared : 227 << 10; }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  const char *kind = getenv("NXT_KIND");
-  int number = kind != NULL ? atoi(kind) : 90;
+  int number = nxt_fake_kind();
   (void)device;
   CALL;
   *value = attribute == 75   ? number / 10
            : attribute == 76 ? number % 10
            : attribute == 97 ? most_shared()
-                             : 4;
+                             : 16;
   return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -114,37 +135,18 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
   depth--;
   return 0;
 }
-/* ---- memory: the bytes asked for, behind a head that remembers them */
-
-EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
-  INSIDE;
-  if (fake.most_memory && fake.memory + (int64_t)bytes > fake.most_memory) return 2;
-  char *p = aligned_alloc(256, (bytes + 256 + 255) / 256 * 256);
-  if (p == NULL) return 2;
-  memcpy(p, &bytes, sizeof bytes);
-  memset(p + 256, 0xa5, bytes);
-  fake.memory += (int64_t)bytes;
-  fake.allocations++;
-  *at = (uint64_t)(uintptr_t)p + 256 + offset;
-  return 0;
-}
-EXPORT int cuMemFree_v2(uint64_t at) {
-  size_t bytes;
-  SETTLED;
-  char *p = nxt_fake_host(at) - 256;
-  memcpy(&bytes, p, sizeof bytes);
-  fake.memory -= (int64_t)bytes;
-  fake.allocations--;
-  free(p);
-  return 0;
-}
 /* ---- modules: an image is a mark, the length of a text, the text */
 
 static const char mark[8] = "NXFAKE1";
 
-typedef void enter_kernel(void **given, unsigned blocks, unsigned threads, unsigned long long by);
+typedef void enter_kernel(void **given, unsigned blocks, unsigned threads, unsigned shared,
+                          unsigned long long by, unsigned long long seed);
+enum { SHARED_USUAL = 48 << 10, CODE_BYTES = 64 << 10 };
 typedef struct function {
   enter_kernel *enter;
+  bool loaded; /* its code is on the GPU */
+  int shared;  /* most bytes of a launch */
+  unsigned most_threads;
   unsigned n_arguments, sizes[MOST_ARGUMENTS];
   char name[72];
   struct function *next;
@@ -164,16 +166,19 @@ static uint64_t hash_more(uint64_t h, const char *bytes, size_t size) {
   return h;
 }
 
-/* Of the compiler, its options and cuda_host.h: with the source, all that code depends on. */
+/* Of the compiler, its options and its headers: with the source, all that code depends on. */
 static uint64_t hash_of_host(void) {
   static uint64_t h;
   char bytes[4096];
   if (h != 0) return h;
   uint64_t all = hash_more(hash_of_nothing, NXT_HOST_KEY, sizeof NXT_HOST_KEY);
-  FILE *f = fopen(NXT_HOST_HEADER, "r");
-  for (size_t n; f != NULL && (n = fread(bytes, 1, sizeof bytes, f)) > 0;)
-    all = hash_more(all, bytes, n);
-  if (f != NULL) fclose(f);
+  static const char *const headers[] = {NXT_HOST_HEADER, NXT_HOST_MEMORY};
+  for (int i = 0; i < 2; i++) {
+    FILE *f = fopen(headers[i], "r");
+    for (size_t n; f != NULL && (n = fread(bytes, 1, sizeof bytes, f)) > 0;)
+      all = hash_more(all, bytes, n);
+    if (f != NULL) fclose(f);
+  }
   return h = all;
 }
 
@@ -185,13 +190,15 @@ static void write_entries(FILE *f, const char *text) {
     if (name == NULL) return;
     name += 2;
     int length = (int)strcspn(name, "(");
-    fprintf(
-        f,
-        "extern \"C\" void enter_%.*s(void **given, unsigned blocks, unsigned threads, "
-        "unsigned long long offset)"
-        " { nx_host_launch<%.*s>(given, blocks, threads, offset); }\n"
-        "extern \"C\" unsigned sizes_%.*s(unsigned *out) { return nx_host_sizes<%.*s>(out); }\n",
-        length, name, length, name, length, name, length, name);
+    bounds += sizeof "__launch_bounds__(" - 1;
+    fprintf(f,
+            "extern \"C\" void enter_%.*s(void **given, unsigned blocks, unsigned threads, "
+            "unsigned shared, unsigned long long offset, unsigned long long seed)"
+            " { nx_host_launch<%.*s>(given, blocks, threads, offset, seed, shared); }\n"
+            "extern \"C\" unsigned sizes_%.*s(unsigned *out) { return nx_host_sizes<%.*s>(out); }\n"
+            "extern \"C\" unsigned bounds_%.*s() { return (%.*s); }\n",
+            length, name, length, name, length, name, length, name, length, name,
+            (int)strcspn(bounds, ",)"), bounds);
   }
 }
 
@@ -206,8 +213,9 @@ static char *source_of(const char *text) {
   size_t size;
   FILE *f = open_memstream(&source, &size);
   if (f == NULL) return NULL;
-  fprintf(f, "#include <cuda_host.h>\n%s\n%s\n",
-          strstr(text, "cudaGraphSetConditional") ? sets_condition : "", text);
+  fprintf(f, "#include <cuda_host.h>\n#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n%s\n%s\n",
+          10 * nxt_fake_kind(), strstr(text, "cudaGraphSetConditional") ? sets_condition : "",
+          text);
   write_entries(f, text);
   if (fclose(f) == 0) return source;
   free(source);
@@ -221,15 +229,24 @@ static bool write_text(const char *path, const char *text) {
   return fclose(f) == 0;
 }
 
+/* Whether blocks of the kernel may tell each other something: then their stores are seen late
+ * (cuda_memory.h). */
+static bool is_relaxed(const char *source) {
+  return strstr(source, "__threadfence") != NULL || strstr(source, "volatile") != NULL ||
+         strstr(source, "__nanosleep") != NULL || strstr(source, "atomic") != NULL;
+}
+
 /* The libraries that code uses are there already: to leave them out saves the linker a third of the
  * time. -Bsymbolic: a kernel that has the name of a function of the program (nx_elements) stays the
  * one that is called. */
 static void *build(const char *source, const char *path, const char *object) {
   char command[3000];
   if (!write_text(path, source)) return NULL;
-  snprintf(command, sizeof command, NXT_HOST_COMPILER " -nostdlib -Wl,-Bsymbolic %s -lgcc -o %s",
-           path, object);
-  void *library = system(command) == 0 ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
+  snprintf(command, sizeof command, NXT_HOST_COMPILER "%s -nostdlib -Wl,-Bsymbolic %s -lgcc -o %s",
+           is_relaxed(source) ? " -fsanitize=thread -fno-exceptions" : "", path, object);
+  bool built = system(command) == 0;
+  void *library = built ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
+  if (built && library == NULL) fprintf(stderr, "%s\n", dlerror());
   unlink(path);
   return library;
 }
@@ -308,7 +325,7 @@ EXPORT int cuModuleUnload(void *m) {
 EXPORT int cuModuleGetFunction(void **out, void *given, const char *name) {
   module *m = given;
   char symbol[128];
-  unsigned (*sizes)(unsigned *);
+  unsigned (*sizes)(unsigned *), (*bounds)(void);
   INSIDE;
   if (fake.seen != NULL) {
     static function nothing;
@@ -327,24 +344,40 @@ EXPORT int cuModuleGetFunction(void **out, void *given, const char *name) {
   *(void **)&f->enter = dlsym(m->library, symbol);
   snprintf(symbol, sizeof symbol, "sizes_%s", name);
   *(void **)&sizes = dlsym(m->library, symbol);
-  if (f->enter == NULL || sizes == NULL) {
+  snprintf(symbol, sizeof symbol, "bounds_%s", name);
+  *(void **)&bounds = dlsym(m->library, symbol);
+  if (f->enter == NULL || sizes == NULL || bounds == NULL) {
     free(f);
     return 500;
   }
   f->n_arguments = sizes(f->sizes);
+  f->shared = SHARED_USUAL;
+  f->most_threads = bounds();
   f->next = m->functions;
   *out = m->functions = f;
   return 0;
 }
-EXPORT int cuFuncSetAttribute(void *f, int attribute, int value) {
-  (void)f;
+/* Blocks of a kernel may have more than 48 KiB of shared memory if that was asked for. */
+EXPORT int cuFuncSetAttribute(void *given, int attribute, int value) {
+  function *f = given;
   INSIDE;
-  return attribute == 8 && value <= most_shared() ? 0 : 1;
+  if (attribute != 8 || value > most_shared() || value < 0) return 1;
+  if (fake.seen == NULL) f->shared = value;
+  return 0;
 }
 
+/* A function is loaded when it is launched first, which takes memory and may wait for all work. */
+static int load_function(function *f) {
+  if (f->loaded) return 0;
+  if (fake.most_memory && fake.memory + CODE_BYTES > fake.most_memory) return 2;
+  while (nxt_fake_step());
+  f->loaded = true;
+  fake.loads++;
+  return 0;
+}
 typedef struct launch {
   const function *function;
-  unsigned blocks, threads;
+  unsigned blocks, threads, shared;
   int device;
   uint64_t values[MOST_ARGUMENTS];
 } launch;
@@ -354,25 +387,33 @@ static void run_kernel(void *what) {
   void *arguments[MOST_ARGUMENTS];
   if (!nxt_fake_runs(l->device)) return;
   for (unsigned i = 0; i < l->function->n_arguments; i++) arguments[i] = &l->values[i];
-  l->function->enter(arguments, l->blocks, l->threads, offset);
+  l->function->enter(arguments, l->blocks, l->threads, l->shared, offset,
+                     (uint64_t)fake.launches * 2 + 1);
 }
 
-EXPORT int cuLaunchKernel(void *f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+EXPORT int cuLaunchKernel(void *given, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                           void *stream, void **arguments, void **extra) {
   launch l;
-  (void)shared;
+  function *f = given;
   (void)extra;
   if (fake.idle) return 0;
   INSIDE;
-  if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1) return 1;
+  if (grid_x == 0 || grid_x > INT32_MAX || grid_y != 1 || grid_z != 1 || block_y != 1 ||
+      block_z != 1 || block_x == 0 || block_x > 1024 || (int64_t)shared > f->shared)
+    return 1;
+  if (block_x > f->most_threads) return 701;
+  int result = load_function(f);
+  if (result != 0) return result;
+  unsigned most = fake.most_blocks != 0 ? (unsigned)fake.most_blocks : 16;
   l.function = f;
-  l.blocks = grid_x < 8 ? grid_x : 8; /* blocks take tasks in turn */
+  l.blocks = grid_x < most ? grid_x : most; /* blocks take tasks in turn */
   l.threads = block_x;
+  l.shared = shared;
   l.device = nxt_fake_device();
-  unsigned n = l.function->n_arguments;
+  unsigned n = f->n_arguments;
   if (n > MOST_ARGUMENTS) return 1;
-  for (unsigned i = 0; i < n; i++) memcpy(&l.values[i], arguments[i], l.function->sizes[i]);
+  for (unsigned i = 0; i < n; i++) memcpy(&l.values[i], arguments[i], f->sizes[i]);
   return nxt_fake_start(stream, run_kernel, &l, offsetof(launch, values) + n * sizeof *l.values);
 }
 

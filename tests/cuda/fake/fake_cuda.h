@@ -41,6 +41,14 @@ typedef struct nxt_fake {
   unsigned broken;     /* GPUs that are, a bit each */
   int64_t conditions, bodies;       /* conditional nodes that were made; bodies of them that ran */
   void (*seen)(const char *source); /* or NULL: gets what is compiled, of which no code is made */
+  /* Others use the GPU too: not 0: what chance begins with by which calls that need memory fail
+   * though there was some a moment ago. */
+  uint64_t crowd;
+  int64_t crowded;     /* calls that failed so */
+  int no_waits;        /* not 0: streams do not wait for events, as if nobody had asked */
+  int64_t loads;       /* of functions: when they are wanted first, unless they were asked for */
+  int64_t most_blocks; /* of a kernel that run; 0: 16, and the others' tasks are theirs */
+  int64_t registered, peer_bytes; /* pieces of the host's memory; copied from one GPU to another */
 } nxt_fake;
 
 /* Exported by the library. */

@@ -13,10 +13,18 @@
 
 /* Counts a call; not 0: it fails with that. */
 int nxt_fake_count(const char *name);
+/* Others have taken memory that was there: by chance, where the test wants that. */
+bool nxt_fake_crowds(void);
 /* Whether a context is current on the thread. */
 bool nxt_fake_inside(void);
+/* The GPU's addresses are that far from the host's. */
+#define NXT_FAKE_OFFSET (UINT64_C(1) << 62)
 /* The memory behind an address of the GPU. */
 char *nxt_fake_host(uint64_t at);
+/* fake_memory.c. As memmove and memset, but pages of zeros stay untouched. */
+void nxt_fake_move(char *to, const char *from, size_t bytes);
+void nxt_fake_set(char *to, unsigned char value, size_t bytes);
+int nxt_fake_kind(void); /* 90: of compute capability 9.0 */
 EXPORT nxt_fake *nxt_fake_cuda(void);
 
 /* One thread at a time is in the driver. */

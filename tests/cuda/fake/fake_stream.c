@@ -160,7 +160,7 @@ EXPORT int cuStreamWaitEvent(void *given, void *of, unsigned flags) {
   const event *e = of;
   INSIDE;
   if (flags != 0) return 1;
-  return e->asked == 0 ? 0 : add_event(given, of, e->asked);
+  return e->asked == 0 || nxt_fake_cuda()->no_waits ? 0 : add_event(given, of, e->asked);
 }
 
 /* ---- events */
@@ -213,7 +213,7 @@ typedef struct move {
 
 static void move_bytes(void *what) {
   const move *m = what;
-  memmove(m->to, m->from != NULL ? m->from : (const char *)(m + 1), m->bytes);
+  nxt_fake_move(m->to, m->from != NULL ? m->from : (const char *)(m + 1), m->bytes);
 }
 
 EXPORT int cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
@@ -266,6 +266,32 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *
   return nxt_fake_start(s, move_bytes, &m, sizeof m);
 }
 
+/* From one GPU to another: the contexts are those of the addresses, and the stream is of one of
+ * them. */
+EXPORT int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+                             size_t bytes, void *given) {
+  const stream *s = given;
+  INSIDE;
+  if (to_context == from_context || s->device != (int)(uintptr_t)to_context - 1) return 1;
+  move m = {nxt_fake_host(to), nxt_fake_host(from), bytes};
+  nxt_fake_cuda()->peer_bytes += (int64_t)bytes;
+  return nxt_fake_start(given, move_bytes, &m, sizeof m);
+}
+EXPORT int cuDeviceCanAccessPeer(int *able, int device, int other) {
+  CALL;
+  *able = device != other;
+  return device == other ? 101 : 0;
+}
+EXPORT int cuCtxEnablePeerAccess(void *other, unsigned flags) {
+  static unsigned enabled;
+  INSIDE;
+  const unsigned bit = 1u << (nxt_fake_device() * 2 + (int)(uintptr_t)other - 1);
+  if (flags != 0 || (int)(uintptr_t)other - 1 == nxt_fake_device()) return 1;
+  if (enabled & bit) return 704;
+  enabled |= bit;
+  return 0;
+}
+
 typedef struct setting {
   char *to;
   unsigned char value;
@@ -273,7 +299,7 @@ typedef struct setting {
 } setting;
 static void set_bytes(void *what) {
   const setting *s = what;
-  memset(s->to, s->value, s->bytes);
+  nxt_fake_set(s->to, s->value, s->bytes);
 }
 EXPORT int cuMemsetD8Async(uint64_t at, unsigned char value, size_t bytes, void *s) {
   INSIDE;

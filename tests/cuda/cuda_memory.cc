@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: ISC */
+/* Memory between blocks (cuda_memory.h): messages with fences arrive, and without one of them some
+ * do not; scan.cuh with each of its fences left out once is wrong for some order, and right for all
+ * with them. Compiled with -fsanitize=thread. */
+#include "tests/cuda/fake/cuda_host.h"
+
+#include <vector>
+
+#include "codegen_cuda/prelude.cuh"
+
+/* Fences are numbered by the lines that they are in; one of them is left out. */
+static int fence_lines[16], n_fences, left_out;
+static void fence_at(int line) {
+  int i = 0;
+  while (i < n_fences && fence_lines[i] != line) i++;
+  if (i == n_fences) fence_lines[n_fences++] = line;
+  if (line != left_out) nx_fence(nx_host_now);
+}
+#define __threadfence() fence_at(__LINE__)
+#include "codegen_cuda/scan.cuh"
+
+static int failures;
+static void expect(bool good, const char *what) {
+  if (good) return;
+  fprintf(stderr, "%s\n", what);
+  failures++;
+}
+
+/* ---- messages: block 0 writes words and then a flag, block 1 waits for that and reads them */
+
+enum { WORDS = 8, TRIES = 300 };
+struct fences {
+  int writer, reader; /* whether there are some; writer: 2: before the barrier */
+};
+static void message(unsigned *words, volatile unsigned *flag, unsigned *seen, fences f) {
+  if (blockIdx.x == 0) {
+    if (threadIdx.x < WORDS) words[threadIdx.x] = 7 + threadIdx.x;
+    if (f.writer == 2 && threadIdx.x == 0) nx_fence(nx_host_now);
+    __syncthreads();
+    if (f.writer == 1 && threadIdx.x == 0) nx_fence(nx_host_now);
+    if (threadIdx.x == 0) *flag = 1;
+  } else if (threadIdx.x == 0) {
+    while (*flag == 0) __nanosleep(20);
+    if (f.reader) nx_fence(nx_host_now);
+    for (int i = 0; i < WORDS; i++) seen[i] = words[i];
+  }
+}
+
+/* How many messages are read wrongly. */
+static int messages(fences f) {
+  int wrong = 0;
+  for (uint64_t seed = 1; seed <= TRIES; seed++) {
+    std::vector<unsigned> words(WORDS), flag(1), seen(WORDS);
+    unsigned *at[] = {words.data(), flag.data(), seen.data()};
+    void *values[] = {&at[0], &at[1], &at[2], &f};
+    nx_host_launch<message>(values, 2, 32, 0, seed, 0);
+    bool good = true;
+    for (unsigned i = 0; i < WORDS; i++) good = good && seen[i] == 7 + i && words[i] == 7 + i;
+    wrong += !good;
+  }
+  return wrong;
+}
+
+/* ---- all that is stored is there at the end, and atomic operations see it */
+
+static void stores(unsigned *to, unsigned *sum) {
+  for (unsigned i = 0; i < 100; i++) to[(blockIdx.x * 32 + threadIdx.x) * 100 + i] = i * 3 + 1;
+  atomicAdd(sum, 1u);
+}
+
+static void all_is_there() {
+  const unsigned blocks = 11, n = blocks * 32 * 100;
+  std::vector<unsigned> to(n), sum(1);
+  unsigned *at[] = {to.data(), sum.data()};
+  void *values[] = {&at[0], &at[1]};
+  nx_host_launch<stores>(values, blocks, 32, 0, 5, 0);
+  bool good = sum[0] == blocks * 32;
+  for (unsigned i = 0; i < n; i++) good = good && to[i] == i % 100 * 3 + 1;
+  expect(good, "stores are lost");
+}
+
+/* ---- scans */
+
+static void scan(const float *from, float *to, nx_i64 length, nx_u32 tiles, nx_u32 *ticket,
+                 nx_u32 *state, float *totals, float *all) {
+  nx_scan_lines<float, NX_SCAN_SUM, false>(from, to, length, tiles, tiles, ticket,
+                                           nx_scan_shown<float>{state, totals, all},
+                                           (float *)nx_shared);
+}
+
+/* Whether the scan of n ones is right. */
+static bool scan_is_right(nx_i64 n, uint64_t seed) {
+  nx_u32 tiles = (nx_u32)((n + NX_SCAN_TILE - 1) / NX_SCAN_TILE), ticket = 0;
+  std::vector<float> from(n, 1), to(n), totals(tiles * NX_SCAN_BLOCKS, 99), all(tiles, 99);
+  std::vector<nx_u32> state(tiles);
+  const float *source = from.data();
+  float *target = to.data(), *t = totals.data(), *a = all.data();
+  nx_u32 *count = &ticket, *s = state.data();
+  void *values[] = {&source, &target, &n, &tiles, &count, &s, &t, &a};
+  nx_host_launch<scan>(values, 6, NX_SCAN_THREADS, 0, seed,
+                       ((NX_SCAN_BLOCKS * (NX_SCAN_BLOCK + 3) + 3) / 4 * 4) * 4 + 8);
+  for (nx_i64 i = 0; i < n; i++)
+    if (to[i] != (float)(i + 1)) return false;
+  return true;
+}
+
+static int wrong_scans(int without, int tries) {
+  int wrong = 0;
+  left_out = without;
+  for (int seed = 1; seed <= tries; seed++) wrong += !scan_is_right(4 * NX_SCAN_TILE + 5, seed);
+  return wrong;
+}
+
+int main() {
+  const int none = messages({0, 0}), half = messages({1, 0}), other = messages({0, 1}),
+            whole = messages({1, 1}), early = messages({2, 1});
+  printf("of %d messages are wrong: %d without fences, %d without the reader's, %d without the "
+         "writer's, %d with both, %d with it too early\n",
+         TRIES, none, half, other, whole, early);
+  expect(whole == 0, "messages with fences are wrong");
+  expect(none > 0 && half > 0 && other > 0 && early > 0, "a fence that is missing is not noticed");
+  all_is_there();
+  int right = wrong_scans(0, 60);
+  printf("of 60 scans %d are wrong\n", right);
+  expect(right == 0, "scans are wrong");
+  const int n = n_fences;
+  expect(n == 3, "scan.cuh has three fences");
+  for (int i = 0; i < n; i++) {
+    int wrong = wrong_scans(fence_lines[i], 120);
+    printf("without the fence of line %d: %d of 120\n", fence_lines[i], wrong);
+    expect(wrong > 0, "a fence of scan.cuh that is missing is not noticed");
+  }
+  return failures != 0;
+}
