@@ -102,6 +102,8 @@ typedef struct bench_output {
   int rows, missed, unequal; /* unequal: results that differ from a peer's */
 } bench_output;
 void bench_put_head(FILE *table);
+/* The text of a file of names, for `without`; NULL: it cannot be read. */
+const char *bench_read_names(const char *path);
 bool bench_wanted(bench_output *o, const char *name);
 void bench_add_peer(bench_row *row, const char *name, const bench_way *way, double repeat);
 void bench_print(bench_output *o, const bench_row *row);

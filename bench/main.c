@@ -55,16 +55,6 @@ static int usage(void) {
   return 2;
 }
 
-/* The names in the file: of all rows there is room. */
-static const char *read_names(const char *path) {
-  static char text[1 << 16];
-  FILE *f = fopen(path, "r");
-  if (f == NULL) return NULL;
-  text[fread(text, 1, sizeof text - 1, f)] = 0;
-  fclose(f);
-  return text;
-}
-
 /* "2/3": the second of three parts. */
 static bool read_part(bench_output *o, const char *text) {
   char *end;
@@ -83,7 +73,8 @@ static bool take_option(bench_lab *lab, arguments *a, const char *name, const ch
   else if (strcmp(name, "--rounds") == 0) lab->rounds = atoi(value);
   else if (strcmp(name, "--largest") == 0) lab->largest = atoll(value);
   else if (strcmp(name, "--graphs") == 0) lab->graphs = value;
-  else if (strcmp(name, "--without") == 0) return (lab->out.without = read_names(value)) != NULL;
+  else if (strcmp(name, "--without") == 0)
+    return (lab->out.without = bench_read_names(value)) != NULL;
   else if (strcmp(name, "--seconds") == 0) lab->out.end = bench_now() + atof(value);
   else if (strcmp(name, "--part") == 0) return read_part(&lab->out, value);
   else return false;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* nx-bench-gpu [--json] [--only TEXT] [--rounds N] [--python FILE] [--table FILE] [--shrink N]: the
- * rows of docs/bench.md on the first GPU, beside PyTorch and JAX where they are installed. Exit
- * status 77: there is no GPU. */
+/* nx-bench-gpu [--json] [--only TEXT] [--without FILE] [--rounds N] [--seconds N] [--python FILE]
+ *              [--peer FILE] [--table FILE] [--shrink N]
+ *
+ * The rows of docs/bench.md on the first GPU, beside PyTorch and JAX where they are installed;
+ * --peer: the script that runs them, if it is not where it was built. Exit status 77: there is no
+ * GPU; 3: the seconds were over before the last row. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +47,20 @@ void gpu_report_peers(const gpu_peers *p, const bench_way *ways, bench_row *row)
 
 /* ---- the program */
 
-static bool take_option(gpu_lab *lab, const char **python, const char *name, const char *value) {
+typedef struct places {
+  const char *python, *peer, *table;
+} places;
+
+static bool take_option(gpu_lab *lab, places *p, const char *name, const char *value) {
   if (strcmp(name, "--only") == 0) lab->lab.out.only = value;
   else if (strcmp(name, "--rounds") == 0) lab->lab.rounds = atoi(value);
-  else if (strcmp(name, "--python") == 0) *python = value;
+  else if (strcmp(name, "--python") == 0) p->python = value;
+  else if (strcmp(name, "--peer") == 0) p->peer = value;
+  else if (strcmp(name, "--seconds") == 0) lab->lab.out.end = bench_now() + atof(value);
   else if (strcmp(name, "--shrink") == 0) lab->shrink = atoll(value);
-  else if (strcmp(name, "--table") == 0) return (lab->lab.out.table = fopen(value, "w")) != NULL;
+  else if (strcmp(name, "--table") == 0) p->table = value;
+  else if (strcmp(name, "--without") == 0)
+    return (lab->lab.out.without = bench_read_names(value)) != NULL;
   else return false;
   return lab->lab.rounds > 0 && lab->shrink > 0;
 }
@@ -72,39 +83,57 @@ static void head(const gpu_lab *lab) {
   time_t now = time(NULL);
   const nxi_gpu_info *gpu = nxi_gpu_properties(lab->gpu);
   strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
-  if (lab->lab.out.table == NULL) return;
+  FILE *table = lab->lab.out.table;
+  if (table == NULL || fseek(table, 0, SEEK_END) != 0 || ftell(table) > 0) return; /* it goes on */
   fprintf(lab->lab.out.table, "%s, %s, %.0f GiB, nx %s.\n\n", day, gpu->name,
           (double)gpu->memory / (1 << 30), NX_VERSION_STRING);
   bench_put_head(lab->lab.out.table);
 }
 
+static int usage(void) {
+  fprintf(stderr,
+          "usage: nx-bench-gpu [--json] [--only TEXT] [--without FILE] [--rounds N] "
+          "[--seconds N]\n"
+          "                    [--python FILE] [--peer FILE] [--table FILE] [--shrink N]\n");
+  return 2;
+}
+
+static void run_groups(gpu_lab *lab) {
+  static const struct {
+    const char *name;
+    void (*run)(gpu_lab *lab);
+  } groups[] = {{"overhead", gpu_overhead}, {"arrays", gpu_arrays}, {"products", gpu_products}};
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+    lab->lab.out.group = groups[i].name;
+    groups[i].run(lab);
+  }
+}
+
 int main(int argc, char **argv) {
   gpu_lab lab = {.lab = {.threads = 1, .rounds = 25}, .shrink = 1};
-  const char *python = "python3";
+  places p = {"python3", NX_BENCH_GPU_PEER, NULL};
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--json") == 0) {
       lab.lab.out.json = true;
-    } else if (i + 1 < argc && take_option(&lab, &python, argv[i], argv[i + 1])) {
+    } else if (i + 1 < argc && take_option(&lab, &p, argv[i], argv[i + 1])) {
       i++;
     } else {
-      fprintf(stderr, "usage: nx-bench-gpu [--json] [--only TEXT] [--rounds N] [--python FILE]"
-                      " [--table FILE] [--shrink N]\n");
-      return 2;
+      return usage();
     }
   }
   open_device(&lab);
+  if (p.table != NULL && (lab.lab.out.table = fopen(p.table, "a")) == NULL) return usage();
   head(&lab);
-  lab.torch = bench_peer_start(python, NX_BENCH_GPU_PEER, "torch", 0);
-  lab.jax = bench_peer_start(python, NX_BENCH_GPU_PEER, "jax", 0);
-  gpu_overhead(&lab);
-  gpu_arrays(&lab);
-  gpu_products(&lab);
+  lab.torch = bench_peer_start(p.python, p.peer, "torch", 0);
+  lab.jax = bench_peer_start(p.python, p.peer, "jax", 0);
+  run_groups(&lab);
   if (!lab.lab.out.json)
     printf("%d rows, %d below their target%s%s\n", lab.lab.out.rows, lab.lab.out.missed,
            lab.torch ? "" : "; no PyTorch to compare with", lab.jax ? "" : "; no JAX");
   if (lab.lab.out.table != NULL) fclose(lab.lab.out.table);
+  bool cut = lab.lab.out.end != 0 && bench_now() >= lab.lab.out.end;
   bench_peer_stop(lab.torch);
   bench_peer_stop(lab.jax);
   nx_context_release(lab.lab.context);
-  return 0;
+  return cut ? 3 : 0;
 }

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: ISC */
+/* What gpu_stress runs: kernels whose blocks wait for each other, sizes beyond 31 bits, all values
+ * of a type, and corners that hardware instructions might see otherwise than we do. */
+#include "stress.h"
+
+static nx_tensor *same(nx_tensor *x) { return nx_copy(x); }
+static nx_tensor *scan_sum(nx_tensor *x) { return nx_associative_scan(x, NX_SCAN_SUM, -1); }
+static nx_tensor *scan_max(nx_tensor *x) { return nx_associative_scan(x, NX_SCAN_MAX, -1); }
+static nx_tensor *scan_min(nx_tensor *x) { return nx_associative_scan(x, NX_SCAN_MIN, -1); }
+static nx_tensor *scan_down(nx_tensor *x) { return nx_associative_scan(x, NX_SCAN_SUM, 0); }
+static nx_tensor *sorted(nx_tensor *x) { return nx_sort(x, -1, 0); }
+static nx_tensor *sorted_down(nx_tensor *x) { return nx_sort(x, 0, 0); }
+static nx_tensor *places(nx_tensor *x) { return nx_argsort(x, -1, 0, NX_I32); }
+static nx_tensor *sum(nx_tensor *x) { return nx_reduce_sum(x, NX_ALL_AXES, 0); }
+static nx_tensor *sum_rows(nx_tensor *x) { return nx_reduce_sum(x, NX_AXES(-1), 0); }
+static nx_tensor *sum_columns(nx_tensor *x) { return nx_reduce_sum(x, NX_AXES(0), 0); }
+static nx_tensor *largest(nx_tensor *x) { return nx_reduce_max(x, NX_AXES(-1), 0); }
+static nx_tensor *smallest(nx_tensor *x) { return nx_reduce_min(x, NX_AXES(-1), 0); }
+static nx_tensor *place_of_largest(nx_tensor *x) { return nx_reduce_argmax(x, -1, 0, NX_I64); }
+static nx_tensor *turned(nx_tensor *x) { return nx_contiguous(nx_permute(x, NX_AXES(1, 0))); }
+static nx_tensor *flipped(nx_tensor *x) { return nx_contiguous(nx_flip(x, NX_AXES(0))); }
+
+static nx_tensor *softmax(nx_tensor *x) {
+  nx_tensor *e = nx_exp(nx_sub(x, nx_reduce_max(x, NX_AXES(-1), NX_KEEPDIMS)));
+  return nx_div(e, nx_reduce_sum(e, NX_AXES(-1), NX_KEEPDIMS));
+}
+
+static nx_tensor *larger_and_smaller(nx_tensor *x) {
+  nx_tensor *y = nx_flip(x, NX_AXES(0)), *all[] = {nx_max(x, y), nx_min(x, y)};
+  return nx_cat(all, 2, 0);
+}
+
+/* The library's functions of one operand, one after the other. */
+static nx_tensor *functions(nx_tensor *x) {
+  static nx_tensor *(*const each[])(nx_tensor *) = {
+      nx_sqrt,  nx_exp,  nx_log,   nx_sin,   nx_cos,   nx_tan,   nx_asin,     nx_acos, nx_atan,
+      nx_sinh,  nx_cosh, nx_tanh,  nx_erf,   nx_log1p, nx_expm1, nx_exp2,     nx_log2, nx_cbrt,
+      nx_rsqrt, nx_rint, nx_trunc, nx_floor, nx_ceil,  nx_round, nx_logistic, nx_sign, nx_recip};
+  enum { N = sizeof each / sizeof *each };
+  nx_tensor *all[N];
+  for (int i = 0; i < N; i++) all[i] = each[i](x);
+  return nx_cat(all, N, 0);
+}
+
+static nx_tensor *to_small_floats(nx_tensor *x) {
+  static const nx_dtype to[] = {NX_BF16, NX_F8E4M3, NX_F8E5M2, NX_F32};
+  nx_tensor *all[4];
+  for (int i = 0; i < 4; i++) all[i] = nx_cast(nx_cast(x, to[i]), NX_F32);
+  return nx_cat(all, 4, 0);
+}
+
+/* Indices in [0, n) made of the operand, which are u32. */
+static nx_tensor *indices_below(nx_tensor *x, int64_t n) {
+  nx_tensor *most = nx_full(nx_context_of(x), nx_device_of(x), NX_U32, NULL, 0, NX_INTEGER(n));
+  return nx_cast(nx_mod(x, most), NX_I64);
+}
+
+static nx_tensor *zeros(nx_tensor *x, nx_dtype dtype, int64_t n) {
+  return nx_full(nx_context_of(x), nx_device_of(x), dtype, &n, 1, NX_INTEGER(0));
+}
+
+static nx_tensor *gathered(nx_tensor *x) {
+  return nx_gather(x, indices_below(x, nx_elements(x)), 0);
+}
+
+/* Updates of every element, of few, of one. */
+static nx_tensor *scattered(nx_tensor *x, int64_t elements, nx_scatter_mode mode) {
+  nx_tensor *updates = mode == NX_SCATTER_ADD ? nx_cast(nx_bitcast(x, NX_I32), NX_F32) : x;
+  nx_tensor *to = zeros(x, nx_dtype_of(updates), elements);
+  return nx_scatter(to, indices_below(x, elements), updates, 0, mode, 0);
+}
+static nx_tensor *scatter_wide(nx_tensor *x) {
+  return scattered(x, nx_elements(x), NX_SCATTER_ADD);
+}
+static nx_tensor *scatter_hot(nx_tensor *x) { return scattered(x, 7, NX_SCATTER_ADD); }
+static nx_tensor *scatter_last(nx_tensor *x) { return scattered(x, 1000, NX_SCATTER_SET); }
+static nx_tensor *scatter_whole_numbers(nx_tensor *x) {
+  nx_tensor *to = zeros(x, NX_U32, 1000);
+  return nx_scatter(to, indices_below(x, 1000), x, 0, NX_SCATTER_ADD, 0);
+}
+
+/* Elements at the end of what 31 and 32 bits count, taken with and without steps. */
+static nx_tensor *part(nx_tensor *x, int64_t start, int64_t count, int64_t step) {
+  return nx_slice(x, &start, &count, &step, 1);
+}
+static nx_tensor *far_away(nx_tensor *x) {
+  int64_t n = nx_elements(x), step = 1000003, last = n < 100000 ? n : 100000;
+  nx_tensor *all[2] = {part(x, n - last, last, 1), part(x, n % step, n / step, step)};
+  return nx_cat(all, 2, 0);
+}
+static nx_tensor *far_gathered(nx_tensor *x) {
+  int64_t n = nx_elements(x), taken = n < 1000000 ? n : 1000000;
+  nx_tensor *i = nx_arange(nx_context_of(x), nx_device_of(x), NX_I64, NX_INTEGER(n - 1),
+                           NX_INTEGER(-(n / taken)), taken);
+  return nx_gather(x, i, 0);
+}
+static nx_tensor *plus_itself(nx_tensor *x) { return nx_add(x, nx_flip(x, NX_AXES(0))); }
+
+#define M(n) ((int64_t)(n) << 20)
+const stress_case stress_cases[] = {
+    {"scan sum f32 1e7", NX_F32, STRESS_NORMAL, 1, {10000000}, scan_sum, false},
+    {"scan sum f32 2^26", NX_F32, STRESS_NORMAL, 1, {M(64) + 5}, scan_sum, false},
+    {"scan sum f32 2^28", NX_F32, STRESS_NORMAL, 1, {M(256)}, scan_sum, false},
+    {"scan sum f64 2^24", NX_F64, STRESS_NORMAL, 1, {M(16) + 1}, scan_sum, false},
+    {"scan sum i32 2^26", NX_I32, STRESS_BITS, 1, {M(64)}, scan_sum, false},
+    {"scan max f16 2^26", NX_F16, STRESS_NORMAL, 1, {M(64)}, scan_max, false},
+    {"scan min f32, NaN", NX_F32, STRESS_CORNERS, 1, {M(4)}, scan_min, false},
+    {"scan of 7 lines", NX_F32, STRESS_NORMAL, 2, {7, 3000000}, scan_sum, false},
+    {"scan of columns", NX_F32, STRESS_NORMAL, 2, {30000, 4096}, scan_down, false},
+    {"sort f32 1e7", NX_F32, STRESS_BITS, 1, {10000000}, sorted, false},
+    {"sort u64 2^24", NX_U64, STRESS_BITS, 1, {M(16)}, sorted, false},
+    {"sort i8 2^28", NX_I8, STRESS_BITS, 1, {M(256)}, sorted, false},
+    {"sort f16 2^26", NX_F16, STRESS_BITS, 1, {M(64)}, sorted, false},
+    {"sort rows", NX_F32, STRESS_NORMAL, 2, {65536, 1000}, sorted, false},
+    {"sort columns", NX_I16, STRESS_BITS, 2, {1000, 20000}, sorted_down, false},
+    {"argsort f32 2^24", NX_F32, STRESS_CORNERS, 1, {M(16)}, places, false},
+    {"argsort u32 2^24", NX_U32, STRESS_BITS, 1, {M(16)}, places, false},
+    {"sum f32 2^28", NX_F32, STRESS_NORMAL, 1, {M(256)}, sum, false},
+    {"sum of rows", NX_F32, STRESS_NORMAL, 2, {4096, 65536}, sum_rows, false},
+    {"sum of columns", NX_F32, STRESS_NORMAL, 2, {65536, 4096}, sum_columns, false},
+    {"sum f16 of rows", NX_F16, STRESS_NORMAL, 2, {16384, 4096}, sum_rows, false},
+    {"softmax 4096x16384", NX_F32, STRESS_NORMAL, 2, {4096, 16384}, softmax, false},
+    {"softmax 64x32000", NX_F32, STRESS_NORMAL, 2, {64, 32000}, softmax, false},
+    {"max and min, corners", NX_F32, STRESS_CORNERS, 1, {M(16)}, larger_and_smaller, false},
+    {"max and min f16", NX_F16, STRESS_CORNERS, 1, {M(16)}, larger_and_smaller, false},
+    {"max of rows, corners", NX_F32, STRESS_CORNERS, 2, {65536, 100}, largest, false},
+    {"min of rows, corners", NX_F64, STRESS_CORNERS, 2, {65536, 100}, smallest, false},
+    {"argmax, corners", NX_F32, STRESS_CORNERS, 2, {65536, 100}, place_of_largest, false},
+    {"functions of all f16", NX_F16, STRESS_COUNT, 1, {65536}, functions, true},
+    {"functions of all bf16", NX_BF16, STRESS_COUNT, 1, {65536}, functions, true},
+    {"functions of f32 2^22", NX_F32, STRESS_BITS, 1, {M(4)}, functions, false},
+    {"casts of all f16", NX_F16, STRESS_COUNT, 1, {65536}, to_small_floats, true},
+    {"casts of f32 2^24", NX_F32, STRESS_BITS, 1, {M(16)}, to_small_floats, false},
+    {"turn u8", NX_U8, STRESS_BITS, 2, {8191, 16385}, turned, false},
+    {"turn f32", NX_F32, STRESS_BITS, 2, {8192, 8192}, turned, false},
+    {"flip f64", NX_F64, STRESS_BITS, 2, {4096, 4099}, flipped, false},
+    {"gather u32 2^26", NX_U32, STRESS_BITS, 1, {M(64)}, gathered, false},
+    {"scatter everywhere", NX_U32, STRESS_BITS, 1, {M(4)}, scatter_wide, false},
+    {"scatter to 7", NX_U32, STRESS_BITS, 1, {M(1)}, scatter_hot, false},
+    {"scatter, the last stays", NX_U32, STRESS_BITS, 1, {M(16)}, scatter_last, false},
+    {"scatter of integers", NX_U32, STRESS_BITS, 1, {M(64)}, scatter_whole_numbers, false},
+    {"i8 beyond 2^31, ends", NX_I8, STRESS_BITS, 1, {M(2100)}, far_away, false},
+    {"i8 beyond 2^31, gather", NX_I8, STRESS_BITS, 1, {M(2100)}, far_gathered, false},
+    {"i8 beyond 2^31, all", NX_I8, STRESS_BITS, 1, {M(2100)}, plus_itself, false},
+    {"random bits u32 2^28", NX_U32, STRESS_BITS, 1, {M(256)}, same, false},
+};
+const size_t stress_n_cases = sizeof stress_cases / sizeof *stress_cases;
