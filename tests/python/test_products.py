@@ -183,5 +183,40 @@ class Random(unittest.TestCase):
             nx.random.normal(nx.zeros(3, dtype="uint32"), 2)
 
 
+@needs_numpy
+class WithItsTranspose(Peer):
+    """A matrix times its own transpose is made by halves: with the bits of a product of two."""
+
+    SHAPES = ((97, 30), (130, 64), (200, 24), (300, 301), (520, 100), (120, 4000), (700, 5))
+
+    def test_bits(self):
+        rng = np.random.default_rng(11)
+        for dtype in ("float32", "float64"):
+            for shape in self.SHAPES:
+                a = rng.normal(size=shape).astype(dtype)
+                a[3, 2], a[50, 1] = np.nan, np.inf
+                x, y = nx.asarray(a, copy=True), nx.asarray(a, copy=True)
+                for view in (lambda x: x, lambda x: x.T, lambda x: x[9:, :-1], lambda x: x[::-1]):
+                    self.equal(view(x) @ view(x).T, view(x) @ view(y).T, f"{dtype} {shape}")
+
+    def test_batches_and_epilogues(self):
+        rng = np.random.default_rng(12)
+        a = rng.normal(size=(3, 150, 40))
+        x, y = nx.asarray(a, copy=True), nx.asarray(a, copy=True)
+        self.equal(x @ x.mT, x @ y.mT, "batches")
+        self.equal(x[::2] @ x[::2].mT, x[::2] @ y[::2].mT, "every other one")
+        self.equal(x[:1] @ x.mT, x[:1] @ y.mT, "one and others")
+        self.equal(nx.exp(x @ x.mT * 0.1), nx.exp(x @ y.mT * 0.1), "with an epilogue")
+        self.equal(x[0] @ x[1].T, y[0] @ x[1].T, "two of one array")
+        z = x[0][:, :30]
+        self.equal(z @ x[0][:, 10:].T, y[0][:, :30] @ x[0][:, 10:].T, "parts that overlap")
+        f = nx.jit(lambda x: nx.einsum("ij,kj->ik", x, x))
+        self.equal(f(x[1]), x[1] @ y[1].T, "captured")
+
+    def equal(self, got, wanted, what):
+        nx.realize(got, wanted)
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(wanted), what)
+
+
 if __name__ == "__main__":
     unittest.main()

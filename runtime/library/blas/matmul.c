@@ -17,7 +17,8 @@ typedef struct matmul_run {
   const nxi_epilogue *epilogue;
   nxi_tiles tiles;
   int64_t batches, shares;
-  int64_t span; /* with packed tiles: the tiles of C that a task computes from one packed tile */
+  bool symmetric; /* the second operand is the transpose of the first */
+  int64_t span;   /* with packed tiles: the tiles of C that a task computes from one packed tile */
   /* for each row panel the number of unfinished column panels; NULL if each is one tile */
   _Atomic int32_t *unfinished;
   /* for each tile the number of unfinished shares; NULL if there is one */
@@ -71,6 +72,66 @@ static int64_t rows_of(const matmul_run *r, const tile *at) {
 static int64_t columns_of(const matmul_run *r, const tile *at) {
   return smaller(r->tiles.columns, r->p->n - at->column_panel * r->tiles.columns);
 }
+
+/* ---- a matrix times its own transpose. Elements (i, j) and (j, i) are the same chains of fma, as
+ * factors can be exchanged and no chain depends on where it is made (runtime/library/floats): so of
+ * each strip of rows the columns up to its end are multiplied, and others are copied from below. */
+
+enum { STRIP = 96, SYMMETRIC_DEPTH_MIN = 24 };
+
+static bool is_symmetric(const nxi_matmul *p, const nxi_epilogue *epilogue) {
+  bool same = p->a.base == p->b.base && p->a.transposed != p->b.transposed && p->a.ld == p->b.ld;
+  for (int32_t i = 0; i < p->batch_rank; i++)
+    same = same && p->a.batch_strides[i] == p->b.batch_strides[i];
+  return same && !p->staging && !epilogue && p->m == p->n && p->m > STRIP &&
+         p->k >= SYMMETRIC_DEPTH_MIN && nxi_floats_kernels_for(p->type) != NULL;
+}
+
+/* Some rows of a tile, and how many of its columns are multiplied for them: 0 or less is none. */
+typedef struct strip {
+  int64_t row, rows, columns; /* row: counted from the tile's first one */
+} strip;
+
+/* The next one; of zeros the first. False: there are no more. */
+static bool next_strip(const matmul_run *r, const tile *at, strip *s) {
+  int64_t rows = rows_of(r, at);
+  s->row += s->rows;
+  s->rows = r->symmetric ? smaller(STRIP, rows - s->row) : rows - s->row;
+  s->columns = columns_of(r, at);
+  if (r->symmetric)
+    s->columns = smaller(s->columns, at->row_panel * r->tiles.rows + s->row + s->rows -
+                                         at->column_panel * r->tiles.columns);
+  return s->rows > 0;
+}
+
+/* Copies rows first .. last - 1 of columns begin .. end - 1 of C to where they are exchanged. */
+static void copy_across(char *c, int64_t ld, int64_t size, int64_t first, int64_t last,
+                        int64_t begin, int64_t end) {
+  enum { BLOCK = 16 };
+  for (int64_t i0 = first; i0 < last; i0 += BLOCK)
+    for (int64_t j0 = begin; j0 < end; j0 += BLOCK)
+      for (int64_t j = j0; j < smaller(j0 + BLOCK, end); j++)
+        for (int64_t i = i0; i < smaller(i0 + BLOCK, last); i++) {
+          if (size == 4) ((uint32_t *)c)[j * ld + i] = ((const uint32_t *)c)[i * ld + j];
+          else ((uint64_t *)c)[j * ld + i] = ((const uint64_t *)c)[i * ld + j];
+        }
+}
+
+/* Gives what a tile has below the diagonal to those above it that multiply it for no strip. */
+static void mirror(const matmul_run *r, const tile *at) {
+  const nxi_tiles *t = &r->tiles;
+  int64_t first = at->row_panel * t->rows, last = first + rows_of(r, at),
+          begin = at->column_panel * t->columns, end = smaller(begin + columns_of(r, at), last);
+  char *c = matrix_at(r->p, &r->p->c, at->batch);
+  for (int64_t j = begin, next; j < end; j = next) {
+    int64_t panel = j / t->rows * t->rows, strip_end = panel + ((j - panel) / STRIP + 1) * STRIP;
+    strip_end = smaller(smaller(strip_end, panel + t->rows), r->p->m);
+    next = smaller(strip_end, end);
+    copy_across(c, r->p->c.ld, nxi_dtype_size(r->p->type), larger(first, strip_end), last, j, next);
+  }
+}
+
+/* ---- tiles */
 
 /* The address of the result of a share: the first share of a tile is computed in C, the others in
  * memory of their own. */
@@ -129,22 +190,25 @@ static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *
   int64_t row = at->row_panel * t->rows, column = at->column_panel * t->columns, ld;
   bool first = staged && p->staging->operand == 0;
   char *c = result_at(r, at, begin / t->share, &ld);
-  const nxi_floats_product piece = {
-      .m = rows_of(r, at),
-      .n = columns_of(r, at),
+  nxi_floats_product piece = {
       .k = smaller(t->depth, p->k - begin),
-      .a = operand_at(p, &p->a, first ? staged : NULL, at->batch, row, begin),
       .b = operand_at(p, &p->b, first ? NULL : staged, at->batch, begin, column),
       .a_transposed = p->a.transposed,
       .b_transposed = p->b.transposed,
       .a_ld = p->a.ld,
       .b_ld = p->b.ld,
-      .c = c,
       .c_ld = ld,
       .add = begin % t->share != 0,
       .b_is_cached = staged && !first};
-  if (staged && p->staging->windows) multiply_windows(r, &piece, column);
-  else multiply(r->blas, p, &piece);
+  for (strip s = {0}; next_strip(r, at, &s);) {
+    if (s.columns <= 0) continue;
+    piece.m = s.rows;
+    piece.n = s.columns;
+    piece.a = operand_at(p, &p->a, first ? staged : NULL, at->batch, row + s.row, begin);
+    piece.c = c + s.row * ld * nxi_dtype_size(p->type);
+    if (staged && p->staging->windows) multiply_windows(r, &piece, column);
+    else multiply(r->blas, p, &piece);
+  }
 }
 
 /* c = c + x, row by row. */
@@ -171,9 +235,13 @@ static void finish_share(const matmul_run *r, int worker, const tile *at) {
     char *c = result_at(r, at, 0, &ld);
     for (int64_t share = 1; share < r->shares; share++) {
       const char *x = result_at(r, at, share, &own);
-      add_rows(r->p->type, rows_of(r, at), columns_of(r, at), x, own, c, ld);
+      int64_t size = nxi_dtype_size(r->p->type);
+      for (strip s = {0}; next_strip(r, at, &s);)
+        add_rows(r->p->type, s.rows, s.columns, x + s.row * own * size, own, c + s.row * ld * size,
+                 ld);
     }
   }
+  if (r->symmetric) mirror(r, at);
   if (!r->epilogue) return;
   if (r->unfinished &&
       atomic_fetch_sub(&r->unfinished[at->batch * t->row_panels + at->row_panel], 1) != 1)
@@ -364,6 +432,7 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
   for (int32_t i = 0; i < p->batch_rank; i++) r.batches *= p->batch_shape[i];
   r.tiles = nxi_matmul_tiles(p->among ? p->among : r.batches, p->m, p->n, p->k);
   r.shares = ceil_div(larger(p->k, 1), r.tiles.share);
+  r.symmetric = is_symmetric(p, epilogue);
   nx_status status = check(p, &r.tiles, d);
   if (status != NX_OK) return status;
   if (r.batches <= 0 || p->m == 0 || p->n == 0) return NX_OK;
