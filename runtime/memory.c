@@ -5,7 +5,8 @@
  *           line. A block's slab is found by masking its address. Slabs are cut from 1 MiB chunks
  *           that live as long as the allocator; trimming gives the pages of empty ones back.
  *   medium  size classes in four steps a doubling, from aligned_alloc.
- *   large   mapped, aligned to 2 MiB, in multiples of 2 MiB, eight steps a doubling.
+ *   large   mapped, aligned to 2 MiB, in multiples of 2 MiB, eight steps a doubling. Where none of
+ *           a size is cached, a larger one is divided.
  *
  * Freed medium and large blocks contain their list entry in their first bytes; if there are too
  * many, the one that was freed first is returned first. With the address sanitizer all bytes that
@@ -265,12 +266,6 @@ static void unlink_cached(nxi_allocator *a, node *n) {
   a->stats.cached -= n->bytes;
 }
 
-static void *take_cached(nxi_allocator *a, int64_t bytes) {
-  node *n = a->bins[bin_of(bytes)];
-  if (n) unlink_cached(a, n);
-  return n;
-}
-
 static void put_cached(nxi_allocator *a, void *p, int64_t bytes) {
   NXI_HELD(&a->lock);
   node *n = p;
@@ -283,6 +278,42 @@ static void put_cached(nxi_allocator *a, void *p, int64_t bytes) {
   a->newest = n;
   a->stats.cached += bytes;
   POISON((char *)p + NODE_BYTES, (size_t)bytes - NODE_BYTES);
+}
+
+/* The most that a large block has, as a multiple of what is wanted, to be divided. New pages cost
+ * the system more than most work on them, but who wants the large block again has to map one. */
+enum { DIVIDED_MOST = 4 };
+
+/* The largest size of a block that is at most `bytes`, a multiple of HUGE_PAGE. */
+static int64_t block_within(int64_t bytes) {
+  int64_t eighth = INT64_C(1) << (60 - __builtin_clzll((uint64_t)bytes));
+  return bytes & -(eighth > HUGE_PAGE ? eighth : HUGE_PAGE);
+}
+
+/* The first bytes of a larger block; the rest stays in the cache, as blocks. */
+static void *divide_cached(nxi_allocator *a, int64_t bytes) {
+  NXI_HELD(&a->lock);
+  uint32_t last = bin_of(bytes * DIVIDED_MOST);
+  for (uint32_t bin = bin_of(bytes) + 1; is_large(bytes) && bin <= last && bin < BINS; bin++) {
+    node *n = a->bins[bin];
+    if (!n) continue;
+    int64_t all = n->bytes;
+    unlink_cached(a, n);
+    for (int64_t at = bytes, part; at < all; at += part) {
+      part = block_within(all - at);
+      UNPOISON((char *)n + at, NODE_BYTES);
+      put_cached(a, (char *)n + at, part);
+    }
+    return n;
+  }
+  return NULL;
+}
+
+static void *take_cached(nxi_allocator *a, int64_t bytes) {
+  node *n = a->bins[bin_of(bytes)];
+  if (!n) return divide_cached(a, bytes);
+  unlink_cached(a, n);
+  return n;
 }
 
 /* Takes the longest unused blocks out of the cache until `keep` bytes are left. */

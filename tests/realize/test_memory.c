@@ -171,6 +171,50 @@ static void test_reuse_and_bounds(void **state) {
   nxi_allocator_destroy(a);
 }
 
+/* Where nothing of a size is cached, a larger block is divided, and its rest stays in the cache. */
+static void test_dividing(void **state) {
+  (void)state;
+  enum { MI = 1 << 20 };
+  nxi_allocator *a = new_allocator(0, 256 * MI);
+  char *whole = get(a, 38 * MI); /* a block of 40 */
+  fill(whole, 38 * MI, 1);
+  nxi_buffer_free(a, whole, 38 * MI);
+  assert_int_equal(stats_of(a).reserved, 40 * MI);
+  char *p = get(a, 18 * MI - 5);
+  assert_ptr_equal(p, whole);
+  assert_int_equal(stats_of(a).cached, 22 * MI);
+  char *q = get(a, 20 * MI), *r = get(a, 2 * MI); /* of the 22 */
+  assert_ptr_equal(q, whole + 18 * MI);
+  assert_ptr_equal(r, whole + 38 * MI);
+  assert_int_equal(stats_of(a).cached, 0);
+  fill(p, 18 * MI - 5, 2);
+  fill(q, 20 * MI, 3);
+  fill(r, 2 * MI, 4);
+  assert_false(differs(p, 18 * MI - 5, 2) || differs(q, 20 * MI, 3));
+  nxi_buffer_free(a, p, 18 * MI - 5);
+  nxi_buffer_free(a, r, 2 * MI);
+  char *other = get(a, 3 * MI); /* 18 are too many for 4 to be divided */
+  fill(other, 1, 1);
+  assert_true(other < whole || other >= whole + 40 * MI);
+  nxi_buffer_free(a, other, 3 * MI);
+  nxi_buffer_free(a, q, 20 * MI);
+  assert_int_equal(stats_of(a).cached, stats_of(a).reserved);
+  nxi_allocator_trim(a, 0);
+  assert_int_equal(stats_of(a).reserved, 0);
+  whole = get(a, 80 * MI);
+  fill(whole, 1, 1);
+  nxi_buffer_free(a, whole, 80 * MI);
+  p = get(a, 30 * MI); /* of 50 that are left, no block has more than 48 */
+  q = get(a, 48 * MI);
+  r = get(a, 2 * MI);
+  assert_ptr_equal(q, whole + 30 * MI);
+  assert_ptr_equal(r, whole + 78 * MI);
+  nxi_buffer_free(a, p, 30 * MI);
+  nxi_buffer_free(a, q, 48 * MI);
+  nxi_buffer_free(a, r, 2 * MI);
+  nxi_allocator_destroy(a);
+}
+
 static long faults(void) {
   struct rusage u;
   assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
@@ -400,6 +444,7 @@ NXT_MAIN(memory) {
       cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_random),
       cmocka_unit_test(test_reuse_and_bounds),
+      cmocka_unit_test(test_dividing),
       cmocka_unit_test(test_untouched),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_failures),
