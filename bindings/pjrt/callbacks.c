@@ -165,11 +165,14 @@ __attribute__((format(printf, 2, 3))) static nx_status refuse(nx_status status, 
   return nxi_error_report(&d);
 }
 
-/* The function that the program names, with a reference, and whether this device calls it. */
+/* The function that the program names, with a reference, whether this device calls it, and whether
+ * it wants to know the extents of its operands. */
 static nx_status read_config(const nx_stablehlo_call *call, const nxj_place *place, entry **out,
-                             bool *here) {
+                             bool *here, bool *extents) {
   char *rest = NULL;
   unsigned long long number = strtoull(call->config, &rest, 16);
+  *extents = strcmp(rest, " parts") == 0;
+  if (*extents) rest += strlen(rest);
   long only = *rest == ' ' ? strtol(rest + 1, &rest, 10) : -1;
   *here = only < 0 || only == place->index;
   if (*rest != 0) return refuse(NX_INVALID_ARGUMENT, "\"%.64s\" names no callback", call->config);
@@ -280,6 +283,41 @@ static nx_status record_entry(const nx_stablehlo_call *call, entry *e) {
   return s;
 }
 
+/* The extents of all operands, one behind the other. */
+static nx_tensor *extents_of(const nx_stablehlo_call *call) {
+  int64_t n = 0;
+  for (size_t i = 0; i < call->n_operands; i++) n += nx_rank(call->operands[i]);
+  int64_t *list = nxi_calloc((size_t)n + 1, sizeof *list);
+  if (list == NULL) return refuse(NX_OUT_OF_MEMORY, "out of memory"), NULL;
+  n = 0;
+  for (size_t i = 0; i < call->n_operands; i++)
+    for (int32_t k = 0; k < nx_rank(call->operands[i]); k++)
+      list[n++] = nx_shape(call->operands[i])[k];
+  nx_tensor *made =
+      nx_from_data(call->context, call->device, NX_I64, &n, 1, list, (size_t)n * sizeof *list);
+  nxi_free(list);
+  return made;
+}
+
+/* Takes the reference over. */
+static nx_status record_with_extents(const nx_stablehlo_call *call, entry *e) {
+  nx_stablehlo_call with = *call;
+  nx_tensor **list = nxi_calloc(call->n_operands + 1, sizeof *list);
+  nx_tensor *extents = list != NULL ? extents_of(call) : NULL;
+  if (extents == NULL) {
+    give_up(e);
+    nxi_free(list);
+    return list == NULL ? refuse(NX_OUT_OF_MEMORY, "out of memory") : nxi_error_status();
+  }
+  list[0] = extents;
+  for (size_t i = 0; i < call->n_operands; i++) list[i + 1] = call->operands[i];
+  with.operands = list;
+  with.n_operands++;
+  nx_status s = record_entry(&with, e);
+  nxi_free(list);
+  return s;
+}
+
 /* What a device gives that does not call: the program has the results sent to it. */
 static nx_status record_zeros(const nx_stablehlo_call *call) {
   for (size_t i = 0; i < call->n_results; i++) {
@@ -294,14 +332,14 @@ static nx_status record_zeros(const nx_stablehlo_call *call) {
 nx_status nxj_record_callback(const nx_stablehlo_call *call) {
   const nxj_place *place = call->user;
   entry *e = NULL;
-  bool here;
+  bool here, extents;
   if (call->n_operands > MOST_PACKED || call->n_results > MOST_PACKED)
     return refuse(NX_INVALID_ARGUMENT, "%zu operands and %zu results; at most %d each",
                   call->n_operands, call->n_results, MOST_PACKED);
-  nx_status s = read_config(call, place, &e, &here);
+  nx_status s = read_config(call, place, &e, &here, &extents);
   if (s != NX_OK || e == NULL) return s;
   bool called = call->token != NULL ? here : call->n_results > 0;
-  if (called) return record_entry(call, e);
+  if (called) return extents ? record_with_extents(call, e) : record_entry(call, e);
   give_up(e);
   return record_zeros(call);
 }
@@ -311,4 +349,11 @@ nx_status nxj_refuse_python(const nx_stablehlo_call *call) {
   return refuse(NX_INVALID_ARGUMENT,
                 "a callback into Python that JAX wrote for its own backend; nx.callbacks.install() "
                 "makes it write what this plugin can call");
+}
+
+nx_status nxj_refuse_partitioning(const nx_stablehlo_call *call) {
+  (void)call;
+  return refuse(NX_INVALID_ARGUMENT,
+                "a function of custom_partitioning that JAX left to its own compiler to divide; "
+                "nx.callbacks.install() makes it write the function itself");
 }

@@ -9,9 +9,12 @@
  * A call with has_side_effect is made once in each run of the program, in the program's order with
  * the others of its device. One without is made where its results are needed, in any order. With
  * ` 2` behind the number only the third of the program's devices makes one with a side effect, and
- * the others get zeros, which the program replaces by what it sends them. There are at most
- * 4096 tensors for operands and results each. Elements i4, ui4 and f4E2M1FN are a byte each. Where
- * operands or results are more than 15, they are parts of one piece of memory, aligned to 16. */
+ * the others get zeros, which the program replaces by what it sends them. A call with the
+ * attribute `nx.parts` is given, on each device, its parts of operands, as far as it is known how
+ * these are divided; with ` parts` behind the number the first operand then has the extents of all
+ * others, one behind the other, as i64. There are at most 4096 tensors for operands and results
+ * each. Elements i4, ui4 and f4E2M1FN are a byte each. Where operands or results are more than 15,
+ * they are parts of one piece of memory, aligned to 16. */
 #ifndef NXJ_CALLBACKS_H
 #define NXJ_CALLBACKS_H
 

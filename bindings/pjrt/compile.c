@@ -250,7 +250,8 @@ static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate,
   const nx_stablehlo_custom customs[] = {
       {"nx_host_callback", nxj_record_callback, &place},
       {"xla_ffi_python_cpu_callback", nxj_refuse_python, NULL},
-      {"xla_ffi_partitioned_python_cpu_callback", nxj_refuse_python, NULL}};
+      {"xla_ffi_partitioned_python_cpu_callback", nxj_refuse_python, NULL},
+      {"CustomSPMDPartitioning", nxj_refuse_partitioning, NULL}};
   nx_stablehlo_options o = {.size = sizeof o,
                             .device = l->devices[i]->index,
                             .customs = customs,

@@ -301,6 +301,7 @@ typedef struct nxj_place {
 } nxj_place;
 nx_status nxj_record_callback(const nx_stablehlo_call *call); /* user: a place */
 nx_status nxj_refuse_python(const nx_stablehlo_call *call);
+nx_status nxj_refuse_partitioning(const nx_stablehlo_call *call);
 /* Whether this thread is in one: it waits for nobody who might wait for it. */
 bool nxj_in_callback(void);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "custom.h"
+#include "shards.h"
 #include "runtime/record/error.h"
 
 static const nx_stablehlo_custom *row_of(const nxh_recorder *r, nxh_word target) {
@@ -28,10 +29,12 @@ static bool take_types(nxh_recorder *r, const nxh_op *op, nx_type *types, size_t
   return true;
 }
 
+/* With the attribute nx.parts a process gives the call its parts of operands. */
 static bool take_operands(nxh_recorder *r, const nxh_op *op, nx_tensor **in, size_t *n) {
+  bool parts = nxh_get(op, "nx.parts") != NULL;
   for (uint32_t i = 0; i < op->n_operands; i++) {
     if (nxh_operand_type(r, op, i)->kind == NXH_TOKEN) continue;
-    if ((in[(*n)++] = nxh_in(r, op, i)) == NULL) return false;
+    if ((in[(*n)++] = parts ? nxh_known_part(r, op, i) : nxh_in(r, op, i)) == NULL) return false;
   }
   return true;
 }

@@ -77,7 +77,7 @@ static bool is_collective(const nxh_op *op) {
 
 static bool op_meets(nxh_recorder *r, const nxh_op *op, int calls) {
   if ((r->mesh != NULL && is_collective(op)) || nxh_is_effect(r, op)) return true;
-  if (nxh_word_is(op->name, "sdy.manual_computation") && nxh_is_sharded(r)) return true;
+  if (nxh_is_sharded(r) && nxh_gathers(r, op)) return true;
   for (uint32_t i = 0; i < op->n_regions; i++)
     if (meets(r, &op->regions[i], calls)) return true;
   bool composite = nxh_word_is(op->name, "stablehlo.composite");

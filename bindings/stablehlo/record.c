@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ir/dtype.h"
+#include "runtime/record/error.h"
 
 bool nxh_fail(nxh_recorder *r, nx_status status, const char *format, ...) {
   char said[400];
@@ -238,7 +239,7 @@ static bool open_frame(nxh_recorder *r, nxh_frame *f, const nxh_function *functi
   f->tensors = nxi_calloc((size_t)f->n + 1, sizeof(void *));
   f->defs = nxi_calloc((size_t)f->n + 1, sizeof(void *));
   f->marks = nxi_calloc((size_t)f->n + 1, sizeof *f->marks);
-  bool sharded = r->calls == 0 && nxh_is_sharded(r);
+  bool sharded = nxh_is_sharded(r);
   if (sharded) f->shards = nxi_calloc((size_t)f->n + 1, sizeof *f->shards);
   if (sharded && f->shards == NULL) return nxi_oom(r->d), false;
   if (f->tensors == NULL || f->defs == NULL || f->marks == NULL) return nxi_oom(r->d), false;
@@ -252,6 +253,7 @@ static void close_frame(nxh_frame *f) {
   nxi_free(f->marks);
   nxi_free(f->shards);
   nxi_free(f->results);
+  nxi_free(f->known);
 }
 
 /* Of a token there is no tensor. */
@@ -275,9 +277,60 @@ static bool has_no_tuples(nxh_recorder *r, const nxh_function *f) {
                   (int)f->name.length, f->name.at);
 }
 
+/* Opens the frame of a function whose arguments are these. */
+static bool enter(nxh_recorder *r, const nxh_function *f, const nxh_op *op, nx_tensor *const *args,
+                  nxh_frame *frame) {
+  nxh_frame *outer = r->frame;
+  bool ok = open_frame(r, frame, f);
+  r->frame = frame;
+  r->open[r->calls++] = f;
+  for (uint32_t i = 0; ok && i < f->body.n_args; i++) {
+    if (outer == NULL && frame->shards != NULL && args[i] != NULL)
+      ok = nxh_shard_put(r, f, i, args[i]);
+    else nxh_put(r, f->body.first + i, args[i]);
+  }
+  if (ok && op != NULL) {
+    frame->caller = outer;
+    frame->call = op;
+    nxh_shard_arguments(r, op, outer);
+  }
+  return ok;
+}
+
+/* Of the outermost function parts, of which the types of the program are none. */
+static bool take_result(nxh_recorder *r, const nxh_function *f, uint32_t i, nxh_value v,
+                        bool outermost, nx_tensor **result) {
+  if (outermost && r->frame->shards != NULL) {
+    *result = nxh_shard_result(r, f, i, v);
+    return *result != NULL || f->results[i].kind == NXH_TOKEN;
+  }
+  bool part = nxh_shard_only(r, v) && r->frame->call != NULL;
+  if (!part && !nxh_make_whole(r, v)) return false;
+  *result = r->frame->tensors[v - r->frame->base];
+  return (part ? nxh_types_equal(nxh_type_of(r->m, v), &f->results[i])
+               : is_of_type(r, *result, &f->results[i])) &&
+         same_quant(r, v, &f->results[i]);
+}
+
+static bool leave(nxh_recorder *r, const nxh_function *f, nxh_frame *outer, nx_tensor **results) {
+  const nxh_op *last = nxh_last(&f->body);
+  if (last->n_operands != f->n_results)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns %u values of %u", (int)f->name.length,
+                    f->name.at, last->n_operands, f->n_results);
+  for (uint32_t i = 0; i < f->n_results; i++)
+    if (!take_result(r, f, i, last->operands[i], outer == NULL, &results[i]))
+      return r->d->status != NX_OK || nxi_error_status() != NX_OK
+                 ? false
+                 : nxh_fail(r, NX_INVALID_ARGUMENT,
+                            "@%.*s returns a value %u of another type than it says",
+                            (int)f->name.length, f->name.at, i);
+  if (r->frame->call != NULL) nxh_shard_results(r, r->frame->call, outer);
+  return true;
+}
+
 /* Records a function whose arguments are these, into `results`. */
-bool nxh_record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *args,
-                     nx_tensor **results) {
+bool nxh_record_body(nxh_recorder *r, const nxh_function *f, const nxh_op *op,
+                     nx_tensor *const *args, nx_tensor **results) {
   nxh_frame frame, *outer = r->frame;
   for (int i = 0; i < r->calls; i++)
     if (r->open[i] == f)
@@ -286,34 +339,46 @@ bool nxh_record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *a
   if (r->calls == NXH_MOST_CALLS)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "more than %d functions call each other", r->calls);
   if (!has_no_tuples(r, f)) return false;
-  bool ok = open_frame(r, &frame, f);
-  r->frame = &frame;
-  r->open[r->calls++] = f;
-  for (uint32_t i = 0; ok && i < f->body.n_args; i++) {
-    if (frame.shards != NULL && args[i] != NULL) ok = nxh_shard_put(r, f, i, args[i]);
-    else nxh_put(r, f->body.first + i, args[i]);
-  }
-  ok = ok && nxh_record_region(r, &f->body);
-  const nxh_op *last = ok ? nxh_last(&f->body) : NULL;
-  if (ok && last->n_operands != f->n_results)
-    ok = nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns %u values of %u", (int)f->name.length,
-                  f->name.at, last->n_operands, f->n_results);
-  for (uint32_t i = 0; ok && i < f->n_results; i++) {
-    if (frame.shards != NULL) { /* parts, of which the types of the program are none */
-      results[i] = nxh_shard_result(r, f, i, last->operands[i]);
-      ok = results[i] != NULL || f->results[i].kind == NXH_TOKEN;
-      continue;
-    }
-    results[i] = frame.tensors[last->operands[i] - frame.base];
-    ok = (is_of_type(r, results[i], &f->results[i]) &&
-          same_quant(r, last->operands[i], &f->results[i])) ||
-         nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s returns a value %u of another type than it says",
-                  (int)f->name.length, f->name.at, i);
-  }
+  bool ok = enter(r, f, op, args, &frame) && nxh_record_region(r, &f->body) &&
+            leave(r, f, outer, results);
   r->calls--;
   r->frame = outer;
   close_frame(&frame);
   return ok;
+}
+
+/* Operands as they are: whole, or NULL if they are tokens or known by their parts. */
+static bool take_arguments(nxh_recorder *r, const nxh_op *op, const nxh_function *f,
+                           nx_tensor **list) {
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    nxh_value v = op->operands[i];
+    const nxh_type *type = nxh_type_of(r->m, f->body.first + i);
+    list[i] = r->frame->tensors[v - r->frame->base];
+    bool part = nxh_shard_only(r, v);
+    if (!(part ? nxh_types_equal(nxh_type_of(r->m, v), type) : is_of_type(r, list[i], type)) ||
+        !same_quant(r, v, type))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u has another type than @%.*s takes", i,
+                      (int)f->name.length, f->name.at);
+  }
+  return true;
+}
+
+static bool give_results(nxh_recorder *r, const nxh_op *op, const nxh_function *f,
+                         nx_tensor *const *results) {
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    nxh_value v = op->first_result + i;
+    bool part = nxh_shard_only(r, v);
+    if (!same_quant(r, v, &f->results[i]))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is quantized as @%.*s does not say", i,
+                      (int)f->name.length, f->name.at);
+    if (part && !nxh_types_equal(nxh_type_of(r->m, v), &f->results[i]))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u has another type than @%.*s gives", i,
+                      (int)f->name.length, f->name.at);
+    if (results[i] != NULL && !nxh_set(r, op, i, results[i])) return false;
+    if (results[i] == NULL && !part && nxh_result_type(r, op, i)->kind == NXH_TENSOR)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no tensor", i);
+  }
+  return true;
 }
 
 bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function) {
@@ -327,24 +392,8 @@ bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function) {
   size_t n = (size_t)op->n_operands + op->n_results + 1;
   nx_tensor **list = nxi_calloc(n, sizeof *list), **results = list + op->n_operands;
   if (list == NULL) return nxi_oom(r->d), false;
-  bool ok = true;
-  for (uint32_t i = 0; ok && i < op->n_operands; i++) ok = nxh_make_whole(r, op->operands[i]);
-  for (uint32_t i = 0; i < op->n_operands; i++)
-    list[i] = r->frame->tensors[op->operands[i] - r->frame->base];
-  for (uint32_t i = 0; ok && i < op->n_operands; i++)
-    ok = (is_of_type(r, list[i], nxh_type_of(r->m, f->body.first + i)) &&
-          same_quant(r, op->operands[i], nxh_type_of(r->m, f->body.first + i))) ||
-         nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u has another type than @%.*s takes", i,
-                  (int)function.length, function.at);
-  ok = ok && nxh_record_body(r, f, list, results);
-  for (uint32_t i = 0; ok && i < op->n_results; i++) {
-    if (!same_quant(r, op->first_result + i, &f->results[i]))
-      ok = nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is quantized as @%.*s does not say", i,
-                    (int)function.length, function.at);
-    else if (results[i] != NULL) ok = nxh_set(r, op, i, results[i]);
-    else if (nxh_result_type(r, op, i)->kind == NXH_TENSOR)
-      ok = nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no tensor", i);
-  }
+  bool ok = take_arguments(r, op, f, list) && nxh_record_body(r, f, op, list, results) &&
+            give_results(r, op, f, results);
   nxi_free(list);
   return ok;
 }
@@ -422,7 +471,7 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
 static bool make_function(nxh_recorder *r, const nxh_function *f, const uint8_t *donate, ports *p,
                           nx_function **out) {
   char name[64];
-  if (!make_inputs(r, f, p) || !nxh_record_body(r, f, p->args, p->results)) return false;
+  if (!make_inputs(r, f, p) || !nxh_record_body(r, f, NULL, p->args, p->results)) return false;
   for (uint32_t i = 0; i < f->n_results; i++)
     if (p->results[i] != NULL) p->outputs[p->n_out++] = p->results[i];
   snprintf(name, sizeof name, "%.*s", f->name.length < 63 ? (int)f->name.length : 63, f->name.at);

@@ -23,9 +23,12 @@ typedef struct nxh_frame {
   nx_tensor **tensors;
   const nxh_op **defs;
   uint32_t *marks, mark;    /* to meet each value once */
-  struct nxh_shard *shards; /* of the outermost function of a divided program (shards.h), or NULL */
+  struct nxh_frame *caller; /* of the operation `call`; NULL of the outermost function */
+  const nxh_op *call;
+  struct nxh_shard *shards; /* of a divided program (shards.h), or NULL */
   nxh_value inner; /* the first value of a region that becomes a function, while that is recorded */
-  struct nxh_sharding *results; /* the same, when the first result is asked for */
+  struct nxh_sharding *results; /* how they are divided, when the first is asked for */
+  struct nxh_sharding *known;   /* the same of all values */
 } nxh_frame;
 
 typedef struct nxh_recorder {
@@ -76,9 +79,11 @@ bool nxh_record_region(nxh_recorder *r, const nxh_region *region);
 const nxh_op *nxh_last(const nxh_region *region);
 /* Calls a function with the operands of the operation, whose results it gives. */
 bool nxh_record_call(nxh_recorder *r, const nxh_op *op, nxh_word function);
-/* The body of a function, with these tensors for its arguments; `results` are its results. */
-bool nxh_record_body(nxh_recorder *r, const nxh_function *f, nx_tensor *const *args,
-                     nx_tensor **results);
+/* The body of a function, with these tensors for its arguments; `results` are its results. op: what
+ * calls it, NULL of none: operands and results that are known by their parts are NULL in the lists.
+ */
+bool nxh_record_body(nxh_recorder *r, const nxh_function *f, const nxh_op *op,
+                     nx_tensor *const *args, nx_tensor **results);
 /* A function of the module as a captured one. */
 nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stablehlo_options *options,
                             const nxh_function *f, nx_function **out, nxi_diag *d);

@@ -42,7 +42,7 @@ static nx_function *capture(nxh_recorder *r, const nxh_region *region, const nxh
   bool ok = scope != NULL;
   for (uint32_t i = 0; ok && i < region->n_args; i++)
     ok = (args[i] = nxh_placeholder(r, nxh_type_of(r->m, region->first + i))) != NULL;
-  if (of != NULL) ok = ok && nxh_record_body(r, of, args, results);
+  if (of != NULL) ok = ok && nxh_record_body(r, of, NULL, args, results);
   else ok = ok && nxh_inline_region(r, region, args, results, last->n_operands);
   if (ok) nx_function_create(r->c, args, region->n_args, results, last->n_operands, NULL, &f);
   nx_scope_end(scope);

@@ -76,6 +76,38 @@ static void from_transpose(const known *k, const nxh_op *op) {
   *at(k, op->first_result) = turned;
 }
 
+/* Dimensions that are there whole are divided as before. */
+static void from_slice(const known *k, const nxh_op *op) {
+  const nxh_type *type = nxh_type_of(k->m, op->first_result);
+  const nxh_type *from = nxh_type_of(k->m, op->operands[0]);
+  const nxh_sharding *s = at(k, op->operands[0]);
+  if (s == NULL || s->grid == NULL || type->rank != from->rank) return;
+  nxh_sharding *to = at(k, op->first_result);
+  set_summed(k, op->first_result, s);
+  for (int32_t d = 0; d < type->rank; d++)
+    if (type->shape[d] != from->shape[d]) to->n[d] = 0;
+}
+
+/* Of which extents of one come or go. */
+static void from_reshape(const known *k, const nxh_op *op) {
+  const nxh_type *type = nxh_type_of(k->m, op->first_result);
+  const nxh_type *from = nxh_type_of(k->m, op->operands[0]);
+  const nxh_sharding *s = at(k, op->operands[0]);
+  nxh_sharding made = {0};
+  int32_t d = 0;
+  if (s == NULL || s->grid == NULL) return;
+  made.grid = s->grid;
+  for (int32_t i = 0; i < type->rank; i++) {
+    if (type->shape[i] == 1) continue;
+    while (d < from->rank && from->shape[d] == 1) d++;
+    if (d == from->rank || from->shape[d] != type->shape[i]) return;
+    made.n[i] = s->n[d];
+    memcpy(made.axes[i], s->axes[d++], sizeof made.axes[i]);
+  }
+  while (d < from->rank && from->shape[d] == 1) d++;
+  if (d == from->rank) *at(k, op->first_result) = made;
+}
+
 /* The axes that a list names, as bits, in their order in `out` if that is wanted. */
 static uint32_t read_axes(const nxh_op *op, const char *name, int32_t rank, int32_t *out) {
   const nxh_attr *a = nxh_get(op, name);
@@ -113,7 +145,7 @@ static void from_product(const known *k, const nxh_op *op) {
   static const char *const contracted[] = {"lhs_contracting_dimensions",
                                            "rhs_contracting_dimensions"};
   nxh_sharding made = {0};
-  int32_t rank = 0, order[NX_MAX_RANK];
+  int32_t rank = 0, order[NX_MAX_RANK] = {0};
   for (int side = 0; side < 2; side++) {
     const nxh_sharding *s = at(k, op->operands[side]);
     int32_t of = nxh_type_of(k->m, op->operands[side])->rank;
@@ -176,6 +208,8 @@ static void follow_op(const known *k, const nxh_op *op) {
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
   if (of_elements(row)) from_operands(k, op);
   else if (row->record == nxh_transpose) from_transpose(k, op);
+  else if (row->record == nxh_slice) from_slice(k, op);
+  else if (row->record == nxh_reshape) from_reshape(k, op);
   else if (row->record == nxh_dot && nxh_word_is(op->name, "stablehlo.dot_general") &&
            op->n_operands == 2)
     from_product(k, op);
@@ -207,16 +241,28 @@ static const char *take_arguments(const known *k) {
   return bad;
 }
 
-/* Of results that are not said. */
-static const char *find_results(const nxh_module *m, const nxh_function *f, nxh_sharding *out) {
+const char *nxh_follow(const nxh_module *m, const nxh_function *f, const nxh_sharding *const *args,
+                       nxh_sharding **out) {
   bool failed = false;
   known k, none = {.m = m, .failed = &failed};
   if (!open_known(&k, &none, f)) return nxh_no_room;
-  const char *bad = take_arguments(&k);
+  const char *bad = args == NULL ? take_arguments(&k) : NULL;
+  for (uint32_t i = 0; args != NULL && i < f->body.n_args; i++)
+    if (args[i] != NULL) k.all[i] = *args[i];
   if (bad == NULL) follow(&k);
-  if (bad == NULL) take_results(&k, out);
-  nxi_free(k.all);
-  return failed ? nxh_no_room : bad;
+  if (failed) bad = nxh_no_room;
+  if (bad == NULL) *out = k.all;
+  else nxi_free(k.all);
+  return bad;
+}
+
+/* Of results that are not said. */
+static const char *find_results(const nxh_module *m, const nxh_function *f, nxh_sharding *out) {
+  nxh_sharding *all = NULL;
+  const char *bad = nxh_follow(m, f, NULL, &all);
+  if (bad == NULL) take_results(&(known){.m = m, .f = f, .all = all}, out);
+  nxi_free(all);
+  return bad;
 }
 
 static const char *take_result(const nxh_module *m, const nxh_function *f, uint32_t i,

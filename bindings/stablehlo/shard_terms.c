@@ -125,3 +125,14 @@ bool nxh_record_term(nxh_recorder *r, const nxh_op *op) {
   r->frame->shards[op->first_result - r->frame->base] = (nxh_shard){term, want};
   return true;
 }
+
+bool nxh_gathers(const nxh_recorder *r, const nxh_op *op) {
+  nxh_sharding s;
+  if (nxh_word_is(op->name, "sdy.manual_computation")) return true;
+  const nxh_attr *a = nxh_word_is(op->name, "sdy.sharding_constraint") && op->n_results == 1
+                          ? nxh_get(op, "sharding")
+                          : NULL;
+  const nxh_type *type = a != NULL ? nxh_type_of(r->m, op->first_result) : NULL;
+  return type != NULL && type->kind == NXH_TENSOR &&
+         nxh_read_sharding(r->m, a, type->rank, &s) == NULL && s.n[NXH_TERMS] > 0;
+}

@@ -324,7 +324,7 @@ static nx_tensor *spread(nxh_recorder *r, const nxh_shard *from, const nxh_shard
   return term == NULL || nxh_part_at(&rest, NXH_TERMS, place) == 0 ? term : no_term(r, term);
 }
 
-/* ---- values of the outermost function */
+/* ---- values of functions */
 
 bool nxh_is_sharded(const nxh_recorder *r) {
   return r->m->n_grids > 0 && nxh_mesh_partitions(r->mesh) > 1 && nxh_mesh_replicas(r->mesh) == 1;
@@ -392,6 +392,10 @@ const nxh_shard *nxh_shard_of(const nxh_recorder *r, nxh_value v) {
   return f->shards[v - f->base].tensor != NULL ? &f->shards[v - f->base] : NULL;
 }
 
+bool nxh_shard_only(const nxh_recorder *r, nxh_value v) {
+  return nxh_shard_of(r, v) != NULL && r->frame->tensors[v - r->frame->base] == NULL;
+}
+
 /* The part of a value by a sharding. */
 static nx_tensor *part_of(nxh_recorder *r, nxh_value v, const nxh_sharding *s) {
   const nxh_shard *shard = nxh_shard_of(r, v);
@@ -413,6 +417,62 @@ nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, 
     if (bad != NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad), NULL;
   }
   return part_of(r, v, &r->frame->results[i]);
+}
+
+/* ---- calls */
+
+void nxh_shard_arguments(nxh_recorder *r, const nxh_op *op, nxh_frame *caller) {
+  nxh_frame *own = r->frame;
+  if (own->shards == NULL || caller->shards == NULL) return;
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    r->frame = caller;
+    const nxh_shard *shard = nxh_shard_of(r, op->operands[i]);
+    r->frame = own;
+    if (shard != NULL) own->shards[i] = *shard;
+  }
+}
+
+void nxh_shard_results(nxh_recorder *r, const nxh_op *op, nxh_frame *caller) {
+  const nxh_op *last = nxh_last(&r->frame->function->body);
+  if (r->frame->shards == NULL || caller->shards == NULL) return;
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    const nxh_shard *shard = nxh_shard_of(r, last->operands[i]);
+    caller->shards[op->first_result + i - caller->base] = shard != NULL ? *shard : (nxh_shard){0};
+  }
+}
+
+/* How values of a frame's function are divided; NULL: a failure. */
+static const nxh_sharding *known_in(nxh_recorder *r, nxh_frame *f) {
+  if (f->known != NULL) return f->known;
+  const nxh_sharding **args = NULL;
+  if (f->call != NULL) {
+    const nxh_sharding *outer = known_in(r, f->caller);
+    args = nxi_calloc((size_t)f->call->n_operands + 1, sizeof *args);
+    if (args == NULL) nxi_oom(r->d);
+    for (uint32_t i = 0; outer != NULL && args != NULL && i < f->call->n_operands; i++)
+      args[i] = &outer[f->call->operands[i] - f->caller->base];
+    if (outer == NULL || args == NULL) return nxi_free(args), NULL;
+  }
+  const char *bad = nxh_follow(r->m, f->function, args, &f->known);
+  nxi_free(args);
+  if (bad == nxh_no_room) nxi_oom(r->d);
+  else if (bad != NULL) nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad);
+  return f->known;
+}
+
+nx_tensor *nxh_known_part(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
+  const nxh_type *type = nxh_operand_type(r, op, operand);
+  nxh_value v = op->operands[operand];
+  const nxh_shard *shard = nxh_shard_of(r, v);
+  int64_t shape[NX_MAX_RANK];
+  if (r->frame->shards == NULL || type->kind != NXH_TENSOR) return nxh_in(r, op, operand);
+  if (shard != NULL && shard->sharding.n[NXH_TERMS] == 0) return shard->tensor;
+  const nxh_sharding *all = known_in(r, r->frame);
+  if (all == NULL) return NULL;
+  nxh_sharding s = all[v - r->frame->base];
+  s.n[NXH_TERMS] = 0;
+  bool divided = is_divided(&s) && nxh_local_shape(&s, type, shape);
+  return divided ? part_of(r, v, &s) : nxh_in(r, op, operand);
 }
 
 /* ---- operations */

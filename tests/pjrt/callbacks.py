@@ -312,6 +312,56 @@ def case_devices():
         assert seen_by(sent) == [3]
 
 
+def case_parts():
+    """With partitioned=True each device calls with its part, of what slices give, too; what is not
+    known to be divided is whole."""
+    import jax
+    import numpy as np
+
+    mesh = jax.make_mesh((2,), ("x",), (jax.sharding.AxisType.Auto,), devices=jax.devices()[:2])
+    x = np.arange(12, dtype=np.int32).reshape(4, 3)
+    rows = jax.device_put(x, jax.NamedSharding(mesh, jax.P("x")))
+
+    def call(seen, *args):
+        keep = lambda *values: seen.append([np.asarray(v).tolist() for v in values])
+        jax.debug.callback(keep, *args, partitioned=True)
+
+    def each(seen, v):
+        @jax.jit
+        def program(v):
+            called = jax.jit(lambda w: (call(seen, w[:, 1], -w.T), w * 2)[1])
+            call(seen, v, v.sum())
+            return called(v)
+
+        return program(v)
+
+    seen = seen_by(each, rows)
+    want = []
+    for part in x[:2], x[2:]:
+        want.append([part.tolist(), int(x.sum())])
+        want.append([part[:, 1].tolist(), (-part.T).tolist()])
+    assert sorted(map(repr, seen)) == sorted(map(repr, want)), seen
+
+
+def case_partitioning():
+    """A function of custom_partitioning is itself, whatever its rules are."""
+    import jax
+    import numpy as np
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    @custom_partitioning
+    def total(x):
+        return x.sum() * 2
+
+    def never(*_):
+        raise AssertionError("nobody divides")
+
+    total.def_partition(never, infer_sharding_from_operands=never, sharding_rule="i -> ")
+    mesh = jax.make_mesh((2,), ("x",), (jax.sharding.AxisType.Auto,), devices=jax.devices()[:2])
+    x = jax.device_put(np.arange(8.0), jax.NamedSharding(mesh, jax.P("x")))
+    assert jax.jit(lambda x: total(x) + 1)(x) == 57
+
+
 def case_lifetime():
     """The function lives as long as what calls it, and no longer."""
     import jax

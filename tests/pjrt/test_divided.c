@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "branches.h"
+#include "called.h"
 #include "divided.h"
 #include "plugin.h"
 #include "terms.h"
@@ -182,6 +183,34 @@ static void sums(void **state) {
   drop_client(c);
 }
 
+/* Functions that a program calls are given parts, and give parts. */
+static void calls(void **state) {
+  (void)state;
+  static const float a[2][4] = {{0, 1, 4, 5}, {2, 3, 6, 7}}, b[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}};
+  static const float product[2][4] = {{2, 3, 10, 19}, {26, 31, 66, 79}};
+  static const float *const want[2][2] = {{product[0], product[1]}, {a[0], a[1]}};
+  static const size_t sizes[] = {4, 4};
+  static const int64_t square[] = {2, 2};
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile_parts(c, called, sizeof called, 2);
+  nxj_buffer *in[2][2], *out[2][4], *const *lists[2] = {in[0], in[1]};
+  nxj_buffer **places[2] = {out[0], out[1]};
+  nxj_event *done[2];
+  for (int i = 0; i < 2; i++) {
+    in[i][0] = upload_as(c, i, NXJ_TYPE_F32, a[i], 2, square);
+    in[i][1] = upload_as(c, i, NXJ_TYPE_F32, b[i], 2, square);
+  }
+  nxj_execute_options o = {.size = sizeof o};
+  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 2,
+       .outputs = places, .done = done);
+  good(RUN(LoadedExecutable_Execute, &call));
+  for (int i = 0; i < 2; i++) good(await(done[i]));
+  expect_all(out, want, sizes, 2);
+  for (int i = 0; i < 4; i++) drop_buffer(in[i / 2][i % 2]);
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* Where what is divided is summed, each makes its term of its parts. */
 static void makes_terms(void **state) {
   (void)state;
@@ -217,8 +246,8 @@ static void makes_terms(void **state) {
 /* Without arguments, and with a collective whose result only the first device needs. */
 static void sums_alone(void **state) {
   (void)state;
-  static const float twos[] = {2, 2}, none[] = {-0.0f, -0.0f};
-  static const float *const want[1][2] = {{twos, none}};
+  static const float first[] = {-2, -2}, none[] = {-0.0f, -0.0f};
+  static const float *const want[1][2] = {{first, none}};
   nxj_client *c = make_client();
   nxj_loaded *l = compile_parts(c, unreduced_alone, sizeof unreduced_alone, 2);
   nxj_buffer *out[2][4], *const *lists[2] = {NULL, NULL}, **places[2] = {out[0], out[1]};
@@ -239,6 +268,7 @@ NXT_MAIN(divided) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(divides), cmocka_unit_test(branches_off), cmocka_unit_test(divides_products),
       cmocka_unit_test(sums),    cmocka_unit_test(sums_alone),   cmocka_unit_test(makes_terms),
+      cmocka_unit_test(calls),
   };
   setenv("NX_CPU_DEVICES", "4", 1);
   alarm(100);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Functions of Python in programs that run on nx: `jax.pure_callback`, `jax.debug.print`,
-`jax.debug.callback`, `jax.experimental.io_callback`, checks of `checkify`, and
-`jax.debug.inspect_array_sharding`.
+`jax.debug.callback`, `jax.experimental.io_callback`, checks of `checkify`,
+`jax.debug.inspect_array_sharding`, and `custom_partitioning`.
 
 JAX writes a call of Python as it does for its own processor backend, whose parts nobody else can
 reach. `install` has it write another one for nx, a number that the plugin knows a function by
@@ -87,6 +87,21 @@ def _given(address, value, aval, i):
         ctypes.memmove(address, value.ctypes.data, value.nbytes)
 
 
+def _of_parts(callback, operands):
+    """Operands are parts, whose extents stand in front of them."""
+    import jax
+    import numpy as np
+
+    def function(given, taken):
+        count = sum(len(aval.shape) for aval in operands)
+        extents = iter(_taken(given[0], jax.ShapeDtypeStruct((count,), np.dtype(np.int64))))
+        shapes = [tuple(int(next(extents)) for _ in aval.shape) for aval in operands]
+        parts = [jax.ShapeDtypeStruct(s, a.dtype) for s, a in zip(shapes, operands)]
+        callback(*[_taken(given[i + 1], part) for i, part in enumerate(parts)])
+
+    return function
+
+
 def _function(callback, operands, results):
     def function(given, taken):
         values = callback(*[_taken(given[i], aval) for i, aval in enumerate(operands)])
@@ -156,28 +171,36 @@ def _is_ours(ctx):
 
 def _emitter(original):
     from jax._src.interpreters import mlir
+    from jax._src.lib.mlir import ir
     from jax._src.lib.mlir.dialects import hlo
 
     def emit_python_callback(ctx, callback, token, operands, takes, gives, **options):
         if not _is_ours(ctx):
             return original(ctx, callback, token, operands, takes, gives, **options)
-        if options.get("partitioned"):
-            raise NotImplementedError("Partitioned callback not implemented on nx backend.")
+        parts = bool(options.get("partitioned"))
+        if parts and gives:
+            raise ValueError("Partitioned callback not supported with return values.")
         module = ctx.module_context
-        announced = _Announced(_function(callback, _arrays(takes), _arrays(gives)))
+        if parts:
+            announced = _Announced(_of_parts(callback, _arrays(takes)))
+        else:
+            announced = _Announced(_function(callback, _arrays(takes), _arrays(gives)))
         # also keeps JAX from storing the program: the number is this process's
         module.add_host_callback(lambda *_: announced)
-        only = _only_device(options.get("sharding"))
+        only = None if parts else _only_device(options.get("sharding"))
+        place = " parts" if parts else "" if only is None else f" {only}"
         devices = getattr(module.axis_context, "num_devices", None) or 1
         types = [mlir.aval_to_ir_type(module, aval) for aval in gives]
         op = mlir.custom_call(
             "nx_host_callback",
             result_types=([hlo.TokenType.get()] if token else []) + types,
             operands=([token] if token else []) + list(operands),
-            backend_config=f"{announced.name:016x}" + ("" if only is None else f" {only}"),
+            backend_config=f"{announced.name:016x}{place}",
             has_side_effect=options["has_side_effect"],
         )
-        if options.get("sharding") is not None:
+        if parts:  # each device calls, with its parts of the operands
+            op.attributes["nx.parts"] = ir.BoolAttr.get(True)
+        elif options.get("sharding") is not None:
             note = _with_token(options["sharding"]) if token and gives else options["sharding"]
             mlir.set_sharding(module, op, note)
         results = list(op.results)
@@ -212,6 +235,22 @@ def _inspector(original):
         else:
             callback(known.NamedSharding(mesh, known.PartitionSpec()))
         return []
+
+    return lower
+
+
+def _partitioner(original):
+    """A function of `custom_partitioning` in a program for several devices. JAX leaves its call to
+    XLA, which asks Python how to divide it once it knows how operands lie. Here operands are whole
+    in each device, so the function itself is written, as JAX does for one device and in
+    `shard_map`."""
+    from jax._src import core
+    from jax._src.interpreters import mlir
+
+    def lower(ctx, *values, call, **options):
+        if not _is_ours(ctx):
+            return original(ctx, *values, call=call, **options)
+        return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
 
     return lower
 
@@ -270,7 +309,7 @@ def install(library):
     """Has JAX write calls of Python for the plugin that lies there. Nothing is loaded before a
     program has one. Once is enough."""
     global _library
-    from jax._src import callback, debugging, xla_bridge
+    from jax._src import callback, custom_partitioning, debugging, xla_bridge
     from jax._src.interpreters import mlir
 
     installed, _library = _library is not None, str(library)
@@ -279,4 +318,6 @@ def install(library):
     callback.emit_python_callback = _emitter(callback.emit_python_callback)
     inspect = debugging._inspect_sharding_lowering_rule
     mlir.register_lowering(debugging.inspect_sharding_p, _inspector(inspect))
+    lowering = custom_partitioning._custom_partitioning_lowering_rule
+    mlir.register_lowering(custom_partitioning.custom_partitioning_p, _partitioner(lowering))
     xla_bridge.local_devices = _finder(xla_bridge.local_devices)
