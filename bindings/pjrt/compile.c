@@ -39,8 +39,10 @@ static nxj_error *fill_port(nxj_port *p, const nxh_type *t, const char *what, si
   if (t->kind == NXH_TOKEN) return token_port(p);
   p->type = t->kind == NXH_TENSOR ? nxj_type_of(t->dtype) : NXJ_TYPE_INVALID;
   if (p->type == NXJ_TYPE_INVALID)
-    return nxj_fail(NXJ_UNIMPLEMENTED, "nx: %s %zu of the program has the type %.*s", what, i,
-                    (int)t->text.length, t->text.at);
+    return nxj_fail(NXJ_UNIMPLEMENTED,
+                    "nx: %s %zu of the program has %s %.*s, which %s not supported", what, i,
+                    t->kind == NXH_TENSOR ? "elements of type" : "the type", (int)t->text.length,
+                    t->text.at, t->kind == NXH_TENSOR ? "are" : "is");
   p->rank = t->rank;
   p->dims = nxi_malloc(((size_t)t->rank + 1) * sizeof *p->dims);
   if (p->dims == NULL) return nxj_no_memory();

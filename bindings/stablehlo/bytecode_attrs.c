@@ -97,8 +97,10 @@ static bool read_elements(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
       !nxh_split(a, b, size, &blob))
     return false;
   int64_t n = type->kind == NXH_TENSOR ? nxh_elements(type) : -1;
-  if (n < 0 || type->dtype == 0)
-    return nxh_malformed(a, b, "constants of this type are not supported");
+  if (type->kind == NXH_TENSOR && type->dtype == 0)
+    return nxh_malformed(a, b, "constants of elements of type %.*s are not supported",
+                         (int)type->text.length, type->text.at);
+  if (n < 0) return nxh_malformed(a, b, "constants of this type are not supported");
   *out = (nxh_attr){.kind = NXH_ELEMENTS};
   out->elements.type = type;
   if (type->dtype == NX_BOOL) return unpack_bools(a, blob, n, out);

@@ -409,3 +409,11 @@ bool nxh_nothing(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
       return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no token", i);
   return true;
 }
+
+/* What exchanges elements with the host, or with another program, while this one runs. */
+bool nxh_exchange(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)op, (void)row;
+  return nxh_fail(r, NX_INVALID_ARGUMENT,
+                  "a program takes nothing from the host while it runs, and gives nothing to it: "
+                  "neither nx nor PJRT has a call for the other side; a custom call may do it");
+}

@@ -455,6 +455,10 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
   for (uint32_t i = 0; i < f->body.n_args; i++) {
     const nxh_type *type = nxh_type_of(r->m, f->body.first + i);
     if (type->kind == NXH_TOKEN) continue;
+    if (type->kind == NXH_TENSOR && type->dtype == 0)
+      return nxh_fail(r, NX_UNSUPPORTED_DTYPE,
+                      "argument %u of @%.*s has elements of type %.*s, which are not supported", i,
+                      (int)f->name.length, f->name.at, (int)type->text.length, type->text.at);
     const int64_t *shape = extents_of(r, p, type);
     if (r->d->status != NX_OK) return false;
     p->args[i] = nxh_is_sharded(r) ? nxh_shard_input(r, f, i) : nxh_placeholder_of(r, type, shape);

@@ -208,7 +208,7 @@ static void follow_op(const known *k, const nxh_op *op) {
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
   if (of_elements(row)) from_operands(k, op);
   else if (row->record == nxh_transpose) from_transpose(k, op);
-  else if (row->record == nxh_slice) from_slice(k, op);
+  else if (row->record == nxh_slice || row->record == nxh_dynamic_slice) from_slice(k, op);
   else if (row->record == nxh_reshape) from_reshape(k, op);
   else if (row->record == nxh_dot && nxh_word_is(op->name, "stablehlo.dot_general") &&
            op->n_operands == 2)

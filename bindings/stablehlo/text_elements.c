@@ -209,7 +209,10 @@ bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh
                        nxh_attr *out) {
   nxh_reader inside = *r;
   int64_t elements = type->kind == NXH_TENSOR ? nxh_elements(type) : -1;
-  if (type->kind != NXH_TENSOR || type->dtype == 0 || elements < 0)
+  if (type->kind == NXH_TENSOR && type->dtype == 0)
+    return nxh_expected(r, "constants of elements of type %.*s are not supported",
+                        (int)type->text.length, type->text.at);
+  if (type->kind != NXH_TENSOR || elements < 0)
     return nxh_expected(r, "constants of this type are not supported");
   literal l = {.r = &inside, .dtype = type->dtype};
   inside.at = at;

@@ -371,3 +371,65 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %z:7770 = stablehlo.add %x, %x : tensor<2xf32>
   return %x : tensor<2xf32>
 }
+// -----
+// refused: argument 1 of @main has elements of type i2, which are not supported
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xi2>) { return }
+// -----
+// refused: argument 1 of @main has elements of type ui2, which are not supported
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xui2>) { return }
+// -----
+// refused: argument 1 of @main has elements of type f8E4M3, which are not supported
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf8E4M3>) { return }
+// -----
+// refused: argument 1 of @main has elements of type f8E4M3B11FNUZ, which are not supported
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf8E4M3B11FNUZ>) { return }
+// -----
+// refused: argument 1 of @main has elements of type f6E2M3FN, which are not supported
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf6E2M3FN>) { return }
+// -----
+// refused: argument 1 of @main has elements of type f6E3M2FN, which are not supported
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xf6E3M2FN>) { return }
+// -----
+// refused: argument 1 of @main has elements of type complex<f16>, which are not supported
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xcomplex<f16>>) { return }
+// -----
+// refused: stablehlo.convert, line 3, column 8: elements of type i2 are not supported
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xi2>
+  %y = stablehlo.convert %z : (tensor<2xi2>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+// -----
+// refused: line 3, column 33: constants of elements of type ui2 are not supported
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.constant dense<1> : tensor<2xui2>
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: a program takes nothing from the host while it runs
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = stablehlo.create_token : !stablehlo.token
+  %y:2 = "stablehlo.infeed"(%t) : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: a program takes nothing from the host while it runs
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = stablehlo.create_token : !stablehlo.token
+  %y = "stablehlo.outfeed"(%x, %t) : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: a program takes nothing from the host while it runs
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = stablehlo.create_token : !stablehlo.token
+  %y = "stablehlo.send"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true} : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: a program takes nothing from the host while it runs
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = stablehlo.create_token : !stablehlo.token
+  %y:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  return %x : tensor<2xf32>
+}
