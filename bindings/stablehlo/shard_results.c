@@ -56,15 +56,20 @@ static void from_operands(const known *k, const nxh_op *op) {
   }
 }
 
+static uint32_t count_entries(const nxh_attr *a) {
+  return a == NULL                 ? 0
+         : a->kind == NXH_LIST     ? a->list.n
+         : a->kind == NXH_ELEMENTS ? (uint32_t)nxh_elements(a->elements.type)
+                                   : 0;
+}
+
 static void from_transpose(const known *k, const nxh_op *op) {
   const nxh_attr *order = nxh_get(op, "permutation");
   const nxh_sharding *s = at(k, op->operands[0]);
   nxh_sharding turned = {0};
   if (order == NULL || s == NULL || s->grid == NULL) return;
   int32_t rank = nxh_type_of(k->m, op->first_result)->rank;
-  uint32_t n = order->kind == NXH_LIST       ? order->list.n
-               : order->kind == NXH_ELEMENTS ? (uint32_t)nxh_elements(order->elements.type)
-                                             : UINT32_MAX;
+  uint32_t n = count_entries(order);
   if (n != (uint32_t)rank) return;
   turned.grid = s->grid;
   for (uint32_t i = 0; i < n; i++) {
@@ -111,10 +116,7 @@ static void from_reshape(const known *k, const nxh_op *op) {
 /* The axes that a list names, as bits, in their order in `out` if that is wanted. */
 static uint32_t read_axes(const nxh_op *op, const char *name, int32_t rank, int32_t *out) {
   const nxh_attr *a = nxh_get(op, name);
-  uint32_t n = a == NULL                 ? 0
-               : a->kind == NXH_LIST     ? a->list.n
-               : a->kind == NXH_ELEMENTS ? (uint32_t)nxh_elements(a->elements.type)
-                                         : 0;
+  uint32_t n = count_entries(a);
   uint32_t bits = 0;
   for (uint32_t i = 0; i < n && i < (uint32_t)rank; i++) {
     int64_t axis;
@@ -123,6 +125,32 @@ static uint32_t read_axes(const nxh_op *op, const char *name, int32_t rank, int3
     bits |= 1U << axis;
   }
   return bits;
+}
+
+/* Windows keep the dimensions that they have whole. */
+static void from_gather(const known *k, const nxh_op *op) {
+  const nxh_type *type = nxh_type_of(k->m, op->first_result);
+  const nxh_type *from = nxh_type_of(k->m, op->operands[0]);
+  const nxh_sharding *s = at(k, op->operands[0]);
+  const nxh_attr *sizes = nxh_get(op, "slice_sizes");
+  nxh_sharding made = {0};
+  if (s == NULL || s->grid == NULL || count_entries(sizes) != (uint32_t)from->rank) return;
+  uint32_t offset = read_axes(op, "offset_dims", type->rank, NULL);
+  uint32_t gone = read_axes(op, "collapsed_slice_dims", from->rank, NULL) |
+                  read_axes(op, "operand_batching_dims", from->rank, NULL);
+  made.grid = s->grid;
+  for (int32_t i = 0, d = 0; i < type->rank; i++) {
+    int64_t size;
+    if (!(offset >> i & 1)) continue;
+    while (d < from->rank && gone >> d & 1) d++;
+    if (d >= from->rank || !nxh_entry(sizes, (uint32_t)d, &size)) return;
+    if (size == from->shape[d]) {
+      made.n[i] = s->n[d];
+      memcpy(made.axes[i], s->axes[d], sizeof made.axes[i]);
+    }
+    d++;
+  }
+  *at(k, op->first_result) = made;
 }
 
 /* A dimension is divided as one of an operand, but by no axis twice. */
@@ -210,6 +238,7 @@ static void follow_op(const known *k, const nxh_op *op) {
   else if (row->record == nxh_transpose) from_transpose(k, op);
   else if (row->record == nxh_slice || row->record == nxh_dynamic_slice) from_slice(k, op);
   else if (row->record == nxh_reshape) from_reshape(k, op);
+  else if (row->record == nxh_gather) from_gather(k, op);
   else if (row->record == nxh_dot && nxh_word_is(op->name, "stablehlo.dot_general") &&
            op->n_operands == 2)
     from_product(k, op);
