@@ -4,9 +4,10 @@ and the names of those that pass there and not here. The tests are those of a co
 repository that JAX_SOURCE names, best of the version that is installed; JAX_PYTHON is a Python that
 has JAX and pytest. Skipped without the two.
 
-Usage: jax_suite.py PLUGIN [--files A,B] [--cases N] [--seconds N] [--jobs N]
+Usage: jax_suite.py PLUGIN [--files A,B] [--cases N] [--seconds N] [--jobs N] [--platforms nx,cpu]
 
-cases: how many generated cases a test has. seconds: of one file, at most."""
+cases: how many generated cases a test has. seconds: of one file, at most. platforms: what
+JAX_PLATFORMS is for all files, in place of what each wants."""
 
 import argparse
 import os
@@ -28,15 +29,18 @@ FILES = (
 DIVIDED = set(
     "pjit_test shard_map_test array_test python_callback_test debugging_primitives_test".split()
 )
+# These ask for JAX's own processor backend beside the plugin's.
+WITH_CPU = set("lax_control_flow_test lax_numpy_test api_test".split())
 HERE = Path(__file__).resolve().parent
 
 
-def environment(plugin, file, cases):
+def environment(plugin, file, cases, platforms):
     own = dict(os.environ, JAX_NUM_GENERATED_CASES=str(cases), PYTHONDONTWRITEBYTECODE="1")
     own.pop("NX_BACKGROUND", None)  # which Meson's tests switch off
     devices = "8" if file in DIVIDED else "1"
     if plugin:
-        own.update(PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{plugin}", JAX_PLATFORMS="nx")
+        platforms = platforms or ("nx,cpu" if file in WITH_CPU else "nx")
+        own.update(PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{plugin}", JAX_PLATFORMS=platforms)
         own["NX_CPU_DEVICES"] = devices
         own["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parents[1] / "bindings/python")])
     else:
@@ -56,7 +60,7 @@ def run(plugin, file, o):
             done = subprocess.run(
                 words,
                 cwd=os.environ["JAX_SOURCE"],
-                env=environment(plugin, file, o.cases),
+                env=environment(plugin, file, o.cases, o.platforms),
                 timeout=o.seconds,
                 capture_output=True,
                 text=True,
@@ -92,6 +96,7 @@ def main():
     parser.add_argument("--cases", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=1800)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--platforms", default="")
     parser.add_argument("--first", action="store_true", help="end a file at its first failure")
     o = parser.parse_args()
     if not os.environ.get("JAX_SOURCE") or not os.environ.get("JAX_PYTHON"):
