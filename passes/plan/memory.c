@@ -212,6 +212,11 @@ void nxp_plan_set_scratch(nxp_plan *p, const nxp_step *step, uint32_t buffer, in
   p->temporaries[step->buffers[buffer].number].bytes = bytes;
 }
 
+void nxp_plan_keep(nxp_plan *p, const nxp_step *step, uint32_t buffer) {
+  const nxp_location *at = &step->buffers[buffer];
+  if (at->kind == NXP_TEMPORARY) p->temporaries[at->number].last = p->n_steps - 1;
+}
+
 /* Finds the place of each temporary. False without memory. */
 static bool place(nxp_plan *plan, packer *p) {
   const uint32_t n = plan->n_temporaries;

@@ -267,6 +267,8 @@ bool nxp_is_update_of(const nxg_graph *g, uint32_t o, uint32_t input);
 int32_t nxp_case_updates(const nxg_control *c, uint32_t i);
 /* How many bytes the scratch buffer of a step needs. */
 void nxp_plan_set_scratch(nxp_plan *p, const nxp_step *step, uint32_t buffer, int64_t bytes);
+/* Before it is packed: what the step has in that buffer, a temporary, is kept to the plan's end. */
+void nxp_plan_keep(nxp_plan *p, const nxp_step *step, uint32_t buffer);
 /* Adds instructions, up to what an integer holds. */
 void nxp_more_work(nxp_plan *p, double work);
 /* Gives every temporary an offset. Once, after all scratch is known. */

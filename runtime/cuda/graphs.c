@@ -3,9 +3,10 @@
  * captured when it is seen for the second time: launches that do not repeat cost nothing, and what
  * the first run prepares (loaded code, choices of libraries) is ready for the capture.
  *
- * Only plans whose steps do nothing but start work on the GPU have graphs: plans with checks of
- * indices, or with functions that run on the host, have none. Control flow that nobody has to wait
- * for is conditional nodes in such a graph (conditions.c). */
+ * Only plans whose steps do nothing but start work on the GPU have graphs: plans with functions
+ * that run on the host have none. Control flow that nobody has to wait for is conditional nodes in
+ * such a graph (conditions.c). A plan with checks of indices has one graph up to the last of them
+ * and one after it, so that the host can look at what they found while the second one runs. */
 #include "graphs.h"
 
 #include <string.h>
@@ -22,7 +23,22 @@ static bool may_be_captured(const nxi_gpu_plan *own, const nxp_step *s, uint32_t
   if (s->kind == NXP_STEP_CALL) return functions != NULL && functions->captured;
   if (s->kind == NXP_STEP_SCATTER) return own->calls[number].scatter != NULL;
   if (s->kind == NXP_STEP_CONTROL) return nxi_gpu_control_is_closed(own->calls[number].control);
-  return s->kind == NXP_STEP_KERNEL || s->kind == NXP_STEP_COPY || s->kind == NXP_STEP_MATMUL;
+  return s->kind == NXP_STEP_KERNEL || s->kind == NXP_STEP_COPY || s->kind == NXP_STEP_MATMUL ||
+         s->kind == NXP_STEP_CHECK;
+}
+
+/* The steps of a plan that one graph may start: up to its last check, and after it. */
+typedef struct part {
+  uint32_t first, end;
+  bool graph; /* they are enough for one */
+} part;
+
+static void find_parts(const nxp_plan *p, part parts[2]) {
+  uint32_t after = 0;
+  for (uint32_t i = 0; i < p->n_steps; i++)
+    if (p->steps[i].kind == NXP_STEP_CHECK) after = i + 1;
+  parts[0] = (part){0, after, after >= FEWEST_STEPS};
+  parts[1] = (part){after, p->n_steps, p->n_steps - after >= FEWEST_STEPS};
 }
 
 static void at_least(uint32_t *n, uint32_t number) {
@@ -49,7 +65,9 @@ static void measure(const nxp_plan *p, nxi_gpu_graphs *all) {
 nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d) {
   const nxp_plan *p = e->plan;
   nxi_gpu_graphs counts = {0};
-  if (p->n_steps < FEWEST_STEPS) return NX_OK;
+  part parts[2];
+  find_parts(p, parts);
+  if (!parts[0].graph && !parts[1].graph) return NX_OK;
   for (uint32_t i = 0; i < p->n_steps; i++)
     if (!may_be_captured(nxi_gpu_plan_of(e), &p->steps[i], i)) return NX_OK;
   measure(p, &counts);
@@ -71,38 +89,92 @@ static void make_key(const nxi_launch *l, const nxi_gpu_graphs *all) {
   if (all->params > 0) memcpy(word, l->params, all->params * sizeof *word);
 }
 
-/* Captures a launch. NULL: there is no graph; the steps are then started one by one and report a
- * failure, if there is one. */
-static nxi_gpu_kept *capture(const nxi_executable *e, const nxi_launch *l) {
+/* Captures a part. NULL: there is no graph. */
+static nxi_gpu_graph *capture_part(const nxi_executable *e, const nxi_launch *l, const part *p) {
   nxi_poll nobody = {NULL, NULL};
+  nxi_gpu_steps some = {.first = p->first, .end = p->end};
   nxi_diag ignored;
   nxi_diag_clear(&ignored);
   if (!nxi_gpu_capture_begin(nxi_gpu_of(e))) return NULL;
-  nx_status status = nxi_gpu_start_steps(e, l, &nobody, NULL, &ignored);
-  nxi_gpu_graph *graph = nxi_gpu_capture_end(nxi_gpu_of(e), status == NX_OK);
-  return nxi_gpu_graphs_keep(nxi_gpu_plan_of(e)->graphs, graph);
+  nx_status status = nxi_gpu_start_some(e, l, &nobody, NULL, &some, &ignored);
+  return nxi_gpu_capture_end(nxi_gpu_of(e), status == NX_OK);
+}
+
+/* Captures a launch. NULL: there is no graph; the steps are then started one by one and report a
+ * failure, if there is one. */
+static nxi_gpu_kept *capture(const nxi_executable *e, const nxi_launch *l, const part parts[2]) {
+  nxi_gpu_graphs *all = nxi_gpu_plan_of(e)->graphs;
+  bool both = parts[0].graph && parts[1].graph;
+  nxi_gpu_graph *graph = capture_part(e, l, &parts[parts[0].graph ? 0 : 1]),
+                *second = both && graph != NULL ? capture_part(e, l, &parts[1]) : NULL;
+  if (both && second == NULL) {
+    nxi_gpu_graph_destroy(graph);
+    graph = NULL;
+  }
+  nxi_gpu_kept *k = nxi_gpu_graphs_keep(all, graph);
+  if (k != NULL) k->second = second;
+  return k;
+}
+
+static bool has_final(const nxi_executable *e, const nxi_launch *l, const part *p) {
+  bool found = false;
+  for (uint32_t i = p->first; i < p->end; i++) found = found || nxi_gpu_is_final(e, l, i);
+  return found;
+}
+
+/* A launch under way. */
+typedef struct started {
+  const nxi_executable *executable;
+  const nxi_launch *launch;
+  nxi_poll poll;
+  nxi_gpu_steps checks;
+  bool refused; /* a graph was not started */
+} started;
+
+/* Starts a part as a graph, or its steps one by one. */
+static nx_status start(started *s, const part *p, nxi_gpu_graph *graph, nxi_diag *d) {
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  if (!p->graph) {
+    nxi_gpu_steps some = {p->first, p->end, p->first, 0};
+    return nxi_gpu_start_some(s->executable, s->launch, &s->poll, NULL, &some, d);
+  }
+  s->refused = nxi_gpu_graph_launch(graph, &own) != NX_OK;
+  if (!s->refused && s->launch->graph_launches != NULL) ++*s->launch->graph_launches;
+  return NX_OK;
+}
+
+static nx_status start_all(started *s, const nxi_gpu_kept *k, const part parts[2], nxi_diag *d) {
+  nxi_gpu_graph *graphs[2] = {k->graph, parts[0].graph ? k->second : k->graph};
+  nx_status status = parts[0].end > 0 ? start(s, &parts[0], graphs[0], d) : NX_OK;
+  if (status != NX_OK || s->refused) return status;
+  s->checks = (nxi_gpu_steps){.end = parts[0].end};
+  if (parts[0].end > 0) s->checks.mark = nxi_gpu_mark(nxi_gpu_of(s->executable));
+  if (has_final(s->executable, s->launch, &parts[1]))
+    status = nxi_gpu_look(s->executable, s->launch, &s->poll, &s->checks, d);
+  if (status == NX_OK) status = start(s, &parts[1], graphs[1], d);
+  if (status != NX_OK || s->refused) return status;
+  return nxi_gpu_look(s->executable, s->launch, &s->poll, &s->checks, d);
 }
 
 /* Lock. */
 static nx_status launch(const nxi_executable *e, const nxi_launch *l, bool *done, nxi_diag *d) {
   nxi_gpu_graphs *all = nxi_gpu_plan_of(e)->graphs;
-  nxi_poll poll = {l->poll, l->poll_user};
+  started s = {.executable = e, .launch = l, .poll = {l->poll, l->poll_user}};
+  part parts[2];
+  find_parts(e->plan, parts);
+  if (has_final(e, l, &parts[0])) return NX_OK;
   make_key(l, all);
   nxi_gpu_kept *k = nxi_gpu_graphs_find(all);
-  if (k == NULL && nxi_gpu_graphs_know(all)) k = capture(e, l);
+  if (k == NULL && nxi_gpu_graphs_know(all)) k = capture(e, l, parts);
   if (k == NULL) return NX_OK;
-  nx_status status = nxp_ask(&poll, d);
+  nx_status status = nxp_ask(&s.poll, d);
   if (status != NX_OK) return status;
-  nxi_diag own;
-  nxi_diag_clear(&own);
-  if (nxi_gpu_graph_launch(k->graph, &own) != NX_OK) {
-    nxi_gpu_graphs_forget(all, k); /* the steps are started one by one, and report a failure */
-    return NX_OK;
-  }
-  nxi_gpu_graphs_count(all, k, 1);
-  *done = true;
-  if (l->graph_launches != NULL) ++*l->graph_launches;
-  return NX_OK;
+  status = start_all(&s, k, parts, d);
+  if (s.refused) nxi_gpu_graphs_forget(all, k); /* the steps are started one by one, and report */
+  else nxi_gpu_graphs_count(all, k, 1);
+  *done = !s.refused;
+  return status;
 }
 
 nx_status nxi_gpu_launch_graph(const nxi_executable *e, const nxi_launch *l, bool *done,

@@ -10,9 +10,10 @@ enum { NXI_GPU_KEPT = 8, NXI_GPU_SEEN = 32 };
 
 typedef struct nxi_gpu_kept {
   uint64_t *key;
-  nxi_gpu_graph *graph; /* NULL: the entry is free */
-  void *more;           /* what its user remembers of it; freed with it */
-  uint64_t last;        /* number of the last launch that used it */
+  nxi_gpu_graph *graph;  /* NULL: the entry is free */
+  nxi_gpu_graph *second; /* what is started after it, or NULL */
+  void *more;            /* what its user remembers of it; freed with it */
+  uint64_t last;         /* number of the last launch that used it */
   uint32_t launches;
 } nxi_gpu_kept;
 

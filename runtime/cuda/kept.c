@@ -32,6 +32,7 @@ void nxi_gpu_graphs_destroy(nxi_gpu_graphs *all) {
   if (all == NULL) return;
   for (uint32_t i = 0; i < NXI_GPU_KEPT; i++) {
     nxi_gpu_graph_destroy(all->kept[i].graph);
+    nxi_gpu_graph_destroy(all->kept[i].second);
     nxi_free(all->kept[i].more);
   }
   nxi_mutex_destroy(&all->lock);
@@ -63,8 +64,9 @@ bool nxi_gpu_graphs_know(nxi_gpu_graphs *all) {
 void nxi_gpu_graphs_forget(nxi_gpu_graphs *all, nxi_gpu_kept *k) {
   all->wasted += k->launches < WORTH;
   nxi_gpu_graph_destroy(k->graph);
+  nxi_gpu_graph_destroy(k->second);
   nxi_free(k->more);
-  k->graph = NULL;
+  k->graph = k->second = NULL;
   k->more = NULL;
 }
 

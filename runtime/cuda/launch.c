@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Runs the steps of a plan on a GPU. Addresses are the GPU's. Kernels and copies are started one
- * after the other without waiting for them; a check of indices waits for the indices. Library calls
- * that are done by functions of the host wait for their operands, which are copied to the host, and
- * the results are copied back. */
+ * after the other without waiting for them. Steps that only compute are started before it is known
+ * what a check of indices found: kernels cut indices to their axis, and what they have made of a
+ * bad one is dropped. Library calls that are done by functions of the host wait for their operands,
+ * which are copied to the host, and the results are copied back. */
 #include "launch.h"
 
 #include <string.h>
@@ -205,12 +206,11 @@ static nx_status run_scatter(const gpu_run *r) {
                              address(r, &s->buffers[3]), r->d);
 }
 
-/* In a graph the steps that follow are guarded by what it found. */
-static nx_status run_check(const gpu_run *r) {
+/* What a check found stays where it is until the plan has ended (nxi_gpu_plan_create). */
+static nx_status look_at(const gpu_run *r, uint64_t mark) {
   int64_t found;
-  if (nxi_gpu_captures(gpu_of(r))) return NX_OK;
   nx_status status = nxi_gpu_download(gpu_of(r), &found, address(r, &r->step->buffers[0]),
-                                      sizeof found, NXI_NOW, r->poll, r->d);
+                                      sizeof found, mark, r->poll, r->d);
   return status != NX_OK ? status : nxi_report_check(r->step, found, r->d);
 }
 
@@ -290,7 +290,7 @@ static nx_status run_step(const gpu_run *r) {
   const nxp_step *s = r->step;
   switch (s->kind) {
     case NXP_STEP_KERNEL: return run_kernel(r);
-    case NXP_STEP_CHECK: return run_check(r);
+    case NXP_STEP_CHECK: return NX_OK; /* the last kernel before it has found something */
     case NXP_STEP_SCATTER: return run_scatter(r);
     case NXP_STEP_CALL: return run_call(r);
     case NXP_STEP_CONTROL: return run_control(r);
@@ -310,10 +310,11 @@ static nx_status reason(const nxi_executable *e, nxi_diag *d) {
   return NX_DEVICE_LOST;
 }
 
-/* After a step that may have failed in a graph: what follows runs if it has not. */
+/* After a step of a body that may have failed in a graph: what follows runs if it has not. */
 static nx_status guard(const gpu_run *r, uint32_t *guards) {
   const nxp_step *s = r->step;
   bool check = s->kind == NXP_STEP_CHECK, control = s->kind == NXP_STEP_CONTROL;
+  if (r->nesting == NULL) return NX_OK; /* of a plan: the host looks, after the launch */
   if (!check && !(control && own_of(r)->control->fails)) return NX_OK;
   nx_status status = nxi_gpu_write_guard(gpu_of(r), r->nesting, check ? s : NULL,
                                          check ? address(r, &s->buffers[0]) : 0, r->d);
@@ -321,8 +322,39 @@ static nx_status guard(const gpu_run *r, uint32_t *guards) {
   return status;
 }
 
-nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
-                              const struct nxi_gpu_nesting *nesting, nxi_diag *d) {
+bool nxi_gpu_is_final(const nxi_executable *e, const nxi_launch *l, uint32_t number) {
+  const nxp_step *s = &e->plan->steps[number];
+  const nxi_gpu_step *own = &nxi_gpu_plan_of(e)->calls[number];
+  if (s->overwrites || (l->keep_outputs && s->stores)) return true;
+  if (s->kind == NXP_STEP_CALL) return own->functions == NULL || !own->functions->captured;
+  if (s->kind == NXP_STEP_SCATTER) return own->scatter == NULL;
+  return s->kind == NXP_STEP_CONTROL;
+}
+
+nx_status nxi_gpu_look(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
+                       nxi_gpu_steps *some, nxi_diag *d) {
+  gpu_run r = {.executable = e, .plan = e->plan, .launch = l, .poll = poll, .d = d};
+  nx_status status = NX_OK;
+  for (; some->looked < some->end && status == NX_OK; some->looked++) {
+    r.step = &e->plan->steps[some->looked];
+    if (r.step->kind == NXP_STEP_CHECK) status = look_at(&r, some->mark);
+  }
+  return status;
+}
+
+/* Before step number `i`: checks that it has to be known of. */
+static nx_status look_before(const gpu_run *r, nxi_gpu_steps *some, uint32_t i, nxi_diag *d) {
+  nxi_gpu_steps before = *some;
+  if (!nxi_gpu_is_final(r->executable, r->launch, i)) return NX_OK;
+  before.end = i;
+  nx_status status = nxi_gpu_look(r->executable, r->launch, r->poll, &before, d);
+  some->looked = before.looked;
+  return status;
+}
+
+nx_status nxi_gpu_start_some(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
+                             const struct nxi_gpu_nesting *nesting, nxi_gpu_steps *some,
+                             nxi_diag *d) {
   const nxp_plan *p = e->plan;
   nxi_poll none = {NULL, NULL};
   gpu_run r = {.executable = e, .plan = p, .launch = l, .poll = poll, .nesting = nesting, .d = d};
@@ -330,12 +362,15 @@ nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, cons
   nx_status status = NX_OK;
   uint32_t guards = 0;
   if (!captures) r.nesting = NULL;
-  for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
+  for (uint32_t i = some->first; i < some->end && status == NX_OK; i++) {
     r.step = &p->steps[i];
+    if (!captures) status = look_before(&r, some, i, d);
+    if (status != NX_OK) break;
     if (r.step->overwrites || (l->keep_outputs && r.step->stores)) r.poll = &none;
     if (r.poll == poll) status = nxp_ask(poll, d);
     if (status == NX_OK) status = run_step(&r);
     if (status == NX_OK && captures) status = guard(&r, &guards);
+    if (r.step->kind == NXP_STEP_CHECK && !captures) some->mark = nxi_gpu_mark(nxi_gpu_of(e));
     if (status == NX_INTERNAL) status = reason(e, d);
   }
   for (; guards > 0; guards--) {
@@ -343,6 +378,14 @@ nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, cons
     if (status == NX_OK) status = ended;
   }
   return status;
+}
+
+nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
+                              const struct nxi_gpu_nesting *nesting, nxi_diag *d) {
+  nxi_gpu_steps all = {.end = e->plan->n_steps};
+  nx_status status = nxi_gpu_start_some(e, l, poll, nesting, &all, d);
+  bool captures = nxi_gpu_captures(nxi_gpu_of(e));
+  return status != NX_OK || captures ? status : nxi_gpu_look(e, l, poll, &all, d);
 }
 
 nx_status nxi_gpu_plan_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {

@@ -40,6 +40,21 @@ nx_status nxi_gpu_plan_launch(const nxi_executable *e, const nxi_launch *l, nxi_
 /* nesting: the control flow of which the plan is a body; NULL: of none, or the host runs that. */
 nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
                               const struct nxi_gpu_nesting *nesting, nxi_diag *d);
+/* Some of them. What checks find is looked at before the first step after them that must not be
+ * started in vain; the others are left to nxi_gpu_look. */
+typedef struct nxi_gpu_steps {
+  uint32_t first, end;
+  uint32_t looked; /* checks before this step have been looked at */
+  uint64_t mark;   /* after the last check that was started */
+} nxi_gpu_steps;
+nx_status nxi_gpu_start_some(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
+                             const struct nxi_gpu_nesting *nesting, nxi_gpu_steps *some,
+                             nxi_diag *d);
+/* Looks at the checks among the steps that were started: NX_INDEX_OUT_OF_RANGE. */
+nx_status nxi_gpu_look(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
+                       nxi_gpu_steps *some, nxi_diag *d);
+/* Whether a step must not be started while a check may have found a bad index. */
+bool nxi_gpu_is_final(const nxi_executable *e, const nxi_launch *l, uint32_t number);
 /* product.c. at: the addresses of the operands, of the result, and of the addend. */
 nx_status nxi_gpu_run_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t at[4], nxi_diag *d);
 

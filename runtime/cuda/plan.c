@@ -41,6 +41,8 @@ nx_status nxi_gpu_plan_create(nxi_executable *e, nxi_diag *d) {
   own->calls = nxi_calloc((size_t)p->n_steps + 1, sizeof *own->calls);
   if (own->calls == NULL) return nxi_oom(d);
   nx_status status = NX_OK;
+  for (uint32_t i = 0; i < p->n_steps; i++) /* steps after a check come before it is looked at */
+    if (p->steps[i].kind == NXP_STEP_CHECK) nxp_plan_keep(e->plan, &p->steps[i], 0);
   for (uint32_t i = 0; here && i < p->n_steps && status == NX_OK; i++) {
     if (p->steps[i].kind == NXP_STEP_CALL) status = take_call(e, i, d);
     else if (p->steps[i].kind == NXP_STEP_SCATTER) status = take_scatter(e, i, d);

@@ -25,6 +25,18 @@ static const char chain[] = "nxir 2\n"
                             "  %y = abs %p : f32[40,40]\n"
                             "  %s = scan_sum %y axis=1 : f32[40,40]\n"
                             "}\n";
+/* Checks of indices in the middle, and enough before them and after them for a graph each. */
+static const char looked[] = "nxir 2\n"
+                             "graph @looked(%x: f32[40,40]) -> (%y, %s) {\n"
+                             "  %a = mul %x, %x : f32[40,40]\n"
+                             "  %i = cast %a : i32[40,40]\n"
+                             "  %g = gather %x, %i axis=0 : f32[40,40]\n"
+                             "  %b = sub %g, %a : f32[40,40]\n"
+                             "  %j = cast %b : i32[40,40]\n"
+                             "  %h = gather %b, %j axis=0 : f32[40,40]\n"
+                             "  %y = abs %h : f32[40,40]\n"
+                             "  %s = scan_sum %y axis=1 : f32[40,40]\n"
+                             "}\n";
 /* A function that begins with a check of indices. */
 static const char checked[] = "nxir 2\n"
                               "graph @checked(%x: f32[40,40], %i: i32[3,1]) -> (%y) {\n"
@@ -195,30 +207,58 @@ static void threads_share_a_plan(void **state) {
   nx_function_release(f);
 }
 
-static void what_waits_has_none(void **state) {
+static nx_status call_checked(nx_function *f, nx_tensor *x, nx_tensor *indices, uint64_t *launched,
+                              float bits[3]) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_tensor *out = NULL;
+  nx_status status = nx_function_call(f, (nx_tensor *[]){x, indices}, 2, &out, 1, &o);
+  if (status == NX_OK) OK(nx_read(out, bits, 3 * sizeof *bits, NULL));
+  nx_tensor_release(out);
+  *launched += report.graph_launches;
+  return status;
+}
+
+/* Indices are looked at after what uses them was started, in a graph or not; a bad one is an error
+ * of that launch, and nothing else has happened. */
+static void indices_are_looked_at(void **state) {
+  float first[3], bits[3];
   (void)state;
   nx_function *f = parse(checked);
-  nx_tensor *in[] = {square(0), GOOD(nx_cast(nx_reshape(ramp(3, 2), NX_SHAPE(3, 1), 0), NX_I32))};
-  OK(nx_realize(ctx, in, 2, NULL));
-  for (int i = 0; i < CALLS; i++) {
-    nx_report report = {.size = sizeof report};
-    nx_run_options o = {.size = sizeof o, .report = &report};
-    nx_tensor *out = NULL;
-    OK(nx_function_call(f, in, 2, &out, 1, &o));
-    assert_int_equal(report.graph_launches, 0);
-    nx_tensor_release(out);
+  nx_tensor *x = square(0), *tensors[4];
+  for (int i = 0; i < 4; i++) /* 0 2 4, 0 20 40: one too many, and so on */
+    tensors[i] = GOOD(nx_cast(nx_reshape(ramp(3, i % 2 ? 20 : 2), NX_SHAPE(3, 1), 0), NX_I32));
+  OK(nx_realize(ctx, tensors, 4, NULL));
+  for (int graphs = 0; graphs < 2; graphs++) {
+    uint64_t launched = 0;
+    OK(nx_debug_set(graphs ? "nofuse" : "nofuse,nographs"));
+    for (int i = 0; i < 4 * CALLS; i++) {
+      nx_status status = call_checked(f, x, tensors[i % 4], &launched, bits);
+      assert_int_equal(status, i % 2 ? NX_INDEX_OUT_OF_RANGE : NX_OK);
+      if (i % 2) {
+        nx_error e = take();
+        assert_int_equal(e.index, 2);
+        assert_string_equal(e.op, "gather");
+      } else if (graphs || i) {
+        assert_memory_equal(bits, first, sizeof bits);
+      } else {
+        memcpy(first, bits, sizeof bits);
+      }
+    }
+    if (graphs) assert_true(launched >= CALLS);
+    else assert_int_equal(launched, 0);
   }
   nx_function_release(f);
 }
 
 /* Each call of the driver for graphs fails once; the steps are then started one by one. */
-static nx_status some_calls(nx_context *c, uint64_t *launched, float *bits) {
+static nx_status some_calls(nx_context *c, const char *text, uint64_t *launched, float *bits) {
   nx_function *f = NULL;
   nx_report report = {.size = sizeof report};
   nx_run_options o = {.size = sizeof o, .report = &report};
   nx_scope *s = nx_scope_begin(c);
   nx_status status =
-      nx_function_parse(c, chain, strlen(chain),
+      nx_function_parse(c, text, strlen(text),
                         &(nx_parse_options){.size = sizeof(nx_parse_options), .device = CUDA}, &f);
   nx_tensor *x = nx_reshape(nx_arange(c, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), N),
                             NX_SHAPE(ROWS, ROWS), 0);
@@ -238,7 +278,7 @@ static nx_status some_calls(nx_context *c, uint64_t *launched, float *bits) {
   return status;
 }
 
-static void failing(const char *name, int result, const float *good) {
+static void failing(const char *text, const char *name, int result, const float *good) {
   static float bits[2 * N];
   bool done = false;
   for (int64_t n = 1; !done; n++) {
@@ -250,7 +290,7 @@ static void failing(const char *name, int result, const float *good) {
     fake->failed[0] = 0;
     fake->fail_at = fake->calls + n;
     fake->fail_with = result;
-    nx_status status = some_calls(c, &launched, bits);
+    nx_status status = some_calls(c, text, &launched, bits);
     done = fake->calls < before.calls + n;
     assert_int_equal(status, NX_OK); /* also of what is lost after the last result has come */
     assert_memory_equal(bits, good, sizeof bits);
@@ -271,23 +311,26 @@ static void failing(const char *name, int result, const float *good) {
 }
 
 static void every_call_fails(void **state) {
+  static const char *const texts[] = {chain, looked};
   static float good[2 * N];
   uint64_t launched;
   (void)state;
   OK(nx_debug_set("nofuse"));
-  assert_int_equal(some_calls(ctx, &launched, good), NX_OK);
-  assert_true(launched >= 1);
-  failing("Graph", 1, good);
-  failing("Graph", 2, good);
-  failing("Capture", 1, good);
-  failing("Capture", 901, good);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(some_calls(ctx, texts[i], &launched, good), NX_OK);
+    assert_true(launched >= 1 + (uint64_t)i);
+    failing(texts[i], "Graph", 1, good);
+    failing(texts[i], "Graph", 2, good);
+    failing(texts[i], "Capture", 1, good);
+    failing(texts[i], "Capture", 901, good);
+  }
 }
 
 NXT_MAIN(cuda_graphs) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(the_second_time_makes_one), IN_SCOPE(other_addresses),
       IN_SCOPE(others_keep_their_memory),  IN_SCOPE(threads_share_a_plan),
-      IN_SCOPE(what_waits_has_none),       IN_SCOPE(every_call_fails),
+      IN_SCOPE(indices_are_looked_at),     IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
