@@ -340,6 +340,7 @@ static void write_plain_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   if ((p.access.flags & NXK_NONTEMPORAL) && !nxb_is_whole_lines(b, map, a, &p.access))
     p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   if (b->threads) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
+  if (map->prefetch > 0) p.access.prefetch = map->prefetch;
   bool alone =
       b->threads && !p.wide && nxb_lanes_of(b, value) == 1; /* one of the threads stores it */
   if (alone) nxk_barrier(b->to);

@@ -197,6 +197,7 @@ static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage 
         nxb_stage_row(b, r, s, v, at, q, value, row.active);
         continue;
       }
+      row.prefetch = ahead_of(b, r, v);
       nxb_set_value(&row, b->from->instrs[v].args[0], value, 0);
       nxb_write(b, &row, v);
     }
