@@ -279,6 +279,29 @@ class Torch(unittest.TestCase):
             close(self, got, wanted)
         self.assertFalse(nx.torch.report().fallbacks)
 
+    def test_the_most_frequent(self):
+        for dtype in (torch.int64, torch.float32, torch.bool, torch.uint8):
+            for shape, dim in (((7,), 0), ((4, 6), -1), ((4, 6), 0), ((3, 5, 4), 1), ((), 0)):
+                x = torch.randint(0, 3, shape).to(dtype)
+                torch._dynamo.reset()
+                got = torch.compile(lambda x: torch.mode(x, dim, True), backend="nx")(x)
+                wanted = torch.mode(x, dim, True)
+                self.assertTrue(torch.equal(got[0], wanted[0]), (dtype, shape, dim))
+                self.assertTrue(torch.equal(got[1], wanted[1]), (dtype, shape, dim))
+        self.both(lambda x: torch.mode(x, 1)[0], torch.randn(3, 5, requires_grad=True))
+
+    @unittest.skipIf(torch is None or not hasattr(F, "grouped_mm"), "this PyTorch has none")
+    def test_products_by_groups(self):
+        ends = torch.tensor([3, 3, 7, 12], dtype=torch.int32)
+        a, b = torch.randn(12, 16), torch.randn(4, 16, 8)
+        for x, y, of in ((a, b, ends), (torch.randn(4, 8, 16), torch.randn(16, 12), ends),
+                         (torch.randn(8, 12), torch.randn(12, 16), ends), (b.mT, b, None)):
+            x, y = x.requires_grad_(), y.requires_grad_()
+            self.both(lambda x, y: F.grouped_mm(x, y, offs=of), x, y)
+        many = torch.arange(1, 10, dtype=torch.int32)
+        self.both(lambda x, y: F.grouped_mm(x, y, offs=many), torch.randn(9, 16),
+                  torch.randn(9, 16, 8), fallbacks=["aten._grouped_mm.default"])
+
     def test_windows_that_overlap(self):
         x = torch.randn(2, 3, 7, 5, requires_grad=True)
         self.both(lambda x: F.adaptive_avg_pool2d(x, (3, 4)), x)

@@ -8,8 +8,8 @@ from typing import Any, Sequence
 
 from .. import _core
 from .._core import DType
-from ._lowering import (BOOL, FLOAT32, INT64, SMALL, Array, Call, arange, axis_of, calls, cast,
-                        full, lowers, operand, pairs, refuse)
+from ._lowering import (BOOL, FLOAT32, INT64, SMALL, Array, Call, arange, axis_of, both, calls,
+                        cast, full, lowers, operand, pairs, refuse)
 
 
 @lowers("aten.mm.default", "aten.bmm.default", "aten.mv.default", "aten.dot.default")
@@ -53,6 +53,49 @@ def _trilinear(c: Call, a: Array, b: Array, d: Array, expand1: Any, expand2: Any
 @lowers("aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default")
 def _addmm(c: Call, bias: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     return _plus_product(c, bias, a, b, beta, alpha)
+
+
+# ---- products by groups
+
+MOST_GROUPS = 8
+
+
+def _members(offsets: Array, i: int, n: int) -> Array:
+    """Which of n rows are of group i: those before its end that are not before the end of the last
+    one."""
+    rows, ends = arange(INT64, 0, 1, n), cast(offsets, INT64)
+    inside = calls.cmplt(rows, ends[i : i + 1])
+    return both(inside, calls.cmpge(rows, ends[i - 1 : i])) if i else inside
+
+
+@lowers("aten._grouped_mm.default")
+def _grouped_mm(c: Call, a: Array, b: Array, offs: Array | None = None, bias: Array | None = None,
+                out_dtype: Any = None) -> Array:
+    """Rows of a, columns of b, or both sides of the sum are in groups, of which the ends are
+    values: so each group's product is one of all rows, of which its own are taken. That is as many
+    products as there are groups, which for many PyTorch does better."""
+    refuse(bias is not None, "products by groups with a bias")
+    if offs is None:
+        return cast(calls.matmul(a, b), c.dtype)
+    groups = offs.shape[0]
+    refuse(groups > MOST_GROUPS, f"products by more than {MOST_GROUPS} groups")
+    refuse(0 in (*a.shape, *b.shape, groups), "products of nothing")
+    if a.ndim == 2 and b.ndim == 2:
+        parts = []
+        for i in range(groups):
+            own = _members(offs, i, a.shape[1])
+            left = calls.where(own, a, operand(0, a.dtype))
+            right = calls.where(calls.reshape(own, (a.shape[1], 1)), b, operand(0, b.dtype))
+            parts.append(calls.reshape(calls.matmul(left, right), (1, *c.shape[1:])))
+        return cast(calls.cat(parts, 0), c.dtype)
+    by_rows = a.ndim == 2
+    y = full(c.shape, c.dtype, 0)
+    for i in range(groups):
+        own = _members(offs, i, c.shape[0 if by_rows else 1])
+        own = calls.reshape(own, (c.shape[0], 1)) if by_rows else own
+        product = calls.matmul(a, b[i]) if by_rows else calls.matmul(a[i], b)
+        y = calls.where(own, cast(product, c.dtype), y)
+    return y
 
 
 # ---- attention

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._lowering import (FLOAT32, FLOAT64, INT64, KIND, SMALL, Array, Call, axis_of, both, calls,
-                        cast, common, full, in_line, lowers, operand, refuse)
+from ._lowering import (FLOAT32, FLOAT64, INT64, KIND, SMALL, Array, Call, arange, axis_of, both,
+                        calls, cast, common, full, in_line, lowers, operand, refuse)
 
 
 # ---- order statistics, with the place of the first element that has the value
@@ -73,6 +73,31 @@ def _median_of_all(ignore: bool) -> Any:
 for _name, _ignore in {"median": False, "nanmedian": True}.items():
     lowers(f"aten.{_name}.dim")(_median(_ignore))
     lowers(f"aten.{_name}.default")(_median_of_all(_ignore))
+
+
+@lowers("aten.mode.default")
+def _mode(c: Call, x: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+    """The value that a line has most often, the least of several, and its last place: in the order
+    of the line, where a run of equal elements has got longest. Every NaN is another value."""
+    if x.ndim == 0:
+        return x, full((), INT64, 0)
+    dim = axis_of(dim, x.ndim)
+    n = x.shape[dim]
+    refuse(n == 0, "the mode of nothing")
+    order = calls.argsort(x, dim, 0, INT64)
+    line = calls.gather(x, order, dim)
+    low, high = [0] * x.ndim, list(x.shape)
+    before, after = list(high), list(low)
+    before[dim], after[dim] = n - 1, 1
+    new = calls.cmpne(calls.shrink(line, after, high), calls.shrink(line, low, before))
+    new = calls.pad(new, after, [0] * x.ndim, True)
+    i = calls.reshape(arange(INT64, 0, 1, n), [n if a == dim else 1 for a in range(x.ndim)])
+    begin = calls.associative_scan(calls.where(new, i, operand(0, INT64)), calls.SCAN_MAX, dim)
+    longest = calls.reduce_argmax(calls.sub(i, begin), dim, calls.KEEPDIMS, INT64)
+    index = calls.gather(order, longest, dim)
+    results = calls.gather(x, index, dim), index
+    kept = index.shape if keepdim else tuple(m for a, m in enumerate(x.shape) if a != dim)
+    return tuple(calls.reshape(y, kept, calls.MAY_COPY) for y in results)
 
 
 # ---- places in lines that are sorted
