@@ -59,6 +59,14 @@ y = [v for v in x[:3]]; x *= 2; r = [y[0] + y[1] + y[2], x]
 y = x[3, ...] if m.__name__ == "nx" else x[3:4].reshape(()); y += 1; r = x
 y = x[2].reshape(1); y[0] = 9; r = [x, y]
 z = x[5]; m.add(x, 1, out=x); r = [z * 1, x]
+r = [m.asarray(4 in x), m.asarray(7 in x), m.asarray(5 in i.reshape(2, 3)), m.asarray(1 in x[:0])]
+r = [*divmod(i - 3, 2), *divmod(x, [2, 2, 2, 2, 3, 4]), *divmod(7, i + 1)]
+x.flat[2] = 9; x.reshape(2, 3).T[0] += 1; r = [x, x.reshape(2, 3).flat[1:3]]
+x.put([0, -1], [7, 8]); y = x + 0; y.partition(2); r = [x, y[2], x[x.argpartition(3)[3]]]
+r = (i % 2).choose([i, i * 10])
+r = m.linalg.tensorsolve(m.eye(6).reshape(2, 3, 6) * 2, x.reshape(2, 3))
+r = m.linalg.tensorinv((m.eye(6) * x).reshape(2, 3, 6), 2)
+r = m.linalg.tensorsolve((m.eye(6) * x).reshape(6, 2, 3).transpose(1, 0, 2), x, (0, 2))
 y = m.nan_to_num(m.asarray([m.nan, m.inf, 1.0]), nan=2.0, posinf=3.0); r = y
 r = [m.nanstd(m.asarray([1.0, m.inf, m.nan])), m.nanvar(m.asarray([1.0, m.nan, 3.0]), ddof=1)]
 """
@@ -91,6 +99,10 @@ i[:] = "text"
 x[1:3] = [1, 2, 3]
 x[i > 2] = [1, 2]
 m.broadcast_to(x, (2, 6))[...] = 1
+x.reshape(2, 3).T.flat[0]
+m.linalg.tensorinv(x, 0)
+m.linalg.tensorsolve(m.eye(3), x)
+divmod(x, "text")
 """
 
 

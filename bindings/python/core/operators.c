@@ -275,6 +275,26 @@ static PyObject *compare(PyObject *a, PyObject *b, int op) {
   return binary(a, of[op], b);
 }
 
+static PyObject *divide_both(PyObject *a, PyObject *b) {
+  PyObject *q = floor_divide(a, b);
+  if (q == NULL || q == Py_NotImplemented) return q;
+  PyObject *r = remainder_of(a, b), *both = r ? PyTuple_Pack(2, q, r) : NULL;
+  Py_DECREF(q);
+  Py_XDECREF(r);
+  return both;
+}
+
+/* Whether an element is equal, an action. */
+static int contains(PyObject *self, PyObject *value) {
+  PyObject *equal = compare(self, value, Py_EQ);
+  if (equal == NULL || equal == Py_NotImplemented) return Py_XDECREF(equal), equal ? 0 : -1;
+  PyObject *any = core_wrap(nx_reduce_max(core_tensor(equal), NULL, NX_ALL, 0));
+  Py_DECREF(equal);
+  int is = any ? PyObject_IsTrue(any) : -1;
+  Py_XDECREF(any);
+  return is;
+}
+
 /* ---- one operand */
 
 #define UNARY(name, call)                                 \
@@ -432,6 +452,7 @@ PyType_Slot core_operator_slots[] = {{Py_nb_add, add},
                                      {Py_nb_true_divide, divide},
                                      {Py_nb_floor_divide, floor_divide},
                                      {Py_nb_remainder, remainder_of},
+                                     {Py_nb_divmod, divide_both},
                                      {Py_nb_power, power},
                                      {Py_nb_and, bit_and},
                                      {Py_nb_or, bit_or},
@@ -460,6 +481,7 @@ PyType_Slot core_operator_slots[] = {{Py_nb_add, add},
                                      {Py_nb_inplace_lshift, shift_left_by},
                                      {Py_nb_inplace_rshift, shift_right_by},
                                      {Py_nb_inplace_matrix_multiply, product_with},
+                                     {Py_sq_contains, contains},
                                      {Py_tp_richcompare, compare},
                                      {Py_tp_hash, PyObject_HashNotImplemented},
                                      {0, NULL}};

@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from . import _elementwise, _manipulation, _products, _searching, _statistics, linalg
+from . import _elementwise, _manipulation, _more, _places, _products, _searching, _statistics
+from . import linalg
 from ._core import Array, DType, calls
 from ._lib import BOOL, UINT8, array, cast, dtypes, real_dtype, reshaped
 
@@ -27,6 +28,20 @@ def _fill(x: Array, value: Any) -> None:
 def _sort(x: Array, axis: int = -1) -> None:
     """Sorts x in place."""
     x[...] = _searching.sort(x, axis=axis)
+
+
+def _partition(x: Array, kth: Any, axis: int = -1) -> None:
+    """Sorts x in place, which puts every element kth in its place."""
+    x[...] = _more.partition(x, kth, axis)
+
+
+def _tofile(x: Array, path: Any) -> None:
+    """Writes the elements in C order as bytes, to a path or an open file."""
+    if hasattr(path, "write"):
+        path.write(_tobytes(x))
+        return
+    with open(path, "wb") as file:
+        file.write(_tobytes(x))
 
 
 def _compress(x: Array, condition: Any, axis: int | None = None) -> Array:
@@ -58,7 +73,12 @@ _METHODS = {
     "dot": _products.dot,
     "diagonal": partial(linalg.diagonal, axis1=0, axis2=1),
     "trace": partial(linalg.trace, axis1=0, axis2=1),
+    "argpartition": _more.argpartition,
+    "choose": _more.choose,
     "compress": _compress,
+    "partition": _partition,
+    "put": _places.put,
+    "tofile": _tofile,
     "fill": _fill,
     "sort": _sort,
     "flatten": _flatten,
@@ -71,6 +91,8 @@ def attribute(x: Array, name: str) -> Any:
     """What x.name is, of names that the type itself has not."""
     if name in _METHODS:
         return partial(_METHODS[name], x)
+    if name == "flat":  # a view, so that it can be assigned; where there is none, an error
+        return calls.reshape(x, (x.size,), 0)
     near = get_close_matches(name, [*_METHODS, *dir(Array)], 1)
     raise AttributeError(f"an Array has no attribute {name!r}"
                          + (f"; there is {near[0]!r}" if near else ""))

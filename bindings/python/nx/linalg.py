@@ -10,17 +10,18 @@ import math
 from typing import Any, NamedTuple
 
 from . import _core
-from ._core import Array, calls
+from ._core import Array, LinAlgError, calls
 from ._lib import (FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, cast, device_number, floating,
-                   floats, permuted, promoted, real_dtype, reshaped)
+                   floats, permuted, product, promoted, real_dtype, reshaped)
 from ._products import cross, kron, matmul, outer, tensordot, vecdot
 from ._manipulation import matrix_transpose
 
-__all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-           "expm", "hessenberg", "inv", "kron", "logm", "lstsq", "lu", "lu_solve", "matmul",
-           "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm",
-           "outer", "pinv", "qr", "schur", "slogdet", "solve", "solve_triangular", "sqrtm", "svd",
-           "svdvals", "tensordot", "trace", "vecdot", "vector_norm"]
+__all__ = ["LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+           "eigvalsh", "expm", "hessenberg", "inv", "kron", "logm", "lstsq", "lu", "lu_solve",
+           "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot",
+           "norm", "outer", "pinv", "qr", "schur", "slogdet", "solve", "solve_triangular", "sqrtm",
+           "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
+           "vector_norm"]
 
 
 class EighResult(NamedTuple):
@@ -232,6 +233,31 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Array:
         rtol = reshaped(rtol, (*rtol.shape, 1))
     most = calls.reduce_max(s, (-1,), KEEPDIMS)
     return calls.reduce_sum(calls.cast(s > most * rtol, INT64), (-1,), 0)
+
+
+def tensorsolve(a: Any, b: Any, /, axes: Any = None) -> Array:
+    """The x with tensordot(a, x, x.ndim) = b; axes of a that come last before that."""
+    a, b = floats(a, b)
+    if axes is not None:
+        moved = axes_of(axes, a.ndim)
+        a = calls.permute(a, [i for i in range(a.ndim) if i not in moved] + list(moved))
+    shape = a.shape[b.ndim :]
+    if a.shape[: b.ndim] != b.shape or product(shape) != b.size:
+        raise ValueError(f"tensorsolve: {a.shape} does not go with {b.shape}")
+    x = solve(reshaped(a, (b.size, b.size)), reshaped(b, (b.size,)))
+    return reshaped(x, shape)
+
+
+def tensorinv(a: Any, /, ind: int = 2) -> Array:
+    """The inverse of a by tensordot over as many axes as it has behind the first `ind`."""
+    a = floating(a)
+    if ind <= 0:
+        raise ValueError(f"tensorinv: {ind} is not a number of axes")
+    first, rest = a.shape[:ind], a.shape[ind:]
+    n = product(first)
+    if n != product(rest):
+        raise LinAlgError(f"tensorinv: {first} and {rest} are not as many elements")
+    return reshaped(inv(reshaped(a, (n, n))), (*rest, *first))
 
 
 # ---- norms
