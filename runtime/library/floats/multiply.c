@@ -15,7 +15,7 @@
 enum {
   NEAR = 4096,  /* bytes from one row of B to the next: on a page of its own, and copied */
   SPREAD = 256, /* such distances that a greater power of two divides fill few sets of a cache */
-  SMALL = 16 << 10,        /* bytes of B that are never copied if its rows are contiguous */
+  SMALL = 16 << 10,        /* the least number of bytes that any first cache is taken to hold */
   AHEAD = 8,               /* rows of B that are prefetched before they are copied */
   DEEP = 8,                /* elements of the inner extent that are copied of each row of A */
   PASSING = 128 << 10,     /* bytes of rows of A that are read for each strip in turn */
@@ -43,10 +43,14 @@ const nxi_floats_kernels *nxi_floats_kernels_for(nx_dtype type) {
 
 /* ---- what is copied */
 
+/* Bytes of B that are never copied if its rows are contiguous: the first cache holds them, whatever
+ * their distance. */
+static int64_t small(void) { return larger(SMALL, nxi_target_host()->l1_bytes / 3 * 2); }
+
 static bool copies_b(const nxi_floats_kernels *f, const nxi_floats_product *p) {
   const int64_t bytes = p->b_ld * f->size;
-  return p->b_transposed ||
-         (!p->b_is_cached && p->k * bytes > SMALL && (bytes >= NEAR || (bytes & -bytes) > SPREAD));
+  return p->b_transposed || (!p->b_is_cached && (bytes >= NEAR || (bytes & -bytes) > SPREAD) &&
+                             p->k * bytes > small());
 }
 
 /* Whether products of two numbers at once are tried. */
