@@ -54,6 +54,24 @@ const nxi_device_kind *nxi_device_kind_of(const nx_context *c, int32_t device) {
   return nxi_device_kinds[kind_number(c, device, &ordinal)];
 }
 
+int32_t nxi_device_ordinal(const nx_context *c, int32_t device) {
+  int32_t ordinal;
+  kind_number(c, device, &ordinal);
+  return ordinal;
+}
+
+int32_t nxi_device_of_dlpack(const nx_context *c, int32_t type, int32_t ordinal) {
+  int32_t first = 0;
+  for (int i = 0; i < KINDS; i++) {
+    const nxi_device_kind *kind = nxi_device_kinds[i];
+    int32_t n = kind->count(&c->devices->setup);
+    if (kind->sharing && kind->dlpack_type == type)
+      return ordinal >= 0 && ordinal < n ? first + ordinal : -1;
+    first += n;
+  }
+  return -1;
+}
+
 static char names[KINDS][NXI_MOST_OF_A_KIND][16];
 static nxi_once named = NXI_ONCE_INITIALIZER;
 static void write_names(void) {

@@ -49,6 +49,17 @@ typedef struct nxi_device_stage {
                          nxi_diag *d);
 } nxi_device_stage;
 
+/* How other libraries use memory of a device that has its own, each on its own streams, which have
+ * numbers (DLPack). */
+typedef struct nxi_sharing {
+  /* Copies theirs; complete at the end of the call. */
+  nx_status (*take)(nxi_device *v, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
+  /* What they start on that stream later comes after all work that was started here. */
+  nx_status (*order)(nxi_device *v, int64_t stream, nxi_diag *d);
+  void (*settle)(nxi_device *v); /* waits for all work of everybody */
+  int64_t (*stream)(nxi_device *v);
+} nxi_sharing;
+
 typedef struct nxi_device_kind {
   const char *name; /* "cuda" */
   int32_t dlpack_type;
@@ -113,6 +124,8 @@ typedef struct nxi_device_kind {
   void (*unload)(nxi_executable *e); /* also what was loaded in part */
   nx_status (*launch)(const nxi_executable *e, const nxi_launch *l, nxi_diag *d);
 
+  const nxi_sharing *sharing; /* NULL: its memory is the host's */
+
   /* ---- groups */
   /* How members of a group exchange what is in their memories (runtime/group/group.h); NULL:
    * through the host's. */
@@ -129,6 +142,10 @@ enum { NXI_MOST_OF_A_KIND = 32, NXI_MOST_DEVICES = 64 };
 /* device.c. The kinds, in the order of their numbers, then NULL. */
 extern const nxi_device_kind *const nxi_device_kinds[];
 struct nx_context;
+/* Its number among those of its kind, and the number of a device of that type of DLPack whose
+ * memory is its own; -1: there is none. */
+int32_t nxi_device_ordinal(const struct nx_context *c, int32_t device);
+int32_t nxi_device_of_dlpack(const struct nx_context *c, int32_t type, int32_t ordinal);
 /* Which kind the device of that number of a context is. */
 const nxi_device_kind *nxi_device_kind_of(const struct nx_context *c, int32_t device);
 

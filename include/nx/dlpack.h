@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Exchange of tensors with other libraries through DLPack, without copies: the structures of DLPack
  * 1.x (versioned) and the older ones without a version. Include DLPack's own header for their
- * members; here they are only named. Memory of the host is exchanged, nothing else so far.
+ * members; here they are only named. Memory of the host is exchanged without copies, that of a GPU
+ * by copies on the GPU.
  *
  * Element types: all that the library has (contract.md), in one lane; i4 and u4 packed, two in a
  * byte. Others, vectors of several lanes, and elements of 4 bits that take a byte each are
@@ -35,8 +36,12 @@ struct DLManagedTensor;
  * NX_INVALID_ARGUMENT: another major version (then nothing but the deleter may be used), a flag
  * that is not known, a malformed structure, or data that is not aligned as its elements and not to
  * be copied. NX_NOT_WRITABLE: mode NX_IMPORT_SHARED of a tensor that is flagged read only, since
- * assigns would write it. NX_DEVICE_UNAVAILABLE: not in memory of the host. NX_UNSUPPORTED_DTYPE,
- * NX_OUT_OF_MEMORY. */
+ * assigns would write it. NX_DEVICE_UNAVAILABLE: in memory of a device that is none of the
+ * context's. NX_UNSUPPORTED_DTYPE, NX_OUT_OF_MEMORY.
+ *
+ * Of memory of a GPU (type 2, kDLCUDA): the tensor is on that GPU. The producer has made it ready
+ * on the stream of nx_dlpack_stream. It is copied before this returns, and the deleter has run; the
+ * copy holds all from the lowest to the highest element. NX_NEEDS_COPY: another mode. */
 NX_API nx_status nx_from_dlpack(nx_context *context, struct DLManagedTensorVersioned *managed,
                                 uint32_t mode, nx_tensor **out);
 /** As nx_from_dlpack. The structure without a version has no flags: whether it may be written is
@@ -46,7 +51,13 @@ NX_API nx_status nx_from_dlpack_v0(nx_context *context, struct DLManagedTensor *
 
 /* ---- exporting tensors */
 
-enum { NX_DLPACK_NO_STREAM = -1 }; /**< the only stream of the devices so far */
+enum { NX_DLPACK_NO_STREAM = -1 }; /**< memory of the host is exported, of any tensor */
+/** The stream on which a GPU's work is done here, as the number that a consumer gives a producer
+ * (`__dlpack__(stream=..)`): a producer makes its memory ready on it before nx_from_dlpack. It
+ * lives as long as the context. NX_DLPACK_NO_STREAM for devices that use memory of the host. Opens
+ * the device. 0, which is no stream, and this thread's error on failure: NX_DEVICE_UNAVAILABLE,
+ * NX_OUT_OF_MEMORY, NX_INVALID_ARGUMENT. */
+NX_API int64_t nx_dlpack_stream(nx_context *context, nx_device device);
 
 /** Exports a tensor to another library. An action without options (realise the tensor first to poll
  * or to have a report): it maps the storage (nx_map, with its statuses), and the mapping ends when
@@ -56,7 +67,15 @@ enum { NX_DLPACK_NO_STREAM = -1 }; /**< the only stream of the devices so far */
  *
  * access: NX_MAP_READ, which flags the structure read only, or NX_MAP_READ | NX_MAP_WRITE, which
  * exposes the storage until the deleter is called. NX_NOT_WRITABLE: writing an immutable import.
- * NX_NEEDS_COPY: a view of i4 or u4 that begins in the middle of a byte. */
+ * NX_NEEDS_COPY: a view of i4 or u4 that begins in the middle of a byte.
+ *
+ * stream: NX_DLPACK_NO_STREAM exports memory of the host, to which a GPU's value is copied. Another
+ * number, as the consumer gives it (1 the legacy default stream, 2 that of the thread, else a
+ * stream's handle; 0 is none), exports memory of the tensor's GPU, for NX_MAP_READ alone
+ * (NX_NOT_WRITABLE): a copy in C order, on the GPU, of the value that the tensor has now. What the
+ * consumer starts on that stream afterwards comes after the work that makes it. The deleter then
+ * waits for all work of the GPU. NX_INVALID_ARGUMENT: such a
+ * stream for a tensor of another device, or one below 1; NX_DEVICE_LOST. */
 NX_API nx_status nx_to_dlpack(nx_tensor *tensor, uint32_t access, int64_t stream,
                               struct DLManagedTensorVersioned **out);
 /** As nx_to_dlpack. The structure without a version cannot say that it must not be written: always

@@ -99,6 +99,16 @@ static nx_status copy_from(nxi_device *v, uint64_t to, nxi_device *other, uint64
   return nxi_gpu_copy_from(gpu_of(v), to, gpu_of(other), from, bytes, d);
 }
 
+static nx_status take(nxi_device *v, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d) {
+  return nxi_gpu_copy_of_others(gpu_of(v), to, from, bytes, d);
+}
+static nx_status order(nxi_device *v, int64_t stream, nxi_diag *d) {
+  return nxi_gpu_order(gpu_of(v), stream, d);
+}
+static void settle(nxi_device *v) { nxi_gpu_settle(gpu_of(v)); }
+static int64_t stream_of(nxi_device *v) { return nxi_gpu_stream_number(gpu_of(v)); }
+static const nxi_sharing sharing = {take, order, settle, stream_of};
+
 /* ---- code */
 
 static void configure(const nxi_device *v, nxi_executable_options *out) {
@@ -190,4 +200,5 @@ const nxi_device_kind nxi_cuda_device = {.name = "cuda",
                                          .load = load,
                                          .unload = nxi_gpu_plan_destroy,
                                          .launch = nxi_gpu_plan_launch,
+                                         .sharing = &sharing,
                                          .links = &nxi_nccl_links};

@@ -72,6 +72,16 @@ nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, u
  * after the call comes after the copy. Nothing waits for it. */
 nx_status nxi_gpu_copy_from(nxi_gpu *g, uint64_t to, nxi_gpu *other, uint64_t from, int64_t bytes,
                             nxi_diag *d);
+/* ---- memory that others use, on streams of their own */
+/* A copy of theirs, complete at the end of the call. */
+nx_status nxi_gpu_copy_of_others(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes,
+                                 nxi_diag *d);
+/* What others start on that stream later comes after all work that was started here. */
+nx_status nxi_gpu_order(nxi_gpu *g, int64_t stream, nxi_diag *d);
+/* Waits for all work of everybody; failures are ignored. */
+void nxi_gpu_settle(nxi_gpu *g);
+int64_t nxi_gpu_stream_number(const nxi_gpu *g); /* of the stream of work */
+
 /* A copy within the GPU, in order with all other work. */
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
 /* Fills memory with a byte; nxi_gpu_clear with zeros. */

@@ -361,6 +361,36 @@ nx_status nxi_gpu_copy_from(nxi_gpu *g, uint64_t to, nxi_gpu *other, uint64_t fr
   return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "copying from another GPU", d);
 }
 
+/* ---- for others */
+
+nx_status nxi_gpu_copy_of_others(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes,
+                                 nxi_diag *d) {
+  nx_status status = nxi_gpu_copy(g, to, from, bytes, d);
+  return status == NX_OK ? nxi_gpu_wait(g, NXI_NOW, NULL, d) : status;
+}
+
+nx_status nxi_gpu_order(nxi_gpu *g, int64_t stream, nxi_diag *d) {
+  void *event = NULL;
+  if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
+  nx_status status = nxi_gpu_enter(g, d);
+  if (status != NX_OK) return status;
+  int result = make_event(g, &event);
+  if (result == 0) result = g->cuda->event_record(event, g->stream);
+  if (result == 0)
+    result = g->cuda->stream_wait_event((void *)(uintptr_t)stream, event, 0); /* theirs */
+  if (event != NULL) g->cuda->event_destroy(event);
+  nxi_gpu_leave(g);
+  return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "ordering another stream", d);
+}
+
+void nxi_gpu_settle(nxi_gpu *g) {
+  if (!nxi_gpu_enter_to_free(g)) return;
+  g->cuda->context_wait();
+  nxi_gpu_leave(g);
+}
+
+int64_t nxi_gpu_stream_number(const nxi_gpu *g) { return (int64_t)(uintptr_t)g->stream; }
+
 /* ---- on the GPU */
 
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d) {

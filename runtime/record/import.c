@@ -106,7 +106,7 @@ static nx_tensor *tensor_over(nx_context *c, const nxi_import_source *source, nx
   void (*release)(void *) = b->release;
   b->release = NULL;
   nxi_node *n =
-      nxi_leaf_create(c, NXI_OP_LEAF, NXI_DEVICE_CPU, source->desc.dtype, 1, &source->elements, b);
+      nxi_leaf_create(c, NXI_OP_LEAF, source->device, source->desc.dtype, 1, &source->elements, b);
   nxi_storage *s = n ? nxi_storage_create(c, n) : NULL;
   if (s) mark(source, s, n, b);
   nx_tensor *t = s ? nxi_tensor_create(c, s, v->rank, v->shape, v->strides, v->offset) : NULL;
@@ -134,6 +134,17 @@ nx_status nxi_import(nx_context *c, nxi_import_source *source, nx_tensor **out) 
     nxi_buffer_unref(c, foreign);
     nxi_record_unlock(c);
   }
+  if (!t) return nxi_oom_in(&d, NX_OUT_OF_MEMORY, source->op), nxi_error_report(&d);
+  *out = t;
+  return NX_OK;
+}
+
+nx_status nxi_import_buffer(nx_context *c, const nxi_import_source *source, nxi_buffer *b,
+                            nx_tensor **out) {
+  NXI_NO_LOCK();
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nx_tensor *t = tensor_over(c, source, b);
   if (!t) return nxi_oom_in(&d, NX_OUT_OF_MEMORY, source->op), nxi_error_report(&d);
   *out = t;
   return NX_OK;

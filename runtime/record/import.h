@@ -7,6 +7,7 @@
 #include "ir/diag.h"
 #include "ir/graph/view.h"
 #include "nx/nx.h"
+#include "node.h"
 
 typedef struct nxi_import_source {
   const char *op;      /* whose failures are reported */
@@ -16,10 +17,14 @@ typedef struct nxi_import_source {
   bool pack;        /* a copy holds the view's elements alone, in C order, where that is less */
   bool owned;       /* mode NX_IMPORT_COPY, without a copy: nobody else will ever use the memory */
   bool read_only;   /* not to be assigned, a copy neither */
+  int32_t device;   /* of the tensor; a buffer of the device itself comes from nxi_import_buffer */
   bool file;        /* the memory is pages of a file that shows what is written */
 } nxi_import_source;
 /* The tensor of a description that has been checked; a base that is copied need not be aligned.
  * Reports failures, which leave *out and the release callback alone. No lock. */
 nx_status nxi_import(nx_context *c, nxi_import_source *source, nx_tensor **out);
+/* The same over a buffer that is there, mode NX_IMPORT_COPY; takes it, also on failure. */
+nx_status nxi_import_buffer(nx_context *c, const nxi_import_source *source, nxi_buffer *b,
+                            nx_tensor **out);
 
 #endif
