@@ -59,6 +59,10 @@ OPERATIONS = {
     "text of a function": lambda x, i: CAPTURED.dump("graph", {"x": x, "k": [i, "text"]}, 2.0),
     "parse": lambda x, i: core.parse(TEXT)(x),
     "elements": lambda x, i: (x[0, 0], x[1, 2], x.__setitem__((0, 1), x[0, 1])),
+    "as numbers": lambda x, i: (f"{x[0, 1]:.2f}", round(x[0, 1], 1), round(x[0, 1]), 4.0 in x,
+                                divmod(x, 2.0), x.flat[0]),
+    "parts": lambda x, i: (x + 1j).__setattr__("real", x),
+    "codes": lambda x, i: (core.dtype("<i8"), core.dtype("f4")),
     "custom": lambda x, i: nx.custom(lambda x: x, x, results=((2, 3), "float64")).realize(),
     "two of custom": lambda x, i: nx.realize(*nx.custom(
         lambda x, i: (x, x + 1), x, i, results=[((2, 3), "float64"), ((2, 3), "float64")])),

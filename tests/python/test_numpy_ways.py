@@ -67,6 +67,11 @@ r = (i % 2).choose([i, i * 10])
 r = m.linalg.tensorsolve(m.eye(6).reshape(2, 3, 6) * 2, x.reshape(2, 3))
 r = m.linalg.tensorinv((m.eye(6) * x).reshape(2, 3, 6), 2)
 r = m.linalg.tensorsolve((m.eye(6) * x).reshape(6, 2, 3).transpose(1, 0, 2), x, (0, 2))
+y = x + 1j; y.real = 5; y.imag = x; r = y
+y = (x + 1j)[::2]; y.imag = [7, 8, 9]; r = y
+r = [m.asarray(range(4)), m.array(range(0)).size + x]
+y = f"{x[0]:.2f} {i[1]:>4} {x[1]:e}"; r = m.asarray([ord(c) for c in y])
+r = [m.asarray(round(x[0] / 3, 2)), m.asarray(round(x[0] / 2)), m.asarray(round(i[3]))]
 y = m.nan_to_num(m.asarray([m.nan, m.inf, 1.0]), nan=2.0, posinf=3.0); r = y
 r = [m.nanstd(m.asarray([1.0, m.inf, m.nan])), m.nanvar(m.asarray([1.0, m.nan, 3.0]), ddof=1)]
 """
@@ -103,6 +108,9 @@ x.reshape(2, 3).T.flat[0]
 m.linalg.tensorinv(x, 0)
 m.linalg.tensorsolve(m.eye(3), x)
 divmod(x, "text")
+f"{x:.2f}"
+x.real = 1j
+x.imag = 5
 """
 
 
@@ -144,6 +152,24 @@ class Programs(Peer):
                 with self.assertRaises((TypeError, ValueError, IndexError)):
                     run(f"r = {program}" if "=" not in program.split("(")[0] else program, nx,
                         ours).realize()
+
+
+@needs_numpy
+class Dtypes(unittest.TestCase):
+    def test_codes(self):
+        for code in ("?", "b1", "b", "i1", "h", "i2", "i", "l", "q", "B", "u1", "H", "u2", "I", "L",
+                     "Q", "e", "f2", "f", "f4", "d", "f8", "F", "c8", "D", "c16", "<i4", "<i8",
+                     "<u4", "=u8", "|i1", "<f8", "<c16"):
+            self.assertEqual(nx.zeros(1, dtype=code).dtype.name, np.dtype(code).name, code)
+
+    def test_codes_that_mean_two_things(self):
+        """Bits in programs of nx, bytes in NumPy."""
+        for code in ("i4", "i8", "u4", "u8"):
+            with self.assertRaisesRegex(TypeError, "bytes in NumPy"):
+                nx.zeros(1, dtype=code)
+        for code in ("<", "<x", "|i9", "i64x", ""):
+            with self.assertRaises(TypeError):
+                nx.zeros(1, dtype=code)
 
 
 class Elements(unittest.TestCase):

@@ -156,6 +156,32 @@ static PyObject *get_imag(PyObject *self, void *unused) {
       nx_full_i64(nx_context_of(x), nx_device_of(x), nx_dtype_of(x), nx_shape(x), nx_rank(x), 0));
 }
 
+/* x.real = value: the parts of an array are no views, so x gets both anew. */
+static int set_part(PyObject *self, PyObject *value, bool real) {
+  nx_tensor *x = core_tensor(self);
+  if (value == NULL || core_kind(nx_dtype_of(x)) != 'c') {
+    PyErr_SetString(PyExc_TypeError, "nx: parts of complex arrays are assigned alone");
+    return -1;
+  }
+  PyObject *parts[2] = {get_real(self, NULL), NULL}, *whole = NULL;
+  if (parts[0] != NULL) parts[1] = get_imag(self, NULL);
+  bool good = parts[1] && core_assign(core_tensor(parts[real ? 0 : 1]), value) == 0;
+  if (good) whole = core_wrap(nx_complex(core_tensor(parts[0]), core_tensor(parts[1])));
+  good = whole && core_settle_elements() == 0 && core_assign(x, whole) == 0;
+  Py_XDECREF(parts[0]);
+  Py_XDECREF(parts[1]);
+  Py_XDECREF(whole);
+  return good ? 0 : -1;
+}
+static int set_real(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  return set_part(self, value, true);
+}
+static int set_imag(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  return set_part(self, value, false);
+}
+
 static PyGetSetDef properties[] = {
     {"shape", get_shape, NULL, "extents", NULL},
     {"strides", get_strides, NULL, "in bytes", NULL},
@@ -167,8 +193,8 @@ static PyGetSetDef properties[] = {
     {"nbytes", get_nbytes, NULL, "bytes of all elements", NULL},
     {"T", get_t, NULL, "with the axes in reverse order, a view", NULL},
     {"mT", get_mt, NULL, "with the last two axes exchanged, a view", NULL},
-    {"real", get_real, NULL, "real part", NULL},
-    {"imag", get_imag, NULL, "imaginary part", NULL},
+    {"real", get_real, set_real, "real part, a copy", NULL},
+    {"imag", get_imag, set_imag, "imaginary part, a copy", NULL},
     {"is_realized", get_realized, NULL, "whether its value is in memory", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -180,6 +206,34 @@ static PyObject *realize(PyObject *self, PyObject *unused) {
   core_action a;
   core_begin(&a);
   return core_end(&a, nx_realize(nx_context_of(x), &x, 1, &a.options)) < 0 ? NULL : Py_NewRef(self);
+}
+
+/* f"{x:.2f}" of an array without axes is its number's. */
+static PyObject *format(PyObject *self, PyObject *how) {
+  if (PyUnicode_Check(how) && PyUnicode_GetLength(how) == 0) return PyObject_Str(self);
+  if (nx_rank(core_tensor(self)) != 0)
+    return PyErr_Format(PyExc_TypeError, "nx: an array with axes has no format %R", how);
+  int64_t none[1] = {0};
+  PyObject *number = core_item(core_tensor(self), none, 0);
+  PyObject *made = number ? PyObject_Format(number, how) : NULL;
+  Py_XDECREF(number);
+  return made;
+}
+
+/* round(x, digits); of an array without axes and no digits an int. */
+static PyObject *rounded(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+  if (core_count("__round__", n, 0, 1) < 0) return NULL;
+  int64_t none[1] = {0};
+  if ((n == 0 || args[0] == Py_None) && nx_rank(core_tensor(self)) == 0) {
+    PyObject *number = core_item(core_tensor(self), none, 0);
+    PyObject *made = number ? PyObject_CallMethod(number, "__round__", NULL) : NULL;
+    Py_XDECREF(number);
+    return made;
+  }
+  PyObject *of = PyObject_GetAttrString(self, "round");
+  PyObject *made = of ? PyObject_CallFunctionObjArgs(of, n == 1 ? args[0] : NULL, NULL) : NULL;
+  Py_XDECREF(of);
+  return made;
 }
 
 static PyObject *item(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -320,6 +374,8 @@ static PyMethodDef methods[] = {
      "Converted to a dtype."},
     {"to_device", (PyCFunction)(void (*)(void))to_device, METH_VARARGS | METH_KEYWORDS,
      "On another device."},
+    {"__format__", format, METH_O, "As a number's, of an array without axes."},
+    {"__round__", (PyCFunction)(void (*)(void))rounded, METH_FASTCALL, "round(x, digits)"},
     {"reshape", reshape, METH_VARARGS, "The same elements with another shape; one may be -1."},
     {"transpose", transpose, METH_VARARGS, "A view with the axes in another order."},
     {"__array_namespace__", (PyCFunction)(void (*)(void)) namespace, METH_VARARGS | METH_KEYWORDS,

@@ -123,11 +123,42 @@ static PyObject *objects[NX_F4E2M1 + 1];
 
 PyObject *core_dtype_object(nx_dtype code) { return Py_NewRef(objects[code]); }
 
+/* NumPy's codes. Those of integers of 4 and 8 bytes are names of 4 and 8 bits in programs of nx:
+ * they are taken with NumPy's "<" before them alone. */
+static const struct {
+  const char *code;
+  nx_dtype of;
+} codes[] = {{"?", NX_BOOL},  {"b1", NX_BOOL}, {"b", NX_I8},   {"i1", NX_I8},  {"h", NX_I16},
+             {"i2", NX_I16},  {"i", NX_I32},   {"l", NX_I64},  {"q", NX_I64},  {"B", NX_U8},
+             {"u1", NX_U8},   {"H", NX_U16},   {"u2", NX_U16}, {"I", NX_U32},  {"L", NX_U64},
+             {"Q", NX_U64},   {"e", NX_F16},   {"f2", NX_F16}, {"f", NX_F32},  {"f4", NX_F32},
+             {"d", NX_F64},   {"f8", NX_F64},  {"F", NX_C64},  {"c8", NX_C64}, {"D", NX_C128},
+             {"c16", NX_C128}};
+static const char *const unclear[] = {"i4", "i8", "u4", "u8"};
+static const nx_dtype cleared[] = {NX_I32, NX_I64, NX_U32, NX_U64};
+
+static int number_of_unclear(const char *name) {
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(unclear[i], name)) return i;
+  return -1;
+}
+
+static nx_dtype of_code(const char *name) {
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+    if (!strcmp(codes[i].code, name)) return codes[i].of;
+  return 0;
+}
+
 static nx_dtype of_name(const char *name) {
   if (!strncmp(name, "nx.", 3)) name += 3;
   for (int i = 0; i < N_ENTRIES; i++)
     if (!strcmp(entries[i].name, name)) return entries[i].code;
-  return nx_dtype_from_name(name); /* f32 */
+  if (number_of_unclear(name) >= 0) return 0;
+  bool ordered = *name == '<' || *name == '=' || *name == '|';
+  int as = ordered ? number_of_unclear(name + 1) : -1;
+  if (as >= 0) return cleared[as];
+  nx_dtype code = of_code(name + ordered);
+  return code != 0 || ordered ? code : nx_dtype_from_name(name); /* f32 */
 }
 
 /* Forgets an exception, but not that there was no memory: whether that is so. */
@@ -171,8 +202,16 @@ static nx_dtype find(PyObject *o) {
 
 nx_dtype core_dtype_of(PyObject *o) {
   nx_dtype code = find(o);
-  if (code == 0 && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "nx: %R is no dtype", o);
-  return code;
+  if (code != 0 || PyErr_Occurred()) return code;
+  bool two = false;
+  for (int i = 0; PyUnicode_Check(o) && i < 4; i++)
+    two = two || PyUnicode_CompareWithASCIIString(o, unclear[i]) == 0;
+  return PyErr_Format(PyExc_TypeError,
+                      two ? "nx: %R is of bits in programs of nx, and of bytes in NumPy; \"int8\" "
+                            "and others are clear"
+                          : "nx: %R is no dtype",
+                      o),
+         0;
 }
 
 static nx_dtype code_of(PyObject *self) { return ((core_dtype *)self)->code; }

@@ -25,11 +25,13 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None,
             copy: bool | None = None) -> Array:
     """An array of an array, a number, nested lists, a buffer or a DLPack object. Memory is shared
     where that is possible, unless copy is True; copy=False raises where it is not."""
+    obj = list(obj) if type(obj) is range else obj
     return _core.array(obj, dtype, device, copy)
 
 
 def array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None) -> Array:
     """asarray with a copy, unless another one is asked for."""
+    obj = list(obj) if type(obj) is range else obj
     return _core.array(obj, dtype, device, copy)
 
 
