@@ -209,7 +209,7 @@ typedef struct known {
 static size_t read_known(const options *o, known *all, int64_t *shrink) {
   FILE *f = fopen(o->file, "r");
   size_t n = 0;
-  if (f == NULL || fscanf(f, "shrink %" SCNd64 "\n", shrink) != 1) {
+  if (f == NULL || fscanf(f, "# SPDX-License-Identifier: ISC\nshrink %" SCNd64 "\n", shrink) != 1) {
     fprintf(stderr, "gpu_stress: %s has no numbers\n", o->file);
     exit(1);
   }
@@ -283,7 +283,7 @@ static bool wanted(const options *o, const stress_case *s) {
 static int make_all(const options *o, nx_context *c, nx_device device) {
   FILE *f = fopen(o->file, "w");
   if (f == NULL) return 1;
-  fprintf(f, "shrink %" PRId64 "\n", o->shrink);
+  fprintf(f, "# SPDX-License-Identifier: ISC\nshrink %" PRId64 "\n", o->shrink);
   for (size_t i = 0; i < stress_n_cases; i++) {
     job j = {.s = &stress_cases[i], .context = c, .device = device};
     if (!wanted(o, j.s)) continue;
@@ -306,7 +306,12 @@ static int run_all(options *o, nx_context *c, nx_device device) {
   for (size_t i = 0; i < stress_n_cases; i++) {
     job j = {.s = &stress_cases[i], .context = c, .device = device};
     const known *k = find(numbers, n, j.s->name);
-    if (!wanted(o, j.s) || k == NULL || is_done(o, j.s->name)) continue;
+    if (!wanted(o, j.s) || is_done(o, j.s->name)) continue;
+    if (k == NULL) {
+      printf("%s: %s has no number for it\n", j.s->name, o->file);
+      status = 1;
+      continue;
+    }
     double begin = now(), left = end - begin;
     if (left <= 0) {
       printf("out of time before %s\n", j.s->name);
