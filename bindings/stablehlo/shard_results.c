@@ -230,11 +230,29 @@ static void from_call(const known *k, const nxh_op *op) {
   nxi_free(inner.all);
 }
 
+static void follow_all(const known *k, const nxh_region *region);
+
+/* By the axes that are manual, as it says; a result that these do not divide, by others, as it is
+ * in the computation. */
+static void from_manual(const known *k, const nxh_op *op) {
+  const nxh_attr *list = nxh_get(op, "out_shardings");
+  const nxh_op *last = op->n_regions == 1 ? nxh_last(&op->regions[0]) : NULL;
+  if (list == NULL || list->kind != NXH_LIST || last == NULL) return;
+  follow_all(k, &op->regions[0]);
+  for (uint32_t i = 0; i < op->n_results && i < list->list.n && i < last->n_operands; i++) {
+    nxh_value v = op->first_result + i;
+    from_list(k, op, &list->list.items[i], i);
+    bool whole = same_shape(nxh_type_of(k->m, v), nxh_type_of(k->m, last->operands[i]));
+    for (int32_t d = 0; whole && d <= NXH_TERMS; d++) whole = at(k, v)->n[d] == 0;
+    const nxh_sharding *inside = at(k, last->operands[i]);
+    if (whole && inside != NULL && inside->grid != NULL) set_summed(k, v, inside);
+  }
+}
+
 static void follow_op(const known *k, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
-  const nxh_attr *list = nxh_get(op, "out_shardings");
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
-  if (of_elements(row)) from_operands(k, op);
+  if (of_elements(row) || row->record == nxh_reverse) from_operands(k, op);
   else if (row->record == nxh_transpose) from_transpose(k, op);
   else if (row->record == nxh_slice || row->record == nxh_dynamic_slice) from_slice(k, op);
   else if (row->record == nxh_reshape) from_reshape(k, op);
@@ -249,14 +267,14 @@ static void follow_op(const known *k, const nxh_op *op) {
                   (row->record == nxh_constrain && nxh_get(op, "sharding") == NULL);
   for (uint32_t i = 0; as_it_is && i < op->n_results && i < op->n_operands; i++)
     if (at(k, op->operands[i]) != NULL) *at(k, op->first_result + i) = *at(k, op->operands[i]);
-  if (row->record != nxh_manual || list == NULL || list->kind != NXH_LIST) return;
-  for (uint32_t i = 0; i < op->n_results && i < list->list.n; i++)
-    from_list(k, op, &list->list.items[i], i);
+  if (row->record == nxh_manual) from_manual(k, op);
 }
 
-static void follow(const known *k) {
-  for (uint32_t i = 0; i < k->f->body.n_ops; i++) follow_op(k, &k->f->body.ops[i]);
+static void follow_all(const known *k, const nxh_region *region) {
+  for (uint32_t i = 0; i < region->n_ops; i++) follow_op(k, &region->ops[i]);
 }
+
+static void follow(const known *k) { follow_all(k, &k->f->body); }
 
 /* What arguments say is known of them. */
 static const char *take_arguments(const known *k) {

@@ -30,7 +30,7 @@ DIVIDED = set(
     "pjit_test shard_map_test array_test python_callback_test debugging_primitives_test".split()
 )
 # These ask for JAX's own processor backend beside the plugin's.
-WITH_CPU = set("lax_control_flow_test lax_numpy_test api_test".split())
+WITH_CPU = set("lax_control_flow_test lax_numpy_test api_test pjit_test array_test".split())
 HERE = Path(__file__).resolve().parent
 
 
