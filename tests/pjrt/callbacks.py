@@ -343,6 +343,33 @@ def case_parts():
     assert sorted(map(repr, seen)) == sorted(map(repr, want)), seen
 
 
+def case_results():
+    """How a result is divided of which the program does not say it, and its value."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    mesh = jax.make_mesh((2, 2), ("x", "y"), (jax.sharding.AxisType.Auto,) * 2)
+    a = np.arange(32, dtype=np.float32).reshape(4, 4, 2)
+    lies = jax.device_put(a, jax.NamedSharding(mesh, jax.P("x", "y")))
+    one = np.int32(1)
+    for f, *spec in (
+        (lambda a: a[:, 1], "x", None),
+        (lambda a: a[:, ::2], "x", None, None),
+        (lambda a: a[::-1], "x", "y", None),
+        (lambda a: a.reshape(1, 4, 4, 1, 2), None, "x", "y", None, None),
+        (lambda a: a.reshape(16, 2), None, None),
+        (lambda a: jax.lax.dynamic_slice(a, (0, one, 0), (4, 2, 2)), "x", None, None),
+        (lambda a: jnp.take(a, jnp.array([2, 0, 1]), axis=1), "x", None, None),
+        (lambda a: a[jnp.array(1)], "y", None),
+        (lambda a: jax.jit(lambda b: b.T * 2)(a[:1]), None, "y", None),
+    ):
+        y = jax.jit(f)(lies)
+        assert y.sharding.is_equivalent_to(jax.NamedSharding(mesh, jax.P(*spec)), y.ndim), (
+            spec, y.sharding.spec)  # fmt: skip
+        assert np.array_equal(y, f(jnp.asarray(a)))
+
+
 def case_partitioning():
     """A function of custom_partitioning is itself, whatever its rules are."""
     import jax
