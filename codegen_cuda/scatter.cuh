@@ -132,34 +132,147 @@ template <class K, class I> NX_INLINE K nx_scatter_key(I index, nx_i64 extent) {
   return nx_in(e, extent) ? (K)e : (K) ~(K)0;
 }
 
-/* All updates of one element are applied in their order by the thread of the first one. If only the
- * last one matters, its thread writes it. */
-template <class Move, class K>
-NX_INLINE void nx_scatter_run(typename Move::T *to, const typename Move::T *updates, const K *keys,
-                              const int *places, int i, int n, nx_i64 to_step, nx_i64 update_step) {
-  enum { AHEAD = 4 };
-  const K key = keys[places[i]];
-  const int beside = Move::COMBINES ? i - 1 : i + 1;
-  if (key == (K) ~(K)0) return;
-  if (beside >= 0 && beside < n && keys[places[beside]] == key) return;
-  typename Move::T *const at = to + (nx_i64)key * to_step;
-  typename Move::T sum = nx_first<Move>(at, updates[places[i] * update_step]);
-  if constexpr (Move::COMBINES) {
-    bool more = true;
-    for (int j = i + 1; more && j < n; j += AHEAD) {
-      typename Move::T some[AHEAD];
-      bool same[AHEAD];
+/* The updates of one element in one column, from number j to `end` in the order of places. */
+template <class T> struct nx_updates {
+  const T *updates;
+  const int *places;
+  int j, end;
+  nx_i64 step;
+};
+template <class T> NX_INLINE T nx_update(const nx_updates<T> &u, int place) {
+  return u.updates[place * u.step];
+}
+
+/* The end of a run of equal keys that reaches j at least: in steps that double, then by halves. */
+template <class K>
+NX_INLINE int nx_run_end(const K *keys, const int *places, K key, int j, int n) {
+  int in = j, step = 32;
+  while (in + step < n && keys[places[in + step]] == key) {
+    in += step;
+    step *= 2;
+  }
+  int out = in + step < n ? in + step : n;
+  while (out - in > 1) {
+    const int middle = in + (out - in) / 2;
+    if (keys[places[middle]] == key) in = middle;
+    else out = middle;
+  }
+  return out;
+}
+
+/* By one thread: the loads of a few updates are under way together, and so are the places of those
+ * after them. */
+template <class Move>
+NX_INLINE typename Move::T nx_apply_alone(nx_updates<typename Move::T> u, typename Move::T sum) {
+  typedef typename Move::T T;
+  enum { EACH = sizeof(T) > 4 ? sizeof(T) > 8 ? 4 : 8 : 16 };
+  int next[EACH];
 #pragma unroll
-      for (int k = 0; k < AHEAD; k++) {
-        const int place = places[j + k < n ? j + k : i];
-        same[k] = j + k < n && keys[place] == key;
-        if (same[k]) some[k] = updates[place * update_step];
+  for (int k = 0; k < EACH; k++) next[k] = u.places[u.j + k < u.end ? u.j + k : u.j];
+  for (; u.j < u.end; u.j += EACH) {
+    T some[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int after = u.j + EACH + k;
+      some[k] = nx_update(u, next[k]);
+      next[k] = u.places[after < u.end ? after : u.j];
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      if (u.j + k < u.end) sum = Move::of(sum, some[k]);
+  }
+  return sum;
+}
+
+/* The value of one lane for all of the warp. */
+NX_OF_WARP(nx_of_lane, __shfl_sync)
+template <class T> NX_INLINE nx_two<T> nx_of_lane(nx_two<T> x, int lane) {
+  return nx_two<T>{nx_of_lane(x.a, lane), nx_of_lane(x.b, lane)};
+}
+
+/* By a warp: each lane loads some of the updates, the next ones while those before are applied, and
+ * all lanes apply all of them, in their order. The operands are the same in all lanes. */
+template <class Move>
+NX_INLINE typename Move::T nx_apply_together(const nx_updates<typename Move::T> &u,
+                                             typename Move::T sum) {
+  typedef typename Move::T T;
+  enum { EACH = sizeof(T) > 8 ? 2 : 4, ALL = 32 * EACH };
+  const int lane = threadIdx.x & 31;
+  T now[EACH], after[EACH];
+  int next[EACH];
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int at = u.j + 32 * k + lane;
+    now[k] = nx_update(u, u.places[at < u.end ? at : u.j]);
+    next[k] = u.places[at + ALL < u.end ? at + ALL : u.j];
+  }
+  for (int j = u.j; j < u.end; j += ALL) {
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int at = j + 2 * ALL + 32 * k + lane;
+      after[k] = nx_update(u, next[k]);
+      next[k] = u.places[at < u.end ? at : u.j];
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int left = u.end - (j + 32 * k);
+#pragma unroll
+      for (int from = 0; from < 32; from++) {
+        const T x = nx_of_lane(now[k], from);
+        if (from < left) sum = Move::of(sum, x);
       }
-#pragma unroll
-      for (int k = 0; k < AHEAD; k++)
-        if (same[k]) sum = Move::of(sum, some[k]); /* updates of one element are adjacent */
-      more = same[AHEAD - 1];
+      now[k] = after[k];
     }
   }
-  *at = sum;
+  return sum;
+}
+
+/* All updates of one element are applied in their order by the thread of the first one. If only the
+ * last one matters, its thread writes it. Runs of many updates are the work of the whole warp, one
+ * after the other, unless many of its threads have one, as for neighbouring columns of an element.
+ * Called by whole warps; here: whether the thread has an update. */
+template <class Move, class K>
+NX_INLINE void nx_scatter_run(bool here, typename Move::T *to, const typename Move::T *updates,
+                              const K *keys, const int *places, int i, int n, nx_i64 to_step,
+                              nx_i64 update_step) {
+  typedef typename Move::T T;
+  enum { AHEAD = 4, SHORT = 32, FEW = 4 };
+  const K none = (K) ~(K)0, key = here ? keys[places[i]] : none;
+  const int beside = Move::COMBINES ? i - 1 : i + 1;
+  const bool first = key != none && !(beside >= 0 && beside < n && keys[places[beside]] == key);
+  T *const at = to + (first ? (nx_i64)key * to_step : 0);
+  T sum = T();
+  if (first) sum = nx_first<Move>(at, updates[places[i] * update_step]);
+  if constexpr (Move::COMBINES) {
+    nx_updates<T> u = {updates, places, i + 1, i + 1, update_step};
+    bool more = first;
+    while (more && u.end - i < SHORT) {
+      K some[AHEAD];
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) {
+        const bool one = u.end + k < n;
+        some[k] = keys[places[one ? u.end + k : i]];
+        if (!one) some[k] = none;
+      }
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) {
+        more = more && some[k] == key;
+        u.end += more;
+      }
+    }
+    if (more) u.end = nx_run_end(keys, places, key, u.end - 1, n);
+    nx_u32 runs = __ballot_sync(0xffffffffu, u.end - i > SHORT);
+    const bool alone = __popc(runs) > FEW || u.end - i <= SHORT;
+    if (__popc(runs) > FEW) runs = 0;
+    if (alone && u.j < u.end) sum = nx_apply_alone<Move>(u, sum);
+    for (; runs != 0; runs &= runs - 1) {
+      const int lane = __ffs((int)runs) - 1;
+      const nx_updates<T> one = {(const T *)nx_of_lane((nx_u64)u.updates, lane),
+                                 (const int *)nx_of_lane((nx_u64)u.places, lane),
+                                 nx_of_lane(u.j, lane), nx_of_lane(u.end, lane), update_step};
+      const T all = nx_apply_together<Move>(one, nx_of_lane(sum, lane));
+      if ((int)(threadIdx.x & 31) == lane) sum = all;
+    }
+  }
+  if (first) *at = sum;
 }

@@ -154,6 +154,19 @@ static void layouts(void **state) {
   agree(trials, sizeof trials / sizeof *trials);
 }
 
+/* A third of all updates are of one element: by a warp, and by a thread for each column. */
+static void hot_elements(void **state) {
+  static const trial trials[] = {
+      {NX_F32, NXI_SCATTER_ADD, false, false, false, 1, 0, {5000, 0, 0}, 11, 0, false, 6, 0},
+      {NX_F64, NXI_SCATTER_ADD, true, true, false, 2, 0, {700, 2, 0}, 90, 0, true, 3, 0},
+      {NX_U16, NXI_SCATTER_MAX, false, false, false, 2, 0, {1000, 3, 0}, 2000, 2, false, 3, 0},
+      {NX_F64, NXI_SCATTER_ADD, false, false, false, 2, 0, {400, 40, 0}, 70, 0, false, 3, 0},
+      {NX_F32, NXI_SCATTER_MUL, false, false, false, 2, 0, {390, 40, 0}, 3, 0, false, 3, 0},
+  };
+  (void)state;
+  agree(trials, sizeof trials / sizeof *trials);
+}
+
 /* Each mode that sums do not show, by a thread for a column and by sorted elements in turns. */
 static void modes(void **state) {
   static const nx_dtype numbers[] = {NX_U8, NX_F32, NX_I16, NX_F64, NX_I32, NX_U64},
@@ -247,10 +260,8 @@ static void every_call_fails(void **state) {
 
 NXT_MAIN(cuda_scatter) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(layouts),
-      IN_SCOPE(modes),
-      IN_SCOPE(sums_of_rows),
-      IN_SCOPE(every_call_fails),
+      IN_SCOPE(layouts),      IN_SCOPE(hot_elements),     IN_SCOPE(modes),
+      IN_SCOPE(sums_of_rows), IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
