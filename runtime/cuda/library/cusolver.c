@@ -86,6 +86,10 @@ static nx_status refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) 
 
 typedef struct solver {
   void *handle, *params, *jacobi;
+  /* working memory of the host, which routines that have returned may still use until the mark */
+  void *host;
+  size_t host_bytes;
+  uint64_t after;
 } solver;
 
 static void end(const solver *s) {
@@ -94,9 +98,12 @@ static void end(const solver *s) {
   if (s->handle != NULL) cusolver.destroy(s->handle);
 }
 
+/* Its work is done: the GPU waits for all before it is closed. */
 static void free_solver(void *state) {
-  end(state);
-  nxi_free(state);
+  solver *s = state;
+  end(s);
+  nxi_free(s->host);
+  nxi_free(s);
 }
 
 static int make(solver *s, void *stream) {
@@ -138,14 +145,15 @@ static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
 typedef struct work {
   const nxi_cusolver_job *job;
   nxi_gpu_shelf *shelf;
-  const solver *s;
+  solver *s;
   int type, real_type;
   int64_t size; /* of an element */
   const char *what;
   size_t device, host;
   uint64_t at;
-  void *host_at;
+  int64_t pieces; /* of the host's memory: matrices under way at once */
 } work;
+enum { HOST_PIECES = 64, HOST_LINE = 64 };
 
 static int index_of(nx_dtype t) { return t == NX_F32 ? 0 : t == NX_F64 ? 1 : t == NX_C64 ? 2 : 3; }
 
@@ -168,19 +176,48 @@ static nx_status enter(work *w, const nxi_cusolver_job *j, const char *what, nxi
   return status;
 }
 
+static size_t piece_bytes(const work *w) {
+  return (w->host + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1);
+}
+
+/* The host's memory is used again when the work that has it is done. */
+static nx_status lend_host(work *w, nxi_diag *d) {
+  solver *s = w->s;
+  size_t bytes;
+  w->pieces = w->job->count < HOST_PIECES ? w->job->count : HOST_PIECES;
+  if (w->host > SIZE_MAX / HOST_PIECES - HOST_LINE) return nxi_oom(d);
+  bytes = piece_bytes(w) * (size_t)w->pieces;
+  nx_status status = s->host != NULL ? nxi_gpu_wait(w->job->gpu, s->after, NULL, d) : NX_OK;
+  if (status != NX_OK || bytes <= s->host_bytes) return status;
+  nxi_free(s->host);
+  s->host_bytes = 0;
+  if ((s->host = nxi_malloc(bytes)) == NULL) return nxi_oom(d);
+  s->host_bytes = bytes;
+  return NX_OK;
+}
+
 /* Allocates working memory of the sizes that the library has reported. result: whether that
  * succeeded. */
 static nx_status lend(work *w, int result, nxi_diag *d) {
   nx_status status = NX_OK;
   if (result != 0) return refused(w->job->gpu, result, w->what, d);
-  if (w->host > 0 && (w->host_at = nxi_malloc(w->host)) == NULL) return nxi_oom(d);
-  if (w->device > 0) status = nxi_gpu_alloc(w->job->gpu, (int64_t)w->device, &w->at, d);
+  if (w->host > 0 && w->job->count > 0) status = lend_host(w, d);
+  if (status == NX_OK && w->device > 0)
+    status = nxi_gpu_alloc(w->job->gpu, (int64_t)w->device, &w->at, d);
   return status;
+}
+
+/* The host's memory for call number i: a piece that no call under way has. NULL: none is needed. A
+ * GPU that breaks meanwhile is reported by what comes next. */
+static void *host_of(const work *w, int64_t i) {
+  if (w->host == 0) return NULL;
+  if (i > 0 && i % w->pieces == 0) (void)nxi_gpu_wait(w->job->gpu, NXI_NOW, NULL, NULL);
+  return (char *)w->s->host + (size_t)(i % w->pieces) * piece_bytes(w);
 }
 
 static nx_status leave(work *w, nx_status status, int result, nxi_diag *d) {
   if (w->at != 0) nxi_gpu_free(w->job->gpu, w->at, (int64_t)w->device);
-  nxi_free(w->host_at);
+  if (w->host > 0) w->s->after = nxi_gpu_mark(w->job->gpu);
   if (status == NX_OK && result != 0) status = refused(w->job->gpu, result, w->what, d);
   nxi_gpu_shelf_unlock(w->shelf);
   nxi_gpu_leave(w->job->gpu);
@@ -205,7 +242,7 @@ nx_status nxi_cusolver_cholesky(const nxi_cusolver_job *j, nxi_diag *d) {
   for (int64_t i = 0; i < j->count && status == NX_OK && result == 0; i++)
     result = cusolver.potrf(w.s->handle, w.s->params, UPPER, j->n, w.type,
                             matrix(&w, j->a, i, j->n * j->n), j->n, w.type, w.at, w.device,
-                            w.host_at, w.host, info_of(&w, i));
+                            host_of(&w, i), w.host, info_of(&w, i));
   return leave(&w, status, result, d);
 }
 
@@ -220,7 +257,7 @@ nx_status nxi_cusolver_lu(const nxi_cusolver_job *j, uint64_t pivots, nxi_diag *
     result =
         cusolver.getrf(w.s->handle, w.s->params, j->n, j->n, w.type,
                        matrix(&w, j->a, i, j->n * j->n), j->n, pivots + (uint64_t)(i * j->n) * 8,
-                       w.type, w.at, w.device, w.host_at, w.host, info_of(&w, i));
+                       w.type, w.at, w.device, host_of(&w, i), w.host, info_of(&w, i));
   return leave(&w, status, result, d);
 }
 
@@ -250,7 +287,7 @@ nx_status nxi_cusolver_qr(const nxi_cusolver_job *j, int64_t columns, uint64_t t
     result =
         cusolver.geqrf(w.s->handle, w.s->params, j->m, j->n, w.type,
                        matrix(&w, j->a, i, j->m * columns), j->m, w.type, matrix(&w, tau, i, least),
-                       w.type, w.at, w.device, w.host_at, w.host, info_of(&w, i));
+                       w.type, w.at, w.device, host_of(&w, i), w.host, info_of(&w, i));
   return leave(&w, status, result, d);
 }
 
@@ -284,7 +321,7 @@ static nx_status eigh_batched(work *w, int vectors, uint64_t values, int *result
     uint64_t own = values + (uint64_t)(i * j->n * (w->real_type == TYPE_R64 ? 8 : 4));
     *result = newer.syev_batched(w->s->handle, w->s->params, vectors, UPPER, j->n, w->type,
                                  matrix(w, j->a, i, j->n * j->n), j->n, w->real_type, own, w->type,
-                                 w->at, w->device, w->host_at, w->host, info_of(w, i), n);
+                                 w->at, w->device, host_of(w, i / most), w->host, info_of(w, i), n);
   }
   return status;
 }
@@ -305,7 +342,7 @@ nx_status nxi_cusolver_eigh(const nxi_cusolver_job *j, bool vectors, uint64_t va
     result = cusolver.syevd(w.s->handle, w.s->params, job, UPPER, j->n, w.type,
                             matrix(&w, j->a, i, j->n * j->n), j->n, w.real_type,
                             values + (uint64_t)(i * j->n * (w.real_type == TYPE_R64 ? 8 : 4)),
-                            w.type, w.at, w.device, w.host_at, w.host, info_of(&w, i));
+                            w.type, w.at, w.device, host_of(&w, i), w.host, info_of(&w, i));
   return leave(&w, status, result, d);
 }
 
@@ -333,7 +370,7 @@ nx_status nxi_cusolver_eig(const nxi_cusolver_job *j, bool vectors, uint64_t val
                         matrix(&w, j->a, i, j->n * j->n), j->n, pairs,
                         values + (uint64_t)(i * j->n * pair_size), w.type, 0, 1, w.type,
                         matrix(&w, v, i, vectors ? j->n * j->n : 0), j->n, w.type, w.at, w.device,
-                        w.host_at, w.host, info_of(&w, i));
+                        host_of(&w, i), w.host, info_of(&w, i));
   return leave(&w, status, result, d);
 }
 
@@ -353,7 +390,7 @@ nx_status nxi_cusolver_svd(const nxi_cusolver_job *j, bool full, uint64_t values
         w.s->handle, w.s->params, wish, wish, j->m, j->n, w.type, matrix(&w, j->a, i, j->m * j->n),
         j->m, w.real_type, values + (uint64_t)(i * j->n * (w.real_type == TYPE_R64 ? 8 : 4)),
         w.type, matrix(&w, u, i, j->m * columns), j->m, w.type, matrix(&w, v, i, j->n * j->n), j->n,
-        w.type, w.at, w.device, w.host_at, w.host, info_of(&w, i));
+        w.type, w.at, w.device, host_of(&w, i), w.host, info_of(&w, i));
   return leave(&w, status, result, d);
 }
 

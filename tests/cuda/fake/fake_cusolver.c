@@ -104,12 +104,28 @@ static int good(const handle *h, const void *params, int64_t m, int64_t n, int64
 /* Memory to work in: odd sizes, of which the host's may be none. */
 static size_t device_bytes(int64_t m, int64_t n) { return (size_t)(m * n * 8 + 100); }
 static size_t host_bytes(int64_t n) { return n % 2 ? 0 : 333; }
-static int good_work(int64_t m, int64_t n, uint64_t work, size_t device, void *host_work,
-                     size_t host) {
+
+/* The host's memory is in use until the GPU has come to the work. */
+typedef struct use {
+  const char *at;
+  size_t bytes;
+} use;
+static void is_still_there(void *what) {
+  const use *u = what;
+  for (size_t i = 0; i < u->bytes; i++)
+    if (u->at[i] != 0x5a) {
+      fprintf(stderr, "memory of the host was given back while cuSOLVER worked in it\n");
+      abort();
+    }
+}
+static int good_work(const void *h, int64_t m, int64_t n, uint64_t work, size_t device,
+                     void *host_work, size_t host) {
   if (device != device_bytes(m, n) || host != host_bytes(n) || work == 0) return 0;
   memset(nxt_fake_host(work), 0x5a, device);
-  if (host > 0) memset(host_work, 0x5a, host);
-  return 1;
+  if (host == 0) return 1;
+  memset(host_work, 0x5a, host);
+  const use u = {host_work, host};
+  return nxt_fake_start(((const handle *)h)->stream, is_still_there, &u, sizeof u) == 0;
 }
 
 /* Bodies of routines, but for what they say themselves. */
@@ -118,11 +134,11 @@ static int good_work(int64_t m, int64_t n, uint64_t work, size_t device, void *h
   if (!good(h, params, m, n, lda, type)) return INVALID; \
   *device = device_bytes(m, n), *host = host_bytes(n);   \
   return 0
-#define WORKS(m, n, params, type, lda)                  \
-  SETTLED;                                              \
-  if (!good(h, params, m, n, lda, type) || info == 0 || \
-      !good_work(m, n, work, device, host_work, host))  \
-    return INVALID;                                     \
+#define WORKS(m, n, params, type, lda)                    \
+  SETTLED;                                                \
+  if (!good(h, params, m, n, lda, type) || info == 0 ||   \
+      !good_work(h, m, n, work, device, host_work, host)) \
+    return INVALID;                                       \
   nxt_fake_cuda()->products++
 
 /* ---- factors */
