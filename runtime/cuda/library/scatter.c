@@ -90,21 +90,23 @@ static const char keys_code[] =
            "nx_i64 points AXES(NX_AXIS)) {\n" EACH
            "    N c = (N)x / n;\n    const nx_i64 j = (nx_i64)((N)x - c * n);\n    AXES(NX_STEP)\n"
            "    keys[x] = nx_scatter_key<K>(indices[p.index + j * index_step], extent);\n  }\n}";
-/* A warp goes on as long as one of its threads has a point. */
+/* A warp goes on as long as one of its threads has a point. Loads ahead take registers, where there
+ * are sums. */
 static const char elements_code[] =
-    KERNEL "nx_elements(T *to, const T *updates, const K *keys, const int *places, N n, "
-           "nx_i64 to_step, nx_i64 update_step, N free, nx_i64 points AXES(NX_AXIS) "
-           "FREE(NX_AXIS)) {\n"
-           "  const int lane = threadIdx.x & 31;\n"
-           "  for (nx_i64 w = blockIdx.x * (nx_i64)THREADS + threadIdx.x - lane; w < points; "
-           "w += gridDim.x * (nx_i64)THREADS) {\n"
-           "    const bool here = w + lane < points;\n"
-           "    const nx_i64 x = here ? w + lane : w;\n    nx_place p = {0, 0, 0};\n"
-           "    const N at = (N)x / free, row = at / n;\n    N c = (N)x - at * free;\n"
-           "    FREE(NX_STEP)\n    c = row;\n    AXES(NX_STEP)\n"
-           "    nx_scatter_run<Move>(here, to + p.to, updates + p.update, keys + (nx_i64)row * n, "
-           "places + "
-           "(nx_i64)row * n, (int)(at - row * n), (int)n, to_step, update_step);\n  }\n}";
+    "extern \"C\" __global__ void __launch_bounds__(THREADS, Move::COMBINES ? 2 : 4) "
+    "nx_elements(T *to, const T *updates, const K *keys, const int *places, N n, "
+    "nx_i64 to_step, nx_i64 update_step, N free, nx_i64 points AXES(NX_AXIS) "
+    "FREE(NX_AXIS)) {\n"
+    "  const int lane = threadIdx.x & 31;\n"
+    "  for (nx_i64 w = blockIdx.x * (nx_i64)THREADS + threadIdx.x - lane; w < points; "
+    "w += gridDim.x * (nx_i64)THREADS) {\n"
+    "    const bool here = w + lane < points;\n"
+    "    const nx_i64 x = here ? w + lane : w;\n    nx_place p = {0, 0, 0};\n"
+    "    const N at = (N)x / free, row = at / n;\n    N c = (N)x - at * free;\n"
+    "    FREE(NX_STEP)\n    c = row;\n    AXES(NX_STEP)\n"
+    "    nx_scatter_run<Move>(here, to + p.to, updates + p.update, keys + (nx_i64)row * n, "
+    "places + "
+    "(nx_i64)row * n, (int)(at - row * n), (int)n, to_step, update_step);\n  }\n}";
 
 static const char *number_of(const nxi_scatter *h) {
   bool best = h->mode == NXI_SCATTER_MIN || h->mode == NXI_SCATTER_MAX,
