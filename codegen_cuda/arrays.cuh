@@ -146,6 +146,11 @@ NX_INLINE void nx_zero_pivots(const T *a, int *info, nx_i64 n, nx_i64 matrices) 
     if (nx_is_zero(a[i / n * n * n + i % n * (n + 1)])) info[i / n] = 1;
 }
 
+/* All (i, k) of a square from row and column `first` on, 16 x 16 threads, without a division. */
+#define NX_SQUARE(i, k, first, n)                                       \
+  for (int i = (first) + (int)threadIdx.x / 16; i < (int)(n); i += 16) \
+    for (int k = (first) + (int)threadIdx.x % 16; k < (int)(n); k += 16)
+
 /* Cholesky factors, one block for each matrix: L of A = L L^H in the lower triangle. Stops at a
  * pivot that is not positive. */
 template <class T> NX_INLINE void nx_cholesky(T *all, nx_i64 n, nx_i64 matrices) {
@@ -159,11 +164,8 @@ template <class T> NX_INLINE void nx_cholesky(T *all, nx_i64 n, nx_i64 matrices)
       if (threadIdx.x == 0) a[j * n + j] = root;
       for (nx_i64 i = j + 1 + threadIdx.x; i < n; i += 256) a[i * n + j] = a[i * n + j] / root;
       __syncthreads();
-      nx_i64 rest = n - j - 1;
-      for (nx_i64 at = threadIdx.x; at < rest * rest; at += 256) {
-        nx_i64 i = j + 1 + at / rest, k = j + 1 + at % rest;
+      NX_SQUARE(i, k, (int)j + 1, n)
         if (k <= i) a[i * n + k] = a[i * n + k] - a[i * n + j] * nx_conj(a[k * n + j]);
-      }
       __syncthreads();
     }
   }
@@ -202,11 +204,7 @@ NX_INLINE void nx_lu(double *room, T *all, nx_i64 *pivots, nx_i64 n, nx_i64 matr
       if (nx_is_zero(pivot)) continue;
       for (nx_i64 i = j + 1 + me; i < n; i += 256) a[i * n + j] = a[i * n + j] / pivot;
       __syncthreads();
-      nx_i64 rest = n - j - 1;
-      for (nx_i64 at = me; at < rest * rest; at += 256) {
-        nx_i64 i = j + 1 + at / rest, k = j + 1 + at % rest;
-        a[i * n + k] = a[i * n + k] - a[i * n + j] * a[j * n + k];
-      }
+      NX_SQUARE(i, k, (int)j + 1, n) a[i * n + k] = a[i * n + k] - a[i * n + j] * a[j * n + k];
       __syncthreads();
     }
   }
@@ -235,14 +233,14 @@ NX_INLINE void nx_substitute(const T *all, T *x, nx_i64 n, nx_i64 k, nx_i64 matr
     const T *a = all + task / panels * n * n;
     T *y = x + task / panels * n * k + first;
     for (nx_i64 step = 0; step < n; step++) {
-      nx_i64 j = upper ? n - 1 - step : step, low = upper ? 0 : j + 1, rest = n - 1 - step;
+      nx_i64 j = upper ? n - 1 - step : step, low = upper ? 0 : j + 1, end = upper ? j : n;
       if (!unit) {
         T pivot = adjoint ? nx_conj(a[j * n + j]) : a[j * n + j];
         for (nx_i64 c = threadIdx.x; c < width; c += 256) y[j * k + c] = y[j * k + c] / pivot;
         __syncthreads();
       }
-      for (nx_i64 at = threadIdx.x; at < rest * width; at += 256) {
-        nx_i64 i = low + at / width, c = at % width;
+      const int c = threadIdx.x % 32;
+      for (nx_i64 i = low + threadIdx.x / 32; i < end && c < width; i += 8) {
         T factor = adjoint ? nx_conj(a[j * n + i]) : a[i * n + j];
         y[i * k + c] = y[i * k + c] - factor * y[j * k + c];
       }

@@ -3,7 +3,7 @@
 
 #include "ir/alloc.h"
 
-enum { OWN = 64, OWN_IN_BATCHES = 256, BATCH = 4 };
+enum { OWN = 64, OWN_IN_BATCHES = 256, BATCH = 16 };
 
 bool nxi_linalg_is_own(int64_t most, int64_t count) {
   return most <= OWN || (most <= OWN_IN_BATCHES && count >= BATCH);
