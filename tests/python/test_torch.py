@@ -279,6 +279,14 @@ class Torch(unittest.TestCase):
             close(self, got, wanted)
         self.assertFalse(nx.torch.report().fallbacks)
 
+    def test_fractions_and_exponents(self):
+        x = torch.tensor([0.0, -0.0, 1.5, -3e-39, 1e30, float("inf"), float("nan")])
+        got = torch.compile(lambda x: torch.frexp(x), backend="nx")(x)
+        wanted = torch.frexp(x)
+        close(self, got[0], wanted[0], 0)
+        self.assertTrue(torch.equal(got[1][:6], wanted[1][:6]))
+        self.assertEqual(len(nx.torch.report().fallbacks), 0)
+
     def test_the_most_frequent(self):
         for dtype in (torch.int64, torch.float32, torch.bool, torch.uint8):
             for shape, dim in (((7,), 0), ((4, 6), -1), ((4, 6), 0), ((3, 5, 4), 1), ((), 0)):

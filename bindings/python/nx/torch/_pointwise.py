@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
+from .._elementwise import frexp
 from ._lowering import (BOOL, FLOAT32, FLOAT64, KIND, LATE, TABLE, Array, Call, both, calls, cast,
                         common, full, lowers, nx_dtype, operand, overload, refuse)
 
@@ -345,3 +346,8 @@ def _angle(c: Call, x: Array) -> Array:
     angle = calls.where(calls.cmplt(y, operand(0, c.dtype)), operand(math.pi, c.dtype),
                         operand(0, c.dtype))
     return calls.where(calls.isnan(y), y, angle)
+
+
+@lowers("aten.frexp.Tensor")
+def _frexp(c: Call, x: Array) -> tuple[Array, Array]:
+    return frexp(x)
