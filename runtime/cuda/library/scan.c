@@ -12,11 +12,11 @@
 enum { TILE = 7168, BLOCKS = 7, BLOCK = 1024, THREADS = 256 };
 enum { RESIDENT = 8 }; /* most blocks that a multiprocessor runs at once */
 
-/* The contents of the scratch memory: a ticket, the states of tiles, the totals of their blocks,
- * the results up to their ends. */
+/* The contents of the scratch memory: a ticket, the states of tiles, and in words of 64 bits the
+ * totals of their blocks and the results before them. All of it is cleared. */
 typedef struct scan {
   nxi_kernel *kernel;
-  int64_t length, line_tiles, tiles, totals_at, all_at, cleared;
+  int64_t length, line_tiles, tiles, totals_at, prefix_at, bytes;
 } scan;
 
 static bool takes(const nxi_gpu *g, const nxg_call *call) {
@@ -39,12 +39,13 @@ static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, 
   nxi_text_add(
       &text,
       "typedef %s T;\n"
-      "extern \"C\" __global__ void __launch_bounds__(%d) nx_scan(const T *from, T *to, nx_i64 "
-      "length, nx_u32 line_tiles, nx_u32 tiles, nx_u32 *ticket, nx_u32 *state, T *totals, T *all) "
-      "{\n"
+      "extern \"C\" __global__ void __launch_bounds__(%d, nx_scan_blocks<T>::least) nx_scan("
+      "const T *from, T *to, nx_i64 "
+      "length, nx_u32 line_tiles, nx_u32 tiles, nx_u32 *ticket, nx_u32 *state, nx_u64 *totals, "
+      "nx_u64 *prefix) {\n"
       "  extern __shared__ __align__(64) nx_u8 nx_shared[];\n"
       "  nx_scan_lines<T, %s, %s>(from, to, length, line_tiles, tiles, ticket, "
-      "nx_scan_shown<T>{state, totals, all}, (T *)nx_shared);\n}",
+      "nx_scan_shown<T>{state, totals, prefix}, (T *)nx_shared);\n}",
       nxu_type(t), THREADS, combinations[kind], nxk_any_order(kind, t) ? "true" : "false");
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
   int64_t shared = (BLOCKS * (BLOCK + 3) + 3) / 4 * 4 * nxi_dtype_size(t) + 8;
@@ -58,16 +59,16 @@ static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
 static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0];
-  int64_t size = nxi_dtype_size(a->dtype), elements = nxg_elements(a->rank, a->shape);
+  int64_t words = nxi_dtype_size(a->dtype) == 8 ? 2 : 1, elements = nxg_elements(a->rank, a->shape);
+  int64_t totals = nxk_any_order(nxg_reduce_kind(call->op), a->dtype) ? 1 : BLOCKS;
   scan *s = nxi_calloc(1, sizeof *s);
   if (s == NULL) return nxi_oom(d);
   s->length = a->shape[a->rank - 1];
   s->line_tiles = (s->length + TILE - 1) / TILE;
   s->tiles = elements == 0 ? 0 : elements / s->length * s->line_tiles;
-  s->cleared = aligned((s->tiles + 1) * 4);
-  s->totals_at = s->cleared;
-  s->all_at = s->totals_at + aligned(s->tiles * BLOCKS * size);
-  work->scratch_bytes = s->all_at + aligned(s->tiles * size);
+  s->totals_at = aligned((s->tiles + 1) * 4);
+  s->prefix_at = s->totals_at + aligned(s->tiles * totals * words * 8);
+  work->scratch_bytes = s->bytes = s->prefix_at + aligned(s->tiles * words * 8);
   work->state = s;
   nx_status status = s->tiles > INT32_MAX
                          ? nxi_fail(d, NX_INVALID_ARGUMENT, "", "a scan of too many elements")
@@ -79,14 +80,14 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *wo
 static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   const scan *s = r->work->state;
   uint64_t from = r->operands[0], to = r->results[0], ticket = r->scratch, state = ticket + 4;
-  uint64_t totals = ticket + (uint64_t)s->totals_at, all = ticket + (uint64_t)s->all_at;
+  uint64_t totals = ticket + (uint64_t)s->totals_at, prefix = ticket + (uint64_t)s->prefix_at;
   int64_t length = s->length;
   uint32_t line_tiles = (uint32_t)s->line_tiles, tiles = (uint32_t)s->tiles;
-  void *arguments[] = {&from, &to, &length, &line_tiles, &tiles, &ticket, &state, &totals, &all};
+  void *arguments[] = {&from, &to, &length, &line_tiles, &tiles, &ticket, &state, &totals, &prefix};
   int64_t most = (int64_t)nxi_gpu_properties(r->gpu)->processors * RESIDENT,
           blocks = tiles < most ? tiles : most;
   if (tiles == 0) return NX_OK;
-  nx_status status = nxi_gpu_clear(r->gpu, ticket, s->cleared, d);
+  nx_status status = nxi_gpu_clear(r->gpu, ticket, s->bytes, d);
   if (status == NX_OK)
     status = nxi_gpu_launch(nxi_kernel_code(s->kernel), blocks, THREADS, arguments, d);
   return status;
@@ -98,7 +99,7 @@ static void release(void *state) {
   nxi_free(s);
 }
 
-const nxi_gpu_functions nxi_gpu_scan_functions = {.by = "a kernel with look-back",
+const nxi_gpu_functions nxi_gpu_scan_functions = {.by = "a kernel that carries",
                                                   .takes = takes,
                                                   .prepare = prepare,
                                                   .run = run,

@@ -260,6 +260,12 @@ template <class T> NX_PLAIN static T atomicAdd(T *at, T more) {
   *at = old + more;
   return old;
 }
+template <class T> NX_PLAIN static T atomicOr(T *at, T more) {
+  nx_settle(at, sizeof *at);
+  T old = *at;
+  *at = old | more;
+  return old;
+}
 template <class T> NX_PLAIN static T atomicCAS(T *at, T expected, T wanted) {
   nx_settle(at, sizeof *at);
   T old = *at;
