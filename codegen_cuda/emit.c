@@ -349,21 +349,26 @@ static void put_arguments(nxu_emitter *e, bool scratch) {
   if (scratch) nxu_put(e, "%snx_u8 *nx_scratch", comma);
 }
 
-int64_t nxu_shared_before(const nxk_kernel *k, uint32_t end) {
-  int64_t bytes = 0;
+/* Bytes of shared and of scratch memory that the LOCAL arrays with numbers below `end` take. In the
+ * order of their numbers they are in shared memory as long as they fit in `most` bytes. */
+typedef struct arrays {
+  int64_t shared, scratch;
+} arrays;
+
+static arrays arrays_before(const nxk_kernel *k, uint32_t end, int64_t most) {
+  arrays a = {0, 0};
   for (uint32_t i = 0; i < end; i++) {
     const nxk_buffer *b = &k->buffers[i];
-    if (b->kind == NXK_LOCAL && !b->thread_private)
-      bytes += padded(b->elements * nxi_dtype_size(b->dtype));
+    if (b->kind != NXK_LOCAL || b->thread_private) continue;
+    int64_t bytes = padded(b->elements * nxi_dtype_size(b->dtype));
+    *(a.shared + bytes <= most ? &a.shared : &a.scratch) += bytes;
   }
-  return bytes;
+  return a;
 }
 
 /* Declares the LOCAL arrays: `own` arrays are variables of each thread; the others lie one after
  * the other in shared memory or in the scratch memory of the block. */
-static void put_locals(nxu_emitter *e, const nxu_launch *launch) {
-  int64_t arrays = nxu_shared_before(e->k, e->k->n_buffers);
-  const char *base = launch->scratch_bytes > 0 ? "nx_mine" : "nx_shared";
+static void put_locals(nxu_emitter *e, const nxu_launch *launch, int64_t most) {
   if (launch->shared_bytes > 0)
     nxu_put(e, "\n  extern __shared__ __align__(64) nx_u8 nx_shared[];");
   if (launch->scratch_bytes > 0)
@@ -371,16 +376,19 @@ static void put_locals(nxu_emitter *e, const nxu_launch *launch) {
             (long long)launch->scratch_bytes);
   if (e->exchanges)
     nxu_put(e, "\n  nx_u64 *const nx_room = (nx_u64 *)(nx_shared + %lld);",
-            launch->scratch_bytes > 0 ? 0ll : (long long)arrays);
+            (long long)arrays_before(e->k, e->k->n_buffers, most).shared);
   for (uint32_t i = 0; i < e->k->n_buffers; i++) {
     const nxk_buffer *b = &e->k->buffers[i];
     const char *type = nxu_memory_type(b->dtype);
+    arrays before = arrays_before(e->k, i, most);
+    bool shared = before.scratch == arrays_before(e->k, i + 1, most).scratch;
     if (b->kind != NXK_LOCAL) continue;
     if (b->thread_private)
       nxu_put(e, "\n  %s b%u[%lld];", type, i, (long long)(b->elements / e->k->threads));
     else
-      nxu_put(e, "\n  %s *const b%u = (%s *)(%s + %lld);", type, i, type, base,
-              (long long)nxu_shared_before(e->k, i));
+      nxu_put(e, "\n  %s *const b%u = (%s *)(%s + %lld);", type, i, type,
+              shared ? "nx_shared" : "nx_mine",
+              (long long)(shared ? before.shared : before.scratch));
   }
 }
 
@@ -414,7 +422,7 @@ static bool exchanges(const nxk_kernel *k) {
   return false;
 }
 
-static void put_function(nxu_emitter *e, const nxu_launch *launch) {
+static void put_function(nxu_emitter *e, const nxu_launch *launch, int64_t most) {
   nxu_put(e, "extern \"C\" __global__ void __launch_bounds__(%u) %s(", e->k->threads,
           launch->entry);
   put_arguments(e, launch->scratch_bytes > 0);
@@ -423,7 +431,7 @@ static void put_function(nxu_emitter *e, const nxu_launch *launch) {
    * cheap. */
   if ((e->k->threads & (e->k->threads - 1)) == 0) nxu_put(e, " & %u", e->k->threads - 1);
   nxu_put(e, ";");
-  put_locals(e, launch);
+  put_locals(e, launch, most);
   put_total(e);
   nxu_put(e,
           "\n  for (nx_i64 nx_task = blockIdx.x; nx_task < nx_total; nx_task += %s) {"
@@ -449,14 +457,14 @@ nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu
   for (char *s = launch->entry; *s; s++)
     if (*s == '.') *s = '_';
   nxu_emitter e = {.k = k, .out = out, .diag = d, .exchanges = exchanges(k)};
-  int64_t bytes = nxu_shared_before(k, k->n_buffers),
-          room = e.exchanges ? 8 * (int64_t)k->threads : 0;
-  launch->shared_bytes = bytes + room <= shared_most ? bytes + room : room;
-  launch->scratch_bytes = bytes + room <= shared_most ? 0 : bytes;
+  int64_t room = e.exchanges ? 8 * (int64_t)k->threads : 0, most = shared_most - room;
+  arrays all = arrays_before(k, k->n_buffers, most);
+  launch->shared_bytes = all.shared + room;
+  launch->scratch_bytes = all.scratch;
   e.outlives = nxi_calloc((size_t)k->n_instrs + 1, 1);
   if (e.outlives == NULL) return nxi_oom(d);
   find_outliving(&e);
-  put_function(&e, launch);
+  put_function(&e, launch, most);
   nxi_free(e.outlives);
   if (e.failed) return d->status;
   return out->failed ? nxi_oom(d) : NX_OK;

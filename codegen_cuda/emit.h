@@ -24,8 +24,6 @@ typedef struct nxu_name {
   char text[56];
 } nxu_name;
 
-/* Bytes of shared memory that the LOCAL arrays with numbers below `end` take. */
-int64_t nxu_shared_before(const nxk_kernel *k, uint32_t end);
 void nxu_refuse(nxu_emitter *e, const char *why);
 /* The number of variables of a thread that hold the value. */
 uint32_t nxu_copies(const nxu_emitter *e, nxk_value v);

@@ -178,6 +178,7 @@ typedef struct nxb_lane_map {
   int64_t prefetch;     /* elements beyond a load that are prefetched, or 0 */
   const nxb_tile *tile; /* or NULL */
   nxk_value given;      /* a load whose value is in `bound` already, or NXK_NONE */
+  const uint8_t *kept;  /* marks more such loads, or NULL */
 } nxb_lane_map;
 
 bool nxb_lane_map_init(nxb_binder *b, nxb_lane_map *v); /* maps constants and params only */
@@ -409,18 +410,6 @@ bool nxb_strip_shifts(const nxb_binder *b, int64_t extent, int64_t lanes, int64_
 
 /* cpu/map.c: transposes n vectors of n lanes, where n is a power of two up to 16. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);
-
-/* ---- bind_gpu_*.c. Each writes the whole region. */
-/* each thread computes one point, or several neighbouring ones */
-void nxb_gpu_points(nxb_binder *b);
-bool nxb_gpu_rows_fit(nxb_binder *b);
-void nxb_gpu_rows(nxb_binder *b); /* several threads of a block share one run */
-bool nxb_gpu_scans_fit(nxb_binder *b);
-void nxb_gpu_scans(
-    nxb_binder *b); /* each thread scans one line; tiles of lines go through a LOCAL array */
-bool nxb_gpu_tiles_fit(nxb_binder *b);
-/* a block transposes a square of two loops through a LOCAL array */
-void nxb_gpu_tiles(nxb_binder *b);
 
 /* ---- templates of the CPU. Each writes the whole region. */
 void nxb_bind_points(nxb_binder *b, nxk_value vector_loop); /* cpu/points.c; NXK_NONE: no lanes */

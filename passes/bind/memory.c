@@ -166,6 +166,12 @@ static void finish_wide(nxb_binder *b, const nxb_lane_map *map, nxk_access *a) {
   a->mask = a->mask == NXK_NONE ? map->active : nxb_op(b, NXK_and, a->mask, map->active);
 }
 
+/* Whether an access is to the thread's own element of a LOCAL array: it may be there for a point
+ * that does not exist, too. */
+static bool is_own(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *a) {
+  return map->slot != NXK_NONE && b->from->buffers[a->buffer].kind == NXK_LOCAL;
+}
+
 int64_t nxb_multiple(const nxb_binder *b, nxk_value v) {
   const nxk_instr *in = &b->to->instrs[v];
   int64_t constant;
@@ -260,7 +266,7 @@ static nxk_value load_twice(nxb_binder *b, const nxb_lane_map *map, nxk_access *
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   nxb_placed p;
-  if (v == map->given) return;
+  if (v == map->given || (map->kept != NULL && map->kept[v])) return;
   if (map->tile && map->tile->array[v] != NXK_NONE) {
     p.access = nxb_tile_access(b, map, map->tile, v);
     if (!b->failed) nxb_set_value(map, v, nxk_load(b->to, &p.access, map->lanes), 0);
@@ -277,7 +283,7 @@ void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   if (p.wide) {
     uint16_t lanes = thread_lanes(b, map, &p.access);
     bool always_some = sees_all(b, map, p.access.mask);
-    finish_wide(b, map, &p.access);
+    if (!is_own(b, map, a)) finish_wide(b, map, &p.access);
     if (a->mask != NXK_NONE && b->threads == 0 && !always_some) p.access.flags |= NXK_SKIPS;
     if (lanes != map->lanes) p.access.group = 0;
     else mark_whole(b, map, a, &p.access);
@@ -330,7 +336,7 @@ static void write_plain_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const bool some =
       map->storing != NXK_NONE && b->from->buffers[a->buffer].kind != NXK_LOCAL; /* lanes do */
   if (p.wide || nxb_lanes_of(b, value) > 1 || (some && nxb_lanes_of(b, map->storing) > 1)) {
-    finish_wide(b, map, &p.access);
+    if (!is_own(b, map, a)) finish_wide(b, map, &p.access);
     value = nxk_splat(b->to, value, map->lanes);
     mark_whole(b, map, a, &p.access);
   }

@@ -206,6 +206,9 @@ static void test_lines(void **state) {
       {NXK_SUM, NXK_MIN, NXK_ORDER_PLAIN, NX_F32, 1, 9, 3000, true},
       {NXK_PROD, NXK_DOT, NXK_ORDER_PLAIN, NX_F64, 1, 3, 17 * 1024 + 7, true},
       {NXK_SUM, NXK_DOT, NXK_ORDER_SEQUENTIAL, NX_F32, 1, 5, 1500, true},
+      /* several rows in shared memory; columns that threads scan block by block */
+      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 1, 67, 1030, false},
+      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 1, 515, 1025, true},
   };
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) check(lines(&kernels[i]));
   for (int t = 4; t < TARGETS; t++) assert_true(meets(lines(&kernels[0]), t));

@@ -5,7 +5,7 @@
  *
  * Sums are added in the order of docs/numerics.md, as on a processor, so all results have the same
  * bits on both. Requires: a verified logical kernel without functions (ir/expand/expand.c). */
-#include "passes/bind/bind.h"
+#include "passes/bind/gpu/gpu.h"
 #include "passes/kernel/passes.h"
 
 /* Any region: one thread does all of it. */
@@ -53,6 +53,15 @@ static void write_out_loops(nxk_kernel *k) {
 
 /* ---- the pass */
 
+enum { MORE_THREADS = 4 };
+
+/* Whether the outer loops have constant extents, and points. */
+static bool has_points(const nxb_region *region) {
+  for (uint32_t i = 0; i < region->n_outer; i++)
+    if (region->outer[i].extent <= 0) return false;
+  return region->regular;
+}
+
 static void bind_region(nxb_binder *b) {
   if (!b->region->regular) bind_literal(b);
   else if (nxb_gpu_rows_fit(b)) nxb_gpu_rows(b);
@@ -61,8 +70,27 @@ static void bind_region(nxb_binder *b) {
   else nxb_gpu_points(b);
 }
 
+/* The threads of a block: those that the target says; if the kernel has one region, up to four
+ * times as many for long runs, and fewer for scans of few columns. */
+static uint16_t threads_of(const nxk_kernel *k, const nxi_target *t) {
+  nxb_binder b = {.from = k, .target = t, .threads = (uint16_t)t->block_threads};
+  nxb_region region;
+  nxk_value first = 0;
+  uint16_t most = MORE_THREADS * b.threads, threads = b.threads;
+  while (first < k->n_instrs && k->instrs[first].op != NXK_region) first++;
+  if (most > NXK_MAX_THREADS) most = NXK_MAX_THREADS;
+  if (k->n_regions == 1 && nxb_analyze_kernel(&b) && nxb_analyze_region(&b, first, &region)) {
+    b.region = &region;
+    if (!has_points(&region)) threads = b.threads;
+    else if (nxb_gpu_rows_fit(&b)) threads = nxb_gpu_rows_threads(&b, most);
+    else if (nxb_gpu_scans_fit(&b)) threads = nxb_gpu_scans_threads(&b);
+  }
+  nxi_arena_destroy(&b.arena);
+  return threads;
+}
+
 nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
-  nxk_kernel *bound = nxb_bind_kernel(k, t, (uint16_t)t->block_threads, bind_region, d);
+  nxk_kernel *bound = nxb_bind_kernel(k, t, threads_of(k, t), bind_region, d);
   if (bound != NULL) write_out_loops(bound);
   return bound;
 }

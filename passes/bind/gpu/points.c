@@ -4,7 +4,7 @@
  * points that are as far apart as there are threads. Inner loops run within the thread. Used for
  * elementwise work, for reductions without contiguous memory along their run, for short runs and
  * for scans. LOCAL arrays have a column for each thread. */
-#include "passes/bind/bind.h"
+#include "passes/bind/gpu/gpu.h"
 
 enum { WORD_BYTES = 16, MOST_CODE = 500, FEW_BLOCKS = 256, MOST_PASSES = 4 };
 /* of a point with rows of elements: their products live in f64, in many registers */
@@ -37,9 +37,7 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop, bool *rows
   return widest;
 }
 
-/* Whether in each access the elements of `each` neighbouring points are either contiguous and
- * aligned as one word, or the same element. */
-static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
+bool nxb_gpu_are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
   for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     bool computed;
@@ -69,7 +67,8 @@ static uint16_t neighbours(const nxb_binder *b, const points *p) {
   while (each > 1 &&
          (each * code > MOST_CODE || (p->n >= 0 && p->n / each < FEW_BLOCKS * b->threads)))
     each /= 2;
-  while (each > 1 && !are_words(b, region->outer[region->n_outer - 1].value, each)) each /= 2;
+  while (each > 1 && !nxb_gpu_are_words(b, region->outer[region->n_outer - 1].value, each))
+    each /= 2;
   return (uint16_t)(each < 1 ? 1 : each);
 }
 

@@ -5,7 +5,7 @@
  * LOCAL array, and continues with neighbouring threads along the other, so that both directions
  * move whole cache lines. Rows of the array are a word longer than the square, so that no two
  * threads access the same of the 32 banks of shared memory, along rows or columns. */
-#include "passes/bind/bind.h"
+#include "passes/bind/gpu/gpu.h"
 
 enum {
   LEAST_SIDE = 32,
