@@ -91,6 +91,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   if (!status) status = nxi_fork_register(&c->fork_entry, &fork_hooks, c);
   if (status) return d->status ? status : nxi_oom(d);
   c->fork_registered = true;
+  c->spares = o->memory_limit == 0;
   return NX_OK;
 }
 
@@ -105,11 +106,14 @@ static void destroy(nx_context *c) {
     nxi_node_unref(c, c->deferred[i].node);
     if (c->deferred[i].storage) nxi_storage_unref(c, c->deferred[i].storage);
   }
+  nxi_numbers_drop(c);
   nxi_drain(c, UINT32_MAX);
   nxi_record_unlock(c);
+  nxi_buffers_drop_spare(c);
   nxi_free(c->deferred);
   nxi_callbacks_orphan(c);
   nxi_run_free(c->spare_run);
+  nxi_run_free(c->brief_run);
   nxi_executor_destroy(c);
   nxi_devices_destroy(c->devices);
   nxi_offload_destroy(c->offload);
@@ -212,6 +216,7 @@ void nx_context_stats(const nx_context *context, nx_stats *out) {
   nx_context *c = (nx_context *)context;
   if (!c || !out || !nxi_have_context("stats", 0, c)) return;
   nxi_memory_stats memory;
+  nxi_buffers_drop_spare((nx_context *)c);
   nxi_allocator_stats(c->allocator, &memory);
   nx_stats stats = {.size = sizeof stats,
                     .live_bytes = (uint64_t)memory.live,

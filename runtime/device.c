@@ -12,6 +12,7 @@
 #include "runtime/realize/residency.h"
 #include "runtime/realize/run.h"
 #include "runtime/record/error.h"
+#include "runtime/record/objects.h"
 #include "runtime/record/record.h"
 
 const nxi_device_kind *const nxi_device_kinds[] = {
@@ -241,6 +242,7 @@ nx_status nx_device_memory(const nx_context *c, nx_device device, nx_memory *out
   nxi_device *v = opened(c, device);
   if (v) {
     nxi_device_stats s;
+    nxi_buffers_drop_spare((nx_context *)c);
     v->kind->statistics(v, &s);
     memory = (nx_memory){sizeof memory, (uint64_t)s.live, (uint64_t)s.peak, (uint64_t)s.cached,
                          s.allocations};
@@ -254,6 +256,7 @@ nx_status nx_device_trim(nx_context *c, nx_device device) {
   if (!nxi_have_context("trim", 0, c)) return NX_INVALID_ARGUMENT;
   if (!exists(c, "trim", device)) return NX_INVALID_ARGUMENT;
   nx_context_collect(c);
+  nxi_buffers_drop_spare(c);
   nxi_device *v = opened(c, device);
   nx_status status = v ? v->kind->trim(v, &d) : NX_OK;
   return status ? nxi_error_report(&d) : NX_OK;

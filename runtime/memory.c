@@ -40,7 +40,7 @@
 
 enum {
   ALIGNMENT = 64,
-  SMALL_MAX = 4096 - ALIGNMENT, /* the most bytes of a slab block */
+  SMALL_MAX = NXI_SMALL_BUFFER, /* the most bytes of a slab block */
   SMALL_CLASSES = 28,           /* multiples of 64 up to 1 KiB, then of 256 up to 4 KiB */
   SLAB = 64 << 10,
   CHUNK_SLABS = 16,
@@ -458,6 +458,29 @@ static bool give_back_untouched(nxi_allocator *a, void *buffer, int64_t bytes) {
   nxi_pages_unmap(buffer, (size_t)block);
   return true;
 }
+
+bool nxi_buffer_alloc_small(nxi_allocator *a, int64_t bytes, void **out) {
+  if (bytes < 0 || bytes > SMALL_MAX || nxi_alloc_should_fail()) return false;
+  void *p = NULL;
+  node *drop = NULL;
+  nxi_lock_take(&a->lock);
+  if (!alloc_locked(a, bytes, 0, &p, &drop)) p = NULL;
+  nxi_lock_give(&a->lock);
+  if (!p) return false;
+  UNPOISON(p, (size_t)bytes);
+  *out = p;
+  return true;
+}
+
+void nxi_buffer_free_small(nxi_allocator *a, void *buffer, int64_t bytes) {
+  nxi_lock_take(&a->lock);
+  a->stats.live -= bytes;
+  small_free(a, buffer);
+  nxi_lock_give(&a->lock);
+}
+
+void nxi_buffer_unused(void *buffer, int64_t bytes) { POISON(buffer, (size_t)bytes); }
+void nxi_buffer_used(void *buffer, int64_t bytes) { UNPOISON(buffer, (size_t)bytes); }
 
 void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes) {
   if (!buffer || (!is_small(bytes) && give_back_untouched(a, buffer, bytes))) return;

@@ -10,6 +10,7 @@
 #ifndef NXI_MEMORY_H
 #define NXI_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,16 @@ void nxi_allocator_destroy(nxi_allocator *a);
  * be exceeded; *out is not changed. */
 nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag *d);
 void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes);
+
+/* The same of at most NXI_SMALL_BUFFER bytes. It takes constant time but for a mapping of a
+ * megabyte now and then, so that the caller may hold locks. False: there is none now. */
+enum { NXI_SMALL_BUFFER = 4096 - 64 };
+bool nxi_buffer_alloc_small(nxi_allocator *a, int64_t bytes, void **out);
+void nxi_buffer_free_small(nxi_allocator *a, void *buffer, int64_t bytes);
+/* Tells the address sanitizer that nobody may touch a buffer until it is used again: by who keeps
+ * it for the next one. */
+void nxi_buffer_unused(void *buffer, int64_t bytes);
+void nxi_buffer_used(void *buffer, int64_t bytes);
 
 /* Returns cached memory to the system until at most `keep` bytes of it are left. */
 void nxi_allocator_trim(nxi_allocator *a, int64_t keep);

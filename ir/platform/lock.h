@@ -78,8 +78,7 @@ static inline void nxi_lock_give(nxi_lock *l) {
 static inline void nxi_lock_wait(nxi_condition *condition, nxi_lock *l, int64_t until_ns) {
   NXI_HELD(l);
   nxi_lock_own(l, false);
-  if (until_ns < 0) nxi_condition_wait(condition, &l->mutex);
-  else nxi_condition_wait_until(condition, &l->mutex, until_ns);
+  nxi_condition_wait_until(condition, &l->mutex, until_ns);
   nxi_lock_own(l, true);
 }
 

@@ -109,6 +109,18 @@ static bool has_calls(const nxp_plan *p) {
   return false;
 }
 
+enum { BRIEF_WORK = 1 << 13 }; /* instructions, each on one element: a few microseconds at most */
+
+static bool is_brief(const nxi_executable *e) {
+  const nxp_plan *p = e->plan;
+  if (!e->cannot_fail || e->code == NULL || p->n_steps != 1 || p->n_outputs != 1 ||
+      p->steps[0].kind != NXP_STEP_KERNEL || p->temporary_bytes > 0 || p->n_stored > 0 ||
+      p->outputs[0].in_place_of >= 0 || p->outputs[0].bytes > NXI_SMALL_BUFFER)
+    return false;
+  const nxp_kernel *k = &p->kernels[p->steps[0].kernel];
+  return k->tasks_param < 0 && k->tasks <= 1 && p->work <= BRIEF_WORK;
+}
+
 static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
                       const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {
   nx_status status = nxi_cpu_find_blas(g, d);
@@ -118,6 +130,7 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
   if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
   if (status != NX_OK) return status;
   e->cannot_fail = e->options.executor == NXI_COMPILED && !e->plan->checks && !has_calls(e->plan);
+  e->brief = is_brief(e);
   return NX_OK;
 }
 

@@ -12,7 +12,7 @@ struct nxi_executable {
   const nxi_device_kind *kind; /* loads and launches it */
   nxp_plan *plan;
   nxi_executable_options options;
-  bool cannot_fail;
+  bool cannot_fail, brief;
   nxi_kernel **code; /* indexed by kernel; NULL: kernels are interpreted */
   /* Indexed by step: the functions that execute a call on the host. NULL: there are no calls. */
   const nxg_functions **functions;

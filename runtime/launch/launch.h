@@ -63,6 +63,9 @@ const nxp_plan *nxi_executable_plan(const nxi_executable *e);
  * allocate; compiled steps cannot. Library calls can fail because of the values of their operands,
  * and checks of indices can fail. */
 bool nxi_executable_cannot_fail(const nxi_executable *e);
+/* Whether a launch is one call of machine code on the calling thread, of microseconds, that writes
+ * one small result and nothing else, and cannot fail. */
+bool nxi_executable_is_brief(const nxi_executable *e);
 
 typedef struct nxi_launch {
   void *const *inputs;     /* first element of each graph input */

@@ -11,8 +11,26 @@
 #include "runtime/record/pending.h"
 #include "runtime/record/record.h"
 
+/* The same where nothing has to be waited for. No lock. */
+static bool borrow_now(nx_context *c, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
+  if (!nxi_brief_lock(c, s, true)) return false;
+  nxi_node *value = s->value;
+  nxi_buffer *b = value->buffer;
+  bool there = !b->writing && !b->device;
+  if (there) {
+    value->refs++;
+    nxi_buffer_ref(b);
+    b->reading++;
+    *node = value;
+    *buffer = b;
+  }
+  nxi_brief_unlock(c, NXI_BRIEF_BOTH);
+  return there;
+}
+
 nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
   nx_context *c = a->context;
+  if (nxi_brief_suits(&a->filled) && borrow_now(c, s, node, buffer)) return NX_OK;
   for (;;) {
     nx_status status = nxi_realize_storage(a, s, node);
     if (status) return status;
@@ -175,6 +193,17 @@ static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar
   nxi_fp_leave(environment);
 }
 
+/* The same of the value of s, if that is realised or is quickly. No lock. */
+static bool item_now(nx_context *c, const nxi_storage *s, int64_t offset, nx_scalar *out) {
+  nxi_brief locked = nxi_brief_lock(c, s, false);
+  if (!locked) return false;
+  const nxi_buffer *b = s->value->buffer;
+  bool there = !b->device;
+  if (there) to_scalar(s->dtype, b, offset, out);
+  nxi_brief_unlock(c, locked);
+  return there;
+}
+
 nx_status nx_item(nx_tensor *t, const int64_t *index, size_t n, nx_scalar *out,
                   const nx_run_options *o) {
   if (!nxi_have_tensor("item", 0, t)) return NX_INVALID_ARGUMENT;
@@ -185,22 +214,19 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, size_t n, nx_scalar *out,
   if (element_offset(t, index, n, &offset, &d)) return nxi_error_report(&d);
   nx_context *c = t->context;
   nxi_storage *s = t->storage;
-  if (!o) { /* the usual case: the value is realised */
-    nxi_record_lock(c);
-    bool there = s->value->state == NXI_REALIZED && !s->value->buffer->device;
-    if (there) to_scalar(s->dtype, s->value->buffer, offset, out);
-    nxi_record_unlock(c);
-    if (there) return NX_OK;
-  }
+  if (!o && !nxi_callbacks_wait(c) && item_now(c, s, offset, out)) return NX_OK;
   nxi_action a;
   nxi_action_begin(&a, c, o);
   nxi_node *node;
   nxi_buffer *b;
   nx_status status = nxi_action_asked(&a, &t, 1);
-  if (!status) status = nxi_borrow(&a, s, &node, &b);
-  if (!status) {
-    to_scalar(s->dtype, b, offset, out);
-    nxi_give_back(c, node, b);
+  bool done = !status && nxi_brief_suits(&a.filled) && item_now(c, s, offset, out);
+  if (!status && !done) {
+    status = nxi_borrow(&a, s, &node, &b);
+    if (!status) {
+      to_scalar(s->dtype, b, offset, out);
+      nxi_give_back(c, node, b);
+    }
   }
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "item"));
 }

@@ -317,6 +317,15 @@ void nxi_attach_locked(nxi_run *run) {
   unlist(run);
 }
 
+void nxi_attach_unacquired(nxi_run *run, nxi_buffer *b) {
+  NXI_HELD(&run->context->run_lock);
+  NXI_HELD(&run->context->record_lock);
+  nxi_run_output *o = &run->outputs[0];
+  o->buffer = b;
+  o->node->refs++; /* as nxi_publish, so that it lives to the end */
+  attach_output(run, o);
+}
+
 void nxi_attach(nxi_run *run) {
   nx_context *c = run->context;
   nxi_record_lock(c);

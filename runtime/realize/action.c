@@ -71,6 +71,7 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
   if (!(c->flags & NX_MANUAL_COLLECT)) run_callbacks(a);
   if (a->asked.fn) ask(a);
   if (!a->filled.report) return;
+  nxi_buffers_drop_spare(c);
   nxi_memory_stats memory;
   nxi_allocator_stats(c->allocator, &memory);
   uint64_t peak = atomic_load(&c->peak_bytes);

@@ -261,7 +261,17 @@ static nx_status realize(void *arg) {
   return status;
 }
 
+/* Whether the one tensor, of an action that asks for nothing else, is realised now. No lock. */
+static bool realized_now(const nxi_action *a, nx_tensor *const *t, size_t n) {
+  bool suits = n == 1 && !a->filled.flags && !nxi_poll_briefly && nxi_brief_suits(&a->filled);
+  nxi_brief locked = suits ? nxi_brief_lock(a->context, t[0]->storage, false) : NXI_BRIEF_NOT;
+  if (locked) nxi_brief_unlock(a->context, locked);
+  return locked != NXI_BRIEF_NOT;
+}
+
 nx_status nxi_realize_tensors(nxi_action *a, nx_tensor *const *t, size_t n) {
+  nx_status stopped = nxi_action_stopped(a);
+  if (stopped || realized_now(a, t, n)) return stopped;
   request r = {.a = a, .tensors = t, .n = n};
   bool lasts = a->asked.fn && !a->offloaded && nxi_may_last(a->context);
   return lasts ? nxi_action_work(a, realize, &r) : realize(&r);

@@ -92,9 +92,29 @@ static nx_status copy_out(nxi_action *a, nxi_storage *s, nxi_node *value, uint32
   return status;
 }
 
+/* A handle that maps nothing yet, and holds the context; NULL without memory. record_lock */
+static nx_mapping *mapping_begin(nx_context *c, nxi_storage *s, uint32_t access) {
+  bool watched = nxi_watch_on();
+  nx_mapping *m = watched ? nxi_handle_alloc(sizeof *m, &watched) : nxi_block_take(c, sizeof *m);
+  if (!m) return NULL;
+  *m = (nx_mapping){.head = {.kind = NXI_MAPPING}, .context = c, .storage = s, .access = access};
+  atomic_init(&m->head.refs, 1);
+  m->watched = watched;
+  nxi_context_ref(c);
+  return m;
+}
+
+/* Frees the handle, and nothing of what it holds. record_lock */
+static void mapping_end(nx_context *c, nx_mapping *m) {
+  if (m->watched) nxi_handle_free(m, true);
+  else nxi_block_give(c, m, sizeof *m);
+}
+
+/* Makes the mapping, which holds the storage. Both locks. */
 static void pin(nx_context *c, nxi_storage *s, nxi_node *value, nx_mapping *m) {
   nxi_buffer *b = value->buffer;
   bool write = m->access & NX_MAP_WRITE;
+  s->refs++;
   m->buffer = b;
   m->pins = !(s->flags & NXI_STORAGE_READ_ONLY);
   nxi_buffer_ref(b);
@@ -126,6 +146,23 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
   if (wait && !changed) status = nxi_wait_change(c, a->options, &a->diag);
   nxi_run_unlock(c);
   return status;
+}
+
+/* Makes it if the value is realised, or is quickly, and nothing has to be waited for or moved. No
+ * lock. NULL: it is not so. */
+static nx_mapping *map_now(nx_context *c, nxi_storage *s, uint32_t access) {
+  if (nxi_watch_on() || !nxi_brief_lock(c, s, true)) return NULL;
+  if (c->deferred_used) nxi_deferred_settle(c);
+  nxi_drain_some(c, 1024); /* dead nodes must not count as readers */
+  nxi_node *value = s->value;
+  value->refs++; /* as `look` expects */
+  situation is = look(s, value, access);
+  nx_mapping *m = NULL;
+  if (!is.retry && !is.wait && !is.copy && !value->buffer->device) m = mapping_begin(c, s, access);
+  if (m) pin(c, s, value, m);
+  nxi_node_unref(c, value);
+  nxi_brief_unlock(c, NXI_BRIEF_BOTH);
+  return m;
 }
 
 /* Allocates memory for a mapping of an empty tensor, with undefined contents. */
@@ -162,11 +199,10 @@ static nx_status bring_to_host(nxi_action *a, nxi_node *value) {
   return status;
 }
 
-static nx_status map(nxi_action *a, nx_tensor *t, nx_mapping *m) {
+static nx_status map_in_turns(nxi_action *a, nx_tensor *t, nx_mapping *m) {
   nx_context *c = a->context;
   nxi_storage *s = t->storage;
-  nx_status status = nxi_action_asked(a, &t, 1);
-  if (status) return status;
+  nx_status status = NX_OK;
   nxi_record_lock(c);
   bool empty = s->value->op == NXI_OP_EMPTY && s->value->state == NXI_PENDING;
   nxi_record_unlock(c);
@@ -185,6 +221,33 @@ static nx_status map(nxi_action *a, nx_tensor *t, nx_mapping *m) {
   return status;
 }
 
+static void watch(const nx_mapping *m) {
+  nxi_watch_made(m, NXI_MAPPING, m->context, "of %lld bytes for %s", (long long)m->buffer->bytes,
+                 m->access & NX_MAP_WRITE ? "writing" : "reading");
+}
+
+static nx_status map(nxi_action *a, nx_tensor *t, uint32_t access, nx_mapping **out) {
+  nx_context *c = a->context;
+  nx_status status = nxi_action_asked(a, &t, 1);
+  if (status) return status;
+  if (nxi_brief_suits(&a->filled) && (*out = map_now(c, t->storage, access))) return NX_OK;
+  nxi_record_lock(c);
+  nx_mapping *m = mapping_begin(c, t->storage, access);
+  nxi_record_unlock(c);
+  if (!m) return nxi_oom(&a->diag);
+  status = map_in_turns(a, t, m);
+  if (status) {
+    nxi_record_lock(c);
+    mapping_end(c, m);
+    nxi_record_unlock(c);
+    nxi_context_unref(c);
+    return status;
+  }
+  if (m->watched) watch(m);
+  *out = m;
+  return NX_OK;
+}
+
 nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_options *o,
                   nx_mapping **out) {
   nxi_diag d;
@@ -193,32 +256,14 @@ nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_op
     nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there is no access %u", op, access);
   else if (access & NX_MAP_WRITE && t->storage->flags & NXI_STORAGE_READ_ONLY)
     nxi_fail(&d, NX_NOT_WRITABLE, op, "%s: the storage is an immutable import", op);
-  bool watched = false;
-  nx_mapping *m = d.status ? NULL : nxi_handle_alloc(sizeof *m, &watched);
-  if (!m && !d.status) nxi_oom_in(&d, NX_OUT_OF_MEMORY, op);
-  if (!m) return nxi_error_report(&d);
+  if (d.status) return nxi_error_report(&d);
   nx_context *c = t->context;
+  nx_mapping *m = o || nxi_callbacks_wait(c) ? NULL : map_now(c, t->storage, access);
+  if (m) return *out = m, NX_OK;
   nxi_action a;
   nxi_action_begin(&a, c, o);
-  atomic_init(&m->head.refs, 1);
-  m->head.kind = NXI_MAPPING;
-  m->watched = watched;
-  m->context = c;
-  m->storage = t->storage;
-  m->access = access;
-  nx_status status = map(&a, t, m);
-  if (status) {
-    nxi_handle_free(m, watched);
-  } else {
-    nxi_context_ref(c);
-    nxi_record_lock(c);
-    t->storage->refs++;
-    nxi_record_unlock(c);
-    if (watched)
-      nxi_watch_made(m, NXI_MAPPING, c, "of %lld bytes for %s", (long long)m->buffer->bytes,
-                     access & NX_MAP_WRITE ? "writing" : "reading");
-    *out = m;
-  }
+  nx_status status = map(&a, t, access, &m);
+  if (!status) *out = m;
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, op));
 }
 
@@ -236,7 +281,7 @@ void nxi_mapping_teardown(nx_context *c, nx_mapping *m) {
   if (m->pins) nxi_storage_unpin(c, s, m->access & NX_MAP_WRITE);
   nxi_buffer_unref(c, m->buffer);
   nxi_storage_unref(c, s);
-  nxi_handle_free(m, m->watched);
+  mapping_end(c, m);
 }
 
 void *nx_mapping_base(const nx_mapping *m, size_t *bytes) {

@@ -84,9 +84,9 @@ static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uin
   if (!culprit) return;
   nxi_oom_in(&a->diag, a->diag.status, nxi_op_name(culprit->op));
   nxi_called_diag(&a->diag, culprit->called);
-  const nxi_tag *tag = culprit->tag;
-  a->tag = tag ? tag->number : 0;
-  snprintf(a->tag_text, sizeof a->tag_text, "%s", tag ? tag->text : "");
+  const char *text = nxi_tag_text(culprit->tag);
+  a->tag = nxi_tag_number(culprit->tag);
+  snprintf(a->tag_text, sizeof a->tag_text, "%s", text ? text : "");
 }
 
 /* One attempt for the nodes of one device. NX_OK with *acquired false: nothing is left to do.
@@ -248,6 +248,9 @@ nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_
              i);
     return nxi_error_report(&d);
   }
+  nxi_brief now = NXI_BRIEF_NOT;
+  if (n == 1 && !o && !nxi_callbacks_wait(c)) now = nxi_brief_lock(c, t[0]->storage, false);
+  if (now) return nxi_brief_unlock(c, now), NX_OK;
   nxi_action a;
   nxi_action_begin(&a, c, o);
   return nxi_action_end(&a, nxi_oom_in(&a.diag, nxi_realize_tensors(&a, t, n), "realize"));

@@ -86,10 +86,13 @@ struct nxi_run {
   uint32_t *edges;  /* uses by nodes that go with this run */
   uint32_t n_order, cap_order, cap_slots, cap_stored, cap_edges;
   uint32_t n_slots, n_aliases, n_updates;
-  uint32_t n_given;  /* inputs that were donated (NXI_NODE_GIVEN) */
-  uint32_t n_states; /* pending values in `order` that were assigned to storages */
-  uint32_t n_kept;   /* outputs that were not requested */
-  uint32_t n_held;   /* NXI_RUN_HELD in `stored` */
+  uint32_t n_given;    /* inputs that were donated (NXI_NODE_GIVEN) */
+  uint32_t n_states;   /* pending values in `order` that were assigned to storages */
+  uint32_t n_kept;     /* outputs that were not requested */
+  uint32_t n_held;     /* NXI_RUN_HELD in `stored` */
+  uint32_t n_hold;     /* pending values in `order` for which nx_hold was called */
+  uint32_t most_nodes; /* of which it gives up */
+  bool own_memory;     /* of the device */
   /* `bare` is set, and the values that a plan of this key stores are not known yet */
   bool weighed;
   uint64_t bare[2];   /* hash of the key without outputs for values that a plan stores anyway */
@@ -126,6 +129,9 @@ struct nxi_run {
 /* Fills key, inputs, params and outputs for the roots (pending nodes). run_lock. NXI_WAIT;
  * NX_UNBOUND and the failure of a failed node; NX_OUT_OF_MEMORY. */
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d);
+/* The same for one root alone. False: its graph has more nodes, or not all that it needs is there,
+ * or its values matter to others than the root: then nxi_extract knows more. run_lock. */
+bool nxi_extract_brief(nxi_run *run, nxi_node *root, uint32_t most_nodes);
 /* extract_bounds.c. Whether the scalar that is being visited, of dtype t, is what an index of a
  * gather or scatter is clamped to or multiplied by: then it stays in the key, so that a plan need
  * not check that index. */
@@ -204,6 +210,9 @@ void nxi_publish(nxi_run *run);
  * nxi_attach: run_lock; nxi_attach_locked: both, and the caller drains and wakes who waits. */
 void nxi_attach(nxi_run *run);
 void nxi_attach_locked(nxi_run *run);
+/* The same for a run of one result that was never acquired, whose memory the result takes. Both
+ * locks. */
+void nxi_attach_unacquired(nxi_run *run, nxi_buffer *b);
 /* Undoes acquiring. What cannot be tried again fails with the status, for the reason `why` (a
  * sentence or NULL). nxi_release is called without locks, nxi_release_locked with both. */
 void nxi_release(nxi_run *run, nx_status failure, const char *why);
@@ -269,6 +278,19 @@ nx_status nxi_action_copy(nxi_action *a, void *to, const void *base, nx_dtype dt
 /* Copies all bytes of a buffer of this dtype unchanged, except that bools become 0 or 1. */
 nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t bytes,
                            nx_dtype dtype);
+
+/* ---- brief.c */
+/* Computes a pending value at once, if that takes microseconds and nothing unusual concerns it.
+ * False: nothing was done, and the general way has to be gone. Both locks. */
+bool nxi_brief_run(nx_context *c, nxi_node *n);
+/* If the value of s is realised, or nxi_brief_run can compute it: takes record_lock, and run_lock
+ * too where it computed or `both` are wanted, and tells which. Else it takes none. Without a
+ * report: such runs are not counted. */
+typedef enum nxi_brief { NXI_BRIEF_NOT, NXI_BRIEF_RECORD, NXI_BRIEF_BOTH } nxi_brief;
+nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both);
+void nxi_brief_unlock(nx_context *c, nxi_brief locked);
+/* Whether an action with these options may have such runs. NULL: no options. */
+static inline bool nxi_brief_suits(const nx_run_options *o) { return !o || !o->report; }
 
 /* ---- realize.c */
 /* Realises nodes; the caller holds a reference of each. No lock. */

@@ -42,14 +42,17 @@ bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d) {
   return false;
 }
 
-/* The usual numbers, that the usual dtypes have exactly: whole numbers, and those of which f32 has
- * all bits. Integer instructions alone, since entering the floating-point environment takes as long
- * as recording. False: the others. */
-static bool exact_bits(const nx_scalar *v, nx_dtype dtype, uint64_t bits[2]) {
+/* The usual numbers in the usual dtypes: whole numbers, and those that are normal in f32, rounded
+ * once. Integer instructions alone, since entering the floating-point environment takes as long as
+ * recording. False: the others. */
+static bool usual_bits(const nx_scalar *v, nx_dtype dtype, uint64_t bits[2]) {
   enum { CUT = 52 - 23, BIAS = 1023 - 127 };
   const int64_t whole = INT64_C(1) << 24;
   uint64_t wide = nxi_bits_f64(v->v.f[0]), exponent = wide >> 52 & 0x7ff;
-  bool is_zero = !(wide << 1);
+  uint64_t magnitude = wide & INT64_MAX; /* and to nearest, ties to even: a carry may go on into */
+  uint64_t cut =
+      (magnitude + (1 << (CUT - 1)) - 1 + (magnitude >> CUT & 1)) >> CUT; /* the exponent */
+  bool normal = magnitude == 0 || (exponent > BIAS && cut >> 23 < BIAS + 0xff);
   bits[1] = 0;
   if (v->kind == NX_SCALAR_I64 && (dtype == NX_I32 || dtype == NX_I64))
     bits[0] = dtype == NX_I32 ? (uint32_t)v->v.i : (uint64_t)v->v.i;
@@ -58,10 +61,8 @@ static bool exact_bits(const nx_scalar *v, nx_dtype dtype, uint64_t bits[2]) {
   else if (v->kind == NX_SCALAR_I64 && v->v.i >= -whole && v->v.i <= whole && dtype == NX_F64)
     bits[0] = nxi_bits_f64((double)v->v.i);
   else if (v->kind == NX_SCALAR_F64 && dtype == NX_F64 && exponent != 0x7ff) bits[0] = wide;
-  else if (v->kind == NX_SCALAR_F64 && dtype == NX_F32 && !(wide << (64 - CUT)) &&
-           (is_zero || (exponent > BIAS && exponent < BIAS + 0xff)))
-    bits[0] = (wide >> 32 & 0x80000000) |
-              (is_zero ? 0 : (exponent - BIAS) << 23 | (wide >> CUT & 0x7fffff));
+  else if (v->kind == NX_SCALAR_F64 && dtype == NX_F32 && normal)
+    bits[0] = (wide >> 32 & 0x80000000) | (magnitude ? cut - ((uint64_t)BIAS << 23) : 0);
   else return false;
   return true;
 }
@@ -75,7 +76,7 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
              v ? "%s: the scalar is of no known kind" : "%s: the scalar is null", op);
     return false;
   }
-  if (exact_bits(v, dtype, bits)) return true;
+  if (usual_bits(v, dtype, bits)) return true;
   bool pair = nxi_is_complex(dtype);
   nxi_fp environment = nxi_fp_enter();
   dtype = nxi_part_dtype(dtype);

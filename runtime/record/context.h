@@ -64,6 +64,9 @@ typedef struct nxi_table {
   uint32_t set_used; /* operations in sets */
 } nxi_table;
 
+/* Sizes of spare buffers, in steps of the allocator's 64 bytes, and how many of each are kept. */
+enum { NXI_SPARE_SIZES = 16, NXI_MOST_SPARE = 4 };
+
 /* The first of devices.def. */
 enum { NXI_DEVICE_CPU = 0 };
 
@@ -83,6 +86,8 @@ struct nx_context {
   struct nxi_background *background; /* makes code of plans that are interpreted meanwhile */
   struct nxi_devices *devices;       /* device.c */
   _Atomic(nxi_run *) spare_run;      /* a workspace for the next run; no lock */
+  nxi_run *brief_run;                /* that of brief ones; run_lock */
+  uint64_t brief_runs;               /* so far, for tests; run_lock */
   _Atomic uintptr_t run_holder; /* the thread that has run_lock; 0: none, or one that only waits */
   nxi_buffer *dead_in_run;      /* freed when run_lock is let go; run_lock */
 
@@ -99,11 +104,15 @@ struct nx_context {
   nxi_storage *garbage_storages;
   nxi_head *dying;          /* handles taken from the stack below */
   nxi_buffer *dead_buffers; /* freed when the lock is let go */
+  /* small buffers that nobody uses, by size, for the next that are made: the allocator counts them
+   * as live, unless there is a limit to that, or somebody asks (nxi_buffers_drop_spare) */
+  nxi_buffer *spare_buffers[NXI_SPARE_SIZES];
+  bool spares;
   nxi_session *sessions;
   _Atomic uint32_t capturing; /* sessions */
   uint64_t live_nodes, live_storages, live_tensors;
-  nxi_node
-      *numbers[NXI_NUMBERS]; /* of the last numbers that were operands, or NULL; no references */
+  nxi_node *numbers[NXI_NUMBERS]; /* of the last numbers that were operands, or NULL */
+  uint32_t numbers_kept;          /* those of them of which the context has a reference */
   /* pending.c: changed under record_lock, read without */
   _Atomic uint64_t pending_nodes, record_bytes, pinned_bytes;
   nxi_deferred *deferred; /* deferred work */
@@ -128,6 +137,12 @@ static inline void nxi_run_lock(nx_context *c) {
   NXI_NOT_HELD(&c->record_lock); /* the order of the two */
   nxi_lock_take(&c->run_lock);
   atomic_store_explicit(&c->run_holder, nxi_thread_self(), memory_order_relaxed);
+}
+/* Takes it if it is free, whatever else is held: nobody waits. */
+static inline bool nxi_run_try(nx_context *c) {
+  if (!nxi_lock_try(&c->run_lock)) return false;
+  atomic_store_explicit(&c->run_holder, nxi_thread_self(), memory_order_relaxed);
+  return true;
 }
 static inline void nxi_record_lock(nx_context *c) { nxi_lock_take(&c->record_lock); }
 /* Both also free the buffers that died under the lock. What dies under both is freed when the outer

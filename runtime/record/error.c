@@ -83,8 +83,7 @@ nx_status nxi_error_report(const nxi_diag *d) {
     nxi_called_diag(&own, nxi_called());
     d = &own;
   }
-  return nxi_error_report_tagged(d, current ? current->number : 0,
-                                 current && current->has_text ? current->text : NULL, -1);
+  return nxi_error_report_tagged(d, nxi_tag_number(current), nxi_tag_text(current), -1);
 }
 
 void *nxi_error_null(const char *op, int32_t operand) {
@@ -156,14 +155,11 @@ nx_status nx_error_take(nx_error *out) {
   return status;
 }
 
-void nxi_tag_release(nxi_tag *t) {
-  if (t && atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1) nxi_free(t);
+void nxi_tag_give_up(nxi_tag *t) {
+  if (atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1) nxi_free(t);
 }
 
-nxi_tag *nxi_tag_current(void) {
-  if (current) atomic_fetch_add_explicit(&current->refs, 1, memory_order_relaxed);
-  return current;
-}
+nxi_tag *nxi_tag_current(void) { return nxi_tag_retain(current); }
 
 void nxi_node_sign(nxi_node *n) {
   n->tag = nxi_tag_current();
@@ -188,14 +184,15 @@ void nxi_node_fail(nxi_node *n, nx_status failure, const char *reason) {
   n->state = NXI_FAILED;
   n->failure = (uint8_t)failure;
   if (!reason || !reason[0]) return;
-  nxi_tag *made = new_tag(t ? t->number : 0, t && t->has_text ? t->text : NULL, reason);
+  nxi_tag *made = new_tag(nxi_tag_number(t), nxi_tag_text(t), reason);
   if (!made) return;
   nxi_tag_release(n->tag);
   n->tag = made;
 }
 
 const char *nxi_node_reason(const nxi_node *n) {
-  return n->tag && n->tag->reason ? n->tag->reason : nx_status_sentence((nx_status)n->failure);
+  const char *reason = n->tag && !nxi_tag_is_plain(n->tag) ? n->tag->reason : NULL;
+  return reason ? reason : nx_status_sentence((nx_status)n->failure);
 }
 
 uint16_t nxi_called(void) { return called; }
@@ -220,16 +217,24 @@ static void make_key(void) {
   have_key = nxi_thread_value_create(&tag_key, release_at_exit);
 }
 
-/* Without memory there is no tag: it is a hint. */
-void nx_tag_set(uint64_t tag, const char *text) {
-  nxi_once_run(&key_once, make_key);
-  if (!have_key || (!current && !tag && !text)) return;
-  nxi_thread_value_set(&tag_key, NULL);
+/* The thread's tag is t from now on, which it takes a reference of. */
+static void set_current(nxi_tag *t) {
+  bool had_memory = current && !nxi_tag_is_plain(current);
+  if (had_memory) nxi_thread_value_set(&tag_key, NULL);
   nxi_tag_release(current);
-  current = NULL;
-  if (!tag && !text) return;
+  current = t;
+}
+
+/* Without memory there is no tag: it is a hint. A number of 63 bits needs none. */
+void nx_tag_set(uint64_t tag, const char *text) {
+  if (!text && tag <= UINTPTR_MAX >> 1) {
+    set_current(tag ? (nxi_tag *)((uintptr_t)tag << 1 | 1) : NULL);
+    return;
+  }
+  nxi_once_run(&key_once, make_key);
+  if (!have_key) return;
   nxi_tag *t = new_tag(tag, text, NULL);
-  if (!t) return;
-  if (!nxi_thread_value_set(&tag_key, t)) nxi_tag_release(t);
+  set_current(NULL);
+  if (t && !nxi_thread_value_set(&tag_key, t)) nxi_tag_release(t);
   else current = t;
 }

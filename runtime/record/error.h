@@ -42,7 +42,24 @@ uint16_t nxi_called(void); /* 0: each operation is recorded for itself */
 void nxi_node_sign(nxi_node *n);
 /* This thread's tag, with a reference; NULL if it has none. */
 nxi_tag *nxi_tag_current(void);
-void nxi_tag_release(nxi_tag *t);
+/* What a tag says; of NULL, that there is none. */
+static inline bool nxi_tag_is_plain(const nxi_tag *t) { return (uintptr_t)t & 1; }
+static inline uint64_t nxi_tag_number(const nxi_tag *t) {
+  if (nxi_tag_is_plain(t)) return (uintptr_t)t >> 1;
+  return t ? t->number : 0;
+}
+static inline const char *nxi_tag_text(const nxi_tag *t) {
+  return t && !nxi_tag_is_plain(t) && t->has_text ? t->text : NULL;
+}
+/* One more reference; t. */
+static inline nxi_tag *nxi_tag_retain(nxi_tag *t) {
+  if (t && !nxi_tag_is_plain(t)) atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+  return t;
+}
+void nxi_tag_give_up(nxi_tag *t); /* one that has memory */
+static inline void nxi_tag_release(nxi_tag *t) {
+  if (t && !nxi_tag_is_plain(t)) nxi_tag_give_up(t);
+}
 /* A node fails for good, for a reason that later runs repeat: a sentence; NULL or "": that of the
  * status. It is lost without memory. record_lock. */
 void nxi_node_fail(nxi_node *n, nx_status failure, const char *reason);

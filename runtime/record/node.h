@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ir/graph/graph.h"
 #include "nx/nx.h"
@@ -38,6 +39,15 @@ enum {
 
 typedef enum nxi_state { NXI_PENDING, NXI_RUNNING, NXI_REALIZED, NXI_FAILED } nxi_state;
 
+/* Copies few words, such as a shape. A compiler makes vector loops of such loops otherwise, which
+ * take longer to begin than shapes are long. */
+static inline void nxi_copy_few(void *to, const void *from, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    memcpy((char *)to + 8 * (size_t)i, (const char *)from + 8 * (size_t)i, 8);
+    __asm__("" : "+r"(i));
+  }
+}
+
 /* Flags of a node. */
 enum {
   NXI_NODE_LISTED = 1,   /* in the table */
@@ -46,7 +56,8 @@ enum {
   NXI_NODE_EXPOSED = 8,  /* host code may write it: operations that read it are not merged */
   NXI_NODE_FOREIGN = 16, /* its memory is the host's: values are copied, never shared */
   NXI_NODE_NUMBER = 32,  /* the context remembers it as that of a number (number.c) */
-  NXI_NODE_GIVEN = 64    /* was donated: results may lie in its memory once nothing else reads it */
+  NXI_NODE_GIVEN = 64,   /* was donated: results may lie in its memory once nothing else reads it */
+  NXI_NODE_KEPT = 128    /* the context keeps it for itself, and counts it nowhere (number.c) */
 };
 
 /* Flags of a storage. */
@@ -67,6 +78,7 @@ struct nxi_buffer {
   _Atomic uint32_t refs;
   bool immutable;     /* never written */
   bool file;          /* pages of a file, which shows what is written there */
+  bool small;         /* of nxi_buffer_create_small */
   _Atomic bool given; /* imported memory that host code has given to the library (sharing.c) */
   /* how often host code knows this memory: as an import, or as pinned; record_lock */
   uint32_t shown;
@@ -96,7 +108,8 @@ struct nxi_buffer {
 };
 
 /* A tag, shared by what was recorded under it. Counted under no lock: atomic. A node that failed
- * for good has one of its own, with the sentence of its failure. */
+ * for good has one of its own, with the sentence of its failure. A tag that is a number of 63 bits
+ * and no text has no memory: its pointer is twice the number, and one (error.h). */
 typedef struct nxi_tag {
   _Atomic uint32_t refs;
   bool has_text;

@@ -2,14 +2,19 @@
 /* The nodes of numbers. `x + 2` is recorded as the sum of x and of a view, in the shape of x, of
  * the constant 2: the nodes that nx_add makes of x and a rank-0 nx_full. A context remembers the
  * nodes that it made last for numbers, so that the usual call finds its own with a few comparisons.
- * They are remembered without a reference: the table of nodes, which every node leaves before it
- * dies or gets memory, makes the context forget them (nxi_table_remove). */
+ *
+ * Those that nobody else has when they are made it keeps, with a reference, and they count neither
+ * as pending nor as alive: a program that reads each result at once would make them anew for each
+ * operation. Others are remembered without a reference. The table of nodes, which every node leaves
+ * before it dies or gets memory, makes the context forget either (nxi_table_remove). */
 #include "number.h"
 
 #include <string.h>
 
 #include "error.h"
 #include "ir/platform/lock.h"
+#include "objects.h"
+#include "pending.h"
 
 static uint32_t place_of(const nxi_number *number, const nxi_operand *o) {
   uint64_t mix = number->bits[0] ^ (number->bits[1] << 1) ^ (uint64_t)number->dtype;
@@ -51,23 +56,86 @@ static nxi_node *make(nx_context *c, const nxi_number *number, const nxi_operand
   return nxi_node_view(c, full, o->rank, o->shape, repeats, 0);
 }
 
+/* ---- what the context keeps */
+
+static bool has_flag(const nxi_node *n, uint8_t flag) {
+  return atomic_load_explicit(&n->flags, memory_order_relaxed) & flag;
+}
+
+static void count_not(nx_context *c, nxi_node *n) {
+  nxi_pending_end(c, n);
+  c->live_nodes--;
+  atomic_fetch_or_explicit(&n->flags, NXI_NODE_KEPT, memory_order_relaxed);
+}
+
+static void count_again(nx_context *c, nxi_node *n) {
+  if (!has_flag(n, NXI_NODE_KEPT)) return;
+  atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_KEPT, memory_order_relaxed);
+  c->live_nodes++;
+  if (n->state == NXI_PENDING || n->state == NXI_RUNNING) nxi_pending_begin(c, n);
+}
+
+static nxi_node *constant_of(nxi_node *n) { return n->n_args ? nxi_node_args(n)[0] : NULL; }
+
+static void keep(nx_context *c, uint32_t place) {
+  nxi_node *n = c->numbers[place], *full = constant_of(n);
+  if (n->refs != 1 || (full && full->refs != 1)) return;
+  n->refs++;
+  c->numbers_kept |= 1u << place;
+  count_not(c, n);
+  if (full) count_not(c, full);
+}
+
+/* The node of this place, which is free then. *kept: its reference is the caller's to give up. */
+static nxi_node *leave(nx_context *c, uint32_t place, bool *kept) {
+  nxi_node *n = c->numbers[place];
+  c->numbers[place] = NULL;
+  *kept = c->numbers_kept >> place & 1;
+  c->numbers_kept &= ~(1u << place);
+  if (!*kept) return n;
+  nxi_node *full = constant_of(n);
+  count_again(c, n);
+  if (full) count_again(c, full);
+  return n;
+}
+
+static void forget_place(nx_context *c, uint32_t place) {
+  bool kept;
+  nxi_node *n = leave(c, place, &kept);
+  if (!n) return;
+  atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_NUMBER, memory_order_relaxed);
+  if (kept) nxi_node_unref(c, n);
+}
+
+void nxi_numbers_drop(nx_context *c) {
+  NXI_HELD(&c->record_lock);
+  for (uint32_t i = 0; i < NXI_NUMBERS; i++) forget_place(c, i);
+}
+
 nxi_node *nxi_number_node(nx_context *c, const nxi_number *number, const nxi_operand *o,
                           int32_t device) {
   NXI_HELD(&c->record_lock);
-  nxi_node **place = &c->numbers[place_of(number, o)], *n = *place;
+  uint32_t place = place_of(number, o);
+  nxi_node *n = c->numbers[place];
   if (n && is_node_of(n, number, o, device)) {
     n->refs++;
     return n;
   }
   n = make(c, number, o, device);
-  if (!n || !(atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_LISTED)) return n;
+  if (!n || !has_flag(n, NXI_NODE_LISTED) || has_flag(n, NXI_NODE_NUMBER)) return n;
+  forget_place(c, place);
   atomic_fetch_or_explicit(&n->flags, NXI_NODE_NUMBER, memory_order_relaxed);
-  *place = n;
+  c->numbers[place] = n;
+  keep(c, place);
   return n;
 }
 
-void nxi_number_forget(nx_context *c, const nxi_node *n) {
+void nxi_number_forget(nx_context *c, nxi_node *n) {
   NXI_HELD(&c->record_lock);
-  for (uint32_t i = 0; i < NXI_NUMBERS; i++)
-    if (c->numbers[i] == n) c->numbers[i] = NULL;
+  bool kept;
+  for (uint32_t i = 0; i < NXI_NUMBERS; i++) {
+    if (c->numbers[i] != n) continue;
+    leave(c, i, &kept);
+    n->refs -= kept; /* who makes it leave the table has another one */
+  }
 }

@@ -17,7 +17,7 @@ typedef struct nxi_number {
 nxi_node *nxi_number_node(nx_context *c, const nxi_number *number, const nxi_operand *o,
                           int32_t device);
 /* A node that is remembered leaves the table. record_lock. */
-void nxi_number_forget(nx_context *c, const nxi_node *n);
+void nxi_number_forget(nx_context *c, nxi_node *n);
 
 /* The dtype of what an elementwise operation gives, the last operand's being `dtype`. ops_map.c */
 nx_dtype nxi_map_result(nxg_op op, nx_dtype dtype);

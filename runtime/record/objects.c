@@ -73,14 +73,60 @@ static void buffer_free(nx_context *c, nxi_buffer *b) {
     return;
   }
   if (b->allocator && b->data) nxi_buffer_free(b->allocator, b->data, b->bytes);
-  nxi_free(b);
+  if (!b->small) {
+    nxi_free(b);
+    return;
+  }
+  nxi_record_lock(c);
+  nxi_block_give(c, b, sizeof *b);
+  nxi_record_unlock(c);
+}
+
+static void free_small(nx_context *c, nxi_buffer *b) {
+  nxi_buffer_free_small(b->allocator, b->data, b->bytes);
+  nxi_block_give(c, b, sizeof *b);
+}
+
+/* Keeps a small buffer for the next one; false: there are enough. */
+static bool spare(nx_context *c, nxi_buffer *b) {
+  nxi_buffer **place = nxi_spare_place(c, b->bytes);
+  if (!place) return false;
+  int n = 0;
+  for (const nxi_buffer *s = *place; s; s = s->next) n++;
+  if (n == NXI_MOST_SPARE) return false;
+  nxi_buffer_unused(b->data, b->bytes);
+  b->next = *place;
+  *place = b;
+  return true;
+}
+
+void nxi_buffers_drop_spare(nx_context *c) {
+  nxi_record_lock(c);
+  for (int i = 0; i < NXI_SPARE_SIZES; i++)
+    for (nxi_buffer *b; (b = c->spare_buffers[i]);) {
+      c->spare_buffers[i] = b->next;
+      free_small(c, b);
+    }
+  nxi_record_unlock(c);
+}
+
+/* Who has the only reference has the buffer alone. */
+static inline bool last_use(nxi_buffer *b) {
+  if (atomic_load_explicit(&b->refs, memory_order_acquire) != 1)
+    return atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1;
+  atomic_store_explicit(&b->refs, 0, memory_order_relaxed);
+  return true;
 }
 
 void nxi_buffer_unref(nx_context *c, nxi_buffer *b) {
-  if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
+  if (!b || !last_use(b)) return;
   if (b->shown) {
     b->shown = 1;
     nxi_buffer_hide(c, b);
+  }
+  if (b->small && !b->device && !b->formers) {
+    if (!spare(c, b)) free_small(c, b);
+    return;
   }
   b->next = c->dead_buffers;
   c->dead_buffers = b;
@@ -227,10 +273,10 @@ static void node_teardown(nx_context *c, nxi_node *n) {
     nxi_buffer_unref(c, n->buffer);
   }
   if (n->op == NXG_custom) nxi_custom_unref(c, nxi_node_attrs(n));
-  if (n->tag) nxi_tag_release(n->tag);
+  nxi_tag_release(n->tag);
   if (nxi_node_controls(n)) nxi_node_bodies(c, n, false);
   if (n->state == NXI_PENDING) nxi_pending_end(c, n);
-  c->live_nodes--;
+  c->live_nodes -= !(atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_KEPT);
   nxi_block_give(c, n, n->size);
 }
 

@@ -59,10 +59,18 @@ void nxi_storage_unref(nx_context *c, nxi_storage *s); /* record_lock */
 void nxi_storage_set(nx_context *c, nxi_storage *s,
                      nxi_node *value);               /* record_lock; takes the reference */
 void nxi_buffer_unref(nx_context *c, nxi_buffer *b); /* record_lock */
+/* number.c: the context forgets its numbers, and gives up those that it keeps. record_lock */
+void nxi_numbers_drop(nx_context *c);
 /* Queued release callbacks; no lock; c may be NULL. collecting: in nx_context_collect, not in an
  * action. */
 void nxi_run_callbacks(nx_context *c, bool collecting);
 bool nxi_callbacks_wait(const nx_context *c); /* those of an action */
+
+/* Where spare buffers of so many bytes are; NULL: none are kept. record_lock */
+static inline nxi_buffer **nxi_spare_place(nx_context *c, int64_t bytes) {
+  uint64_t size = ((uint64_t)bytes + 63) / 64;
+  return c->spares && size < NXI_SPARE_SIZES ? &c->spare_buffers[size] : NULL;
+}
 
 static inline void nxi_buffer_ref(nxi_buffer *b) {
   atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
@@ -86,6 +94,11 @@ void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write);
 nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes);
 nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out,
                             nxi_diag *d); /* no lock */
+/* One of at most NXI_SMALL_BUFFER bytes, which is had in constant time; NULL: not now. Both it and
+ * its memory go back under the lock. record_lock. */
+nxi_buffer *nxi_buffer_create_small(nx_context *c, int64_t bytes);
+/* Gives back what is kept for such buffers, so that the allocator counts what is live. No lock. */
+void nxi_buffers_drop_spare(nx_context *c);
 /* The rest with record_lock; NULL without memory. A reference to b, value or s goes to the result,
  * also on failure. */
 nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype dtype, int32_t rank,

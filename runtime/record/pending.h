@@ -21,6 +21,7 @@ static inline void nxi_pending_begin(nx_context *c, const nxi_node *n) {
   nxi_count(&c->record_bytes, n->size);
 }
 static inline void nxi_pending_end(nx_context *c, const nxi_node *n) {
+  if (atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_KEPT) return;
   nxi_count(&c->pending_nodes, UINT64_MAX);
   nxi_count(&c->record_bytes, -(uint64_t)n->size);
 }

@@ -59,7 +59,7 @@ static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_a
   int64_t elements = 1;
   for (int32_t i = 0; i < r->rank; i++) elements *= n->tail[i] = r->shape[i];
   n->elements = elements;
-  for (uint32_t i = 0; i < r->n_attrs; i++) n->tail[r->rank + i] = r->attrs[i];
+  nxi_copy_few(n->tail + r->rank, r->attrs, r->n_attrs);
   if (r->op == NXG_custom) nxi_custom_ref(r->attrs);
   if (nxi_node_controls(n)) nxi_node_bodies(c, n, true);
   return n;
@@ -301,7 +301,7 @@ __attribute__((always_inline)) static inline nxi_node *alike_node(nx_context *c,
   node_begin(c, node, &type, size);
   node->elements = like->elements;
   int64_t *shape = node->tail;
-  for (uint32_t i = 0; i < rank; i++) shape[i] = like->dims[i];
+  nxi_copy_few(shape, like->dims, rank);
   nxi_node **args = (nxi_node **)(void *)(shape + rank);
   uint8_t flags = 0;
   for (uint32_t i = 0; i < n; i++) {

@@ -26,6 +26,32 @@ nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out, nxi_
   return status;
 }
 
+/* A spare buffer of exactly so many bytes, or NULL. */
+static nxi_buffer *take_spare(nx_context *c, int64_t bytes) {
+  nxi_buffer **at = nxi_spare_place(c, bytes), *b;
+  if (!at) return NULL;
+  while ((b = *at) && b->bytes != bytes) at = &b->next;
+  if (!b) return NULL;
+  *at = b->next;
+  nxi_buffer_used(b->data, bytes);
+  return b;
+}
+
+nxi_buffer *nxi_buffer_create_small(nx_context *c, int64_t bytes) {
+  NXI_HELD(&c->record_lock);
+  nxi_buffer *b = take_spare(c, bytes);
+  void *data = b ? b->data : NULL;
+  if (!b) b = nxi_block_take(c, sizeof *b);
+  if (!b) return NULL;
+  if (!data && !nxi_buffer_alloc_small(c->allocator, bytes, &data)) {
+    nxi_block_give(c, b, sizeof *b);
+    return NULL;
+  }
+  *b = (nxi_buffer){
+      .refs = 1, .bytes = bytes, .allocator = c->allocator, .data = data, .small = true};
+  return b;
+}
+
 nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype dtype, int32_t rank,
                           const int64_t *shape, nxi_buffer *b) {
   NXI_HELD(&c->record_lock);
@@ -169,7 +195,7 @@ nx_tensor *nxi_tensor_like(nx_context *c, nxi_node *value, const nx_tensor *like
   nxi_storage *s = storage_create(c, value);
   nx_tensor *t = s ? tensor_begin(c, s, like->rank, 0) : NULL;
   if (!t) return NULL;
-  for (uint32_t i = 0; i < 2u * like->rank; i++) t->dims[i] = like->dims[i];
+  nxi_copy_few(t->dims, like->dims, 2u * like->rank);
   t->elements = like->elements;
   t->contiguous = t->whole = true;
   return tensor_end(c, t);

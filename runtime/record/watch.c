@@ -208,10 +208,11 @@ static const char *kind_name(nxi_kind kind) {
 /* ", made under tag 12 "line 12"" */
 static void add_tag(char *out, size_t size, const char *verb, const nxi_tag *t) {
   size_t used = strlen(out);
+  const char *text = nxi_tag_text(t);
   if (!t) return;
   snprintf(out + used, size - used, ", %s under tag %llu%s%.60s%s", verb,
-           (unsigned long long)t->number, t->has_text ? " \"" : "", t->has_text ? t->text : "",
-           t->has_text ? "\"" : "");
+           (unsigned long long)nxi_tag_number(t), text ? " \"" : "", text ? text : "",
+           text ? "\"" : "");
 }
 
 /* "tensor 17, mul f32[2,3], made under tag 12" */

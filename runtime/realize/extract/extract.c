@@ -24,7 +24,8 @@ void nxi_run_reset(nxi_run *run) {
   nxi_run_drop_tags(run);
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
   run->n_slots = run->n_aliases = run->n_updates = run->n_given = 0;
-  run->n_states = run->n_kept = run->n_held = 0;
+  run->n_states = run->n_kept = run->n_held = run->n_hold = 0;
+  run->most_nodes = UINT32_MAX;
   run->weighed = run->hashed = false;
   run->acquired = run->overwriting = run->may_alias = run->effects = false;
   run->first_order = 0;
@@ -79,7 +80,9 @@ int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b) {
 }
 
 static bool push(nxi_run *run, nxi_node *n) {
-  if (!nxi_grow(&run->stack, &run->cap_stack, run->n_stack + 1, sizeof *run->stack)) return false;
+  if (run->n_stack + run->n_order >= run->most_nodes ||
+      !nxi_grow(&run->stack, &run->cap_stack, run->n_stack + 1, sizeof *run->stack))
+    return false;
   run->stack[run->n_stack++] = (struct nxi_visit){n, 0};
   return true;
 }
@@ -95,6 +98,8 @@ static bool place(nxi_run *run, nxi_node *n, uint32_t slot) {
   run->slots[at] = slot;
   run->stored[at] = 0;
   run->n_order++;
+  run->n_hold += n->state == NXI_PENDING &&
+                 atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_HOLD;
   n->epoch = run->context->epoch;
   n->index = at;
   return true;
@@ -103,27 +108,46 @@ static bool place(nxi_run *run, nxi_node *n, uint32_t slot) {
 /* ---- words of one node: head (op, dtype, rank, number of operands), number of attributes, shape,
  * attributes, operands */
 
-static uint64_t *node_words(nxi_run *run, uint32_t op, uint32_t dtype, int32_t rank,
-                            const int64_t *shape, uint32_t n_attrs, uint32_t n_args) {
+static inline uint64_t *node_words(nxi_run *run, uint32_t op, uint32_t dtype, int32_t rank,
+                                   const int64_t *shape, uint32_t n_attrs, uint32_t n_args) {
   uint64_t words = 2 + (uint64_t)rank + n_attrs + n_args;
-  if (run->n_key + words > UINT32_MAX ||
-      !nxi_grow(&run->key, &run->cap_key, run->n_key + (uint32_t)words, sizeof *run->key))
+  if (run->n_key + words > run->cap_key &&
+      (run->n_key + words > UINT32_MAX ||
+       !nxi_grow_array(&run->key, &run->cap_key, run->n_key + (uint32_t)words, sizeof *run->key)))
     return NULL;
   uint64_t *w = run->key + run->n_key;
   run->n_key += (uint32_t)words;
   run->slot = run->n_slots++;
   *w++ = op | (uint64_t)dtype << 16 | (uint64_t)rank << 24 | (uint64_t)n_args << 32;
   *w++ = n_attrs;
-  for (int32_t i = 0; i < rank; i++) *w++ = (uint64_t)shape[i];
-  return w; /* the caller writes attributes and operands here */
+  nxi_copy_few(w, shape, (uint32_t)rank);
+  return w + rank; /* the caller writes attributes and operands here */
 }
 
 static uint32_t slot_of(const nxi_run *run, const nxi_node *n) { return run->slots[n->index]; }
+
+/* The same of finite numbers of a usual float type: whether it is a whole number of -2 to 3, or a
+ * half of 1 or -1. Integer instructions alone, for numbers of programs are met in every operation.
+ * fraction: bits of the fraction; bias: of the exponent. */
+static inline bool is_special_float(uint64_t magnitude, bool negative, uint32_t fraction,
+                                    uint64_t bias) {
+  uint64_t one = bias << fraction, half = (uint64_t)1 << (fraction - 1);
+  if (magnitude == 0 || magnitude == one || magnitude == one - ((uint64_t)1 << fraction) ||
+      magnitude == one + ((uint64_t)1 << fraction))
+    return true;
+  return magnitude == one + ((uint64_t)1 << fraction) + half && !negative;
+}
 
 /* Whether a scalar stays in the key, because passes simplify by its value; all others become
  * parameters. */
 static bool is_special(uint64_t bits, nx_dtype t) {
   if (t == NX_BOOL) return true;
+  if (t == NX_F32)
+    return (bits & 0x7f800000) == 0x7f800000 ||
+           is_special_float(bits & 0x7fffffff, bits >> 31 & 1, 23, 127);
+  if (t == NX_F64)
+    return (bits >> 52 & 0x7ff) == 0x7ff ||
+           is_special_float(bits & INT64_MAX, bits >> 63, 52, 1023);
   uint64_t wide = nxi_cast_bits(bits, t, NX_F64);
   double x = nxi_f64_bits(wide);
   if (nxi_is_integer(t)) return x >= -2 && x <= 3;
@@ -217,8 +241,7 @@ static bool emit_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *sh
   run->inputs[run->n_inputs - 1].flags_at = (uint32_t)(w - run->key);
   run->inputs[run->n_inputs - 1].words_at = words_at;
   run->inputs[run->n_inputs - 1].slot = run->slot;
-  bool own_memory = nxi_device_kind_of(run->context, run->device)->own_memory;
-  w[0] = whole && nxi_buffer_aligned(b, own_memory) ? NXG_INPUT_ALIGNED : 0;
+  w[0] = whole && nxi_buffer_aligned(b, run->own_memory) ? NXG_INPUT_ALIGNED : 0;
   w[1] = (uint64_t)nxi_run_alias(run, b);
   return true;
 }
@@ -378,7 +401,7 @@ static bool emit_copy(nxi_run *run, nxi_node *n, uint32_t slot) {
 static bool emit_plain(nxi_run *run, nxi_node *n) {
   uint64_t *w = node_words(run, n->op, n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, n->n_args);
   if (!w) return false;
-  memcpy(w, nxi_node_attrs(n), n->n_attrs * sizeof *w);
+  nxi_copy_few(w, nxi_node_attrs(n), n->n_attrs);
   w += n->n_attrs;
   nxi_node **args = nxi_node_args(n);
   for (uint32_t i = 0; i < n->n_args; i++) *w++ = slot_of(run, args[i]);
@@ -444,6 +467,10 @@ static nx_status visit(nxi_run *run, nxi_node *root, nxi_diag *d) {
     if (n->state == NXI_RUNNING || n->state == NXI_FAILED || n->op == NXI_OP_PLACEHOLDER)
       return refuse(run, n, d);
     operand = next_operand(run, n, &top->next);
+    if (operand && operand->state == NXI_REALIZED) {
+      if (!emit_whole(run, operand) || !place(run, operand, run->slot)) return nxi_oom(d);
+      continue;
+    }
     if (operand) {
       if (!push(run, operand)) return nxi_oom(d);
       continue;
@@ -487,30 +514,47 @@ static bool keep_tags(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_order; i++) {
     nxi_tag *tag = run->order[i]->tag, **kept = &run->tags[run->slots[i]];
     if (!tag || *kept) continue;
-    atomic_fetch_add_explicit(&tag->refs, 1, memory_order_relaxed);
-    *kept = tag;
+    *kept = nxi_tag_retain(tag);
   }
   return true;
 }
 
 /* Ends the key with the outputs and the device. False: out of memory. */
 static bool end_key(nxi_run *run) {
-  uint64_t tail[2] = {UINT64_MAX, run->n_outputs}; /* not a valid first word of a node */
-  if (!nxi_key_words(run, tail, 2)) return false;
-  for (uint32_t i = 0; i < run->n_outputs; i++) {
-    uint64_t slot = slot_of(run, run->outputs[i].node);
-    if (!nxi_key_words(run, &slot, 1)) return false;
-  }
-  uint64_t device = (uint64_t)run->device | (uint64_t)run->debugging << 32;
-  run->device_word = run->n_key;
-  return nxi_key_words(run, &device, 1);
+  uint64_t words = 3 + (uint64_t)run->n_outputs;
+  if (run->n_key + words > UINT32_MAX ||
+      !nxi_grow(&run->key, &run->cap_key, run->n_key + (uint32_t)words, sizeof *run->key))
+    return false;
+  uint64_t *w = run->key + run->n_key;
+  *w++ = UINT64_MAX; /* not a valid first word of a node */
+  *w++ = run->n_outputs;
+  for (uint32_t i = 0; i < run->n_outputs; i++) *w++ = slot_of(run, run->outputs[i].node);
+  *w = (uint64_t)run->device | (uint64_t)run->debugging << 32;
+  run->n_key += (uint32_t)words;
+  run->device_word = run->n_key - 1;
+  return true;
+}
+
+static void begin(nxi_run *run) {
+  nxi_run_reset(run);
+  run->debugging = nxi_debug_key();
+  run->own_memory = nxi_device_kind_of(run->context, run->device)->own_memory;
+  run->context->epoch++;
+}
+
+bool nxi_extract_brief(nxi_run *run, nxi_node *root, uint32_t most_nodes) {
+  NXI_HELD(&run->context->run_lock);
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  begin(run);
+  run->most_nodes = most_nodes;
+  return visit(run, root, &d) == NX_OK && nxi_run_add_output(run, root) && !run->n_hold &&
+         !run->n_states && !run->n_updates && !run->n_given && end_key(run);
 }
 
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d) {
   NXI_HELD(&run->context->run_lock);
-  nxi_run_reset(run);
-  run->debugging = nxi_debug_key();
-  run->context->epoch++;
+  begin(run);
   for (uint32_t i = 0; i < n; i++) {
     nx_status status = visit(run, roots[i], d);
     if (status) return status;
@@ -523,7 +567,7 @@ nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag
     if (status) return status;
     if (!nxi_run_add_output(run, run->siblings[i])) return nxi_oom(d);
   }
-  for (uint32_t i = 0; i < run->n_order; i++) {
+  for (uint32_t i = 0; run->n_hold && i < run->n_order; i++) {
     nxi_node *held = run->order[i];
     bool hold = atomic_load_explicit(&held->flags, memory_order_relaxed) & NXI_NODE_HOLD;
     if (hold && held->state == NXI_PENDING && !nxi_run_add_output(run, held)) return nxi_oom(d);
@@ -536,65 +580,4 @@ nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag
   if (!more) return NX_OK;
   run->n_key = words;
   return end_key(run) ? NX_OK : nxi_oom(d);
-}
-
-/* ---- back to a graph */
-
-/* Makes node `slot` of the key a node of the graph. */
-static void decode_node(const nxi_run *run, nxg_graph *g, const uint64_t *w, uint32_t slot,
-                        uint32_t *nodes, uint32_t *args, bool with_values) {
-  uint32_t op = w[0] & 0xffff, n_args = (uint32_t)(w[0] >> 32), n_attrs = (uint32_t)w[1];
-  int32_t dtype = (int32_t)(w[0] >> 16 & 0xff), rank = (int32_t)(w[0] >> 24 & 0xff);
-  const int64_t *shape = (const int64_t *)(w + 2), *attrs = shape + rank;
-  const uint64_t *slots = w + 2 + rank + n_attrs;
-  for (uint32_t i = 0; i < n_args; i++) args[i] = nodes[slots[i]];
-  int64_t constant[2];
-  if (op == NXG_full && with_values && attrs[1] >= 0) {
-    constant[0] = (int64_t)run->params[attrs[1]];
-    constant[1] = -1;
-    attrs = constant;
-  }
-  nodes[slot] = nxg_add(g, (nxg_op)op, n_args, args, attrs, n_attrs, dtype, rank, shape);
-  if (nodes[slot] != UINT32_MAX) g->nodes[nodes[slot]].origin = slot;
-}
-
-/* Makes the nodes of the graph, inputs first, so that passes that change nothing need not copy it.
- * nodes: slot -> node; args: room for the operands of one node. */
-static void decode_all(const nxi_run *run, nxg_graph *g, uint32_t *nodes, uint32_t *args,
-                       bool with_values) {
-  for (uint32_t i = 0; i < run->n_inputs; i++) {
-    const nxi_run_input *in = &run->inputs[i];
-    const uint64_t *w = run->key + in->words_at;
-    int32_t rank = (int32_t)(w[0] >> 24 & 0xff);
-    nodes[in->slot] = nxg_add_input(g, (int32_t)(w[0] >> 16 & 0xff), rank, (const int64_t *)w + 2,
-                                    (uint32_t)w[2 + rank], (int32_t)w[3 + rank], NULL);
-  }
-  const uint64_t *w = run->key;
-  for (uint32_t slot = 0; *w != UINT64_MAX && !g->failed; w = nxi_key_next(w), slot++)
-    if ((w[0] & 0xffff) != NXG_input) decode_node(run, g, w, slot, nodes, args, with_values);
-  for (uint32_t i = 0; i < run->n_outputs && !g->failed; i++)
-    nxg_add_output(g, nodes[w[2 + i]], NULL);
-  for (uint32_t i = 0; with_values && i < run->n_tags && !g->failed; i++) {
-    const nxi_tag *tag = run->tags[i];
-    if (tag) g->failed = !nxg_set_tag(g, nodes[i], tag->number, tag->has_text ? tag->text : NULL);
-  }
-}
-
-nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d) {
-  NXI_NO_LOCK();
-  if (run->make_graph) return run->make_graph((nxi_run *)run, out, d);
-  nxg_graph *g = nxg_create("f");
-  uint32_t most = 1;
-  for (const uint64_t *w = run->key; *w != UINT64_MAX; w = nxi_key_next(w))
-    if (w[0] >> 32 > most) most = (uint32_t)(w[0] >> 32);
-  uint32_t *nodes = nxi_malloc(((size_t)run->n_slots + most) * sizeof *nodes);
-  bool good = g && nodes && nxi_grow(&g->nodes, &g->cap_nodes, run->n_slots, sizeof *g->nodes);
-  if (good) decode_all(run, g, nodes, nodes + run->n_slots, with_values);
-  nxi_free(nodes);
-  if (good && !g->failed) {
-    *out = g;
-    return NX_OK;
-  }
-  nxg_destroy(g);
-  return nxi_oom(d);
 }

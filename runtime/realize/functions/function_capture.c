@@ -85,8 +85,8 @@ static uint32_t add_node(capture *k, nxi_node *n) {
   if (number == UINT32_MAX) return number;
   k->g->nodes[number].called = n->called;
   if (!n->tag) return number;
-  const char *text = n->tag->has_text ? n->tag->text : NULL;
-  return nxg_set_tag(k->g, number, n->tag->number, text) ? number : UINT32_MAX;
+  return nxg_set_tag(k->g, number, nxi_tag_number(n->tag), nxi_tag_text(n->tag)) ? number
+                                                                                 : UINT32_MAX;
 }
 
 static nxi_node *next_operand(const capture *k, nxi_node *n, uint32_t *next) {

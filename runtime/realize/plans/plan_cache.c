@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024, KINDS = 256, SETS = 256, WAYS = 8 };
+enum { RECENT = 256, RECENT_WORDS = 128 }; /* brief plans, and the most words of their keys */
 
 typedef struct kind {
   uint64_t skeleton;
@@ -27,6 +28,7 @@ struct nxi_plan_cache {
   uint64_t words;
   kind kinds[KINDS]; /* each in the only place where it is looked for, until another comes there */
   nxi_stored *stored[SETS][WAYS]; /* in each set the newest comes first */
+  nxi_plan *recent[RECENT]; /* brief ones, each where its key is looked for, until another comes */
 };
 
 nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_plan_cache)); }
@@ -53,7 +55,23 @@ static void link_newest(nxi_plan_cache *cache, nxi_plan *p) {
   cache->newest = p;
 }
 
+/* A place for a key among the recent plans. It need not be good, since keys are compared, but
+ * quick. */
+static nxi_plan **recent_place(nxi_plan_cache *cache, const uint64_t *key, uint32_t n) {
+  uint64_t mixed = n;
+  for (uint32_t i = 0; i < n; i++) mixed = (mixed << 7 | mixed >> 57) ^ key[i];
+  return &cache->recent[(mixed * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
+}
+_Static_assert(RECENT == 1 << (64 - 56), "a place for each value of the upper bits");
+
+static void leave_recent(nxi_plan_cache *cache, nxi_plan *p) {
+  nxi_plan **place = recent_place(cache, p->key, p->n_key);
+  if (p->recent && *place == p) *place = NULL;
+  p->recent = false;
+}
+
 static void drop(nxi_plan_cache *cache, nxi_plan *p) {
+  leave_recent(cache, p);
   nxi_plan **at = &cache->buckets[p->hash[0] % BUCKETS];
   while (*at != p) at = &(*at)->next;
   *at = p->next;
@@ -162,7 +180,32 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
   return p;
 }
 
+/* Called where the plan was found in the general way. */
+static void note_recent(nxi_plan_cache *cache, nxi_plan *p) {
+  if (p->recent || p->function || p->n_key > RECENT_WORDS || !p->compiled ||
+      !nxi_executable_is_brief(p->compiled))
+    return;
+  nxi_plan **place = recent_place(cache, p->key, p->n_key);
+  if (*place) (*place)->recent = false;
+  *place = p;
+  p->recent = true;
+}
+
+const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run) {
+  NXI_HELD(&run->context->run_lock);
+  if (run->n_key > RECENT_WORDS) return NULL;
+  nxi_plan *p = *recent_place(cache, run->key, run->n_key);
+  if (!p || p->n_key != run->n_key || memcmp(p->key, run->key, p->n_key * sizeof *p->key))
+    return NULL;
+  if (cache->newest != p) {
+    unlink_use(cache, p);
+    link_newest(cache, p);
+  }
+  return p->compiled;
+}
+
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
+  note_recent(cache, p);
   p->users--;
   if (!p->users && !p->compiled && !p->interpreted) drop(cache, p); /* making the plan failed */
 }

@@ -19,6 +19,7 @@ struct nxi_plan {
   bool pending;          /* its code is made in the background; it is interpreted meanwhile */
   bool waits;            /* not in the background: there it could not be made */
   bool alike;            /* graphs of the same operations were met before */
+  bool recent;           /* is in the cache's table of these */
   double interpreted_ms; /* time spent in the interpreter so far */
   double most_ms;        /* of such time, until a tiny graph's code is made */
   nxi_executable *interpreted, *compiled;
@@ -31,6 +32,10 @@ void nxi_plan_cache_destroy(nxi_plan_cache *cache);
 /* The plan of a run's key, entered if it is new (*miss then says why, else NULL); the caller is one
  * of its users until nxi_plan_leave. NULL without memory. */
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
+/* The code of a plan that makes its one result in microseconds and cannot fail, of this key; NULL:
+ * there is none, or it was not used lately. Nobody becomes a user of the plan, so the lock is kept
+ * while the code runs. */
+const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
 
 /* The time that the interpreter spent on graphs with the operations of this one, whatever their

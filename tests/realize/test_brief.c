@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: ISC */
+/* Brief runs: small graphs that were asked for before are computed at once, with the same bits, and
+ * whatever is unusual goes the general way and is told as ever. */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ir/alloc.h"
+#include "nx/debug.h"
+#include "runtime/record/context.h"
+#include "tests/util/api.h"
+
+enum { N = 10 };
+
+static float values[2][N];
+
+static nx_tensor *operand(nx_context *c, int which) {
+  const int64_t n = N;
+  for (int i = 0; i < N; i++) values[which][i] = (float)(which ? 3 - i : i * i) * 0.37f;
+  return GOOD(nx_from_data(c, 0, NX_F32, &n, 1, values[which], sizeof values[which]));
+}
+
+/* ---- graphs of every form that extraction knows */
+
+static nx_tensor *sum(nx_tensor *a, nx_tensor *b) { return nx_add(a, b); }
+static nx_tensor *with_itself(nx_tensor *a, nx_tensor *b) { return (void)b, nx_mul(a, a); }
+static nx_tensor *with_number(nx_tensor *a, nx_tensor *b) {
+  return (void)b, nx_binary_f64(a, NX_BINARY_MUL, 0.7);
+}
+static nx_tensor *with_special(nx_tensor *a, nx_tensor *b) {
+  return (void)b, nx_binary_f64(a, NX_BINARY_ADD, 2);
+}
+static nx_tensor *chain(nx_tensor *a, nx_tensor *b) {
+  return nx_sqrt(nx_add(nx_mul(a, a), nx_mul(nx_sub(b, a), b)));
+}
+static nx_tensor *total(nx_tensor *a, nx_tensor *b) {
+  return nx_reduce_sum(nx_mul(a, b), NX_AXES(0), 0);
+}
+static nx_tensor *of_views(nx_tensor *a, nx_tensor *b) {
+  return nx_sub(part(a, 1, 4, 2), part(b, 8, 4, -2));
+}
+static nx_tensor *chosen(nx_tensor *a, nx_tensor *b) { return nx_where(nx_cmplt(a, b), a, b); }
+static nx_tensor *whole(nx_tensor *a, nx_tensor *b) { return (void)b, nx_cast(a, NX_I16); }
+static nx_tensor *outer(nx_tensor *a, nx_tensor *b) {
+  return nx_mul(nx_reshape(a, NX_SHAPE(N, 1), 0), nx_reshape(b, NX_SHAPE(1, N), 0));
+}
+
+static nx_tensor *(*const graphs[])(nx_tensor *, nx_tensor *) = {
+    sum, with_itself, with_number, with_special, chain, total, of_views, chosen, whole, outer};
+enum { GRAPHS = sizeof graphs / sizeof *graphs };
+
+static size_t bytes_of(nx_tensor *t) {
+  return (size_t)nx_elements(t) * (nx_dtype_of(t) == NX_I16 ? 2 : 4);
+}
+
+/* Computed in the general way, since the run is to be counted. */
+static void read_generally(nx_tensor *t, void *out) {
+  nx_report r = {.size = sizeof r};
+  nx_run_options o = {.size = sizeof o, .report = &r};
+  OK(nx_realize(ctx, &t, 1, &o));
+  assert_int_equal(r.runs, 1);
+  OK(nx_read(t, out, bytes_of(t), NULL));
+}
+
+/* Whether kernels are compiled; then graphs become brief after some runs. */
+static bool compiles(void) {
+  const char *executor = getenv("NX_EXECUTOR");
+  return !executor || !strcmp(executor, "llvm");
+}
+
+/* Asks for a graph until a run was brief. */
+static void warm(nx_tensor *(*graph)(nx_tensor *, nx_tensor *), nx_tensor *a, nx_tensor *b) {
+  uint64_t before = ctx->brief_runs;
+  for (int i = 0; compiles() && ctx->brief_runs == before; i++) {
+    nx_tensor *t = GOOD(graph(a, b));
+    OK(nx_realize(ctx, &t, 1, NULL));
+    release(t);
+    if (i == 200000) fail_msg("no run was brief");
+  }
+}
+
+static void same_bits(void **state) {
+  (void)state;
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1);
+  for (int g = 0; g < GRAPHS; g++) {
+    char wanted[4 * N * N], is[4 * N * N];
+    nx_tensor *t = GOOD(graphs[g](a, b));
+    read_generally(t, wanted);
+    release(t);
+    warm(graphs[g], a, b);
+    for (int way = 0; way < 4; way++) { /* how the value is asked for */
+      uint64_t before = ctx->brief_runs;
+      t = GOOD(graphs[g](a, b));
+      nx_mapping *m = NULL;
+      nx_scalar first;
+      const int64_t zeros[2] = {0, 0};
+      if (way == 0) OK(nx_realize(ctx, &t, 1, NULL));
+      if (way == 1) OK(nx_map(t, NX_MAP_READ, NULL, &m));
+      if (way == 2) OK(nx_item(t, zeros, (size_t)nx_rank(t), &first, NULL));
+      OK(nx_read(t, is, bytes_of(t), NULL));
+      if (m) assert_memory_equal(nx_mapping_base(m, NULL), wanted, bytes_of(t));
+      assert_memory_equal(is, wanted, bytes_of(t));
+      if (compiles()) assert_int_equal(ctx->brief_runs, before + 1);
+      nx_mapping_release(m);
+      release(t);
+    }
+  }
+}
+
+/* ---- what goes the general way */
+
+static int polls;
+static int32_t count_polls(void *stop) {
+  polls++;
+  return *(const int *)stop;
+}
+
+static void polled(void **state) {
+  (void)state;
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1);
+  warm(sum, a, b);
+  int stop = 0;
+  nx_run_options o = {.size = sizeof o, .poll = count_polls, .user = &stop};
+  uint64_t before = ctx->brief_runs;
+  nx_tensor *t = GOOD(sum(a, b));
+  polls = 0;
+  OK(nx_realize(ctx, &t, 1, &o));
+  assert_int_equal(polls, 1); /* at the beginning of each action */
+  if (compiles()) assert_int_equal(ctx->brief_runs, before + 1);
+  release(t);
+  t = GOOD(sum(a, b));
+  stop = 1;
+  nx_mapping *m;
+  nx_scalar s;
+  FAILS(NX_INTERRUPTED, nx_realize(ctx, &t, 1, &o));
+  FAILS(NX_INTERRUPTED, nx_map(t, NX_MAP_READ, &o, &m));
+  FAILS(NX_INTERRUPTED, nx_item(t, NX_SHAPE(3), &s, &o));
+  o.flags = 1 << 20;
+  stop = 0;
+  FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &t, 1, &o));
+  OK(nx_item(t, NX_SHAPE(3), &s, NULL));
+  assert_true((float)s.v.f[0] == values[0][3] + values[1][3]);
+}
+
+static void traced(void **state) {
+  (void)state;
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1);
+  warm(sum, a, b);
+  uint64_t before = ctx->brief_runs;
+  nx_tensor *t = GOOD(sum(a, b));
+  char path[] = "/tmp/nxt-brief-XXXXXX";
+  close(mkstemp(path));
+  OK(nx_trace_begin(path));
+  OK(nx_realize(ctx, &t, 1, NULL));
+  OK(nx_trace_end());
+  unlink(path);
+  assert_int_equal(ctx->brief_runs, before); /* the trace has each launch */
+}
+
+/* A value that must lie in memory which the host knows; held ones; deferred ones. */
+static void placed(void **state) {
+  (void)state;
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1), *own = operand(ctx, 1);
+  warm(sum, a, b);
+  warm(chain, a, b);
+  nx_mapping *m;
+  OK(nx_map(own, NX_MAP_READ, NULL, &m));
+  const float *at = nx_mapping_base(m, NULL);
+  OK(nx_assign(own, sum(a, b)));
+  OK(nx_realize(ctx, &own, 1, NULL));
+  for (int i = 0; i < N; i++) assert_true(at[i] == values[0][i] + values[1][i]);
+  nx_mapping_release(m);
+  nx_tensor *inner = GOOD(nx_mul(a, a));
+  nx_hold(inner, true);
+  nx_tensor *t = GOOD(nx_sqrt(nx_add(inner, nx_mul(nx_sub(b, a), b))));
+  OK(nx_realize(ctx, &t, 1, NULL));
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor_describe(inner, &info);
+  assert_true(info.flags & NX_TENSOR_REALIZED);
+}
+
+static void failures(void **state) {
+  (void)state;
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1), *gone = operand(ctx, 1);
+  warm(sum, a, b);
+  const int64_t n = N;
+  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F32, &n, 1)), *y = GOOD(sum(a, x));
+  FAILS(NX_UNBOUND, nx_realize(ctx, &y, 1, NULL));
+  const uint8_t donate[] = {1};
+  nx_function_options o = {.size = sizeof o, .donate = donate};
+  nx_function *f;
+  OK(nx_function_create(ctx, &x, 1, &y, 1, &o, &f));
+  nx_tensor *out = NULL;
+  OK(nx_function_call(f, &gone, 1, &out, 1, NULL));
+  nx_tensor *late = GOOD(sum(a, gone));
+  for (int i = 0; i < 2; i++) FAILS(NX_DONATED, nx_realize(ctx, &late, 1, NULL));
+  nx_function_release(f);
+}
+
+/* Results of memory that is limited, and of none. */
+static void short_of_memory(void **state) {
+  (void)state;
+  nx_context *outer = ctx;
+  nx_context_options o = {.size = sizeof o, .memory_limit = 4096};
+  OK(nx_context_create(&o, &ctx));
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1), *kept[200];
+  warm(sum, a, b);
+  int n = 0;
+  for (nx_status status = NX_OK; !status && n < 200; n++) {
+    kept[n] = GOOD(sum(a, b));
+    nx_tensor *unlike = GOOD(nx_binary_f64(kept[n], NX_BINARY_ADD, 5 + n)); /* not merged */
+    release(unlike);
+    status = nx_realize(ctx, &kept[n], 1, NULL);
+    if (status) error_says(NX_OUT_OF_MEMORY, "memory limit of 4096 bytes");
+  }
+  assert_in_range(n, 90, 110);
+  while (n--) release(kept[n]);
+  nx_stats s = {.size = sizeof s};
+  nx_context_collect(ctx);
+  nx_context_stats(ctx, &s);
+  assert_int_equal(s.live_bytes, 2 * sizeof values[0]);
+  release(a);
+  release(b);
+  nx_context_release(ctx);
+  ctx = outer;
+}
+
+static void failing_allocations(void **state) {
+  (void)state;
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1);
+  warm(sum, a, b);
+  nx_stats before = {.size = sizeof before}, after = before;
+  nx_context_stats(ctx, &before);
+  for (int fail_at = 0; fail_at < 60; fail_at++)
+    for (int sticky = 0; sticky < 2; sticky++) {
+      nx_tensor *t = GOOD(sum(a, b));
+      nxi_alloc_fail(fail_at / 2, sticky);
+      nx_status status = nx_realize(ctx, &t, 1, NULL);
+      nxi_alloc_fail(-1, false);
+      if (status) FAILS(NX_OUT_OF_MEMORY, status);
+      float is[N];
+      OK(nx_read(t, is, sizeof is, NULL));
+      for (int i = 0; i < N; i++) assert_true(is[i] == values[0][i] + values[1][i]);
+      release(t);
+    }
+  nx_context_stats(ctx, &after);
+  assert_int_equal(after.live_bytes, before.live_bytes);
+}
+
+/* ---- threads, and a fork between them */
+
+enum { ROUNDS = 3000, THREADS = 4 };
+
+typedef struct work {
+  nx_tensor *a, *b;
+  bool good;
+} work;
+
+static void *add_and_read(void *arg) {
+  work *w = arg;
+  w->good = true;
+  for (int i = 0; w->good && i < ROUNDS; i++) {
+    nx_tensor *t = sum(w->a, w->b), *u = nx_binary_f64(t, NX_BINARY_MUL, 2);
+    nx_scalar s[2];
+    const int64_t at = i % N;
+    w->good = !nx_item(u, &at, 1, &s[0], NULL) && !nx_item(t, &at, 1, &s[1], NULL) &&
+              (float)s[1].v.f[0] == values[0][at] + values[1][at] &&
+              (float)s[0].v.f[0] == 2 * (float)s[1].v.f[0];
+    release(t);
+    release(u);
+  }
+  return NULL;
+}
+
+static void threads(void **state) {
+  (void)state;
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1);
+  warm(sum, a, b);
+  pthread_t thread[THREADS];
+  work w[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    w[i] = (work){a, b, false};
+    assert_int_equal(pthread_create(&thread[i], NULL, add_and_read, &w[i]), 0);
+  }
+  for (int i = 0; i < 5; i++) { /* a child finds every lock free */
+    pid_t child = fork();
+    if (child == 0) {
+      work own = {a, b, false};
+      alarm(60);
+      add_and_read(&own);
+      _exit(own.good ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
+  for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+  for (int i = 0; i < THREADS; i++) assert_true(w[i].good);
+}
+
+NXT_MAIN(brief) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(same_bits),
+      IN_SCOPE(polled),
+      IN_SCOPE(traced),
+      IN_SCOPE(placed),
+      IN_SCOPE(failures),
+      IN_SCOPE(short_of_memory),
+      IN_SCOPE(failing_allocations),
+      IN_SCOPE(threads),
+  };
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}
