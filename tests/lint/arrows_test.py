@@ -23,7 +23,7 @@ MAY_USE = {
     "codegen_llvm": ("ir/platform", "ir"),
     "codegen_cuda": ("ir/platform", "ir"),
     "runtime": ("ir/platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
-    "bindings": ("ir", "runtime"),
+    "bindings": ("ir/platform", "ir", "runtime"),
 }
 # What nobody uses but these folders, beside the folders of devices (private).
 PRIVATE = {
