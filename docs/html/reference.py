@@ -159,11 +159,12 @@ def table_sentences(text):
 def enum(node, text):
     rows, next_value = table_sentences(text), 0
     name = plain(node, "name")
+    first = plain(node.find("enumvalue"), "name")  # by which one without a name is known
     item = Item(
         line_of(node),
         "enum",
         name,
-        [name if name and not name.startswith("@") else f"@{line_of(node)}"],
+        [name if name and not name.startswith("@") else f"@{first}"],
         described(node),
     )
     for entry in node.iter("enumvalue"):
