@@ -16,7 +16,7 @@
 static const double compile_cost_ms = 5;
 /* That tiny graphs are interpreted before the background thread makes their code, which costs
  * nobody time, if an interpreted run takes longer than what a call of code does. */
-static const double early_cost_ms = 0.25, call_ms = 0.001;
+static const double early_cost_ms = 0.25, call_ms = 0.0001;
 static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
 /* and that graphs of the same operations are, each of which is met for the first time, before code
  * for them is made */
