@@ -5,7 +5,8 @@
  *
  * Those that nobody else has when they are made it keeps, with a reference, and they count neither
  * as pending nor as alive: a program that reads each result at once would make them anew for each
- * operation. Others are remembered without a reference. The table of nodes, which every node leaves
+ * operation. What becomes the value of a storage is let go. Others are remembered without a
+ * reference. The table of nodes, which every node leaves
  * before it dies or gets memory, makes the context forget either (nxi_table_remove). */
 #include "number.h"
 
@@ -105,6 +106,14 @@ static void forget_place(nx_context *c, uint32_t place) {
   if (!n) return;
   atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_NUMBER, memory_order_relaxed);
   if (kept) nxi_node_unref(c, n);
+}
+
+void nxi_number_let_go(nx_context *c, const nxi_node *n) {
+  NXI_HELD(&c->record_lock);
+  for (uint32_t i = 0; i < NXI_NUMBERS; i++) {
+    nxi_node *kept = c->numbers_kept >> i & 1 ? c->numbers[i] : NULL;
+    if (kept && (kept == n || constant_of(kept) == n)) forget_place(c, i);
+  }
 }
 
 void nxi_numbers_drop(nx_context *c) {

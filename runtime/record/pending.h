@@ -62,9 +62,14 @@ static inline void nxi_storage_unlist(nxi_storage *s) {
   if (s->next) s->next->previous = s->previous;
   s->listed = false;
 }
+/* number.c: the context keeps n, a number's node or its constant, no more: it is a value of the
+ * caller's now, which counts, and has no other users than the caller's. */
+void nxi_number_let_go(nx_context *c, const nxi_node *n);
 /* A storage names n from here on; and no more. A node that a storage names is not counted as
  * pinned, so only the first and the last name change the counter. */
 static inline void nxi_storage_name(nxi_storage *s, nxi_node *n) {
+  if (atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_KEPT)
+    nxi_number_let_go(s->context, n);
   nxi_pinned_out(s->context, n);
   n->named++;
   if (!s->listed) nxi_storage_list(s, n);

@@ -174,6 +174,45 @@ static void kept_numbers(void **state) {
   assert_int_equal(stats.pending_nodes, 0);
 }
 
+/* What the context keeps for itself is a tensor's value like any other once it is one: it counts,
+ * NX_DO_PENDING computes it, and its memory goes with the tensor. */
+static void kept_and_named(void **state) {
+  (void)state;
+  nx_run_options o = {.size = sizeof o, .flags = NX_DO_PENDING};
+  nx_stats stats = {.size = sizeof stats};
+  nx_tensor *x = vector(2, 1, 1);
+  OK(nx_realize(ctx, &x, 1, NULL));
+  OK(nx_realize(ctx, NULL, 0, &o));
+  nx_context_collect(ctx);
+  nx_context_stats(ctx, &stats);
+  const uint64_t live = stats.live_bytes;
+  for (int form = 0; form < 2; form++) { /* the constant; its view in the shape of x */
+    nx_tensor *y = GOOD(nx_binary_f64(x, NX_BINARY_ADD, 77 + form));
+    OK(nx_realize(ctx, &y, 1, NULL));
+    nx_tensor *own = GOOD(number(77 + (float)form));
+    if (form) {
+      OK(nx_assign(y, own));
+      release(own);
+      own = nx_tensor_retain(y);
+    }
+    release(y);
+    nx_context_collect(ctx);
+    assert_int_equal(nx_pending(ctx, NULL), 1 + form);
+    OK(nx_realize(ctx, NULL, 0, &o));
+    nx_tensor_info info = {.size = sizeof info};
+    nx_tensor_describe(own, &info);
+    assert_true(info.flags & NX_TENSOR_REALIZED);
+    assert_int_equal(nx_pending(ctx, NULL), 0);
+    y = GOOD(nx_binary_f64(x, NX_BINARY_ADD, 77 + form));
+    EXPECT(y, (float)(78 + form), (float)(79 + form));
+    release(y);
+    release(own);
+    nx_context_collect(ctx);
+    nx_context_stats(ctx, &stats);
+    assert_int_equal(stats.live_bytes, live);
+  }
+}
+
 static void in_a_function(void **state) {
   (void)state;
   nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(2)));
@@ -275,6 +314,7 @@ NXT_MAIN(number) {
       IN_SCOPE(remembered_numbers),
       IN_SCOPE(forgotten_numbers),
       IN_SCOPE(kept_numbers),
+      IN_SCOPE(kept_and_named),
       IN_SCOPE(in_a_function),
       IN_SCOPE(refused),
       IN_SCOPE(from_data),
