@@ -12,8 +12,9 @@
 #include "runtime/record/record.h"
 
 /* The same where nothing has to be waited for. No lock. */
-static bool borrow_now(nx_context *c, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
-  if (!nxi_brief_lock(c, s, true)) return false;
+static bool borrow_now(const nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
+  nx_context *c = a->context;
+  if (!nxi_brief_suits(&a->filled) || !nxi_brief_lock(c, s, true, !a->filled.poll)) return false;
   nxi_node *value = s->value;
   nxi_buffer *b = value->buffer;
   bool there = !b->writing && !b->device;
@@ -30,7 +31,7 @@ static bool borrow_now(nx_context *c, nxi_storage *s, nxi_node **node, nxi_buffe
 
 nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
   nx_context *c = a->context;
-  if (nxi_brief_suits(&a->filled) && borrow_now(c, s, node, buffer)) return NX_OK;
+  if (borrow_now(a, s, node, buffer)) return NX_OK;
   for (;;) {
     nx_status status = nxi_realize_storage(a, s, node);
     if (status) return status;
@@ -194,8 +195,9 @@ static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar
 }
 
 /* The same of the value of s, if that is realised or is quickly. No lock. */
-static bool item_now(nx_context *c, const nxi_storage *s, int64_t offset, nx_scalar *out) {
-  nxi_brief locked = nxi_brief_lock(c, s, false);
+static bool item_now(nx_context *c, const nxi_storage *s, int64_t offset, bool may_wait,
+                     nx_scalar *out) {
+  nxi_brief locked = nxi_brief_lock(c, s, false, may_wait);
   if (!locked) return false;
   const nxi_buffer *b = s->value->buffer;
   bool there = !b->device;
@@ -214,13 +216,13 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, size_t n, nx_scalar *out,
   if (element_offset(t, index, n, &offset, &d)) return nxi_error_report(&d);
   nx_context *c = t->context;
   nxi_storage *s = t->storage;
-  if (!o && !nxi_callbacks_wait(c) && item_now(c, s, offset, out)) return NX_OK;
+  if (!o && !nxi_callbacks_wait(c) && item_now(c, s, offset, true, out)) return NX_OK;
   nxi_action a;
   nxi_action_begin(&a, c, o);
   nxi_node *node;
   nxi_buffer *b;
   nx_status status = nxi_action_asked(&a, &t, 1);
-  bool done = !status && nxi_brief_suits(&a.filled) && item_now(c, s, offset, out);
+  bool done = !status && nxi_brief_suits(&a.filled) && item_now(c, s, offset, !a.filled.poll, out);
   if (!status && !done) {
     status = nxi_borrow(&a, s, &node, &b);
     if (!status) {

@@ -74,19 +74,22 @@ bool nxi_brief_run(nx_context *c, nxi_node *n) {
 /* Whether somebody is shown or told of each run. */
 static bool is_watched(void) { return nxi_debug_flags() || nxi_trace_is_on(); }
 
-/* Takes run_lock where record_lock is held, which comes after it: at once if it is free. */
-static void take_run_lock(nx_context *c) {
-  if (nxi_run_try(c)) return;
+/* Takes run_lock where record_lock is held, which comes after it: at once if it is free. False: it
+ * is not, and the caller may not wait; then record_lock is free, too. */
+static bool take_run_lock(nx_context *c, bool may_wait) {
+  if (nxi_run_try(c)) return true;
   nxi_record_unlock(c);
+  if (!may_wait) return false;
   nxi_run_lock(c);
   nxi_record_lock(c);
+  return true;
 }
 
-nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both) {
+nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both, bool may_wait) {
   if (is_watched()) return NXI_BRIEF_NOT;
   nxi_record_lock(c);
   if (!both && s->value->state == NXI_REALIZED) return NXI_BRIEF_RECORD;
-  take_run_lock(c);
+  if (!take_run_lock(c, may_wait)) return NXI_BRIEF_NOT;
   if (s->value->state == NXI_REALIZED || nxi_brief_run(c, s->value)) return NXI_BRIEF_BOTH;
   nxi_brief_unlock(c, NXI_BRIEF_BOTH);
   return NXI_BRIEF_NOT;

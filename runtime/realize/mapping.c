@@ -150,8 +150,8 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
 
 /* Makes it if the value is realised, or is quickly, and nothing has to be waited for or moved. No
  * lock. NULL: it is not so. */
-static nx_mapping *map_now(nx_context *c, nxi_storage *s, uint32_t access) {
-  if (nxi_watch_on() || !nxi_brief_lock(c, s, true)) return NULL;
+static nx_mapping *map_now(nx_context *c, nxi_storage *s, uint32_t access, bool may_wait) {
+  if (nxi_watch_on() || !nxi_brief_lock(c, s, true, may_wait)) return NULL;
   if (c->deferred_used) nxi_deferred_settle(c);
   nxi_drain_some(c, 1024); /* dead nodes must not count as readers */
   nxi_node *value = s->value;
@@ -230,7 +230,8 @@ static nx_status map(nxi_action *a, nx_tensor *t, uint32_t access, nx_mapping **
   nx_context *c = a->context;
   nx_status status = nxi_action_asked(a, &t, 1);
   if (status) return status;
-  if (nxi_brief_suits(&a->filled) && (*out = map_now(c, t->storage, access))) return NX_OK;
+  if (nxi_brief_suits(&a->filled) && (*out = map_now(c, t->storage, access, !a->filled.poll)))
+    return NX_OK;
   nxi_record_lock(c);
   nx_mapping *m = mapping_begin(c, t->storage, access);
   nxi_record_unlock(c);
@@ -258,7 +259,7 @@ nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_op
     nxi_fail(&d, NX_NOT_WRITABLE, op, "%s: the storage is an immutable import", op);
   if (d.status) return nxi_error_report(&d);
   nx_context *c = t->context;
-  nx_mapping *m = o || nxi_callbacks_wait(c) ? NULL : map_now(c, t->storage, access);
+  nx_mapping *m = o || nxi_callbacks_wait(c) ? NULL : map_now(c, t->storage, access, true);
   if (m) return *out = m, NX_OK;
   nxi_action a;
   nxi_action_begin(&a, c, o);

@@ -249,7 +249,7 @@ nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_
     return nxi_error_report(&d);
   }
   nxi_brief now = NXI_BRIEF_NOT;
-  if (n == 1 && !o && !nxi_callbacks_wait(c)) now = nxi_brief_lock(c, t[0]->storage, false);
+  if (n == 1 && !o && !nxi_callbacks_wait(c)) now = nxi_brief_lock(c, t[0]->storage, false, true);
   if (now) return nxi_brief_unlock(c, now), NX_OK;
   nxi_action a;
   nxi_action_begin(&a, c, o);

@@ -285,9 +285,10 @@ nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t by
 bool nxi_brief_run(nx_context *c, nxi_node *n);
 /* If the value of s is realised, or nxi_brief_run can compute it: takes record_lock, and run_lock
  * too where it computed or `both` are wanted, and tells which. Else it takes none. Without a
- * report: such runs are not counted. */
+ * report: such runs are not counted. may_wait: for run_lock, which a thread that walks through a
+ * large graph has for long; who has a poll to call may not. */
 typedef enum nxi_brief { NXI_BRIEF_NOT, NXI_BRIEF_RECORD, NXI_BRIEF_BOTH } nxi_brief;
-nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both);
+nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both, bool may_wait);
 void nxi_brief_unlock(nx_context *c, nxi_brief locked);
 /* Whether an action with these options may have such runs. NULL: no options. */
 static inline bool nxi_brief_suits(const nx_run_options *o) { return !o || !o->report; }
