@@ -15,8 +15,8 @@
 
 static const double compile_cost_ms = 5;
 /* That tiny graphs are interpreted before the background thread makes their code, which costs
- * nobody time, if an interpreted run takes longer than what a call of code does. */
-static const double early_cost_ms = 0.25, call_ms = 0.0001;
+ * nobody time. */
+static const double early_cost_ms = 0.25;
 static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
 /* and that graphs of the same operations are, each of which is met for the first time, before code
  * for them is made */
@@ -65,8 +65,7 @@ static bool may_wait(const nxi_run *run, const nxg_graph *g) {
 
 /* How long a tiny graph is interpreted altogether. */
 static double most_interpreted_ms(const nxi_run *run, const nxg_graph *g, bool waits) {
-  bool early = !waits && nxi_interpreter_ms(g, call_ms) > call_ms && may_wait(run, g);
-  return early ? early_cost_ms : compile_cost_ms;
+  return !waits && may_wait(run, g) ? early_cost_ms : compile_cost_ms;
 }
 
 /* What making a plan starts from, and its results. */
