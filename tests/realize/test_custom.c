@@ -432,7 +432,8 @@ static void waiting_for_itself_fails(void **state) {
   let_go(f);
 }
 
-static int32_t stop_soon(void *user) { return ++*(int *)user > 2; }
+/* Not before the function is called: compiling, too, calls polls. */
+static int32_t stop_soon(void *user) { return calls > 0 && ++*(int *)user > 2; }
 
 static void polls_reach_it(void **state) {
   (void)state;
