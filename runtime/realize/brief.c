@@ -71,8 +71,10 @@ bool nxi_brief_run(nx_context *c, nxi_node *n) {
   return true;
 }
 
-/* Whether somebody is shown or told of each run. */
-static bool is_watched(void) { return nxi_debug_flags() || nxi_trace_is_on(); }
+/* Whether somebody is told of each run. Of plans NX_DEBUG tells when they are made. */
+static bool is_watched(void) {
+  return nxi_debug_flags() & (NXI_DEBUG_time | NXI_DEBUG_nan) || nxi_trace_is_on();
+}
 
 /* Takes run_lock where record_lock is held, which comes after it: at once if it is free. False: it
  * is not, and the caller may not wait; then record_lock is free, too. */
