@@ -249,7 +249,8 @@ static void write_run(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const 
                       carried *c, nxk_bound_value lo, nxk_bound_value hi) {
   int64_t columns = c->rows != NULL ? c->rows->columns : 1;
   if (columns > 1) {
-    nxk_value squares = nxb_op(b, NXK_and, nxb_bound_value(b, hi), nxb_int(b, -columns));
+    nxk_value whole = nxb_int(b, -columns); /* first, whatever order a compiler has */
+    nxk_value squares = nxb_op(b, NXK_and, nxb_bound_value(b, hi), whole);
     if (b->to->failed) return;
     write_loop(b, maps, n_maps, s, c, true, lo, nxb_bound_of(b, squares));
     lo = nxb_bound_of(b, squares);
