@@ -149,7 +149,8 @@ static void move_on(nx_context *c, nxi_storage *s, nxi_node *value, nxi_assigned
     *a = (nxi_assigned){s, value->id, keeps ? NULL : before};
     if (!keeps) before->refs++;
     s->former = s->pins && !keeps ? before : NULL;
-    value->lineage = (uint32_t)s->id ? (uint32_t)s->id : 1;
+    uint32_t lineage = (uint32_t)s->id ? (uint32_t)s->id : 1;
+    atomic_store_explicit(&value->lineage, lineage, memory_order_relaxed);
   }
   nxi_storage_set(c, s, value);
 }

@@ -133,8 +133,9 @@ struct nxi_node {
   uint64_t epoch;
   uint64_t id;
   uint64_t hash;
-  uint32_t named;   /* storages with references whose value it is */
-  uint32_t lineage; /* of the storage that it was assigned to; 0: of none. pending.c */
+  uint32_t named; /* storages with references whose value it is */
+  /* of the storage that it was assigned to; 0: of none. Changed under record_lock. pending.c */
+  _Atomic uint32_t lineage;
   int64_t elements;
   nxi_buffer *buffer;
   union {
@@ -146,6 +147,9 @@ struct nxi_node {
 };
 
 static inline int64_t *nxi_node_shape(nxi_node *n) { return n->tail; }
+static inline uint32_t nxi_node_lineage(const nxi_node *n) {
+  return atomic_load_explicit(&n->lineage, memory_order_relaxed);
+}
 static inline int64_t *nxi_node_attrs(nxi_node *n) { return n->tail + n->rank; }
 static inline nxi_node **nxi_node_args(nxi_node *n) {
   return (nxi_node **)(void *)(n->tail + n->rank + n->n_attrs);

@@ -38,7 +38,8 @@ static inline void node_begin(nx_context *c, nxi_node *n, const node_type *type,
   n->called = type->called;
   n->place = 0;
   n->epoch = n->id = n->hash = 0;
-  n->named = n->lineage = 0;
+  n->named = 0;
+  atomic_init(&n->lineage, 0);
   n->elements = 0;
   n->buffer = NULL;
   n->home = NULL;

@@ -477,7 +477,7 @@ static nx_status visit(nxi_run *run, nxi_node *root, nxi_diag *d) {
     }
     run->n_stack--;
     bool cell = n->op == NXI_OP_CELL && n->state == NXI_PENDING;
-    run->n_states += n->lineage && n->state == NXI_PENDING;
+    run->n_states += nxi_node_lineage(n) && n->state == NXI_PENDING;
     if (!cell && !emit(run, n)) return nxi_oom(d);
     if (!place(run, n, cell ? slot_of(run, nxi_node_args(n)[0]) : run->slot)) return nxi_oom(d);
   }

@@ -36,7 +36,7 @@ bool nxi_node_is_cheap(const nxi_node *n) {
 
 static bool is_state(const nxi_run *run, const nxi_node *n) {
   uint8_t flags = atomic_load_explicit(&n->flags, memory_order_relaxed);
-  return n->lineage && n->state == NXI_PENDING && n->device == run->device &&
+  return nxi_node_lineage(n) && n->state == NXI_PENDING && n->device == run->device &&
          !(flags & NXI_NODE_TRACED) && !nxi_node_is_cheap(n);
 }
 
@@ -44,6 +44,8 @@ static bool is_state(const nxi_run *run, const nxi_node *n) {
  * free. */
 static bool clear_lineages(nxi_run *run, uint32_t *mask) {
   uint32_t places = 4;
+  run->n_states = 0; /* counted again: until the lock was taken others could assign */
+  for (uint32_t i = 0; i < run->n_order; i++) run->n_states += is_state(run, run->order[i]);
   while (places < 2 * run->n_states) places *= 2;
   if (!nxi_grow(&run->lineages, &run->cap_lineages, places, sizeof *run->lineages)) return false;
   memset(run->lineages, 0, places * sizeof *run->lineages);
@@ -65,7 +67,7 @@ static bool keep(nxi_run *run, uint32_t mask) {
   for (uint32_t i = run->n_order; i-- > 0;) {
     nxi_node *n = run->order[i];
     bool goes = run->stored[i] || n->refs == run->edges[i];
-    if (!goes && is_state(run, n) && meet(run, n->lineage, mask)) {
+    if (!goes && is_state(run, n) && meet(run, nxi_node_lineage(n), mask)) {
       if (!nxi_run_add_output(run, n)) return false;
       run->n_kept++;
       goes = true;
@@ -78,10 +80,10 @@ static bool keep(nxi_run *run, uint32_t mask) {
 bool nxi_run_keep_states(nxi_run *run) {
   nx_context *c = run->context;
   uint32_t mask;
-  if (!clear_lineages(run, &mask) || !nxi_run_clear_edges(run)) return false;
+  if (!nxi_run_clear_edges(run)) return false;
   nxi_record_lock(c);
   nxi_drain(c, 1024); /* dead nodes must not count as users */
-  bool good = keep(run, mask);
+  bool good = clear_lineages(run, &mask) && keep(run, mask);
   nxi_record_unlock(c);
   return good;
 }

@@ -20,8 +20,9 @@
 
 static bool may_be_kept(const nxi_run *run, const nxi_node *n) {
   uint8_t flags = atomic_load_explicit(&n->flags, memory_order_relaxed);
-  return n->state == NXI_PENDING && !n->lineage && n->op < NXG_OP_COUNT && n->op != NXG_view &&
-         n->device == run->device && !(flags & NXI_NODE_TRACED) && !nxi_node_is_cheap(n);
+  return n->state == NXI_PENDING && !nxi_node_lineage(n) && n->op < NXG_OP_COUNT &&
+         n->op != NXG_view && n->device == run->device && !(flags & NXI_NODE_TRACED) &&
+         !nxi_node_is_cheap(n);
 }
 
 static bool has(const nxi_stored *s, uint32_t slot) {
