@@ -389,6 +389,27 @@ class Errors(unittest.TestCase):
             signal.signal(signal.SIGALRM, old)
 
     @not_sanitized
+    def test_signals_at_the_end(self):
+        """Also what comes when an operation is just done is raised, and as itself."""
+
+        def stop(*_):
+            raise KeyboardInterrupt
+
+        old = signal.signal(signal.SIGALRM, stop)
+        x = nx.ones((700, 700))
+        try:
+            for i in range(60):
+                y = x
+                with self.assertRaises(KeyboardInterrupt):
+                    signal.setitimer(signal.ITIMER_REAL, 0.01 + 0.0005 * i)
+                    while True:
+                        y = y @ x / 700
+                        y.realize()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, old)
+
+    @not_sanitized
     def test_progress(self):
         program = """if True:
             import sys, nx

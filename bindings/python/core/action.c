@@ -100,11 +100,30 @@ void core_begin(core_action *a) {
   a->state = PyEval_SaveThread();
 }
 
+static int raise_kept(void *exception) {
+  PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)exception), exception);
+  Py_DECREF((PyObject *)exception);
+  return -1;
+}
+
+/* The poll has called a handler of a signal, which has raised, when all was done already: the
+ * interpreter raises that as soon as the caller has its result. */
+static int raise_afterwards(void) {
+  PyObject *type, *value, *where;
+  PyErr_Fetch(&type, &value, &where);
+  PyErr_NormalizeException(&type, &value, &where);
+  if (where != NULL) PyException_SetTraceback(value, where);
+  Py_XDECREF(type);
+  Py_XDECREF(where);
+  if (Py_AddPendingCall(raise_kept, value) == 0) return 0;
+  return raise_kept(value);
+}
+
 int core_end(core_action *a, nx_status status) {
   atomic_fetch_sub(&running, 1); /* a thread that comes too late never gets the lock */
   PyEval_RestoreThread(a->state);
   if (a->told > 0) PySys_WriteStderr("\n");
-  if (status == NX_OK) return 0;
+  if (status == NX_OK) return PyErr_Occurred() == NULL ? 0 : raise_afterwards();
   core_fail_later();
   return -1;
 }
