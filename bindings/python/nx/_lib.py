@@ -207,3 +207,15 @@ def value_of(x: Array, what: str) -> int:
 def count_true(mask: Array, what: str) -> int:
     """How many elements of a mask are true, an action."""
     return value_of(calls.reduce_sum(calls.cast(mask, INT64), None, 0), what)
+
+
+def within(what: str, index: Array, n: int, mode: str) -> Array:
+    """Numbers that are not below n: others, negative ones too, raise when they are taken, or are
+    brought there by a mode."""
+    if mode == "wrap":
+        return index % n
+    if mode == "clip":
+        return calls.clamp(constant(0, index.dtype), index, constant(n - 1, index.dtype))
+    if mode != "raise":
+        raise ValueError(f"{what}: there is no mode {mode!r}")
+    return calls.where(index < 0, constant(n, index.dtype), index)

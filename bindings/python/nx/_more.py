@@ -13,7 +13,7 @@ from ._core import Array, calls
 from ._creation import arange, asarray, ones, tri
 from ._elementwise import isinf, isnan, trunc
 from ._lib import (FLOAT64, arr, axes_of, axis_of, broadcast_shape, cast, constant, expand,
-                   floating, promoted, reshaped, shape_of)
+                   floating, promoted, reshaped, shape_of, within)
 from ._keywords import into
 from ._manipulation import concat, moveaxis, ravel, stack, vstack
 from ._searching import argsort, index_array, isin, sort, take_along_axis, unique, where
@@ -327,19 +327,8 @@ def choose(index: Any, choices: Sequence[Any], /, mode: str = "raise") -> Array:
     index = index_array(index)
     common = broadcast_shape(index.shape, *[x.shape for x in xs])
     table = stack([expand(x, common) for x in xs])
-    index = _wrapped(index, len(xs), mode)
+    index = within("choose", index, len(xs), mode)
     return calls.gather(table, reshaped(expand(index, common), (1, *common)), 0)[0]
-
-
-def _wrapped(index: Array, n: int, mode: str) -> Array:
-    """Numbers that are not below n: others raise when they are taken, or are brought there."""
-    if mode == "wrap":
-        return index % n
-    if mode == "clip":
-        return calls.clamp(constant(0, index.dtype), index, constant(n - 1, index.dtype))
-    if mode != "raise":
-        raise ValueError(f"choose: there is no mode {mode!r}")
-    return calls.where(index < 0, constant(n, index.dtype), index)
 
 
 # ---- bits

@@ -8,7 +8,7 @@ from typing import Any, Callable, Sequence
 from . import _core
 from ._core import Array, calls
 from ._creation import arange, ones, tri
-from ._lib import arr, axis_of, cast, constant, count_up, expand, reshaped, shape_of
+from ._lib import arr, axis_of, cast, count_up, expand, reshaped, shape_of, within
 from ._manipulation import broadcast_to, concat, moveaxis, ravel
 from ._searching import index_array, nonzero, rows
 
@@ -174,13 +174,9 @@ def ravel_multi_index(indices: Sequence[Any], shape: Any, /, mode: Any = "raise"
 
 
 def _within(x: Array, n: int, mode: str) -> Array:
-    if mode == "wrap":
-        return x % n
-    if mode == "clip":
-        return calls.clamp(constant(0, x.dtype), x, constant(n - 1, x.dtype))
+    x = within("ravel_multi_index", x, n, mode)
     if mode != "raise":
-        raise ValueError(f"ravel_multi_index: there is no mode {mode!r}")
-    x = calls.where(x < 0, constant(n, x.dtype), x)  # negative ones are errors here
+        return x
     y = calls.gather(count_up(n, x, x.dtype), reshaped(x, (x.size,)), 0)
     return reshaped(y, x.shape)
 
