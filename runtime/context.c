@@ -216,7 +216,7 @@ void nx_context_stats(const nx_context *context, nx_stats *out) {
   nx_context *c = (nx_context *)context;
   if (!c || !out || !nxi_have_context("stats", 0, c)) return;
   nxi_memory_stats memory;
-  nxi_buffers_drop_spare((nx_context *)c);
+  nxi_buffers_drop_spare(c);
   nxi_allocator_stats(c->allocator, &memory);
   nx_stats stats = {.size = sizeof stats,
                     .live_bytes = (uint64_t)memory.live,

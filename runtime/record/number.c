@@ -6,8 +6,8 @@
  * Those that nobody else has when they are made it keeps, with a reference, and they count neither
  * as pending nor as alive: a program that reads each result at once would make them anew for each
  * operation. What becomes the value of a storage is let go. Others are remembered without a
- * reference. The table of nodes, which every node leaves
- * before it dies or gets memory, makes the context forget either (nxi_table_remove). */
+ * reference. The table of nodes, which every node leaves before it dies or gets memory, makes the
+ * context forget either (nxi_table_remove). */
 #include "number.h"
 
 #include <string.h>

@@ -183,38 +183,46 @@ static void sums(void **state) {
   drop_client(c);
 }
 
-/* Functions that a program calls are given parts, and give parts. */
-static void calls(void **state) {
-  (void)state;
-  static const float a[2][4] = {{0, 1, 4, 5}, {2, 3, 6, 7}}, b[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}};
-  static const float product[2][4] = {{2, 3, 10, 19}, {26, 31, 66, 79}};
-  static const float *const want[2][2] = {{product[0], product[1]}, {a[0], a[1]}};
-  static const size_t sizes[] = {4, 4};
+/* Two square parts each of a, whose columns are divided, and of b, whose rows are. */
+static const float columns[2][4] = {{0, 1, 4, 5}, {2, 3, 6, 7}};
+static const float rows_of_b[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}};
+
+/* Runs a program of both, and compares its n results. */
+static void run_squares(const unsigned char *code, size_t bytes, const float *const want[][2],
+                        const size_t *sizes, size_t n) {
   static const int64_t square[] = {2, 2};
   nxj_client *c = make_client();
-  nxj_loaded *l = compile_parts(c, called, sizeof called, 2);
+  nxj_loaded *l = compile_parts(c, code, bytes, 2);
   nxj_buffer *in[2][2], *out[2][4], *const *lists[2] = {in[0], in[1]};
   nxj_buffer **places[2] = {out[0], out[1]};
   nxj_event *done[2];
   for (int i = 0; i < 2; i++) {
-    in[i][0] = upload_as(c, i, NXJ_TYPE_F32, a[i], 2, square);
-    in[i][1] = upload_as(c, i, NXJ_TYPE_F32, b[i], 2, square);
+    in[i][0] = upload_as(c, i, NXJ_TYPE_F32, columns[i], 2, square);
+    in[i][1] = upload_as(c, i, NXJ_TYPE_F32, rows_of_b[i], 2, square);
   }
   nxj_execute_options o = {.size = sizeof o};
   ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 2,
        .outputs = places, .done = done);
   good(RUN(LoadedExecutable_Execute, &call));
   for (int i = 0; i < 2; i++) good(await(done[i]));
-  expect_all(out, want, sizes, 2);
+  expect_all(out, want, sizes, n);
   for (int i = 0; i < 4; i++) drop_buffer(in[i / 2][i % 2]);
   drop_loaded(l);
   drop_client(c);
 }
 
+/* Functions that a program calls are given parts, and give parts. */
+static void calls(void **state) {
+  (void)state;
+  static const float product[2][4] = {{2, 3, 10, 19}, {26, 31, 66, 79}};
+  static const float *const want[2][2] = {{product[0], product[1]}, {columns[0], columns[1]}};
+  static const size_t sizes[] = {4, 4};
+  run_squares(called, sizeof called, want, sizes, 2);
+}
+
 /* Where what is divided is summed, each makes its term of its parts. */
 static void makes_terms(void **state) {
   (void)state;
-  static const float a[2][4] = {{0, 1, 4, 5}, {2, 3, 6, 7}}, b[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}};
   static const float product[2][4] = {{2, 3, 10, 19}, {26, 31, 66, 79}};
   static const float sum[2][2] = {{2, 4}, {10, 12}};
   static const float part[2][8] = {{0, 1, -0.0f, -0.0f, 4, 5, -0.0f, -0.0f},
@@ -222,25 +230,7 @@ static void makes_terms(void **state) {
   static const float *const want[3][2] = {
       {product[0], product[1]}, {sum[0], sum[1]}, {part[0], part[1]}};
   static const size_t sizes[] = {4, 2, 8};
-  static const int64_t square[] = {2, 2};
-  nxj_client *c = make_client();
-  nxj_loaded *l = compile_parts(c, terms, sizeof terms, 2);
-  nxj_buffer *in[2][2], *out[2][4], *const *lists[2] = {in[0], in[1]};
-  nxj_buffer **places[2] = {out[0], out[1]};
-  nxj_event *done[2];
-  for (int i = 0; i < 2; i++) {
-    in[i][0] = upload_as(c, i, NXJ_TYPE_F32, a[i], 2, square);
-    in[i][1] = upload_as(c, i, NXJ_TYPE_F32, b[i], 2, square);
-  }
-  nxj_execute_options o = {.size = sizeof o};
-  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 2,
-       .outputs = places, .done = done);
-  good(RUN(LoadedExecutable_Execute, &call));
-  for (int i = 0; i < 2; i++) good(await(done[i]));
-  expect_all(out, want, sizes, 3);
-  for (int i = 0; i < 4; i++) drop_buffer(in[i / 2][i % 2]);
-  drop_loaded(l);
-  drop_client(c);
+  run_squares(terms, sizeof terms, want, sizes, 3);
 }
 
 /* Without arguments, and with a collective whose result only the first device needs. */
