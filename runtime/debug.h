@@ -34,6 +34,7 @@
   X(nofuse, "one kernel an operation")                                    \
   X(nopacking, "operands of products are written whole")                  \
   X(nographs, "kernels of a GPU are launched without graphs" NXI_NO_CUDA) \
+  X(notracks, "no kernels of a GPU side by side" NXI_NO_CUDA)             \
   X(help, "this table")
 
 enum {

@@ -169,10 +169,23 @@ typedef struct nxp_chain {
  * and the product in it has the same bits. */
 typedef enum nxp_added { NXP_ADD_NOTHING, NXP_ADD_ROW, NXP_ADD_MATRIX } nxp_added;
 
+/* Whether a step may run beside others (plan/tracks.c). */
+typedef enum nxp_beside {
+  NXP_ALONE,       /* after everything before it, before everything after it */
+  NXP_FIRST_TRACK, /* beside others that are not of this kind */
+  NXP_ANY_TRACK
+} nxp_beside;
+/* Tracks, and steps between two that are alone. */
+enum { NXP_TRACKS = 4, NXP_MOST_BESIDE = 256 };
+
 typedef struct nxp_step {
   nxp_step_kind kind;
   bool overwrites;   /* writes memory of an input */
   bool stores;       /* writes memory of an output */
+  bool alone;        /* it comes after all steps before it, and before all after it */
+  bool awaited;      /* a step of another track waits for it */
+  uint8_t track;     /* steps of one track run in order; 0 if it is alone */
+  uint32_t *after;   /* of each other track: number of the step to wait for, + 1; NULL: of none */
   uint32_t tag_node; /* for errors and prints: the node it ends in */
   uint32_t group;    /* for prints: the group of that node, NXP_NONE if it is in none */
   uint32_t n_buffers;
@@ -243,8 +256,9 @@ typedef struct nxp_plan {
   int64_t work; /* roughly how many instructions one launch executes, each on one element */
   uint32_t generated_products; /* for want of a library: no_library says why (static) */
   const char *no_library;
-  bool checks;     /* a step may find a bad index */
-  int64_t *bodies; /* that the graph names: the plan holds them */
+  bool checks;       /* a step may find a bad index */
+  uint32_t n_tracks; /* of steps; up to 1: they run one after the other */
+  int64_t *bodies;   /* that the graph names: the plan holds them */
   uint32_t n_bodies, cap_bodies;
   struct nxp_temporary *temporaries; /* until it is packed */
   uint32_t n_temporaries;
@@ -271,6 +285,9 @@ void nxp_plan_set_scratch(nxp_plan *p, const nxp_step *step, uint32_t buffer, in
 void nxp_plan_keep(nxp_plan *p, const nxp_step *step, uint32_t buffer);
 /* Adds instructions, up to what an integer holds. */
 void nxp_more_work(nxp_plan *p, double work);
+/* Before it is packed: finds which steps may run side by side, and makes lives of temporaries
+ * longer so that they can. beside: of each step. */
+nx_status nxp_plan_find_tracks(nxp_plan *p, const nxp_beside *beside, nxi_diag *d);
 /* Gives every temporary an offset. Once, after all scratch is known. */
 nx_status nxp_plan_pack(nxp_plan *p, nxi_diag *d);
 

@@ -160,6 +160,22 @@ static void put_control(nxi_text *out, const nxp_step *s) {
   put_group(out, s);
 }
 
+/* Beside which steps it may run. */
+static void put_track(nxi_text *out, const nxp_step *s) {
+  if (s->alone) {
+    nxi_text_add(out, "    alone\n");
+    return;
+  }
+  nxi_text_add(out, "    track %u", s->track);
+  const char *before = ", after step ";
+  for (uint32_t i = 0; s->after != NULL && i < NXP_TRACKS; i++) {
+    if (s->after[i] == 0) continue;
+    nxi_text_add(out, "%s%u", before, s->after[i] - 1);
+    before = " and ";
+  }
+  nxi_text_add(out, "\n");
+}
+
 void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
   if (p->interpreted) {
     nxi_text_add(out, "plan: interpreted node by node\n");
@@ -183,6 +199,7 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
       if (s->scatter_by != NULL) nxi_text_add(out, ", by %s", s->scatter_by);
       put_group(out, s);
     } else nxi_text_add(out, "copy %lld bytes\n", (long long)s->bytes);
+    if (p->n_tracks > 1) put_track(out, s);
     put_buffers(out, s);
     put_epilogue(out, p, s);
   }

@@ -169,6 +169,7 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
   if (status == NX_OK) status = nxi_load_calls(e, d);
   if (status == NX_OK) status = nxi_load_controls(e, poll, report, d);
   if (status == NX_OK) status = nxi_gpu_plan_controls(e, d);
+  if (status == NX_OK) status = nxi_gpu_plan_tracks(e, d);
   if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
   return status == NX_OK && here ? nxi_gpu_plan_capture(e, d) : status;
 }

@@ -196,8 +196,7 @@ void nxi_gpu_close(nxi_gpu *g) {
     if (!g->forked && g->shelves[i].state != NULL) g->shelves[i].free(g->shelves[i].state);
   nxi_gpu_free_kept(g);
   nxi_gpu_copies_destroy(g, entered);
-  for (int i = 0; i < NXI_GPU_SCOPES && entered; i++)
-    if (g->capture_streams[i] != NULL) g->cuda->stream_destroy(g->capture_streams[i]);
+  if (entered) nxi_gpu_tracks_destroy(g);
   if (entered && g->stream != NULL) g->cuda->stream_destroy(g->stream);
   if (entered) nxi_gpu_leave(g);
   if (g->context != NULL && !g->forked) g->cuda->context_release(g->device);

@@ -130,6 +130,19 @@ nx_status nxi_gpu_add_condition(nxi_gpu *g, nxi_gpu_condition kind, uint64_t han
  * A body may have kernels, copies within the GPU, memory that is set, conditional nodes. */
 nx_status nxi_gpu_body_begin(nxi_gpu *g, void *body, nxi_diag *d);
 nx_status nxi_gpu_body_end(nxi_gpu *g, nxi_diag *d);
+/* Tracks (passes/plan/tracks.c): what is captured on different ones may run side by side. Used in a
+ * capture of this thread, in the graph and in each body by itself; if one of these functions
+ * fails, there is no graph at the end.
+ *
+ * From here on there are tracks: all of them come after what has been captured. */
+nx_status nxi_gpu_tracks_begin(nxi_gpu *g, nxi_diag *d);
+/* What is captured next is on this track, and comes after those steps: numbers + 1 by track, or
+ * NULL. */
+nx_status nxi_gpu_track(nxi_gpu *g, uint32_t track, const uint32_t *after, nxi_diag *d);
+/* What has been captured on this track is step `number`, for which others may wait. */
+nx_status nxi_gpu_track_mark(nxi_gpu *g, uint32_t number, nxi_diag *d);
+/* What is captured next comes after all tracks. */
+nx_status nxi_gpu_tracks_join(nxi_gpu *g, nxi_diag *d);
 /* The cache of its kernels, which the GPU does not own. */
 struct nxi_kernel_cache;
 void nxi_gpu_set_kernels(nxi_gpu *g, struct nxi_kernel_cache *kernels);

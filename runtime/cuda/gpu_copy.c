@@ -49,7 +49,7 @@ void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered) {
 
 /* ---- marks */
 
-static int make_event(const nxi_gpu *g, void **event) {
+int nxi_gpu_make_event(const nxi_gpu *g, void **event) {
   if (*event != NULL) return 0;
   int result = g->cuda->event_create(event, NXI_CUDA_NO_TIMING);
   if (result != 0) *event = NULL;
@@ -64,7 +64,7 @@ uint64_t nxi_gpu_mark(nxi_gpu *g) {
    * number was started before. */
   uint64_t number = atomic_fetch_add(&m->last, 1) + 1;
   uint64_t slot = number % NXI_GPU_MARKS;
-  m->recorded[slot] = make_event(g, &m->events[slot]) == 0 &&
+  m->recorded[slot] = nxi_gpu_make_event(g, &m->events[slot]) == 0 &&
                       g->cuda->event_record(m->events[slot], g->stream) == 0;
   nxi_mutex_unlock(&m->lock);
   nxi_gpu_leave(g);
@@ -125,7 +125,8 @@ static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
   bool good = true;
   if (lane->tried) return;
   lane->tried = true;
-  for (int i = 0; i < NXI_GPU_SLOTS && good; i++) good = make_event(g, &lane->events[i]) == 0;
+  for (int i = 0; i < NXI_GPU_SLOTS && good; i++)
+    good = nxi_gpu_make_event(g, &lane->events[i]) == 0;
   if (good && g->cuda->stream_create(&lane->stream, NXI_CUDA_NON_BLOCKING) != 0) {
     lane->stream = NULL;
     good = false;
@@ -331,11 +332,11 @@ static int copy_from(nxi_gpu *g, uint64_t to, nxi_gpu *other, uint64_t from, int
   void *before = NULL, *copied = NULL;
   nx_status entered = nxi_gpu_enter(other, NULL); /* an event belongs to the GPU that records it */
   if (entered != NX_OK) return NXI_CUDA_NO_CONTEXT;
-  int result = make_event(g, &before);
+  int result = nxi_gpu_make_event(g, &before);
   if (result == 0) result = g->cuda->event_record(before, other->stream);
   nxi_gpu_leave(other);
   meet(g, other);
-  if (result == 0) result = make_event(g, &copied);
+  if (result == 0) result = nxi_gpu_make_event(g, &copied);
   if (result == 0) result = g->cuda->stream_wait_event(g->stream, before, 0);
   if (result == 0)
     result = g->cuda->copy_peer(to, g->context, from, other->context, (size_t)bytes, g->stream);
@@ -374,7 +375,7 @@ nx_status nxi_gpu_order(nxi_gpu *g, int64_t stream, nxi_diag *d) {
   if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
-  int result = make_event(g, &event);
+  int result = nxi_gpu_make_event(g, &event);
   if (result == 0) result = g->cuda->event_record(event, g->stream);
   if (result == 0)
     result = g->cuda->stream_wait_event((void *)(uintptr_t)stream, event, 0); /* theirs */

@@ -12,7 +12,7 @@
 #include "ir/platform/thread.h"
 #include "state.h"
 
-enum { MOST_SCRATCH = 32 };
+enum { MOST_SCRATCH = 32, ANYBODY = -1 };
 
 struct nxi_gpu_graph {
   nxi_gpu *gpu;
@@ -29,13 +29,16 @@ typedef struct capture {
   bool used[MOST_SCRATCH]; /* whether the piece is allocated at present */
   bool refused;
   bool conditions; /* it has conditional nodes */
-  uint32_t scope;  /* number of the stream that captures now */
+  uint32_t scope;  /* number of the bodies around what is captured now */
+  uint32_t track;
+  bool entered[NXP_TRACKS];  /* tracks, since they began */
+  int8_t user[MOST_SCRATCH]; /* track that used the piece since tracks began; ANYBODY */
 } capture;
 static _Thread_local capture *current;
 
 bool nxi_gpu_captures(const nxi_gpu *g) { return current != NULL && current->gpu == g; }
 void *nxi_gpu_captured_stream(const nxi_gpu *g) {
-  return nxi_gpu_captures(g) ? g->capture_streams[current->scope] : NULL;
+  return nxi_gpu_captures(g) ? g->capture_streams[current->scope][current->track] : NULL;
 }
 
 nx_status nxi_gpu_capture_refuses(nxi_diag *d) {
@@ -77,12 +80,19 @@ static nx_status make(nxi_gpu *g, int64_t size, nxi_gpu_scratch **out, nxi_diag 
   return NX_OK;
 }
 
+/* Whether the capture has a piece of that size that nothing uses on another track. */
+static bool is_free(uint32_t i, int64_t size) {
+  const int8_t user = current->user[i];
+  return !current->used[i] && current->graph->scratch[i]->bytes == size &&
+         (user == ANYBODY || user == (int8_t)current->track);
+}
+
 nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d) {
   nxi_gpu_graph *own = current->graph;
   int64_t size;
   nxi_gpu_class(bytes, &size);
   uint32_t i = 0;
-  while (i < own->n_scratch && (current->used[i] || own->scratch[i]->bytes != size)) i++;
+  while (i < own->n_scratch && !is_free(i, size)) i++;
   if (i == MOST_SCRATCH) {
     current->refused = true;
     return nxi_fail(d, NX_INTERNAL, "", "a graph with too much memory of its own");
@@ -97,6 +107,7 @@ nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_di
     own->scratch[own->n_scratch++] = s;
   }
   current->used[i] = true;
+  current->user[i] = (int8_t)current->track;
   *at = own->scratch[i]->at;
   return NX_OK;
 }
@@ -134,16 +145,18 @@ static void free_scratch(nxi_gpu *g, nxi_gpu_scratch *gone) {
 
 /* ---- graphs */
 
-static bool has_stream(nxi_gpu *g, uint32_t scope) {
-  void **stream = &g->capture_streams[scope];
+static bool has_stream(nxi_gpu *g, uint32_t scope, uint32_t track) {
+  void **stream = &g->capture_streams[scope][track];
   if (*stream == NULL && g->cuda->stream_create(stream, NXI_CUDA_NON_BLOCKING) != 0) *stream = NULL;
   return *stream != NULL;
 }
 
-/* After a capture that did not end well the state of the stream is unknown. */
-static void give_up_stream(nxi_gpu *g, uint32_t scope) {
-  g->cuda->stream_destroy(g->capture_streams[scope]);
-  g->capture_streams[scope] = NULL;
+/* After a capture that did not end well the state of its streams is unknown. */
+static void give_up_streams(nxi_gpu *g, uint32_t scope) {
+  for (int i = 0; i < NXP_TRACKS; i++) {
+    if (g->capture_streams[scope][i] != NULL) g->cuda->stream_destroy(g->capture_streams[scope][i]);
+    g->capture_streams[scope][i] = NULL;
+  }
 }
 
 bool nxi_gpu_capture_begin(nxi_gpu *g) {
@@ -152,8 +165,8 @@ bool nxi_gpu_capture_begin(nxi_gpu *g) {
   nxi_gpu_graph *graph = nxi_calloc(1, sizeof *graph);
   bool good = c != NULL && graph != NULL && nxi_gpu_enter(g, NULL) == NX_OK;
   if (good) {
-    good = has_stream(g, 0) &&
-           g->cuda->capture_begin(g->capture_streams[0], NXI_CUDA_CAPTURE_RELAXED) == 0;
+    good = has_stream(g, 0, 0) &&
+           g->cuda->capture_begin(g->capture_streams[0][0], NXI_CUDA_CAPTURE_RELAXED) == 0;
     if (!good) nxi_gpu_leave(g);
   }
   if (good) {
@@ -204,9 +217,9 @@ nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted) {
   nxi_gpu_graph *graph = c->graph;
   void *captured = NULL;
   current = NULL;
-  bool ended = g->cuda->capture_end(g->capture_streams[0], &captured) == 0;
+  bool ended = g->cuda->capture_end(g->capture_streams[0][0], &captured) == 0;
   bool good = ended && captured != NULL;
-  if (!ended) give_up_stream(g, 0);
+  if (!ended) give_up_streams(g, 0);
   if (lend(c) || c->refused || !wanted) good = false;
   if (good && g->cuda->graph_instantiate(&graph->executable, captured, 0) != 0) {
     graph->executable = NULL;
@@ -233,6 +246,76 @@ nx_status nxi_gpu_graph_launch(nxi_gpu_graph *graph, nxi_diag *d) {
   return NX_OK;
 }
 
+static nx_status failed(nxi_gpu *g, int result, const char *what, nxi_diag *d) {
+  current->refused = true;
+  return nxi_gpu_refused(g, result, what, d);
+}
+
+/* ---- tracks: a stream each, of which the first is the one that was begun. Another one is in the
+ * capture from its first wait for an event of it on, and has to be waited for at the end. */
+
+static void *stream_of(const nxi_gpu *g, uint32_t track) {
+  return g->capture_streams[current->scope][track];
+}
+
+static int record(const nxi_gpu *g, void **event, uint32_t track) {
+  int result = nxi_gpu_make_event(g, event);
+  return result == 0 ? g->cuda->event_record(*event, stream_of(g, track)) : result;
+}
+
+nx_status nxi_gpu_tracks_begin(nxi_gpu *g, nxi_diag *d) {
+  int result = record(g, &g->track_events.begin, 0);
+  return result == 0 ? NX_OK : failed(g, result, "beginning to work side by side", d);
+}
+
+static int enter_track(nxi_gpu *g, uint32_t track) {
+  if (track == 0 || current->entered[track]) return 0;
+  current->entered[track] = true;
+  return g->cuda->stream_wait_event(stream_of(g, track), g->track_events.begin, 0);
+}
+
+nx_status nxi_gpu_track(nxi_gpu *g, uint32_t track, const uint32_t *after, nxi_diag *d) {
+  if (!has_stream(g, current->scope, track)) return nxi_gpu_capture_refuses(d);
+  int result = enter_track(g, track);
+  for (uint32_t i = 0; after != NULL && i < NXP_TRACKS && result == 0; i++) {
+    if (after[i] == 0) continue;
+    void *event = g->track_events.steps[(after[i] - 1) % NXP_MOST_BESIDE];
+    result = g->cuda->stream_wait_event(stream_of(g, track), event, 0);
+  }
+  current->track = track;
+  return result == 0 ? NX_OK : failed(g, result, "working side by side", d);
+}
+
+nx_status nxi_gpu_track_mark(nxi_gpu *g, uint32_t number, nxi_diag *d) {
+  int result = record(g, &g->track_events.steps[number % NXP_MOST_BESIDE], current->track);
+  return result == 0 ? NX_OK : failed(g, result, "working side by side", d);
+}
+
+nx_status nxi_gpu_tracks_join(nxi_gpu *g, nxi_diag *d) {
+  int result = 0;
+  for (uint32_t i = 1; i < NXP_TRACKS; i++) {
+    if (current->entered[i] && result == 0) result = record(g, &g->track_events.ends[i], i);
+    if (current->entered[i] && result == 0)
+      result = g->cuda->stream_wait_event(stream_of(g, 0), g->track_events.ends[i], 0);
+    current->entered[i] = false;
+  }
+  memset(current->user, ANYBODY, sizeof current->user);
+  current->track = 0;
+  return result == 0 ? NX_OK : failed(g, result, "having worked side by side", d);
+}
+
+static void free_event(const nxi_gpu *g, void *event) {
+  if (event != NULL) g->cuda->event_destroy(event);
+}
+
+void nxi_gpu_tracks_destroy(nxi_gpu *g) {
+  nxi_gpu_track_events *e = &g->track_events;
+  for (uint32_t i = 0; i < NXI_GPU_SCOPES; i++) give_up_streams(g, i);
+  for (int i = 0; i < NXP_MOST_BESIDE; i++) free_event(g, e->steps[i]);
+  for (int i = 0; i < NXP_TRACKS; i++) free_event(g, e->ends[i]);
+  free_event(g, e->begin);
+}
+
 /* ---- conditional nodes */
 
 enum { NODE_EMPTY = 5, NODE_CONDITIONAL = 13, SET_DEPENDENCIES = 1, CAPTURING = 1 };
@@ -249,15 +332,10 @@ typedef struct place {
   size_t n;
 } place;
 
-static nx_status failed(nxi_gpu *g, int result, const char *what, nxi_diag *d) {
-  current->refused = true;
-  return nxi_gpu_refused(g, result, what, d);
-}
-
 static nx_status find_place(nxi_gpu *g, place *p, nxi_diag *d) {
   int capturing = 0;
   const void *edges = NULL;
-  p->stream = g->capture_streams[current->scope];
+  p->stream = g->capture_streams[current->scope][0];
   int result = nxi_cuda_get_new()->capture_info(p->stream, &capturing, NULL, &p->graph, &p->nodes,
                                                 &edges, &p->n);
   if (result != 0) return failed(g, result, "asking for a capture", d);
@@ -299,8 +377,8 @@ nx_status nxi_gpu_add_condition(nxi_gpu *g, nxi_gpu_condition kind, uint64_t han
 
 nx_status nxi_gpu_body_begin(nxi_gpu *g, void *body, nxi_diag *d) {
   uint32_t scope = current->scope + 1;
-  if (scope == NXI_GPU_SCOPES || !has_stream(g, scope)) return nxi_gpu_capture_refuses(d);
-  int result = nxi_cuda_get_new()->capture_into(g->capture_streams[scope], body, NULL, NULL, 0,
+  if (scope == NXI_GPU_SCOPES || !has_stream(g, scope, 0)) return nxi_gpu_capture_refuses(d);
+  int result = nxi_cuda_get_new()->capture_into(g->capture_streams[scope][0], body, NULL, NULL, 0,
                                                 NXI_CUDA_CAPTURE_RELAXED);
   if (result != 0) return failed(g, result, "capturing a body", d);
   current->scope = scope;
@@ -315,8 +393,8 @@ nx_status nxi_gpu_body_end(nxi_gpu *g, nxi_diag *d) {
   nxi_cuda_conditional nothing = {.type = NODE_EMPTY};
   nx_status status = find_place(g, &p, d);
   if (status == NX_OK && p.n == 0) status = add_node(g, &p, &nothing, d);
-  int result = g->cuda->capture_end(g->capture_streams[scope], &graph);
-  if (result != 0) give_up_stream(g, scope);
+  int result = g->cuda->capture_end(g->capture_streams[scope][0], &graph);
+  if (result != 0) give_up_streams(g, scope);
   current->scope = scope - 1;
   if (result != 0) return failed(g, result, "capturing a body", d);
   return status;

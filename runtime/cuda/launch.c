@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "passes/pipeline.h"
+#include "runtime/debug.h"
 #include "runtime/library/scatter.h"
 
 enum { MOST_ARGUMENTS = 2 * NXP_STEP_BUFFERS + NXI_MOST_VALUES, BLOCKS_A_PROCESSOR = 8 };
@@ -352,6 +353,21 @@ static nx_status look_before(const gpu_run *r, nxi_gpu_steps *some, uint32_t i, 
   return status;
 }
 
+/* ---- side by side, in graphs */
+
+static bool has_tracks(const gpu_run *r, bool captures) {
+  return captures && r->plan->n_tracks > 1 && !(nxi_debug_flags() & NXI_DEBUG_notracks);
+}
+
+static nx_status run_on_track(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  nx_status status = s->alone ? nxi_gpu_tracks_join(gpu_of(r), r->d)
+                              : nxi_gpu_track(gpu_of(r), s->track, s->after, r->d);
+  if (status == NX_OK) status = run_step(r);
+  if (status != NX_OK || !s->awaited) return status;
+  return nxi_gpu_track_mark(gpu_of(r), number_of(r), r->d);
+}
+
 nx_status nxi_gpu_start_some(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
                              const struct nxi_gpu_nesting *nesting, nxi_gpu_steps *some,
                              nxi_diag *d) {
@@ -362,16 +378,23 @@ nx_status nxi_gpu_start_some(const nxi_executable *e, const nxi_launch *l, const
   nx_status status = NX_OK;
   uint32_t guards = 0;
   if (!captures) r.nesting = NULL;
+  const bool tracks = has_tracks(&r, captures);
+  if (tracks) status = nxi_gpu_tracks_begin(gpu_of(&r), d);
   for (uint32_t i = some->first; i < some->end && status == NX_OK; i++) {
     r.step = &p->steps[i];
     if (!captures) status = look_before(&r, some, i, d);
     if (status != NX_OK) break;
     if (r.step->overwrites || (l->keep_outputs && r.step->stores)) r.poll = &none;
     if (r.poll == poll) status = nxp_ask(poll, d);
-    if (status == NX_OK) status = run_step(&r);
+    if (status == NX_OK) status = tracks ? run_on_track(&r) : run_step(&r);
     if (status == NX_OK && captures) status = guard(&r, &guards);
+    if (status == NX_OK && tracks && r.step->alone) status = nxi_gpu_tracks_begin(gpu_of(&r), d);
     if (r.step->kind == NXP_STEP_CHECK && !captures) some->mark = nxi_gpu_mark(nxi_gpu_of(e));
     if (status == NX_INTERNAL) status = reason(e, d);
+  }
+  if (tracks) {
+    nx_status joined = nxi_gpu_tracks_join(gpu_of(&r), d);
+    if (status == NX_OK) status = joined;
   }
   for (; guards > 0; guards--) {
     nx_status ended = nxi_gpu_body_end(nxi_gpu_of(e), d);

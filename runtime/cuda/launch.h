@@ -29,6 +29,8 @@ static inline nxi_gpu_plan *nxi_gpu_plan_of(const nxi_executable *e) { return e-
 nx_status nxi_gpu_plan_create(nxi_executable *e, nxi_diag *d);
 /* Decides how control flow is carried out, after the bodies are loaded. */
 nx_status nxi_gpu_plan_controls(nxi_executable *e, nxi_diag *d);
+/* tracks.c. Finds which steps may run side by side in a graph, before the plan is packed. */
+nx_status nxi_gpu_plan_tracks(nxi_executable *e, nxi_diag *d);
 void nxi_gpu_plan_destroy(nxi_executable *e); /* also for a plan that has nothing attached */
 /* graphs.c. Makes room for graphs of launches, if the plan may have them. */
 nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d);

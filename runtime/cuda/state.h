@@ -10,6 +10,7 @@
 #include "internal.h"
 #include "ir/platform/fork.h"
 #include "ir/platform/thread.h"
+#include "passes/plan/plan.h"
 
 /* Values of the driver's enumerations. */
 enum {
@@ -23,6 +24,12 @@ enum {
 
 /* Captures within each other: one stream each, of the graph and of bodies. */
 enum { NXI_GPU_SCOPES = NXI_GPU_SCOPES_MOST + 1 };
+
+/* Events of a capture with tracks: after a step, by its number; where tracks begin; where the last
+ * of a track is. */
+typedef struct nxi_gpu_track_events {
+  void *steps[NXP_MOST_BESIDE], *begin, *ends[NXP_TRACKS];
+} nxi_gpu_track_events;
 
 enum { NXI_GPU_MOST_BITS = 48, NXI_GPU_CLASSES = (NXI_GPU_MOST_BITS - 9) * 32 + 1 };
 
@@ -83,10 +90,11 @@ struct nxi_gpu {
   _Atomic uint64_t launches, graph_launches;
   nxi_gpu_marks marks;
   nxi_gpu_lane up, down;
-  _Atomic int lent;                      /* pieces of scratch */
-  nxi_mutex capture_lock;                /* protects the streams: one capture at a time */
-  void *capture_streams[NXI_GPU_SCOPES]; /* NULL until there is one */
-  nxi_mutex lock;                        /* protects everything below */
+  _Atomic int lent;       /* pieces of scratch */
+  nxi_mutex capture_lock; /* protects the next two: one capture at a time */
+  void *capture_streams[NXI_GPU_SCOPES][NXP_TRACKS]; /* NULL until there is one */
+  nxi_gpu_track_events track_events;                 /* likewise */
+  nxi_mutex lock;                                    /* protects everything below */
   nxi_gpu_piece *kept[NXI_GPU_CLASSES];
   nxi_gpu_scratch *scratch;
   int64_t limit;
@@ -112,13 +120,15 @@ void nxi_gpu_free_kept(nxi_gpu *g); /* inside */
 
 /* ---- gpu_copy.c */
 void nxi_gpu_copies_init(nxi_gpu *g);
-void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered); /* no copy may be in progress */
+int nxi_gpu_make_event(const nxi_gpu *g, void **event); /* unless it is there; a CUresult */
+void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered);  /* no copy may be in progress */
 
 /* ---- gpu_graph.c: memory that a thread allocates while it captures is scratch of the graph */
 void *nxi_gpu_captured_stream(const nxi_gpu *g); /* or NULL */
 nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
 /* false: it does not belong to the capture */
 bool nxi_gpu_captured_free(uint64_t at);
+void nxi_gpu_tracks_destroy(nxi_gpu *g); /* inside */
 /* records that a graph cannot contain this */
 nx_status nxi_gpu_capture_refuses(nxi_diag *d);
 bool nxi_gpu_scratch_returns(nxi_gpu *g, uint64_t at); /* whether that was lent scratch */

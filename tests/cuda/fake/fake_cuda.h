@@ -44,10 +44,12 @@ typedef struct nxt_fake {
   /* Others use the GPU too: not 0: what chance begins with by which calls that need memory fail
    * though there was some a moment ago. */
   uint64_t crowd;
-  int64_t crowded;     /* calls that failed so */
-  int no_waits;        /* not 0: streams do not wait for events, as if nobody had asked */
-  int64_t loads;       /* of functions: when they are wanted first, unless they were asked for */
-  int64_t most_blocks; /* of a kernel that run; 0: 16, and the others' tasks are theirs */
+  int64_t crowded;       /* calls that failed so */
+  int no_waits;          /* not 0: streams do not wait for events, as if nobody had asked */
+  int no_capture_waits;  /* not 0: streams that join a capture come after nothing of it */
+  int64_t loads;         /* of functions: when they are wanted first, unless they were asked for */
+  int64_t most_blocks;   /* of a kernel that run; 0: 16, and the others' tasks are theirs */
+  int64_t forked_graphs; /* captured, with nodes that may run side by side; also bodies */
   int64_t registered, peer_bytes; /* pieces of the host's memory; copied from one GPU to another */
 } nxt_fake;
 

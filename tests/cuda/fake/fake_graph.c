@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* The fake driver's graphs: lists of pieces, one after the other, copied where they are
- * instantiated and where they are launched. Conditional nodes have bodies, which are graphs too,
- * and follow the rules of cuda.h: a handle is used by one node of its graph; a body has kernels,
- * memory that is set, copies within the GPU and conditional nodes alone, all in one context; a
- * graph with such nodes has one instance at a time, and lives as long as that. */
+/* The fake driver's graphs: lists of pieces, each with those that it comes after, copied where they
+ * are instantiated and where they are launched. A launch takes the pieces one after the other, in
+ * an order drawn by chance of those that the graph allows: a kernel is one piece, so what runs side
+ * by side is as if one of the two came first. Streams come into a capture by waiting for an event
+ * of it, and have to be waited for before its end. Conditional nodes have bodies, which are graphs
+ * too, and follow the rules of cuda.h: a handle is used by one node of its graph; a body has
+ * kernels, memory that is set, copies within the GPU and conditional nodes alone, all in one
+ * context; a graph with such nodes has one instance at a time, and lives as long as that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +25,9 @@ struct graph {
   int instances;    /* of a captured one */
   bool body, begun; /* begun: it is or was captured into */
   bool capturing;
+  uint64_t capture; /* number of the capture into it */
+  uint32_t nodes;
+  bool forks; /* its pieces are not in a row */
   int device, conditions;
   slot *slots;
 };
@@ -87,11 +93,48 @@ static int copy_list(list *to, const list *from) {
 
 /* ---- running */
 
+/* Whether all that the piece comes after is done. */
+static bool may_come(const piece *p, const bool *done) {
+  for (uint32_t i = 0; i < p->n_after; i++)
+    if (!done[p->after[i]]) return false;
+  return true;
+}
+
+/* Takes a piece that may come out of the list: the one of that number among these. */
+static piece *take_one(list *l, const bool *done, uint64_t which) {
+  piece *before = NULL;
+  for (piece *p = l->first; p != NULL; before = p, p = p->next) {
+    if (!may_come(p, done) || which-- > 0) continue;
+    if (before == NULL) l->first = p->next;
+    else before->next = p->next;
+    return p;
+  }
+  return NULL;
+}
+
+/* Copies of the pieces of a graph, in another order. */
+static int shuffle(const graph *g, list *l) {
+  list out = {0};
+  if (!g->forks) return 0;
+  bool *done = calloc(g->nodes + 1, sizeof *done);
+  if (done == NULL) return 2;
+  while (l->first != NULL) {
+    uint64_t n = 0;
+    for (const piece *p = l->first; p != NULL; p = p->next) n += may_come(p, done);
+    piece *p = take_one(l, done, nxt_fake_draw(n));
+    done[p->number] = true;
+    nxt_fake_append(&out, p);
+  }
+  free(done);
+  *l = out;
+  return 0;
+}
+
 /* Copies of the body, before all that waits in the stream. */
 static void run_body(stream *s, const graph *body) {
   list own = {0};
   nxt_fake_cuda()->bodies++;
-  if (copy_list(&own, &body->work) != 0) abort();
+  if (copy_list(&own, &body->work) != 0 || shuffle(body, &own) != 0) abort();
   if (own.first == NULL) return;
   for (const piece *p = own.first; p != NULL; p = p->next) nxt_fake_cuda()->waiting++;
   if (s->work.first == NULL) s->work = own;
@@ -126,23 +169,105 @@ bool nxt_fake_branch(stream *s, const piece *p) {
 
 /* ---- captures */
 
+/* A new node of the graph, after those. */
+static void add_piece(graph *g, piece *p, const nodes *after) {
+  p->number = g->nodes++;
+  p->n_after = 0;
+  for (size_t i = 0; i < after->n; i++) p->after[p->n_after++] = after->at[i]->number;
+  if (p->number > 0 && (p->n_after != 1 || p->after[0] != p->number - 1)) g->forks = true;
+  nxt_fake_append(&g->work, p);
+}
+
 int nxt_fake_captures(stream *s, piece *p) {
   graph *g = s->captured;
   bool event = p->act == NULL && p->condition == NULL;
-  if (s->after != (g->work.first != NULL ? g->work.last : NULL)) s->spoilt = true;
-  if (g->body && (event || nxt_fake_device() != g->device)) s->spoilt = true;
-  nxt_fake_append(&g->work, p);
-  s->after = p;
+  if (event || (g->body && nxt_fake_device() != g->device)) s->spoilt = true;
+  add_piece(g, p, &s->after);
+  s->after = (nodes){{p}, 1};
   return 0;
 }
 
+int nxt_fake_record_captured(const stream *s, event *e) {
+  e->capture = s->captured->capture;
+  e->after = s->after;
+  return 0;
+}
+
+static bool add_node(nodes *to, piece *p) {
+  for (size_t i = 0; i < to->n; i++)
+    if (to->at[i] == p) return true;
+  if (to->n == NXT_FAKE_NODES) return false;
+  to->at[to->n++] = p;
+  return true;
+}
+
+/* The stream with which a capture was begun that is under way. */
+static stream *capturing(uint64_t capture) {
+  stream *s = nxt_fake_streams();
+  while (s != NULL && (s->captured == NULL || s->joined || s->captured->capture != capture))
+    s = s->next;
+  return s;
+}
+
+/* With `no_capture_waits` a stream joins a capture, and comes after nothing. */
+int nxt_fake_wait_captured(stream *s, const event *e) {
+  const stream *origin = e->capture != 0 ? capturing(e->capture) : NULL;
+  if (origin == NULL || (s->captured != NULL && s->captured != origin->captured)) return 905;
+  if (s->captured == NULL) {
+    s->captured = origin->captured;
+    s->after = (nodes){{NULL}, 0};
+    s->joined = true;
+    s->spoilt = s->work.first != NULL;
+  }
+  if (nxt_fake_cuda()->no_capture_waits && s->joined) return 0;
+  for (size_t i = 0; i < e->after.n; i++)
+    if (!add_node(&s->after, e->after.at[i])) return 2;
+  return 0;
+}
+
+/* Whether everything in the graph comes before the end of its capture. */
+static bool is_joined(const graph *g, const nodes *last) {
+  bool *reached = calloc(g->nodes + 1, sizeof *reached), all = reached != NULL;
+  piece **by_number = calloc(g->nodes + 1, sizeof *by_number);
+  if (by_number == NULL) abort();
+  for (piece *p = g->work.first; p != NULL; p = p->next) by_number[p->number] = p;
+  for (size_t i = 0; i < last->n && all; i++) reached[last->at[i]->number] = true;
+  for (uint32_t k = g->nodes; k-- > 0 && all;) {
+    all = reached[k];
+    for (uint32_t i = 0; i < by_number[k]->n_after && all; i++)
+      reached[by_number[k]->after[i]] = true;
+  }
+  free(by_number);
+  free(reached);
+  return all;
+}
+
 static int begin(stream *s, graph *g) {
+  static uint64_t captures;
   if (g == NULL) return 2;
   s->captured = g;
-  s->after = NULL;
-  s->spoilt = false;
+  s->after = (nodes){{NULL}, 0};
+  s->spoilt = s->joined = false;
   g->begun = g->capturing = true;
+  g->capture = ++captures;
   return 0;
+}
+
+/* Streams that joined are out of it. False: one of them was spoilt. */
+static bool let_streams_go(const graph *g) {
+  bool good = true;
+  for (stream *s = nxt_fake_streams(); s != NULL; s = s->next) {
+    if (s->captured != g || !s->joined) continue;
+    good = good && !s->spoilt;
+    s->captured = NULL;
+    s->joined = false;
+  }
+  return good;
+}
+
+void nxt_fake_abandon(const stream *s) {
+  let_streams_go(s->captured);
+  if (!s->captured->body) nxt_fake_destroy(s->captured);
 }
 
 EXPORT int cuStreamBeginCapture_v2(void *given, int mode) {
@@ -162,15 +287,16 @@ EXPORT int cuStreamEndCapture(void *given, void **out) {
   stream *s = given;
   INSIDE;
   graph *g = s->captured;
-  if (g == NULL) return 1;
-  bool joined = s->after == (g->work.first != NULL ? g->work.last : NULL);
+  if (g == NULL || s->joined) return 1;
+  const bool good = let_streams_go(g) && !s->spoilt, joined = is_joined(g, &s->after);
   s->captured = NULL;
   g->capturing = false;
-  *out = s->spoilt || !joined ? NULL : g;
+  *out = good && joined ? g : NULL;
+  nxt_fake_cuda()->forked_graphs += good && joined && g->forks;
   if (*out != NULL) return 0;
   if (!g->body) nxt_fake_destroy(g);
   else g->capturing = true; /* never whole */
-  return s->spoilt ? 901 : 904;
+  return good ? 904 : 901;
 }
 EXPORT int cuStreamGetCaptureInfo_v3(void *given, int *status, uint64_t *id, void **out,
                                      void *const **nodes, const void **edges, size_t *n) {
@@ -179,9 +305,9 @@ EXPORT int cuStreamGetCaptureInfo_v3(void *given, int *status, uint64_t *id, voi
   (void)id;
   *status = s->captured == NULL ? 0 : s->spoilt ? 2 : 1;
   *out = s->captured;
-  *nodes = (void *const *)&s->after;
+  *nodes = (void *const *)s->after.at;
   *edges = NULL;
-  *n = s->after != NULL;
+  *n = s->after.n;
   return 0;
 }
 EXPORT int cuStreamUpdateCaptureDependencies_v2(void *given, void **nodes, const void *edges,
@@ -190,7 +316,8 @@ EXPORT int cuStreamUpdateCaptureDependencies_v2(void *given, void **nodes, const
   INSIDE;
   if (s->captured == NULL) return 401;
   if (edges != NULL || n != 1 || flags != 1) return 1;
-  s->after = nodes[0];
+  s->after.at[0] = nodes[0];
+  s->after.n = 1;
   return 0;
 }
 
@@ -259,14 +386,22 @@ static int make_condition(graph *g, node_params *given, condition **out) {
   return 0;
 }
 
-/* Nodes are in a row here: the new one comes after the last. */
+static bool find_nodes(const graph *g, void *const *given, size_t n, nodes *out) {
+  for (size_t i = 0; i < n; i++) {
+    piece *p = g->work.first;
+    while (p != NULL && p != given[i]) p = p->next;
+    if (p == NULL || !add_node(out, p)) return false;
+  }
+  return true;
+}
+
 EXPORT int cuGraphAddNode_v2(void **node, void *given, void *const *after, const void *edges,
                              size_t n, void *params) {
   graph *g = given;
   node_params *own = params;
   INSIDE;
-  const piece *last = g->work.first != NULL ? g->work.last : NULL;
-  if (edges != NULL || n != (last != NULL) || (n == 1 && after[0] != last)) return 1;
+  nodes all = {{NULL}, 0};
+  if (edges != NULL || !find_nodes(g, after, n, &all)) return 1;
   if ((own->type != 5 && own->type != 13) || !is_zero(own->zeros, sizeof own->zeros)) return 1;
   if (own->type == 5 && !is_zero(&own->handle, sizeof *own - 16)) return 1;
   piece *p = calloc(1, sizeof *p + 1);
@@ -279,7 +414,7 @@ EXPORT int cuGraphAddNode_v2(void **node, void *given, void *const *after, const
   g->conditions += own->type == 13;
   nxt_fake_cuda()->conditions += own->type == 13;
   p->act = own->type == 5 ? nxt_fake_nothing : NULL;
-  nxt_fake_append(&g->work, p);
+  add_piece(g, p, &all);
   *node = p;
   return 0;
 }
@@ -306,6 +441,8 @@ EXPORT int cuGraphInstantiateWithFlags(void **out, void *given, unsigned long lo
   graph *g = new_graph();
   if (g == NULL) return 2;
   g->conditions = source->conditions;
+  g->nodes = source->nodes;
+  g->forks = source->forks;
   if (g->conditions > 0) {
     g->source = source;
     source->instances++;
@@ -318,9 +455,11 @@ EXPORT int cuGraphLaunch(void *given, void *to) {
   if (nxt_fake_cuda()->idle) return 0;
   INSIDE;
   nxt_fake_cuda()->graph_launches++;
-  for (const piece *p = g->work.first; p != NULL; p = p->next) {
-    piece *own = nxt_fake_copy(p);
-    int result = own != NULL ? nxt_fake_add(to, own) : 2;
+  list own = {0};
+  if (copy_list(&own, &g->work) != 0 || shuffle(g, &own) != 0) return 2;
+  for (piece *p = own.first, *next; p != NULL; p = next) {
+    next = p->next;
+    int result = nxt_fake_add(to, p);
     if (result) return result;
   }
   return 0;

@@ -69,7 +69,9 @@ static void carry_out(stream *s) {
   drop(p);
 }
 
-static uint64_t draw(uint64_t below) {
+stream *nxt_fake_streams(void) { return streams; }
+
+uint64_t nxt_fake_draw(uint64_t below) {
   if (chance == 0) chance = nxt_fake_cuda()->delay;
   chance = chance * 6364136223846793005u + 1442695040888963407u;
   return (chance >> 33) % below;
@@ -80,7 +82,7 @@ bool nxt_fake_step(void) {
   uint64_t n = 0;
   for (stream *s = streams; s != NULL; s = s->next) n += ready(s);
   if (n == 0) return false;
-  uint64_t which = draw(n);
+  uint64_t which = nxt_fake_draw(n);
   for (stream *s = streams; s != NULL; s = s->next)
     if (ready(s) && which-- == 0) {
       carry_out(s);
@@ -109,8 +111,8 @@ int nxt_fake_add(stream *s, piece *p) {
   nxt_fake_append(&s->work, p);
   nxt_fake_cuda()->waiting++;
   bool delays = nxt_fake_cuda()->delay != 0;
-  if (delays && draw(4) != 0) return 0;
-  for (uint64_t n = delays ? draw(6) : UINT64_MAX; n > 0 && nxt_fake_step(); n--);
+  if (delays && nxt_fake_draw(4) != 0) return 0;
+  for (uint64_t n = delays ? nxt_fake_draw(6) : UINT64_MAX; n > 0 && nxt_fake_step(); n--);
   return 0;
 }
 
@@ -149,7 +151,7 @@ EXPORT int cuStreamQuery(void *given) {
   const stream *s = given;
   INSIDE;
   if (s->captured != NULL) return 900;
-  for (uint64_t n = draw(4); n > 0 && nxt_fake_step(); n--);
+  for (uint64_t n = nxt_fake_draw(4); n > 0 && nxt_fake_step(); n--);
   return s->work.first != NULL ? 600 : nxt_fake_fault();
 }
 EXPORT int cuStreamSynchronize(void *given) {
@@ -178,8 +180,10 @@ EXPORT int cuCtxSynchronize(void) {
 EXPORT int cuStreamWaitEvent(void *given, void *of, unsigned flags) {
   const event *e = of;
   INSIDE;
+  stream *s = stream_of(given);
   if (flags != 0) return 1;
-  return e->asked == 0 || nxt_fake_cuda()->no_waits ? 0 : add_event(stream_of(given), of, e->asked);
+  if (e->capture != 0 || s->captured != NULL) return nxt_fake_wait_captured(s, e);
+  return e->asked == 0 || nxt_fake_cuda()->no_waits ? 0 : add_event(s, of, e->asked);
 }
 
 /* ---- events */
@@ -197,18 +201,22 @@ EXPORT int cuEventCreate(void **out, unsigned flags) {
 EXPORT int cuEventRecord(void *given, void *s) {
   event *e = given;
   INSIDE;
+  if (((stream *)s)->captured != NULL) return nxt_fake_record_captured(s, e);
+  e->capture = 0;
   e->asked++;
   return add_event(s, e, 0);
 }
 EXPORT int cuEventQuery(void *given) {
   const event *e = given;
   INSIDE;
-  for (uint64_t n = draw(4); n > 0 && nxt_fake_step(); n--);
+  if (e->capture != 0) return 907;
+  for (uint64_t n = nxt_fake_draw(4); n > 0 && nxt_fake_step(); n--);
   return e->done < e->asked ? 600 : nxt_fake_fault();
 }
 EXPORT int cuEventSynchronize(void *given) {
   const event *e = given;
   INSIDE;
+  if (e->capture != 0) return 907;
   nxt_fake_cuda()->host_waits++;
   while (e->done < e->asked)
     if (!nxt_fake_step()) return 999;
@@ -334,7 +342,7 @@ static int free_stream(void *given) {
   nxt_fake_settle();
   while (*at != s) at = &(*at)->next;
   *at = s->next;
-  if (s->captured != NULL && !nxt_fake_in_body(s)) nxt_fake_destroy(s->captured);
+  if (s->captured != NULL && !s->joined) nxt_fake_abandon(s);
   nxt_fake_empty(&s->work);
   free(s);
   nxt_fake_cuda()->streams--;

@@ -5,22 +5,34 @@
 
 #include "fake_cuda_internal.h"
 
+typedef struct condition condition; /* a conditional node */
+typedef struct piece piece;
+
+/* Nodes of a graph that is captured, after which something comes. */
+enum { NXT_FAKE_NODES = 16 };
+typedef struct nodes {
+  piece *at[NXT_FAKE_NODES];
+  size_t n;
+} nodes;
+
 typedef struct event {
   uint64_t asked, done; /* records so far */
   int references;
+  uint64_t capture; /* of which its last record is, and where; 0: of none */
+  nodes after;
 } event;
 
-typedef struct condition condition; /* a conditional node */
-
-typedef struct piece {
+struct piece {
   struct piece *next;
+  uint32_t number; /* in its graph, and the numbers of those it comes after */
+  uint32_t n_after, after[NXT_FAKE_NODES];
   nxt_fake_act *act;
   event *event; /* recorded here; with waits_for, waited for */
   uint64_t waits_for;
   condition *condition; /* or NULL; then nothing else is here */
   size_t bytes;
   _Alignas(16) char what[];
-} piece;
+};
 
 typedef struct list {
   piece *first, **end, *last;
@@ -34,11 +46,14 @@ typedef struct stream {
   int device;
   list work;
   graph *captured; /* the graph that is being captured, or NULL */
-  piece *after;    /* the node after which the next one comes, or NULL */
+  nodes after;     /* the next node comes after these */
+  bool joined;     /* the capture has been begun on another stream */
   bool spoilt;     /* the capture */
 } stream;
 
 /* fake_stream.c */
+stream *nxt_fake_streams(void);
+uint64_t nxt_fake_draw(uint64_t below);
 void nxt_fake_append(list *l, piece *p);
 void nxt_fake_empty(list *l);
 piece *nxt_fake_copy(const piece *from);
@@ -46,8 +61,11 @@ int nxt_fake_add(stream *s, piece *p);
 bool nxt_fake_step(void); /* one piece of some stream; false: nothing can be done */
 /* fake_graph.c */
 int nxt_fake_captures(stream *s, piece *p);
+int nxt_fake_record_captured(const stream *s, event *e);
+int nxt_fake_wait_captured(stream *s, const event *e);
 bool nxt_fake_in_body(const stream *s); /* whether a body is captured */
 int nxt_fake_destroy(graph *g);
+void nxt_fake_abandon(const stream *s); /* what it captures, with a stream that is destroyed */
 void nxt_fake_forget_condition(condition *c);
 void nxt_fake_keep_condition(condition *c);
 /* Comes to a conditional node: its bodies, where they run, go before what the stream has. True: the
