@@ -37,7 +37,7 @@ static nxj_error *token_port(nxj_port *p) {
 
 static nxj_error *fill_port(nxj_port *p, const nxh_type *t, const char *what, size_t i) {
   if (t->kind == NXH_TOKEN) return token_port(p);
-  p->type = t->kind == NXH_TENSOR ? nxj_type_of(t->dtype) : NXJ_TYPE_INVALID;
+  p->type = t->kind == NXH_TENSOR ? nxj_type_of(t) : NXJ_TYPE_INVALID;
   if (p->type == NXJ_TYPE_INVALID)
     return nxj_fail(NXJ_UNIMPLEMENTED,
                     "nx: %s %zu of the program has %s %.*s, which %s not supported", what, i,

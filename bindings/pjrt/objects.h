@@ -129,7 +129,8 @@ nxj_error *nxj_memory_of(nxj_client *c, nxj_device *device, nxj_memory *memory, 
 /* ---- elements (types.c) */
 
 nx_dtype nxj_dtype_of(int type); /* 0: there is none */
-int nxj_type_of(nx_dtype dtype);
+struct nxh_type;
+int nxj_type_of(const struct nxh_type *type);
 const char *nxj_type_name(int type);
 
 /* ---- values and buffers (buffer.c). A value is what a buffer holds, also one that is still being

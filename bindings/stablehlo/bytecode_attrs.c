@@ -35,7 +35,8 @@ static bool read_number(nxh_artifact *a, nxh_bytes *b, bool real, nxh_attr *out)
   uint64_t bits = 0;
   void *data;
   if (!nxh_read_type_number(a, b, &type)) return false;
-  if (type.dtype == 0) return nxh_malformed(a, b, "a number of a type that is not supported");
+  if (type.dtype == 0 || type.form != NULL)
+    return nxh_malformed(a, b, "a number of a type that is not supported");
   if (!read_bits(a, b, nxi_dtypes[type.dtype].bits, &bits)) return false;
   *out = (nxh_attr){.kind = NXH_INT};
   if (!real) {
@@ -89,6 +90,17 @@ static bool pack_nibbles(nxh_artifact *a, nxh_bytes blob, nxh_attr *out) {
   return true;
 }
 
+static bool unpack_form(nxh_artifact *a, const nxh_form *f, nxh_bytes blob, size_t n,
+                        nxh_attr *out) {
+  size_t bytes = (size_t)nxi_dtype_bytes(f->storage, (int64_t)n);
+  uint8_t *to = nxh_room(a, bytes, 1);
+  if (to == NULL) return false;
+  nxh_form_unpack(f, blob.at, n, to);
+  out->elements.data = to;
+  out->elements.bytes = bytes;
+  return true;
+}
+
 static bool read_elements(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   nxh_type *type = nxh_room(a, 1, sizeof *type);
   uint64_t size;
@@ -105,6 +117,7 @@ static bool read_elements(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   out->elements.type = type;
   if (type->dtype == NX_BOOL) return unpack_bools(a, blob, n, out);
   uint64_t one = (uint64_t)nxi_dtype_size(type->dtype);
+  if (type->form != NULL) one = nxh_form_bytes(type->form);
   out->splat = size == one && n > 1;
   if (n == 0) blob.end = blob.at, size = 0; /* one may be there for none */
   if (!out->splat && (uint64_t)n != size / one)
@@ -112,6 +125,7 @@ static bool read_elements(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
                          (long long)n);
   if (size % one) return nxh_malformed(a, b, "%llu bytes of elements", (unsigned long long)size);
   if (nxi_is_nibble(type->dtype)) return pack_nibbles(a, blob, out);
+  if (type->form != NULL) return unpack_form(a, type->form, blob, size / one, out);
   out->elements.data = blob.at;
   out->elements.bytes = size;
   return true;

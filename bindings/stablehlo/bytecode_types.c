@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Types of a portable artifact, each read when it is first asked for: all of vhlo, and what
  * operations of other dialects have of `builtin` and of `stablehlo`. */
+#include <string.h>
+
 #include "bytecode.h"
 #include "ir/dtype.h"
 
@@ -9,7 +11,7 @@ enum { MOST_NESTED = 64 };
 /* One row a scalar type of vhlo: its code. */
 static const struct {
   uint8_t code;
-  nx_dtype dtype; /* 0: none here */
+  nx_dtype dtype; /* 0: none here, but there may be a form (forms.h) */
   const char *name;
 } scalars[] = {
     {0, NX_BOOL, "i1"},
@@ -60,9 +62,11 @@ enum type_code {
 static bool scalar_type(uint64_t code, nxh_type *out) {
   for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
     if (scalars[i].code != code) continue;
-    out->dtype = scalars[i].dtype;
+    const char *name = scalars[i].name;
+    out->form = nxh_find_form(name, strlen(name));
+    out->dtype = out->form != NULL ? out->form->storage : scalars[i].dtype;
     out->index = code == 9;
-    out->text = nxh_word_of(scalars[i].name);
+    out->text = nxh_word_of(name);
     return true;
   }
   return false;
@@ -71,7 +75,8 @@ static bool scalar_type(uint64_t code, nxh_type *out) {
 static bool read_complex(nxh_artifact *a, nxh_bytes *b, nxh_type *out) {
   nxh_type part = {0};
   if (!nxh_read_type_number(a, b, &part)) return false;
-  out->dtype = part.dtype == NX_F32 ? NX_C64 : part.dtype == NX_F64 ? NX_C128 : 0;
+  bool plain = part.form == NULL;
+  out->dtype = plain && part.dtype == NX_F32 ? NX_C64 : part.dtype == NX_F64 ? NX_C128 : 0;
   out->text = nxh_word_of("complex");
   return true;
 }
@@ -102,6 +107,7 @@ static bool read_tensor(nxh_artifact *a, nxh_bytes *b, bool encoded, nxh_type *o
   out->index = element.index;
   out->text = element.text;
   out->quant = element.quant;
+  out->form = element.form;
   return nxh_make_real(a->m, out) || (nxi_oom(a->d), false);
 }
 
@@ -149,6 +155,8 @@ static bool read_quant(nxh_artifact *a, nxh_bytes *b, bool has_axis, nxh_type *o
   if (q == NULL || scales == NULL || zeros == NULL || !nxh_varint(a, b, &flags) ||
       !nxh_read_type_number(a, b, &storage) || !nxh_read_type_number(a, b, &expressed))
     return false;
+  if (storage.form != NULL || expressed.form != NULL)
+    return nxh_malformed(a, b, "a quantized type between types that it cannot have");
   *q = (nxh_quant){.expressed = expressed.dtype, .axis = -1, .n = 1};
   bool ok = has_axis ? read_scales(a, b, q, &scales, &zeros)
                      : read_scale(a, b, scales) && nxh_svarint(a, b, zeros) && read_limits(a, b, q);

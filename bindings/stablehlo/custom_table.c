@@ -43,7 +43,8 @@ static bool give_results(nxh_recorder *r, const nxh_op *op, nx_tensor *const *ou
   for (uint32_t i = 0, at = 0; i < op->n_results; i++) {
     if (nxh_result_type(r, op, i)->kind == NXH_TOKEN) continue;
     if (out[at] == NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u was left out", i);
-    if (!nxh_set(r, op, i, out[at++])) return false;
+    nx_tensor *t = nxh_cleaned(r, out[at++], nxh_type_of(r->m, op->first_result + i)->form);
+    if (!nxh_set(r, op, i, t)) return false;
   }
   return true;
 }

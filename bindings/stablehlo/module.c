@@ -12,7 +12,7 @@ nxh_value nxh_add_value(nxh_module *m, const nxh_type *type) {
   if (!nxi_grow(&m->types, &m->cap_values, m->n_values + 1, sizeof *m->types)) return NXH_NONE;
   for (int32_t i = 0; type->kind == NXH_TENSOR && i < type->rank; i++)
     m->open = m->open || type->shape[i] < 0;
-  m->quantized = m->quantized || type->quant != NULL;
+  m->carried = m->carried || type->quant != NULL || type->form != NULL;
   m->types[m->n_values] = *type;
   return m->n_values++;
 }
@@ -41,10 +41,11 @@ const char *nxh_bad_quant(const nxh_quant *q, nx_dtype storage) {
 }
 
 bool nxh_make_real(nxh_module *m, nxh_type *type) {
-  if (type->quant == NULL) return true;
+  if (type->quant == NULL && type->form == NULL) return true;
   nxh_type real = *type;
-  real.dtype = type->quant->expressed;
+  real.dtype = type->quant != NULL ? type->quant->expressed : type->form->real;
   real.quant = NULL;
+  real.form = NULL;
   type->real = nxi_arena_copy(&m->arena, &real, sizeof real);
   return type->real != NULL;
 }
@@ -55,6 +56,10 @@ bool nxh_quants_equal(const nxh_quant *a, const nxh_quant *b) {
          a->max == b->max && a->n == b->n && (a->axis < 0) == (b->axis < 0) &&
          memcmp(a->scales, b->scales, a->n * sizeof *a->scales) == 0 &&
          memcmp(a->zeros, b->zeros, a->n * sizeof *a->zeros) == 0;
+}
+
+bool nxh_same_elements(const nxh_type *a, const nxh_type *b) {
+  return a->form == b->form && nxh_quants_equal(a->quant, b->quant);
 }
 
 bool nxh_word_is(nxh_word w, const char *text) {
@@ -81,7 +86,7 @@ const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name) {
 
 bool nxh_types_equal(const nxh_type *a, const nxh_type *b) {
   if (a->kind != b->kind || a->dtype != b->dtype || a->index != b->index || a->rank != b->rank ||
-      a->n_tuple != b->n_tuple || !nxh_quants_equal(a->quant, b->quant) ||
+      a->n_tuple != b->n_tuple || !nxh_same_elements(a, b) ||
       (a->quant != NULL && a->quant->axis != b->quant->axis))
     return false;
   for (int32_t i = 0; i < a->rank; i++)
@@ -99,7 +104,8 @@ void nxh_describe_type(const nxh_type *t, char out[NXH_TYPE_TEXT]) {
     snprintf(out, room, "%s", t->kind == NXH_OTHER ? "of another dialect" : others[t->kind]);
     return;
   }
-  size_t n = (size_t)snprintf(out, room, "%s[", t->dtype ? nx_dtype_name(t->dtype) : "?");
+  const char *name = t->form != NULL ? t->form->name : t->dtype ? nx_dtype_name(t->dtype) : "?";
+  size_t n = (size_t)snprintf(out, room, "%s[", name);
   for (int32_t i = 0; i < t->rank && n < room; i++) {
     const char *comma = i ? "," : "";
     n += (size_t)(t->shape[i] < 0

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "forms.h"
 #include "ir/alloc.h"
 #include "ir/diag.h"
 #include "nx/dtype.h"
@@ -56,7 +57,8 @@ struct nxh_type {
   uint8_t kind;
   nx_dtype dtype; /* of tensors; 0: an element type that there is none for here, see `text` */
   const nxh_quant *quant; /* NULL, or what elements mean, whose storage `dtype` is */
-  const nxh_type *real;   /* of a quantized tensor: the same with the expressed type */
+  const nxh_form *form;   /* the same of a type that the library does not compute with */
+  const nxh_type *real;   /* of tensors with either: the same of the type that is computed with */
   int32_t rank;
   bool index;            /* the element type is `index`, read as i64 */
   const int64_t *shape;  /* rank extents */
@@ -165,8 +167,8 @@ typedef struct nxh_module {
   uint32_t n_grids;
   nxh_type *types; /* of the values */
   uint32_t n_values, cap_values;
-  bool open;      /* a value has extents that are not known */
-  bool quantized; /* a value has a quantized type */
+  bool open;    /* a value has extents that are not known */
+  bool carried; /* a value has elements with a `quant` or a `form` */
 } nxh_module;
 
 /* ---- building */
@@ -176,7 +178,7 @@ nxh_value nxh_add_value(nxh_module *m, const nxh_type *type);
 void nxh_module_destroy(nxh_module *m);
 /* What is wrong with a quantized type of this storage; NULL: nothing. */
 const char *nxh_bad_quant(const nxh_quant *q, nx_dtype storage);
-/* Gives a tensor of a quantized type its `real`. False: out of memory. */
+/* Gives a tensor of a quantized type, or of a form, its `real`. False: out of memory. */
 bool nxh_make_real(nxh_module *m, nxh_type *type);
 
 /* ---- questions */
@@ -198,6 +200,8 @@ static inline const nxh_attr *nxh_get(const nxh_op *op, const char *name) {
   return nxh_find(op->attrs, op->n_attrs, name);
 }
 bool nxh_types_equal(const nxh_type *a, const nxh_type *b);
+/* Whether elements mean the same: of one form, or quantized alike. */
+bool nxh_same_elements(const nxh_type *a, const nxh_type *b);
 /* The same scales, zeros and types; of two that are NULL, too. Their axes may differ. */
 bool nxh_quants_equal(const nxh_quant *a, const nxh_quant *b);
 /* f32[2,?]; what is no tensor, by its kind. */

@@ -24,10 +24,16 @@ bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (own != type->dtype && !same_words(type, own))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "a constant of %s with elements of %s",
                     nx_dtype_name(type->dtype), nx_dtype_name(own));
-  nx_tensor *t = nxh_constant(r, op->first_result, &s)
-                     ? nx_full(r->c, r->device, own, type->shape, type->rank, &s)
-                     : nx_from_data(r->c, r->device, own, type->shape, type->rank,
-                                    value->elements.data, value->elements.bytes);
+  if (value->elements.type->form != type->form)
+    return nxh_fail(r, NX_INVALID_ARGUMENT,
+                    "a constant with elements of another type than its own");
+  nx_tensor *t =
+      nxh_constant(r, op->first_result, &s)
+          ? nx_full(r->c, r->device, own, type->shape, type->rank, &s)
+          : nx_from_data(r->c, r->device, own, type->shape, value->splat ? 0 : type->rank,
+                         value->elements.data, value->elements.bytes);
+  if (t != NULL && value->splat && nx_rank(t) != type->rank)
+    t = nx_expand(t, type->shape, type->rank);
   return t != NULL && nxh_set(r, op, 0, own == type->dtype ? t : nx_bitcast(t, type->dtype));
 }
 
@@ -36,10 +42,8 @@ bool nxh_iota_of(nxh_recorder *r, const nxh_op *op, const nxh_type *t) {
   if (axis < 0 || axis >= t->rank)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "iota_dimension is out of range");
   for (int32_t i = 0; i < t->rank; i++) shape[i] = i == axis ? t->shape[i] : 1;
-  nx_dtype counted = nxi_is_stored(t->dtype) ? NX_F32 : t->dtype;
   nx_tensor *line =
-      nx_arange(r->c, r->device, counted, NX_INTEGER(0), NX_INTEGER(1), t->shape[axis]);
-  if (counted != t->dtype) line = nx_cast(line, t->dtype);
+      nx_arange(r->c, r->device, t->dtype, NX_INTEGER(0), NX_INTEGER(1), t->shape[axis]);
   return nxh_set(r, op, 0, nx_expand(nx_reshape(line, shape, t->rank, 0), t->shape, t->rank));
 }
 

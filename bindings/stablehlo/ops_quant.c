@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Operations of quantized operands or results. A quantized tensor is a tensor of its storage. What
- * computes has the floats for its operands, and its result is quantized again, as the specification
- * says; what moves elements moves those of the storage, which needs results quantized as operands
- * are. */
+/* Operations of operands or results that are tensors of a storage: quantized ones, and those of
+ * types that the library does not compute with (forms.h). What computes has for its operands what
+ * their elements mean, and its result is brought to the storage again, as the specification says;
+ * what moves elements moves those of the storage, which needs results like the operands. */
 #include "record.h"
 
 #include <string.h>
@@ -42,6 +42,7 @@ static nx_tensor *zeros(nxh_recorder *r, const nxh_quant *q, const nx_tensor *x,
 /* (x - zero) * scale; the difference, which the storage need not hold, is exact. */
 nx_tensor *nxh_dequantize(nxh_recorder *r, nx_tensor *x, const nxh_type *type) {
   const nxh_quant *q = type->quant;
+  if (type->form != NULL) return nxh_from_form(r, x, type->form);
   nx_dtype wide = nxi_dtypes[type->dtype].bits > 16 ? NX_I64 : NX_I32;
   nx_tensor *zero = zeros(r, q, x, wide), *scale = zero != NULL ? scales(r, q, x) : NULL;
   if (scale == NULL) return NULL;
@@ -51,6 +52,7 @@ nx_tensor *nxh_dequantize(nxh_recorder *r, nx_tensor *x, const nxh_type *type) {
 /* The nearest of the storage to x / scale + zero, even of two. */
 nx_tensor *nxh_quantize(nxh_recorder *r, nx_tensor *x, const nxh_type *type) {
   const nxh_quant *q = type->quant;
+  if (type->form != NULL) return nxh_to_form(r, x, type->form);
   nx_tensor *zero = zeros(r, q, x, q->expressed), *scale = zero != NULL ? scales(r, q, x) : NULL;
   if (scale == NULL) return NULL;
   nx_tensor *low = constant(r, q->expressed, (double)q->min);
@@ -71,7 +73,8 @@ bool nxh_requantize(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return x != NULL && nxh_set(r, op, 0, x);
 }
 
-/* ---- which operations have quantized operands, and how */
+/* ---- which operations have such operands, and how. What the table has not, quantized values are
+ * refused by, and forms are computed with. */
 
 typedef enum how {
   IN_FLOATS,  /* of what elements mean */
@@ -173,11 +176,15 @@ static const nxh_quant *quant_of(const nxh_recorder *r, nxh_value v) {
   return nxh_type_of(r->m, v)->quant;
 }
 
-bool nxh_is_quantized(const nxh_recorder *r, const nxh_op *op) {
+static bool is_carried(const nxh_recorder *r, nxh_value v) {
+  return nxh_type_of(r->m, v)->real != NULL;
+}
+
+bool nxh_is_carried(const nxh_recorder *r, const nxh_op *op) {
   for (uint32_t i = 0; i < op->n_operands; i++)
-    if (quant_of(r, op->operands[i]) != NULL) return true;
+    if (is_carried(r, op->operands[i])) return true;
   for (uint32_t i = 0; i < op->n_results; i++)
-    if (quant_of(r, op->first_result + i) != NULL) return true;
+    if (is_carried(r, op->first_result + i)) return true;
   return nxh_word_is(op->name, "stablehlo.uniform_quantize") ||
          nxh_word_is(op->name, "stablehlo.uniform_dequantize");
 }
@@ -185,16 +192,16 @@ bool nxh_is_quantized(const nxh_recorder *r, const nxh_op *op) {
 /* ---- whether what is moved keeps its meaning */
 
 /* The types that have to be alike: *first is one of them. */
-static bool alike(const nxh_recorder *r, nxh_value v, const nxh_quant **first) {
-  const nxh_quant *q = quant_of(r, v);
-  if (q == NULL) return true;
-  if (*first == NULL) *first = q;
-  return nxh_quants_equal(*first, q);
+static bool alike(const nxh_recorder *r, nxh_value v, const nxh_type **first) {
+  const nxh_type *t = nxh_type_of(r->m, v);
+  if (t->real == NULL) return true;
+  if (*first == NULL) *first = t;
+  return nxh_same_elements(*first, t);
 }
 
 /* Of the operation and of what its regions take and give. */
 static bool all_alike(const nxh_recorder *r, const nxh_op *op) {
-  const nxh_quant *q = NULL;
+  const nxh_type *q = NULL;
   bool same = true;
   for (uint32_t i = 0; i < op->n_operands; i++) same = same && alike(r, op->operands[i], &q);
   for (uint32_t i = 0; i < op->n_results; i++) same = same && alike(r, op->first_result + i, &q);
@@ -209,10 +216,10 @@ static bool all_alike(const nxh_recorder *r, const nxh_op *op) {
 }
 
 static bool one_scale(const nxh_recorder *r, const nxh_op *op) {
-  const nxh_quant *q = NULL;
+  const nxh_type *q = NULL;
   alike(r, op->n_results > 0 ? op->first_result : op->operands[0], &q);
   for (uint32_t i = 0; q == NULL && i < op->n_operands; i++) alike(r, op->operands[i], &q);
-  return q == NULL || q->axis < 0;
+  return q == NULL || q->quant == NULL || q->quant->axis < 0;
 }
 
 /* Which axis of the result an axis of the operand is; -1: none. */
@@ -240,6 +247,9 @@ static int32_t axis_after(nxh_recorder *r, const nxh_op *op, int32_t axis) {
 /* The scales of an axis go with it, or one scale becomes that of all places. */
 static bool axis_follows(nxh_recorder *r, const nxh_op *op) {
   const nxh_quant *from = quant_of(r, op->operands[0]), *to = quant_of(r, op->first_result);
+  if (from == NULL && to == NULL)
+    return nxh_same_elements(nxh_type_of(r->m, op->operands[0]),
+                             nxh_type_of(r->m, op->first_result));
   if (from == NULL || to == NULL || (from->axis < 0) != (to->axis < 0)) return false;
   if (from->axis < 0) return nxh_quants_equal(from, to);
   if (from->axis >= nxh_type_of(r->m, op->operands[0])->rank) return false;
@@ -255,7 +265,9 @@ static bool axis_follows(nxh_recorder *r, const nxh_op *op) {
 static bool pairwise(const nxh_recorder *r, const nxh_value *a, nxh_value first, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     const nxh_quant *p = quant_of(r, a[i]), *q = quant_of(r, first + i);
-    if (!nxh_quants_equal(p, q) || (p != NULL && p->axis != q->axis)) return false;
+    if (!nxh_same_elements(nxh_type_of(r->m, a[i]), nxh_type_of(r->m, first + i)) ||
+        (p != NULL && p->axis != q->axis))
+      return false;
   }
   return true;
 }
@@ -278,10 +290,44 @@ static bool regions_keep(const nxh_recorder *r, const nxh_op *op) {
   return true;
 }
 
-bool nxh_record_quantized(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+/* Quantized values, which may be beside forms. */
+static bool has_quants(const nxh_recorder *r, const nxh_op *op) {
+  bool found = nxh_word_is(op->name, "stablehlo.uniform_quantize") ||
+               nxh_word_is(op->name, "stablehlo.uniform_dequantize");
+  for (uint32_t i = 0; i < op->n_operands; i++)
+    found = found || quant_of(r, op->operands[i]) != NULL;
+  for (uint32_t i = 0; i < op->n_results; i++)
+    found = found || quant_of(r, op->first_result + i) != NULL;
+  return found;
+}
+
+/* Of forms alone: reductions of several processes are of the storage, as others are, and random
+ * floats would be rounded out of their interval. */
+static bool take_form(nxh_recorder *r, const nxh_op *op, const nxh_row *row, int *which, bool *ok) {
+  if (has_quants(r, op)) return false;
+  *ok = false;
+  bool converts = row->record == nxh_convert, casts = row->record == nxh_bitcast;
+  if ((converts || casts) && op->n_results != 1)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u results", op->n_results), true;
+  if (converts) return *ok = nxh_convert_form(r, op), true;
+  if (casts) return *ok = nxh_bitcast_form(r, op), true;
+  if (nxh_word_op(r, op, row, ok)) return true;
+  if (row->record == nxh_rng || row->record == nxh_mulhi)
+    return nxh_fail(r, NX_UNSUPPORTED_DTYPE, "elements of this type are not supported"), true;
+  if (*which < 0) {
+    bool reduces = row->record == nxh_all_reduce || row->record == nxh_reduce_scatter ||
+                   row->record == nxh_collective_reduce;
+    *which = reduces ? AS_STORAGE : IN_FLOATS;
+  }
+  return false;
+}
+
+bool nxh_record_carried(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   int which = -1;
+  bool done;
   for (size_t i = 0; which < 0 && i < sizeof kinds / sizeof *kinds; i++)
     if (nxh_word_is(op->name, kinds[i].name)) which = (int)kinds[i].how;
+  if (take_form(r, op, row, &which, &done)) return done;
   if (which < 0) return nxh_fail(r, NX_UNSUPPORTED_DTYPE, "quantized values are not supported");
   bool kept = which == IN_FLOATS || (which == AS_THEY_ARE && regions_keep(r, op)) ||
               (which == AS_STORAGE && one_scale(r, op) && all_alike(r, op)) ||

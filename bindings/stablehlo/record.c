@@ -43,17 +43,17 @@ nx_tensor *nxh_in(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
   if (operand < op->n_operands) {
     nx_tensor *t = nxh_value_of(r, op->operands[operand]);
     const nxh_type *type = nxh_type_of(r->m, op->operands[operand]);
-    bool real = t != NULL && r->expressed && type->quant != NULL;
+    bool real = t != NULL && r->expressed && type->real != NULL;
     return real ? nxh_dequantize(r, t, type) : t;
   }
   nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u is missing", operand);
   return NULL;
 }
 
-/* While quantized values are floats, the type that they express. */
+/* While values are what they mean, the type of that. */
 static const nxh_type *type_now(const nxh_recorder *r, nxh_value v) {
   const nxh_type *type = nxh_type_of(r->m, v);
-  return r->expressed && type->quant != NULL ? type->real : type;
+  return r->expressed && type->real != NULL ? type->real : type;
 }
 
 const nxh_type *nxh_operand_type(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
@@ -152,6 +152,7 @@ bool nxh_constant(nxh_recorder *r, nxh_value v, nx_scalar *out) {
   if (value == NULL || value->kind != NXH_ELEMENTS) return false;
   const nxh_type *type = value->elements.type;
   if (!value->splat && nxh_elements(type) != 1) return false;
+  if (type->form != NULL && type->form->kind != NXH_WRAPS) return false; /* bits of a number */
   scalar_of(type->dtype, value->elements.data, out);
   return true;
 }
@@ -187,8 +188,8 @@ static bool check_types(nxh_recorder *r, const nxh_op *op) {
 }
 
 static bool record_row(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  bool quantized = r->m->quantized && nxh_is_quantized(r, op);
-  return quantized ? nxh_record_quantized(r, op, row) : row->record(r, op, row);
+  bool carried = r->m->carried && nxh_is_carried(r, op);
+  return carried ? nxh_record_carried(r, op, row) : row->record(r, op, row);
 }
 
 static bool record_known(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
@@ -264,7 +265,7 @@ static bool is_of_type(const nxh_recorder *r, const nx_tensor *t, const nxh_type
 
 static bool same_quant(const nxh_recorder *r, nxh_value v, const nxh_type *type) {
   const nxh_quant *a = nxh_type_of(r->m, v)->quant, *b = type->quant;
-  return nxh_quants_equal(a, b) && (a == NULL || a->axis == b->axis);
+  return nxh_same_elements(nxh_type_of(r->m, v), type) && (a == NULL || a->axis == b->axis);
 }
 
 static bool has_no_tuples(nxh_recorder *r, const nxh_function *f) {
@@ -464,6 +465,7 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
     p->args[i] = nxh_is_sharded(r) ? nxh_shard_input(r, f, i) : nxh_placeholder_of(r, type, shape);
     if (p->args[i] == NULL) return false;
     p->inputs[p->n_in++] = p->args[i];
+    if ((p->args[i] = nxh_cleaned(r, p->args[i], type->form)) == NULL) return false;
   }
   if (p->types != NULL && p->n_types != p->n_in)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%zu types of %u inputs", p->n_types, p->n_in);

@@ -43,7 +43,7 @@ typedef struct nxh_recorder {
   nx_tensor *token; /* that orders collectives and calls with effects; NULL: there are none */
   bool effects;     /* a call of the caller's table has side effects */
   nxh_frame *frame;
-  bool expressed;   /* quantized operands and results of the operation are floats meanwhile */
+  bool expressed;   /* operands and results of the operation are of their `real` types meanwhile */
   bool over_arrays; /* arrays stand for scalars: shapes of results are not those of their types */
   int calls;        /* how deep */
   const nxh_function *open[NXH_MOST_CALLS]; /* the functions that are being recorded */
@@ -129,7 +129,7 @@ bool nxh_inline_region(nxh_recorder *r, const nxh_region *region, nx_tensor *con
                        nx_tensor **results, uint32_t n);
 /* The operation that a region of two scalars is, if it is only one of its two arguments, in any
  * order, and nothing else; NULL otherwise. Of quantized scalars only those are one that are the
- * same of the storage. */
+ * same of the storage, and of forms none. */
 const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region);
 
 /* ---- rows.c */
@@ -148,12 +148,22 @@ struct nxh_row {
 /* NULL: there is no such operation. */
 const nxh_row *nxh_find_row(nxh_word name);
 
-/* ops_quant.c: operations that have quantized operands or results. */
-bool nxh_is_quantized(const nxh_recorder *r, const nxh_op *op);
-bool nxh_record_quantized(nxh_recorder *r, const nxh_op *op, const nxh_row *row);
-/* From integers of a storage to floats, and back. NULL: a failure. */
+/* ops_quant.c: operations that have operands or results of quantized types, or of forms. */
+bool nxh_is_carried(const nxh_recorder *r, const nxh_op *op);
+bool nxh_record_carried(nxh_recorder *r, const nxh_op *op, const nxh_row *row);
+/* From elements of a storage to what they mean, and back. NULL: a failure. */
 nx_tensor *nxh_dequantize(nxh_recorder *r, nx_tensor *x, const nxh_type *type);
 nx_tensor *nxh_quantize(nxh_recorder *r, nx_tensor *x, const nxh_type *type);
+/* ops_forms.c: the same of forms, from any type. */
+nx_tensor *nxh_to_form(nxh_recorder *r, nx_tensor *x, const nxh_form *f);
+nx_tensor *nxh_from_form(nxh_recorder *r, nx_tensor *x, const nxh_form *f);
+/* Elements of a storage that came from outside, without bits that the form has not. f: or NULL. */
+nx_tensor *nxh_cleaned(nxh_recorder *r, nx_tensor *x, const nxh_form *f);
+/* Operations that mean of a form what they do not mean of its storage: the first returns whether
+ * it is one, and *ok is whether that went well. */
+bool nxh_word_op(nxh_recorder *r, const nxh_op *op, const nxh_row *row, bool *ok);
+bool nxh_convert_form(nxh_recorder *r, const nxh_op *op);
+bool nxh_bitcast_form(nxh_recorder *r, const nxh_op *op);
 nxh_record nxh_requantize;
 /* ops_map.c */
 nxh_record nxh_unary, nxh_binary, nxh_identity, nxh_compare, nxh_select, nxh_clamp, nxh_convert,

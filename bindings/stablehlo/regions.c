@@ -66,5 +66,6 @@ const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region) {
   if (!both || last->operands[0] != op->first_result) return NULL;
   bool ordered =
       nxh_word_is(op->name, "stablehlo.maximum") || nxh_word_is(op->name, "stablehlo.minimum");
-  return ordered || !nxh_is_quantized(r, op) ? op : NULL;
+  if (ordered && nxh_type_of(r->m, op->first_result)->form == NULL) return op;
+  return nxh_is_carried(r, op) ? NULL : op;
 }

@@ -22,7 +22,7 @@ static bool take_wanted(nxh_recorder *r, const nxh_op *op, nxh_sharding *out) {
                           ? nxh_get(next, "sharding")
                           : NULL;
   const nxh_type *type = nxh_result_type(r, op, 0);
-  return a != NULL && type->kind == NXH_TENSOR && type->quant == NULL &&
+  return a != NULL && type->kind == NXH_TENSOR && type->real == NULL &&
          nxh_read_sharding(r->m, a, type->rank, out) == NULL && out->n[NXH_TERMS] > 0;
 }
 

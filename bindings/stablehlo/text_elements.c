@@ -13,6 +13,7 @@
  * each until the end. */
 typedef struct literal {
   nxh_reader *r;
+  const nxh_form *form; /* or NULL */
   nx_dtype dtype, part;
   char *data;
   int64_t n, room; /* elements written; there are at most so many */
@@ -77,19 +78,45 @@ bool nxh_read_real(nxh_reader *r, double *out) {
   return ok;
 }
 
-/* An integer of the type or, as unsigned ones are sometimes written, of its width. */
-static bool read_whole(nxh_reader *r, nx_dtype type, uint64_t *bits) {
-  bool negative = nxh_eat(r, "-");
-  if (nxh_peek(r) < '0' || *r->at > '9') return nxh_expected(r, "expected an integer");
+static bool read_digits(nxh_reader *r, bool *negative, uint64_t *out) {
   uint64_t value = 0;
+  *negative = nxh_eat(r, "-");
+  if (nxh_peek(r) < '0' || *r->at > '9') return nxh_expected(r, "expected an integer");
   for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++)
     if (__builtin_mul_overflow(value, 10, &value) ||
         __builtin_add_overflow(value, (uint64_t)(*r->at - '0'), &value))
       return nxh_expected(r, "an integer beyond 64 bits");
+  *out = value;
+  return true;
+}
+
+/* An integer of the type or, as unsigned ones are sometimes written, of its width. */
+static bool read_whole(nxh_reader *r, nx_dtype type, uint64_t *bits) {
+  bool negative;
+  uint64_t value;
+  if (!read_digits(r, &negative, &value)) return false;
   *bits = nxi_cast_bits(negative ? 0 - value : value, NX_U64, type);
   uint64_t back = nxi_cast_bits(*bits, type, NX_U64), width = nxi_dtypes[type].bits;
   bool fits = negative ? back == 0 - value : back == value || (width < 64 && value >> width == 0);
   return fits || nxh_expected(r, "an integer that %s has not", nxi_dtypes[type].name);
+}
+
+/* An element of a form, as one of its storage. */
+static bool read_form(nxh_reader *r, const nxh_form *f, uint64_t *bits) {
+  if (nxh_eat(r, "0x") || nxh_eat(r, "0X")) {
+    if (!read_bits(r, NX_U64, bits)) return false;
+    if (*bits >> f->bits) return nxh_expected(r, "more bits than %s has", f->name);
+    return *bits = nxh_form_element(f, *bits), true;
+  }
+  if (f->kind == NXH_WRAPS) {
+    bool negative;
+    uint64_t value = 0;
+    return read_digits(r, &negative, &value) &&
+           (nxh_form_integer(f, negative, value, bits) ||
+            nxh_expected(r, "an integer that %s has not", f->name));
+  }
+  if (!read_float(r, NX_F64, bits)) return false;
+  return *bits = nxh_form_bits(f, nxi_f64_bits(*bits)), true;
 }
 
 static bool read_real(nxh_reader *r, nx_dtype type, uint64_t *bits) {
@@ -111,7 +138,8 @@ static bool read_element(literal *l) {
   uint64_t bits = 0, other = 0;
   if (l->n == l->room) return nxh_expected(l->r, "more elements than the type has");
   if (!nxi_is_complex(l->dtype)) {
-    if (!read_real(l->r, l->dtype, &bits)) return false;
+    if (l->form != NULL ? !read_form(l->r, l->form, &bits) : !read_real(l->r, l->dtype, &bits))
+      return false;
     put(l, bits, l->dtype, 0);
   } else {
     if (!nxh_need(l->r, "(") || !read_real(l->r, l->part, &bits) || !nxh_need(l->r, ",") ||
@@ -133,6 +161,28 @@ static bool read_list(literal *l, const nxh_type *type, int32_t axis) {
   for (int64_t i = 0; i < type->shape[axis]; i++)
     if ((i > 0 && !nxh_need(l->r, ",")) || !read_list(l, type, axis + 1)) return false;
   return nxh_need(l->r, "]");
+}
+
+/* Elements of a form have whole bytes. */
+static bool read_hex_form(literal *l, nxh_word text, int64_t elements, bool *splat) {
+  const nxh_form *f = l->form;
+  size_t digits = text.length - 2, each = nxh_form_bytes(f), n = (size_t)elements;
+  *splat = digits == 2 * each && elements != 1;
+  if (*splat) n = 1;
+  if (digits % 2 || digits / 2 != n * each || (int64_t)n > l->room)
+    return nxh_expected(l->r, "%zu hexadecimal digits for %lld elements of %zu bytes", digits,
+                        (long long)elements, each);
+  for (size_t i = 0; i < n; i++) {
+    uint8_t bytes[8] = {0};
+    for (size_t k = 0; k < 2 * each; k++) {
+      int digit = hex_digit(text.at[2 + i * 2 * each + k]);
+      if (digit < 0) return nxh_expected(l->r, "what is no hexadecimal digit");
+      bytes[k / 2] = (uint8_t)(bytes[k / 2] << 4 | digit);
+    }
+    nxh_form_unpack(f, bytes, 1, l->data + i * l->size);
+  }
+  l->n = (int64_t)n;
+  return true;
 }
 
 /* Bools lie there as bytes or, from MLIR of 2025 and before, as bits, the first one lowest; nibbles
@@ -189,7 +239,8 @@ static bool read_literal(literal *l, const nxh_type *type, int64_t elements, boo
     nxh_word text;
     return nxh_read_string(r, &text) &&
            (text.length > 2 || nxh_expected(r, "expected hexadecimal digits")) &&
-           read_hex(l, text, elements, splat);
+           (l->form != NULL ? read_hex_form(l, text, elements, splat)
+                            : read_hex(l, text, elements, splat));
   }
   *splat = c != '[' && type->rank > 0;
   return *splat || c != '[' ? read_element(l) : read_list(l, type, 0);
@@ -214,7 +265,7 @@ bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh
                         (int)type->text.length, type->text.at);
   if (type->kind != NXH_TENSOR || elements < 0)
     return nxh_expected(r, "constants of this type are not supported");
-  literal l = {.r = &inside, .dtype = type->dtype};
+  literal l = {.r = &inside, .form = type->form, .dtype = type->dtype};
   inside.at = at;
   inside.end = end;
   bool splat = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Types in the text form. Element types that there are none of here are kept as their text, so that
- * who uses them can say what they were. */
+ * who uses them can say what they were; those with dtype 0 that have a form (forms.h) are of it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -156,11 +156,16 @@ static bool read_scalar(nxh_reader *r, nxh_type *out) {
   if (nxh_word_is(w, "complex")) {
     nxh_type part = {0};
     if (!nxh_need(r, "<") || !read_scalar(r, &part) || !nxh_need(r, ">")) return false;
-    out->dtype = part.dtype == NX_F32 ? NX_C64 : part.dtype == NX_F64 ? NX_C128 : 0;
+    bool plain = part.form == NULL;
+    out->dtype = plain && part.dtype == NX_F32 ? NX_C64 : part.dtype == NX_F64 ? NX_C128 : 0;
     out->text = since(r, from);
     return true;
   }
-  if (nxh_element_type(w, &out->dtype, &out->index)) return true;
+  out->form = nxh_find_form(w.at, w.length);
+  if (nxh_element_type(w, &out->dtype, &out->index)) {
+    if (out->form != NULL) out->dtype = out->form->storage;
+    return true;
+  }
   r->at = from;
   return nxh_expected(r, "no element type is named \"%.*s\"", (int)w.length, w.at);
 }

@@ -27,10 +27,10 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<2xf32> {
   return %z : tensor<2xf32>
 }
 // -----
-// refused: elements of type f8E3M4 are not supported
-func.func @main(%x: tensor<2xf32>) -> tensor<2xf8E3M4> {
-  %z = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xf8E3M4>
-  return %z : tensor<2xf8E3M4>
+// refused: elements of type none are not supported
+func.func @main(%x: tensor<2xf32>) -> tensor<2xnone> {
+  %z = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xnone>
+  return %z : tensor<2xnone>
 }
 // -----
 // refused: a constant of i32 with elements of f32
@@ -372,37 +372,22 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
 // -----
-// refused: argument 1 of @main has elements of type i2, which are not supported
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xi2>) { return }
-// -----
-// refused: argument 1 of @main has elements of type ui2, which are not supported
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xui2>) { return }
-// -----
-// refused: argument 1 of @main has elements of type f8E4M3, which are not supported
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xf8E4M3>) { return }
-// -----
-// refused: argument 1 of @main has elements of type f8E4M3B11FNUZ, which are not supported
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xf8E4M3B11FNUZ>) { return }
-// -----
-// refused: argument 1 of @main has elements of type f6E2M3FN, which are not supported
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xf6E2M3FN>) { return }
-// -----
-// refused: argument 1 of @main has elements of type f6E3M2FN, which are not supported
-func.func @main(%x: tensor<2xf32>, %y: tensor<2xf6E3M2FN>) { return }
+// refused: argument 1 of @main has elements of type none, which are not supported
+func.func @main(%x: tensor<2xf32>, %y: tensor<2xnone>) { return }
 // -----
 // refused: argument 1 of @main has elements of type complex<f16>, which are not supported
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xcomplex<f16>>) { return }
 // -----
-// refused: stablehlo.convert, line 3, column 8: elements of type i2 are not supported
+// refused: stablehlo.convert, line 3, column 8: elements of type none are not supported
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %z = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xi2>
-  %y = stablehlo.convert %z : (tensor<2xi2>) -> tensor<2xf32>
+  %z = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xnone>
+  %y = stablehlo.convert %z : (tensor<2xnone>) -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
 // -----
-// refused: line 3, column 33: constants of elements of type ui2 are not supported
+// refused: line 3, column 33: constants of elements of type none are not supported
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %z = stablehlo.constant dense<1> : tensor<2xui2>
+  %z = stablehlo.constant dense<1> : tensor<2xnone>
   return %x : tensor<2xf32>
 }
 // -----
@@ -433,3 +418,50 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %y:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
   return %x : tensor<2xf32>
 }
+// -----
+// refused: line 3, column 34: an integer that ui2 has not
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.constant dense<4> : tensor<2xui2>
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: more bits than f6E2M3FN has
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.constant dense<0x40> : tensor<2xf6E2M3FN>
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: 4 hexadecimal digits for 3 elements of 1 bytes
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.constant dense<"0x4041"> : tensor<3xf8E3M4>
+  return %x : tensor<2xf32>
+}
+// -----
+// refused: what is moved has to be quantized as what comes of it
+func.func @main(%x: tensor<2xf8E3M4>, %y: tensor<2xf8E4M3>) -> tensor<4xf8E3M4> {
+  %z = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2xf8E3M4>, tensor<2xf8E4M3>) -> tensor<4xf8E3M4>
+  return %z : tensor<4xf8E3M4>
+}
+// -----
+// refused: operand 0 has another type than @f takes
+func.func private @f(%x: tensor<2xf8E3M4>) -> tensor<2xf8E3M4> { return %x : tensor<2xf8E3M4> }
+func.func @main(%x: tensor<2xf8E4M3>) -> tensor<2xf8E3M4> {
+  %z = "func.call"(%x) {callee = @f} : (tensor<2xf8E4M3>) -> tensor<2xf8E3M4>
+  return %z : tensor<2xf8E3M4>
+}
+// -----
+// refused: elements of this type are not supported
+func.func @main(%a: tensor<f8E3M4>, %b: tensor<f8E3M4>) -> tensor<2xf8E3M4> {
+  %s = stablehlo.constant dense<2> : tensor<1xi64>
+  %z = stablehlo.rng %a, %b, %s, distribution = UNIFORM : (tensor<f8E3M4>, tensor<f8E3M4>, tensor<1xi64>) -> tensor<2xf8E3M4>
+  return %z : tensor<2xf8E3M4>
+}
+// -----
+// refused: result 0 is i8[2,8], and the type says i2[2]
+func.func @main(%x: tensor<2xi16>) -> tensor<2xi2> {
+  %z = stablehlo.bitcast_convert %x : (tensor<2xi16>) -> tensor<2xi2>
+  return %z : tensor<2xi2>
+}
+// -----
+// refused: argument 0 of @main has elements of type complex<tf32>, which are not supported
+func.func @main(%x: tensor<2xcomplex<tf32>>) { return }
