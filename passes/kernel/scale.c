@@ -17,7 +17,12 @@ typedef struct interval {
 
 static const interval anything = {-INFINITY, INFINITY};
 
-enum { DEPTH = 16, STEPS = 300, NAN_DEPTH = 5 };
+enum {
+  DEPTH = 16,
+  STEPS = 300,
+  NAN_DEPTH = 5,
+  ENOUGH = 12 /* above twice the least normal exponent: 0, and no factor is subnormal */
+};
 
 /* A little wider than what is known of the operands, since results are rounded. */
 static interval widened(double low, double high) {
@@ -204,13 +209,17 @@ nxk_value nxk_scale_within(nxk_kernel *k, const nxk_kernel *source, nxk_value v,
   const nxk_instr *in = &source->instrs[v];
   const nx_dtype t = (nx_dtype)in->dtype;
   const double normal = t == NX_F64 ? 1022 : 126;
-  const nxk_value n = map[in->args[1]];
+  nxk_value n = map[in->args[1]];
   int steps = STEPS;
   double x;
   interval range = interval_of(source, in->args[1], DEPTH, &steps);
-  if (!(range.low >= -2 * normal && range.high <= 2 * normal)) return NXK_NONE;
+  if (!(range.low > -INFINITY && range.high <= 2 * normal)) return NXK_NONE;
   const bool one = is_constant(source, in->args[0], &x) && x == 1 && range.low >= -normal &&
                    range.high <= normal;
+  if (range.low < -2 * normal) {
+    nxk_value least = nxk_const_f(k, t, ENOUGH - 2 * normal);
+    n = NXK_SCALAR3(k, NXK_select, NXK_SCALAR2(k, NXK_lt, n, least), least, n);
+  }
   nxk_value y = one ? power(k, t, n) : by_halves(k, t, map[in->args[0]], n);
   if (nan_is_known(source, v)) return y;
   return NXK_SCALAR3(k, NXK_select, NXK_SCALAR2(k, NXK_ne, n, n), n, y);
