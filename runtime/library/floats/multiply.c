@@ -56,7 +56,7 @@ static bool copies_b(const nxi_floats_kernels *f, const nxi_floats_product *p) {
 /* Whether products of two numbers at once are tried. */
 static bool tries_pairs(const nxi_floats_kernels *f, const nxi_floats_product *p) {
 #if defined(__x86_64__)
-  return nxi_floats_may_be_pairs(f, p);
+  return nxi_floats_may_be_pairs(f, p) && nxi_floats_pairs_are_quick();
 #else
   return (void)f, (void)p, false;
 #endif
