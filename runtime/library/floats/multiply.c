@@ -13,7 +13,9 @@
 #include "pairs.h"
 
 enum {
-  NEAR = 4096,  /* bytes from one row of B to the next: on a page of its own, and copied */
+  FAR = 4096,  /* bytes from one row of B to the next: on a page of its own, and copied */
+  NEAR = 2048, /* on few pages with others: copied for MANY rows of A */
+  MANY = 64,
   SPREAD = 256, /* such distances that a greater power of two divides fill few sets of a cache */
   SMALL = 16 << 10,        /* the least number of bytes that any first cache is taken to hold */
   AHEAD = 8,               /* rows of B that are prefetched before they are copied */
@@ -49,8 +51,9 @@ static int64_t small(void) { return larger(SMALL, nxi_target_host()->l1_bytes / 
 
 static bool copies_b(const nxi_floats_kernels *f, const nxi_floats_product *p) {
   const int64_t bytes = p->b_ld * f->size;
-  return p->b_transposed || (!p->b_is_cached && (bytes >= NEAR || (bytes & -bytes) > SPREAD) &&
-                             p->k * bytes > small());
+  const bool apart = bytes >= FAR || (bytes >= NEAR && p->m >= MANY);
+  return p->b_transposed ||
+         (!p->b_is_cached && (apart || (bytes & -bytes) > SPREAD) && p->k * bytes > small());
 }
 
 /* Whether products of two numbers at once are tried. */
