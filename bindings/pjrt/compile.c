@@ -87,6 +87,31 @@ static void match_donors(nxj_executable *e, const nxh_function *f) {
   }
 }
 
+/* ---- results that are arguments */
+
+static bool same_shape(const nxj_port *a, const nxj_port *b) {
+  return a->type == b->type && a->rank == b->rank &&
+         memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
+
+/* 1 + the number of the argument that a result is; 0: it is computed, or donated. */
+static size_t argument_of(const nxj_executable *e, const nxh_function *f, size_t result) {
+  const nxh_op *last = nxh_last(&f->body);
+  if (last == NULL || last->n_operands != e->n_out || e->out[result].token) return 0;
+  nxh_value v = last->operands[result] - f->body.first;
+  if (v >= e->n_in || e->in[v].token || e->in[v].donated) return 0;
+  return same_shape(&e->in[v], &e->out[result]) ? 1 + (size_t)v : 0;
+}
+
+/* What a program of one device hands through takes no kernel and no copy. A program that does
+ * nothing else is how a frontend copies, and stays one. */
+static void find_arguments(nxj_executable *e, const nxh_module *m, const nxh_function *f) {
+  size_t computed = 0;
+  if (m->quantized || e->options.replicas * e->options.partitions != 1) return;
+  for (size_t i = 0; i < e->n_out; i++) computed += !e->out[i].token && argument_of(e, f, i) == 0;
+  for (size_t i = 0; computed > 0 && i < e->n_out; i++) e->out[i].argument = argument_of(e, f, i);
+}
+
 static nxj_error *fill_results(nxj_executable *e, const nxh_module *m, const nxh_function *f) {
   nxj_error *error = NULL;
   nxh_sharding *all = NULL, whole = {0};
@@ -99,6 +124,7 @@ static nxj_error *fill_results(nxj_executable *e, const nxh_module *m, const nxh
   }
   nxi_free(all);
   if (error == NULL) match_donors(e, f);
+  if (error == NULL) find_arguments(e, m, f);
   for (size_t i = 0; error == NULL && i < e->n_in; i++) e->in_bytes += bytes_of(&e->in[i]);
   for (size_t i = 0; error == NULL && i < e->n_out; i++) e->out_bytes += bytes_of(&e->out[i]);
   return error;
@@ -246,7 +272,7 @@ static nxj_error *choose_devices(nxj_loaded *l) {
 }
 
 static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate,
-                                nx_stablehlo_mesh *mesh) {
+                                const uint8_t *unwanted, nx_stablehlo_mesh *mesh) {
   const nxj_options *given = &l->executable->options;
   nxj_place place = {i, given->replicas * given->partitions, &l->executable->bound};
   const nx_stablehlo_custom customs[] = {
@@ -259,6 +285,7 @@ static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate,
                             .customs = customs,
                             .n_customs = sizeof customs / sizeof *customs,
                             .donate = donate,
+                            .unwanted = unwanted,
                             .mesh = mesh,
                             .replica = l->logical[i].replica,
                             .partition = l->logical[i].partition};
@@ -281,13 +308,15 @@ static nxj_error *make_mesh(nxj_loaded *l, nx_stablehlo_mesh **out) {
 static nxj_error *make_functions(nxj_loaded *l) {
   const nxj_executable *e = l->executable;
   int n = e->options.replicas * e->options.partitions;
-  uint8_t *donate = nxi_calloc(e->n_in + 1, 1);
+  uint8_t *donate = nxi_calloc(e->n_in + e->n_out + 1, 1), *unwanted = donate + e->n_in;
   if (donate == NULL) return nxj_no_memory();
   for (size_t i = 0, at = 0; i < e->n_in; i++)
     if (!e->in[i].token) donate[at++] = e->in[i].donated;
+  for (size_t i = 0, at = 0; i < e->n_out; i++)
+    if (!e->out[i].token) unwanted[at++] = e->out[i].argument > 0;
   nx_stablehlo_mesh *mesh = NULL;
   nxj_error *error = n > 1 ? make_mesh(l, &mesh) : NULL;
-  for (int i = 0; error == NULL && i < n; i++) error = make_function(l, i, donate, mesh);
+  for (int i = 0; error == NULL && i < n; i++) error = make_function(l, i, donate, unwanted, mesh);
   nx_stablehlo_mesh_release(mesh);
   nxi_free(donate);
   return error;

@@ -80,6 +80,17 @@ static nxj_error *take_tensors(nxj_job *j, nx_tensor **in, size_t *n) {
   return NULL;
 }
 
+/* A result that is an argument: the same value, with a life of its own. Memory of the host is
+ * copied. */
+static nxj_error *hand_through(nxj_job *j, size_t argument, nx_tensor **out) {
+  nx_tensor *t = nx_copy(j->in[argument]->tensor);
+  if (t == NULL) return last_error();
+  nx_status s = nx_realize(j->device->client->context, &t, 1, NULL);
+  if (s == NX_OK) *out = t;
+  else nx_tensor_release(t);
+  return nxj_of_status(s);
+}
+
 static nxj_error *call(nxj_job *j) {
   static const int64_t none[] = {0};
   nx_context *c = j->device->client->context;
@@ -87,13 +98,14 @@ static nxj_error *call(nxj_job *j) {
   const nxj_port *ports = j->loaded->executable->out;
   size_t n_in = 0, n_out = 0, at = 0;
   nxj_error *e = take_tensors(j, in, &n_in);
-  for (size_t i = 0; i < j->n_out; i++) n_out += !ports[i].token;
+  for (size_t i = 0; i < j->n_out; i++) n_out += !ports[i].token && ports[i].argument == 0;
   if (e == NULL) e = nxj_of_status(nx_function_call(j->function, in, n_in, out, n_out, NULL));
   for (size_t i = 0; i < n_in; i++) nx_tensor_release(in[i]);
   for (size_t i = 0; e == NULL && i < j->n_out; i++) {
-    if (!ports[i].token) j->out[i]->tensor = out[at++];
+    if (ports[i].argument > 0) e = hand_through(j, ports[i].argument - 1, &j->out[i]->tensor);
+    else if (!ports[i].token) j->out[i]->tensor = out[at++];
     else j->out[i]->tensor = nx_full(c, j->device->index, NX_BOOL, none, 1, NX_INTEGER(0));
-    if (j->out[i]->tensor == NULL) e = last_error();
+    if (e == NULL && j->out[i]->tensor == NULL) e = last_error();
   }
   while (at < n_out && e != NULL && out[at] != NULL) nx_tensor_release(out[at++]);
   return e;

@@ -215,6 +215,9 @@ typedef struct nxj_port {
   int64_t *dims;
   uint8_t donated; /* of a result: an argument is donated to it */
   bool token;      /* for the caller an array without elements; the function has none for it */
+  /* of a result that the program returns as it came: 1 + the argument's number; else 0. The
+   * function has none for it */
+  size_t argument;
 } nxj_port;
 
 typedef struct nxj_options {

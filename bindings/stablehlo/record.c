@@ -437,6 +437,7 @@ typedef struct ports {
   uint32_t n_in, n_out;
   const nx_type *types; /* of the inputs, or NULL */
   size_t n_types;
+  const uint8_t *unwanted; /* of the tensors among the results, or NULL */
 } ports;
 
 /* The extents of the next input; NULL: those of its type, or a failure. */
@@ -478,8 +479,11 @@ static bool make_function(nxh_recorder *r, const nxh_function *f, const uint8_t 
                           nx_function **out) {
   char name[64];
   if (!make_inputs(r, f, p) || !nxh_record_body(r, f, NULL, p->args, p->results)) return false;
-  for (uint32_t i = 0; i < f->n_results; i++)
-    if (p->results[i] != NULL) p->outputs[p->n_out++] = p->results[i];
+  for (uint32_t i = 0, at = 0; i < f->n_results; i++) {
+    if (p->results[i] == NULL) continue;
+    if (p->unwanted == NULL || p->unwanted[at] == 0) p->outputs[p->n_out++] = p->results[i];
+    at++;
+  }
   snprintf(name, sizeof name, "%.*s", f->name.length < 63 ? (int)f->name.length : 63, f->name.at);
   nx_function_options o = {.size = sizeof o, .name = name, .donate = donate};
   bool ok = nx_function_create(r->c, p->inputs, p->n_in, p->outputs, p->n_out, &o, out) == NX_OK;
@@ -499,7 +503,8 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   size_t n = 2 * ((size_t)f->body.n_args + f->n_results) + 2;
   ports p = {.args = nxi_calloc(n, sizeof(void *)),
              .types = options->inputs,
-             .n_types = options->n_inputs};
+             .n_types = options->n_inputs,
+             .unwanted = options->unwanted};
   nx_scope *scope = nx_scope_begin(c);
   if (p.args == NULL || scope == NULL) {
     nxi_free(p.args);

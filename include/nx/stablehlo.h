@@ -93,6 +93,8 @@ typedef struct nx_stablehlo_options {
    * leaves none open */
   const nx_type *inputs;
   size_t n_inputs;
+  /** one for each output, 1: the function does without it; NULL: it has all */
+  const uint8_t *unwanted;
 } nx_stablehlo_options;
 
 /** Records a function of the module; of a mesh, once for each process, and these functions are

@@ -16,12 +16,12 @@ const void *GetPjrtApi(void);
 #define V "tensor<3xf32>"
 static const char text[] = "module @m {\n"
                            "  func.func @main(%a: " V " {tf.aliasing_output = 0 : i32}, %b: " V
-                           ") -> (" V ", tensor<f32>) {\n"
+                           ") -> (" V ", tensor<f32>, " V ") {\n"
                            "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
                            "    %0 = stablehlo.add %a, %b : " V "\n"
                            "    %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across "
                            "dimensions = [0] : (" V ", tensor<f32>) -> tensor<f32>\n"
-                           "    return %0, %1 : " V ", tensor<f32>\n"
+                           "    return %0, %1, %b : " V ", tensor<f32>, " V "\n"
                            "  }\n"
                            "}\n";
 static const int64_t three[] = {3};
@@ -31,7 +31,7 @@ static const float ones[] = {1, 2, 3};
 typedef struct made {
   nxj_client *c;
   nxj_loaded *l;
-  nxj_buffer *in[2], *out[2], *copy;
+  nxj_buffer *in[2], *out[3], *copy;
   nxj_executable *e;
 } made;
 
@@ -84,6 +84,8 @@ static bool take(made *m) {
   assert_true(got[0] == 2 && got[2] == 6);
   if (!ok(try_download(m->out[1], got, 1))) return false;
   assert_true(got[0] == 12);
+  if (!ok(try_download(m->out[2], got, 3))) return false;
+  assert_true(got[0] == 1 && got[2] == 3);
   return true;
 }
 
@@ -146,9 +148,8 @@ static bool call_back(made *m) {
   drop_event(a.done);
   drop_buffer(m->in[0]);
   m->in[0] = a.buffer;
-  drop_buffer(m->out[0]);
-  drop_buffer(m->out[1]);
-  m->out[0] = m->out[1] = NULL;
+  for (int i = 0; i < 3; i++) drop_buffer(m->out[i]);
+  m->out[0] = m->out[1] = m->out[2] = NULL;
   return run(m);
 }
 
@@ -199,8 +200,8 @@ static bool divide(made *m) {
 /* ---- ends */
 
 static void drop(made *m) {
-  nxj_buffer *list[] = {m->in[0], m->in[1], m->out[0], m->out[1], m->copy};
-  for (int i = 0; i < 5; i++)
+  nxj_buffer *list[] = {m->in[0], m->in[1], m->out[0], m->out[1], m->out[2], m->copy};
+  for (int i = 0; i < 6; i++)
     if (list[i] != NULL) drop_buffer(list[i]);
   ARGS(executable, e, .executable = m->e);
   if (m->e != NULL) good(RUN(Executable_Destroy, &e));

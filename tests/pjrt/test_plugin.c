@@ -23,6 +23,10 @@ static const char donors[] = "func.func @main(%a: " V " {jax.buffer_donor = true
                              "  %0 = stablehlo.add %a, %b : " V "\n"
                              "  return %0 : " V "\n"
                              "}\n";
+static const char through[] = "func.func @main(%a: " V ", %b: " V ") -> (" V ", " V ", " V ") {\n"
+                              "  %0 = stablehlo.add %a, %b : " V "\n"
+                              "  return %a, %0, %a : " V ", " V ", " V "\n"
+                              "}\n";
 static const int64_t three[] = {3};
 static const float ones[] = {1, 2, 3}, tens[] = {10, 20, 30};
 
@@ -320,6 +324,81 @@ static void takes_halves(void **state) {
 }
 
 /* Memory of the host is the buffer's until the last that needs it is gone. */
+static uintptr_t address_of(nxj_buffer *b) {
+  ARGS(buffer_address, a, .buffer = b);
+  good(RUN(Buffer_UnsafePointer, &a));
+  return a.address;
+}
+
+/* A result that is an argument is its value, and each lives as long as its caller wants. */
+static void hands_through(void **state) {
+  (void)state;
+  static const float sums[] = {11, 22, 33}, more[] = {21, 42, 63};
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile(c, through), *give = compile(c, donating);
+  nxj_buffer *x = upload(c, ones, three, 1), *y = upload(c, tens, three, 1), *sum = NULL;
+  nxj_buffer *out[3], *const in[] = {x, y};
+  good(try_call(l, in, 2, out));
+  uintptr_t there = address_of(x);
+  drop_buffer(x);
+  assert_true(address_of(out[0]) == there && address_of(out[1]) != there);
+  expect(out[0], ones, 3);
+  expect(out[1], sums, 3);
+  good(try_call(give, (nxj_buffer *[]){out[0], y}, 2, &sum));
+  assert_true(is_deleted(out[0]) && !is_deleted(out[2]));
+  expect(sum, sums, 3);
+  expect(out[2], ones, 3);
+  drop_buffer(out[0]);
+  drop_buffer(sum);
+  good(try_call(give, (nxj_buffer *[]){out[1], y}, 2, &sum));
+  expect(sum, more, 3);
+  expect(out[2], ones, 3);
+  nxj_buffer *rest[] = {y, out[1], out[2], sum};
+  for (int i = 0; i < 4; i++) drop_buffer(rest[i]);
+  drop_loaded(l);
+  drop_loaded(give);
+  drop_client(c);
+}
+
+/* But not memory of the host, which is wanted back, nor by a program that does nothing else: that
+ * is a copy. */
+static void hands_copies_through(void **state) {
+  (void)state;
+  enum { N = 1 << 14 };
+  static const int64_t dims[] = {N};
+  static const char program[] =
+      "func.func @main(%a: tensor<16384xf32>) -> (tensor<16384xf32>, tensor<16384xf32>) {\n"
+      "  %0 = stablehlo.negate %a : tensor<16384xf32>\n"
+      "  return %a, %0 : tensor<16384xf32>, tensor<16384xf32>\n"
+      "}\n";
+  static const char same[] = "func.func @main(%a: " V ") -> " V " {\n  return %a : " V "\n}\n";
+  float *data = calloc(N, sizeof *data), got[N];
+  data[7] = 7;
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile(c, program), *copy = compile(c, same);
+  ARGS(from_host, a, .client = c, .data = data, .type = NXJ_TYPE_F32, .dims = dims, .rank = 1,
+       .semantics = NXJ_ZERO_COPY);
+  good(RUN(Client_BufferFromHostBuffer, &a));
+  nxj_buffer *out[2], *x = upload(c, ones, three, 1), *y = NULL;
+  good(try_call(l, &a.buffer, 1, out));
+  assert_int_equal(address_of(a.buffer), (uintptr_t)data);
+  assert_int_not_equal(address_of(out[0]), (uintptr_t)data);
+  drop_buffer(a.buffer);
+  good(await(a.done));
+  data[7] = 8;
+  good(try_download(out[0], got, N));
+  assert_true(got[7] == 7 && got[8] == 0);
+  good(try_call(copy, &x, 1, &y));
+  assert_true(address_of(x) != address_of(y));
+  expect(y, ones, 3);
+  nxj_buffer *rest[] = {out[0], out[1], x, y};
+  for (int i = 0; i < 4; i++) drop_buffer(rest[i]);
+  drop_loaded(l);
+  drop_loaded(copy);
+  drop_client(c);
+  free(data);
+}
+
 static void takes_memory_over(void **state) {
   (void)state;
   enum { N = 1 << 14 };
@@ -486,6 +565,7 @@ NXT_MAIN(plugin) {
       cmocka_unit_test(serialises),        cmocka_unit_test(refuses_programs),
       cmocka_unit_test(refuses_calls),     cmocka_unit_test(donates_what_is_of_use),
       cmocka_unit_test(donates),           cmocka_unit_test(takes_any_order),
+      cmocka_unit_test(hands_through),     cmocka_unit_test(hands_copies_through),
       cmocka_unit_test(takes_halves),      cmocka_unit_test(takes_memory_over),
       cmocka_unit_test(lends_memory),      cmocka_unit_test(copies_between_devices),
       cmocka_unit_test(tells_when_ready),  cmocka_unit_test(passes_errors_on),
