@@ -3,7 +3,8 @@
 long each later one, and whether losses go the same way.
 
 Usage: models.py [--plugin LIBRARY] [--only NAME] [--rounds N]. Wants jax, flax, optax
-and scikit-learn. Without --plugin the installed package is used. Every model runs in processes of
+and scikit-learn. Without --plugin the installed package is used; with it JAX's keys of programs are
+skipped as that has it. Every model runs in processes of
 its own, the two platforms in turns; times are medians of the rounds. The exit status is 1 if losses
 of the first ten steps differ by more than 1 in 1,000: later, what rounding changes has grown with
 each step.
@@ -16,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 STEPS, COMPARED = 30, 10
 
@@ -191,6 +193,11 @@ def measure(name):
     """In a process of its own: what the platform of the environment takes."""
     import jax
 
+    if "PJRT_NAMES_AND_LIBRARY_PATHS" in os.environ:  # no wheel, which does this
+        sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python"))
+        from nx.jax import skip_keys
+
+        skip_keys()
     function, state = MODELS[name]()
     jax.block_until_ready(state)
     step = jax.jit(function)

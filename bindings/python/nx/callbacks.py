@@ -166,7 +166,7 @@ def _is_ours(ctx):
     module = ctx.module_context
     if len(module.platforms) > 1:
         return False
-    return _is_nx(module.get_backend())
+    return is_nx(module.get_backend())
 
 
 def _emitter(original):
@@ -261,7 +261,8 @@ def _array(devices):
     return np.array(devices)
 
 
-def _is_nx(backend):
+def is_nx(backend):
+    """Whether a client of JAX's is the plugin's."""
     return "\nnx " in backend.platform_version
 
 
@@ -275,7 +276,7 @@ def _finder(original):
             return original(process_index, backend, host_id)
         except RuntimeError:
             found = original(process_index, None, host_id) if backend == "cpu" else []
-            if not found or not _is_nx(found[0].client):
+            if not found or not is_nx(found[0].client):
                 raise
             return found
 
