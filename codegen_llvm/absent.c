@@ -13,6 +13,8 @@ const char *nxl_refused(void) { return reason; }
 
 const char *nxl_lost(void) { return reason; }
 
+bool nxl_is_open(void) { return false; }
+
 nx_status nxl_open(nxi_diag *d) { return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", reason); }
 
 nx_status nxl_start(nxi_diag *d) { return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", reason); }

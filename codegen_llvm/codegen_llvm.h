@@ -21,6 +21,7 @@ typedef struct nxl_target {
 
 /* Loads LLVM, and does nothing with it. Failures as of nxl_start. */
 nx_status nxl_open(nxi_diag *d);
+bool nxl_is_open(void); /* whether that has been done, by whatever call; one load */
 /* Starts LLVM, once in a process: loads it, registers its targets and detects the host; the first
  * compile does so too. NX_OUT_OF_MEMORY: there is too little memory now; a later call may succeed.
  * NX_DEVICE_UNAVAILABLE: it is not there. */

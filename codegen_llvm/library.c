@@ -148,6 +148,8 @@ static nx_status call(nx_status (*what)(const nxl_request *, nxi_diag *), const 
 
 nx_status nxl_open(nxi_diag *d) { return call(NULL, NULL, d); }
 
+bool nxl_is_open(void) { return module_of() != NULL; }
+
 nx_status nxl_start(nxi_diag *d) { return call(start, NULL, d); }
 
 void nxl_set_verify(bool on) { verify_modules = on; }

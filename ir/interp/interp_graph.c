@@ -34,13 +34,26 @@ static void give_memory(nxg_program *p, void *memory) {
   if (!atomic_compare_exchange_strong(&p->spare, &none, memory)) nxi_free(memory);
 }
 
+/* What one step computes of a piece is in the nearest cache when the next one reads it. */
+static void run_together(const nxg_step *s, nxg_run_state *r) {
+  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += NXG_PIECE_LENGTH) {
+    int64_t n = s->n - done < NXG_PIECE_LENGTH ? s->n - done : NXG_PIECE_LENGTH;
+    for (uint32_t i = 0; i < s->together; i++) s[i].part(&s[i], r, done, n);
+  }
+}
+
 static nx_status run_steps(const nxg_program *p, nxg_run_state *r, const uint64_t *params) {
   nxi_fp saved = nxi_fp_enter();
   for (uint32_t i = 0; i < p->n_slots; i++) {
     const nxg_param_slot *slot = &p->slots[i];
     nxi_store_element(r->scratch + slot->byte, slot->dtype, params[slot->param]);
   }
-  for (uint32_t i = 0; i < p->n_steps && !nxg_stopped(r); i++) p->steps[i].run(&p->steps[i], r);
+  for (uint32_t i = 0; i < p->n_steps && !nxg_stopped(r);) {
+    const nxg_step *s = &p->steps[i];
+    if (s->together) run_together(s, r);
+    else s->run(s, r);
+    i += s->together ? s->together : 1;
+  }
   nxi_fp_leave(saved);
   return r->status;
 }

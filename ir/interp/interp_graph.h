@@ -11,8 +11,9 @@
 #include "ir/graph/control.h"
 #include "ir/library/library.h"
 
-/* Where a value's first element is. */
-typedef enum nxg_memory { NXG_SCRATCH, NXG_CONSTANT, NXG_INPUT, NXG_OUTPUT } nxg_memory;
+/* Where a value's first element is. NXG_PIECE: in scratch memory that has one piece of the value at
+ * a time, of steps that run together. */
+typedef enum nxg_memory { NXG_SCRATCH, NXG_PIECE, NXG_CONSTANT, NXG_INPUT, NXG_OUTPUT } nxg_memory;
 typedef struct nxg_place {
   nxg_memory memory;
   uint32_t number; /* of the input or output */
@@ -82,6 +83,9 @@ typedef struct nxg_program_control {
 
 struct nxg_step {
   void (*run)(const nxg_step *s, nxg_run_state *r);
+  /* Of elementwise steps: n elements of the result, from `first` on. */
+  void (*part)(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n);
+  uint32_t together;      /* so many steps, this one the first, run piece by piece; 0: it alone */
   int64_t n;              /* elements of the result, or elements to move */
   nx_dtype dtype, result; /* of the operands (the last one) and of the result */
   uint32_t n_args;
@@ -124,12 +128,21 @@ struct nxg_program {
 
 static inline char *nxg_address(const nxg_run_state *r, nxg_place p) {
   switch (p.memory) {
-    case NXG_SCRATCH: return r->scratch + p.byte;
+    case NXG_SCRATCH:
+    case NXG_PIECE: return r->scratch + p.byte;
     case NXG_CONSTANT: return (char *)(uintptr_t)r->constants + p.byte;
     case NXG_INPUT: return (char *)r->inputs[p.number] + p.byte;
     default: return (char *)r->outputs[p.number] + p.byte;
   }
 }
+
+/* The address of an element `bytes` behind the first. In a piece it is the first that is there. */
+static inline char *nxg_address_of(const nxg_run_state *r, nxg_place p, int64_t bytes) {
+  return nxg_address(r, p) + (p.memory == NXG_PIECE ? 0 : bytes);
+}
+
+/* Elements of a piece: a few of them fit the nearest cache. */
+enum { NXG_PIECE_LENGTH = 2048 };
 
 /* ---- walking (interp_walk.c) */
 typedef struct nxg_cursor {
@@ -138,6 +151,7 @@ typedef struct nxg_cursor {
   int64_t index[NXG_MAX_RANK];
 } nxg_cursor;
 void nxg_cursor_start(nxg_cursor *c, const nxg_access *a, char *first);
+void nxg_cursor_seek(nxg_cursor *c, int64_t element);   /* of one that was just started */
 void nxg_cursor_next(nxg_cursor *c);                    /* one element on */
 void nxg_gather(nxg_cursor *c, void *dense, int64_t n); /* the next n elements */
 void nxg_scatter(nxg_cursor *c, const void *dense, int64_t n);
@@ -173,6 +187,7 @@ nxg_map_kernel nxg_find_bitcast(nx_dtype from, nx_dtype to);
 nxg_reduce_kernel nxg_find_reduce(nxk_reduce_kind kind, nx_dtype type);
 
 void nxg_step_map(const nxg_step *s, nxg_run_state *r);
+void nxg_part_map(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n);
 void nxg_step_move(const nxg_step *s, nxg_run_state *r); /* args[0] to `to` */
 /* Unpack i4 and u4 elements of an input, and pack those of an output, which has two in a byte:
  * args[0] to `to`. */
@@ -180,6 +195,7 @@ void nxg_step_unpack(const nxg_step *s, nxg_run_state *r);
 void nxg_step_pack(const nxg_step *s, nxg_run_state *r);
 void nxg_step_fill(const nxg_step *s, nxg_run_state *r);   /* args[0], one element, everywhere */
 void nxg_step_arange(const nxg_step *s, nxg_run_state *r); /* numbers: start, step */
+void nxg_part_arange(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n);
 void nxg_step_eye(const nxg_step *s, nxg_run_state *r);    /* numbers: rows, columns, k */
 void nxg_step_reduce(const nxg_step *s, nxg_run_state *r); /* numbers: elements of the run */
 /* numbers: elements of a run, bytes between them in the result, kind, order. args[0]: the elements,

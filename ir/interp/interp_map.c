@@ -207,20 +207,27 @@ static const void *feed_next(feed *f, nx_dtype t, void *buffer, int64_t n, bool 
   return buffer;
 }
 
-static void map_in_chunks(const nxg_step *s, nxg_run_state *r, char *to) {
+static void feed_start(feed *f, const nxg_step *s, const nxg_run_state *r, uint32_t k,
+                       int64_t first) {
+  const nxg_access *a = &s->args[k];
+  f->repeats = a->rank == 0;
+  f->small = s->widen;
+  nxg_cursor_start(&f->cursor, a, nxg_address(r, a->place));
+  if (first == 0 || a->place.memory == NXG_PIECE) return;
+  if (a->dense && !f->small) f->cursor.at += first * (a->size ? a->size : 1);
+  else nxg_cursor_seek(&f->cursor, first);
+}
+
+static void map_in_chunks(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n) {
   _Alignas(64) char buffers[4][NXG_CHUNK * 8];
   _Alignas(64) float wide[NXG_CHUNK];
   feed feeds[4];
   const void *operands[4];
   int64_t size = nxi_dtype_size(s->result);
-  for (uint32_t k = 0; k < s->n_args; k++) {
-    const nxg_access *a = &s->args[k];
-    nxg_cursor_start(&feeds[k].cursor, a, nxg_address(r, a->place));
-    feeds[k].repeats = a->rank == 0;
-    feeds[k].small = s->widen;
-  }
-  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += NXG_CHUNK) {
-    int64_t m = s->n - done < NXG_CHUNK ? s->n - done : NXG_CHUNK;
+  char *to = nxg_address_of(r, s->to.place, first * size);
+  for (uint32_t k = 0; k < s->n_args; k++) feed_start(&feeds[k], s, r, k, first);
+  for (int64_t done = 0; done < n && !nxg_stopped(r); done += NXG_CHUNK) {
+    int64_t m = n - done < NXG_CHUNK ? n - done : NXG_CHUNK;
     for (uint32_t k = 0; k < s->n_args; k++)
       operands[k] = feed_next(&feeds[k], s->dtype, buffers[k], m, done == 0);
     s->kernel(s, s->narrow ? (void *)wide : to + done * size, operands, m);
@@ -228,20 +235,21 @@ static void map_in_chunks(const nxg_step *s, nxg_run_state *r, char *to) {
   }
 }
 
-void nxg_step_map(const nxg_step *s, nxg_run_state *r) {
-  if (s->n == 0) return;
-  char *to = nxg_address(r, s->to.place);
+void nxg_part_map(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n) {
+  const void *operands[4];
   if (!s->direct) {
-    map_in_chunks(s, r, to);
+    map_in_chunks(s, r, first, n);
     return;
   }
-  const void *operands[4];
-  int64_t piece = NXG_CHUNK * 8, size = nxi_dtype_size(s->result);
-  for (uint32_t k = 0; k < s->n_args; k++) operands[k] = nxg_address(r, s->args[k].place);
-  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += piece) {
-    int64_t m = s->n - done < piece ? s->n - done : piece;
-    s->kernel(s, to + done * size, operands, m);
-    for (uint32_t k = 0; k < s->n_args; k++)
-      operands[k] = (const char *)operands[k] + m * (s->args[k].size ? s->args[k].size : 1);
+  for (uint32_t k = 0; k < s->n_args; k++) {
+    const nxg_access *a = &s->args[k];
+    operands[k] = nxg_address_of(r, a->place, first * (a->size ? a->size : 1));
   }
+  s->kernel(s, nxg_address_of(r, s->to.place, first * nxi_dtype_size(s->result)), operands, n);
+}
+
+void nxg_step_map(const nxg_step *s, nxg_run_state *r) {
+  const int64_t piece = s->direct ? NXG_PIECE_LENGTH : s->n;
+  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += piece)
+    nxg_part_map(s, r, done, s->n - done < piece ? s->n - done : piece);
 }

@@ -25,15 +25,16 @@ static nx_status too_large(nxg_planner *b) {
                   "memory is exhausted: intermediate results are longer than any memory");
 }
 
-nx_status nxg_plan_temporary(nxg_planner *b, int64_t bytes, nxg_place *place) {
+static nx_status take(nxg_planner *b, nxg_memory memory, int64_t bytes, nxg_place *place) {
   int64_t rounded, end;
-  *place = (nxg_place){NXG_SCRATCH, 0, 0};
+  *place = (nxg_place){memory, 0, 0};
   if (bytes > INT64_MAX / 4) return too_large(b);
+  uint32_t *heads = b->free_heads[memory == NXG_PIECE];
   int class = size_class(bytes, &rounded);
-  uint32_t head = b->free_heads[class];
+  uint32_t head = heads[class];
   if (head && b->blocks) {
     place->byte = b->blocks[head - 1].byte;
-    b->free_heads[class] = b->blocks[head - 1].next;
+    heads[class] = b->blocks[head - 1].next;
     return NX_OK;
   }
   place->byte = b->p->scratch_bytes;
@@ -42,13 +43,18 @@ nx_status nxg_plan_temporary(nxg_planner *b, int64_t bytes, nxg_place *place) {
   return NX_OK;
 }
 
+nx_status nxg_plan_temporary(nxg_planner *b, int64_t bytes, nxg_place *place) {
+  return take(b, NXG_SCRATCH, bytes, place);
+}
+
 nx_status nxg_plan_done_with(nxg_planner *b, nxg_place place, int64_t bytes) {
   int64_t rounded;
   int class = size_class(bytes, &rounded);
+  uint32_t *heads = b->free_heads[place.memory == NXG_PIECE];
   if (!nxi_grow(&b->blocks, &b->cap_blocks, b->n_blocks + 1, sizeof *b->blocks))
     return no_memory(b);
-  b->blocks[b->n_blocks] = (nxg_free_block){place.byte, b->free_heads[class]};
-  b->free_heads[class] = ++b->n_blocks;
+  b->blocks[b->n_blocks] = (nxg_free_block){place.byte, heads[class]};
+  heads[class] = ++b->n_blocks;
   return NX_OK;
 }
 
@@ -225,6 +231,50 @@ static void find_last_uses(nxg_planner *b) {
     b->values[b->values[b->g->outputs[i].node].root].last_use = UINT32_MAX;
 }
 
+/* ---- steps that run together. Elementwise operations on as many elements, one after the other,
+ * run piece by piece, and a value that only they read is never in memory as a whole. */
+
+static bool is_elementwise(const nxg_node *n) {
+  return nxg_ops[n->op].kind == NXG_KIND_MAP || n->op == NXG_arange;
+}
+
+/* Whether a node has steps. */
+static bool has_steps(const nxg_planner *b, uint32_t node) {
+  const nxg_node *n = &b->g->nodes[node];
+  return b->values[node].needed && b->values[node].root == node && n->op != NXG_full &&
+         (n->op != NXG_input || nxi_is_nibble(n->dtype));
+}
+
+/* Whether it reads a value of these steps otherwise than element by element: through a view. */
+static bool reads_view(const nxg_planner *b, const nxg_node *n, uint32_t together) {
+  for (uint32_t k = 0; k < n->n_args; k++) {
+    uint32_t root = b->values[n->args[k]].root;
+    if (root != n->args[k] && b->values[root].together == together) return true;
+  }
+  return false;
+}
+
+static void find_together(nxg_planner *b) {
+  uint32_t current = 0;
+  int64_t elements = 0;
+  for (uint32_t i = 0; i < b->g->n_nodes; i++) {
+    const nxg_node *n = &b->g->nodes[i];
+    if (!has_steps(b, i)) continue;
+    int64_t own = is_elementwise(n) ? nxg_node_elements(n) : 0;
+    if (own <= NXG_PIECE_LENGTH) current = 0;
+    else if (current == 0 || own != elements || reads_view(b, n, current)) current = i + 1;
+    elements = own;
+    b->values[i].together = current;
+  }
+}
+
+/* Whether only steps that run with its own read the value. */
+static bool is_piece(const nxg_planner *b, const nxg_planned *x) {
+  return x->together && x->last_use != UINT32_MAX && b->values[x->last_use].together == x->together;
+}
+
+/* ---- outputs */
+
 /* A stored value that is an output is computed directly in the memory of the output. */
 static void bind_outputs(nxg_planner *b) {
   for (uint32_t i = 0; i < b->g->n_outputs; i++) {
@@ -273,17 +323,20 @@ nx_status nxg_plan_place(nxg_planner *b, uint32_t node) {
                            : plan_parameter(b, n, &x->place);
   }
   if (x->place.memory == NXG_OUTPUT || x->bytes) return NX_OK;
-  x->bytes = nxg_node_elements(n) * nxi_dtype_size(n->dtype);
-  nx_status status = nxg_plan_temporary(b, x->bytes, &x->place);
+  const bool piece = is_piece(b, x);
+  x->bytes = (piece ? NXG_PIECE_LENGTH : nxg_node_elements(n)) * nxi_dtype_size(n->dtype);
+  nx_status status = take(b, piece ? NXG_PIECE : NXG_SCRATCH, x->bytes, &x->place);
   return status || n->op != NXG_input ? status : plan_unpack(b, node);
 }
 
-/* Frees the memory of values that are not read after this node. */
-static nx_status release_dead(nxg_planner *b, uint32_t node) {
+/* Frees the memory of values that are not read after this node; pieces: only that of pieces, where
+ * others are still read by the pieces that follow. */
+static nx_status release_dead(nxg_planner *b, uint32_t node, bool pieces) {
   const nxg_node *n = &b->g->nodes[node];
   for (uint32_t k = 0; k <= n->n_args; k++) {
     nxg_planned *x = &b->values[k == n->n_args ? node : b->values[n->args[k]].root];
     if (x->last_use != node || x->bytes == 0) continue;
+    if (pieces && x->place.memory != NXG_PIECE) continue;
     nx_status status = nxg_plan_done_with(b, x->place, x->bytes);
     if (status) return status;
     x->bytes = 0;
@@ -291,17 +344,39 @@ static nx_status release_dead(nxg_planner *b, uint32_t node) {
   return NX_OK;
 }
 
+static nx_status plan_one(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = &b->g->nodes[node];
+  nx_status status = nxg_plan_place(b, node);
+  bool computed = n->op != NXG_input && n->op != NXG_full && !b->values[node].made;
+  if (!status && computed) status = nxg_plan_node(b, node);
+  return status ? status : release_dead(b, node, b->values[node].together != 0);
+}
+
+/* The steps from `first` on, of the nodes from..to, run together. */
+static nx_status end_together(nxg_planner *b, uint32_t first, uint32_t from, uint32_t to) {
+  uint32_t n = b->p->n_steps - first;
+  if (n > 1) b->p->steps[first].together = n;
+  nx_status status = NX_OK;
+  for (uint32_t i = from; i <= to && !status; i++)
+    if (b->values[i].together == from + 1) status = release_dead(b, i, false);
+  return status;
+}
+
 static nx_status plan_nodes(nxg_planner *b) {
-  for (uint32_t i = 0; i < b->g->n_nodes; i++) {
-    const nxg_node *n = &b->g->nodes[i];
-    if (!b->values[i].needed || b->values[i].root != i) continue;
-    nx_status status = nxg_plan_place(b, i);
-    bool computed = n->op != NXG_input && n->op != NXG_full && !b->values[i].made;
-    if (!status && computed) status = nxg_plan_node(b, i);
-    if (!status) status = release_dead(b, i);
-    if (status) return status;
+  uint32_t current = 0, first = 0, last = 0; /* of steps that run together: the nodes, a step */
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < b->g->n_nodes && !status; i++) {
+    const nxg_planned *x = &b->values[i];
+    if (!x->needed || x->root != i) continue;
+    if (has_steps(b, i) && x->together != current) {
+      if (current) status = end_together(b, first, current - 1, last);
+      current = x->together;
+      first = b->p->n_steps;
+    }
+    last = i;
+    if (!status) status = plan_one(b, i);
   }
-  return NX_OK;
+  return status || !current ? status : end_together(b, first, current - 1, last);
 }
 
 /* Outputs that are inputs, views, constants, or the same value as another one. */
@@ -326,6 +401,7 @@ static nx_status plan_all(nxg_planner *b) {
   mark_needed(b);
   find_roots(b);
   find_last_uses(b);
+  find_together(b);
   bind_outputs(b);
   nx_status status = plan_nodes(b);
   return status ? status : plan_output_copies(b);

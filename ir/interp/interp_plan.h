@@ -13,6 +13,8 @@ typedef struct nxg_planned {
   int64_t offset;    /* for a view: its first element in the storage of `root` */
   uint32_t root;     /* the node whose storage a view reads; itself if stored */
   uint32_t last_use; /* node after which the storage is free; UINT32_MAX: never */
+  uint32_t together; /* the first node of those whose steps run piece by piece with its own; 0:
+                      * there are none, else its number + 1 */
   bool needed;
   bool made;   /* by the steps of an earlier node that is another result of the same run */
   bool single; /* one element stands for all: a `full` */
@@ -30,7 +32,8 @@ typedef struct nxg_planner {
   nxg_planned *values;
   nxg_free_block *blocks;
   uint32_t n_blocks, cap_blocks;
-  uint32_t free_heads[256]; /* by size class; 0: none, else a block's number + 1 */
+  /* By size class, of whole values and of pieces; 0: none, else a block's number + 1. */
+  uint32_t free_heads[2][256];
 } nxg_planner;
 
 /* Allocates scratch memory for one step, which is then freed again. */

@@ -31,6 +31,7 @@ static nx_status plan_map(nxg_planner *b, uint32_t node) {
   bool moves = op == NXK_select || op == NXK_bitcast; /* copies bits */
   nxg_step *s = nxg_plan_step(b, nxg_step_map, nxg_node_elements(n), n->n_args, 0);
   NEED(s);
+  s->part = nxg_part_map;
   s->scalar = op;
   s->dtype = type;
   s->result = n->dtype;
@@ -279,6 +280,7 @@ static nx_status plan_leaf(nxg_planner *b, uint32_t node) {
   bool eye = n->op == NXG_eye;
   nxg_step *s = nxg_plan_step(b, eye ? nxg_step_eye : nxg_step_arange, nxg_node_elements(n), 0, 3);
   NEED(s);
+  s->part = eye ? NULL : nxg_part_arange;
   s->result = n->dtype;
   s->to.place = place_of(b, node);
   s->numbers[0] = eye ? n->shape[0] : n->attrs[0];

@@ -15,6 +15,14 @@ void nxg_cursor_start(nxg_cursor *c, const nxg_access *a, char *first) {
   for (int32_t i = 0; i < a->rank; i++) c->index[i] = 0;
 }
 
+void nxg_cursor_seek(nxg_cursor *c, int64_t element) {
+  const nxg_access *a = c->access;
+  for (int32_t i = a->rank; i-- > 0; element /= a->shape[i]) {
+    c->index[i] = element % a->shape[i];
+    c->at += c->index[i] * a->strides[i];
+  }
+}
+
 /* Advances by `steps` elements along the last dimension, which has that many left. */
 static void advance(nxg_cursor *c, int64_t steps) {
   const nxg_access *a = c->access;
@@ -267,15 +275,43 @@ static uint64_t arange_element(nx_dtype t, uint64_t start, uint64_t step, int64_
   return nxi_cast_bits(nxk_eval(NXK_add, c, c, sum), c, t);
 }
 
-void nxg_step_arange(const nxg_step *s, nxg_run_state *r) {
-  char *to = s->n ? nxg_address(r, s->to.place) : NULL;
-  int64_t size = nxi_dtype_size(s->result);
-  for (int64_t i = 0; i < s->n; i++) {
-    if (i % NXG_CHUNK == 0 && nxg_stopped(r)) return;
-    nxi_store_element(
-        to + i * size, s->result,
-        arange_element(s->result, (uint64_t)s->numbers[0], (uint64_t)s->numbers[1], i));
+/* The same for n elements of a usual type. Positions are numbers of 32 bits, whose conversions are
+ * vectors. */
+#define ARANGES(name, T, C, start, step)                                                  \
+  static void arange_##name(void *to, uint64_t from, uint64_t by, int32_t first, int n) { \
+    const C x = start(from), d = step(by);                                                \
+    T *out = to;                                                                          \
+    for (int32_t i = 0; i < n; i++) out[i] = (T)(x + (C)(first + i) * d);                 \
   }
+ARANGES(f32, float, float, nxi_f32_bits, nxi_f32_bits)
+ARANGES(f64, double, double, nxi_f64_bits, nxi_f64_bits)
+ARANGES(i32, uint32_t, uint32_t, (uint32_t), (uint32_t))
+ARANGES(i64, uint64_t, uint64_t, , )
+
+static bool arange_quickly(nx_dtype t, void *to, uint64_t start, uint64_t step, int64_t first,
+                           int64_t n) {
+  if (first + n > INT32_MAX) return false;
+  switch (t) {
+    case NX_F32: arange_f32(to, start, step, (int32_t)first, (int)n); return true;
+    case NX_F64: arange_f64(to, start, step, (int32_t)first, (int)n); return true;
+    case NX_I32: arange_i32(to, start, step, (int32_t)first, (int)n); return true;
+    case NX_I64: arange_i64(to, start, step, (int32_t)first, (int)n); return true;
+    default: return false;
+  }
+}
+
+void nxg_part_arange(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n) {
+  const uint64_t start = (uint64_t)s->numbers[0], step = (uint64_t)s->numbers[1];
+  const int64_t size = nxi_dtype_size(s->result);
+  char *to = nxg_address_of(r, s->to.place, first * size);
+  if (arange_quickly(s->result, to, start, step, first, n)) return;
+  for (int64_t i = 0; i < n; i++)
+    nxi_store_element(to + i * size, s->result, arange_element(s->result, start, step, first + i));
+}
+
+void nxg_step_arange(const nxg_step *s, nxg_run_state *r) {
+  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += NXG_PIECE_LENGTH)
+    nxg_part_arange(s, r, done, s->n - done < NXG_PIECE_LENGTH ? s->n - done : NXG_PIECE_LENGTH);
 }
 
 void nxg_step_eye(const nxg_step *s, nxg_run_state *r) {

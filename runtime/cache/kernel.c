@@ -240,6 +240,8 @@ void nxi_kernel_cache_destroy(nxi_kernel_cache *c) {
   nxi_free(c);
 }
 
+bool nxi_kernel_cache_outlives(const nxi_kernel_cache *c) { return c->disk != NULL; }
+
 void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes) {
   nxi_lock_take(&c->lock);
   c->max_kernels = kernels ? kernels : 1;

@@ -65,6 +65,7 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
 nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
 /* Kernels handed out stay valid. NULL is allowed. */
 void nxi_kernel_cache_destroy(nxi_kernel_cache *c);
+bool nxi_kernel_cache_outlives(const nxi_kernel_cache *c); /* there is a cache on disk below it */
 /* The disk cache as a kernel cache of this process uses it, for the tool. */
 nx_status nxi_kernel_disk_open_for(const nxi_code_maker *maker, const char *directory,
                                    nxi_disk_cache **out, nxi_diag *d);

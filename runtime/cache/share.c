@@ -157,7 +157,9 @@ void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material
 bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m) {
   if (!nxi_kernel_has_kind(m)) return false;
   nxi_lock_take(&c->lock);
-  bool known = nxi_generics_note(c->generics, m->kind);
+  /* who only asks for code has no kernel of the kind yet */
+  bool known = m->kind->found_only ? nxi_generics_met(c->generics, m->kind)
+                                   : nxi_generics_note(c->generics, m->kind);
   nxi_lock_give(&c->lock);
   return (known && !m->kind->apart) || m->kind->always || m->kind->varies || m->kind->all;
 }

@@ -94,6 +94,7 @@ static void configure(const nxi_device *device, nxi_executable_options *out) {
   out->executor = executor_of(v);
   out->target = &v->target;
   out->kernels = out->executor == NXI_COMPILED ? v->kernels : NULL;
+  out->unstarted = out->executor == NXI_COMPILED && !nxl_is_open();
 }
 
 static const char *interpreted(const nxi_device *device) {

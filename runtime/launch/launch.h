@@ -23,6 +23,7 @@ typedef struct nxi_executable_options {
   bool bound_interp;       /* KERNEL_INTERP: run the bound form instead of the logical one */
   bool varies;             /* graphs of the same operations with other shapes were met */
   bool found_only;         /* nothing is compiled; if it had to be, it fails and reports `absent` */
+  bool unstarted;          /* who compiles first waits until the compiler is loaded */
   const nxi_target *target;
   int32_t threads;                  /* the most threads of a launch: the size of its pool */
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */

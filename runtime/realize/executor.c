@@ -416,6 +416,7 @@ nx_status nxi_execute(nxi_run *run, nxi_action *a) {
   nxi_run_lock(c);
   if (!status) count_run(run, e.p, nxi_executable_plan(e.executable), e.interpret, e.miss, e.ms);
   if (e.interpret) nxi_plan_count_interpreted(c->plans, e.p, e.ms);
+  if (e.p->later) nxi_plan_was_run(c, e.p);
   nxi_plan_leave(c->plans, e.p);
   return status;
 }

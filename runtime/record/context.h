@@ -84,6 +84,7 @@ struct nx_context {
   uint64_t epoch;        /* run_lock */
   struct nxi_plan_cache *plans;
   struct nxi_background *background; /* makes code of plans that are interpreted meanwhile */
+  double unstarted_ms;               /* interpreted because the compiler was not loaded; run_lock */
   struct nxi_devices *devices;       /* device.c */
   _Atomic(nxi_run *) spare_run;      /* a workspace for the next run; no lock */
   nxi_run *brief_run;                /* that of brief ones; run_lock */

@@ -6,6 +6,7 @@
 #include "tests/util/sanitizers.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -82,12 +83,111 @@ static void interpreted_until_code_is_there(void **state) {
   nx_context_release(c);
 }
 
+/* ---- a process that has not compiled anything yet: children of one that has not, either */
+
+/* 20 operations on n elements, of another order for each `kind`. Returns whether they were
+ * interpreted; *found: whether their code was on disk. */
+static bool chain(nx_context *c, int kind, int64_t n, bool *found) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  const int64_t place = n / 2 + 1;
+  nx_scalar at;
+  nx_scope *s = nx_scope_begin(c);
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(0x1p-20), n), *y = x;
+  for (int i = 0; i < 20; i++) y = kind >> i & 1 ? nx_mul(y, x) : nx_sub(y, x);
+  OK(nx_item(y, &place, 1, &at, &o));
+  float expected = (float)place * 0x1p-20f, first = expected;
+  for (int i = 0; i < 20; i++) expected = kind >> i & 1 ? expected * first : expected - first;
+  if (at.v.f[0] != (double)expected) abort();
+  nx_scope_end(s);
+  if (found) *found = report.kernel_disk_hits == 1;
+  return report.interpreted == report.runs;
+}
+
+static void end_child(int (*work)(const char *), const char *folder) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) exit(work(folder));
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), STATUS);
+}
+
+enum { LONG = 400000 }; /* some 3 ms for the interpreter */
+
+/* Nothing is kept on disk, so what is met once alone gets no code. */
+static int work_without_disk(const char *folder) {
+  nx_context *c = new_context();
+  (void)folder;
+  if (!chain(c, 1, LONG, NULL)) return 1;
+  for (int i = 0; i < 50; i++) pause_briefly();
+  if (compiled(c) != 0) return 2;
+  for (const time_t begin = time(NULL); chain(c, 1, LONG, NULL); pause_briefly())
+    if (time(NULL) - begin > SECONDS) return 3;
+  if (compiled(c) != 1 || chain(c, 2, LONG, NULL)) return 4; /* the compiler is there */
+  nx_context_release(c);
+  return STATUS;
+}
+
+/* A program of many such graphs comes to its compiler. */
+static int work_on_many(const char *folder) {
+  nx_context *c = new_context();
+  int interpreted = 0;
+  (void)folder;
+  while (chain(c, interpreted, LONG, NULL)) interpreted++;
+  if (interpreted < 1 || interpreted > 8) return 1;
+  nx_context_release(c);
+  return STATUS;
+}
+
+static nx_context *context_on(const char *folder) {
+  nx_context *c = NULL;
+  nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = folder};
+  OK(nx_context_create(&o, &c));
+  return c;
+}
+
+/* Code is made without being asked for, since it is kept. */
+static int work_once(const char *folder) {
+  nx_context *c = context_on(folder);
+  if (!chain(c, 5, LONG, NULL)) return 1;
+  const time_t begin = time(NULL);
+  while (compiled(c) == 0) {
+    pause_briefly();
+    if (time(NULL) - begin > SECONDS) return 2;
+  }
+  nx_context_release(c);
+  return STATUS;
+}
+
+static int work_again(const char *folder) {
+  nx_context *c = context_on(folder);
+  bool found;
+  if (chain(c, 5, LONG, &found) || !found) return 1;
+  nx_context_release(c);
+  return STATUS;
+}
+
+static void first_results_do_not_wait_for_the_compiler(void **state) {
+  char folder[] = "/tmp/nx-test-background-XXXXXX", command[64];
+  (void)state;
+  if (NXT_THREAD_SANITIZER) skip();
+  assert_non_null(mkdtemp(folder));
+  end_child(work_without_disk, NULL);
+  end_child(work_on_many, NULL);
+  end_child(work_once, folder);
+  end_child(work_again, folder);
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  assert_int_equal(system(command), 0);
+}
+
 /* What the interpreter would take long for is compiled at once. */
 static void long_work_is_compiled_at_once(void **state) {
   nx_context *c = new_context();
   nx_report report = {.size = sizeof report};
   nx_run_options o = {.size = sizeof o, .report = &report};
-  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), 1000000), *y = nx_exp(x);
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), 10000000), *y = nx_exp(x);
   (void)state;
   OK(nx_realize(c, &y, 1, &o));
   assert_int_equal(report.interpreted, 0);
@@ -355,6 +455,7 @@ static void few_addresses(void **state) {
 
 NXT_MAIN(background) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(first_results_do_not_wait_for_the_compiler), /* nothing is compiled yet */
       cmocka_unit_test(interpreted_until_code_is_there),
       cmocka_unit_test(long_work_is_compiled_at_once),
       cmocka_unit_test(caches_that_grow),

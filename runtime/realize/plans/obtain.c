@@ -7,6 +7,7 @@
 #include "background.h"
 #include "estimate.h"
 #include "ir/platform/lock.h"
+#include "runtime/cache/kernel.h"
 #include "runtime/debug.h"
 #include "runtime/device.h"
 #include "ir/library/custom.h"
@@ -18,6 +19,9 @@ static const double compile_cost_ms = 5;
  * nobody time. */
 static const double early_cost_ms = 0.25;
 static const double brief_ms = 2; /* that a graph is interpreted while its code is made */
+/* The same of all graphs together that are longer, while no compiler is loaded: that takes as long
+ * beside the code. */
+static const double unstarted_ms = 12;
 /* and that graphs of the same operations are, each of which is met for the first time, before code
  * for them is made */
 static const double most_alike_ms = 5;
@@ -57,15 +61,16 @@ static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny, do
          interpreted_ms < most_ms && nxi_debug_interpret_tiny();
 }
 
-/* Whether the graph is interpreted while its code is made in the background. */
-static bool may_wait(const nxi_run *run, const nxg_graph *g) {
+/* Whether the graph is interpreted while its code is made in the background, if that takes so
+ * long. */
+static bool may_wait(const nxi_run *run, const nxg_graph *g, double most_ms) {
   return !nxi_device_kind_of(run->context, run->device)->own_memory && nxi_debug_background() &&
-         nxi_interpreter_ms(g, brief_ms) <= brief_ms && !nxg_has_custom(g);
+         nxi_interpreter_ms(g, most_ms) <= most_ms && !nxg_has_custom(g);
 }
 
 /* How long a tiny graph is interpreted altogether. */
 static double most_interpreted_ms(const nxi_run *run, const nxg_graph *g, bool waits) {
-  return !waits && may_wait(run, g) ? early_cost_ms : compile_cost_ms;
+  return !waits && may_wait(run, g, brief_ms) ? early_cost_ms : compile_cost_ms;
 }
 
 /* What making a plan starts from, and its results. */
@@ -73,11 +78,13 @@ typedef struct made {
   double interpreted_ms, alike_ms; /* alike: of all graphs with the same operations */
   double most_ms;                  /* as in nxi_plan */
   nxi_alike_code alike_code;
+  double unstarted_ms;            /* as in nx_context */
   bool interpreted, waits, alike; /* as in nxi_plan */
   nxi_executable *executable;
   nxi_compile_report report;
   bool interpret, tiny;
   nxi_code_job *job; /* it makes the code, if that is not the executable */
+  bool later;        /* once the executable has run */
 } made;
 
 static nx_status make_executable(nxi_run *run, const nxg_graph *g,
@@ -123,18 +130,40 @@ static nx_status make_of_brief(nxi_run *run, nxg_graph *g, nxi_executable_option
   return status;
 }
 
+/* One that is longer, where the compiler would have to be loaded first: code that a cache has is
+ * quicker still. The time counts, so that a program of many such graphs comes to its compiler. On
+ * disk the code outlives the process, so it is made although the graph may not come again. */
+static nx_status make_unstarted(nxi_run *run, nxg_graph *g, nxi_executable_options *options,
+                                made *m, nxi_diag *d) {
+  bool absent = false;
+  nx_status status = make_of_code(run, g, options, m, &absent, d);
+  if (status || !absent) return status;
+  m->interpret = true;
+  m->unstarted_ms += nxi_interpreter_ms(g, unstarted_ms);
+  const nxi_executable_options code = *options;
+  options->executor = NXI_GRAPH_INTERP;
+  status = make_executable(run, g, options, m, d);
+  m->later = !status && nxi_kernel_cache_outlives(code.kernels);
+  if (m->later) m->job = nxi_code_job_create(g, &code);
+  return status;
+}
+
 static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
                                nxi_diag *d) {
   nxi_executor_kind kind = options->executor;
   m->tiny = nxi_is_tiny(g);
   m->most_ms = most_interpreted_ms(run, g, m->waits);
   m->interpret = interprets(run, kind, m->tiny, m->interpreted_ms, m->most_ms);
-  bool brief = !m->interpret && kind == NXI_COMPILED && !m->waits && may_wait(run, g);
-  if (brief && m->interpreted) {
+  bool code = !m->interpret && kind == NXI_COMPILED && !m->waits,
+       brief = code && may_wait(run, g, brief_ms),
+       late = code && !brief && options->unstarted && may_wait(run, g, unstarted_ms);
+  if ((brief || late) && m->interpreted) {
     m->job = nxi_code_job_create(g, options);
     return m->job ? NX_OK : nxi_oom(d);
   }
   if (brief) return make_of_brief(run, g, options, m, d);
+  if (late && nxi_interpreter_ms(g, unstarted_ms) + m->unstarted_ms <= unstarted_ms)
+    return make_unstarted(run, g, options, m, d);
   if (m->interpret) options->executor = NXI_GRAPH_INTERP;
   return make_executable(run, g, options, m, d);
 }
@@ -188,12 +217,22 @@ bool nxi_plan_interprets_tiny(const nxi_run *run, const nxi_plan *p) {
   return interprets(run, executor_of(run), true, p->interpreted_ms, compile_cost_ms);
 }
 
+void nxi_plan_was_run(nx_context *c, nxi_plan *p) {
+  NXI_HELD(&c->run_lock);
+  nxi_code_job *job = p->later;
+  p->later = NULL;
+  if (job && !p->pending && !p->compiled) start_job(c, p, job);
+  else nxi_code_job_destroy(job);
+}
+
 /* Keeps what was made. run_lock. */
 static void keep_made(nx_context *c, nxi_plan *p, made *m) {
   NXI_HELD(&c->run_lock);
+  c->unstarted_ms = m->unstarted_ms > c->unstarted_ms ? m->unstarted_ms : c->unstarted_ms;
   p->tiny = m->tiny;
   p->most_ms = m->most_ms;
-  if (m->job) start_job(c, p, m->job);
+  if (m->later) p->later = m->job;
+  else if (m->job) start_job(c, p, m->job);
   if (!m->executable) return;
   nxi_executable **at = m->interpret ? &p->interpreted : &p->compiled;
   if (*at) { /* LLVM was lost after the graph had been interpreted once */
@@ -217,6 +256,7 @@ nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool 
     made m = {.interpreted_ms = p->interpreted_ms,
               .alike_ms = nxi_plan_interpreted_ms(c->plans, p),
               .alike_code = nxi_plan_alike_code(c->plans, p),
+              .unstarted_ms = c->unstarted_ms,
               .interpreted = p->interpreted != NULL,
               .waits = p->waits,
               .alike = p->alike};

@@ -13,6 +13,9 @@ nxi_executable *nxi_plan_ready(const nxi_run *run, const nxi_plan *p, bool *inte
 nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *interpret,
                           nxi_diag *d);
 
+/* After a run of the plan: starts what was put off until then. */
+void nxi_plan_was_run(nx_context *c, nxi_plan *p);
+
 /* Whether a plan that has to be made will be the interpreter's if its graph is tiny. */
 bool nxi_plan_interprets_tiny(const nxi_run *run, const nxi_plan *p);
 

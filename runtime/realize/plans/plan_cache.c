@@ -36,6 +36,7 @@ nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_pl
 static void plan_free(nxi_plan *p) {
   nxi_executable_destroy(p->interpreted);
   nxi_executable_destroy(p->compiled);
+  nxi_code_job_destroy(p->later);
   nxi_free(p->key);
   nxi_free(p);
 }
