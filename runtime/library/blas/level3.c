@@ -12,8 +12,7 @@ typedef void (*trsm_fn)(const char *side, const char *uplo, const char *trans, c
                         const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t);
 
 enum {
-  BLOCK = 128,      /* size of a diagonal block; the other blocks are products */
-  LEAST_PIECE = 64, /* least rows of a piece of a product */
+  LEAST_PIECE = 64 /* least rows of a piece of a product */
 };
 static const double piece_flops = 3e8; /* some 10 ms */
 
@@ -67,14 +66,19 @@ void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *
   nxi_lapack_leave();
 }
 
+/* The size of a diagonal block; the other blocks are products. OpenBLAS's loops for triangles have
+ * half the speed of those for products, which are worth calling for few columns if there are few
+ * rows to go through again. */
+static int block_of(int n) { return n > 512 ? 128 : 32; }
+
 /* Computes blocks of columns of X one after the other; the contribution of the earlier ones is a
  * product. */
 bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, const char *trans,
                      const char *diag, int m, int n, const void *a, int lda, void *b, int ldb) {
   const bool plain = *trans == 'N', forward = (*uplo == 'U') == plain;
-  const int blocks = (n + BLOCK - 1) / BLOCK;
+  const int block = block_of(n), blocks = (n + block - 1) / block;
   for (int i = 0; i < blocks; i++) {
-    const int at = (forward ? i : blocks - 1 - i) * BLOCK, width = n - at < BLOCK ? n - at : BLOCK;
+    const int at = (forward ? i : blocks - 1 - i) * block, width = n - at < block ? n - at : block;
     const int known = forward ? 0 : at + width, count = forward ? at : n - known;
     if (i > 0 && nxi_told_to_stop(part)) return false;
     const nxi_factor x = {"N", nxi_at(t, b, 0, known, ldb), ldb},

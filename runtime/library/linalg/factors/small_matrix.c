@@ -64,6 +64,20 @@
       }                                                                                      \
       for (int j = 0; j < columns; j++) b[i * columns + j] /= lu[i * n + i];                 \
     }                                                                                        \
+  }                                                                                          \
+  static void triangle_##T(const nxi_small_triangle *t, int columns, T *b, int64_t ld) {     \
+    const T *a = t->a;                                                                       \
+    const int n = t->n;                                                                      \
+    const bool forward = t->upper == t->turned;                                              \
+    for (int step = 0; step < n; step++) {                                                   \
+      const int i = forward ? step : n - 1 - step;                                           \
+      T *row = b + i * ld;                                                                   \
+      for (int k = forward ? 0 : i + 1; k < (forward ? i : n); k++) {                        \
+        const T factor = t->turned ? a[k * n + i] : a[i * n + k], *known = b + k * ld;       \
+        for (int j = 0; j < columns; j++) row[j] -= factor * known[j];                       \
+      }                                                                                      \
+      for (int j = 0; j < columns && !t->unit; j++) row[j] /= a[i * n + i];                  \
+    }                                                                                        \
   }
 SMALL(float, sqrtf, fabsf)
 SMALL(double, sqrt, fabs)
@@ -79,4 +93,10 @@ bool nxi_small_lu(nx_dtype t, int n, void *a, int *pivots) {
 void nxi_small_solve(nx_dtype t, int n, int columns, const void *lu, const int *pivots, void *b) {
   if (t == NX_F32) solve_float(n, columns, lu, pivots, b);
   else solve_double(n, columns, lu, pivots, b);
+}
+
+void nxi_small_triangular(nx_dtype type, const nxi_small_triangle *t, int columns, void *b,
+                          int64_t ld) {
+  if (type == NX_F32) triangle_float(t, columns, b, ld);
+  else triangle_double(t, columns, b, ld);
 }

@@ -26,4 +26,14 @@ bool nxi_small_lu(nx_dtype t, int n, void *a, int *pivots);
 /* b (n x columns) becomes x with A x = b. */
 void nxi_small_solve(nx_dtype t, int n, int columns, const void *lu, const int *pivots, void *b);
 
+/* A triangular matrix, or its transpose. */
+typedef struct nxi_small_triangle {
+  const void *a;
+  int n;
+  bool upper, turned, unit;
+} nxi_small_triangle;
+/* b (n x columns, ld elements from row to row) becomes x with A x = b. */
+void nxi_small_triangular(nx_dtype type, const nxi_small_triangle *t, int columns, void *b,
+                          int64_t ld);
+
 #endif

@@ -69,7 +69,7 @@ static number times_power(number x, int64_t exponent) {
 /* Moves the exponent of the larger part out of x, if a product with another such number could leave
  * the range. */
 static number normal(number x, int64_t *exponent) {
-  double larger = fmax(fabs(x.re), fabs(x.im));
+  const double re = fabs(x.re), im = fabs(x.im), larger = re > im ? re : im;
   int e = 0;
   if (larger > 0x1p-400 && larger < 0x1p400) return x;
   if (larger == 0 || !isfinite(x.re) || !isfinite(x.im)) return x;

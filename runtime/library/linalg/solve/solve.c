@@ -16,10 +16,12 @@ typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, in
 /* ---- triangular_solve */
 
 enum { UPPER, TRANSPOSE, UNIT_DIAG, GIVES_NAN };
-enum { PANEL = 256 }; /* columns of X */
+/* Columns of X that are computed together: enough for a product, and few enough for the threads. */
+static int panel_of(int64_t columns) { return columns > 512 ? 256 : 64; }
 
 static int64_t panels_of(int64_t columns) {
-  return columns > PANEL ? (columns + PANEL - 1) / PANEL : 1;
+  const int panel = panel_of(columns);
+  return columns > panel ? (columns + panel - 1) / panel : 1;
 }
 
 static void copy_columns(int rows, size_t row, size_t bytes, const char *from, char *to) {
@@ -40,8 +42,9 @@ static nx_status one_triangular(const nxg_call_part *part, int64_t task) {
   const nxg_array *a = &part->call->operands[0], *b = &part->call->operands[1];
   const int64_t *attrs = part->call->attrs;
   int n = (int)b->shape[b->rank - 2], columns = (int)b->shape[b->rank - 1];
-  int64_t panels = panels_of(columns), index = task / panels, first = task % panels * PANEL;
-  int width = columns - first < PANEL ? (int)(columns - first) : PANEL;
+  const int panel = panel_of(columns);
+  int64_t panels = panels_of(columns), index = task / panels, first = task % panels * panel;
+  int width = columns - first < panel ? (int)(columns - first) : panel;
   size_t size = (size_t)nxi_dtype_size(b->dtype), skip = (size_t)first * size;
   const char *matrix = nxi_item(a, part->operands[0], 2, index),
              *from = (char *)nxi_item(b, part->operands[1], 2, index) + skip;
@@ -52,6 +55,11 @@ static nx_status one_triangular(const nxg_call_part *part, int64_t task) {
     return NX_OK;
   }
   copy_columns(n, (size_t)columns * size, (size_t)width * size, from, to);
+  if (nxi_is_small_matrix(a->dtype, n)) {
+    const nxi_small_triangle t = {matrix, n, attrs[UPPER], attrs[TRANSPOSE], attrs[UNIT_DIAG]};
+    nxi_small_triangular(a->dtype, &t, width, to, columns);
+    return NX_OK;
+  }
   nxi_solve_right(part, a->dtype, attrs[UPPER] ? "L" : "U", attrs[TRANSPOSE] ? "C" : "N",
                   attrs[UNIT_DIAG] ? "U" : "N", width, n, matrix, n, to, columns > 0 ? columns : 1);
   return NX_OK;
@@ -66,8 +74,9 @@ const nxg_functions nxi_triangular_solve_functions = {prepare_triangular, run_tr
 /* A panel of columns of X. */
 static void solve_panel(const nxi_stage_task *task, const nxi_lu *lu) {
   const nxg_array *b = &task->part->call->operands[1];
-  const int columns = (int)b->shape[b->rank - 1], first = (int)task->task * PANEL,
-            width = columns - first < PANEL ? columns - first : PANEL;
+  const int columns = (int)b->shape[b->rank - 1], panel = panel_of(columns),
+            first = (int)task->task * panel,
+            width = columns - first < panel ? columns - first : panel;
   const size_t size = (size_t)nxi_dtype_size(lu->t), skip = (size_t)first * size;
   const char *from = (char *)nxi_item(b, task->part->operands[1], 2, task->index) + skip;
   char *x = (char *)nxi_item(b, task->part->results[0], 2, task->index) + skip;
