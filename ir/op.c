@@ -36,7 +36,7 @@ nxk_op nxk_op_from_name(const char *name, size_t length) {
 /* ---- floating-point environment */
 
 #if defined(__x86_64__)
-enum { MXCSR_DEFAULT = 0x1f80, X87_DEFAULT = 0x37f, X87_FLAGS = 0x3f };
+enum { MXCSR_DEFAULT = 0x1f80, MXCSR_FLAGS = 0x3f, X87_DEFAULT = 0x37f, X87_FLAGS = 0x3f };
 
 /* Loading MXCSR drains the pipeline, reading it does not. */
 static void set_mxcsr(uint32_t now, uint32_t wanted) {
@@ -47,7 +47,9 @@ static void set_mxcsr(uint32_t now, uint32_t wanted) {
 nxi_fp nxi_fp_enter(void) {
   uint16_t control, status, standard = X87_DEFAULT;
   nxi_fp saved = {.control = __builtin_ia32_stmxcsr()};
-  set_mxcsr((uint32_t)saved.control, MXCSR_DEFAULT);
+  /* Flags that are raised already, as "inexact" is in most programs, change nothing here, and are
+   * what nxi_fp_leave finds again: neither has to load then. */
+  set_mxcsr((uint32_t)saved.control & ~(uint32_t)MXCSR_FLAGS, MXCSR_DEFAULT);
   __asm__ volatile("fnstcw %0\n\tfnstsw %1" : "=m"(control), "=m"(status));
   if (control != X87_DEFAULT) __asm__ volatile("fldcw %0" : : "m"(standard));
   saved.flags = control | (uint64_t)status << 16;
