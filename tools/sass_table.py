@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""sass_table.py [--nxc PROGRAM] [--isa sm_90] FILE.nxir...: what the machine code of a GPU says of
-each kernel of graphs, without a GPU: one line a kernel.
+"""sass_table.py [--nxc PROGRAM] [--isa sm_90] FILE...: what the machine code of a GPU says of each
+kernel of graphs (.nxir), and of kernels written by hand (.cu: the second line names the texts of
+codegen_cuda/ that come first, and gives the numbers that only a launch has), without a GPU: one
+line a kernel.
 
   threads, tasks   of a block, and how many blocks there is work for; SMs: blocks for each of the
                    multiprocessors of an H200
@@ -12,12 +14,16 @@ each kernel of graphs, without a GPU: one line a kernel.
                    runs once through
   barriers         of a block
   shared           bytes of shared memory that a block has
+  tensor           instructions of tensor cores
 
 nvdisasm prints the code (docs/cuda.md)."""
 import argparse
+import ctypes
 import math
+import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 MULTIPROCESSORS = 132
@@ -25,7 +31,8 @@ NAME = 36  # characters of a name
 SIZES = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4}
 SIZES |= {"f16": 2, "bf16": 2, "i16": 2, "u16": 2}
 COLUMNS = ("threads", "tasks", "SMs", "registers", "spills", "load", "store", "flight")
-COLUMNS += ("code", "each", "barriers", "shared")
+COLUMNS += ("code", "each", "barriers", "shared", "tensor")
+TEXTS = Path(__file__).resolve().parent.parent / "codegen_cuda"
 # One instruction: a predicate, perhaps; its name with its suffixes; its operands.
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d\s+)?([A-Z][\w.]*)\s*([^;]*);")
 REGISTER = re.compile(r"\bR(\d+)\b")
@@ -46,13 +53,18 @@ def registers_of(bits, operand):
     return set(range(number, number + max(1, bits // 32)))
 
 
+def is_load(name):
+    """Whether it loads from memory: to registers or, by itself, to shared memory."""
+    return name.startswith("LDG") and not name.startswith("LDGDEPBAR")
+
+
 def in_flight(code):
     """The most bytes of loads from memory that are under way at once. Code that waits for one load
     waits for those before it, too."""
     under_way, best = [], 0
     for name, operands in code:
         target, _, rest = operands.partition(",")
-        load = name.startswith("LDG")
+        load = is_load(name)
         used = {int(r) for r in REGISTER.findall(rest if load else operands)}
         if name.startswith(("BAR", "EXIT")) or any(filled & used for filled, _ in under_way):
             under_way = []
@@ -65,7 +77,7 @@ def in_flight(code):
 def measure(code):
     """What the instructions of one kernel say."""
     names = [name for name, _ in code if not name.startswith("NOP")]
-    loads = [width(n) for n in names if n.startswith("LDG")]
+    loads = [width(n) for n in names if is_load(n)]
     stores = [width(n) for n in names if n.startswith("STG")]
     last = max((int(r) for _, o in code for r in REGISTER.findall(o)), default=0)
     return {
@@ -76,6 +88,7 @@ def measure(code):
         "flight": in_flight(code),
         "code": len(names),
         "barriers": sum(n.startswith("BAR") for n in names),
+        "tensor": sum(n.startswith(("HMMA", "IMMA")) for n in names),
     }
 
 
@@ -112,8 +125,66 @@ def bound_of(text):
     return found
 
 
+def nvrtc():
+    """The compiler, as the library finds it."""
+    toolkit = os.environ.get("CUDA_PATH", "/usr/local/cuda")
+    names = [f"libnvrtc.so.{version}" for version in (13, 12)]
+    names += [f"{toolkit}/{place}/{n}" for place in ("lib64", "lib") for n in names]
+    names.insert(0, os.environ.get("NX_NVRTC") or names[0])
+    for name in names:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise SystemExit("no libnvrtc")
+
+
+def machine_code(source, isa):
+    """The cubin of a text in CUDA C, compiled as the library compiles it."""
+    library, program, size = nvrtc(), ctypes.c_void_p(), ctypes.c_size_t()
+
+    def call(name, *arguments):
+        if getattr(library, f"nvrtc{name}")(*arguments) != 0 and name != "CompileProgram":
+            raise SystemExit(f"nvrtc{name} fails")
+
+    call("CreateProgram", ctypes.byref(program), source.encode(), b"own.cu", 0, None, None)
+    words = [b"--std=c++17", b"-fmad=false", b"-arch=" + isa.encode()]
+    call("CompileProgram", program, len(words), (ctypes.c_char_p * len(words))(*words))
+    call("GetCUBINSize", program, ctypes.byref(size))
+    code = ctypes.create_string_buffer(size.value)
+    call("GetCUBIN", program, code)
+    if size.value == 0:
+        call("GetProgramLogSize", program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        call("GetProgramLog", program, log)
+        raise SystemExit(log.value.decode())
+    return code.raw
+
+
+def rows_of_own(isa, path):
+    """(name, columns) of each kernel of a file in CUDA C."""
+    text = Path(path).read_text(encoding="utf-8")
+    words = text.splitlines()[1].removeprefix("// ").split()
+    sizes = {key: int(value) for key, value in (w.split("=") for w in words if "=" in w)}
+    before = [(TEXTS / f"{w}.cuh").read_text(encoding="utf-8") for w in words if "=" not in w]
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(machine_code("".join(before) + text, isa))
+        file.flush()
+        program = os.environ.get("NX_NVDISASM", "nvdisasm")
+        command = [program, "-c", file.name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for name, code in kernels_of(done.stdout).items():
+        row = measure(code) | sizes
+        row["SMs"] = round(row["tasks"] / MULTIPROCESSORS, 1)
+        row["each"] = round(row["code"] / (row["elements"] / row["threads"] / row["tasks"]), 1)
+        yield f"{Path(path).stem} {name.removeprefix('nx_')}", row
+
+
 def rows_of(nxc, isa, path):
-    """(name, columns) of each kernel of a graph."""
+    """(name, columns) of each kernel of a file."""
+    if str(path).endswith(".cu"):
+        yield from rows_of_own(isa, path)
+        return
 
     def dump(stage):
         command = [nxc, "dump", path, "--stage", stage, "--isa", isa]
@@ -145,7 +216,7 @@ def main():
     """Prints the table."""
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
-    parser.add_argument("files", nargs="+", metavar="FILE.nxir")
+    parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--nxc", default="nxc")
     parser.add_argument("--isa", default="sm_90")
     options = parser.parse_args()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Products of integers that were 8 or 16 bits wide become calls of matmul_i32, which reads them as
- * they are: a product of casts needs no cast in memory. Sums wrap, so they are those of the
- * recorded product in any order; results of fewer bits are the lower bits of the sum, and those of
- * 64 bits are the sum where it cannot leave 32. i4 and u4 are bytes by now.
+ * they are (on a GPU those of 8 bits): a product of casts needs no cast in memory. Sums wrap, so
+ * they are those of the recorded product in any order; results of fewer bits are the lower bits of
+ * the sum, and those of 64 bits are the sum where it cannot leave 32. i4 and u4 are bytes by now.
  *
  * A call takes dense operands. One that is transposed stays as it lies in memory, and one that is
  * repeated along the batch is there once; any other is copied, in its few bits. A matrix that all
@@ -21,16 +21,18 @@ typedef struct factor {
   bool transposed;
 } factor;
 
-static bool is_small(nx_dtype t) { return t == NX_I8 || t == NX_U8 || t == NX_I16; }
+static bool is_small(nx_dtype t, nxp_products products) {
+  return t == NX_I8 || t == NX_U8 || (t == NX_I16 && !(products & NXP_ON_GPU));
+}
 
 /* Finds the value of few bits that an operand is. False: there is none. Nothing is added yet. */
-static bool find(const nxg_rewrite *r, uint32_t node, factor *f) {
+static bool find(const nxg_rewrite *r, uint32_t node, nxp_products products, factor *f) {
   const nxg_graph *g = r->to;
   nxg_node_view(g, node, &f->view);
   bool viewed = g->nodes[node].op == NXG_view;
   f->node = viewed ? g->nodes[node].args[0] : node;
   const nx_dtype wide = g->nodes[node].dtype;
-  if (is_small(wide)) return true;
+  if (is_small(wide, products)) return true;
   if (g->nodes[f->node].op != NXG_cast) return false;
   f->node = g->nodes[f->node].args[0];
   if (!viewed && g->nodes[f->node].op == NXG_view) {
@@ -38,7 +40,7 @@ static bool find(const nxg_rewrite *r, uint32_t node, factor *f) {
     f->node = g->nodes[f->node].args[0];
   }
   const nx_dtype t = g->nodes[f->node].dtype;
-  return is_small(t) && nxi_dtypes[t].bits <= nxi_dtypes[wide].bits;
+  return is_small(t, products) && nxi_dtypes[t].bits <= nxi_dtypes[wide].bits;
 }
 
 /* ---- operands as a call takes them */
@@ -146,7 +148,7 @@ static void rewrite(nxg_rewrite *r, uint32_t i, factor f[2]) {
   r->changed = true;
 }
 
-static bool is_called(const nxg_rewrite *r, uint32_t i, factor f[2]) {
+static bool is_called(const nxg_rewrite *r, uint32_t i, nxp_products products, factor f[2]) {
   const nxg_node *n = &r->from->nodes[i];
   if (n->op != NXG_matmul || nxi_is_float(n->dtype) || nxg_node_elements(n) == 0) return false;
   const nxg_node *a = &r->from->nodes[n->args[0]];
@@ -155,7 +157,7 @@ static bool is_called(const nxg_rewrite *r, uint32_t i, factor f[2]) {
     return false;
   for (int k = 0; k < 2; k++) {
     f[k] = (factor){0};
-    if (!find(r, r->map[n->args[k]], &f[k])) return false;
+    if (!find(r, r->map[n->args[k]], products, &f[k])) return false;
     bool bytes = nxi_dtypes[r->to->nodes[f[k].node].dtype].bits == 8;
     if (nxi_dtypes[n->dtype].bits == 64 && (!bytes || inner > MOST_BYTES)) return false;
   }
@@ -169,7 +171,7 @@ nx_status nxg_pass_integers(const nxg_graph *g, nxp_products products, nxg_graph
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
-    if (products & NXP_OF_SMALL_INTEGERS && is_called(&r, i, f)) rewrite(&r, i, f);
+    if (products & NXP_OF_SMALL_INTEGERS && is_called(&r, i, products, f)) rewrite(&r, i, f);
     else nxg_rewrite_copy(&r, i);
   }
   return nxg_rewrite_end(&r, out, changed);

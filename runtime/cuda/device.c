@@ -5,6 +5,7 @@
 #include "codegen_cuda/codegen_cuda.h"
 #include "launch.h"
 #include "library/blas.h"
+#include "library/calls.h"
 #include "maker.h"
 #include "nccl.h"
 #include "sass.h"
@@ -156,8 +157,9 @@ static void plan_for(const nxi_executable_options *o, const nxg_graph *g, nxp_op
   bool imagined = o->device == NULL; /* only printed: as if it had all libraries */
   const char *why = imagined ? NULL : nxi_gpu_blas_missing();
   out->on_gpu = true;
-  out->all_products = NXP_ON_GPU | nxi_gpu_blas_dtypes(o->target->isa);
-  out->products = why == NULL ? out->all_products : NXP_ON_GPU;
+  const nxp_products own = NXP_ON_GPU | nxi_gpu_own_products(o->target->isa);
+  out->all_products = own | nxi_gpu_blas_dtypes(o->target->isa);
+  out->products = why == NULL ? out->all_products : own;
   out->no_library = why;
 }
 

@@ -6,7 +6,8 @@
 
 nx_status nxi_own_code_get(nxi_gpu *g, const nxi_own_code *code, nxi_kernel **out, nxi_diag *d) {
   nxi_text text = {0};
-  nxi_text_add(&text, "%s%s\n%s\n", nxu_prelude(), code->body, code->instance);
+  nxi_text_add(&text, "%s%s%s\n%s\n", nxu_prelude(), code->tools != NULL ? code->tools : "",
+               code->body, code->instance);
   if (text.failed) {
     nxi_text_free(&text);
     return nxi_oom(d);

@@ -9,12 +9,13 @@
 #include "runtime/cuda/gpu.h"
 
 typedef struct nxi_own_code {
-  const char *body; /* comes after the prelude (prelude.cuh) */
+  const char *body; /* comes after the prelude (prelude.cuh) and `tools` */
   /* comes last: extern "C" __global__ void __launch_bounds__(threads) entry(...) { ... } */
   const char *instance;
   const char *entry;
   int32_t threads;      /* of a block */
   int64_t shared_bytes; /* dynamic */
+  const char *tools;    /* mma.cuh; NULL: nothing */
 } nxi_own_code;
 
 /* Reference to *out: the caller's (nxi_kernel_release). It is launched by

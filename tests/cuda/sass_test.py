@@ -60,6 +60,7 @@ def worse(row, before):
         ("barriers", row["barriers"] > before["barriers"]),
         ("registers", row["registers"] > max(32, before["registers"] + MORE_REGISTERS)),
         ("each", row["each"] > before["each"] * MORE_CODE),
+        ("tensor", row["tensor"] < before["tensor"]),
         ("SMs", row["SMs"] < min(1, before["SMs"])),
     ]
     return [f"{name} {row[name]}, was {before[name]}" for name, bad in limits if bad]
@@ -85,7 +86,7 @@ def main():
     if then != now:
         skip(f"the table is of {then}, and here is {now}")
     lines, faults = [], []
-    for path in sorted((HERE / "sass").glob("*.nxir")):
+    for path in sorted(p for p in (HERE / "sass").iterdir() if p.suffix in (".cu", ".nxir")):
         for name, row in sass_table.rows_of(nxc, ISA, str(path)):
             lines.append(sass_table.line(name, row))
             if name in table:

@@ -22,7 +22,10 @@ static const nxi_own_code code = {
     body,
     "extern \"C\" __global__ void __launch_bounds__(32) fill_i32(int *to, int first, int n) {\n"
     "  fill(to, first, n);\n}",
-    "fill_i32", 32, 0};
+    "fill_i32",
+    32,
+    0,
+    NULL};
 
 static int open_gpu(void **state) {
   (void)state;

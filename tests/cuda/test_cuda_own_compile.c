@@ -70,6 +70,30 @@ static bool scans(nxi_gpu *g) {
   return true;
 }
 
+static bool prepare(const nxi_gpu_functions *f, nxi_gpu *g, const nxg_call *call) {
+  nxi_gpu_call_work work = {0};
+  if (f->prepare(g, call, &work, NULL) != NX_OK) return false;
+  f->release(work.state);
+  return true;
+}
+
+/* Products of bytes: both types, all layouts, large and small tiles, odd distances. */
+static bool products(nxi_gpu *g) {
+  static const int64_t extents[] = {4096, 64, 67};
+  bool good = true;
+  for (int i = 0; i < 48 && good; i++) {
+    const int64_t n = extents[i / 16], shape[] = {n, n}, transpose = i % 4;
+    const nxg_type types[2] = {{i & 4 ? NX_U8 : NX_I8, 2, shape},
+                               {i & 8 ? NX_U8 : NX_I8, 2, shape}};
+    nxg_call call;
+    good = nxg_call_infer(NXG_matmul_i32, 2, types, &transpose, 1, &call, NULL) == NX_OK &&
+           prepare(&nxi_gpu_integer_functions, g, &call);
+    if (i % 16 == 0) /* and what turns an operand for the library */
+      good = good && prepare(&nxi_gpu_integer_library_functions, g, &call);
+  }
+  return good;
+}
+
 /* By columns, in any order, by elements; as many axes as may be. */
 static bool scatters(nxi_gpu *g) {
   static const nx_dtype types[] = {NX_BOOL, NX_U8, NX_U16, NX_U32, NX_U64, NX_F32, NX_F64};
@@ -132,7 +156,7 @@ static bool collect(void) {
   if (nxi_kernel_cache_create_for(&nxi_gpu_maker, g, "", &kernels, NULL) != NX_OK) return false;
   nxi_gpu_set_kernels(g, kernels);
   find()->seen = tell;
-  bool good = conditions(g) && sorts(g) && scatters(g) && scans(g);
+  bool good = conditions(g) && sorts(g) && scatters(g) && scans(g) && products(g);
   nxi_kernel_cache_destroy(kernels);
   nxi_gpu_close(g);
   return good;

@@ -19,9 +19,12 @@ enum {
   TYPE_F32 = 0,
   TYPE_F64 = 1,
   TYPE_F16 = 2,
+  TYPE_I8 = 3,
+  TYPE_I32 = 10,
   TYPE_BF16 = 14,
   COMPUTE_F32 = 68,
   COMPUTE_F64 = 70,
+  COMPUTE_I32 = 72,
   MATMUL_TRANSPOSE_A = 3,
   MATMUL_TRANSPOSE_B = 4,
   MATMUL_EPILOGUE = 7,
@@ -113,8 +116,21 @@ static void free_all(void *state) {
   nxi_free(b);
 }
 
-static int type_of(nx_dtype t) {
-  return t == NX_F64 ? TYPE_F64 : t == NX_F32 ? TYPE_F32 : t == NX_F16 ? TYPE_F16 : TYPE_BF16;
+/* How the library names the types of a product. */
+typedef struct types {
+  nx_dtype dtype;
+  int operands, result, compute, scale;
+} types;
+
+static types types_of(nx_dtype t) {
+  static const types all[] = {{NX_F32, TYPE_F32, TYPE_F32, COMPUTE_F32, TYPE_F32},
+                              {NX_F64, TYPE_F64, TYPE_F64, COMPUTE_F64, TYPE_F64},
+                              {NX_F16, TYPE_F16, TYPE_F16, COMPUTE_F32, TYPE_F32},
+                              {NX_BF16, TYPE_BF16, TYPE_BF16, COMPUTE_F32, TYPE_F32},
+                              {NX_I8, TYPE_I8, TYPE_I32, COMPUTE_I32, TYPE_I32}};
+  int i = 0;
+  while (all[i].dtype != t) i++;
+  return all[i];
 }
 
 /* A matrix of the library: rows and columns as it sees them. */
@@ -126,8 +142,9 @@ static int make_layout(void **out, const nxi_gpu_product *p, int operand) {
     columns = swapped;
   }
   int32_t batches = (int32_t)p->batches;
-  int result = cublas.layout_create(out, type_of(p->dtype), (uint64_t)rows, (uint64_t)columns,
-                                    p->ld[operand]);
+  const types t = types_of(p->dtype);
+  int result = cublas.layout_create(out, operand < 2 ? t.operands : t.result, (uint64_t)rows,
+                                    (uint64_t)columns, p->ld[operand]);
   if (result == 0) result = cublas.layout_set(*out, LAYOUT_BATCHES, &batches, sizeof batches);
   if (result == 0)
     result = cublas.layout_set(*out, LAYOUT_BATCH_STRIDE, &p->batch_strides[operand],
@@ -164,10 +181,9 @@ static int choose(const blas *b, kept *k) {
 }
 
 static int make_desc(void **out, const nxi_gpu_product *p) {
-  bool wide = p->dtype == NX_F64;
+  const types t = types_of(p->dtype);
   int32_t first = p->transposed[1], second = p->transposed[0];
-  int result =
-      cublas.matmul_create(out, wide ? COMPUTE_F64 : COMPUTE_F32, wide ? TYPE_F64 : TYPE_F32);
+  int result = cublas.matmul_create(out, t.compute, t.scale);
   if (result == 0) result = cublas.matmul_set(*out, MATMUL_TRANSPOSE_A, &first, sizeof first);
   if (result == 0) result = cublas.matmul_set(*out, MATMUL_TRANSPOSE_B, &second, sizeof second);
   return result;
@@ -306,11 +322,18 @@ static nx_status prepare_call(nxi_gpu *g, const blas *b, kept *k, const nxi_gpu_
   return out->adds_c && !in_place ? lay_down(g, p, at, d) : NX_OK;
 }
 
-static nx_status run(nxi_gpu *g, blas *b, const nxi_gpu_product *p, const uint64_t at[4],
-                     nxi_diag *d) {
+/* 0 or 1, of the type of factors. */
+static const void *factor_of(nx_dtype t, bool one) {
   static const float numbers32[] = {0, 1};
   static const double numbers64[] = {0, 1};
-  bool wide = p->dtype == NX_F64;
+  static const int32_t integers[] = {0, 1};
+  return t == NX_F64  ? (const void *)&numbers64[one]
+         : t == NX_I8 ? (const void *)&integers[one]
+                      : (const void *)&numbers32[one];
+}
+
+static nx_status run(nxi_gpu *g, blas *b, const nxi_gpu_product *p, const uint64_t at[4],
+                     nxi_diag *d) {
   kept *k = NULL;
   call c;
   uint64_t workspace = 0;
@@ -320,8 +343,7 @@ static nx_status run(nxi_gpu *g, blas *b, const nxi_gpu_product *p, const uint64
   if (status == NX_OK && c.workspace > 0)
     status = nxi_gpu_alloc(g, (int64_t)c.workspace, &workspace, d);
   if (status != NX_OK) return status;
-  const void *one = wide ? (const void *)&numbers64[1] : &numbers32[1],
-             *beta = wide ? (const void *)&numbers64[c.adds_c] : &numbers32[c.adds_c];
+  const void *one = factor_of(p->dtype, true), *beta = factor_of(p->dtype, c.adds_c);
   result = cublas.matmul(b->handle, c.desc, one, at[1], k->layouts[0], at[0], k->layouts[1], beta,
                          c.c, k->layouts[2], at[2], k->layouts[2], k->choice.algorithm, workspace,
                          c.workspace, nxi_gpu_stream(g));
@@ -347,6 +369,16 @@ static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
   shelf->state = b;
   shelf->free = free_all;
   return NX_OK;
+}
+
+bool nxi_gpu_blas_multiplies(nxi_gpu *g, const nxi_gpu_product *p) {
+  kept *k;
+  if (nxi_gpu_blas_missing() != NULL || nxi_gpu_enter(g, NULL) != NX_OK) return false;
+  nxi_gpu_shelf *shelf = nxi_gpu_shelf_lock(g, NXI_GPU_BLAS);
+  bool good = start(g, shelf, NULL) == NX_OK && find(shelf->state, p, &k) == 0;
+  nxi_gpu_shelf_unlock(shelf);
+  nxi_gpu_leave(g);
+  return good;
 }
 
 nx_status nxi_gpu_matmul(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[4], nxi_diag *d) {

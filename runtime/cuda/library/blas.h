@@ -11,7 +11,9 @@
  * All distances are in elements. Sums of floats smaller than f32 are computed in f32 and rounded
  * once. */
 typedef struct nxi_gpu_product {
-  nx_dtype dtype;  /* one of nxi_gpu_blas_dtypes */
+  /* one of nxi_gpu_blas_dtypes; or NX_I8, which gives NX_I32: transposed is {false, true}, and k, n
+   * and all distances are multiples of 4, as are addresses */
+  nx_dtype dtype;
   nxp_added added; /* only for f32 and f64 */
   /* of a, b, c: all addresses of this kind of product are multiples of so many bytes, 1 to 16 */
   int32_t alignment[3];
@@ -27,6 +29,8 @@ const char *nxi_gpu_blas_missing(void);
 /* The dtypes that it multiplies on a GPU of that kind ("sm_90"), as bits 1 << dtype; complex ones
  * as matrices of parts. */
 uint32_t nxi_gpu_blas_dtypes(const char *arch);
+/* Whether the library has an algorithm for the product, which is kept. */
+bool nxi_gpu_blas_multiplies(nxi_gpu *g, const nxi_gpu_product *p);
 /* Starts the product. at: the addresses of a, b, c, and of the addend. */
 nx_status nxi_gpu_matmul(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[4], nxi_diag *d);
 

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 #include "calls.h"
 
-/* The first entry that takes a call executes it. */
-static const nxi_gpu_functions *const all[] = {&nxi_gpu_custom_functions,
-                                               &nxi_gpu_sort_functions,
-                                               &nxi_gpu_scan_functions,
-                                               &nxi_gpu_fft_functions,
-                                               &nxi_gpu_factor_functions,
-                                               &nxi_gpu_vector_functions,
-                                               NULL};
+#include <stdlib.h>
+#include <string.h>
 
-const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call) {
+/* The first entry that takes a call executes it. */
+static const nxi_gpu_functions *const all[] = {
+    &nxi_gpu_custom_functions,          &nxi_gpu_sort_functions,    &nxi_gpu_scan_functions,
+    &nxi_gpu_integer_library_functions, &nxi_gpu_integer_functions, &nxi_gpu_fft_functions,
+    &nxi_gpu_factor_functions,          &nxi_gpu_vector_functions,  NULL};
+
+/* Those of bytes need tensor cores with rows of 32 of them. */
+nxp_products nxi_gpu_own_products(const char *arch) {
+  return strncmp(arch, "sm_", 3) == 0 && atoi(arch + 3) >= 80 ? NXP_OF_SMALL_INTEGERS : 0;
+}
+
+const nxi_gpu_functions *nxi_gpu_call_functions(nxi_gpu *g, const nxg_call *call) {
   if (nxg_call_gives_nan(call)) return NULL; /* the host tells matrices that fail from others */
   for (int i = 0; all[i] != NULL; i++)
     if (all[i]->takes(g, call)) return all[i];

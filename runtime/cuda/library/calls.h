@@ -6,6 +6,7 @@
 #define NXI_GPU_CALLS_H
 
 #include "ir/library/library.h"
+#include "passes/fuse/cluster.h"
 #include "runtime/cuda/gpu.h"
 
 typedef struct nxi_gpu_call_work {
@@ -28,7 +29,7 @@ typedef struct nxi_gpu_call_run {
 typedef struct nxi_gpu_functions {
   const char *by; /* "cuFFT" */
   /* Whether it executes this call, and the libraries that it needs are available. */
-  bool (*takes)(const nxi_gpu *g, const nxg_call *call);
+  bool (*takes)(nxi_gpu *g, const nxg_call *call);
   /* Why a library that it would use for this call is not available (static text); NULL: it is
    * available, or this call is not for this entry. */
   const char *(*lacks)(const nxg_call *call);
@@ -45,14 +46,19 @@ typedef struct nxi_gpu_functions {
 extern const nxi_gpu_functions nxi_gpu_custom_functions; /* custom.c */
 extern const nxi_gpu_functions nxi_gpu_sort_functions;   /* sort.c */
 extern const nxi_gpu_functions nxi_gpu_scan_functions;   /* scan.c */
+/* integers.c: matmul_i32 of bytes */
+extern const nxi_gpu_functions nxi_gpu_integer_library_functions, nxi_gpu_integer_functions;
 /* fft.c: fft, ifft, rfft, irfft */
 extern const nxi_gpu_functions nxi_gpu_fft_functions;
 /* factors.c: cholesky, solve, inv, det, slogdet, triangular_solve; vectors.c: eigh, eigvalsh, eig,
  * eigvals, svd, qr */
 extern const nxi_gpu_functions nxi_gpu_factor_functions, nxi_gpu_vector_functions;
 
+/* Products that own kernels compute on a GPU of that kind ("sm_90"). */
+nxp_products nxi_gpu_own_products(const char *arch);
+
 /* The functions that execute the call. NULL: the host executes it. */
-const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call);
+const nxi_gpu_functions *nxi_gpu_call_functions(nxi_gpu *g, const nxg_call *call);
 /* For a call that the host executes: a sentence that names the missing library. NULL: no library is
  * missing. Static. */
 const char *nxi_gpu_call_lacks(const nxg_call *call);

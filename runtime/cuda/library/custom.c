@@ -5,7 +5,7 @@
 #include "calls.h"
 #include "runtime/cuda/internal.h"
 
-static bool takes(const nxi_gpu *g, const nxg_call *call) {
+static bool takes(nxi_gpu *g, const nxg_call *call) {
   (void)g;
   return call->op == NXG_custom && nxg_custom_of(call->attrs)->on_device;
 }

@@ -9,7 +9,7 @@
 
 enum { BLOCK = NXI_LINALG_BLOCK };
 
-static bool takes(const nxi_gpu *g, const nxg_call *call) {
+static bool takes(nxi_gpu *g, const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
   (void)g;
   switch (call->op) {

@@ -47,7 +47,7 @@ static const char *lacks(const nxg_call *call) {
   return is_ours(call) ? nxi_cufft_missing() : NULL;
 }
 
-static bool takes(const nxi_gpu *g, const nxg_call *call) {
+static bool takes(nxi_gpu *g, const nxg_call *call) {
   (void)g;
   if (!is_ours(call) || nxi_cufft_missing() != NULL) return false;
   int64_t most = nxi_part_dtype(call->operands[0].dtype) == NX_F64 ? DOUBLE_MOST : SINGLE_MOST;

@@ -19,7 +19,7 @@ typedef struct scan {
   int64_t length, line_tiles, tiles, totals_at, prefix_at, bytes;
 } scan;
 
-static bool takes(const nxi_gpu *g, const nxg_call *call) {
+static bool takes(nxi_gpu *g, const nxg_call *call) {
   (void)g;
   return nxg_is_scan(call->op);
 }
@@ -49,7 +49,7 @@ static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, 
       nxu_type(t), THREADS, combinations[kind], nxk_any_order(kind, t) ? "true" : "false");
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
   int64_t shared = (BLOCKS * (BLOCK + 3) + 3) / 4 * 4 * nxi_dtype_size(t) + 8;
-  nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared};
+  nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared, NULL};
   if (status == NX_OK) status = nxi_own_code_get(g, &code, out, d);
   nxi_text_free(&text);
   return status;

@@ -160,7 +160,7 @@ static nx_status get(nxi_gpu_scatter *s, nxi_gpu *g, const char *code, const cha
   add_list(&text, "FREE", keyed, end);
   nxi_text_add(&text, "%s", code);
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
-  const nxi_own_code own = {nxu_scatter_code(), text.data, entry, THREADS, 0};
+  const nxi_own_code own = {nxu_scatter_code(), text.data, entry, THREADS, 0, NULL};
   if (status == NX_OK) status = nxi_own_code_get(g, &own, out, d);
   nxi_text_free(&text);
   return status;

@@ -101,7 +101,7 @@ static nx_status get(const nxi_gpu_sort *s, nxi_gpu *g, const instance *i, nxi_k
   nxi_text_add(&text, "constexpr int THREADS = %d, BLOCKS = %d, ITEMS = %d;\n%s", i->threads,
                i->blocks, i->items, i->code);
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
-  const nxi_own_code code = {nxu_sort_code(), text.data, i->entry, i->threads, i->shared};
+  const nxi_own_code code = {nxu_sort_code(), text.data, i->entry, i->threads, i->shared, NULL};
   if (status == NX_OK) status = nxi_own_code_get(g, &code, out, d);
   nxi_text_free(&text);
   return status;
@@ -369,7 +369,7 @@ static nxi_gpu_sort_shape shape_of(const nxg_call *call) {
   return h;
 }
 
-static bool takes(const nxi_gpu *g, const nxg_call *call) {
+static bool takes(nxi_gpu *g, const nxg_call *call) {
   (void)g;
   if (call->op != NXG_sort && call->op != NXG_argsort) return false;
   nxi_gpu_sort_shape shape = shape_of(call);

@@ -5,7 +5,7 @@
 #include "ir/alloc.h"
 #include "linalg.h"
 
-static bool takes(const nxi_gpu *g, const nxg_call *call) {
+static bool takes(nxi_gpu *g, const nxg_call *call) {
   bool ours =
       call->op == NXG_eigh || call->op == NXG_eigvalsh || call->op == NXG_svd || call->op == NXG_qr;
   (void)g;

@@ -151,13 +151,21 @@ enum nx_host_state { NX_READY, NX_AT_WARP, NX_AT_BLOCK, NX_DONE };
 alignas(
     64) unsigned char nx_shared[NX_HOST_SHARED + NX_HOST_GUARD]; /* of the block whose turn it is */
 
+struct nx_host_copy {
+  void *to;
+  const void *from;
+  int bytes, group;
+};
+enum { NX_HOST_COPIES = 64 };
 struct nx_host_thread {
   ucontext_t context; /* where it begins, when it is wanted for the first time */
   jmp_buf at;         /* where it goes on: without asking the system, as contexts would */
   bool made, begun;   /* it has a context; it has used it */
   nx_host_state state;
   int turn;
-  unsigned long long said[2]; /* what it shows to its warp, by turns */
+  unsigned long long said[2];          /* what it shows to its warp, by turns */
+  nx_host_copy copies[NX_HOST_COPIES]; /* that have not ended, oldest first */
+  int n_copies, group;                 /* group: of the next copy */
 };
 struct nx_host_resident {
   nx_host_thread threads[NX_HOST_MOST];
@@ -250,6 +258,18 @@ NX_PLAIN static inline unsigned __ballot_sync(unsigned, int a) {
   for (int i = 0; i < 32; i++)
     all |= (unsigned)(nx_host_seen<int>((nx_host_now & ~31) + i) != 0) << i;
   return all;
+}
+
+#include "cuda_tensor.h"
+
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
+  const unsigned long long both = (unsigned long long)b << 32 | a;
+  unsigned out = 0;
+  for (int i = 0; i < 4; i++) out |= (unsigned)(both >> 8 * (which >> 4 * i & 7) & 255) << 8 * i;
+  return out;
+}
+static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(((unsigned long long)high << 32 | low) >> (by & 31));
 }
 
 static inline int __ffs(int a) { return __builtin_ffs(a); }
@@ -352,7 +372,7 @@ static void nx_host_begin(int slot, int number, int threads) {
     nx_host_thread *t = &r->threads[i];
     nx_host_make(t, nx_host_rooms->stacks[slot * NX_HOST_MOST + i]);
     t->state = NX_READY;
-    t->turn = 0;
+    t->turn = t->n_copies = t->group = 0;
   }
 }
 

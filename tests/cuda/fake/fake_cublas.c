@@ -7,7 +7,7 @@
 
 #include "fake_cuda_internal.h"
 
-enum { F32, F64, F16, BF16 = 14 };
+enum { F32, F64, F16, I8, I32 = 10, BF16 = 14 };
 enum { EXECUTION_FAILED = 13, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
 enum {
   EPILOGUE_NONE = 1,
@@ -51,7 +51,9 @@ EXPORT int cublasLtDestroy(void *handle) {
 }
 EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
   CALL;
-  if ((compute != 68 || scale != F32) && (compute != 70 || scale != F64)) return NOT_SUPPORTED;
+  if ((compute != 68 || scale != F32) && (compute != 70 || scale != F64) &&
+      (compute != 72 || scale != I32))
+    return NOT_SUPPORTED;
   product *p = calloc(1, sizeof *p);
   if (p == NULL) return 3;
   *p = (product){.scale = scale, .epilogue = EPILOGUE_NONE};
@@ -84,7 +86,8 @@ EXPORT int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void 
 EXPORT int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t columns,
                                       int64_t ld) {
   CALL;
-  if (type != F32 && type != F64 && type != F16 && type != BF16) return INVALID_VALUE;
+  if (type != F32 && type != F64 && type != F16 && type != BF16 && type != I8 && type != I32)
+    return INVALID_VALUE;
   layout *l = calloc(1, sizeof *l);
   if (l == NULL) return 3;
   *l = (layout){type, 1, (int64_t)rows, (int64_t)columns, ld, 0};
@@ -143,6 +146,16 @@ static uint64_t problem_of(const product *p, const layout *const all[4]) {
   return h;
 }
 
+/* Of integers the first operand is transposed, and the other one is not; rows and the inner extent
+ * are multiples of 4, and distances and addresses of 4 bytes; nothing is added. */
+static int fits_integers(const product *p, const layout *const all[4]) {
+  bool good = all[0]->type == I8 && all[1]->type == I8 && all[2]->type == I32 &&
+              all[3]->type == I32 && p->transposed[0] && !p->transposed[1] &&
+              all[3]->rows % 4 == 0 && all[0]->rows % 4 == 0 && p->epilogue == EPILOGUE_NONE;
+  for (int i = 0; i < 4; i++) good = good && all[i]->ld % 4 == 0 && all[i]->stride % 4 == 0;
+  return good ? 0 : NOT_SUPPORTED;
+}
+
 static int fits(const product *p, const layout *const all[4]) {
   const layout *a = all[0], *b = all[1], *d = all[3];
   int64_t rows = p->transposed[0] ? a->columns : a->rows,
@@ -154,9 +167,12 @@ static int fits(const product *p, const layout *const all[4]) {
     if (all[i]->ld < all[i]->rows || all[i]->batches < 1 || all[i]->batches != a->batches ||
         all[i]->stride < 0 || all[i]->rows < 1 || all[i]->columns < 1)
       return INVALID_VALUE;
-    if (all[i]->type != a->type || (all[i]->type == F64) != (p->scale == F64)) return NOT_SUPPORTED;
+    if (p->scale == I32) continue;
+    if (all[i]->type != a->type || all[i]->type == I8 || all[i]->type == I32 ||
+        (all[i]->type == F64) != (p->scale == F64))
+      return NOT_SUPPORTED;
   }
-  return 0;
+  return p->scale == I32 ? fits_integers(p, all) : 0;
 }
 
 EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c,
@@ -278,13 +294,28 @@ typedef struct task {
   double beta;
 } task;
 
+static void multiply_integers(const task *t) {
+  const layout *all = t->all, *d = &all[3];
+  for (int64_t batch = 0; batch < d->batches; batch++)
+    for (int64_t j = 0; j < d->columns; j++)
+      for (int64_t i = 0; i < d->rows; i++) {
+        const signed char *a = (const signed char *)t->a + batch * all[0].stride + i * all[0].ld,
+                          *b = (const signed char *)t->b + batch * all[1].stride + j * all[1].ld;
+        uint32_t sum = 0;
+        for (int64_t k = 0; k < all[0].rows; k++) sum += (uint32_t)(a[k] * b[k]);
+        ((uint32_t *)t->d)[batch * d->stride + i + j * d->ld] = sum;
+      }
+}
+
 static void multiply(void *what) {
   const task *t = what;
   const product *p = &t->p;
   const layout *all = t->all, *d = &all[3];
   memset(t->workspace, 0x5a, t->workspace_bytes);
   int64_t inner = p->transposed[0] ? all[0].rows : all[0].columns;
-  for (int64_t batch = 0; batch < d->batches; batch++)
+  const int64_t batches = p->scale == I32 ? 0 : d->batches;
+  if (p->scale == I32) multiply_integers(t);
+  for (int64_t batch = 0; batch < batches; batch++)
     for (int64_t j = 0; j < d->columns; j++)
       for (int64_t i = 0; i < d->rows; i++) {
         double sum = 0;
@@ -316,10 +347,13 @@ EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, uint64_t 
   if (fits(p, all) || chosen.magic != MAGIC || chosen.problem != problem_of(p, all) ||
       (adds_row && !is_row_there(p, all[3])) || workspace % 256 != 0 ||
       workspace_bytes != (size_t)(adds_row ? ROW_WORKSPACE : WORKSPACE) ||
-      (wide ? *(const double *)alpha != 1 : *(const float *)alpha != 1))
+      (wide              ? *(const double *)alpha != 1
+       : p->scale == I32 ? *(const int *)alpha != 1 || *(const int *)beta != 0
+                         : *(const float *)alpha != 1))
     return INVALID_VALUE;
   for (int i = 0; i < 4; i++)
-    if (at[i] == 0 || chosen.alignment[i] < 1 || at[i] % chosen.alignment[i] != 0)
+    if (at[i] == 0 || chosen.alignment[i] < 1 || at[i] % chosen.alignment[i] != 0 ||
+        (p->scale == I32 && at[i] % 4 != 0))
       return EXECUTION_FAILED;
   task t = {.p = *p,
             .a = nxt_fake_host(a),
@@ -329,7 +363,9 @@ EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, uint64_t 
             .workspace = nxt_fake_host(workspace),
             .workspace_bytes = workspace_bytes,
             .row = adds_row ? nxt_fake_host(p->bias) : NULL,
-            .beta = wide ? *(const double *)beta : (double)*(const float *)beta};
+            .beta = wide              ? *(const double *)beta
+                    : p->scale == I32 ? 0
+                                      : (double)*(const float *)beta};
   for (int i = 0; i < 4; i++) t.all[i] = *all[i];
   return nxt_fake_start(stream, multiply, &t, sizeof t);
 }

@@ -172,8 +172,8 @@ static uint64_t hash_of_host(void) {
   char bytes[4096];
   if (h != 0) return h;
   uint64_t all = hash_more(hash_of_nothing, NXT_HOST_KEY, sizeof NXT_HOST_KEY);
-  static const char *const headers[] = {NXT_HOST_HEADER, NXT_HOST_MEMORY};
-  for (int i = 0; i < 2; i++) {
+  static const char *const headers[] = {NXT_HOST_HEADER, NXT_HOST_MEMORY, NXT_HOST_TENSOR};
+  for (int i = 0; i < 3; i++) {
     FILE *f = fopen(headers[i], "r");
     for (size_t n; f != NULL && (n = fread(bytes, 1, sizeof bytes, f)) > 0;)
       all = hash_more(all, bytes, n);
@@ -379,14 +379,19 @@ typedef struct launch {
   const function *function;
   unsigned blocks, threads, shared;
   int device;
-  uint64_t values[MOST_ARGUMENTS];
+  uint64_t values[MOST_ARGUMENTS]; /* one after the other, each as many words as it needs */
 } launch;
+
+static unsigned words_of(const function *f, unsigned argument) {
+  return (f->sizes[argument] + 7) / 8;
+}
 
 static void run_kernel(void *what) {
   launch *l = what;
   void *arguments[MOST_ARGUMENTS];
   if (!nxt_fake_runs(l->device)) return;
-  for (unsigned i = 0; i < l->function->n_arguments; i++) arguments[i] = &l->values[i];
+  for (unsigned i = 0, at = 0; i < l->function->n_arguments; at += words_of(l->function, i++))
+    arguments[i] = &l->values[at];
   l->function->enter(arguments, l->blocks, l->threads, l->shared, offset,
                      (uint64_t)fake.launches * 2 + 1);
 }
@@ -411,10 +416,13 @@ EXPORT int cuLaunchKernel(void *given, unsigned grid_x, unsigned grid_y, unsigne
   l.threads = block_x;
   l.shared = shared;
   l.device = nxt_fake_device();
-  unsigned n = f->n_arguments;
-  if (n > MOST_ARGUMENTS) return 1;
-  for (unsigned i = 0; i < n; i++) memcpy(&l.values[i], arguments[i], f->sizes[i]);
-  return nxt_fake_start(stream, run_kernel, &l, offsetof(launch, values) + n * sizeof *l.values);
+  unsigned words = 0;
+  for (unsigned i = 0; i < f->n_arguments; words += words_of(f, i++)) {
+    if (words + words_of(f, i) > MOST_ARGUMENTS) return 1;
+    memcpy(&l.values[words], arguments[i], f->sizes[i]);
+  }
+  return nxt_fake_start(stream, run_kernel, &l,
+                        offsetof(launch, values) + words * sizeof *l.values);
 }
 
 /* ---- the compiler */
