@@ -32,6 +32,9 @@ void nxj_unlock(void);
 /* Waits until somebody has changed something, with the lock given up meanwhile. */
 void nxj_wait(void);
 void nxj_changed(void);
+/* The same for the threads of queues: a call that is done at once wakes none of them. */
+void nxj_wait_for_jobs(void);
+void nxj_queues_changed(void);
 /* Prepares the lock for fork; false: no memory. */
 bool nxj_state_begin(void);
 /* How often the process has forked, as this one sees it. */

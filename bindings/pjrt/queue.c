@@ -21,7 +21,7 @@ static void queue_drop(nxj_queue *q) {
 
 static nxj_job *next_job(nxj_queue *q) {
   q->busy = false;
-  while (q->first == NULL && !q->ends) nxj_wait();
+  while (q->first == NULL && !q->ends) nxj_wait_for_jobs();
   nxj_job *j = q->first;
   if (j == NULL) return NULL;
   q->first = j->next;
@@ -67,7 +67,7 @@ void nxj_queues_end(nxj_client *c) {
     }
   for (int i = 0; i < c->n; i++)
     if (c->device[i].queue != NULL) c->device[i].queue->ends = true;
-  nxj_changed();
+  nxj_queues_changed();
   nxj_unlock();
   for (int i = 0; i < c->n; i++) {
     nxj_queue *q = c->device[i].queue;
@@ -117,7 +117,7 @@ bool nxj_queues_add(nxj_job *const *jobs, size_t n) {
     *q->last = jobs[i];
     q->last = &jobs[i]->next;
   }
-  nxj_changed();
+  nxj_queues_changed();
   nxj_unlock();
   return good;
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* The lock of the plugin, and the condition on which its threads wait. Both are the process's; a
- * child of fork finds the lock free and nobody waiting. */
+/* The lock of the plugin, and the conditions on which threads wait: those of callers, for what they
+ * have asked for, and those of queues, which wait most of the time, for jobs. All are the process's;
+ * a child of fork finds the lock free and nobody waiting. */
 #include <stdatomic.h>
 
 #include "ir/platform/fork.h"
 #include "objects.h"
 
 static nxi_mutex lock = NXI_MUTEX_INITIALIZER;
-static nxi_condition changed = NXI_CONDITION_INITIALIZER;
+static nxi_condition changed = NXI_CONDITION_INITIALIZER, wanted = NXI_CONDITION_INITIALIZER;
 static nxi_fork_entry entry;
 static atomic_uint generation;
 
 static void in_child(void *object) {
   (void)object;
-  changed = (nxi_condition)NXI_CONDITION_INITIALIZER;
+  changed = wanted = (nxi_condition)NXI_CONDITION_INITIALIZER;
   atomic_fetch_add(&generation, 1);
   nxj_queues_after_fork();
 }
@@ -28,3 +29,5 @@ void nxj_lock(void) { nxi_mutex_lock(&lock); }
 void nxj_unlock(void) { nxi_mutex_unlock(&lock); }
 void nxj_wait(void) { nxi_condition_wait(&changed, &lock); }
 void nxj_changed(void) { nxi_condition_wake_all(&changed); }
+void nxj_wait_for_jobs(void) { nxi_condition_wait(&wanted, &lock); }
+void nxj_queues_changed(void) { nxi_condition_wake_all(&wanted); }
