@@ -37,6 +37,7 @@ typedef struct nxl_outside {
 typedef struct nxl_emitter {
   const nxk_kernel *k;
   nxl_isa isa;
+  bool has_word_sums; /* vpdpwssd of 512 bits */
   nxi_diag *diag;
   bool failed;
   LLVMContextRef context;

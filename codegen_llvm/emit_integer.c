@@ -27,14 +27,19 @@ static nxl_ref in_range(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildICmp(e->builder, LLVMIntULT, o->b, width, "");
 }
 
+/* shifted where the count is in range, else 0. */
+static nxl_ref or_zero(nxl_emitter *e, const nxl_operands *o, nxl_ref shifted) {
+  nxl_ref fits = in_range(e, o), zero = LLVMConstNull(LLVMTypeOf(o->a));
+  if (fits == LLVMConstAllOnes(LLVMTypeOf(fits))) return shifted;
+  return LLVMBuildSelect(e->builder, fits, shifted, zero, "");
+}
+
 nxl_ref nxl_emit_shift_left(nxl_emitter *e, const nxl_operands *o) {
-  nxl_ref shifted = LLVMBuildShl(e->builder, o->a, o->b, "");
-  return LLVMBuildSelect(e->builder, in_range(e, o), shifted, LLVMConstNull(LLVMTypeOf(o->a)), "");
+  return or_zero(e, o, LLVMBuildShl(e->builder, o->a, o->b, ""));
 }
 
 nxl_ref nxl_emit_shift_zero(nxl_emitter *e, const nxl_operands *o) {
-  nxl_ref shifted = LLVMBuildLShr(e->builder, o->a, o->b, "");
-  return LLVMBuildSelect(e->builder, in_range(e, o), shifted, LLVMConstNull(LLVMTypeOf(o->a)), "");
+  return or_zero(e, o, LLVMBuildLShr(e->builder, o->a, o->b, ""));
 }
 
 nxl_ref nxl_emit_shift_sign(nxl_emitter *e, const nxl_operands *o) {

@@ -143,6 +143,45 @@ static nxl_ref by_registers(nxl_emitter *e, const register_op *op, const nxl_ope
   return result;
 }
 
+/* ---- rounding to the upper half */
+
+static bool is_step(nxl_ref v, LLVMOpcode opcode, nxl_ref second) {
+  return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == opcode &&
+         LLVMGetOperand(v, 1) == second;
+}
+
+/* Whether y is 0x7fff and the lowest bit of the upper half of each lane of x (legalize.c). */
+static bool is_rounding(nxl_emitter *e, nxl_ref x, nxl_ref y, uint32_t lanes) {
+  if (!is_step(y, LLVMAdd, nxl_int(e, e->i32, lanes, 0x7fff))) return false;
+  nxl_ref bit = LLVMGetOperand(y, 0);
+  if (!is_step(bit, LLVMAnd, nxl_int(e, e->i32, lanes, 1))) return false;
+  nxl_ref upper = LLVMGetOperand(bit, 0);
+  return is_step(upper, LLVMLShr, nxl_int(e, e->i32, lanes, 16)) && LLVMGetOperand(upper, 0) == x;
+}
+
+/* x + 0x7fff + that bit, in two instructions instead of four: the words of (x & 0x10000) | 0x7fff
+ * are added to x. */
+static nxl_ref round_by_words(nxl_emitter *e, nxl_ref x, uint32_t lanes) {
+  enum { LANES = 16 };
+  nxl_ref bit = LLVMBuildAnd(e->builder, x, nxl_int(e, e->i32, lanes, 0x10000), ""),
+          words = LLVMBuildOr(e->builder, bit, nxl_int(e, e->i32, lanes, 0x7fff), ""),
+          result = NULL;
+  for (uint32_t at = 0; at < lanes; at += LANES) {
+    nxl_ref args[3] = {take_lanes(e, x, at, LANES, LANES), take_lanes(e, words, at, LANES, LANES),
+                       nxl_int(e, e->i32, LANES, 0x10001)};
+    nxl_ref sum = nxl_intrinsic(e, "llvm.x86.avx512.vpdpwssd.512", NULL, 0, args, 3);
+    result = join_register(e, result, sum, at, LANES, lanes);
+  }
+  return result;
+}
+
+static nxl_ref nxl_emit_add_unsigned(nxl_emitter *e, const nxl_operands *o) {
+  if (e->has_word_sums && o->type == NX_U32 && o->lanes % 16 == 0 &&
+      is_rounding(e, o->a, o->b, o->lanes))
+    return round_by_words(e, o->a, o->lanes);
+  return LLVMBuildAdd(e->builder, o->a, o->b, "");
+}
+
 /* ---- max and min: NaN wins, and zeros of different sign are ordered. */
 
 /* The AVX-512 instruction orders zeros as required. If one operand alone is NaN it returns the
@@ -255,6 +294,20 @@ static nxl_ref cast_float_to_integer(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildSelect(b, nan, LLVMConstNull(LLVMTypeOf(r)), r, "");
 }
 
+/* The upper halves of words that o->a has shifted down: 32 of them are one permutation of two
+ * registers, where shifts and truncations are seven operations. NULL: they are not. */
+static nxl_ref upper_halves(nxl_emitter *e, const nxl_operands *o) {
+  nxl_ref order[128], halves;
+  if (e->isa != NXL_AVX512 || o->type != NX_U32 || o->result != NX_U16 || o->lanes % 32 != 0 ||
+      !is_step(o->a, LLVMLShr, nxl_int(e, e->i32, o->lanes, 16)))
+    return NULL;
+  halves =
+      LLVMBuildBitCast(e->builder, LLVMGetOperand(o->a, 0), nxl_type(e, NX_U16, 2 * o->lanes), "");
+  for (uint32_t i = 0; i < o->lanes; i++) order[i] = LLVMConstInt(e->i32, 2 * i + 1, 0);
+  return LLVMBuildShuffleVector(e->builder, halves, LLVMGetPoison(LLVMTypeOf(halves)),
+                                LLVMConstVector(order, o->lanes), "");
+}
+
 static nxl_ref cast_integer(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   LLVMTypeRef type = nxl_type(e, o->result, o->lanes);
@@ -269,7 +322,10 @@ static nxl_ref cast_integer(nxl_emitter *e, const nxl_operands *o) {
     return narrow || nxi_is_signed(o->type) ? LLVMBuildSIToFP(b, a, type, "")
                                             : LLVMBuildUIToFP(b, a, type, "");
   }
-  if (to < from) return LLVMBuildTrunc(b, o->a, type, "");
+  if (to < from) {
+    nxl_ref halves = upper_halves(e, o);
+    return halves ? halves : LLVMBuildTrunc(b, o->a, type, "");
+  }
   if (to == from) return o->a;
   return nxi_is_signed(o->type) ? LLVMBuildSExt(b, o->a, type, "")
                                 : LLVMBuildZExt(b, o->a, type, "");

@@ -30,6 +30,8 @@ const char *nxl_useless(void);
 /* Takes a machine for t. Must be called inside the guard, after nxl_start_for. */
 nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d);
 void nxl_return_machine(nxl_machine *m);
+/* Whether the machine's features name one. */
+bool nxl_machine_has(const nxl_machine *m, const char *feature);
 
 /* nxl_compile. */
 nx_status nxl_generate(const nxl_request *r, nxi_diag *d);

@@ -37,7 +37,7 @@ static uint32_t n_pool;
 
 /* ---- the host */
 
-static bool host_has(const char *features, const char *name) {
+static bool names(const char *features, const char *name) {
   size_t n = strlen(name);
   for (const char *p = features; (p = strstr(p, name)) != NULL; p += n)
     if (p > features && p[-1] == '+' && (p[n] == ',' || p[n] == '\0')) return true;
@@ -66,9 +66,9 @@ static void set_isa(nxl_isa isa, const char *cpu, const char *features) {
 /* Sets the features of each isa on an x86-64 host. An isa that the host lacks gets its basic
  * features; code for it can be printed but not run. */
 static void describe_x86(const char *features) {
-  bool avx512 = host_has(features, "avx512f") && host_has(features, "avx512vl") &&
-                host_has(features, "avx512bw") && host_has(features, "avx512dq");
-  bool avx2 = host_has(features, "avx2") && host_has(features, "fma") && host_has(features, "f16c");
+  bool avx512 = names(features, "avx512f") && names(features, "avx512vl") &&
+                names(features, "avx512bw") && names(features, "avx512dq");
+  bool avx2 = names(features, "avx2") && names(features, "fma") && names(features, "f16c");
   set_isa(NXL_AVX512, avx512 ? host.cpu : "x86-64-v4", avx512 ? features : "");
   without_avx512(features, host.features[NXL_AVX2]);
   set_isa(NXL_AVX2, avx2 ? host.cpu : "x86-64-v3", avx2 ? host.features[NXL_AVX2] : "");
@@ -223,6 +223,10 @@ nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
   if (m->pooled) m->handle = take_pooled(m->isa);
   if (!m->handle) m->handle = make_machine(m, triple[0], d);
   return m->handle ? NX_OK : NX_COMPILE_FAILED;
+}
+
+bool nxl_machine_has(const nxl_machine *m, const char *feature) {
+  return names(m->features, feature);
 }
 
 void nxl_return_machine(nxl_machine *m) {
