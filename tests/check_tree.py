@@ -135,7 +135,7 @@ OUTWARD = {
         "window",
     ),
     "runtime/record/ops": ("compose", "dimension_numbers", "places"),
-    "bindings/stablehlo": ("module", "shards"),
+    "bindings/stablehlo": ("host_form", "module", "shards"),
     "bindings/pjrt": ("api", "api_run"),
 }
 

@@ -220,13 +220,13 @@ static bool open_draft(const nx_stablehlo_call *call, entry *e, draft *d) {
 static bool take_types(const nx_stablehlo_call *call, draft *d) {
   nx_type *out = d->types + call->n_operands;
   for (size_t i = 0; i < call->n_operands; i++) { /* handles are the scope's, of results too */
-    nx_tensor *x = d->in[i] = nxj_in_host_form(call->operands[i]);
+    nx_tensor *x = d->in[i] = nxh_in_host_form(call->operands[i]);
     if (x == NULL) return false;
     d->types[i] = (nx_type){nx_dtype_of(x), nx_rank(x), nx_shape(x)};
   }
   for (size_t i = 0; i < call->n_results; i++) {
     out[i] = call->types[i];
-    out[i].dtype = nxj_host_type(out[i].dtype);
+    out[i].dtype = nxh_host_type(out[i].dtype);
   }
   size_t *offsets = d->at->offsets;
   d->size_in = nxj_packed_size(d->types, call->n_operands, offsets);
@@ -261,7 +261,7 @@ static nx_status give_results(const nx_stablehlo_call *call, const draft *d) {
     nx_tensor *x = d->out[i];
     if (call->n_results > MOST)
       x = nxj_unpack(all, &types[i], d->at->offsets[call->n_operands + i]);
-    if (x != NULL) x = nxj_in_program_form(x, call->types[i].dtype);
+    if (x != NULL) x = nxh_in_program_form(x, call->types[i].dtype);
     if (x == NULL) return nxi_error_status();
     call->results[i] = x;
   }

@@ -13,24 +13,6 @@ static int64_t count_of(const nx_type *t) {
   return n;
 }
 
-/* Elements of half a byte are a byte each in arrays of the host. */
-nx_dtype nxj_host_type(nx_dtype t) {
-  return t == NX_I4 ? NX_I8 : t == NX_U4 || t == NX_F4E2M1 ? NX_U8 : t;
-}
-
-nx_tensor *nxj_in_host_form(nx_tensor *x) {
-  nx_dtype t = nx_dtype_of(x), host = nxj_host_type(t);
-  if (t == NX_F4E2M1) x = nx_bitcast(x, NX_U4);
-  return host == t || x == NULL ? x : nx_cast(x, host);
-}
-
-nx_tensor *nxj_in_program_form(nx_tensor *x, nx_dtype wanted) {
-  if (nx_dtype_of(x) == wanted) return x;
-  if (wanted != NX_F4E2M1) return nx_cast(x, wanted);
-  x = nx_cast(x, NX_U4);
-  return x != NULL ? nx_bitcast(x, wanted) : NULL;
-}
-
 size_t nxj_packed_size(const nx_type *types, size_t n, size_t *offsets) {
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {

@@ -6,12 +6,7 @@
 
 #include <stddef.h>
 
-#include "nx/nx.h"
-
-/* What elements of a type are in arrays of the host, and from one to the other. */
-nx_dtype nxj_host_type(nx_dtype t);
-nx_tensor *nxj_in_host_form(nx_tensor *x);
-nx_tensor *nxj_in_program_form(nx_tensor *x, nx_dtype wanted);
+#include "bindings/stablehlo/host_form.h"
 
 /* Where n tensors of types of the host are in one of bytes, and its size. */
 size_t nxj_packed_size(const nx_type *types, size_t n, size_t *offsets);

@@ -8,7 +8,7 @@
 /* Whether the caller's table has a row of that name; if so, it is recorded, and *ok is whether that
  * went well. */
 bool nxh_call_of_table(nxh_recorder *r, const nxh_op *op, nxh_word target, bool *ok);
-/* Whether it is a call with a side effect that the table has a row of. */
+/* Whether it is a call with a side effect that the table has a row of, or an exchange. */
 bool nxh_is_effect(nxh_recorder *r, const nxh_op *op);
 /* The attribute of a call in its backend_config, a character of LAPACK's or a number. */
 int64_t nxh_call_option(const nxh_op *op, const char *name, int64_t otherwise);

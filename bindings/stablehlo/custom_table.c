@@ -13,6 +13,7 @@ static const nx_stablehlo_custom *row_of(const nxh_recorder *r, nxh_word target)
 }
 
 bool nxh_is_effect(nxh_recorder *r, const nxh_op *op) {
+  if (nxh_is_exchange(op)) return true;
   return nxh_word_is(op->name, "stablehlo.custom_call") && nxh_flag(op, "has_side_effect") &&
          row_of(r, nxh_name(op, "call_target_name")) != NULL;
 }

@@ -23,12 +23,18 @@ typedef struct crowd {
   int32_t members[MOST];
 } crowd;
 
-static bool channel_of(const nxh_op *op) {
+bool nxh_channel(const nxh_op *op, int64_t *out) {
   const nxh_attr *a = nxh_get(op, "channel_handle");
   const nxh_attr *handle = a != NULL && a->kind == NXH_DICT
                                ? nxh_find(a->dict.items, a->dict.n, "handle")
                                : nxh_get(op, "channel_id");
-  return handle != NULL && handle->kind == NXH_INT && handle->integer > 0;
+  *out = handle != NULL && handle->kind == NXH_INT ? handle->integer : 0;
+  return handle != NULL && handle->kind == NXH_INT;
+}
+
+static bool channel_of(const nxh_op *op) {
+  int64_t channel;
+  return nxh_channel(op, &channel) && channel > 0;
 }
 
 /* Of operations that know flattened numbers, and of those that do not. */
@@ -339,6 +345,161 @@ bool nxh_collective_permute(nxh_recorder *r, const nxh_op *op, const nxh_row *ro
     else if (n == 0) y = zeros_like(r, x);
     if (!nxh_set(r, op, i, y)) return false;
   }
+  return true;
+}
+
+/* ---- from one process to another. A recv that follows its send among the operations of a region
+ * is a permutation with it, in which all take part at the recv: in a ring each would else wait for
+ * the next to receive. One without the other is between the two processes alone. */
+
+static bool is_on(const nxh_op *op, const char *name, int64_t channel) {
+  int64_t own;
+  return nxh_word_is(op->name, name) && !nxh_flag(op, "is_host_transfer") &&
+         nxh_channel(op, &own) && own == channel;
+}
+
+static bool is_return(const nxh_op *op) {
+  return nxh_word_is(op->name, "stablehlo.return") || nxh_word_is(op->name, "func.return") ||
+         nxh_word_is(op->name, "sdy.return");
+}
+
+static struct nxh_sent *sent_to(nxh_recorder *r, const nxh_op *by) {
+  for (uint32_t i = 0; i < r->n_sent; i++)
+    if (r->sent[i].by == by) return &r->sent[i];
+  return NULL;
+}
+
+/* The first recv of the channel behind the send that no other send has. */
+static const nxh_op *receiver_of(nxh_recorder *r, const nxh_op *send, int64_t channel) {
+  for (const nxh_op *op = send + 1; !is_return(op); op++)
+    if (is_on(op, "stablehlo.recv", channel) && sent_to(r, op) == NULL) return op;
+  return NULL;
+}
+
+/* Pairs, each number once on either side. */
+static bool take_route(nxh_recorder *r, const nxh_op *op, nx_pair *pairs, uint32_t *n) {
+  if (!take_pairs(r, op, count_of(r, line_mode(op)), pairs, n)) return false;
+  for (uint32_t i = 0; i < *n; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (pairs[i].from == pairs[k].from || pairs[i].to == pairs[k].to)
+        return nxh_fail(r, NX_INVALID_ARGUMENT, "source_target_pairs has a number twice");
+  return *n > 0 || nxh_fail(r, NX_INVALID_ARGUMENT, "source_target_pairs is empty");
+}
+
+/* The group of this process and another one, and their pair in it. */
+static nx_group *group_with(nxh_recorder *r, mode m, int32_t other, bool receives, nx_pair *pair) {
+  int32_t own = own_number(r, m), ids[2] = {own < other ? own : other, own < other ? other : own};
+  crowd c = {0};
+  *pair = (nx_pair){receives ? other : own, receives ? own : other};
+  *pair = (nx_pair){pair->from == ids[1], pair->to == ids[1]};
+  return make_crowd(r, m, ids, 2, &c) ? group_of(r, &c) : NULL;
+}
+
+static bool send_alone(nxh_recorder *r, const nxh_op *op) {
+  nx_pair pairs[MOST], pair;
+  uint32_t n;
+  mode m = line_mode(op);
+  int32_t own = own_number(r, m), to = -1;
+  if (!take_route(r, op, pairs, &n)) return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (pairs[i].from == own) to = pairs[i].to;
+  if (to < 0) return true;
+  if (to == own)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "no recv takes what a process sends itself");
+  nx_group *group = group_with(r, m, to, false, &pair);
+  for (uint32_t i = 0; group != NULL && i < op->n_operands; i++) {
+    if (nxh_operand_type(r, op, i)->kind == NXH_TOKEN) continue;
+    nx_tensor *x = nxh_in(r, op, i);
+    if (x == NULL || nx_collective_permute(x, group, &pair, 1) == NULL) return false;
+  }
+  return group != NULL;
+}
+
+static nx_tensor *nothing_of(nxh_recorder *r, const nxh_op *op, uint32_t i) {
+  const nxh_type *t = nxh_result_type(r, op, i);
+  if (t->kind != NXH_TENSOR || !nxh_closed(r, op, i))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no tensor", i), NULL;
+  return nx_full(r->c, r->device, t->dtype, t->shape, t->rank, NX_INTEGER(0));
+}
+
+static bool receive_alone(nxh_recorder *r, const nxh_op *op) {
+  nx_pair pairs[MOST], pair;
+  uint32_t n;
+  mode m = line_mode(op);
+  int32_t own = own_number(r, m), from = -1;
+  if (!take_route(r, op, pairs, &n)) return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (pairs[i].to == own) from = pairs[i].from;
+  if (from == own)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "a process waits for what it sends later");
+  nx_group *group = from >= 0 ? group_with(r, m, from, true, &pair) : NULL;
+  if (from >= 0 && group == NULL) return false;
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    if (nxh_result_type(r, op, i)->kind == NXH_TOKEN) continue;
+    nx_tensor *x = nothing_of(r, op, i);
+    if (x != NULL && group != NULL) x = nx_collective_permute(x, group, &pair, 1);
+    if (!nxh_set(r, op, i, x)) return false;
+  }
+  return true;
+}
+
+static bool same_route(const nx_pair *a, uint32_t n, const nx_pair *b, uint32_t m) {
+  bool same = n == m;
+  for (uint32_t i = 0; same && i < n; i++) same = a[i].from == b[i].from && a[i].to == b[i].to;
+  return same;
+}
+
+/* The next operand or result that is no token; false: none. */
+static bool next_value(nxh_recorder *r, const nxh_op *op, bool results, uint32_t *at) {
+  uint32_t n = results ? op->n_results : op->n_operands;
+  while (*at < n) {
+    const nxh_type *t = results ? nxh_result_type(r, op, *at) : nxh_operand_type(r, op, *at);
+    if (t->kind != NXH_TOKEN) return true;
+    ++*at;
+  }
+  return false;
+}
+
+static bool receive(nxh_recorder *r, const nxh_op *send, const nxh_op *op) {
+  nx_pair pairs[MOST], others[MOST];
+  uint32_t n, m, from = 0, to = 0;
+  crowd c = {0};
+  if (!take_route(r, send, pairs, &n) || !take_route(r, op, others, &m) ||
+      !everybody(r, line_mode(op), &c))
+    return false;
+  if (!same_route(pairs, n, others, m) || line_mode(send) != line_mode(op))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "its send has other source_target_pairs");
+  nx_group *group = c.n > 1 ? group_of(r, &c) : NULL;
+  if (c.n > 1 && group == NULL) return false;
+  for (; next_value(r, op, true, &to); from++, to++) {
+    if (!next_value(r, send, false, &from))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "its send has fewer operands");
+    nx_tensor *x = nxh_in(r, send, from);
+    if (x != NULL && c.n > 1) x = nx_collective_permute(x, group, pairs, n);
+    if (!nxh_set(r, op, to, x)) return false;
+  }
+  return !next_value(r, send, false, &from) ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "its send has more operands");
+}
+
+bool nxh_between(nxh_recorder *r, const nxh_op *op, bool receives) {
+  int64_t channel;
+  if (!nxh_channel(op, &channel)) return nxh_fail(r, NX_INVALID_ARGUMENT, "there is no channel");
+  for (uint32_t i = 0; i < (receives ? op->n_operands : op->n_results); i++)
+    if ((receives ? nxh_operand_type(r, op, i) : nxh_result_type(r, op, i))->kind != NXH_TOKEN)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "operands or results that are no tokens");
+  if (receives) {
+    struct nxh_sent *sent = sent_to(r, op);
+    if (sent == NULL) return receive_alone(r, op);
+    const nxh_op *send = sent->send;
+    *sent = r->sent[--r->n_sent];
+    return receive(r, send, op);
+  }
+  const nxh_op *by = receiver_of(r, op, channel);
+  if (by == NULL) return send_alone(r, op);
+  if (!nxi_grow(&r->sent, &r->cap_sent, r->n_sent + 1, sizeof *r->sent))
+    return nxi_oom(r->d), false;
+  r->sent[r->n_sent++] = (struct nxh_sent){op, by};
   return true;
 }
 

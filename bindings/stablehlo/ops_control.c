@@ -99,7 +99,7 @@ static bool meets(nxh_recorder *r, const nxh_region *region, int calls) {
 bool nxh_has_effects(nxh_recorder *r, const nxh_region *region) {
   nx_stablehlo_mesh *mesh = r->mesh;
   r->mesh = NULL; /* its collectives are none */
-  bool found = r->n_customs > 0 && meets(r, region, 0);
+  bool found = meets(r, region, 0);
   r->mesh = mesh;
   return found;
 }
@@ -408,12 +408,4 @@ bool nxh_nothing(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
     if (nxh_result_type(r, op, i)->kind != NXH_TOKEN)
       return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u is no token", i);
   return true;
-}
-
-/* What exchanges elements with the host, or with another program, while this one runs. */
-bool nxh_exchange(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)op, (void)row;
-  return nxh_fail(r, NX_INVALID_ARGUMENT,
-                  "a program takes nothing from the host while it runs, and gives nothing to it: "
-                  "neither nx nor PJRT has a call for the other side; a custom call may do it");
 }

@@ -497,6 +497,8 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   nxh_recorder r = {.m = m, .c = c, .device = options->device, .d = d};
   r.customs = options->customs;
   r.n_customs = options->n_customs;
+  if (options->host != NULL && (r.host = nxh_host_open(&r, options->host)) == NULL)
+    return d->status;
   r.mesh = options->mesh;
   r.replica = options->replica;
   r.partition = options->partition;
@@ -509,6 +511,7 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   if (p.args == NULL || scope == NULL) {
     nxi_free(p.args);
     nx_scope_end(scope);
+    nxh_host_release(r.host, true);
     return nxi_oom(d);
   }
   p.results = p.args + f->body.n_args;
@@ -527,6 +530,8 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   }
   if (!ok) nx_capture_end(c);
   nx_scope_end(scope);
+  nxh_host_release(r.host, !ok);
+  nxi_free(r.sent);
   nxi_free(p.args);
   return ok ? NX_OK : d->status;
 }

@@ -41,7 +41,13 @@ typedef struct nxh_recorder {
   nx_stablehlo_mesh *mesh;    /* NULL: one process */
   int32_t replica, partition; /* which process this is */
   nx_tensor *token; /* that orders collectives and calls with effects; NULL: there are none */
-  bool effects;     /* a call of the caller's table has side effects */
+  bool effects;     /* a call of the caller's table has side effects, or something is exchanged */
+  struct nxh_host *host; /* what is exchanged with, or NULL */
+  /* Sends between processes that wait for the recv that takes them. */
+  struct nxh_sent {
+    const nxh_op *send, *by;
+  } *sent;
+  uint32_t n_sent, cap_sent;
   nxh_frame *frame;
   bool expressed;   /* operands and results of the operation are of their `real` types meanwhile */
   bool over_arrays; /* arrays stand for scalars: shapes of results are not those of their types */
@@ -207,7 +213,17 @@ nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scat
 nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update, nxh_index_select;
 /* ops_control.c: whether the region calls what has a side effect, by the caller's table. */
 bool nxh_has_effects(nxh_recorder *r, const nxh_region *region);
-nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing, nxh_exchange;
+nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
+/* ops_exchange.c */
+enum { NXH_INFEED, NXH_OUTFEED, NXH_SEND, NXH_RECV };
+nxh_record nxh_exchange;
+/* Whether it is one of the four. */
+bool nxh_is_exchange(const nxh_op *op);
+struct nxh_host;
+/* NULL: there is none, or a failure. */
+struct nxh_host *nxh_host_open(nxh_recorder *r, const nx_stablehlo_host *given);
+/* failed: the caller's `user` is still its own. */
+void nxh_host_release(struct nxh_host *h, bool failed);
 /* shards.c */
 nxh_record nxh_manual, nxh_constrain;
 /* ops_product.c */
@@ -221,6 +237,10 @@ nxh_record nxh_fft, nxh_cholesky, nxh_triangular_solve;
 /* ops_collective.c */
 nxh_record nxh_all_reduce, nxh_reduce_scatter, nxh_all_gather, nxh_all_to_all,
     nxh_collective_permute, nxh_collective_broadcast, nxh_collective_reduce, nxh_own_number;
+/* The channel that an operation names; false: none. */
+bool nxh_channel(const nxh_op *op, int64_t *out);
+/* A send or a recv between processes. */
+bool nxh_between(nxh_recorder *r, const nxh_op *op, bool receives);
 /* ops_custom.c */
 nxh_record nxh_custom_call;
 /* ops_random.c */

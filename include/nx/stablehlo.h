@@ -79,6 +79,41 @@ NX_API nx_stablehlo_mesh *nx_stablehlo_mesh_retain(nx_stablehlo_mesh *mesh);
 /** Gives one reference up. Any thread. NULL is allowed. Functions keep what they need of it. */
 NX_API void nx_stablehlo_mesh_release(nx_stablehlo_mesh *mesh);
 
+/** Arrays between a program that runs and its host: operands of `outfeed` and `send`, which are
+ * read, or results of `infeed` and `recv`, all of whose elements are written. */
+typedef struct nx_stablehlo_transfer {
+  size_t size; /**< of this struct; later versions may append fields */
+  void *user;  /**< of the host */
+  /** Of a `send` or a `recv`: the handle of its channel; else 0 */
+  int64_t channel;
+  const char *config;         /**< infeed_config or outfeed_config, else empty */
+  int32_t replica, partition; /**< which process it is of */
+  /** At most 15. Elements of i4 are a byte each, of i8, those of ui4 and f4E2M1FN one of u8, its
+   * lower half; other types are as in tensors (docs/stablehlo.md). */
+  size_t n;
+  const nx_array *arrays;
+  /** For nx_custom_fail and nx_custom_stopped, which a function asks that waits: else the run that
+   * it is a part of cannot be stopped. */
+  const nx_custom_call *call;
+} nx_stablehlo_transfer;
+/** What the programs of a function exchange with. The functions are called as that of a custom
+ * operation is (nx_custom_desc.run): on some thread, without locks, in each run as often as the
+ * program says and in its order, each process's one after the other, those of several processes at
+ * once. They return NX_OK, or a status, of which nx_custom_fail says more: then the run fails with
+ * it. One that is NULL refuses programs that want it, when they are recorded. */
+typedef struct nx_stablehlo_host {
+  size_t size; /**< sizeof(nx_stablehlo_host) */
+  void *user;
+  nx_status (*infeed)(const nx_stablehlo_transfer *transfer);
+  nx_status (*outfeed)(const nx_stablehlo_transfer *transfer);
+  nx_status (*send)(const nx_stablehlo_transfer *transfer);
+  nx_status (*receive)(const nx_stablehlo_transfer *transfer);
+  /** Called with `user` once when the function that it was given for can call no more, as
+   * nx_custom_desc.release is; at once if it calls nothing, and not if nx_stablehlo_function fails.
+   * NULL: nothing. */
+  void (*release)(void *user);
+} nx_stablehlo_host;
+
 typedef struct nx_stablehlo_options {
   size_t size;        /**< sizeof(nx_stablehlo_options) */
   nx_device device;   /**< of the function's tensors */
@@ -95,14 +130,17 @@ typedef struct nx_stablehlo_options {
   size_t n_inputs;
   /** one for each output, 1: the function does without it; NULL: it has all */
   const uint8_t *unwanted;
+  /** what `infeed`, `outfeed`, and `send` and `recv` of the host call; copied. NULL: refused */
+  const nx_stablehlo_host *host;
 } nx_stablehlo_options;
 
 /** Records a function of the module; of a mesh, once for each process, and these functions are
  * called together, by nx_function_call_async or on a thread each. Its inputs and outputs are the
  * tensors among the program's, in their order: tokens are left out, of custom calls as well; one
- * that has no input, and calls with side effects or is divided by a mesh of its own (`sdy.mesh` of
- * an artifact) among partitions, has one, a bool of rank 0, since only a function with inputs does
- * at each call all that is recorded. *f is one reference, the
+ * that has no input, and calls with side effects, exchanges with its host or other processes, or is
+ * divided by a mesh of its own (`sdy.mesh` of an artifact) among partitions, has one, a bool of
+ * rank 0, since only a function with inputs does at each call all that is recorded. *f is one
+ * reference, the
  * caller's; untouched on failure. A failure says which operation is to blame, with its line and
  * column, and what recording it gave: NX_INVALID_ARGUMENT for operands, attributes or result types
  * that do not fit each other, for a function that is not there, a mesh of another context, a

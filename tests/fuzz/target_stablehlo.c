@@ -35,6 +35,12 @@ static void check_refusal(nx_status status, size_t n) {
   if (e.index > (int64_t)n) fuzz_wrong("refused at byte %lld of %zu", (long long)e.index, n);
 }
 
+/* Nothing is run, so it is never called. */
+static nx_status exchange(const nx_stablehlo_transfer *t) {
+  (void)t;
+  return NX_INTERNAL;
+}
+
 static nx_status record(nx_stablehlo *m, const nx_stablehlo_options *o) {
   nx_function *f = NULL;
   nx_status s = nx_stablehlo_function(m, context(), o, &f);
@@ -53,8 +59,14 @@ void fuzz_stablehlo(const uint8_t *data, size_t n) {
     check_refusal(s, n);
     return;
   }
+  const nx_stablehlo_host host = {.size = sizeof host,
+                                  .infeed = exchange,
+                                  .outfeed = exchange,
+                                  .send = exchange,
+                                  .receive = exchange};
+  nx_stablehlo_options first = {.size = sizeof first, .host = &host};
   nx_stablehlo_options second = {.size = sizeof second, .mesh = partitions(), .partition = 1};
-  if ((s = record(m, NULL)) != NX_OK) check_refusal(s, n);
+  if ((s = record(m, &first)) != NX_OK) check_refusal(s, n);
   if ((s = record(m, &second)) != NX_OK) check_refusal(s, n);
   nx_stablehlo_release(m);
   nx_context_collect(context());

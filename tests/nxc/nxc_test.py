@@ -134,6 +134,42 @@ class Run(Case):
         self.assertEqual(values["t"], ["4"])
 
     @unittest.skipIf(numpy is None, "no NumPy")
+    def test_exchange(self):
+        """A program that reads and writes arrays while it runs, from files and to them."""
+        channel = ("channel_handle = #stablehlo.channel_handle<handle = 7, type = 3>, "
+                   "is_host_transfer = true")
+        f, t = "tensor<3xf32>", "!stablehlo.token"
+        self.file("f.mlir", f"""func.func @main() -> {f} {{
+  %t = stablehlo.create_token : {t}
+  %a:2 = "stablehlo.infeed"(%t) : ({t}) -> ({f}, {t})
+  %b:2 = "stablehlo.recv"(%a#1) {{{channel}}} : ({t}) -> ({f}, {t})
+  %c:2 = "stablehlo.infeed"(%b#1) : ({t}) -> ({f}, {t})
+  %s = stablehlo.add %a#0, %b#0 : {f}
+  %d = "stablehlo.outfeed"(%s, %c#0, %c#1) : ({f}, {f}, {t}) -> {t}
+  %e = "stablehlo.send"(%s, %d) {{{channel}}} : ({f}, {t}) -> {t}
+  return %s : {f}
+}}
+""")
+        for name, values in (("a", [1, 2, 3]), ("b", [0.5, 0.25, 8]), ("c", [7, 8, 9])):
+            self.file(name + ".npy", npy("<f4", (3,), values))
+        self.file("wrong.npy", npy("<f8", (3,), [1, 2, 3]))
+        reads = ["--infeed", "a.npy", "--infeed", "c.npy", "--recv", "7=b.npy"]
+        writes = ["--outfeed", "x.npy", "--outfeed=y.npy", "--send", "7=z.npy"]
+        self.nxc("run", "f.mlir", "--fill", *reads, *writes, "--time")
+        for name, wanted in (("x", (1.5, 2.25, 11)), ("y", (7, 8, 9)), ("z", (1.5, 2.25, 11))):
+            self.assertEqual(read_npy(self.dir / (name + ".npy"))[1], wanted)
+        for given, words in (
+                (reads[:2], "reads more arrays than files are given: --recv 7=FILE.npy"),
+                (reads[:2] + reads[4:], "reads more arrays than files are given: --infeed FILE.npy"),
+                (["--infeed", "wrong.npy"], "wrong.npy holds another type than the program reads"),
+                (["--infeed", "none.npy"], "none.npy"),
+                (reads + writes[:2], "writes more arrays than files are given: --outfeed FILE.npy"),
+                (reads + writes[:3] + ["--send", "8=z.npy"], "--send 7=FILE.npy")):
+            self.assertIn(words, self.nxc("run", "f.mlir", "--fill", *given, status=1)[1])
+        self.assertIn("--recv wants NAME=VALUE",
+                      self.nxc("run", "f.mlir", "--recv", "7", status=2)[1])
+        self.assertIn("there is no function for it", self.nxc("import", "f.mlir", status=1)[1])
+
     def test_beside_numpy(self):
         text = """nxir 2
 graph @f(%a: f64[30,20], %b: f64[20,40], %k: i64[30]) -> (%p, %s, %m, %c) {

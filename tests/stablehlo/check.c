@@ -5,7 +5,7 @@
  * sentence has those words. Prints what is not as expected, and a count; then the exit status is 1.
  *
  * Usage: stablehlo_check FILE...; a file may hold several modules, with lines of "// -----" between
- * them. */
+ * them. What interpreter.run_parallel runs exchanges with exchange.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,7 +22,8 @@ GENERAL = re.compile(r'"check\.expect_(eq|almost_eq)_const"\(' + VALUE
 TWO = re.compile(r"check\.expect_(eq|almost_eq|close)\s+" + VALUE + r",\s*" + VALUE
                  + r"[^:\n]*:\s*(tensor<.*>)")
 PARALLEL = re.compile(r'"interpreter\.run_parallel"\((.*?)\)\s*'
-                      r"\{\s*programs\s*=\s*(\[.*?\])\s*\}\s*:", re.S)
+                      r"\{\s*(?:infeed\s*=\s*\[(.*?)\],)?\s*programs\s*=\s*(\[.*?\])\s*\}\s*:",
+                      re.S)
 numbers = iter(range(10**9))
 
 
@@ -38,9 +39,10 @@ def two(m):
 
 
 def parallel(m):
-    rows = re.findall(r"\[([^\[\]]*)\]", m[2])
+    rows = re.findall(r"\[([^\[\]]*)\]", m[3])
     names = [re.findall(r"@(\w+)", row) for row in rows]
-    config = " ".join([str(len(rows)), str(len(names[0]))] + [n for row in names for n in row])
+    fed = re.findall(r"@(\w+)", m[2] or "")
+    config = " ".join([str(len(rows)), str(len(names[0]))] + sum(names, []) + fed)
     call = f"stablehlo.custom_call @interpreter.run_parallel({m[1]})"
     return f'{call} {{backend_config = "{config}"}} :'
 

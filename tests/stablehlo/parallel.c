@@ -2,6 +2,8 @@
 /* Runs the processes of a program on a device each. */
 #include "parallel.h"
 
+#include "exchange.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@ typedef struct job {
   const nx_stablehlo_call *call;
   nx_stablehlo_mesh *mesh;
   int replicas, partitions, n;
+  exchange *host;
   process p[MOST_PROCESSES];
 } job;
 
@@ -30,13 +33,16 @@ static nx_status read_config(job *j) {
     at += used;
     if (sscanf(at, "%63s%n", j->p[i].name, &used) != 1) return NX_PARSE;
   }
-  return NX_OK;
+  at += used;
+  return exchange_open(j->call, at, &j->host);
 }
 
 static nx_status make(job *j, int i) {
   process *p = &j->p[i];
+  nx_stablehlo_host host = exchange_host(j->host);
   nx_stablehlo_options o = {.size = sizeof o,
                             .symbol = p->name,
+                            .host = &host,
                             .mesh = j->mesh,
                             .replica = i / j->partitions,
                             .partition = i % j->partitions};
@@ -49,10 +55,21 @@ static nx_status make(job *j, int i) {
   return p->n_in <= 16 && p->n_out <= 16 ? NX_OK : NX_INVALID_ARGUMENT;
 }
 
+/* Of a program without inputs that exchanges, or calls with effects: its one input, a bool. */
+static bool is_made_up(const job *j, const process *p, size_t next) {
+  nx_port_info port = {.size = sizeof port};
+  return p->n_in == 1 && nx_function_input(p->f, 0, &port) == NX_OK && port.dtype == NX_BOOL &&
+         port.rank == 0 &&
+         (next == j->call->n_operands || nx_dtype_of(j->call->operands[next]) != NX_BOOL);
+}
+
 static nx_status start(job *j, int i, size_t *next) {
   process *p = &j->p[i];
-  if (*next + p->n_in > j->call->n_operands) return NX_INVALID_ARGUMENT;
-  for (size_t k = 0; k < p->n_in; k++) p->in[k] = nx_to_device(j->call->operands[(*next)++], i);
+  bool made_up = is_made_up(j, p, *next);
+  if (made_up) p->in[0] = nx_token(j->call->context, i);
+  else if (*next + p->n_in > j->call->n_operands) return NX_INVALID_ARGUMENT;
+  for (size_t k = 0; !made_up && k < p->n_in; k++)
+    p->in[k] = nx_to_device(j->call->operands[(*next)++], i);
   return nx_function_call_async(p->f, p->in, p->n_in, p->out, p->n_out, NULL, &p->done);
 }
 
@@ -92,5 +109,6 @@ nx_status run_parallel(const nx_stablehlo_call *call) {
     for (size_t k = 0; k < j.p[i].n_out && k < 16; k++) nx_tensor_release(j.p[i].out[k]);
   }
   nx_stablehlo_mesh_release(j.mesh);
+  exchange_close(j.host);
   return s;
 }

@@ -81,6 +81,22 @@ static bool add_pair(nxc_pairs *pairs, const char *option, const char *text) {
   return true;
 }
 
+/* A value without a name, or one of several of a name. */
+static bool add_listed(const nxc_option *o, const char *text) {
+  const char *equal = o->bare ? NULL : strchr(text, '=');
+  if (*text == '\0' || (!o->bare && (equal == NULL || equal == text || equal[1] == '\0'))) {
+    nxc_misuse("--%s wants %s, not \"%s\"", o->name, o->bare ? "a file" : "NAME=VALUE", text);
+    return false;
+  }
+  if (o->list->n == NXC_MAX_PAIRS) {
+    nxc_misuse("--%s is given more than %d times", o->name, NXC_MAX_PAIRS);
+    return false;
+  }
+  size_t length = equal != NULL ? (size_t)(equal - text) : 0;
+  o->list->items[o->list->n++] = (nxc_pair){text, equal != NULL ? equal + 1 : text, length};
+  return true;
+}
+
 static const nxc_option *find_option(const nxc_option *options, size_t n, const char *name,
                                      size_t length) {
   for (size_t i = 0; i < n; i++)
@@ -121,6 +137,7 @@ static bool parse_option(int argc, char **argv, int *i, const nxc_option *option
   else if (*i + 1 < argc) value = argv[++*i];
   else return nxc_misuse("--%s wants a value", o->name), false;
   if (o->pairs != NULL) return add_pair(o->pairs, o->name, value);
+  if (o->list != NULL) return add_listed(o, value);
   *o->value = value;
   return true;
 }

@@ -17,6 +17,8 @@ static const command commands[] = {
     {"run", nxc_run,
      "  run FILE.nxir [--input NAME=FILE.npy]... [--output NAME=FILE.npy]...\n"
      "      [--fill] [--device cpu|interp|cuda] [--threads N] [--time] [--trace FILE.json]\n"
+     "      [--infeed FILE.npy]... [--outfeed FILE.npy]... [--recv CHANNEL=FILE.npy]...\n"
+     "      [--send CHANNEL=FILE.npy]...\n"
      "                  run a graph; an input of rank 0 may be given as a number, --input x=3.5,\n"
      "                  one that is in an .npz or .safetensors file as FILE:NAME, or as FILE if "
      "it\n"
@@ -24,6 +26,8 @@ static const command commands[] = {
      "                  outputs that no file is named for are printed. --fill: inputs without\n"
      "                  --input get numbers, the same each time: floats from 0 to 1, integers 0 or "
      "1.\n"
+     "                  --infeed, --recv: the arrays that a program in StableHLO reads while it\n"
+     "                  runs, in their order; --outfeed, --send: a file for each that it writes\n"
      "                  --time: a line for each step too. --trace: for Perfetto, "
      "chrome://tracing\n"},
     {"opt", nxc_opt,

@@ -24,9 +24,9 @@ bool nxc_is_mlir(const char *text, size_t size) {
 }
 
 nx_status nxc_mlir_function(const char *text, size_t size, nx_context *context, nx_device device,
-                            nx_function **f) {
+                            const nx_stablehlo_host *host, nx_function **f) {
   nx_stablehlo *module = NULL;
-  nx_stablehlo_options o = {.size = sizeof o, .device = device};
+  nx_stablehlo_options o = {.size = sizeof o, .device = device, .host = host};
   nx_status s = nx_stablehlo_parse(text, size, &module);
   if (s == NX_OK) s = nx_stablehlo_function(module, context, &o, f);
   nx_stablehlo_release(module);
@@ -40,7 +40,7 @@ static char *translate(const char *text, size_t size, size_t *length) {
   char *dumped = NULL, *out = NULL;
   nx_context_options o = {.size = sizeof o, .threads = 1};
   if (nx_context_create(&o, &context) == NX_OK &&
-      nxc_mlir_function(text, size, context, 0, &f) == NX_OK &&
+      nxc_mlir_function(text, size, context, 0, NULL, &f) == NX_OK &&
       nx_function_dump(f, "graph", &dumped) == NX_OK)
     out = nxi_strdup(dumped);
   if (out != NULL) *length = strlen(out);

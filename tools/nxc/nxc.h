@@ -12,6 +12,7 @@
 #include "ir/diag.h"
 #include "ir/target.h"
 #include "nx/function.h"
+#include "nx/stablehlo.h"
 
 /* Exit statuses. */
 enum { NXC_OK = 0, NXC_FAILED = 1, NXC_USAGE = 2 };
@@ -42,7 +43,9 @@ typedef struct nxc_option {
   const char *name;
   bool *flag;
   const char **value;
-  nxc_pairs *pairs;
+  nxc_pairs *pairs; /* each name once */
+  nxc_pairs *list;  /* the same, but names may be there more than once; without names if `bare` */
+  bool bare;
 } nxc_option;
 
 /* Stores the values of the options, and at most one positional argument in *file (file NULL: none
@@ -69,7 +72,16 @@ char *nxc_read_program(const char *path, size_t *size);
 /* mlir.c: whether a file is StableHLO; its function. The failure is in this thread's error slot. */
 bool nxc_is_mlir(const char *text, size_t size);
 nx_status nxc_mlir_function(const char *text, size_t size, nx_context *context, nx_device device,
-                            nx_function **f);
+                            const nx_stablehlo_host *host, nx_function **f);
+/* exchange.c: files in which a program of StableHLO finds, in their order, what it reads by infeed
+ * and from channels, and those that it writes: one for each array. It begins anew with each run. */
+typedef struct nxc_exchange {
+  nx_context *context;
+  nxc_pairs infeed, outfeed, receive, send; /* of channels: numbers are the names */
+  bool used[4][NXC_MAX_PAIRS];
+} nxc_exchange;
+nx_stablehlo_host nxc_host(nxc_exchange *e);
+void nxc_rewind(nxc_exchange *e);
 /* Prints a text and frees it; prints an error message if the text is incomplete or cannot be
  * written. */
 int nxc_print_text(nxi_text *text);

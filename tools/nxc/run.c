@@ -24,6 +24,7 @@ typedef struct job {
   const char *file, *device, *threads, *trace_file;
   nx_device number; /* the device of the function and of its inputs */
   nxc_pairs inputs, outputs;
+  nxc_exchange exchange;
   bool time, fill;
   nx_context *context;
   nx_function *function;
@@ -262,6 +263,7 @@ static void drop_outputs(job *j) {
 static int call_once(job *j, nx_report *report) {
   nx_run_options options = {.size = sizeof options, .report = report};
   int64_t began = nxi_now_ns();
+  nxc_rewind(&j->exchange);
   report->size = sizeof *report;
   if (nx_function_call(j->function, j->in, j->info.inputs, j->out, j->info.outputs, &options) !=
       NX_OK)
@@ -374,10 +376,11 @@ static int parse_text(job *j, const char *text, size_t size) {
   nxg_graph *g = NULL;
   int status = NXC_OK;
   nxi_diag_clear(&d);
-  if (nxc_is_mlir(text, size))
-    return nxc_mlir_function(text, size, j->context, j->number, &j->function) == NX_OK
-               ? NXC_OK
-               : nxc_public_failure(j->file);
+  if (nxc_is_mlir(text, size)) {
+    nx_stablehlo_host host = nxc_host(&j->exchange);
+    nx_status s = nxc_mlir_function(text, size, j->context, j->number, &host, &j->function);
+    return s == NX_OK ? NXC_OK : nxc_public_failure(j->file);
+  }
   if (nxg_parse_closed(text, size, &g, &d) != NX_OK)
     status = nxc_failure(j->file, &d); /* d has the line and the column */
   else if (nx_function_parse(
@@ -411,6 +414,7 @@ static int run(job *j) {
   if (j->trace_file != NULL && nxi_trace_begin(j->trace_file, &d) != NX_OK)
     return nxc_failure("nxc", &d);
   int status = create_context(j);
+  j->exchange.context = j->context;
   if (status == NXC_OK) status = parse_function(j);
   if (status == NXC_OK) status = load_inputs(j);
   if (status == NXC_OK) status = call(j);
@@ -432,10 +436,17 @@ static void finish(job *j) {
 int nxc_run(int argc, char **argv) {
   static job j;
   const nxc_option options[] = {
-      {.name = "input", .pairs = &j.inputs},     {.name = "output", .pairs = &j.outputs},
-      {.name = "device", .value = &j.device},    {.name = "threads", .value = &j.threads},
-      {.name = "trace", .value = &j.trace_file}, {.name = "time", .flag = &j.time},
+      {.name = "input", .pairs = &j.inputs},
+      {.name = "output", .pairs = &j.outputs},
+      {.name = "device", .value = &j.device},
+      {.name = "threads", .value = &j.threads},
+      {.name = "trace", .value = &j.trace_file},
+      {.name = "time", .flag = &j.time},
       {.name = "fill", .flag = &j.fill},
+      {.name = "infeed", .list = &j.exchange.infeed, .bare = true},
+      {.name = "outfeed", .list = &j.exchange.outfeed, .bare = true},
+      {.name = "recv", .list = &j.exchange.receive},
+      {.name = "send", .list = &j.exchange.send},
   };
   if (!nxc_parse(argc, argv, options, sizeof options / sizeof options[0], &j.file))
     return NXC_USAGE;
