@@ -378,6 +378,7 @@ static const nxh_op *receiver_of(nxh_recorder *r, const nxh_op *send, int64_t ch
 
 /* Pairs, each number once on either side. */
 static bool take_route(nxh_recorder *r, const nxh_op *op, nx_pair *pairs, uint32_t *n) {
+  memset(pairs, 0, MOST * sizeof *pairs);
   if (!take_pairs(r, op, count_of(r, line_mode(op)), pairs, n)) return false;
   for (uint32_t i = 0; i < *n; i++)
     for (uint32_t k = 0; k < i; k++)

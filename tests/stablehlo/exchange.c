@@ -129,7 +129,8 @@ static nx_status take(const nx_stablehlo_transfer *t) {
     if (s != NX_OK) return nx_custom_fail(t->call, s, "an array of another type was sent");
     if (there) continue;
     if (nx_custom_stopped(t->call)) return NX_INTERRUPTED;
-    if (++waits > 10000 || (t->channel == INFEED && waits > 100))
+    waits++;
+    if (waits > 10000 || (t->channel == INFEED && waits > 100))
       return nx_custom_fail(t->call, NX_TIMED_OUT, "nothing was sent");
     nanosleep(&wait, NULL);
   }
