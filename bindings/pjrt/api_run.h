@@ -132,9 +132,48 @@ NXJ_ARGS(loaded_assignment) {
   void (*release)(nxj_bytes *owner);
 };
 
+/* What a send of the program calls, with each array as a chunk, and what a recv does, with a stream
+ * that takes the array's bytes in chunks, on any thread, also after the call has returned. */
+typedef struct nxj_chunk {
+  void *data;
+  size_t n;
+  void (*release)(void *data, void *user);
+  void *user;
+} nxj_chunk;
+typedef struct nxj_stream nxj_stream;
+typedef nxj_error *(*nxj_callback_error)(int code, const char *message, size_t n);
+typedef struct nxj_send_info {
+  int64_t channel;
+  void *user;
+  nxj_error *(*call)(nxj_chunk *chunk, nxj_callback_error *make_error, size_t total, bool done,
+                     void *user);
+} nxj_send_info;
+typedef struct nxj_receive_info {
+  int64_t channel;
+  void *user;
+  void (*call)(nxj_stream *stream, void *user); /* the stream is the callee's */
+} nxj_receive_info;
+
+NXJ_ARGS(stream) {
+  NXJ_HEAD;
+  nxj_stream *stream;
+};
+NXJ_ARGS(stream_size) {
+  NXJ_HEAD;
+  nxj_stream *stream;
+  int64_t n; /* out */
+};
+NXJ_ARGS(stream_add) {
+  NXJ_HEAD;
+  nxj_stream *stream;
+  nxj_chunk *chunk; /* taken */
+  nxj_event *done;  /* out */
+};
+
 typedef struct nxj_execute_options {
   NXJ_HEAD;
-  void *send, *receive;
+  nxj_send_info *const *send; /* of each device, n_send */
+  nxj_receive_info *const *receive;
   size_t n_send, n_receive;
   int launch;
   const int64_t *keep; /* inputs that are not to be donated */

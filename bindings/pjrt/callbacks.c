@@ -59,7 +59,7 @@ static entry *find(uint64_t number) {
   return e;
 }
 
-static bool begin(void) {
+bool nxj_callback_begin(void) {
   nxj_lock();
   bool open = !ended;
   running += open;
@@ -68,7 +68,7 @@ static bool begin(void) {
   return open;
 }
 
-static void end(void) {
+void nxj_callback_end(void) {
   inside--;
   nxj_lock();
   running--;
@@ -84,9 +84,9 @@ static void give_up(void *user) {
   if (last) *at = e->next;
   nxj_unlock();
   if (!last) return;
-  if (e->release != NULL && begin()) {
+  if (e->release != NULL && nxj_callback_begin()) {
     e->release(e->user);
-    end();
+    nxj_callback_end();
   }
   nxi_free(e);
 }
@@ -139,9 +139,9 @@ static nx_status run(const nx_custom_call *k) {
   if (all == NULL) return NX_OUT_OF_MEMORY;
   spread(k->operands, s->n_in, s->offsets, all);
   spread(k->results, s->n_out, s->offsets + s->n_in, all + s->n_in);
-  bool open = begin();
+  bool open = nxj_callback_begin();
   int failed = open ? s->e->call(s->e->user, (const void *const *)all, all + s->n_in, said) : 1;
-  if (open) end();
+  if (open) nxj_callback_end();
   if (all != few) nxi_free(all);
   if (!open)
     return nx_custom_fail(k, NX_INVALID_ARGUMENT, "a callback of a runtime that has ended");

@@ -178,6 +178,10 @@ nxj_error *nxj_client_create(void *args) {
 
 nxj_error *nxj_client_destroy(void *args) {
   NXJ_TAKE(client, client);
+  nxj_lock();
+  a->client->closed = true; /* programs that wait for the host do so no longer */
+  nxj_changed();
+  nxj_unlock();
   nxj_client_drop(a->client);
   return NULL;
 }

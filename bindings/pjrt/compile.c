@@ -280,7 +280,10 @@ static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate,
       {"xla_ffi_python_cpu_callback", nxj_refuse_python, NULL},
       {"xla_ffi_partitioned_python_cpu_callback", nxj_refuse_python, NULL},
       {"CustomSPMDPartitioning", nxj_refuse_partitioning, NULL}};
+  l->slots[i].client = l->client;
+  nx_stablehlo_host host = nxj_host_of(&l->slots[i]);
   nx_stablehlo_options o = {.size = sizeof o,
+                            .host = &host,
                             .device = l->devices[i]->index,
                             .customs = customs,
                             .n_customs = sizeof customs / sizeof *customs,
@@ -332,6 +335,7 @@ nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out) {
   atomic_init(&l->refs, 1);
   l->client = nxj_client_keep(c);
   l->executable = e;
+  l->exchanges = nxh_exchanges(nxh_module_of(e->module));
   nxj_error *error = choose_devices(l);
   if (error == NULL) error = make_functions(l);
   if (error == NULL) *out = l;

@@ -18,6 +18,8 @@ static void job_free(nxj_job *j) {
   for (size_t i = 0; i < j->n_out; i++) nxj_value_drop(j->out[i]);
   nxj_event_drop(j->done);
   nxj_loaded_drop(j->loaded);
+  nxi_free(j->sends);
+  nxi_free(j->receives);
   nxi_free(j);
 }
 
@@ -91,6 +93,22 @@ static nxj_error *hand_through(nxj_job *j, size_t argument, nx_tensor **out) {
   return nxj_of_status(s);
 }
 
+/* Names the call as the one that the program's sends and receives are of; returns the one before,
+ * in whose callback this one may be. */
+static nxj_job *enter_slot(const nxj_job *j, nxj_job *now) {
+  nxj_loaded *l = j->loaded;
+  nxj_job *before = NULL;
+  if (!l->exchanges) return NULL;
+  for (int i = 0; i < l->n; i++) {
+    if (l->functions[i] != j->function) continue;
+    nxj_lock();
+    before = l->slots[i].job;
+    l->slots[i].job = now;
+    nxj_unlock();
+  }
+  return before;
+}
+
 static nxj_error *call(nxj_job *j) {
   static const int64_t none[] = {0};
   nx_context *c = j->device->client->context;
@@ -99,7 +117,9 @@ static nxj_error *call(nxj_job *j) {
   size_t n_in = 0, n_out = 0, at = 0;
   nxj_error *e = take_tensors(j, in, &n_in);
   for (size_t i = 0; i < j->n_out; i++) n_out += !ports[i].token && ports[i].argument == 0;
+  nxj_job *before = enter_slot(j, j);
   if (e == NULL) e = nxj_of_status(nx_function_call(j->function, in, n_in, out, n_out, NULL));
+  enter_slot(j, before);
   for (size_t i = 0; i < n_in; i++) nx_tensor_release(in[i]);
   for (size_t i = 0; e == NULL && i < j->n_out; i++) {
     if (ports[i].argument > 0) e = hand_through(j, ports[i].argument - 1, &j->out[i]->tensor);
@@ -246,13 +266,14 @@ static nxj_error *prepare(nxj_loaded *l, const struct nxj_execute_args *a, int d
   *out = j;
   j->function = l->functions[device];
   if (j->n_out > 0) memset(a->outputs[i], 0, j->n_out * sizeof *a->outputs[i]);
+  if (!nxj_take_transfers(j, a->options, i)) return nxj_no_memory();
   nxj_error *e = take_inputs(j, a->inputs[i], a->options);
   return e != NULL ? e : make_outputs(j, a->outputs[i]);
 }
 
 static bool is_short(const nxj_job *j) {
   int64_t last = atomic_load_explicit(&j->loaded->last_ns, memory_order_relaxed);
-  if (last == 0 || last > SHORT_NS) return false;
+  if (last == 0 || last > SHORT_NS || j->loaded->exchanges) return false;
   for (size_t i = 0; i < j->n_in; i++)
     if (!nxj_event_is_ready(j->in[i]->ready)) return false;
   return nxj_queue_is_idle(j->device);

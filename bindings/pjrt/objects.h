@@ -116,6 +116,7 @@ struct nxj_client {
   nxj_device *devices[32];
   nxj_memory *memories[32];
   nxj_client *next; /* of all */
+  bool closed;      /* its owner is done with it; the lock */
   nxj_device device[32];
 };
 
@@ -269,7 +270,12 @@ struct nxj_loaded {
   nxj_device *devices[32];
   nxj_logical logical[32];
   nx_function *functions[32]; /* of each */
-  _Atomic int64_t last_ns;    /* how long the last call took; 0: none yet */
+  bool exchanges;             /* the program has sends or receives */
+  struct nxj_slot {
+    nxj_client *client;
+    nxj_job *job; /* the call that is under way, for these; the lock */
+  } slots[32];
+  _Atomic int64_t last_ns; /* how long the last call took; 0: none yet */
 };
 
 bool nxj_fill_shardings(nxj_executable *e); /* false: no memory */
@@ -291,6 +297,9 @@ struct nxj_job {
   nxj_value **in, **out; /* behind the job */
   nx_tensor **tensors;   /* room for those of both */
   uint8_t *give;         /* n_in: donated */
+  nxj_send_info *sends;  /* of this call, with the receives behind them */
+  nxj_receive_info *receives;
+  size_t n_sends, n_receives;
 };
 /* Gives jobs to the queues of their devices, all or none. False: no thread can be started, and the
  * jobs are still the caller's. */
@@ -309,8 +318,17 @@ typedef struct nxj_place {
 nx_status nxj_record_callback(const nx_stablehlo_call *call); /* user: a place */
 nx_status nxj_refuse_python(const nx_stablehlo_call *call);
 nx_status nxj_refuse_partitioning(const nx_stablehlo_call *call);
+/* Around a call of the caller's; false: its runtime has ended, and nothing is called. */
+bool nxj_callback_begin(void);
+void nxj_callback_end(void);
 /* Whether this thread is in one: it waits for nobody who might wait for it. */
 bool nxj_in_callback(void);
+
+/* ---- what programs send to the host and receive from it (transfers.c) */
+
+nx_stablehlo_host nxj_host_of(struct nxj_slot *slot);
+/* A call's functions, of its device k. False: no memory. */
+bool nxj_take_transfers(nxj_job *j, const nxj_execute_options *o, size_t k);
 
 /* ---- bytes that the caller releases (error.c) */
 

@@ -183,6 +183,8 @@ bool nxh_make_real(nxh_module *m, nxh_type *type);
 
 /* ---- questions */
 
+/* Whether the module has an exchange with its host or among processes. */
+bool nxh_exchanges(const nxh_module *m);
 bool nxh_word_is(nxh_word w, const char *text);
 bool nxh_words_equal(nxh_word a, nxh_word b);
 nxh_word nxh_word_of(const char *text);
