@@ -56,12 +56,14 @@ nx_status nxu_compile(const char *source, const char *name, const char *arch, nx
 /* If not NULL: called with a text that the compiler refused and the compiler's messages. It may
  * save them, and append to the failure where they are. Must be set before anything is compiled. */
 extern void (*nxu_refused)(const char *name, const char *source, const char *words, nxi_diag *d);
-/* The resources of a multiprocessor that the machine code of a kernel uses. */
+/* The resources of a multiprocessor that the machine code of a text's kernels uses. */
 typedef struct nxu_use {
-  int64_t registers; /* registers of a thread */
-  /* stack: bytes of a thread's variables that are in memory instead of registers; spill: bytes that
-   * are stored there and loaded again because there are too few registers */
+  int64_t kernels, registers; /* registers: of a thread, the most of a kernel */
+  /* Of all kernels together. stack: bytes of a thread's variables that are in memory instead of
+   * registers; spill: bytes that are stored there and loaded again because there are too few
+   * registers */
   int64_t stack_bytes, spill_bytes;
+  char in_memory[72]; /* the first kernel of which a thread has values there; "": none has */
 } nxu_use;
 nx_status nxu_measure(const char *source, const char *name, const char *arch, nxu_use *use,
                       nxi_diag *d);

@@ -156,13 +156,29 @@ nx_status nxu_compile(const char *source, const char *name, const char *arch, nx
   return compile(source, name, arch, form, code, size, NULL, d);
 }
 
-/* The number before or after `what` in the assembler's report. -1: it is not there. */
-static int64_t said(const char *words, const char *what, bool before) {
-  const char *at = words != NULL ? strstr(words, what) : NULL;
-  if (at == NULL) return -1;
+/* The number before or after `what` in a part of the assembler's report. -1: it is not there. */
+static int64_t said(const char *words, const char *end, const char *what, bool before) {
+  const char *at = strstr(words, what);
+  if (at == NULL || at >= end) return -1;
   if (!before) return strtoll(at + strlen(what), NULL, 10);
   while (at > words && at[-1] >= '0' && at[-1] <= '9') at--;
   return strtoll(at, NULL, 10);
+}
+
+/* Adds what the report says of one kernel, from its name on. False: something is missing. */
+static bool add_use(const char *name, const char *end, nxu_use *use) {
+  const int64_t stores = said(name, end, " bytes spill stores", true),
+                loads = said(name, end, " bytes spill loads", true),
+                stack = said(name, end, " bytes stack frame", true),
+                registers = said(name, end, "Used ", false);
+  if (stores < 0 || loads < 0 || stack < 0 || registers < 0) return false;
+  if (stores + loads + stack > 0 && use->in_memory[0] == 0)
+    snprintf(use->in_memory, sizeof use->in_memory, "%.*s", (int)strcspn(name, "'"), name);
+  use->kernels++;
+  use->spill_bytes += stores + loads;
+  use->stack_bytes += stack;
+  if (registers > use->registers) use->registers = registers;
+  return true;
 }
 
 nx_status nxu_measure(const char *source, const char *name, const char *arch, nxu_use *use,
@@ -172,11 +188,16 @@ nx_status nxu_measure(const char *source, const char *name, const char *arch, nx
   char *words = NULL;
   nx_status status = compile(source, name, arch, NXU_CUBIN, &code, &size, &words, d);
   if (status != NX_OK) return status;
-  const int64_t stores = said(words, " bytes spill stores", true),
-                loads = said(words, " bytes spill loads", true);
-  *use = (nxu_use){said(words, "Used ", false), said(words, " bytes stack frame", true),
-                   stores + loads};
-  if (use->registers < 0 || use->stack_bytes < 0 || stores < 0 || loads < 0)
+  static const char begins[] = "Compiling entry function '";
+  bool good = true;
+  *use = (nxu_use){0};
+  for (const char *at = words != NULL ? strstr(words, begins) : NULL, *next; at != NULL && good;
+       at = next) {
+    at += sizeof begins - 1;
+    next = strstr(at, begins);
+    good = add_use(at, next != NULL ? next : at + strlen(at), use);
+  }
+  if (!good || use->kernels == 0)
     status = nxi_fail(d, NX_INTERNAL, "", "%s: NVRTC does not say what its code takes: %.200s",
                       name, words != NULL ? words : "nothing");
   nxi_free(words);

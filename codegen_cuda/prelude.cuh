@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Functions that generated kernels use. All of them are defined for all operands, as the table at
  * the head of ir/scalar_ops.def says. */
+#ifndef NX_ON_HOST
+#pragma nv_diag_suppress 177 /* what a kernel does not use */
+#endif
 typedef unsigned char nx_u8;
 typedef unsigned short nx_u16;
 typedef unsigned int nx_u32;

@@ -142,13 +142,14 @@ NX_INLINE T nx_scan_prefix(const nx_scan_shown<T> &shown, nx_u32 tile, T total, 
   }
 }
 
-/* Blocks of threads that a multiprocessor has at least. For 1 ptxas uses more registers, without
- * which some of sm_75 would be in memory; 0: it decides. */
-template <class T> struct nx_scan_blocks {
+/* Blocks of threads that a multiprocessor has at least; 0: ptxas decides. For 1 it uses more
+ * registers, without which some of sm_75 would be in memory. Wide integers get too few otherwise;
+ * three blocks is what shared memory has room for. */
+template <class T, bool exact> struct nx_scan_blocks {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
   static const int least = sizeof(T) == 8 ? 1 : 0;
 #else
-  static const int least = 0;
+  static const int least = sizeof(T) == 8 && exact ? 3 : 0;
 #endif
 };
 

@@ -33,6 +33,15 @@ typedef struct nxi_device_stats {
   uint64_t allocations;
 } nxi_device_stats;
 
+/* What a dump of the code of a device has printed so far. */
+enum { NXI_SHOWN_BODIES = 8, NXI_SHOWN_INSTANCES = 512 };
+typedef struct nxi_device_shown {
+  uint32_t kernels; /* of all kinds; the first begins the file */
+  uint32_t instances, n_bodies, n_hashes;
+  const char *bodies[NXI_SHOWN_BODIES]; /* that hand-written kernels are made of */
+  uint64_t hashes[NXI_SHOWN_INSTANCES]; /* of these kernels, so that each comes once */
+} nxi_device_shown;
+
 /* A form of the code of bound kernels, as text: a stage of dumps and of NX_DEBUG. It is printed, or
  * made of the text of another. */
 typedef struct nxi_device_stage {
@@ -113,6 +122,10 @@ typedef struct nxi_device_kind {
   /* Of a GPU: the target of dumps that name none of its kind, the one that most are like. */
   const char *usual_isa;
   const nxi_device_stage *stages; /* up to one without a name */
+  /* Adds the code, in the form of the first stage, of hand-written kernels that carry out a step
+   * which is no kernel; nothing, if there is none. NULL: there never is. */
+  nx_status (*show_step)(const nxp_step *s, const nxi_target *t, nxi_device_shown *shown,
+                         nxi_text *out, nxi_diag *d);
 
   /* ---- plans */
   /* What a plan of this graph depends on of the device: what libraries multiply. It need not be

@@ -16,6 +16,8 @@ line a kernel.
   shared           bytes of shared memory that a block has
   tensor           instructions of tensor cores
 
+Of hand-written kernels nobody knows tasks, elements and shared memory before the launch: 0.
+
 nvdisasm prints the code (docs/cuda.md)."""
 import argparse
 import ctypes
@@ -180,6 +182,18 @@ def rows_of_own(isa, path):
         yield f"{Path(path).stem} {name.removeprefix('nx_')}", row
 
 
+def written_of(text):
+    """Name -> the same of hand-written kernels in CUDA C."""
+    found = {}
+    entry = r"__launch_bounds__\((\w+)[^{;]*?\b(\w+_\d+)\("
+    for part in re.findall(r"^namespace nx_own_\d+ \{.*?^\}$", text, flags=re.M | re.S):
+        threads, name = re.search(entry, part, flags=re.S).groups()
+        if not threads.isdigit():
+            threads = re.search(rf"\b{threads} = (\d+)", part).group(1)
+        found[name] = {"threads": int(threads), "tasks": 0, "elements": 0, "shared": 0}
+    return found
+
+
 def rows_of(nxc, isa, path):
     """(name, columns) of each kernel of a file."""
     if str(path).endswith(".cu"):
@@ -194,11 +208,11 @@ def rows_of(nxc, isa, path):
         return done.stdout
 
     codes = kernels_of(dump("sass"))
-    for name, bound in bound_of(dump("gpu")).items():
+    for name, bound in (bound_of(dump("gpu")) | written_of(dump("cuda"))).items():
         row = measure(codes[name]) | bound
         row["SMs"] = round(row["tasks"] / MULTIPROCESSORS, 1)
-        each = row["elements"] / (row["tasks"] * row["threads"])
-        row["each"] = round(row["code"] / each, 1)
+        each = row["elements"] / max(1, row["tasks"] * row["threads"])
+        row["each"] = round(row["code"] / each, 1) if each > 0 else 0.0
         yield f"{Path(path).stem} {name.removeprefix('nx_')}", row
 
 

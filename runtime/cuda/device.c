@@ -9,6 +9,7 @@
 #include "maker.h"
 #include "nccl.h"
 #include "sass.h"
+#include "shown.h"
 #include "ir/platform/thread.h"
 #include "runtime/debug.h"
 
@@ -199,6 +200,7 @@ const nxi_device_kind nxi_cuda_device = {.name = "cuda",
                                          .runs = runs,
                                          .usual_isa = "sm_90",
                                          .stages = stages,
+                                         .show_step = nxi_gpu_show_step,
                                          .plan_for = plan_for,
                                          .load = load,
                                          .unload = nxi_gpu_plan_destroy,

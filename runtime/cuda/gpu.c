@@ -206,6 +206,7 @@ void nxi_gpu_close(nxi_gpu *g) {
   nxi_free(g);
 }
 
+bool nxi_gpu_is_imagined(const nxi_gpu *g) { return g->texts != NULL; }
 const nxi_target *nxi_gpu_target(const nxi_gpu *g) { return &g->target; }
 const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g) { return &g->info; }
 

@@ -27,6 +27,7 @@ bool nxi_gpu_describe(int32_t number, nxi_gpu_info *out, const char **why);
 nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_diag *d);
 /* Waits for all work that was started; all memory must have been freed. NULL is allowed. */
 void nxi_gpu_close(nxi_gpu *g);
+bool nxi_gpu_is_imagined(const nxi_gpu *g); /* it only has texts shown (shown.h) */
 const nxi_target *nxi_gpu_target(const nxi_gpu *g);
 const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g);
 

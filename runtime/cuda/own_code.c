@@ -3,9 +3,14 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
+#include "shown.h"
 
 nx_status nxi_own_code_get(nxi_gpu *g, const nxi_own_code *code, nxi_kernel **out, nxi_diag *d) {
   nxi_text text = {0};
+  if (nxi_gpu_is_imagined(g)) {
+    *out = NULL;
+    return nxi_gpu_show_text(g, code, d);
+  }
   nxi_text_add(&text, "%s%s%s\n%s\n", nxu_prelude(), code->tools != NULL ? code->tools : "",
                code->body, code->instance);
   if (text.failed) {

@@ -18,8 +18,9 @@ typedef struct nxi_own_code {
   const char *tools;    /* mma.cuh; NULL: nothing */
 } nxi_own_code;
 
-/* Reference to *out: the caller's (nxi_kernel_release). It is launched by
- * nxi_gpu_launch(nxi_kernel_code(k), blocks, threads, arguments, d). */
+/* out is NULL for a GPU that is imagined, which shows the text (shown.h). Reference to *out: the
+ * caller's (nxi_kernel_release). It is launched by nxi_gpu_launch(nxi_kernel_code(k), blocks,
+ * threads, arguments, d). */
 nx_status nxi_own_code_get(nxi_gpu *g, const nxi_own_code *code, nxi_kernel **out, nxi_diag *d);
 
 #endif

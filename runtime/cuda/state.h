@@ -86,6 +86,7 @@ struct nxi_gpu {
   nxi_fork_entry fork_entry;
   bool fork_registered;
   struct nxi_kernel_cache *kernels;
+  struct nxi_gpu_texts *texts; /* of a GPU that is imagined (shown.c); else NULL */
   nxi_gpu_shelf shelves[NXI_GPU_LIBRARIES];
   _Atomic uint64_t launches, graph_launches;
   nxi_gpu_marks marks;

@@ -26,7 +26,7 @@ typedef struct dump {
 typedef struct so_far {
   nxi_assembly assembly;
   nxi_generic_dump generic;
-  uint32_t kernels;  /* printed as code of a device */
+  nxi_device_shown shown;
   nxi_text source;   /* of a form that is made of it in the end */
   nxi_target target; /* of the kernels in that source */
 } so_far;
@@ -181,6 +181,17 @@ static nx_status show_step(shower *s, const nxp_step *step) {
   return status;
 }
 
+/* Code of the device that is no kernel of the plan. */
+static nx_status show_own_code(const shower *s, const nxp_step *step) {
+  const dump *u = s->u;
+  const stage *of = u->stage;
+  if (of == NULL || of->code == NULL || of->kind->show_step == NULL) return NX_OK;
+  const bool translated = of->code->translate != NULL;
+  if (translated) u->so_far->target = *u->options->target;
+  return of->kind->show_step(step, u->options->target, &u->so_far->shown,
+                             translated ? &u->so_far->source : u->out, u->d);
+}
+
 /* The kernels of a plan in the order of its steps, and of the bodies that these run. */
 static nx_status show_steps(shower *s, const nxi_executable *e) {
   nx_status status = NX_OK;
@@ -189,6 +200,7 @@ static nx_status show_steps(shower *s, const nxi_executable *e) {
     nxi_executable *const *bodies = bodies_of(e, i, &n);
     s->plan = e->plan;
     status = show_step(s, &e->plan->steps[i]);
+    if (status == NX_OK) status = show_own_code(s, &e->plan->steps[i]);
     for (uint32_t b = 0; b < n && status == NX_OK; b++) status = show_steps(s, bodies[b]);
   }
   return status;
@@ -241,7 +253,7 @@ static nx_status print_code(const dump *u, const nxk_kernel *k) {
   const nxi_device_stage *stage = u->stage->code;
   const nxi_target *target = u->options->target;
   so_far *s = u->so_far;
-  const bool first = s->kernels++ == 0;
+  const bool first = s->shown.kernels++ == 0;
   if (strcmp(stage->name, "asm") == 0)
     return nxi_assembly_add(&s->assembly, k, stage, target, u->out, u->d);
   if (stage->translate == NULL) return stage->print(k, target, first, u->out, u->d);

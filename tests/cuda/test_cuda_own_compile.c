@@ -1,35 +1,76 @@
 /* SPDX-License-Identifier: ISC */
-/* NVRTC compiles CUDA C of our own, as the runtime instantiates it for operations on all types, and
- * no kernel keeps values of its threads in memory. A child of this process, in which driver and
- * compiler are fakes (fake_cuda.h), collects the texts. test_cuda_own_compile ARCH [EVERY]: one of
- * so many texts. NXT_ONLY in the environment: those whose instance has this in it;
- * NXT_SHOW: say how many registers. Without NVRTC: skipped, with the reason. */
-#include <dlfcn.h>
+/* NVRTC compiles CUDA C of our own, as the runtime instantiates it for operations on all types,
+ * and no kernel keeps values of its threads in memory. An imagined GPU takes the texts down
+ * (runtime/cuda/shown.h), many of them in one file, which is compiled as one: what all begin with
+ * is read once. test_cuda_own_compile ARCH. NXT_ONLY in the environment: kernels whose instance
+ * has this in it; NXT_SHOW: each by itself, and how many registers it uses. Without NVRTC:
+ * skipped, with the reason. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "codegen_cuda/codegen_cuda.h"
-#include "tests/cuda/fake/fake_cuda.h"
 #include "runtime/cuda/conditions.h"
+#include "runtime/cuda/library/arrays.h"
 #include "runtime/cuda/library/calls.h"
-#include "runtime/cuda/maker.h"
-#include "runtime/cuda/own_code.h"
 #include "runtime/cuda/library/scatter.h"
 #include "runtime/cuda/library/sort.h"
+#include "runtime/cuda/shown.h"
 #include "tests/util/runner.h"
 
-/* ---- the child */
+enum { TOGETHER = 32 }; /* kernels of a file */
 
-static FILE *to_parent;
+static const char *arch, *only;
+static nxi_device_shown shown;
+static nxi_text texts;
+static int n_kernels, failures;
+static int64_t most_registers;
 
-static void tell(const char *source) {
-  size_t size = strlen(source) + 1;
-  fwrite(&size, sizeof size, 1, to_parent);
-  fwrite(source, size, 1, to_parent);
+/* ---- files */
+
+/* The text of the kernel with that name, which ends in its number. */
+static void print_instance(const char *name) {
+  char begin[40];
+  snprintf(begin, sizeof begin, "namespace nx_own%s {", strrchr(name, '_'));
+  const char *at = strstr(texts.data, begin);
+  const char *end = at != NULL ? strstr(at, "\n}\n}\n") : NULL;
+  if (end != NULL) printf("%.*s\n", (int)(end + 4 - at), at);
 }
+
+static void compile(void) {
+  nxu_use use = {0};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (shown.kernels == 0 || (only != NULL && strstr(texts.data, only) == NULL)) return;
+  const bool good = nxu_measure(texts.data, "own", arch, &use, &d) == NX_OK;
+  if (!good) printf("%s\n", d.message);
+  if (use.stack_bytes + use.spill_bytes > 0) {
+    printf("%s: %lld bytes of a thread's values are in memory\n", use.in_memory,
+           (long long)use.stack_bytes + use.spill_bytes);
+    print_instance(use.in_memory);
+  }
+  if (getenv("NXT_SHOW") != NULL) {
+    printf("%lld registers\n", (long long)use.registers);
+    print_instance("_1");
+  }
+  if (good && use.kernels != shown.kernels) printf("%lld kernels\n", (long long)use.kernels);
+  failures += !good || use.stack_bytes + use.spill_bytes > 0 || use.kernels != shown.kernels;
+  if (use.registers > most_registers) most_registers = use.registers;
+}
+
+/* After kernels were taken down: compiles them if they are enough. */
+static bool took(nx_status status, bool last) {
+  const bool alone = only != NULL || getenv("NXT_SHOW") != NULL;
+  if (status != NX_OK || texts.failed) return false;
+  if (!last && !alone && shown.kernels < TOGETHER) return true;
+  n_kernels += (int)shown.kernels;
+  compile();
+  texts.size = 0;
+  shown.kernels = shown.instances = shown.n_bodies = 0;
+  return true;
+}
+
+/* ---- kernels */
 
 static bool sorts(nxi_gpu *g) {
   static const nx_dtype types[] = {NX_U8,  NX_F8E4M3, NX_U16, NX_F16, NX_U32,
@@ -46,8 +87,9 @@ static bool sorts(nxi_gpu *g) {
                                     .inner = shapes[i][2]};
         nxi_gpu_sort *s = NULL;
         int64_t bytes;
-        if (nxi_gpu_sort_create(g, &shape, &s, &bytes, NULL) != NX_OK) return false;
+        nx_status status = nxi_gpu_sort_create(g, &shape, &s, &bytes, NULL);
         nxi_gpu_sort_destroy(s);
+        if (!took(status, false)) return false;
       }
   return true;
 }
@@ -64,8 +106,9 @@ static bool scans(nxi_gpu *g) {
                              .operands = {a},
                              .results = {a}};
       nxi_gpu_call_work work = {0};
-      if (nxi_gpu_scan_functions.prepare(g, &call, &work, NULL) != NX_OK) return false;
-      nxi_gpu_scan_functions.release(work.state);
+      nx_status status = nxi_gpu_scan_functions.prepare(g, &call, &work, NULL);
+      if (status == NX_OK) nxi_gpu_scan_functions.release(work.state);
+      if (!took(status, false)) return false;
     }
   return true;
 }
@@ -90,6 +133,7 @@ static bool products(nxi_gpu *g) {
            prepare(&nxi_gpu_integer_functions, g, &call);
     if (i % 16 == 0) /* and what turns an operand for the library */
       good = good && prepare(&nxi_gpu_integer_library_functions, g, &call);
+    good = good && took(NX_OK, false);
   }
   return good;
 }
@@ -115,9 +159,10 @@ static bool scatters(nxi_gpu *g) {
       int64_t bytes;
       if (i & 4) shape.shape[1] = INT64_C(1) << 33; /* counts of 64 bits */
       if (i & 4 && i & 8) shape.shape[1] = 11;
-      if (nxi_gpu_scatter_create(g, &shape, i & 16, &s, &bytes, NULL) != NX_OK || s == NULL)
-        return false;
+      nx_status status = nxi_gpu_scatter_create(g, &shape, i & 16, &s, &bytes, NULL);
+      const bool own = s != NULL;
       nxi_gpu_scatter_destroy(s);
+      if (!own || !took(status, false)) return false;
     }
   nxi_scatter shape = {
       .dtype = NX_F32, .mode = NXI_SCATTER_ADD, .rank = NXI_SCATTER_RANK, .extent = 5};
@@ -130,89 +175,36 @@ static bool scatters(nxi_gpu *g) {
   int64_t bytes;
   shape.shape[1] = shape.shape[2] = 1;
   for (int32_t i = 17; i < shape.rank; i++) shape.shape[i] = 1;
-  if (nxi_gpu_scatter_create(g, &shape, false, &s, &bytes, NULL) != NX_OK) return false;
+  nx_status status = nxi_gpu_scatter_create(g, &shape, false, &s, &bytes, NULL);
   nxi_gpu_scatter_destroy(s);
-  return true;
+  return took(status, false);
 }
 
 /* What sets the values of conditional nodes. */
 static bool conditions(nxi_gpu *g) {
   nxi_gpu_control *own = nxi_calloc(1, sizeof *own);
-  bool good = own != NULL && nxi_gpu_control_code(g, true, own, NULL) == NX_OK;
+  if (own == NULL) return false;
+  nx_status status = nxi_gpu_control_code(g, true, own, NULL);
   nxi_gpu_control_destroy(own);
-  return good;
-}
-
-static bool collect(void) {
-  nxi_gpu *g = NULL;
-  nxi_kernel_cache *kernels = NULL;
-  nxt_fake_state *find = NULL;
-  setenv("NX_CUDA", NXT_FAKE, 1);
-  setenv("NX_NVRTC", NXT_FAKE, 1);
-  void *library = dlopen(NXT_FAKE, RTLD_NOW);
-  if (library != NULL) *(void **)&find = dlsym(library, "nxt_fake_cuda");
-  if (find != NULL) find()->most_shared = 64 << 10; /* of compute capability 7.5 */
-  if (find == NULL || nxi_gpu_open(0, 0, &g, NULL) != NX_OK) return false;
-  if (nxi_kernel_cache_create_for(&nxi_gpu_maker, g, "", &kernels, NULL) != NX_OK) return false;
-  nxi_gpu_set_kernels(g, kernels);
-  find()->seen = tell;
-  bool good = conditions(g) && sorts(g) && scatters(g) && scans(g) && products(g);
-  nxi_kernel_cache_destroy(kernels);
-  nxi_gpu_close(g);
-  return good;
-}
-
-/* ---- the parent */
-
-static int n_texts, every, failures;
-static int64_t most_registers;
-
-static void compile(const char *source, const char *arch) {
-  nxu_use use = {0};
-  nxi_diag d;
-  nxi_diag_clear(&d);
-  const char *instance = strstr(source, " R;\n"); /* of a sort the first of its types */
-  if (instance == NULL) instance = source + strlen(source) - 1;
-  while (instance > source && strncmp(instance, "\ntypedef ", 9) != 0) instance--;
-  const char *only = getenv("NXT_ONLY");
-  if (only != NULL && strstr(instance, only) == NULL) return;
-  bool good = nxu_measure(source, "own", arch, &use, &d) == NX_OK;
-  if (!good) printf("%s\n%s\n", d.message, instance);
-  if (use.stack_bytes + use.spill_bytes > 0)
-    printf("%lld bytes of a thread's values are in memory\n%s\n",
-           (long long)(use.stack_bytes + use.spill_bytes), instance);
-  if (getenv("NXT_SHOW") != NULL)
-    printf("%lld registers\n%s\n", (long long)use.registers, instance);
-  if (use.registers > most_registers) most_registers = use.registers;
-  failures += !good || use.stack_bytes + use.spill_bytes > 0;
+  return took(status, false);
 }
 
 NXT_MAIN(cuda_own_compile) {
-  const char *arch = argc > 1 ? argv[1] : "sm_90";
-  int pipes[2], status = 0;
-  size_t size;
-  every = argc > 2 ? atoi(argv[2]) : 1;
-  if (pipe(pipes) != 0) return 1;
-  pid_t child = fork();
-  if (child == 0) {
-    close(pipes[0]);
-    to_parent = fdopen(pipes[1], "w");
-    bool good = to_parent != NULL && collect();
-    _exit(fclose(to_parent) == 0 && good ? 0 : 1);
+  nxi_target target;
+  arch = argc > 1 ? argv[1] : "sm_90";
+  only = getenv("NXT_ONLY");
+  if (nxu_unavailable() != NULL) {
+    printf("%s\n", nxu_unavailable());
+    return 77;
   }
-  close(pipes[1]);
-  FILE *in = fdopen(pipes[0], "r");
-  bool skipped = nxu_unavailable() != NULL;
-  while (in != NULL && fread(&size, sizeof size, 1, in) == 1) {
-    char *source = malloc(size);
-    if (source == NULL || fread(source, size, 1, in) != 1) return 1;
-    if (!skipped && n_texts % every == 0) compile(source, arch);
-    n_texts++;
-    free(source);
-  }
-  if (waitpid(child, &status, 0) != child || status != 0) return 1;
-  if (skipped) printf("%s\n", nxu_unavailable());
-  printf("%d texts, each %dth compiled for %s, %lld registers at most, %d failures\n", n_texts,
-         every, arch, (long long)most_registers, failures);
-  return skipped ? 77 : failures != 0 || n_texts == 0;
+  if (!nxi_target_for_isa(arch, &target)) return 1;
+  nxi_gpu *g = nxi_gpu_imagine(&target, &shown, &texts);
+  if (g == NULL) return 1;
+  const bool good =
+      conditions(g) && sorts(g) && scatters(g) && scans(g) && products(g) && took(NX_OK, true);
+  nxi_gpu_forget(g);
+  nxi_text_free(&texts);
+  printf("%d kernels compiled for %s, %lld registers at most, %d failures\n", n_kernels, arch,
+         (long long)most_registers, failures);
+  return !good || failures != 0 || n_kernels == 0;
 }

@@ -35,18 +35,19 @@ static_assert(sizeof combinations / sizeof *combinations == NXK_CHAIN_KINDS,
 static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, nxi_diag *d) {
   nx_dtype t = call->operands[0].dtype;
   nxk_reduce_kind kind = nxg_reduce_kind(call->op);
+  const char *exact = nxk_any_order(kind, t) ? "true" : "false";
   nxi_text text = {0};
   nxi_text_add(
       &text,
       "typedef %s T;\n"
-      "extern \"C\" __global__ void __launch_bounds__(%d, nx_scan_blocks<T>::least) nx_scan("
+      "extern \"C\" __global__ void __launch_bounds__(%d, nx_scan_blocks<T, %s>::least) nx_scan("
       "const T *from, T *to, nx_i64 "
       "length, nx_u32 line_tiles, nx_u32 tiles, nx_u32 *ticket, nx_u32 *state, nx_u64 *totals, "
       "nx_u64 *prefix) {\n"
       "  extern __shared__ __align__(64) nx_u8 nx_shared[];\n"
       "  nx_scan_lines<T, %s, %s>(from, to, length, line_tiles, tiles, ticket, "
       "nx_scan_shown<T>{state, totals, prefix}, (T *)nx_shared);\n}",
-      nxu_type(t), THREADS, combinations[kind], nxk_any_order(kind, t) ? "true" : "false");
+      nxu_type(t), THREADS, exact, combinations[kind], exact);
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
   int64_t shared = (BLOCKS * (BLOCK + 3) + 3) / 4 * 4 * nxi_dtype_size(t) + 8;
   nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared, NULL};
