@@ -107,7 +107,7 @@ static size_t argument_of(const nxj_executable *e, const nxh_function *f, size_t
  * nothing else is how a frontend copies, and stays one. */
 static void find_arguments(nxj_executable *e, const nxh_module *m, const nxh_function *f) {
   size_t computed = 0;
-  if (m->quantized || e->options.replicas * e->options.partitions != 1) return;
+  if (m->carried || e->options.replicas * e->options.partitions != 1) return;
   for (size_t i = 0; i < e->n_out; i++) computed += !e->out[i].token && argument_of(e, f, i) == 0;
   for (size_t i = 0; computed > 0 && i < e->n_out; i++) e->out[i].argument = argument_of(e, f, i);
 }

@@ -57,7 +57,7 @@ static nxk_value expm1_reduced(const expand *e, expand_reduced a) {
  * e^r = 1 + r (1 + r p): the error of the inner sum is a third of half an ulp, as r is; that of 1 +
  * (r + r^2 p) would be more than an ulp in all. */
 nxk_value nxi_expand_exp(const expand *e, nxk_value x) {
-  x = nxi_expand_clamp(e, x, e->wide ? -2842.5 : -359.5, e->wide ? 710 : 89);
+  x = nxi_expand_clamp(e, x, x_least_exp(e), e->wide ? 710 : 89);
   expand_reduced a = nxi_expand_reduce_ln2(e, x);
   nxk_value one = x_f(e, 1), p = X_POLY(e, a.r, exp);
   return x_ldexp(e, x_fma(e, x_fma(e, p, a.r, one), a.r, one), a.n);

@@ -108,6 +108,8 @@ nxk_value nxi_expand_reduced_low(const expand *e, expand_reduced a);
 
 /* x clamped; NaN stays NaN. */
 nxk_value nxi_expand_clamp(const expand *e, nxk_value x, double low, double high);
+/* To what x of e^x is limited below (nxi_expand_exp). */
+static inline double x_least_exp(const expand *e) { return e->wide ? -2842.5 : -359.5; }
 
 /* x = 2^k m with m in [sqrt(1/2), sqrt 2), for positive normal x; k as a float. */
 typedef struct expand_split {

@@ -47,7 +47,7 @@ nxk_value nxi_expand_cbrt(const expand *e, nxk_value x) {
  * quotient are corrected by what they round away. */
 nxk_value nxi_expand_logistic(const expand *e, nxk_value x) {
   nxk_value one = x_f(e, 1), zero = x_f(e, 0), below = x_lt(e, x, zero);
-  nxk_value t = nxi_expand_clamp(e, x_neg(e, x_abs(e, x)), e->wide ? -746 : -105, 0);
+  nxk_value t = nxi_expand_clamp(e, x_neg(e, x_abs(e, x)), x_least_exp(e), 0);
   expand_reduced red = nxi_expand_reduce_ln2(e, t);
   nxk_value rest =
       x_fma(e, X_POLY(e, red.r, exp), x_mul(e, red.r, red.r), nxi_expand_reduced_low(e, red));
