@@ -254,18 +254,21 @@ static bool reads_view(const nxg_planner *b, const nxg_node *n, uint32_t togethe
   return false;
 }
 
-static void find_together(nxg_planner *b) {
-  uint32_t current = 0;
+/* Returns how many nodes have steps. */
+static uint32_t find_together(nxg_planner *b) {
+  uint32_t current = 0, n_steps = 0;
   int64_t elements = 0;
   for (uint32_t i = 0; i < b->g->n_nodes; i++) {
     const nxg_node *n = &b->g->nodes[i];
     if (!has_steps(b, i)) continue;
+    n_steps++;
     int64_t own = is_elementwise(n) ? nxg_node_elements(n) : 0;
     if (own <= NXG_PIECE_LENGTH) current = 0;
     else if (current == 0 || own != elements || reads_view(b, n, current)) current = i + 1;
     elements = own;
     b->values[i].together = current;
   }
+  return n_steps;
 }
 
 /* Whether only steps that run with its own read the value. */
@@ -401,7 +404,9 @@ static nx_status plan_all(nxg_planner *b) {
   mark_needed(b);
   find_roots(b);
   find_last_uses(b);
-  find_together(b);
+  /* nearly all have one step, which is large enough that long programs should not be copied */
+  if (!nxi_grow(&b->p->steps, &b->p->cap_steps, find_together(b), sizeof *b->p->steps))
+    return no_memory(b);
   bind_outputs(b);
   nx_status status = plan_nodes(b);
   return status ? status : plan_output_copies(b);
