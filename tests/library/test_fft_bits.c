@@ -105,6 +105,7 @@ static void test_places(void **state) {
       check_real_columns(bytes, n, 19);
       check_real_columns(bytes, n, n % 7 + 1);
     }
+    for (int64_t n = 2; n <= 260; n += n < 40 ? 2 : 22) check_real_rows(bytes, n, 83);
     check_real_rows(bytes, 100, 149); /* twice as many as are done together, and some */
     check_real_rows(bytes, 1024, 5);
     check_real_columns(bytes, 1000, 37);

@@ -74,6 +74,11 @@ static void rows_halves(const axis_run *r, int64_t row, int64_t begin, int64_t e
 static void transform_rows(const axis_run *r, int64_t row, int64_t count) {
   const nxi_fft_axis *a = r->a;
   nxi_fft_batch b = rows_batch(r, row, count);
+  if (a->form != NXI_FFT_COMPLEX) {
+    int64_t done = nxi_fft_real_rows(a->line, &b, a->unit, r->own);
+    row += done, count -= done;
+    b = rows_batch(r, row, count);
+  }
   if (a->form == NXI_FFT_TO_REAL) {
     for (int64_t i = 0; i < count; i++) rows_halves(r, row + i, 0, half_steps(a));
     b.source = b.target;

@@ -27,7 +27,8 @@ static INLINE void NAME(join_step)(C *a, C *b, C w) {
   *b = (C){e.re - o.re, o.im - e.im};
 }
 
-/* Several transforms side by side: rows of z are planar, rows of s are pairs. */
+/* Several transforms side by side: rows of z are planar, rows of s are pairs, or planar too, and
+ * then may be those of z and one more: each step writes the numbers that it has read. */
 static INLINE void NAME(lanes_of_halves)(const nxi_fft_half_lanes *pass, const bool join) {
   const nxi_fft_half_lanes p = *pass;
   const NAME(side) z = NAME(side_of)(&p.planar), s = NAME(side_of)(&p.pairs);
@@ -37,7 +38,7 @@ static INLINE void NAME(lanes_of_halves)(const nxi_fft_half_lanes *pass, const b
     int64_t other = k ? p.half - k : 0;
     for (int64_t lane = 0;;) {
       int64_t z_a = k * z.pitch + lane, z_b = other * z.pitch + lane;
-      int64_t s_a = k * s.pitch + 2 * lane, s_b = (p.half - k) * s.pitch + 2 * lane;
+      int64_t s_a = k * s.pitch + s.step * lane, s_b = (p.half - k) * s.pitch + s.step * lane;
       C a, b;
       NAME(read)(join ? &s : &z, join ? s_a : z_a, 0, &a, 1, 1);
       NAME(read)(join ? &s : &z, join ? s_b : z_b, 0, &b, 1, 1);

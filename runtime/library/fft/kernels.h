@@ -69,7 +69,7 @@ typedef struct nxi_fft_half {
   const void *unit;   /* exp(-2 pi i k / n), k <= half / 2: pairs */
 } nxi_fft_half;
 
-/* The same for several transforms side by side. */
+/* The same for several transforms side by side. `pairs` may be planar, and the same memory then. */
 typedef struct nxi_fft_half_lanes {
   nxi_fft_rows planar, pairs; /* half rows; half + 1 rows */
   int64_t half, lanes;

@@ -52,7 +52,8 @@ static int64_t copies_bytes(const nxi_fft_line *l, int64_t elements) {
 typedef struct lanes_run {
   nxi_fft_rows source, target;
   int64_t lanes;
-  void *scratch;      /* two copies of n * lanes */
+  void *scratch;      /* two copies of (n + spare) * lanes */
+  int64_t spare;      /* rows behind the others of a copy */
   int32_t first_copy; /* the copy that the first pass may write */
   const void *by_row, *by_lane;
 } lanes_run;
@@ -60,7 +61,7 @@ typedef struct lanes_run {
 /* A single pass could overwrite what it still has to read, so its result goes to a working copy and
  * is then copied to the target. */
 static void run_lanes(const nxi_fft_line *l, const lanes_run *r) {
-  int64_t elements = l->n * r->lanes;
+  int64_t elements = (l->n + r->spare) * r->lanes;
   nxi_fft_rows from = r->source;
   int32_t copy = r->first_copy, alone = l->passes == 0 || (l->passes == 1 && !r->target.im);
   for (int32_t i = 0; i < l->passes + alone; i++) {
@@ -126,23 +127,34 @@ void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t
   k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
 }
 
+static nxi_fft_rows exchanged(nxi_fft_rows planar) {
+  return (nxi_fft_rows){planar.im, planar.re, planar.pitch, false};
+}
+
 /* Transforms short rows: copies them to lanes, transforms them there, and copies them back.
  * Hardware does not foresee which pieces of the next rows are wanted, so they are fetched while
- * these are copied. */
+ * these are copied. unit: rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the
+ * former to the latter, and the other step of that is done in lanes, too. NULL: n pairs. */
 static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t lanes,
-                      void *scratch) {
-  int64_t elements = l->n * lanes;
-  bool more = row + 2 * lanes <= b->count;
-  nxi_fft_rows source = {at(l, b->source, row * b->source_pitch), NULL, b->source_pitch,
-                         b->inverse};
-  nxi_fft_rows target = {at(l, b->target, row * b->target_pitch), NULL, b->target_pitch,
-                         b->inverse};
-  lanes_run r = {.lanes = lanes, .scratch = scratch, .first_copy = 1};
-  r.source = planar(l, scratch, 0, elements, lanes);
-  l->kernels->gather(&source, &r.source, l->n, lanes, more);
-  r.target = planar(l, scratch, l->passes % 2, elements, lanes);
+                      const void *unit, void *scratch) {
+  const nxi_fft_kernels *k = l->kernels;
+  const bool more = row + 2 * lanes <= b->count, swapped = b->inverse && !unit,
+             joins = b->inverse && unit, splits = unit && !joins;
+  nxi_fft_rows source = {at(l, b->source, row * b->source_pitch), NULL, b->source_pitch, swapped};
+  nxi_fft_rows target = {at(l, b->target, row * b->target_pitch), NULL, b->target_pitch, swapped};
+  lanes_run r = {.lanes = lanes, .scratch = scratch, .spare = unit != NULL, .first_copy = 1};
+  nxi_fft_half_lanes h = {.half = l->n, .lanes = lanes, .unit = unit};
+  int64_t elements = (l->n + r.spare) * lanes;
+  nxi_fft_rows from = planar(l, scratch, 0, elements, lanes),
+               to = planar(l, scratch, l->passes % 2, elements, lanes);
+  k->gather(&source, &from, l->n + joins, lanes, more);
+  h.planar = h.pairs = joins ? from : to;
+  if (joins) k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
+  r.source = joins ? exchanged(from) : from; /* exchanged parts make the transform inverse */
+  r.target = joins ? exchanged(to) : to;
   run_lanes(l, &r);
-  l->kernels->scatter(&r.target, &target, l->n, lanes, more);
+  if (splits) k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
+  k->scatter(&to, &target, l->n + splits, lanes, more);
 }
 
 /* ---- one row */
@@ -267,15 +279,27 @@ int64_t nxi_fft_rows_together(const nxi_fft_line *l) {
   return goes_to_lanes(l) ? TOGETHER * nxi_fft_column_lanes(l) : 1;
 }
 
-void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *scratch) {
+/* As many rows as fill lanes. */
+static int64_t run_together(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
+                            void *scratch) {
   int64_t row = 0, least = nxi_fft_lanes(l);
   while (b->count - row >= least && goes_to_lanes(l)) {
     int64_t lanes = nxi_fft_column_lanes(l);
     int64_t some = (b->count - row) / least * least;
     if (some > lanes) some = lanes;
-    run_short(l, b, row, some, scratch);
+    run_short(l, b, row, some, unit, scratch);
     row += some;
   }
+  return row;
+}
+
+int64_t nxi_fft_real_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
+                          void *scratch) {
+  return run_together(l, b, unit, scratch);
+}
+
+void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *scratch) {
+  int64_t row = run_together(l, b, NULL, scratch);
   for (; row < b->count; row++) {
     const void *source = at(l, b->source, row * b->source_pitch);
     void *target = at(l, b->target, row * b->target_pitch);
@@ -426,7 +450,7 @@ int64_t nxi_fft_own_bytes(const nxi_fft_line *l) {
     int64_t longer = l->first->n > l->second->n ? l->first->n : l->second->n;
     return copies_bytes(l, longer * nxi_fft_lanes(l));
   }
-  return copies_bytes(l, l->n * nxi_fft_column_lanes(l));
+  return copies_bytes(l, (l->n + 1) * nxi_fft_column_lanes(l)); /* with a spare row */
 }
 
 int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups) {

@@ -85,6 +85,11 @@ typedef struct nxi_fft_batch {
 } nxi_fft_batch;
 /* Computes a batch on this thread; l must be local. */
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);
+/* The same of the first rows of a batch of 2 n real numbers and n + 1 pairs (from the latter with
+ * b->inverse), as far as they are done several together. unit: exp(-2 pi i k / 2 n), k <= n / 2.
+ * Returns how many. */
+int64_t nxi_fft_real_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
+                          void *own);
 /* How many rows such a batch should have at least, if a cache shall hold it. */
 int64_t nxi_fft_rows_together(const nxi_fft_line *l);
 

@@ -6,24 +6,24 @@ enum { NAME(pairs) = WIDTH / 2 }; /* in a vector */
 
 /* ---- transforms that are rows of pairs, to lanes of planar rows and back */
 
-static void NAME(gather_slowly)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t begin,
-                                int64_t n, int64_t first, int64_t lanes) {
+static void NAME(gather_slowly)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n,
+                                int64_t first, int64_t lanes) {
   REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
   for (int64_t lane = first; lane < lanes; lane++) {
     const REAL *from = (const REAL *)t->re + lane * t->pitch;
-    for (int64_t j = begin; j < n; j++) {
+    for (int64_t j = 0; j < n; j++) {
       re[j * p->pitch + lane] = from[2 * j];
       im[j * p->pitch + lane] = from[2 * j + 1];
     }
   }
 }
 
-static void NAME(scatter_slowly)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t begin,
-                                 int64_t n, int64_t first, int64_t lanes) {
+static void NAME(scatter_slowly)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n,
+                                 int64_t first, int64_t lanes) {
   const REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
   for (int64_t lane = first; lane < lanes; lane++) {
     REAL *to = (REAL *)t->re + lane * t->pitch;
-    for (int64_t j = begin; j < n; j++) {
+    for (int64_t j = 0; j < n; j++) {
       to[2 * j] = re[j * p->pitch + lane];
       to[2 * j + 1] = im[j * p->pitch + lane];
     }
@@ -41,10 +41,11 @@ static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n
                          bool more) {
   enum { H = NAME(pairs) };
   REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
-  int64_t lane = 0, whole = n / H * H;
-  for (; lane + WIDTH <= lanes; lane += WIDTH) {
+  int64_t lane = 0;
+  for (; n >= H && lane + WIDTH <= lanes; lane += WIDTH) {
     const REAL *from = (const REAL *)t->re + lane * t->pitch;
-    for (int64_t j = 0; j < whole; j += H) {
+    for (int64_t at = 0; at < n; at += H) {
+      const int64_t j = at + H <= n ? at : n - H; /* the last ones may be copied twice */
       V a[H], b[H];
       UNROLL for (int i = 0; i < H; i++) {
         a[i] = NAME(load)(from + i * t->pitch + 2 * j);
@@ -59,18 +60,18 @@ static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n
       }
     }
   }
-  NAME(gather_slowly)(t, p, whole, n, 0, lane);
-  NAME(gather_slowly)(t, p, 0, n, lane, lanes);
+  NAME(gather_slowly)(t, p, n, lane, lanes);
 }
 
 static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n, int64_t lanes,
                           bool more) {
   enum { H = NAME(pairs) };
   const REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
-  int64_t lane = 0, whole = n / H * H;
-  for (; lane + WIDTH <= lanes; lane += WIDTH) {
+  int64_t lane = 0;
+  for (; n >= H && lane + WIDTH <= lanes; lane += WIDTH) {
     REAL *to = (REAL *)t->re + lane * t->pitch;
-    for (int64_t j = 0; j < whole; j += H) {
+    for (int64_t at = 0; at < n; at += H) {
+      const int64_t j = at + H <= n ? at : n - H;
       V a[H], b[H];
       UNROLL for (int i = 0; i < H; i++) {
         V x = NAME(load)(re + (j + i) * p->pitch + lane),
@@ -87,8 +88,7 @@ static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t 
       if (more) NAME(fetch)(to, t->pitch, lanes * t->pitch + 2 * j);
     }
   }
-  NAME(scatter_slowly)(p, t, whole, n, 0, lane);
-  NAME(scatter_slowly)(p, t, 0, n, lane, lanes);
+  NAME(scatter_slowly)(p, t, n, lane, lanes);
 }
 
 /* ---- products */
