@@ -79,7 +79,8 @@ NX_API int64_t nx_dlpack_stream(nx_context *context, nx_device device);
 NX_API nx_status nx_to_dlpack(nx_tensor *tensor, uint32_t access, int64_t stream,
                               struct DLManagedTensorVersioned **out);
 /** As nx_to_dlpack. The structure without a version cannot say that it must not be written: always
- * for reading and writing, so an immutable import is NX_NOT_WRITABLE. */
+ * for reading and writing, so an immutable import is NX_NOT_WRITABLE; memory of a GPU is a copy, of
+ * which nobody else sees what is written. */
 NX_API nx_status nx_to_dlpack_v0(nx_tensor *tensor, int64_t stream, struct DLManagedTensor **out);
 
 #ifdef __cplusplus

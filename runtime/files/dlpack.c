@@ -370,7 +370,8 @@ nx_status nx_to_dlpack_v0(nx_tensor *t, int64_t stream, struct DLManagedTensor *
   loan *l;
   if (!nxi_have_tensor(lending, 0, t)) return NX_INVALID_ARGUMENT;
   if (!out) return nxi_error_null(lending, 2), NX_INVALID_ARGUMENT;
-  nx_status status = lend(t, NX_MAP_READ | NX_MAP_WRITE, stream, &l);
+  const bool there = stream != NX_DLPACK_NO_STREAM; /* then it is a copy of the consumer's own */
+  nx_status status = lend(t, there ? NX_MAP_READ : NX_MAP_READ | NX_MAP_WRITE, stream, &l);
   if (status) return status;
   l->managed.v0 =
       (struct DLManagedTensor){.tensor = tensor_of(t, l), .manager = l, .deleter = delete_v0};

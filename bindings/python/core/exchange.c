@@ -217,18 +217,43 @@ static void drop_capsule(PyObject *capsule) {
   }
 }
 
-static PyObject *capsule_of(nx_tensor *x, bool old) {
+/* A place as DLPack names it: a type of devices, of which 1 is memory of the host, and a number. */
+enum { HOST = 1, GPU = 2 };
+typedef struct place {
+  int type, number;
+} place;
+
+static int place_of(const nx_tensor *x, place *out) {
+  nx_device_info d = {.size = sizeof d};
+  if (nx_device_describe(nx_context_of(x), nx_device_of(x), &d) != NX_OK) return core_fail(), -1;
+  *out = d.dlpack_type == GPU ? (place){GPU, d.ordinal} : (place){HOST, 0};
+  return 0;
+}
+
+/* The device with memory of its own at that place; -1 with an error. */
+static nx_device device_at(nx_context *c, place p) {
+  for (nx_device i = 0; i < nx_device_count(c); i++) {
+    nx_device_info d = {.size = sizeof d};
+    if (nx_device_describe(c, i, &d) != NX_OK) return core_fail(), -1;
+    if (d.dlpack_type == p.type && d.ordinal == p.number) return i;
+  }
+  PyErr_Format(PyExc_BufferError, "nx: no device is DLPack's (%d, %d)", p.type, p.number);
+  return -1;
+}
+
+/* stream: on which the consumer uses memory of a GPU; NX_DLPACK_NO_STREAM: memory of the host. */
+static PyObject *capsule_of(nx_tensor *x, int64_t stream, bool old) {
   struct DLManagedTensorVersioned *m = NULL;
   struct DLManagedTensor *m0 = NULL;
+  const uint32_t access = stream == NX_DLPACK_NO_STREAM ? NX_MAP_READ | NX_MAP_WRITE : NX_MAP_READ;
   core_action a;
   core_begin(&a);
   nx_status status = nx_realize(nx_context_of(x), &x, 1, &a.options);
   if (status == NX_OK)
-    status = old ? nx_to_dlpack_v0(x, NX_DLPACK_NO_STREAM, &m0)
-                 : nx_to_dlpack(x, NX_MAP_READ | NX_MAP_WRITE, NX_DLPACK_NO_STREAM, &m);
+    status = old ? nx_to_dlpack_v0(x, stream, &m0) : nx_to_dlpack(x, access, stream, &m);
   if (status == NX_NOT_WRITABLE && !old) {
     nx_error_take(NULL);
-    status = nx_to_dlpack(x, NX_MAP_READ, NX_DLPACK_NO_STREAM, &m);
+    status = nx_to_dlpack(x, NX_MAP_READ, stream, &m);
   }
   if (core_end(&a, status) < 0) return NULL;
   PyObject *made =
@@ -238,46 +263,111 @@ static PyObject *capsule_of(nx_tensor *x, bool old) {
   return made;
 }
 
+/* The consumer's stream for memory of a GPU, as it names it: None is the default stream; -1, with
+ * which it asks for no waits, is ours. 0 with an error. */
+static int64_t stream_of(const nx_tensor *x, PyObject *stream) {
+  if (stream == Py_None) return 1;
+  const long long number = PyLong_AsLongLong(stream);
+  if (number == -1 && PyErr_Occurred()) return 0;
+  if (number == -1) return nx_dlpack_stream(nx_context_of(x), nx_device_of(x));
+  if (number > 0) return number;
+  PyErr_Format(PyExc_ValueError, "nx: a stream of a GPU is -1, or above 0, not %lld", number);
+  return 0;
+}
+
+/* Where the consumer wants it: at its own place, or in memory of the host. copy: as it asked, or
+ * not. *stream: as in capsule_of. */
+static int choose_place(const nx_tensor *x, PyObject *device, PyObject *given, PyObject *copy,
+                        int64_t *stream) {
+  place own, wanted;
+  if (place_of(x, &own) < 0) return -1;
+  wanted = own;
+  if (device != Py_None && !PyArg_ParseTuple(device, "ii", &wanted.type, &wanted.number)) return -1;
+  const bool here = wanted.type == own.type && wanted.number == own.number;
+  if (!here && (wanted.type != HOST || wanted.number != 0)) {
+    PyErr_Format(PyExc_BufferError,
+                 "nx: the array goes to its own device or to memory of the host, not to (%d, %d)",
+                 wanted.type, wanted.number);
+    return -1;
+  }
+  if (own.type == GPU && copy == Py_False) {
+    PyErr_SetString(PyExc_BufferError, "nx: memory of a GPU is lent as a copy alone");
+    return -1;
+  }
+  *stream = wanted.type == GPU ? stream_of(x, given) : NX_DLPACK_NO_STREAM;
+  if (*stream != 0) return 0;
+  if (!PyErr_Occurred()) core_fail();
+  return -1;
+}
+
 PyObject *core_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
-  PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", names, &stream, &version, &device,
-                                   &copy))
+  PyObject *given = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+  int64_t stream;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", names, &given, &version, &device, &copy))
     return NULL;
-  if (device != Py_None) {
-    int type = 0, number = 0;
-    if (!PyArg_ParseTuple(device, "ii", &type, &number)) return NULL;
-    if (type != 1 || number != 0)
-      return PyErr_Format(PyExc_BufferError,
-                          "nx: the array goes to memory of the host alone, not to (%d, %d)", type,
-                          number);
-  }
+  if (choose_place(core_tensor(self), device, given, copy, &stream) < 0) return NULL;
   long major = version != Py_None ? PyLong_AsLong(PyTuple_GetItem(version, 0)) : 0;
   if (PyErr_Occurred()) return NULL;
-  if (core_settle_elements() < 0) return NULL; /* others may write */
-  if (copy != Py_True) return capsule_of(core_tensor(self), major < 1);
+  if (core_settle_elements() < 0) return NULL;          /* others may write */
+  if (copy != Py_True || stream != NX_DLPACK_NO_STREAM) /* memory of a GPU is a copy anyhow */
+    return capsule_of(core_tensor(self), stream, major < 1);
   PyObject *other = core_wrap(nx_copy(core_tensor(self)));
-  PyObject *made = other ? capsule_of(core_tensor(other), major < 1) : NULL;
+  PyObject *made = other ? capsule_of(core_tensor(other), stream, major < 1) : NULL;
   Py_XDECREF(other);
   return made;
 }
 
 PyObject *core_dlpack_device(PyObject *self, PyObject *unused) {
-  (void)self;
+  place own;
   (void)unused;
-  return Py_BuildValue("(ii)", 1, 0);
+  return place_of(core_tensor(self), &own) < 0 ? NULL : Py_BuildValue("(ii)", own.type, own.number);
+}
+
+/* Asks the producer for our stream, if its memory is a GPU's. */
+static int ask_for_stream(PyObject *o, PyObject *words, int copy) {
+  place p = {HOST, 0};
+  PyObject *own = PyObject_CallMethod(o, "__dlpack_device__", NULL), *stream = NULL;
+  if (own == NULL) { /* it is of before that method: of the host */
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+    PyErr_Clear();
+    return 0;
+  }
+  const bool good = PyTuple_Check(own) && PyArg_ParseTuple(own, "ii", &p.type, &p.number);
+  Py_DECREF(own);
+  if (!good && !PyErr_Occurred())
+    PyErr_SetString(PyExc_TypeError, "nx: __dlpack_device__ gives no pair of integers");
+  if (!good || p.type != GPU) return good ? 0 : -1;
+  if (copy == 0) {
+    PyErr_SetString(PyExc_BufferError, "nx: memory of a GPU is taken as a copy alone");
+    return -1;
+  }
+  nx_context *c = core_context();
+  const nx_device device = device_at(c, p);
+  const int64_t number = device < 0 ? 0 : nx_dlpack_stream(c, device);
+  if (number != 0) stream = PyLong_FromLongLong(number);
+  else if (!PyErr_Occurred()) core_fail();
+  const int set = stream != NULL ? PyDict_SetItemString(words, "stream", stream) : -1;
+  Py_XDECREF(stream);
+  return set;
 }
 
 /* What the object exports: of version 1 if it knows that. */
 static PyObject *exported(PyObject *o, int copy) {
   PyObject *method = PyObject_GetAttrString(o, "__dlpack__"), *none = PyTuple_New(0);
-  PyObject *words = Py_BuildValue("{s:(ii)}", "max_version", 1, 0), *made = NULL;
-  if (words != NULL && copy == 0) PyDict_SetItemString(words, "copy", Py_False);
-  if (method != NULL && words != NULL && none != NULL) made = PyObject_Call(method, none, words);
-  if (made == NULL && method != NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+  PyObject *words = PyDict_New(), *version = Py_BuildValue("(ii)", 1, 0), *made = NULL;
+  bool good = method != NULL && words != NULL && none != NULL && version != NULL &&
+              ask_for_stream(o, words, copy) == 0;
+  PyObject *older = good ? PyDict_Copy(words) : NULL;
+  good = good && older != NULL && PyDict_SetItemString(words, "max_version", version) == 0;
+  if (good && copy == 0) good = PyDict_SetItemString(words, "copy", Py_False) == 0;
+  if (good) made = PyObject_Call(method, none, words);
+  if (good && made == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();
-    made = PyObject_CallNoArgs(method);
+    made = PyObject_Call(method, none, older);
   }
+  Py_XDECREF(older);
+  Py_XDECREF(version);
   Py_XDECREF(method);
   Py_XDECREF(none);
   Py_XDECREF(words);
@@ -288,15 +378,17 @@ static nx_status take_capsule(PyObject *capsule, int copy, nx_tensor **out) {
   nx_context *c = core_context();
   if (PyCapsule_IsValid(capsule, versioned)) {
     struct DLManagedTensorVersioned *m = PyCapsule_GetPointer(capsule, versioned);
-    bool fixed = m->major == 1 && (m->flags & NXI_DLPACK_READ_ONLY);
-    uint32_t mode = copy > 0 ? NX_IMPORT_COPY : fixed ? NX_IMPORT_IMMUTABLE : NX_IMPORT_SHARED;
+    bool known = m->major == 1, fixed = known && (m->flags & NXI_DLPACK_READ_ONLY);
+    bool copied = copy > 0 || (known && m->tensor.device.type == GPU);
+    uint32_t mode = copied ? NX_IMPORT_COPY : fixed ? NX_IMPORT_IMMUTABLE : NX_IMPORT_SHARED;
     nx_status status = nx_from_dlpack(c, m, mode, out);
     if (status == NX_OK) PyCapsule_SetName(capsule, used_versioned);
     return status;
   }
   struct DLManagedTensor *m = PyCapsule_GetPointer(capsule, plain);
   if (m == NULL) return NX_INVALID_ARGUMENT;
-  nx_status status = nx_from_dlpack_v0(c, m, copy > 0 ? NX_IMPORT_COPY : NX_IMPORT_SHARED, out);
+  const bool copied = copy > 0 || m->tensor.device.type == GPU;
+  nx_status status = nx_from_dlpack_v0(c, m, copied ? NX_IMPORT_COPY : NX_IMPORT_SHARED, out);
   if (status == NX_OK) PyCapsule_SetName(capsule, used_plain);
   return status;
 }
@@ -310,6 +402,7 @@ PyObject *core_from_dlpack(PyObject *o, nx_device device, int copy) {
   nx_status status = take_capsule(capsule, copy, &x);
   Py_DECREF(capsule);
   if (status != NX_OK) return PyErr_Occurred() ? NULL : core_fail();
+  if (device < 0) device = nx_device_of(x);
   if (device == nx_device_of(x)) return core_wrap(x);
   nx_tensor *far = nx_to_device(x, device);
   nx_tensor_release(x);

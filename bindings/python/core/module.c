@@ -166,6 +166,7 @@ static PyObject *from_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   static char *names[] = {"obj", "device", "copy", NULL};
   PyObject *o, *where = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO", names, &o, &where, &copy)) return NULL;
+  if (where == Py_None) return core_from_dlpack(o, -1, copy_of(copy));
   nx_device device = core_device(where);
   return device < 0 ? NULL : core_from_dlpack(o, device, copy_of(copy));
 }

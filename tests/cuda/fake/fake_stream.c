@@ -280,8 +280,9 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, voi
   free(m);
   return result;
 }
-EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s) {
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *given) {
   INSIDE;
+  stream *s = stream_of(given);
   if (is_refused(s)) return 1;
   move m = {to, nxt_fake_host(from), bytes};
   int result = nxt_fake_start(s, move_bytes, &m, sizeof m);

@@ -62,9 +62,9 @@ def in_order(x: Array, order: Sequence[int] | None) -> Array:
 
 def give(x: Array, order: Sequence[int] | None) -> torch.Tensor:
     try:
-        t = _take(x.__dlpack__())
+        t = _take(x.__dlpack__(dl_device=(1, 0)))
     except _core.NotWritable:  # it is an argument, which was lent
-        t = _take(calls.copy(x).__dlpack__())
+        t = _take(calls.copy(x).__dlpack__(dl_device=(1, 0)))
     if order is None:
         return t
     if isinstance(order, tuple):
