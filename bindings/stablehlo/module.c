@@ -12,6 +12,7 @@ nxh_value nxh_add_value(nxh_module *m, const nxh_type *type) {
   if (!nxi_grow(&m->types, &m->cap_values, m->n_values + 1, sizeof *m->types)) return NXH_NONE;
   for (int32_t i = 0; type->kind == NXH_TENSOR && i < type->rank; i++)
     m->open = m->open || type->shape[i] < 0;
+  m->tuples = m->tuples || type->kind == NXH_TUPLE;
   m->carried = m->carried || type->quant != NULL || type->form != NULL;
   m->types[m->n_values] = *type;
   return m->n_values++;

@@ -168,6 +168,7 @@ typedef struct nxh_module {
   nxh_type *types; /* of the values */
   uint32_t n_values, cap_values;
   bool open;    /* a value has extents that are not known */
+  bool tuples;  /* a value is a tuple, until they are taken out */
   bool carried; /* a value has elements with a `quant` or a `form` */
 } nxh_module;
 
@@ -180,6 +181,9 @@ void nxh_module_destroy(nxh_module *m);
 const char *nxh_bad_quant(const nxh_quant *q, nx_dtype storage);
 /* Gives a tensor of a quantized type, or of a form, its `real`. False: out of memory. */
 bool nxh_make_real(nxh_module *m, nxh_type *type);
+
+/* Takes tuples out of a module that was read of so many bytes (tuples.c). */
+nx_status nxh_flatten(nxh_module *m, size_t size, nxi_diag *d);
 
 /* ---- questions */
 

@@ -174,55 +174,6 @@ bool nxh_pad(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
          nxh_need_integers(r, op, "interior_padding", p.between, n) && nxh_pad_by(r, op, &p);
 }
 
-/* ---- tuples, of which there are only the parts: an element is looked for where its tuple is
- * made */
-
-bool nxh_tuple(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
-  const nxh_type *t = nxh_result_type(r, op, 0);
-  bool fits = t->kind == NXH_TUPLE && t->n_tuple == op->n_operands;
-  for (uint32_t i = 0; fits && i < op->n_operands; i++)
-    fits = nxh_types_equal(nxh_operand_type(r, op, i), &t->tuple[i]);
-  return fits || nxh_fail(r, NX_INVALID_ARGUMENT, "the tuple's type is not that of its operands");
-}
-
-static const nxh_op *maker(const nxh_recorder *r, nxh_value v) {
-  const nxh_frame *f = r->frame;
-  return v >= f->base && v - f->base < f->n ? f->defs[v - f->base] : NULL;
-}
-
-/* Which value an element is. Each tuple in a tuple has a type with fewer levels, so this ends. */
-static bool find_element(nxh_recorder *r, const nxh_op *op, nxh_value *part) {
-  int64_t i = nxh_integer(op, "index", -1);
-  if (op->n_operands != 1 || op->n_results != 1)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "one tuple has to be given, and one element taken");
-  const nxh_type *t = nxh_operand_type(r, op, 0);
-  if (t->kind != NXH_TUPLE || i < 0 || i >= t->n_tuple)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "there is no element %lld", (long long)i);
-  if (!nxh_types_equal(nxh_result_type(r, op, 0), &t->tuple[i]))
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "the result's type is not that of element %lld",
-                    (long long)i);
-  nxh_value from = op->operands[0];
-  const nxh_op *by = maker(r, from);
-  if (by != NULL && nxh_word_is(by->name, "stablehlo.get_tuple_element")) {
-    if (!find_element(r, by, &from)) return false;
-    by = maker(r, from);
-  }
-  if (by == NULL || !nxh_word_is(by->name, "stablehlo.tuple") || i >= by->n_operands)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "only tuples that the function makes have elements");
-  *part = by->operands[i];
-  return true;
-}
-
-bool nxh_tuple_element(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
-  (void)row;
-  nxh_value part = 0;
-  if (!find_element(r, op, &part)) return false;
-  if (nxh_result_type(r, op, 0)->kind != NXH_TENSOR) return true;
-  nx_tensor *x = nxh_value_of(r, part);
-  return x != NULL && nxh_set(r, op, 0, x);
-}
-
 bool nxh_extent(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   nx_tensor *x = nxh_in(r, op, 0);

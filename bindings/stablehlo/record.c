@@ -268,16 +268,6 @@ static bool same_quant(const nxh_recorder *r, nxh_value v, const nxh_type *type)
   return nxh_same_elements(nxh_type_of(r->m, v), type) && (a == NULL || a->axis == b->axis);
 }
 
-static bool has_no_tuples(nxh_recorder *r, const nxh_function *f) {
-  bool none = true;
-  for (uint32_t i = 0; i < f->body.n_args; i++)
-    none = none && nxh_type_of(r->m, f->body.first + i)->kind != NXH_TUPLE;
-  for (uint32_t i = 0; i < f->n_results; i++) none = none && f->results[i].kind != NXH_TUPLE;
-  return none ||
-         nxh_fail(r, NX_INVALID_ARGUMENT, "@%.*s takes or returns a tuple, which no function does",
-                  (int)f->name.length, f->name.at);
-}
-
 /* Opens the frame of a function whose arguments are these. */
 static bool enter(nxh_recorder *r, const nxh_function *f, const nxh_op *op, nx_tensor *const *args,
                   nxh_frame *frame) {
@@ -339,7 +329,6 @@ bool nxh_record_body(nxh_recorder *r, const nxh_function *f, const nxh_op *op,
                       f->name.at);
   if (r->calls == NXH_MOST_CALLS)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "more than %d functions call each other", r->calls);
-  if (!has_no_tuples(r, f)) return false;
   bool ok = enter(r, f, op, args, &frame) && nxh_record_region(r, &f->body) &&
             leave(r, f, outer, results);
   r->calls--;
@@ -410,9 +399,7 @@ nx_tensor *nxh_placeholder_of(nxh_recorder *r, const nxh_type *t, const int64_t 
   if (t->kind == NXH_TENSOR && t->dtype != 0)
     return nx_placeholder(r->c, r->device, t->dtype, shape, t->rank);
   nxh_fail(r, t->kind == NXH_TENSOR ? NX_UNSUPPORTED_DTYPE : NX_INVALID_ARGUMENT,
-           "an argument of type %.*s is not supported",
-           t->kind == NXH_TUPLE ? 5 : (int)t->text.length,
-           t->kind == NXH_TUPLE ? "tuple" : t->text.at);
+           "an argument of type %.*s is not supported", (int)t->text.length, t->text.at);
   return NULL;
 }
 

@@ -177,7 +177,7 @@ nxh_record nxh_unary, nxh_binary, nxh_identity, nxh_compare, nxh_select, nxh_cla
     nxh_logic, nxh_infinite, nxh_mulhi, nxh_cbrt, nxh_atan2;
 /* ops_move.c */
 nxh_record nxh_fill, nxh_iota, nxh_broadcast, nxh_reshape, nxh_transpose, nxh_reverse, nxh_slice,
-    nxh_concatenate, nxh_pad, nxh_tuple, nxh_tuple_element, nxh_extent;
+    nxh_concatenate, nxh_pad, nxh_extent;
 /* Paddings of nxh_pad. */
 typedef struct nxh_padded {
   int64_t low[NX_MAX_RANK], high[NX_MAX_RANK], between[NX_MAX_RANK];

@@ -35,6 +35,10 @@ nx_status nx_stablehlo_parse(const void *bytes, size_t size, nx_stablehlo **out)
     nxi_free(m);
     return nxi_error_report(&d);
   }
+  if (nxh_flatten(&m->module, size, &d) != NX_OK) {
+    nx_stablehlo_release(m);
+    return nxi_error_report(&d);
+  }
   *out = m;
   return NX_OK;
 }

@@ -136,11 +136,11 @@ typedef struct nx_stablehlo_options {
 
 /** Records a function of the module; of a mesh, once for each process, and these functions are
  * called together, by nx_function_call_async or on a thread each. Its inputs and outputs are the
- * tensors among the program's, in their order: tokens are left out, of custom calls as well; one
- * that has no input, and calls with side effects, exchanges with its host or other processes, or is
- * divided by a mesh of its own (`sdy.mesh` of an artifact) among partitions, has one, a bool of
- * rank 0, since only a function with inputs does at each call all that is recorded. *f is one
- * reference, the
+ * tensors among the program's, in their order: tokens are left out, of custom calls as well, and a
+ * tuple is its elements; one that has no input, and calls with side effects, exchanges with its
+ * host or other processes, or is divided by a mesh of its own (`sdy.mesh` of an artifact) among
+ * partitions, has one, a bool of rank 0, since only a function with inputs does at each call all
+ * that is recorded. *f is one reference, the
  * caller's; untouched on failure. A failure says which operation is to blame, with its line and
  * column, and what recording it gave: NX_INVALID_ARGUMENT for operands, attributes or result types
  * that do not fit each other, for a function that is not there, a mesh of another context, a
