@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The lock of the plugin, and the conditions on which threads wait: those of callers, for what they
- * have asked for, and those of queues, which wait most of the time, for jobs. All are the process's;
- * a child of fork finds the lock free and nobody waiting. */
+ * have asked for, and those of queues, which wait most of the time, for jobs. All belong to the
+ * process; a child of fork finds the lock free and nobody waiting. */
 #include <stdatomic.h>
 
 #include "ir/platform/fork.h"
