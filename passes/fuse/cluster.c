@@ -472,8 +472,17 @@ static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) 
   return false;
 }
 
+/* Whether products alone read a node that need not be stored: they multiply what it casts. */
+static bool is_read_as_half(const nxp_clusterer *c, uint32_t node, const usage *u) {
+  bool products = c->o->products & NXP_OF_HALVES && c->g->nodes[node].op == NXG_cast;
+  for (uint32_t i = 0; products && i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++)
+    products = c->drafts[u->contexts[i]].kind == NXP_GROUP_MATMUL;
+  return products;
+}
+
 static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxp_node_state *s = &c->nodes[node];
+  if (u->n_contexts <= NXP_MAX_CONTEXTS && is_read_as_half(c, node, u)) return false;
   if (u->n_contexts > NXP_MAX_CONTEXTS) return true; /* more groups than a node can list */
   if (u->n_contexts > 1 && s->expense > (c->o->tight ? TIGHT_COST : RECOMPUTE_COST)) return true;
   /* Both words of a block of random bits are results of one computation. */

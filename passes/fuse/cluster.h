@@ -51,12 +51,14 @@ typedef struct nxp_clusters {
 /* What the library for products can do, as a set of bits. A bit 1 << dtype for each dtype whose
  * matrices it multiplies; products of other floats are computed in f32. The bit of a complex dtype
  * says that its products become one product of parts instead of two, and that of i32 that products
- * of integers of 8 and 16 bits are calls. One more bit is set for the
+ * of integers of 8 and 16 bits are calls. One bit says that products of f32 read operands of f16 or
+ * bf16, of those of both that it multiplies, as they are. One more bit is set for the
  * library of a GPU: more small products are then generated code, and long scans of few lines are
  * calls. */
 typedef uint32_t nxp_products;
 #define NXP_PRODUCTS_OF_BLAS  ((nxp_products)1 << NX_F32 | (nxp_products)1 << NX_F64)
 #define NXP_OF_SMALL_INTEGERS ((nxp_products)1 << NX_I32)
+#define NXP_OF_HALVES         ((nxp_products)1 << 30)
 #define NXP_ON_GPU            ((nxp_products)1 << 31)
 
 typedef struct nxp_cluster_options {
@@ -77,6 +79,12 @@ bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products pr
 /* True if this scan is carried out as a call. */
 bool nxp_scan_called(const nxg_node *n, nxp_products products);
 
+/* The matrix of f16 or bf16 that operand i of a product of f32 is a cast of, if both operands are
+ * of one such dtype, and the product reads them so; UINT32_MAX: it reads f32. */
+uint32_t nxp_half_operand(const nxg_graph *g, const nxg_node *n, uint32_t i, nxp_products products);
+
+/* Whether the node has memory in which a BLAS can read its matrices. */
+bool nxp_gemm_reads(const nxg_graph *g, uint32_t node);
 /* Whether a BLAS takes matrices of this view (last two dimensions), and how. */
 bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld);
 

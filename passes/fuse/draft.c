@@ -182,8 +182,10 @@ void nxp_examine_nodes(nxp_clusterer *c) {
     bool library = nxp_is_library(c, n);
     s->must_store = library || n->op == NXG_update || n->op == NXG_interleave ||
                     n->op == NXG_scatter || (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
-    if (library)
-      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
+    for (uint32_t a = 0; library && a < n->n_args; a++) {
+      const uint32_t half = nxp_half_operand(g, n, a, c->o->products);
+      store_operand(c, half != UINT32_MAX ? half : n->args[a]);
+    }
     if (n->op == NXG_update) store_operand(c, n->args[0]);
     if (n->op == NXG_gather && n->n_args == 3) store_operand(c, n->args[2]);
     if (n->op == NXG_scatter)

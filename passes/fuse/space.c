@@ -72,13 +72,31 @@ bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products pr
   const nxg_node *a = &g->nodes[n->args[0]];
   int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
           columns = n->shape[n->rank - 1];
-  bool library = (products & ~(NXP_ON_GPU | NXP_OF_SMALL_INTEGERS)) != 0;
+  bool library = (products & ~(NXP_ON_GPU | NXP_OF_SMALL_INTEGERS | NXP_OF_HALVES)) != 0;
   if (!library || !nxi_is_float(n->dtype) || inner == 0) return true;
   int64_t largest = rows > columns ? rows : columns;
   if (inner > largest) largest = inner;
   if (largest > NXP_SMALL_MATMUL) return false;
   return !(products & NXP_ON_GPU) || largest <= NXP_SMALL_ON_GPU ||
          nxg_node_elements(n) <= NXP_FEW_ON_GPU / inner;
+}
+
+uint32_t nxp_half_operand(const nxg_graph *g, const nxg_node *n, uint32_t i,
+                          nxp_products products) {
+  uint32_t of[2];
+  if (!(products & NXP_OF_HALVES) || n->op != NXG_matmul || n->dtype != NX_F32 ||
+      nxp_matmul_generated(g, n, products))
+    return UINT32_MAX;
+  for (int k = 0; k < 2; k++) {
+    const nxg_node *cast = &g->nodes[n->args[k]];
+    if (cast->op != NXG_cast) return UINT32_MAX;
+    of[k] = cast->args[0];
+    const nx_dtype t = g->nodes[of[k]].dtype;
+    if ((t != NX_F16 && t != NX_BF16) || !(products >> t & 1) || t != g->nodes[of[0]].dtype ||
+        !nxp_gemm_reads(g, of[k]))
+      return UINT32_MAX;
+  }
+  return of[i];
 }
 
 static bool matmul_space(const nxg_graph *g, const nxg_node *n, nxp_shape *full,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Brings matrix products, library calls and outputs into the form that plans need. A product on
- * floats that the library does not multiply becomes a product in f32, rounded at the end. A
- * matrix whose strides the library cannot take is copied first, and so is an operand of a call
- * that is not dense. A number that fills the updates of a scatter is one element, and indices that
- * are bytes stay so on a processor. A top_k may become a view of a sort. An output that is a view
- * or an input becomes a copy, and so does a view that is updated. Needs: composed views. Keeps:
- * values. */
+ * floats that the library does not multiply becomes a product in f32, rounded at the end. Operands
+ * of a product in f32 that are 16 bits wide or less are matrices of 16 bits in memory, of which the
+ * product multiplies casts, where the library reads them as they are (nxp_half_operand). A matrix
+ * whose strides the library cannot take is copied first, and so is an operand of a call that is not
+ * dense. A number that fills the updates of a scatter is one element, and indices that are bytes
+ * stay so on a processor. A top_k may become a view of a sort. An output that is a view or an input
+ * becomes a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
 #include "passes/fuse/cluster.h"
 #include "rewrite.h"
 
@@ -67,8 +68,8 @@ static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
   return nxg_rewrite_add(r, i, NXG_view, 1, &copy, attrs, 1 + (uint32_t)rank, n.dtype, rank, shape);
 }
 
-/* Whether the node has memory that a library can read; constants and other leaves have none. */
-static bool library_can_read(const nxg_graph *g, uint32_t node) {
+/* Constants and other leaves have no memory. */
+bool nxp_gemm_reads(const nxg_graph *g, uint32_t node) {
   nxg_view v;
   bool transposed;
   int64_t ld;
@@ -78,13 +79,83 @@ static bool library_can_read(const nxg_graph *g, uint32_t node) {
   return !leaf && nxp_gemm_layout(&v, &transposed, &ld);
 }
 
+/* ---- operands of 16 bits */
+
+/* A node, as which a view shows its elements. */
+typedef struct narrow {
+  uint32_t node;
+  nxg_view view;
+  nx_dtype dtype;
+} narrow;
+
+static bool is_f8(nx_dtype t) { return t == NX_F8E4M3 || t == NX_F8E5M2; }
+
+/* Finds the matrix of at most 16 bits that an operand is, or is a cast of. */
+static bool find_narrow(const nxg_graph *g, uint32_t node, narrow *out) {
+  bool viewed = g->nodes[node].op == NXG_view;
+  nxg_node_view(g, node, &out->view);
+  out->node = viewed ? g->nodes[node].args[0] : node;
+  if (g->nodes[node].dtype == NX_F32) {
+    if (g->nodes[out->node].op != NXG_cast) return false;
+    out->node = g->nodes[out->node].args[0];
+    if (g->nodes[out->node].op == NXG_view) {
+      if (viewed) return false;
+      nxg_node_view(g, out->node, &out->view);
+      out->node = g->nodes[out->node].args[0];
+    }
+  }
+  out->dtype = (nx_dtype)g->nodes[out->node].dtype;
+  return g->nodes[out->node].op != NXG_view &&
+         (is_f8(out->dtype) || out->dtype == NX_F16 || out->dtype == NX_BF16);
+}
+
+/* The dtype of 16 bits that holds all values of both, of those that the library multiplies; f32:
+ * there is none. */
+static nx_dtype half_of_both(const narrow x[2], nxp_products products) {
+  const bool brain = x[0].dtype == NX_BF16 || x[1].dtype == NX_BF16,
+             half = x[0].dtype == NX_F16 || x[1].dtype == NX_F16;
+  const nx_dtype t = brain ? NX_BF16 : NX_F16;
+  return (brain && half) || !(products >> t & 1) ? NX_F32 : t;
+}
+
+/* The matrix in that dtype, in memory that the library can read, as f32. */
+static uint32_t widened_half(nxg_rewrite *r, uint32_t i, const narrow *x, nx_dtype t) {
+  const nxg_node n = r->to->nodes[x->node];
+  int64_t attrs[1 + NXG_MAX_RANK] = {x->view.offset}, shape[NXG_MAX_RANK];
+  uint32_t node = x->node;
+  memcpy(shape, n.shape, (size_t)n.rank * sizeof *shape);
+  if (n.dtype != t) node = nxg_rewrite_add(r, i, NXG_cast, 1, &node, NULL, 0, t, n.rank, shape);
+  if (nxg_rewrite_failed(r)) return node;
+  memcpy(attrs + 1, x->view.strides, (size_t)x->view.rank * sizeof *attrs);
+  if (x->view.offset != 0 || !nxg_view_is_contiguous(&x->view) ||
+      !nxg_same_shape(n.rank, shape, x->view.rank, x->view.shape))
+    node = nxg_rewrite_add(r, i, NXG_view, 1, &node, attrs, 1 + (uint32_t)x->view.rank, t,
+                           x->view.rank, x->view.shape);
+  if (nxg_rewrite_failed(r)) return node;
+  if (!nxp_gemm_reads(r->to, node)) node = copy_matrix(r, i, node);
+  return nxg_rewrite_failed(r) ? node : cast_to_f32(r, i, node);
+}
+
+/* Whether a product of f32 or f8 is one of operands of 16 bits; those, as f32. */
+static bool take_halves(nxg_rewrite *r, uint32_t i, nxp_products products, uint32_t args[2]) {
+  const nx_dtype t = (nx_dtype)r->from->nodes[i].dtype;
+  narrow x[2];
+  if (!(products & NXP_OF_HALVES) || (t != NX_F32 && !is_f8(t)) ||
+      !find_narrow(r->to, args[0], &x[0]) || !find_narrow(r->to, args[1], &x[1]))
+    return false;
+  const nx_dtype half = half_of_both(x, products);
+  for (int a = 0; half != NX_F32 && a < 2 && !nxg_rewrite_failed(r); a++)
+    args[a] = widened_half(r, i, &x[a], half);
+  return half != NX_F32;
+}
+
 static void rewrite_matmul(nxg_rewrite *r, uint32_t i, nxp_products products) {
   const nxg_node *n = &r->from->nodes[i];
   uint32_t args[2] = {r->map[n->args[0]], r->map[n->args[1]]};
-  bool convert = !(products >> n->dtype & 1);
-  for (int a = 0; a < 2 && !nxg_rewrite_failed(r); a++) {
+  bool convert = !(products >> n->dtype & 1), halves = take_halves(r, i, products, args);
+  for (int a = 0; !halves && a < 2 && !nxg_rewrite_failed(r); a++) {
     if (convert) args[a] = cast_to_f32(r, i, args[a]);
-    else if (!library_can_read(r->to, args[a])) args[a] = copy_matrix(r, i, args[a]);
+    else if (!nxp_gemm_reads(r->to, args[a])) args[a] = copy_matrix(r, i, args[a]);
   }
   if (args[0] == r->map[n->args[0]] && args[1] == r->map[n->args[1]]) {
     nxg_rewrite_copy(r, i);

@@ -177,6 +177,7 @@ static nx_status build(nxp_step_builder *s, const nxi_poll *poll) {
   if (!nxp_examine(s)) return nxi_oom(b->d);
   choose_nontemporal(s);
   if (!nxp_defer_products(s)) return nxi_oom(b->d);
+  if (!nxp_defer_casts(s)) return nxi_oom(b->d);
   nx_status deferring = nxp_defer_operands(s);
   if (deferring == NX_OK) deferring = nxp_defer_chains(s);
   if (deferring != NX_OK) return deferring;

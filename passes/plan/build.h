@@ -115,6 +115,8 @@ nx_status nxp_add_with_product(nxp_step_builder *s, uint32_t group, bool *done);
 uint32_t nxp_turn_of(const nxp_step_builder *s, uint32_t group);
 /* The step of product `node`, without scratch; NULL without memory. Operand `elsewhere` has no
  * memory of its own; -1: none. */
+/* On a GPU: casts that only products read, as the 16 bits that they are made of, are not stored. */
+bool nxp_defer_casts(nxp_step_builder *s);
 nxp_step *nxp_add_matmul(nxp_step_builder *s, uint32_t node, int elsewhere);
 /* Whether a group walks the rows of a product in the product's own form. */
 bool nxp_walks_rows(const nxp_step_builder *s, const nxp_group *e, uint32_t product);

@@ -199,8 +199,8 @@ typedef struct nxp_step {
   uint32_t n_params;
   uint32_t *params; /* launch parameters; inside a product also NXP_PARAM_AXIS */
   /* matmul */
-  nx_dtype dtype;
-  nxp_added added; /* on a GPU: buffer 3 is added to the product */
+  nx_dtype dtype, operands; /* operands: on a GPU f16 or bf16 may be multiplied to f32 */
+  nxp_added added;          /* on a GPU: buffer 3 is added to the product */
   bool transposed[2];
   int64_t m, n, k, ld[3];
   int32_t batch_rank;

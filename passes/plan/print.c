@@ -65,6 +65,7 @@ static void put_kernel(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
 static void put_matmul(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
   nxi_text_add(out, "matmul %s %lld x %lld x %lld", nx_dtype_name(s->dtype), (long long)s->m,
                (long long)s->n, (long long)s->k);
+  if (s->operands != s->dtype) nxi_text_add(out, " of %s", nx_dtype_name(s->operands));
   for (int32_t i = 0; i < s->batch_rank; i++)
     nxi_text_add(out, "%s%lld", i == 0 ? ", batch " : " x ", (long long)s->batch_shape[i]);
   if (s->transposed[0]) nxi_text_add(out, ", first transposed");

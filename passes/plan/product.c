@@ -10,11 +10,15 @@
 /* One operand of a product as the library wants it. */
 static bool add_matrix(nxp_step_builder *s, nxp_step *step, const nxg_node *product, int i) {
   nxg_view v;
-  uint32_t node = product->args[i], base = node;
+  uint32_t node = product->args[i],
+           half = nxp_half_operand(s->b->g, product, (uint32_t)i, s->b->plan->options.products);
+  if (half != UINT32_MAX) node = half;
+  uint32_t base = node;
   nxg_node_view(s->b->g, node, &v);
   if (node_of(s, node)->op == NXG_view) base = node_of(s, node)->args[0];
+  step->operands = (nx_dtype)node_of(s, node)->dtype;
   step->buffers[i] = s->b->where[base];
-  step->buffers[i].offset += v.offset * nxi_dtype_size(product->dtype);
+  step->buffers[i].offset += v.offset * nxi_dtype_size(step->operands);
   if (!nxp_gemm_layout(&v, &step->transposed[i], &step->ld[i])) return false;
   int32_t own = v.rank - 2;
   step->batch_strides[i] =
@@ -89,6 +93,35 @@ nx_status nxp_add_matmul_group(nxp_step_builder *s, uint32_t group) {
   nx_status status = add_product(s, node, &number);
   if (status != NX_OK) return status;
   return add_scratch(s, &s->b->plan->steps[number]) ? NX_OK : nxi_oom(s->b->d);
+}
+
+/* ---- operands of 16 bits */
+
+/* Notes that the product reads what casts are made of that are stored, and not these. */
+static bool read_halves(nxp_step_builder *s, uint32_t group) {
+  const nxp_clusters *c = s->b->clusters;
+  const nxg_node *n = node_of(s, c->groups[group].roots[0].node);
+  for (uint32_t a = 0; a < 2; a++) {
+    if (nxp_half_operand(s->b->g, n, a, s->b->plan->options.products) == UINT32_MAX) return true;
+    const uint32_t cast = c->group_of[n->args[a]];
+    if (cast == NXP_NONE) continue;
+    if (!nxp_read_later(s, cast, group, nxp_turn_of(s, group))) return false;
+    s->staged[cast] += a == 0 || n->args[1] != n->args[0];
+  }
+  return true;
+}
+
+bool nxp_defer_casts(nxp_step_builder *s) {
+  const nxp_clusters *c = s->b->clusters;
+  if (!s->b->plan->options.on_gpu) return true;
+  for (uint32_t i = 0; i < c->n_groups; i++)
+    if (c->groups[i].kind == NXP_GROUP_MATMUL && !read_halves(s, i)) return false;
+  for (uint32_t i = 0; i < c->n_groups; i++) {
+    const uint32_t root = c->groups[i].roots[0].node;
+    if (c->groups[i].n_roots > 1 || s->b->output_of[root] || s->staged[i] != s->readers[root])
+      s->staged[i] = 0;
+  }
+  return true;
 }
 
 /* ---- a product and what follows it, row panel by row panel */

@@ -159,7 +159,7 @@ static void plan_for(const nxi_executable_options *o, const nxg_graph *g, nxp_op
   const char *why = imagined ? NULL : nxi_gpu_blas_missing();
   out->on_gpu = true;
   const nxp_products own = NXP_ON_GPU | nxi_gpu_own_products(o->target->isa);
-  out->all_products = own | nxi_gpu_blas_dtypes(o->target->isa);
+  out->all_products = own | nxi_gpu_blas_dtypes(o->target->isa) | NXP_OF_HALVES;
   out->products = why == NULL ? out->all_products : own;
   out->no_library = why;
 }

@@ -82,16 +82,22 @@ static int32_t alignment_of(const batch *b, int i, uint64_t at, int64_t size) {
   return (int32_t)(bits & -bits);
 }
 
+/* Bytes of an element of a, b, c. */
+static int64_t size_of(const nxi_gpu_product *p, int i) {
+  return nxi_dtype_size(i < 2 ? p->operands : p->dtype);
+}
+
 /* Computes the products for one index of the outer axes, in several calls if there are very many
  * matrices. */
 static nx_status run_line(nxi_gpu *gpu, nxi_gpu_product p, const uint64_t start[4], nxi_diag *d) {
-  int64_t size = nxi_dtype_size(p.dtype), left = p.batches;
+  int64_t left = p.batches;
   uint64_t at[4] = {start[0], start[1], start[2], start[3]};
   nx_status status = NX_OK;
   for (; left > 0 && status == NX_OK; left -= p.batches) {
     p.batches = left < MOST_BATCHES ? left : MOST_BATCHES;
     status = nxi_gpu_matmul(gpu, &p, at, d);
-    for (int i = 0; i < 3; i++) at[i] += (uint64_t)(p.batches * p.batch_strides[i] * size);
+    for (int i = 0; i < 3; i++)
+      at[i] += (uint64_t)(p.batches * p.batch_strides[i] * size_of(&p, i));
     if (p.added == NXP_ADD_MATRIX) at[3] = start[3] + (at[2] - start[2]);
   }
   return status;
@@ -100,13 +106,14 @@ static nx_status run_line(nxi_gpu *gpu, nxi_gpu_product p, const uint64_t start[
 nx_status nxi_gpu_run_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t start[4],
                               nxi_diag *d) {
   nxi_gpu_product p = {.dtype = s->dtype,
+                       .operands = s->operands,
                        .m = s->m,
                        .n = s->n,
                        .k = s->k,
                        .transposed = {s->transposed[0], s->transposed[1]},
                        .ld = {s->ld[0], s->ld[1], s->ld[2]},
                        .added = s->added};
-  int64_t size = nxi_dtype_size(s->dtype), index[NXG_MAX_RANK] = {0};
+  int64_t index[NXG_MAX_RANK] = {0};
   uint64_t at[4] = {start[0], start[1], start[2], start[3]};
   batch b;
   for (int32_t axis = 0; axis < s->batch_rank; axis++)
@@ -115,7 +122,7 @@ nx_status nxi_gpu_run_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t st
   find_batch(s, &b);
   join_rows(&p, &b);
   take_axis(&p, &b);
-  for (int i = 0; i < 3; i++) p.alignment[i] = alignment_of(&b, i, at[i], size);
+  for (int i = 0; i < 3; i++) p.alignment[i] = alignment_of(&b, i, at[i], size_of(&p, i));
   for (bool more = true; more;) {
     nx_status status = run_line(gpu, p, at, d);
     if (status != NX_OK) return status;
@@ -124,7 +131,7 @@ nx_status nxi_gpu_run_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t st
       more = ++index[axis] < b.extent[axis];
       int64_t steps = more ? 1 : 1 - b.extent[axis];
       if (!more) index[axis] = 0;
-      for (int i = 0; i < 3; i++) at[i] += (uint64_t)(steps * b.strides[i][axis] * size);
+      for (int i = 0; i < 3; i++) at[i] += (uint64_t)(steps * b.strides[i][axis] * size_of(&p, i));
     }
     if (p.added == NXP_ADD_MATRIX) at[3] = start[3] + (at[2] - start[2]);
   }

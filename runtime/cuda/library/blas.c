@@ -118,18 +118,20 @@ static void free_all(void *state) {
 
 /* How the library names the types of a product. */
 typedef struct types {
-  nx_dtype dtype;
-  int operands, result, compute, scale;
+  nx_dtype result, operands;
+  int of_result, of_operands, compute, scale;
 } types;
 
-static types types_of(nx_dtype t) {
-  static const types all[] = {{NX_F32, TYPE_F32, TYPE_F32, COMPUTE_F32, TYPE_F32},
-                              {NX_F64, TYPE_F64, TYPE_F64, COMPUTE_F64, TYPE_F64},
-                              {NX_F16, TYPE_F16, TYPE_F16, COMPUTE_F32, TYPE_F32},
-                              {NX_BF16, TYPE_BF16, TYPE_BF16, COMPUTE_F32, TYPE_F32},
-                              {NX_I8, TYPE_I8, TYPE_I32, COMPUTE_I32, TYPE_I32}};
+static types types_of(const nxi_gpu_product *p) {
+  static const types all[] = {{NX_F32, NX_F32, TYPE_F32, TYPE_F32, COMPUTE_F32, TYPE_F32},
+                              {NX_F64, NX_F64, TYPE_F64, TYPE_F64, COMPUTE_F64, TYPE_F64},
+                              {NX_F16, NX_F16, TYPE_F16, TYPE_F16, COMPUTE_F32, TYPE_F32},
+                              {NX_BF16, NX_BF16, TYPE_BF16, TYPE_BF16, COMPUTE_F32, TYPE_F32},
+                              {NX_F32, NX_F16, TYPE_F32, TYPE_F16, COMPUTE_F32, TYPE_F32},
+                              {NX_F32, NX_BF16, TYPE_F32, TYPE_BF16, COMPUTE_F32, TYPE_F32},
+                              {NX_I32, NX_I8, TYPE_I32, TYPE_I8, COMPUTE_I32, TYPE_I32}};
   int i = 0;
-  while (all[i].dtype != t) i++;
+  while (all[i].result != p->dtype || all[i].operands != p->operands) i++;
   return all[i];
 }
 
@@ -142,8 +144,8 @@ static int make_layout(void **out, const nxi_gpu_product *p, int operand) {
     columns = swapped;
   }
   int32_t batches = (int32_t)p->batches;
-  const types t = types_of(p->dtype);
-  int result = cublas.layout_create(out, operand < 2 ? t.operands : t.result, (uint64_t)rows,
+  const types t = types_of(p);
+  int result = cublas.layout_create(out, operand < 2 ? t.of_operands : t.of_result, (uint64_t)rows,
                                     (uint64_t)columns, p->ld[operand]);
   if (result == 0) result = cublas.layout_set(*out, LAYOUT_BATCHES, &batches, sizeof batches);
   if (result == 0)
@@ -181,7 +183,7 @@ static int choose(const blas *b, kept *k) {
 }
 
 static int make_desc(void **out, const nxi_gpu_product *p) {
-  const types t = types_of(p->dtype);
+  const types t = types_of(p);
   int32_t first = p->transposed[1], second = p->transposed[0];
   int result = cublas.matmul_create(out, t.compute, t.scale);
   if (result == 0) result = cublas.matmul_set(*out, MATMUL_TRANSPOSE_A, &first, sizeof first);
@@ -198,9 +200,9 @@ static int prepare(const blas *b, kept *k, const nxi_gpu_product *p) {
 }
 
 static bool same(const nxi_gpu_product *a, const nxi_gpu_product *b) {
-  bool equal = a->dtype == b->dtype && a->m == b->m && a->n == b->n && a->k == b->k &&
-               a->transposed[0] == b->transposed[0] && a->transposed[1] == b->transposed[1] &&
-               a->batches == b->batches;
+  bool equal = a->dtype == b->dtype && a->operands == b->operands && a->m == b->m && a->n == b->n &&
+               a->k == b->k && a->transposed[0] == b->transposed[0] &&
+               a->transposed[1] == b->transposed[1] && a->batches == b->batches;
   return equal && memcmp(a->ld, b->ld, sizeof a->ld) == 0 &&
          memcmp(a->batch_strides, b->batch_strides, sizeof a->batch_strides) == 0 &&
          memcmp(a->alignment, b->alignment, sizeof a->alignment) == 0;
@@ -213,6 +215,7 @@ static uint64_t mix(uint64_t h, int64_t x) {
 
 static uint64_t mark_of(const nxi_gpu_product *p) {
   uint64_t h = mix(mix((uint64_t)p->dtype, p->transposed[0]), p->transposed[1]);
+  h = mix(h, p->operands);
   h = mix(mix(mix(mix(h, p->m), p->n), p->k), p->batches);
   for (int i = 0; i < 3; i++) h = mix(mix(mix(h, p->ld[i]), p->batch_strides[i]), p->alignment[i]);
   return h;
@@ -327,9 +330,9 @@ static const void *factor_of(nx_dtype t, bool one) {
   static const float numbers32[] = {0, 1};
   static const double numbers64[] = {0, 1};
   static const int32_t integers[] = {0, 1};
-  return t == NX_F64  ? (const void *)&numbers64[one]
-         : t == NX_I8 ? (const void *)&integers[one]
-                      : (const void *)&numbers32[one];
+  return t == NX_F64   ? (const void *)&numbers64[one]
+         : t == NX_I32 ? (const void *)&integers[one]
+                       : (const void *)&numbers32[one];
 }
 
 static nx_status run(nxi_gpu *g, blas *b, const nxi_gpu_product *p, const uint64_t at[4],

@@ -11,9 +11,10 @@
  * All distances are in elements. Sums of floats smaller than f32 are computed in f32 and rounded
  * once. */
 typedef struct nxi_gpu_product {
-  /* one of nxi_gpu_blas_dtypes; or NX_I8, which gives NX_I32: transposed is {false, true}, and k, n
-   * and all distances are multiples of 4, as are addresses */
-  nx_dtype dtype;
+  /* Of the result, and of a and b: one of nxi_gpu_blas_dtypes for all; NX_F32 of f16 or bf16; or
+   * NX_I32 of NX_I8: transposed is {false, true} then, k, n and all distances are multiples of 4,
+   * and addresses are, and nothing is added. */
+  nx_dtype dtype, operands;
   nxp_added added; /* only for f32 and f64 */
   /* of a, b, c: all addresses of this kind of product are multiples of so many bytes, 1 to 16 */
   int32_t alignment[3];

@@ -278,7 +278,8 @@ static bool is_for_library(const nxg_call *call, nxi_gpu_product *p) {
       s.n % (s.along[1] ? 4 : 16) != 0 || s.rank > 1 || s.batches > INT32_MAX || s.k > INT32_MAX ||
       s.m > INT32_MAX || s.n > INT32_MAX)
     return false;
-  *p = (nxi_gpu_product){.dtype = NX_I8,
+  *p = (nxi_gpu_product){.dtype = NX_I32,
+                         .operands = NX_I8,
                          .alignment = {16, 16, 16},
                          .m = s.m,
                          .n = s.n,

@@ -156,6 +156,11 @@ static int fits_integers(const product *p, const layout *const all[4]) {
   return good ? 0 : NOT_SUPPORTED;
 }
 
+/* Of f16 and bf16 the result, and what is added, may be f32. */
+static bool is_wider(const layout *l, const layout *a, int operand) {
+  return operand > 1 && l->type == F32 && (a->type == F16 || a->type == BF16);
+}
+
 static int fits(const product *p, const layout *const all[4]) {
   const layout *a = all[0], *b = all[1], *d = all[3];
   int64_t rows = p->transposed[0] ? a->columns : a->rows,
@@ -168,8 +173,8 @@ static int fits(const product *p, const layout *const all[4]) {
         all[i]->stride < 0 || all[i]->rows < 1 || all[i]->columns < 1)
       return INVALID_VALUE;
     if (p->scale == I32) continue;
-    if (all[i]->type != a->type || all[i]->type == I8 || all[i]->type == I32 ||
-        (all[i]->type == F64) != (p->scale == F64))
+    if ((all[i]->type != a->type && !is_wider(all[i], a, i)) || all[i]->type == I8 ||
+        all[i]->type == I32 || (all[i]->type == F64) != (p->scale == F64))
       return NOT_SUPPORTED;
   }
   return p->scale == I32 ? fits_integers(p, all) : 0;
