@@ -29,9 +29,11 @@ static void *take_memory(nxg_program *p) {
   return spare ? spare : nxi_malloc((size_t)p->scratch_bytes + 64);
 }
 
+/* Many programs run once, one after the other; memory that the next one takes is warm. */
 static void give_memory(nxg_program *p, void *memory) {
   void *none = NULL;
-  if (!atomic_compare_exchange_strong(&p->spare, &none, memory)) nxi_free(memory);
+  const bool again = atomic_exchange_explicit(&p->has_run, true, memory_order_relaxed);
+  if (!again || !atomic_compare_exchange_strong(&p->spare, &none, memory)) nxi_free(memory);
 }
 
 /* What one step computes of a piece is in the nearest cache when the next one reads it. */

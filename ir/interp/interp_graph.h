@@ -124,6 +124,7 @@ struct nxg_program {
   int64_t scratch_bytes;
   int64_t work;
   _Atomic(void *) spare; /* scratch memory of a run that is over */
+  _Atomic bool has_run;
 };
 
 static inline char *nxg_address(const nxg_run_state *r, nxg_place p) {
