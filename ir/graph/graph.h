@@ -275,6 +275,8 @@ typedef nx_status (*nxg_matmul_fn)(nx_dtype dtype, int64_t batches, int64_t m, i
                                    const void *a, int64_t a_row, int64_t a_column, const void *b,
                                    int64_t b_row, int64_t b_column, void *c, nxi_diag *d);
 void nxg_set_matmul(nxg_matmul_fn f); /* NULL: none */
+/* The widest vectors of its loops, in bytes; before the first function is applied. */
+void nxg_block_limit(int32_t vector_bytes);
 /* Whether a product is one with a vector: each element is the sum of the rounded products in the
  * order of a reduction over the last axis (docs/numerics.md). Of integers any is that has a row or
  * a column; of floats, one with an extent above NXG_SMALL_MATMUL and an inner one above 1. */

@@ -16,8 +16,12 @@ typedef void nxg_block_loop(void *restrict result, const void *a, const void *b,
 
 /* The loop of an operation; NULL: there is none. from: the type of the last operand. */
 typedef nxg_block_loop *nxg_block_loops(nxk_op op, nx_dtype from, nx_dtype to);
-nxg_block_loops nxg_block_generic, nxg_block_avx2; /* avx2: on x86-64 alone; needs AVX2 and FMA */
-nxg_block_loops *nxg_block_host(void);             /* the best that this processor has */
+nxg_block_loops nxg_block_generic;
+/* On x86-64 alone; they need AVX2 and FMA, and AVX-512 F, VL, BW and DQ. */
+nxg_block_loops nxg_block_avx2, nxg_block_avx512;
+bool nxg_block_has_avx2(void), nxg_block_has_avx512(void); /* whether this processor has them */
+/* The best that this processor has, of vectors of so many bytes at most. */
+nxg_block_loops *nxg_block_host(void);
 
 typedef struct nxg_function nxg_function;
 /* NULL: out of memory, or the expansion has an operation without a loop. */

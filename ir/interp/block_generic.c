@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /* The loops over blocks, and sums of products, for any processor, and which this one has. */
+#include <stdatomic.h>
+
+#include "ir/graph/graph.h"
+
 #define NXG_LOOPS nxg_block_generic
 #include "block_loops.h"
 
 #define NXG_DOTS nxg_dots_generic
 #include "dot_loops.h"
 
-static bool has_avx2(void) {
+bool nxg_block_has_avx2(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -15,16 +19,32 @@ static bool has_avx2(void) {
 #endif
 }
 
+bool nxg_block_has_avx512(void) {
+#if defined(__x86_64__)
+  return nxg_block_has_avx2() && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq");
+#else
+  return false;
+#endif
+}
+
+static _Atomic int32_t most_bytes = 64;
+
+void nxg_block_limit(int32_t vector_bytes) { atomic_store(&most_bytes, vector_bytes); }
+
 nxg_block_loops *nxg_block_host(void) {
 #if defined(__x86_64__)
-  if (has_avx2()) return nxg_block_avx2;
+  const int32_t most = atomic_load(&most_bytes);
+  if (most >= 64 && nxg_block_has_avx512()) return nxg_block_avx512;
+  if (most >= 32 && nxg_block_has_avx2()) return nxg_block_avx2;
 #endif
   return nxg_block_generic;
 }
 
 const nxg_dots *nxg_dots_host(nx_dtype t) {
 #if defined(__x86_64__)
-  if (has_avx2()) return nxg_dots_avx2(t);
+  if (atomic_load(&most_bytes) >= 32 && nxg_block_has_avx2()) return nxg_dots_avx2(t);
 #endif
   return nxg_dots_generic(t);
 }

@@ -4,6 +4,7 @@
  * thread. */
 #include "interp.h"
 
+#include "ir/target.h"
 #include "passes/fuse/cluster.h"
 #include "ir/platform/thread.h"
 #include "runtime/library/blas/blas.h"
@@ -60,7 +61,10 @@ static nx_status multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int
   return status;
 }
 
-static void set_once(void) { nxg_set_matmul(multiply); }
+static void set_once(void) {
+  nxg_set_matmul(multiply);
+  nxg_block_limit(nxi_target_host()->vector_bytes); /* NX_ISA may ask for less than there is */
+}
 
 void nxi_interpret_with_blas(void) {
   static nxi_once once = NXI_ONCE_INITIALIZER;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: ISC */
+/* The loops over blocks for AVX-512. */
+#if defined(__x86_64__)
+#include <math.h>
+#include <string.h>
+
+#include "block.h"
+
+#if defined(__clang__)
+#pragma clang attribute push( \
+    __attribute__((target("avx2,fma,avx512f,avx512vl,avx512bw,avx512dq"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma,avx512f,avx512vl,avx512bw,avx512dq,prefer-vector-width=512")
+#endif
+
+#define NXG_LOOPS        nxg_block_avx512
+#define NXG_VECTOR_BYTES 64
+#include "block_loops.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+typedef int nxg_block_no_avx512; /* a file is never empty */
+#endif
