@@ -427,6 +427,12 @@ static int with_vectors(void **state) {
   (void)state;
   nxi_use_libraries();
   nxi_sort_set_most(64);
+  nxi_sort_set_compresses(1);
+  return 0;
+}
+static int with_tables(void **state) {
+  with_vectors(state);
+  nxi_sort_set_compresses(0);
   return 0;
 }
 static int with_short_vectors(void **state) {
@@ -450,6 +456,8 @@ NXT_MAIN(sort) {
   const struct CMUnitTest rows[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),
                                     cmocka_unit_test(partitions)};
   int failed = cmocka_run_group_tests_name("with vectors", tests, with_vectors, NULL);
+  failed += cmocka_run_group_tests_name("with vectors and tables", rows, with_tables, NULL);
+  nxi_sort_set_compresses(-1);
   failed += cmocka_run_group_tests_name("with vectors of 32 bytes", rows, with_short_vectors, NULL);
   return failed + cmocka_run_group_tests_name("without", tests, without_vectors, NULL);
 }

@@ -27,14 +27,13 @@
 enum {
   /* most elements that are sorted by insertion if there are no vector comparisons */
   SORT_INSERTION = 24,
-  SORT_RANKED = 32,        /* most elements that are compared each with each by vectors, ... */
-  SORT_RANKED_32 = 160,    /* ... and if there are no sorting networks, for keys of 32 bits ... */
-  SORT_RANKED_64 = 64,     /* ... or 64 */
-  SORT_QUICK_64 = 1 << 11, /* most elements of 64 bits that are partitioned */
-  SORT_VECTOR = 32,        /* bytes that are compared at a time in that sort */
-  SORT_MOVES = 8,          /* most insertions for each element after a radix sort of leading bits */
-  SORT_DIGIT = 11,         /* bits at most */
-  SORT_DIGITS = 6,         /* at most: 64-bit keys */
+  SORT_RANKED = 32,     /* most elements that are compared each with each by vectors, ... */
+  SORT_RANKED_32 = 160, /* ... and if there are no sorting networks, for keys of 32 bits ... */
+  SORT_RANKED_64 = 64,  /* ... or 64 */
+  SORT_VECTOR = 32,     /* bytes that are compared at a time in that sort */
+  SORT_MOVES = 8,       /* most insertions for each element after a radix sort of leading bits */
+  SORT_DIGIT = 11,      /* bits at most */
+  SORT_DIGITS = 6,      /* at most: 64-bit keys */
   SORT_COUNTS = SORT_DIGITS << SORT_DIGIT, /* uint32_t that an engine needs */
   SORT_VALUE_BITS = 11, /* a long row is divided by this many leading bits of its keys ... */
   SORT_VALUES = 1 << SORT_VALUE_BITS,
@@ -58,11 +57,16 @@ enum {
 bool nxi_sort_wide(void);
 /* The same for 64 bytes; called only if there are vectors of 32 bytes. */
 bool nxi_sort_wider(void);
+/* Whether it compresses such vectors by instructions sooner than by a table. */
+bool nxi_sort_compresses(void);
 /* Whether Highway sorts short rows on this processor. */
 bool nxi_sort_has_networks(void);
 /* For tests: calls that are prepared from now on use vectors of at most this many bytes. Below 32
  * they use only instructions that every processor has, and not Highway. */
 void nxi_sort_set_most(int bytes);
+/* For tests: as on processors that compress vectors by instructions (1), or do not (0); -1: as this
+ * one does. */
+void nxi_sort_set_compresses(int how);
 
 /* The range of the keys of a stretch, and how far they are in order. */
 typedef struct nxi_sort_range {
@@ -126,6 +130,7 @@ typedef struct nxi_sort_quick {
   /* Sorts up to `most` integers, n >= 1; `to` may be `from`. */
   void (*network)(const void *from, void *to, int64_t n);
   int64_t most;
+  int64_t largest; /* more than these are sorted by digits sooner */
 } nxi_sort_quick;
 /* For integers of 32 or 64 bits; NULL where vectors are too narrow. */
 const nxi_sort_quick *nxi_sort_quick_of(int bits);

@@ -37,6 +37,20 @@ bool nxi_sort_wider(void) {
 #endif
 }
 
+static atomic_int compresses = -1;
+
+void nxi_sort_set_compresses(int how) { atomic_store(&compresses, how); }
+
+/* Not those of AMD, up to Zen 5. */
+bool nxi_sort_compresses(void) {
+  const int how = atomic_load(&compresses);
+#if defined(__x86_64__)
+  return how < 0 ? !__builtin_cpu_is("amd") : how != 0;
+#else
+  return how > 0;
+#endif
+}
+
 bool nxi_sort_has_networks(void) {
 #if defined(__x86_64__)
   return NX_HAVE_HIGHWAY && nxi_sort_wide();

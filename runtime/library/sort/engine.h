@@ -4,8 +4,8 @@
  *
  * Before including: SORT_TARGET (attributes), ELEMENT (a type), KEY (an unsigned type), SIGNED_KEY,
  * KEY_OF(element), ELEMENT_NAME(function), ELEMENT_VECTORS(a, n) (sorts by vector instructions, or
- * is false), ELEMENT_LANES (elements that are looked at together), ELEMENT_QUICK(n) (if
- * it is defined, elements are integers: whether n of them are partitioned).
+ * is false), ELEMENT_LANES (elements that are looked at together), ELEMENT_QUICK (elements are
+ * integers, which may be partitioned).
  * Elements of equal keys keep their order, except those that are equal as integers.
  *
  * Where vectors are wide, a quicksort partitions elements from one of two arrays to both until few
@@ -272,8 +272,8 @@ SORT_TARGET static void ELEMENT_NAME(sort_parts)(const nxi_sort_quick *q, ELEMEN
  * one digit. */
 SORT_TARGET static bool ELEMENT_NAME(sort_quickly)(ELEMENT *a, ELEMENT *b, int64_t n,
                                                    const nxi_sort_range *range, uint32_t *counts) {
-  const nxi_sort_quick *quick = ELEMENT_QUICK(n) ? nxi_sort_quick_of(8 * sizeof(ELEMENT)) : NULL;
-  if (quick == NULL || nxi_sort_width(range) <= SORT_DIGIT) return false;
+  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
+  if (quick == NULL || n > quick->largest || nxi_sort_width(range) <= SORT_DIGIT) return false;
   const int levels = 2 * (64 - __builtin_clzll((uint64_t)n));
   ELEMENT_NAME(sort_parts)(quick, a, b, a, n, levels, counts);
   return true;

@@ -8,8 +8,8 @@
 #define KEY_OF(e)             (e)
 #define ELEMENT_NAME(what)    ENGINE(word_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(32, a, n)
-#define ELEMENT_QUICK(n)      true
-#define ELEMENT_LANES         16
+#define ELEMENT_QUICK
+#define ELEMENT_LANES 16
 #include "engine.h"
 
 #define ELEMENT               uint64_t
@@ -18,8 +18,8 @@
 #define KEY_OF(e)             (e)
 #define ELEMENT_NAME(what)    ENGINE(long_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(64, a, n)
-#define ELEMENT_QUICK(n)      ((n) <= SORT_QUICK_64)
-#define ELEMENT_LANES         8
+#define ELEMENT_QUICK
+#define ELEMENT_LANES 8
 #include "engine.h"
 
 /* No two elements are equal, so sorting them whole is stable. */
@@ -29,8 +29,8 @@
 #define KEY_OF(e)             ((uint32_t)((e) >> 32))
 #define ELEMENT_NAME(what)    ENGINE(packed_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(64, a, n)
-#define ELEMENT_QUICK(n)      ((n) <= SORT_QUICK_64)
-#define ELEMENT_LANES         4
+#define ELEMENT_QUICK
+#define ELEMENT_LANES 4
 #include "engine.h"
 
 #define ELEMENT               nxi_sort_pair
