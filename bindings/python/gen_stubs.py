@@ -30,7 +30,7 @@ def line(name, found):
     if isinstance(found, type) and found.__module__.startswith("nx._"):
         return f"from .{found.__module__[3:]} import {name} as {name}"
     if isinstance(found, type) or inspect.isbuiltin(found):
-        return f"from ._core import {name} as {name}"
+        return f"from ._core import {found.__name__} as {name}"
     if isinstance(found, (float, str, type(None))):
         return f"{name}: {type(found).__name__.replace('NoneType', 'None')}"
     if name == "printoptions":

@@ -161,6 +161,7 @@ nx_tensor *core_seen(nx_tensor *x);
 
 int core_getbuffer(PyObject *self, Py_buffer *view, int flags);
 void core_releasebuffer(PyObject *self, Py_buffer *view);
+PyObject *core_place(PyObject *self, PyObject *array);
 PyObject *core_from_buffer(PyObject *o, int copy);
 /* device -1: where it is. */
 PyObject *core_from_dlpack(PyObject *o, nx_device device, int copy);

@@ -104,6 +104,27 @@ void core_releasebuffer(PyObject *self, Py_buffer *view) {
   PyMem_Free(l);
 }
 
+/* Where an array lies: a number of its storage, the first element in it, and the address of the
+ * storage, 0 of one that has no memory yet. Two storages may share memory that is somebody else's. */
+PyObject *core_place(PyObject *self, PyObject *array) {
+  (void)self;
+  if (!core_is_array(array)) return PyErr_Format(PyExc_TypeError, "nx: not an Array");
+  nx_tensor *x = core_tensor(array);
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor_describe(x, &info);
+  nx_mapping *mapping = NULL;
+  if (info.flags & NX_TENSOR_REALIZED && !nx_capturing(nx_context_of(x))) {
+    core_action a;
+    core_begin(&a);
+    if (core_end(&a, nx_map(x, NX_MAP_READ, &a.options, &mapping)) < 0) return NULL;
+  }
+  PyObject *base = PyLong_FromVoidPtr(nx_mapping_base(mapping, NULL));
+  nx_mapping_release(mapping);
+  return base ? Py_BuildValue("KLN", (unsigned long long)info.storage_id, (long long)info.offset,
+                              base)
+              : NULL;
+}
+
 /* ---- arrays of buffers */
 
 static nx_dtype sized(char kind, Py_ssize_t bytes) {

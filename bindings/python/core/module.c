@@ -315,6 +315,7 @@ static PyMethodDef functions[] = {
     {"report", report, METH_VARARGS, "Computes arrays, and says in numbers what was done."},
     {"dump", (PyCFunction)(void (*)(void))dump, METH_VARARGS | METH_KEYWORDS,
      "What realising arrays would run, as text of one stage."},
+    {"place", core_place, METH_O, "Number of the storage, offset, address or 0."},
     {"stats", stats, METH_NOARGS, "What the library holds at the moment."},
     {"devices", devices, METH_NOARGS, "(name, available, reason) of each device."},
     {NULL, NULL, 0, NULL}};

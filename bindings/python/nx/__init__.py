@@ -61,7 +61,7 @@ else:
                   "msort": "sort", "product": "prod", "sometrue": "any", "alltrue": "all",
                   "float_": "float64", "int_": "int64", "complex_": "complex128",
                   "double": "float64", "single": "float32", "rollaxis": "moveaxis",
-                  "ndarray": "Array", "vectorize": "custom"}
+                  "vectorize": "custom"}
 
     def __getattr__(name):
         from difflib import get_close_matches

@@ -15,7 +15,7 @@ from ._lib import (INT64, arr, axes_of, axis_of, broadcast_shape, cast, count_up
 __all__ = ["append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays",
            "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "copy",
            "delete", "dsplit", "dstack", "expand_dims", "flip", "fliplr", "flipud", "hsplit",
-           "hstack", "matrix_transpose", "moveaxis", "pad", "permute_dims", "ravel", "repeat",
+           "hstack", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat",
            "reshape", "resize", "roll", "rot90", "split", "squeeze", "stack", "swapaxes", "tile",
            "transpose", "unstack", "vsplit", "vstack"]
 
@@ -417,93 +417,3 @@ def _repeated(x: Array, n: int, axis: int) -> Array:
     y = expand(y, (*shape[: axis + 1], n, *shape[axis + 1 :]))
     y = reshaped(y, (*shape[:axis], shape[axis] * n, *shape[axis + 1 :]))
     return calls.copy(y) if n == 1 else y
-
-
-# ---- padding
-
-
-def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Array:
-    """x with more elements around it: a number, (before, after), or a pair for each axis. mode:
-    "constant", "edge", "reflect", "symmetric", "wrap"."""
-    x = arr(x)
-    pairs = _pairs(pad_width, x.ndim, operator.index)
-    if any(n < 0 for p in pairs for n in p):
-        raise ValueError("pad: a width is negative")
-    if mode == "constant":
-        return _padded(x, pairs, constant_values)
-    if mode not in _SOURCES:
-        raise ValueError(f"pad: there is no mode {mode!r}")
-    for axis, (before, after) in enumerate(pairs):
-        n = x.shape[axis]
-        if before + after == 0:
-            continue
-        if n == 0:
-            raise ValueError(f"pad: axis {axis} has no elements to repeat")
-        sides = [[_SOURCES[mode](i, n) for i in of]
-                 for of in (range(-before, 0), range(n, n + after))]
-        left, right = ([_at(x, side, axis)] if side else [] for side in sides)
-        x = calls.cat([*left, x, *right], axis)
-    return x
-
-
-def _at(x: Array, places: list[int], axis: int) -> Array:
-    """The elements at places along an axis: a view where they are one behind the other."""
-    from ._searching import take
-
-    first, n = places[0], len(places)
-    step = places[1] - first if n > 1 else 1
-    if places != [first + step * i for i in range(n)]:
-        return take(x, _core.array(places, INT64, x.device), axis=axis)
-    last = first + step * n
-    of = slice(first, first + 1) if step == 0 else slice(first, last if last >= 0 else None, step)
-    part = x[(slice(None),) * axis + (of,)]
-    return part if step != 0 else expand(part, (*x.shape[:axis], n, *x.shape[axis + 1 :]))
-
-
-def _pairs(given: Any, ndim: int, one: Any) -> list[tuple]:
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    if not isinstance(given, (tuple, list)):
-        return [(one(given), one(given))] * ndim
-    if len(given) == 0 or isinstance(given[0], (tuple, list)):
-        pairs = [tuple(one(v) for v in (p if len(p) == 2 else p * 2)) for p in given]
-    else:
-        pairs = [tuple(one(v) for v in (given if len(given) == 2 else given * 2))]
-    pairs = pairs * ndim if len(pairs) == 1 else pairs
-    if len(pairs) != ndim or any(len(p) != 2 for p in pairs):
-        raise ValueError(f"pad: {given} does not go with {ndim} dimensions")
-    return pairs
-
-
-def _padded(x: Array, pairs: list[tuple], values: Any) -> Array:
-    values = _pairs(values, x.ndim, lambda v: v)
-    if all(v == values[0][0] for p in values for v in p):
-        value = values[0][0] if values else 0
-        return calls.pad(x, [b for b, _ in pairs], [a for _, a in pairs], value)
-    for axis, (pair, two) in enumerate(zip(pairs, values)):
-        for side in (0, 1):
-            width = [0] * x.ndim
-            width[axis] = pair[side]
-            none = [0] * x.ndim
-            x = calls.pad(x, *((width, none) if side == 0 else (none, width)), two[side])
-    return x
-
-
-def _reflected(i: int, n: int) -> int:
-    if n == 1:
-        return 0
-    i %= 2 * (n - 1)
-    return i if i < n else 2 * (n - 1) - i
-
-
-def _mirrored(i: int, n: int) -> int:
-    i %= 2 * n
-    return i if i < n else 2 * n - 1 - i
-
-
-_SOURCES = {
-    "edge": lambda i, n: min(max(i, 0), n - 1),
-    "reflect": _reflected,
-    "symmetric": _mirrored,
-    "wrap": lambda i, n: i % n,
-}

@@ -5,10 +5,10 @@ and what NumPy users expect besides."""
 import math
 from typing import Any
 
-from . import _core, fft, linalg, random, special
+from . import _core, emath, fft, linalg, random, special
 from . import _apply, _creation, _dtypes, _elementwise, _files, _functions, _grids
-from . import _histograms, _indexing, _manipulation, _methods, _more, _nan, _places, _polynomials
-from . import _print, _products, _searching, _statistics, _text, _warnings
+from . import _histograms, _indexing, _manipulation, _methods, _more, _nan, _padding, _places, _polynomials
+from . import _print, _products, _searching, _sharing, _statistics, _text, _warnings
 from ._core import calls, devices, dump, realize, stats
 from ._dtypes import __array_namespace_info__
 
@@ -16,8 +16,8 @@ _CORE = ("Jit", "jit", *(
     name for name, found in vars(_core).items()
     if isinstance(found, type) and issubclass(found, _core.Error)))
 _MODULES = (_dtypes, _creation, _elementwise, _manipulation, _searching, _histograms, _statistics,
-            _nan, _products, _polynomials, _places, _grids, _apply, _more, _files, _text,
-            _functions, _print, _warnings)
+            _nan, _padding, _products, _polynomials, _places, _grids, _apply, _more, _files, _text,
+            _functions, _print, _sharing, _warnings)
 
 __array_api_version__ = "2024.12"
 __version__ = _core.version
@@ -26,12 +26,13 @@ e = math.e
 euler_gamma = 0.5772156649015329
 inf = math.inf
 nan = math.nan
+ndarray = _core.Array
 newaxis = None
 pi = math.pi
 
 __all__ = ["__array_api_version__", "__array_namespace_info__", "__version__", "calls",
-           "devices", "dump", "e", "euler_gamma", "fft", "inf", "linalg", "nan", "newaxis",
-           "pi", "random", "realize", "special", "stats"]
+           "devices", "dump", "e", "emath", "euler_gamma", "fft", "inf", "linalg", "nan", "ndarray",
+           "newaxis", "pi", "random", "realize", "special", "stats"]
 
 
 def _export() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Sequence
+from functools import lru_cache
+from typing import Any, Callable, Sequence
 
-from ._core import Array, calls, result_type
+from ._core import Array, calls
 from ._keywords import with_out
-from ._lib import arr, axis_of, cast, expand, permuted, product, promoted, reshaped
+from ._lib import arr, axis_of, product, promoted, reshaped
 
 __all__ = ["cross", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot",
            "vecdot"]
@@ -104,17 +105,38 @@ def cross(x1: Any, x2: Any, /, axis: int = -1) -> Array:
     return calls.cross(a, b, axis)
 
 
-# ---- einsum
+# ---- einsum: shapes decide what is to be done, so it is found once for each
 
 
 class _Term:
-    """An operand with a letter, or a number of an ellipsis, for each of its axes."""
+    """A value of a program, with a letter, or a number of an ellipsis, for each of its axes."""
 
-    def __init__(self, x: Array, labels: list) -> None:
-        self.x, self.labels = x, labels
+    def __init__(self, place: int, shape: Sequence[int], labels: list) -> None:
+        self.place, self.shape, self.labels = place, tuple(shape), labels
+        self.sizes = dict(zip(labels, self.shape))
 
-    def sizes(self) -> dict:
-        return dict(zip(self.labels, self.x.shape))
+
+class _Program:
+    """Calls, each of values that the operands are, or that calls before it have given."""
+
+    def __init__(self, operands: int) -> None:
+        self.steps: list[tuple] = []
+        self.values = self.operands = operands
+
+    def call(self, function: Callable, *places: int, more: tuple = ()) -> int:
+        """The place of what the function gives of values, and of more arguments."""
+        self.steps.append((function, places, more))
+        self.values += 1
+        return self.values - 1
+
+    def reshaped(self, x: int, old: Sequence[int], new: Sequence[int]) -> int:
+        return x if tuple(old) == tuple(new) else self.call(reshaped, x, more=(tuple(new),))
+
+    def run(self, operands: list[Array], place: int) -> Array:
+        values = list(operands)
+        for function, places, more in self.steps:
+            values.append(function(*[values[i] for i in places], *more))
+        return values[place]
 
 
 def _labels(text: str, rank: int, what: str) -> list:
@@ -129,18 +151,18 @@ def _labels(text: str, rank: int, what: str) -> list:
     return [*before, *range(-n, 0), *after]
 
 
-def _parsed(subscripts: str, xs: list[Array]) -> tuple[list[_Term], list]:
+def _parsed(subscripts: str, ranks: tuple[int, ...]) -> tuple[list[list], list]:
+    """The labels of each operand, and those of the result."""
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
     parts = left.split(",")
-    if len(parts) != len(xs):
-        raise ValueError(f"einsum: {len(parts)} operands in {subscripts!r}, {len(xs)} are given")
+    if len(parts) != len(ranks):
+        raise ValueError(f"einsum: {len(parts)} operands in {subscripts!r}, {len(ranks)} are given")
     for c in left.replace("...", "").replace(",", "") + right.replace("...", ""):
         if not c.isalpha():
             raise ValueError(f"einsum: {c!r} in {subscripts!r} is no letter")
-    terms = [_Term(x, _labels(p, x.ndim, f"operand {i}"))
-             for i, (x, p) in enumerate(zip(xs, parts))]
-    named = [c for t in terms for c in t.labels]
+    terms = [_labels(p, n, f"operand {i}") for i, (n, p) in enumerate(zip(ranks, parts))]
+    named = [c for labels in terms for c in labels]
     dots = sorted({c for c in named if isinstance(c, int)})
     if not arrow:
         once = sorted({c for c in named if isinstance(c, str) and named.count(c) == 1})
@@ -165,77 +187,105 @@ def _lists(operands: Sequence[Any]) -> tuple[str, list]:
     return ",".join(text(p) for p in pairs[1::2]) + out, pairs[::2]
 
 
-def _diagonals(term: _Term) -> _Term:
+def _diagonals(p: _Program, term: _Term) -> _Term:
     """Axes of one letter become one axis."""
-    x, labels = term.x, list(term.labels)
+    x, shape, labels = term.place, list(term.shape), list(term.labels)
     while len(set(labels)) != len(labels):
         letter = next(c for c in labels if labels.count(c) > 1)
         i = labels.index(letter)
         j = labels.index(letter, i + 1)
-        if x.shape[i] != x.shape[j]:
-            raise ValueError(f"einsum: the axes {letter!r} have the extents {x.shape[i]} and "
-                             f"{x.shape[j]}")
-        x = calls.diagonal(x, 0, i, j)
+        if shape[i] != shape[j]:
+            raise ValueError(f"einsum: the axes {letter!r} have the extents {shape[i]} and "
+                             f"{shape[j]}")
+        x = p.call(calls.diagonal, x, more=(0, i, j))
         labels = [c for k, c in enumerate(labels) if k not in (i, j)] + [letter]
-    return _Term(x, labels)
+        shape = [n for k, n in enumerate(shape) if k not in (i, j)] + [shape[i]]
+    return _Term(x, shape, labels)
 
 
 def _extents(terms: list[_Term]) -> dict:
     sizes: dict = {}
     for term in terms:
-        for c, n in term.sizes().items():
+        for c, n in term.sizes.items():
             if sizes.get(c, 1) != 1 and n not in (1, sizes[c]):
                 raise ValueError(f"einsum: the axes {c!r} have the extents {sizes[c]} and {n}")
             sizes[c] = n if n != 1 else sizes.get(c, 1)
     return sizes
 
 
-def _ordered(term: _Term, labels: Sequence) -> Array:
-    return permuted(term.x, [term.labels.index(c) for c in labels])
+def _expanded(p: _Program, term: _Term, sizes: dict) -> _Term:
+    shape = tuple(sizes[c] for c in term.labels)
+    if shape == term.shape:
+        return term
+    return _Term(p.call(calls.expand, term.place, more=(shape,)), shape, term.labels)
 
 
-def _summed(term: _Term, kept: set) -> _Term:
+def _ordered(p: _Program, term: _Term, labels: Sequence) -> int:
+    if list(labels) == term.labels:
+        return term.place
+    return p.call(calls.permute, term.place, more=([term.labels.index(c) for c in labels],))
+
+
+def _summed(p: _Program, term: _Term, kept: set) -> _Term:
     axes = [i for i, c in enumerate(term.labels) if c not in kept]
     if not axes:
         return term
-    return _Term(calls.reduce_sum(term.x, axes, 0), [c for c in term.labels if c in kept])
+    labels = [c for c in term.labels if c in kept]
+    return _Term(p.call(calls.reduce_sum, term.place, more=(axes, 0)),
+                 [term.sizes[c] for c in labels], labels)
 
 
-def _product(a: _Term, b: _Term, kept: set) -> _Term:
+def _product(p: _Program, a: _Term, b: _Term, kept: set) -> _Term:
     """Two terms made one, summed over what nothing else needs."""
-    a = _summed(a, kept | set(b.labels))
-    b = _summed(b, kept | set(a.labels))
+    a = _summed(p, a, kept | set(b.labels))
+    b = _summed(p, b, kept | set(a.labels))
     both = [c for c in a.labels if c in b.labels]
     inner = [c for c in both if c not in kept]
     batch = [c for c in both if c in kept]
     left = [c for c in a.labels if c not in both]
     right = [c for c in b.labels if c not in both]
-    labels = [*batch, *left, *right]
-    sizes = a.sizes() | b.sizes()
-    shape = [sizes[c] for c in labels]
+    sizes = a.sizes | b.sizes
+    lead, rows, between, columns = ([sizes[c] for c in group]
+                                    for group in (batch, left, inner, right))
+    shape = [*lead, *rows, *columns]
+    x = _ordered(p, a, [*batch, *left, *inner])
+    y = _ordered(p, b, [*batch, *inner, *right])
     if not inner:
-        x = _ordered(a, [*batch, *left])
-        x = reshaped(x, [*x.shape, *(1 for _ in right)])
-        y = _ordered(b, [*batch, *right])
-        y = reshaped(y, [*(sizes[c] for c in batch), *(1 for _ in left),
-                         *(sizes[c] for c in right)])
-        return _Term(calls.mul(x, y), labels)
-    lead = [sizes[c] for c in batch]
-    n, k, m = (product(sizes[c] for c in group) for group in (left, inner, right))
-    x = reshaped(_ordered(a, [*batch, *left, *inner]), [*lead, n, k])
-    y = reshaped(_ordered(b, [*batch, *inner, *right]), [*lead, k, m])
-    return _Term(reshaped(calls.matmul(x, y), shape), labels)
+        x = p.reshaped(x, [*lead, *rows], [*lead, *rows, *(1 for _ in right)])
+        y = p.reshaped(y, [*lead, *columns], [*lead, *(1 for _ in left), *columns])
+        return _Term(p.call(calls.mul, x, y), shape, [*batch, *left, *right])
+    n, k, m = (product(group) for group in (rows, between, columns))
+    x = p.reshaped(x, [*lead, *rows, *between], [*lead, n, k])
+    y = p.reshaped(y, [*lead, *between, *columns], [*lead, k, m])
+    z = p.reshaped(p.call(calls.matmul, x, y), [*lead, n, m], shape)
+    return _Term(z, shape, [*batch, *left, *right])
 
 
-def _cheapest(terms: list[_Term], out: list) -> tuple[int, int]:
+def _cheapest(terms: list[_Term]) -> tuple[int, int]:
     """The pair that takes the fewest multiplications; of equals the first."""
     best = (math.inf, 0, 0)
     for i in range(len(terms)):
         for j in range(i + 1, len(terms)):
-            cost = product((terms[i].sizes() | terms[j].sizes()).values())
+            cost = product((terms[i].sizes | terms[j].sizes).values())
             if cost < best[0]:
                 best = (cost, i, j)
     return best[1:]
+
+
+@lru_cache(256)
+def _program(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[_Program, int]:
+    """The calls for operands of these shapes, and the place of the result."""
+    p = _Program(len(shapes))
+    labels, out = _parsed(subscripts, tuple(map(len, shapes)))
+    terms = [_diagonals(p, _Term(i, *of)) for i, of in enumerate(zip(shapes, labels))]
+    sizes = _extents(terms)
+    terms = [_expanded(p, t, sizes) for t in terms]
+    while len(terms) > 1:
+        i, j = _cheapest(terms)
+        b, a = terms.pop(j), terms.pop(i)
+        kept = set(out).union(*(t.labels for t in terms))
+        terms.append(_product(p, a, b, kept))
+    return p, _ordered(p, _summed(p, terms[0], set(out)), out)
 
 
 def einsum(subscripts: Any, /, *operands: Any) -> Array:
@@ -248,13 +298,5 @@ def einsum(subscripts: Any, /, *operands: Any) -> Array:
     if not given:
         raise ValueError("einsum: there are no operands")
     xs = promoted(*given) if len(given) > 1 else [arr(given[0])]
-    terms, out = _parsed(subscripts, xs)
-    terms = [_diagonals(t) for t in terms]
-    sizes = _extents(terms)
-    terms = [_Term(expand(t.x, [sizes[c] for c in t.labels]), t.labels) for t in terms]
-    while len(terms) > 1:
-        i, j = _cheapest(terms, out)
-        b, a = terms.pop(j), terms.pop(i)
-        kept = set(out).union(*(t.labels for t in terms))
-        terms.append(_product(a, b, kept))
-    return _ordered(_summed(terms[0], set(out)), out)
+    program, place = _program(subscripts, tuple([x.shape for x in xs]))
+    return program.run(xs, place)
