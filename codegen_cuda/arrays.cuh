@@ -249,6 +249,132 @@ NX_INLINE void nx_substitute(const T *all, T *x, nx_i64 n, nx_i64 k, nx_i64 matr
   }
 }
 
+/* ---- matrices of up to 32 x 32: a warp for each, in shared memory, so that no step waits for the
+ * block or for memory. Each element takes part in the same operations in the same order as above.
+ * room: 32 x 33 elements for each warp that works, which are as many as fit in 33 KB. */
+
+enum { NX_SMALL = 32, NX_SMALL_ROW = 33, NX_SMALL_TILE = 32 * 33 };
+
+/* Between memory and a tile. */
+template <class T> NX_INLINE void nx_small_load(T *tile, const T *a, int rows, int columns,
+                                                nx_i64 distance) {
+  for (int i = 0; i < rows; i++)
+    if ((int)threadIdx.x % 32 < columns)
+      tile[i * NX_SMALL_ROW + threadIdx.x % 32] = a[i * distance + threadIdx.x % 32];
+  __syncwarp();
+}
+template <class T> NX_INLINE void nx_small_store(const T *tile, T *a, int rows, int columns,
+                                                 nx_i64 distance) {
+  __syncwarp();
+  for (int i = 0; i < rows; i++)
+    if ((int)threadIdx.x % 32 < columns)
+      a[i * distance + threadIdx.x % 32] = tile[i * NX_SMALL_ROW + threadIdx.x % 32];
+  __syncwarp();
+}
+
+template <class T>
+NX_INLINE void nx_small_cholesky(T *room, T *all, nx_i64 matrices_n, nx_i64 matrices) {
+  const int n = (int)matrices_n, warp = threadIdx.x / 32, me = threadIdx.x % 32,
+            warps = 32 / (int)sizeof(T);
+  if (warp >= warps) return;
+  T *tile = room + warp * NX_SMALL_TILE, *row = tile + me * NX_SMALL_ROW;
+  for (nx_i64 m = (nx_i64)blockIdx.x * warps + warp; m < matrices; m += (nx_i64)gridDim.x * warps) {
+    T *a = all + m * n * n;
+    nx_small_load(tile, a, n, n, n);
+    for (int j = 0; j < n; j++) {
+      auto pivot = nx_re(tile[j * NX_SMALL_ROW + j]);
+      __syncwarp();
+      if (!(pivot > 0)) break;
+      T root = nx_number<T>(sqrt((double)pivot));
+      if (me == j) row[j] = root;
+      if (me > j && me < n) row[j] = row[j] / root;
+      __syncwarp();
+      const int end = me < n ? me : -1;
+      const T own = row[j];
+#pragma unroll 4
+      for (int k = j + 1; k <= end; k++)
+        row[k] = row[k] - own * nx_conj(tile[k * NX_SMALL_ROW + j]);
+      __syncwarp();
+    }
+    nx_small_store(tile, a, n, n, n);
+  }
+}
+
+template <class T>
+NX_INLINE void nx_small_lu(T *room, T *all, nx_i64 *pivots, nx_i64 matrices_n, nx_i64 matrices) {
+  const int n = (int)matrices_n, warp = threadIdx.x / 32, me = threadIdx.x % 32,
+            warps = 32 / (int)sizeof(T);
+  if (warp >= warps) return;
+  T *tile = room + warp * NX_SMALL_TILE, *row = tile + me * NX_SMALL_ROW;
+  for (nx_i64 m = (nx_i64)blockIdx.x * warps + warp; m < matrices; m += (nx_i64)gridDim.x * warps) {
+    T *a = all + m * n * n;
+    nx_small_load(tile, a, n, n, n);
+    for (int j = 0; j < n; j++) {
+      double most = -1;
+      int p = j;
+      if (j + me < n) {
+        const T x = tile[(j + me) * NX_SMALL_ROW + j];
+        const double size = (double)nx_abs(nx_re(x)) + (double)nx_abs(nx_im(x));
+        if (size > most) most = size, p = j + me;
+      }
+#pragma unroll
+      for (int half = 16; half > 0; half /= 2) {
+        const double other = nx_shuffle(most, half);
+        const int place = nx_shuffle(p, half);
+        if (other > most || (other == most && place < p)) most = other, p = place;
+      }
+      if (p != j && me < n) {
+        const T x = tile[j * NX_SMALL_ROW + me];
+        tile[j * NX_SMALL_ROW + me] = tile[p * NX_SMALL_ROW + me];
+        tile[p * NX_SMALL_ROW + me] = x;
+      }
+      if (me == 0) pivots[m * n + j] = p + 1;
+      __syncwarp();
+      const T pivot = tile[j * NX_SMALL_ROW + j];
+      if (!nx_is_zero(pivot) && me > j && me < n) {
+        const T own = row[j] = row[j] / pivot;
+#pragma unroll 4
+        for (int k = j + 1; k < n; k++) row[k] = row[k] - own * tile[j * NX_SMALL_ROW + k];
+      }
+      __syncwarp();
+    }
+    nx_small_store(tile, a, n, n, n);
+  }
+}
+
+/* As nx_substitute: a warp for 32 columns, of which each thread has one, and waits for nobody. */
+template <class T>
+NX_INLINE void nx_small_substitute(T *room, const T *all, T *x, nx_i64 matrices_n, nx_i64 k,
+                                   nx_i64 matrices, int upper, int adjoint, int unit) {
+  const int n = (int)matrices_n, warp = threadIdx.x / 32, me = threadIdx.x % 32,
+            warps = 16 / (int)sizeof(T);
+  if (warp >= warps) return;
+  const nx_i64 panels = (k + 31) / 32;
+  T *a = room + 2 * warp * NX_SMALL_TILE, *columns = a + NX_SMALL_TILE, *y = columns + me;
+  for (nx_i64 task = (nx_i64)blockIdx.x * warps + warp; task < matrices * panels;
+       task += (nx_i64)gridDim.x * warps) {
+    const nx_i64 m = task / panels, first = (task - m * panels) * 32;
+    const int width = k - first < 32 ? (int)(k - first) : 32;
+    nx_small_load(a, all + m * n * n, n, n, n);
+    nx_small_load(columns, x + m * n * k + first, n, width, k);
+    for (int step = 0; step < n && me < width; step++) {
+      const int j = upper ? n - 1 - step : step, low = upper ? 0 : j + 1, end = upper ? j : n;
+      if (!unit) {
+        const T pivot = a[j * NX_SMALL_ROW + j];
+        y[j * NX_SMALL_ROW] = y[j * NX_SMALL_ROW] / (adjoint ? nx_conj(pivot) : pivot);
+      }
+      const T own = y[j * NX_SMALL_ROW];
+#pragma unroll 4
+      for (int i = low; i < end; i++) {
+        const T factor =
+            adjoint ? nx_conj(a[j * NX_SMALL_ROW + i]) : a[i * NX_SMALL_ROW + j];
+        y[i * NX_SMALL_ROW] = y[i * NX_SMALL_ROW] - factor * own;
+      }
+    }
+    nx_small_store(columns, x + m * n * k + first, n, width, k);
+  }
+}
+
 /* ---- determinants */
 
 /* A product kept as mantissa and exponent, so that it neither overflows nor underflows in

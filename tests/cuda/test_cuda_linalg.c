@@ -51,12 +51,12 @@ static void same(nx_tensor *is, nx_tensor *wanted, nx_dtype t) {
   close_to(is, wanted, tolerance(t));
 }
 
-/* Small matrices, with a block of threads for each; one matrix for cuSOLVER; several for cuSOLVER;
- * several of medium size, with a block for each. */
+/* Small matrices, with a warp for each; one matrix for cuSOLVER; several for cuSOLVER; several that
+ * have a block of threads each. */
 static const struct {
   int64_t count, n;
-} sizes[] = {{3, 5}, {1, 70}, {2, 66}, {4, 65}, {2, 1}};
-enum { SIZES = 5, QUICK = 3 };
+} sizes[] = {{3, 5}, {1, 70}, {2, 66}, {4, 65}, {2, 1}, {2, 34}, {9, 32}};
+enum { SIZES = 7, QUICK = 3 };
 
 static void factors(void **state) {
   (void)state;
@@ -82,6 +82,32 @@ static void factors(void **state) {
       for (int k = 0; k < 2; k++) close_to(is[k], wanted[k], tolerance(t));
       close_to(q, b, 0); /* operands are not overwritten */
     }
+}
+
+/* With a 1 behind its diagonal a matrix of 32 x 32 is one for a block of threads. Its factors have
+ * the same bits there as in a warp. */
+static void a_warp_gives_the_same_bits(void **state) {
+  (void)state;
+  for (int i = 0; i < DTYPES; i++) {
+    const nx_dtype t = dtypes[i];
+    const int64_t zeros[] = {0, 0, 0}, one[] = {0, 1, 1}, part[] = {3, 32, 32}, first[] = {32, 32},
+                  ones[] = {1, 1, 1}, right[] = {3, 32, 40}, more[] = {0, 1, 0};
+    nx_tensor *a[2] = {positive(t, 3, 32), regular(t, 3, 32)}, *x = matrices(t, 3, 32, 40, 7);
+    nx_tensor *large_x = GOOD(nx_pad(x, zeros, more, 3, NX_NUMBER(0)));
+    for (int k = 0; k < 2; k++) {
+      nx_tensor *corner = GOOD(nx_pad(identity(t, 1), first, zeros, 2, NX_NUMBER(0)));
+      nx_tensor *large = GOOD(nx_pad(a[k], zeros, one, 3, NX_NUMBER(0)));
+      large = there(GOOD(nx_add(large, corner)));
+      nx_tensor *is = k == 0 ? GOOD(nx_cholesky(there(a[k]), NX_LOWER))
+                             : GOOD(nx_solve(there(a[k]), there(x), 0)),
+                *wanted = k == 0 ? GOOD(nx_cholesky(large, NX_LOWER))
+                                 : GOOD(nx_solve(large, there(large_x), 0));
+      expect_calls(&is, 1, 1, 0);
+      expect_calls(&wanted, 1, 1, 0);
+      wanted = GOOD(nx_slice(here(wanted), zeros, k == 0 ? part : right, ones, 3));
+      close_to(here(is), wanted, 0);
+    }
+  }
 }
 
 static void triangles(void **state) {
@@ -307,6 +333,7 @@ static void every_call_fails(void **state) {
 NXT_MAIN(cuda_linalg) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(factors),
+      IN_SCOPE(a_warp_gives_the_same_bits),
       IN_SCOPE(triangles),
       IN_SCOPE(values_of_hermitian),
       IN_SCOPE(values_of_general),

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /* cholesky, solve, inv, det, slogdet, triangular_solve on a GPU. Small matrices, and batches of
  * matrices of medium size, are factored in C order by a hand-written kernel, with a block of
- * threads for each. Large matrices are factored by cuSOLVER, one after the other. A matrix in C
+ * threads for each, or a warp for each of up to 32 x 32. Large matrices are factored by cuSOLVER, one after the other. A matrix in C
  * order is for cuSOLVER the transposed matrix A^T. Its transposed factors solve A X = B, its
  * inverse is the transposed inverse, and its determinant is the same. */
 #include "ir/alloc.h"
 #include "linalg.h"
 
-enum { BLOCK = NXI_LINALG_BLOCK };
+enum { BLOCK = NXI_LINALG_BLOCK, WARP_MOST = 32 };
+
+/* Whether a warp has the whole matrix. */
+static bool is_small(const nxi_linalg *l) { return l->n <= WARP_MOST; }
+/* Threads for so many matrices, or panels of 32 columns. `tiles` of them and of what belongs to
+ * each are in a block's shared memory (arrays.cuh). */
+static int64_t small_items(const nxi_linalg *l, int64_t tasks, int64_t tiles) {
+  const int64_t warps = tiles / nxi_dtype_size(l->dtype);
+  return (tasks + warps - 1) / warps * BLOCK;
+}
 
 static bool takes(nxi_gpu *g, const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
@@ -40,20 +49,23 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *wo
   if (l == NULL) return nxi_oom(d);
   int64_t size = nxi_dtype_size(l->dtype);
   bool own = nxi_linalg_is_own(l->n, l->count), solves = !cholesky && !triangular && !determinant,
-       turns = call->op == NXG_solve && l->k > 1 && !own;
+       turns = call->op == NXG_solve && l->k > 1 && !own, small = is_small(l);
   if (!triangular) nxi_linalg_piece(l, FACTORS, l->n * l->n, size);
   if (!triangular && !cholesky) nxi_linalg_piece(l, PIVOTS, l->n, 8);
   if (turns) nxi_linalg_piece(l, TURNED, l->n * l->k, size);
   NXI_LINALG_NEED(l, take, cholesky);
   NXI_LINALG_NEED(l, lower, cholesky);
-  NXI_LINALG_NEED(l, cholesky, cholesky && own);
+  NXI_LINALG_NEED(l, cholesky, cholesky && own && !small);
+  NXI_LINALG_NEED(l, small_cholesky, cholesky && small);
   NXI_LINALG_NEED(l, adjoint, cholesky && call->attrs[0] != 0);
-  NXI_LINALG_NEED(l, lu, own && (solves || determinant));
+  NXI_LINALG_NEED(l, lu, own && !small && (solves || determinant));
+  NXI_LINALG_NEED(l, small_lu, small && (solves || determinant));
   NXI_LINALG_NEED(l, determinant, determinant);
   NXI_LINALG_NEED(l, zero_pivots, solves || (triangular && call->attrs[2] == 0));
   NXI_LINALG_NEED(l, identity, call->op == NXG_inv);
   NXI_LINALG_NEED(l, exchange_rows, solves && own);
-  NXI_LINALG_NEED(l, substitute, triangular || (solves && own));
+  NXI_LINALG_NEED(l, substitute, !small && (triangular || (solves && own)));
+  NXI_LINALG_NEED(l, small_substitute, small && (triangular || solves));
   NXI_LINALG_NEED(l, transpose, turns);
   return nxi_linalg_ready(g, l, work, d);
 }
@@ -68,7 +80,9 @@ static nx_status run_cholesky(nxi_linalg_run *run) {
   int64_t n = l->n, count = l->count, all = count * n * n;
   int lower = 1;
   NXI_LINALG_START(run, take, all, &operand, &a, &run->flags, &count, &n, &n, &lower);
-  if (nxi_linalg_is_own(n, count)) NXI_LINALG_START(run, cholesky, count * BLOCK, &a, &n, &count);
+  if (is_small(l)) NXI_LINALG_START(run, small_cholesky, small_items(l, count, 32), &a, &n, &count);
+  else if (nxi_linalg_is_own(n, count))
+    NXI_LINALG_START(run, cholesky, count * BLOCK, &a, &n, &count);
   else if (run->status == NX_OK) {
     nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
     run->status = nxi_cusolver_cholesky(&job, run->d);
@@ -86,7 +100,9 @@ static void factor(nxi_linalg_run *run) {
   int64_t n = l->n, count = l->count;
   uint64_t a = run->piece[FACTORS], pivots = run->piece[PIVOTS];
   nxi_linalg_copy(run, a, run->r->operands[0], count * n * n);
-  if (nxi_linalg_is_own(n, count))
+  if (is_small(l))
+    NXI_LINALG_START(run, small_lu, small_items(l, count, 32), &a, &pivots, &n, &count);
+  else if (nxi_linalg_is_own(n, count))
     NXI_LINALG_START(run, lu, count * BLOCK, &a, &pivots, &n, &count);
   else if (run->status == NX_OK) {
     nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
@@ -101,9 +117,13 @@ static void flag_zero_pivots(nxi_linalg_run *run, uint64_t a) {
 
 static void substitute(nxi_linalg_run *run, uint64_t a, uint64_t x, int64_t k, int upper,
                        int adjoint, int unit) {
-  int64_t n = run->l->n, count = run->l->count;
-  NXI_LINALG_START(run, substitute, count * ((k + 31) / 32) * BLOCK, &a, &x, &n, &k, &count, &upper,
-                   &adjoint, &unit);
+  int64_t n = run->l->n, count = run->l->count, panels = count * ((k + 31) / 32);
+  if (is_small(run->l))
+    NXI_LINALG_START(run, small_substitute, small_items(run->l, panels, 16), &a, &x, &n, &k, &count,
+                     &upper, &adjoint, &unit);
+  else
+    NXI_LINALG_START(run, substitute, panels * BLOCK, &a, &x, &n, &k, &count, &upper, &adjoint,
+                     &unit);
 }
 
 /* Solves with factors of the hand-written kernel, in place; x has k columns. */
