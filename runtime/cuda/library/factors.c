@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* cholesky, solve, inv, det, slogdet, triangular_solve on a GPU. Small matrices, and batches of
  * matrices of medium size, are factored in C order by a hand-written kernel, with a block of
- * threads for each, or a warp for each of up to 32 x 32. Large matrices are factored by cuSOLVER, one after the other. A matrix in C
- * order is for cuSOLVER the transposed matrix A^T. Its transposed factors solve A X = B, its
- * inverse is the transposed inverse, and its determinant is the same. */
+ * threads for each, or a warp for each of up to 32 x 32. Large matrices are factored by cuSOLVER,
+ * one after the other. A matrix in C order is for cuSOLVER the transposed matrix A^T. Its
+ * transposed factors solve A X = B, its inverse is the transposed inverse, and its determinant is
+ * the same. */
 #include "ir/alloc.h"
 #include "linalg.h"
 
