@@ -450,7 +450,12 @@ int64_t nxi_fft_own_bytes(const nxi_fft_line *l) {
     int64_t longer = l->first->n > l->second->n ? l->first->n : l->second->n;
     return copies_bytes(l, longer * nxi_fft_lanes(l));
   }
-  return copies_bytes(l, (l->n + 1) * nxi_fft_column_lanes(l)); /* with a spare row */
+  return copies_bytes(l, l->n * nxi_fft_column_lanes(l));
+}
+
+int64_t nxi_fft_real_own_bytes(const nxi_fft_line *l) {
+  return goes_to_lanes(l) ? copies_bytes(l, (l->n + 1) * nxi_fft_column_lanes(l))
+                          : nxi_fft_own_bytes(l);
 }
 
 int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups) {
