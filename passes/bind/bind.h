@@ -68,6 +68,7 @@ typedef struct nxb_binder {
    * cycles in it so far (cpu/nest.c); else 0 */
   double pending;
   bool tiny;   /* and generic: its form depends on no extent (nxb_is_tiny) */
+  bool rows;   /* the region is bound as rows: what is read once is read in order (memory.c) */
   bool failed; /* memory is exhausted */
 } nxb_binder;
 

@@ -263,6 +263,41 @@ static nxk_value load_twice(nxb_binder *b, const nxb_lane_map *map, nxk_access *
   return nxk_interleave(b->to, false, both, both);
 }
 
+/* The points of all runs of the stage that v is in, 0: of none. */
+static int64_t points_around(const nxb_binder *b, nxk_value v) {
+  int64_t points = 0;
+  for (uint32_t i = 0; i < b->region->n_stages; i++) {
+    const nxb_stage *s = &b->region->stages[i];
+    if (s->reduces && s->first <= v && v <= s->last) points = s->points;
+  }
+  for (uint32_t i = 0; i < b->region->n_outer; i++) points *= b->region->outer[i].extent;
+  return points;
+}
+
+/* Whether a load before v loads from the same array. */
+static bool is_loaded_before(const nxb_binder *b, nxk_value v, uint32_t buffer) {
+  for (nxk_value i = b->region->first; i < v; i++) {
+    const nxk_instr *in = &b->from->instrs[i];
+    if (in->op == NXK_load && b->from->accesses[in->imm].buffer == buffer) return true;
+  }
+  return false;
+}
+
+/* How many elements beyond load v are fetched. What rows are reduced of is read from one end to the
+ * other, and hardware stops to fetch ahead at each page: an array that no cache of a core holds,
+ * and of which each point is an element, is fetched a page ahead. */
+static int64_t ahead_in_rows(const nxb_binder *b, nxk_value v, const nxb_placed *p) {
+  enum { AHEAD_BYTES = 4096 };
+  const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+  const nxk_buffer *buffer = &b->from->buffers[a->buffer];
+  const int64_t size = nxi_dtype_size(buffer->dtype);
+  if (!b->rows || b->target->generic || buffer->kind != NXK_IN || p->index != NXK_NONE ||
+      p->access.lane_stride != 1 || buffer->elements * size <= b->target->l2_bytes ||
+      points_around(b, v) != buffer->elements || is_loaded_before(b, v, a->buffer))
+    return 0;
+  return AHEAD_BYTES / size;
+}
+
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   nxb_placed p;
@@ -273,7 +308,7 @@ void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
     return;
   }
   if (!nxb_place_access(b, map, a, true, &p)) return;
-  if (map->prefetch > 0) p.access.prefetch = map->prefetch;
+  p.access.prefetch = map->prefetch > 0 ? map->prefetch : ahead_in_rows(b, v, &p);
   nxk_value other = p.access.other;
   if (p.twice) {
     nxb_set_value(map, v, load_twice(b, map, &p.access), 0);

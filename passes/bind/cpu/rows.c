@@ -143,8 +143,10 @@ void nxb_bind_rows(nxb_binder *b) {
   if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, 1);
   nxb_open(b, &nest, &map, nxb_point_cycles(b));
+  b->rows = true;
   nxb_write_ready(b, &map);
   if (!b->to->failed && !b->failed)
     nxb_write_body(b, &map, 1, b->region->body_first, b->region->body_last, write_stage, NULL);
+  b->rows = false;
   nxb_close(b, &nest);
 }
