@@ -127,6 +127,41 @@ static uint32_t read_axes(const nxh_op *op, const char *name, int32_t rank, int3
   return bits;
 }
 
+/* Dimensions that keep their extent, where they go. */
+static void from_broadcast(const known *k, const nxh_op *op) {
+  const nxh_type *type = nxh_type_of(k->m, op->first_result);
+  const nxh_type *from = nxh_type_of(k->m, op->operands[0]);
+  const nxh_sharding *s = at(k, op->operands[0]);
+  int32_t to[NX_MAX_RANK] = {0};
+  nxh_sharding made = {0};
+  if (s == NULL || s->grid == NULL) return;
+  uint32_t n = count_entries(nxh_get(op, "broadcast_dimensions"));
+  uint32_t used = read_axes(op, "broadcast_dimensions", type->rank, to);
+  if (n != (uint32_t)from->rank || __builtin_popcount(used) != from->rank) return;
+  made.grid = s->grid;
+  for (int32_t d = 0; d < from->rank; d++) {
+    if (type->shape[to[d]] != from->shape[d]) continue;
+    made.n[to[d]] = s->n[d];
+    memcpy(made.axes[to[d]], s->axes[d], sizeof made.axes[to[d]]);
+  }
+  *at(k, op->first_result) = made;
+}
+
+/* Dimensions but the one along which pieces are joined are divided as of the first that is
+ * known. */
+static void from_pieces(const known *k, const nxh_op *op) {
+  const nxh_type *type = nxh_type_of(k->m, op->first_result);
+  int32_t axis = nxh_axis(op, "dimension", -1);
+  for (uint32_t i = 0; i < op->n_operands && axis >= 0 && axis < type->rank; i++) {
+    const nxh_sharding *s = at(k, op->operands[i]);
+    if (s == NULL || s->grid == NULL || nxh_type_of(k->m, op->operands[i])->rank != type->rank)
+      continue;
+    set_summed(k, op->first_result, s);
+    at(k, op->first_result)->n[axis] = 0;
+    return;
+  }
+}
+
 /* Windows keep the dimensions that they have whole. */
 static void from_gather(const known *k, const nxh_op *op) {
   const nxh_type *type = nxh_type_of(k->m, op->first_result);
@@ -191,8 +226,10 @@ static void from_product(const known *k, const nxh_op *op) {
 static void from_list(const known *k, const nxh_op *op, const nxh_attr *list, uint32_t i) {
   const nxh_type *type = nxh_type_of(k->m, op->first_result + i);
   nxh_sharding s;
-  if (type->kind == NXH_TENSOR && nxh_read_sharding(k->m, list, type->rank, &s) == NULL)
-    *at(k, op->first_result + i) = s;
+  if (type->kind != NXH_TENSOR || nxh_read_sharding(k->m, list, type->rank, &s) != NULL) return;
+  bool empty = s.grid->n == 0 && i < op->n_operands; /* a mesh without axes says nothing */
+  const nxh_sharding *before = empty ? at(k, op->operands[i]) : NULL;
+  *at(k, op->first_result + i) = before != NULL ? *before : s;
 }
 
 static void follow(const known *k);
@@ -249,6 +286,24 @@ static void from_manual(const known *k, const nxh_op *op) {
   }
 }
 
+/* Of a loop: as what a step gives, if its operands are divided as those of the loop. */
+static void from_loop(const known *k, const nxh_op *op) {
+  const nxh_region *body = op->n_regions == 2 ? &op->regions[1] : NULL;
+  const nxh_op *last = body != NULL ? nxh_last(body) : NULL;
+  if (last == NULL || body->n_args != op->n_operands || op->n_results != op->n_operands ||
+      last->n_operands != op->n_results)
+    return;
+  for (uint32_t i = 0; i < op->n_operands; i++)
+    if (at(k, op->operands[i]) != NULL) *at(k, body->first + i) = *at(k, op->operands[i]);
+  follow_all(k, body);
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    const nxh_sharding *s = at(k, last->operands[i]);
+    bool known_type =
+        same_shape(nxh_type_of(k->m, op->first_result + i), nxh_type_of(k->m, last->operands[i]));
+    if (s != NULL && s->grid != NULL && known_type) set_summed(k, op->first_result + i, s);
+  }
+}
+
 static void follow_op(const known *k, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
@@ -257,6 +312,9 @@ static void follow_op(const known *k, const nxh_op *op) {
   else if (row->record == nxh_slice || row->record == nxh_dynamic_slice) from_slice(k, op);
   else if (row->record == nxh_reshape) from_reshape(k, op);
   else if (row->record == nxh_gather) from_gather(k, op);
+  else if (row->record == nxh_broadcast) from_broadcast(k, op);
+  else if (row->record == nxh_concatenate) from_pieces(k, op);
+  else if (row->record == nxh_while) from_loop(k, op);
   else if (row->record == nxh_dot && nxh_word_is(op->name, "stablehlo.dot_general") &&
            op->n_operands == 2)
     from_product(k, op);

@@ -6,6 +6,7 @@
 #include "branches.h"
 #include "called.h"
 #include "divided.h"
+#include "moved.h"
 #include "plugin.h"
 #include "terms.h"
 #include "unreduced.h"
@@ -148,6 +149,32 @@ static void divides_products(void **state) {
   drop_client(c);
 }
 
+/* Nor of columns that are joined, of rows that are repeated, and of a loop. */
+static void divides_moves(void **state) {
+  (void)state;
+  static const float x[] = {0, 1, 2, 3};
+  static const float columns_of[] = {0, 0, 1, 2, 2, 4, 3, 6},
+                     twice[2][4] = {{0, 1, 0, 1}, {2, 3, 2, 3}};
+  static const float loop[] = {0, 4, 8, 12};
+  static const float *const want[3][2] = {
+      {columns_of, columns_of + 4}, {twice[0], twice[1]}, {loop, loop + 2}};
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile_parts(c, moved, sizeof moved, 2);
+  nxj_buffer *in[2][1], *out[2][4], *const *lists[2] = {in[0], in[1]};
+  nxj_buffer **places[2] = {out[0], out[1]};
+  nxj_event *done[2];
+  for (int i = 0; i < 2; i++) in[i][0] = upload_to(c, i, x + (ptrdiff_t)2 * i, 2);
+  nxj_execute_options o = {.size = sizeof o};
+  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 1,
+       .outputs = places, .done = done);
+  good(RUN(LoadedExecutable_Execute, &call));
+  for (int i = 0; i < 2; i++) good(await(done[i]));
+  expect_all(out, want, (size_t[]){4, 4, 2}, 3);
+  for (int i = 0; i < 2; i++) drop_buffer(in[i][0]);
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* ---- sums that are not made */
 
 /* Of a sum each device has a term, which are added where it is read, whole or by a part. Of a whole
@@ -256,8 +283,13 @@ static void sums_alone(void **state) {
 
 NXT_MAIN(divided) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(divides), cmocka_unit_test(branches_off), cmocka_unit_test(divides_products),
-      cmocka_unit_test(sums),    cmocka_unit_test(sums_alone),   cmocka_unit_test(makes_terms),
+      cmocka_unit_test(divides),
+      cmocka_unit_test(branches_off),
+      cmocka_unit_test(divides_products),
+      cmocka_unit_test(divides_moves),
+      cmocka_unit_test(sums),
+      cmocka_unit_test(sums_alone),
+      cmocka_unit_test(makes_terms),
       cmocka_unit_test(calls),
   };
   setenv("NX_CPU_DEVICES", "4", 1);
