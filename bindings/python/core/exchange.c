@@ -105,7 +105,7 @@ void core_releasebuffer(PyObject *self, Py_buffer *view) {
 }
 
 /* Where an array lies: a number of its storage, the first element in it, and the address of the
- * storage, 0 of one that has no memory yet. Two storages may share memory that is somebody else's. */
+ * storage, 0 of one that has no memory yet. Two storages may share memory of somebody else. */
 PyObject *core_place(PyObject *self, PyObject *array) {
   (void)self;
   if (!core_is_array(array)) return PyErr_Format(PyExc_TypeError, "nx: not an Array");

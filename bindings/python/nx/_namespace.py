@@ -7,8 +7,8 @@ from typing import Any
 
 from . import _core, emath, fft, linalg, random, special
 from . import _apply, _creation, _dtypes, _elementwise, _files, _functions, _grids
-from . import _histograms, _indexing, _manipulation, _methods, _more, _nan, _padding, _places, _polynomials
-from . import _print, _products, _searching, _sharing, _statistics, _text, _warnings
+from . import _histograms, _indexing, _manipulation, _methods, _more, _nan, _padding, _places
+from . import _polynomials, _print, _products, _searching, _sharing, _statistics, _text, _warnings
 from ._core import calls, devices, dump, realize, stats
 from ._dtypes import __array_namespace_info__
 

@@ -68,7 +68,7 @@ def shares_memory(x: Any, y: Any, /, max_work: int | None = None) -> bool:
 
 
 def _reaches(terms: list[tuple[int, int]], wanted: int, max_work: int | None) -> bool:
-    """Whether wanted is a sum of multiples of these steps, each up to its most; large ones first."""
+    """Whether wanted is a sum of these steps, each taken up to its most; large ones first."""
     rest = [0] * (len(terms) + 1)
     common = [0] * (len(terms) + 1)
     for k in range(len(terms) - 1, -1, -1):
