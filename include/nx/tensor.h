@@ -250,12 +250,13 @@ NX_API nx_status nx_import(nx_context *context, const nx_import_desc *desc, nx_t
 enum {
   NX_DO_DEFERRED = 1, /**< also what is deferred */
   NX_DO_PENDING =
-      2 /**< also what is deferred, and live tensors that no recorded operation consumes */
+      2,         /**< also what is deferred, and live tensors that no recorded operation consumes */
+  NX_AT_ONCE = 4 /**< nx_item and nx_map alone, without another flag or a report: see there */
 };
-/** Every action that takes options obeys both flags. What they ask for is computed together with
- * what the action is about as far as they share recorded operations, the rest in runs of its own
- * after that; then the action goes on. If some of the rest fails the others are computed all the
- * same, and the action fails with the first failure. */
+/** Every action that takes options obeys the first two flags. What they ask for is computed
+ * together with what the action is about as far as they share recorded operations, the rest in runs
+ * of its own after that; then the action goes on. If some of the rest fails the others are computed
+ * all the same, and the action fails with the first failure. */
 typedef struct nx_run_options {
   size_t size; /**< sizeof(nx_run_options) */
   uint32_t flags;
@@ -300,7 +301,12 @@ NX_API uint64_t nx_pending(const nx_context *context, uint64_t *bytes);
 /** One element of a tensor, realised for it. index has n entries, one for each axis (`NULL, 0` for
  * rank 0); negative ones count from the end. *out is an I64 of integers and bool (of u64 a U64), an
  * F64 of floats, a C128 of complex numbers; untouched on failure. NX_INVALID_ARGUMENT: n is not the
- * rank. NX_INDEX_OUT_OF_RANGE. What realising gives. */
+ * rank. NX_INDEX_OUT_OF_RANGE. What realising gives.
+ *
+ * With NX_AT_ONCE: only if that takes no longer than a call, as a value in memory does, and a
+ * small one that is computed as another one was before; else NX_INTERRUPTED, and nothing is done.
+ * The poll is not called. Who holds a lock of a runtime while it calls tries so first, and gives
+ * the lock up for the rest. */
 NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, size_t n, nx_scalar *out,
                          const nx_run_options *options);
 /** Realises the tensor and copies the elements of its view, packed, in C order, to memory of the
@@ -326,7 +332,7 @@ enum { NX_MAP_READ = 1, NX_MAP_WRITE = 2 };
  * recorded (see NX_DEFER_EXPOSED). A read mapping shows an assign once that is realised.
  *
  * access: NX_MAP_READ, NX_MAP_WRITE or both; another one is NX_INVALID_ARGUMENT. NX_NOT_WRITABLE:
- * writing an immutable import. What realising gives. */
+ * writing an immutable import. What realising gives. NX_AT_ONCE: as of nx_item. */
 NX_API nx_status nx_map(nx_tensor *tensor, uint32_t access, const nx_run_options *options,
                         nx_mapping **out);
 /** First byte of the storage, not of the view; the mapping's, until it is released. *bytes (NULL is

@@ -216,7 +216,9 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, size_t n, nx_scalar *out,
   if (element_offset(t, index, n, &offset, &d)) return nxi_error_report(&d);
   nx_context *c = t->context;
   nxi_storage *s = t->storage;
-  if (!o && !nxi_callbacks_wait(c) && item_now(c, s, offset, true, out)) return NX_OK;
+  bool only = nxi_brief_only(o), first = !o || only;
+  if (first && !nxi_callbacks_wait(c) && item_now(c, s, offset, !o, out)) return NX_OK;
+  if (only) return nxi_brief_refused("item");
   nxi_action a;
   nxi_action_begin(&a, c, o);
   nxi_node *node;

@@ -11,6 +11,7 @@
 #include "runtime/device.h"
 #include "runtime/realize/plans/plan_cache.h"
 #include "runtime/realize/residency.h"
+#include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/trace.h"
 
@@ -100,4 +101,11 @@ nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both, bool ma
 void nxi_brief_unlock(nx_context *c, nxi_brief locked) {
   nxi_record_unlock(c);
   if (locked == NXI_BRIEF_BOTH) nxi_run_unlock(c);
+}
+
+nx_status nxi_brief_refused(const char *op) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_fail(&d, NX_INTERRUPTED, op, "%s: it is not there at once (NX_AT_ONCE)", op);
+  return nxi_error_report(&d);
 }

@@ -259,8 +259,11 @@ nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_op
     nxi_fail(&d, NX_NOT_WRITABLE, op, "%s: the storage is an immutable import", op);
   if (d.status) return nxi_error_report(&d);
   nx_context *c = t->context;
-  nx_mapping *m = o || nxi_callbacks_wait(c) ? NULL : map_now(c, t->storage, access, true);
+  nx_mapping *m = NULL;
+  bool only = nxi_brief_only(o), first = !o || only;
+  if (first && !nxi_callbacks_wait(c)) m = map_now(c, t->storage, access, !o);
   if (m) return *out = m, NX_OK;
+  if (only) return nxi_brief_refused(op);
   nxi_action a;
   nxi_action_begin(&a, c, o);
   nx_status status = map(&a, t, access, &m);

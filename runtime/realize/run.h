@@ -292,6 +292,12 @@ nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both, bool ma
 void nxi_brief_unlock(nx_context *c, nxi_brief locked);
 /* Whether an action with these options may have such runs. NULL: no options. */
 static inline bool nxi_brief_suits(const nx_run_options *o) { return !o || !o->report; }
+/* Whether an action shall be done so, or not at all. */
+static inline bool nxi_brief_only(const nx_run_options *o) {
+  return o && o->size == sizeof *o && o->flags == NX_AT_ONCE && !o->report;
+}
+/* What it has failed with then. */
+nx_status nxi_brief_refused(const char *op);
 
 /* ---- realize.c */
 /* Realises nodes; the caller holds a reference of each. No lock. */

@@ -147,6 +147,36 @@ static void polled(void **state) {
   assert_true((float)s.v.f[0] == values[0][3] + values[1][3]);
 }
 
+/* What takes no longer than a call is done, the rest is not begun, and nobody is asked. */
+static void at_once(void **state) {
+  (void)state;
+  nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1);
+  warm(sum, a, b);
+  int stop = 1;
+  nx_run_options o = {.size = sizeof o, .flags = NX_AT_ONCE, .poll = count_polls, .user = &stop};
+  nx_mapping *m = NULL;
+  nx_scalar s = {0};
+  polls = 0;
+  nx_tensor *t = GOOD(sum(a, b));
+  OK(nx_item(t, NX_SHAPE(3), &s, compiles() ? &o : NULL));
+  assert_true((float)s.v.f[0] == values[0][3] + values[1][3]);
+  OK(nx_map(t, NX_MAP_READ, &o, &m));
+  nx_mapping_release(m);
+  release(t);
+  m = NULL;
+  t = GOOD(nx_reduce_sum(GOOD(nx_full_f64(ctx, 0, NX_F64, NX_SHAPE(100000), 1)), NX_AXES(0), 0));
+  FAILS(NX_INTERRUPTED, nx_item(t, NULL, 0, &s, &o));
+  FAILS(NX_INTERRUPTED, nx_map(t, NX_MAP_READ, &o, &m));
+  assert_null(m);
+  FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &t, 1, &o));
+  FAILS(NX_INVALID_ARGUMENT, nx_read(t, &s.v, 8, &o));
+  o.flags |= NX_DO_PENDING;
+  FAILS(NX_INVALID_ARGUMENT, nx_item(t, NULL, 0, &s, &o));
+  assert_int_equal(polls, 3); /* of those that are refused: the beginning of an action */
+  OK(nx_item(t, NULL, 0, &s, NULL));
+  assert_true(s.v.f[0] == 100000);
+}
+
 /* While another thread has the lock of runs for long, the poll is called all the same. */
 static atomic_bool is_held;
 static void *hold_runs(void *arg) {
@@ -342,6 +372,7 @@ NXT_MAIN(brief) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(same_bits),
       IN_SCOPE(polled),
+      IN_SCOPE(at_once),
       IN_SCOPE(polled_while_waiting),
       IN_SCOPE(traced),
       IN_SCOPE(placed),
