@@ -41,6 +41,13 @@ static int32_t poll(void *user) {
   return stop;
 }
 
+/* Neither giving up the runtime's lock nor the action has a price then. */
+const nx_run_options *nx_ocaml_briefly(void) {
+  static const nx_run_options options = {.size = sizeof options, .flags = NX_AT_ONCE};
+  nx_ocaml_drain();
+  return &options;
+}
+
 /* Operations recorded since all that waited was last computed. */
 static _Atomic int64_t recorded;
 /* What was stopped is still recorded, and would be computed with all that waits, though nobody may
@@ -148,6 +155,12 @@ nx_status nx_ocaml_settle(nx_context *context, nx_tensor *own, value *raised) {
 }
 
 void nx_ocaml_after_reading(nx_context *context) {
+  if (recorded <= BETWEEN_READS) return;
+  uint64_t bytes;
+  if ((int64_t)nx_pending(context, &bytes) <= left_operations) { /* nothing waits */
+    recorded = 0;
+    return;
+  }
   CAMLparam0();
   CAMLlocal1(raised);
   raised = Val_unit;
@@ -193,8 +206,11 @@ value nx_ocaml_item(value tensor, value index) {
   element e = {.tensor = Tensor_val(tensor)};
   e.n = nx_ocaml_extents(index, e.index);
   nx_context *context = nx_context_of(e.tensor);
-  nx_status status = nx_ocaml_perform(context, item, &e, &raised);
-  nx_ocaml_check(status, raised);
+  if (item(&e, nx_ocaml_briefly())) {
+    nx_error_take(NULL);
+    nx_status status = nx_ocaml_perform(context, item, &e, &raised);
+    nx_ocaml_check(status, raised);
+  }
   nx_ocaml_after_reading(context);
   CAMLreturn(nx_ocaml_number(&e.scalar));
 }

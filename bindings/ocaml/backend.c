@@ -48,9 +48,12 @@ static const kind kinds[] = {
 /* The storage of a tensor as a buffer, for reading and writing: the interface cannot say which. */
 value nx_ocaml_buffer(value tensor, value dtype) {
   int d = Int_val(dtype);
-  nx_tensor_info info = {.size = sizeof info};
-  nx_tensor_describe(Tensor_val(tensor), &info);
-  intnat n = (intnat)info.storage_elements;
+  intnat n = -(intnat)nx_dtype_bits(nx_ocaml_dtype(dtype)) / 8;
+  if (kinds[d].extended == NX_BA_INT4 || kinds[d].extended == NX_BA_UINT4) { /* two in a byte */
+    nx_tensor_info info = {.size = sizeof info};
+    nx_tensor_describe(Tensor_val(tensor), &info);
+    n = (intnat)info.storage_elements;
+  }
   value array = nx_ocaml_map(tensor, NX_MAP_READ | NX_MAP_WRITE, kinds[d].base, n);
   struct caml_ba_array *b = Caml_ba_array_val(array);
   b->flags = nx_buffer_store_extended_kind((int)b->flags, kinds[d].extended);

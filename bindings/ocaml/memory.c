@@ -125,6 +125,7 @@ static value wrap(lent *l, int kind, intnat n) {
   static _Alignas(16) char nothing[16];
   size_t bytes;
   void *base = nx_mapping_base(l->mapping, &bytes);
+  if (n < 0) n = (intnat)bytes / -n;
   value array = caml_alloc_custom_mem(&lent_blocks, SIZEOF_BA_ARRAY + sizeof(intnat), bytes);
   struct caml_ba_array *b = Caml_ba_array_val(array);
   b->data = base ? base : nothing;
@@ -146,7 +147,11 @@ value nx_ocaml_map(value tensor, uint32_t access, int kind, intnat n) {
   if (!l) caml_raise_out_of_memory();
   mapping_of m = {Tensor_val(tensor), access, NULL};
   nx_context *context = nx_context_of(m.tensor);
-  nx_status status = nx_ocaml_perform(context, map, &m, &raised);
+  nx_status status = map(&m, nx_ocaml_briefly());
+  if (status != NX_OK) {
+    nx_error_take(NULL);
+    status = nx_ocaml_perform(context, map, &m, &raised);
+  }
   if (status != NX_OK || raised != Val_unit) {
     nx_mapping_release(m.mapping);
     free(l);

@@ -5,13 +5,13 @@
 open Nx_core
 include Nx_tensors
 
-let like t tensor = fresh t.context t.dtype (shape t) tensor
+let like t tensor = shaped t t.dtype tensor
 
 let from_host context buffer = from_host_as (Nx_buffer.kind buffer) context buffer
 
 (* ---- elementwise *)
 
-let unary op x = guard @@ fun () -> like x (E.unary op (h x))
+let unary op x = try like x (E.unary op (h x)) with E.Error _ as error -> raise (translate error)
 let neg x = unary Neg x
 let recip x = unary Recip x
 let abs x = unary Abs x
@@ -33,7 +33,10 @@ let ceil x = unary Ceil x
 let floor x = unary Floor x
 let round x = unary Round x
 let erf x = unary Erf x
-let binary op a b = guard @@ fun () -> like a (E.binary op (h a) (h b))
+
+let binary op a b =
+  try like a (E.binary op (h a) (h b)) with E.Error _ as error -> raise (translate error)
+
 let add a b = binary Add a b
 let sub a b = binary Sub a b
 let mul a b = binary Mul a b

@@ -105,10 +105,15 @@ let unwritten context dtype shape =
   { view; dtype; context; handle = None; store = { base = None; buffer = None; seen = false; whole = view } }
 
 (* A result of which the library has the shape in C order already. *)
-let fresh context dtype shape tensor =
-  let view = View.create shape in
+let viewed context dtype view tensor =
   let handle = Some tensor in
   { view; dtype; context; handle; store = { base = handle; buffer = None; seen = false; whole = view } }
+
+let fresh context dtype shape tensor = viewed context dtype (View.create shape) tensor
+
+(* A result of t's shape; a view of a whole storage suits it. *)
+let shaped t dtype tensor =
+  viewed t.context dtype (if t.view == t.store.whole then t.view else View.create (shape t)) tensor
 
 let base t =
   match t.store.base with
@@ -160,8 +165,9 @@ let to_host (type a b) (t : (a, b) t) : (a, b) Nx_buffer.t =
   match shown with
   | Some buffer -> (Obj.obj buffer : (a, b) Nx_buffer.t)
   | None ->
-      guard @@ fun () ->
-      let buffer = buffer_of (base t) (kind t.dtype) in
+      let buffer =
+        try buffer_of (base t) (kind t.dtype) with E.Error _ as error -> raise (translate error)
+      in
       if t.store.seen then begin
         let weak = match t.store.buffer with Some weak -> weak | None -> Weak.create 1 in
         Weak.set weak 0 (Some (Obj.repr buffer));

@@ -60,6 +60,9 @@ typedef nx_status nx_ocaml_work(void *user, const nx_run_options *options);
  * exception is in *raised, a root of the caller's that holds Val_unit, whatever the status says.
  * When memory is short the collector does all it can, and the work is tried again. */
 nx_status nx_ocaml_perform(nx_context *context, nx_ocaml_work *work, void *user, value *raised);
+/* Options for an action that shall be done only if nothing has to be waited for; it has failed
+ * otherwise, and is to be performed. The runtime's lock is kept. */
+const nx_run_options *nx_ocaml_briefly(void);
 /* Raises what perform has left: the handler's exception, or else the failure. */
 void nx_ocaml_check(nx_status status, value raised);
 /* Computes what was deferred, and what waits if that is too much (Nx_engine.set_limits), after
@@ -79,7 +82,8 @@ bool nx_ocaml_due(nx_context *context);
 
 /* Gives back the bigarrays that the library has released since. With the runtime's lock. */
 void nx_ocaml_drain(void);
-/* A bigarray of rank 1 and of `kind` over the storage of a tensor, of n elements. It, and all that
+/* A bigarray of rank 1 and of `kind` over the storage of a tensor, of n elements, or, if n < 0, of
+ * as many of -n bytes as there are. It, and all that
  * is cut out of it, keeps the memory; the tensor need not live. */
 value nx_ocaml_map(value tensor, uint32_t access, int kind, intnat n);
 
