@@ -308,7 +308,8 @@ void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
     return;
   }
   if (!nxb_place_access(b, map, a, true, &p)) return;
-  p.access.prefetch = map->prefetch > 0 ? map->prefetch : ahead_in_rows(b, v, &p);
+  const int64_t ahead = map->prefetch > 0 ? map->prefetch : ahead_in_rows(b, v, &p);
+  if (ahead > 0) p.access.prefetch = ahead; /* else it has what jam.c has given it */
   nxk_value other = p.access.other;
   if (p.twice) {
     nxb_set_value(map, v, load_twice(b, map, &p.access), 0);
