@@ -6,7 +6,7 @@ graph would sooner or later decide something there. Also: each source file names
 first line, what is of the operating system is in ir/platform/ alone and docs/porting.md names it,
 versions of LLVM are told apart in one file, none names a path or a host of somebody's machine, none
 is longer than LONGEST lines or wider than WIDTH, pages of docs/ that are named exist, every test
-program is built, and the entries of docs/decisions.md have dates. What git does not track counts if
+program is built, and the entries of docs/decisions/ have dates. What git does not track counts if
 its name ends as a source's does.
 
 Usage: check_tree.py SOURCE_ROOT. Prints each fault as file:line: sentence; the exit status is 1 if
@@ -344,30 +344,25 @@ def unbuilt_tests(root):
 
 
 def decision_faults(root):
-    """Each subject of docs/decisions.md is in its table of contents, each entry has a date and
-    stands there once."""
-    name = "docs/decisions.md"
-    text = (root / name).read_text(encoding="utf-8") if (root / name).is_file() else ""
-    subjects, listed = (
-        re.findall(r"^## (.+)$", text, re.MULTILINE),
-        re.findall(r"^- \[(.+)\]\(#", text, re.MULTILINE),
-    )
-    if subjects != listed:
-        yield name, 1, "the table of contents does not name the subjects (## ..) in their order"
+    """Each page of docs/decisions/ names its subject, each entry has a date, and stands once in all
+    of them."""
     seen = set()
-    for match in re.finditer(r"^\*\*(.+?)\*\*(.{14})", text, re.MULTILINE | re.DOTALL):
-        number = text.count("\n", 0, match.start()) + 1
-        words = " ".join(match.group(1).split())
-        if not re.match(r"\s\(\d{4}-\d\d-\d\d\)", match.group(2)):
-            yield (
-                name,
-                number,
-                "an entry begins with **bold words.** and its date, (YYYY-MM-DD), under its "
-                "subject",
-            )
-        if words in seen:
-            yield name, number, f"a second entry '{words}'"
-        seen.add(words)
+    for page in sorted((root / "docs/decisions").glob("*.md")):
+        name, text = page.relative_to(root).as_posix(), page.read_text(encoding="utf-8")
+        if not re.search(r"^# Decisions: .+$", text, re.MULTILINE):
+            yield name, 1, "the title is '# Decisions: ' and the subject"
+        for match in re.finditer(r"^\*\*(.+?)\*\*(.{14})", text, re.MULTILINE | re.DOTALL):
+            number = text.count("\n", 0, match.start()) + 1
+            words = " ".join(match.group(1).split())
+            if not re.match(r"\s\(\d{4}-\d\d-\d\d\)", match.group(2)):
+                yield (
+                    name,
+                    number,
+                    "an entry begins with **bold words.** and its date, (YYYY-MM-DD)",
+                )
+            if words in seen:
+                yield name, number, f"a second entry '{words}'"
+            seen.add(words)
 
 
 def strays(root):

@@ -11,7 +11,7 @@
 #include "ir/graph/control.h"
 
 /* The most steps, of bodies that are elementwise and of others; and the most operations of all
- * steps together: see docs/decisions.md. */
+ * steps together: see docs/decisions/lowering.md. */
 enum { MOST_STEPS = 8, MOST_OF_OTHERS = 4, MOST_OPERATIONS = 64 };
 
 typedef struct unrolled {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Sums that a GPU library computes together with a product: D = A B + C. The sum is rounded as a
  * separate sum of f32 or f64 is, since the product is accumulated in that type. Nothing else
- * that follows a product goes to the library (docs/decisions.md). */
+ * that follows a product goes to the library (docs/decisions/cuda.md). */
 #include "build.h"
 
 #include <string.h>

@@ -116,23 +116,21 @@ class CheckTree(unittest.TestCase):
         )
 
     def test_decisions(self):
-        (self.root / "docs").mkdir()
-        page = self.root / "docs/decisions.md"
-        good = "- [One](#one)\n\n## One\n\n**A.** (2026-01-02) Why.\n\n**B** (2026-01-03), why.\n"
+        (self.root / "docs/decisions").mkdir(parents=True)
+        page, other = (self.root / f"docs/decisions/{name}.md" for name in ("one", "two"))
+        good = "# Decisions: one\n\n**A.** (2026-01-02) Why.\n\n**B** (2026-01-03), why.\n"
         page.write_text(good)
+        other.write_text("# Decisions: two\n\n**C.** (2026-01-02) Why.\n")
         self.assertEqual(self.check(), [])
-        page.write_text(good + "\n**A.** (2026-01-02) Why.\n\n**C.** Why it is so.\n")
-        dated = "an entry begins with **bold words.** and its date, (YYYY-MM-DD), under its subject"
-        self.assertEqual(
-            self.check(),
-            ["docs/decisions.md:9: a second entry 'A.'", f"docs/decisions.md:11: {dated}"],
-        )
-        page.write_text(good + "\n## Two\n")
+        page.write_text(good + "\n**D.** Why it is so.\n")
+        other.write_text("# Two\n\n**A.** (2026-01-02) Why.\n")
         self.assertEqual(
             self.check(),
             [
-                "docs/decisions.md:1: the table of contents does not name the subjects (## ..) in "
-                "their order"
+                "docs/decisions/one.md:7: an entry begins with **bold words.** and its date, "
+                "(YYYY-MM-DD)",
+                "docs/decisions/two.md:1: the title is '# Decisions: ' and the subject",
+                "docs/decisions/two.md:3: a second entry 'A.'",
             ],
         )
 

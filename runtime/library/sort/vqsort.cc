@@ -6,7 +6,7 @@
  *
  * Only rows that quicksort hands to its sorting networks at once come here, up to sixteen vectors
  * of keys: a network sorts them several times faster than anything else does. With partitions
- * before it, the radix sort is as fast or faster (docs/decisions.md). */
+ * before it, the radix sort is as fast or faster (docs/decisions/transforms.md). */
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/library/sort/vqsort.cc"
 #if defined(__x86_64__)

@@ -24,7 +24,7 @@ static void counters(nxi_draw *d, int64_t blocks, bool second, nx_tensor **x) {
 }
 
 /* Words of `blocks` counters: u32 of shape [blocks, 2]. Word by word takes longer
- * (docs/decisions.md). */
+ * (docs/decisions/recording.md). */
 static nx_tensor *rows(nxi_draw *d, nx_tensor *key, int64_t blocks) {
   const int64_t column[2] = {blocks, 1};
   nx_tensor *x[2], *half[2];
