@@ -195,7 +195,8 @@ static void write_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
   if (!nxb_lane_map_copy(b, &before, map)) return;
   if (m->shifted) {
     int64_t line = nxk_line_of(b->from, m->shifted);
-    m->from = nxb_op(b, NXK_max, nxb_add(b, m->vector.lo, -line), nxb_int(b, 0));
+    nxk_value zero = nxb_int(b, 0);
+    m->from = nxb_op(b, NXK_max, nxb_add(b, m->vector.lo, -line), zero);
   }
   m->staged.row_origin = nxb_add(b, nxb_mul(b, m->tile.lo, m->tile.loop.step), m->tile.loop.lower);
   m->staged.column_origin =

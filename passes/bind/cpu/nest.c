@@ -345,7 +345,8 @@ void nxb_shifted_block(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, nxk
   if (!nxb_lane_map_copy(b, &saved, map)) return;
   nxk_value steps = steps_to_line(b, map, &saved, dim, from, to);
   /* 1 .. line instead of 0 .. line - 1, so that the line at `from` is the block's before */
-  steps = nxb_add(b, nxb_op(b, NXK_and, nxb_add(b, steps, -1), nxb_int(b, line - 1)), 1);
+  nxk_value mask = nxb_int(b, line - 1);
+  steps = nxb_add(b, nxb_op(b, NXK_and, nxb_add(b, steps, -1), mask), 1);
   find_whole(b, dim, steps, line, at);
   nxk_value inside = nxb_op(b, NXK_lt, dim->hi, nxb_int(b, dim->loop.extent));
   at[0] = dim->lo;

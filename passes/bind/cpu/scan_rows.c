@@ -92,7 +92,8 @@ void nxb_write_staged(nxb_binder *b, const nxb_lane_map *map, const nxb_scan_row
       copy_staged(b, map, r, s, v, nxk_bound_const(0), nxk_bound_const(r->side * s->points), line);
       continue;
     }
-    nxk_value n = nxb_op(b, NXK_min, nxb_op(b, NXK_sub, hi, r->group), nxb_int(b, r->side));
+    nxk_value side = nxb_int(b, r->side);
+    nxk_value n = nxb_op(b, NXK_min, nxb_op(b, NXK_sub, hi, r->group), side);
     n = nxb_mul(b, n, s->points);
     nxk_value whole = nxb_op(b, NXK_and, n, nxb_int(b, -line));
     copy_staged(b, map, r, s, v, nxk_bound_const(0), nxb_bound_of(b, whole), line);
