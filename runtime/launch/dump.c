@@ -4,6 +4,7 @@
  * wide, so several threads may dump at once. */
 #include "internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "dump_assembly.h"
@@ -29,7 +30,17 @@ typedef struct so_far {
   nxi_device_shown shown;
   nxi_text source;   /* of a form that is made of it in the end */
   nxi_target target; /* of the kernels in that source */
+  bool of_plan;      /* kernels live until the end of the dump, as those of a text do not */
+  struct named *named;
+  uint32_t n_named, cap_named;
 } so_far;
+
+/* A kernel whose code was printed, and how it is called there: kernels of several plans can have one
+ * name, and steps of a plan one kernel. */
+typedef struct named {
+  const nxk_kernel *kernel;
+  char name[sizeof((nxk_kernel *)NULL)->name];
+} named;
 
 typedef nx_status (*show_fn)(const dump *u);
 typedef nx_status (*kernel_fn)(const dump *u, const nxk_kernel *k);
@@ -212,6 +223,7 @@ static nx_status each_kernel(const dump *u, bool bound, kernel_fn show) {
   nx_status status = make(u, bound, &made);
   if (status != NX_OK) return status;
   shower s = {.u = u, .show = show};
+  u->so_far->of_plan = true;
   status = show_steps(&s, made);
   nxi_executable_destroy(made);
   return status;
@@ -248,17 +260,45 @@ static nx_status show_gpu(const dump *u) {
   return each_kernel(&other, true, print_kernel);
 }
 
-/* Assembly of several kernels is one file, for which the symbols of each are made its own. */
+static bool has_name(const so_far *s, const char *name) {
+  for (uint32_t i = 0; i < s->n_named; i++)
+    if (strcmp(s->named[i].name, name) == 0) return true;
+  return false;
+}
+
+/* Gives the kernel a name of its own in the file. *there: it was printed before. */
+static nx_status name_kernel(const dump *u, const nxk_kernel *k, nxk_kernel *out, bool *there) {
+  so_far *s = u->so_far;
+  *there = false;
+  for (uint32_t i = 0; s->of_plan && i < s->n_named && !*there; i++)
+    *there = s->named[i].kernel == k;
+  if (*there) return NX_OK;
+  if (!nxi_grow(&s->named, &s->cap_named, s->n_named + 1, sizeof *s->named)) return nxi_oom(u->d);
+  *out = *k;
+  for (uint32_t i = 2; has_name(s, out->name); i++)
+    snprintf(out->name, sizeof out->name, "%.48s_%u", k->name, i);
+  named *own = &s->named[s->n_named++];
+  own->kernel = k;
+  memcpy(own->name, out->name, sizeof own->name);
+  return NX_OK;
+}
+
+/* Assembly of several kernels is one file, for which the symbols of each are made its own; other
+ * code is one for which the kernels' names are. */
 static nx_status print_code(const dump *u, const nxk_kernel *k) {
   const nxi_device_stage *stage = u->stage->code;
   const nxi_target *target = u->options->target;
   so_far *s = u->so_far;
-  const bool first = s->shown.kernels++ == 0;
+  nxk_kernel own;
+  bool there;
   if (strcmp(stage->name, "asm") == 0)
     return nxi_assembly_add(&s->assembly, k, stage, target, u->out, u->d);
-  if (stage->translate == NULL) return stage->print(k, target, first, u->out, u->d);
+  nx_status status = name_kernel(u, k, &own, &there);
+  if (status != NX_OK || there) return status;
+  const bool first = s->shown.kernels++ == 0;
+  if (stage->translate == NULL) return stage->print(&own, target, first, u->out, u->d);
   s->target = *target;
-  return stage->source->print(k, target, first, &s->source, u->d);
+  return stage->source->print(&own, target, first, &s->source, u->d);
 }
 
 /* The end of a dump: what is made of all kernels together, and whether all was printed. */
@@ -269,6 +309,7 @@ static nx_status finish(const dump *u, nx_status status) {
     status = u->stage->code->translate(s->source.data, "dump", &s->target, u->out, u->d);
   nxi_assembly_free(&s->assembly);
   nxi_generic_dump_free(&s->generic);
+  nxi_free(s->named);
   nxi_text_free(&s->source);
   return status == NX_OK && u->out->failed ? nxi_oom(u->d) : status;
 }

@@ -159,15 +159,12 @@ static void serialises(void **state) {
 static void refuses_programs(void **state) {
   (void)state;
   static const char sentence[] = "func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> { retrn }";
-  static const char tuple[] = "func.func @main(%a: tuple<tensor<f32>>) -> tuple<tensor<f32>> {\n"
-                              "  return %a : tuple<tensor<f32>>\n}\n";
   static const char unknown[] = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n"
                                 "  return %a : tensor<?xf32>\n}\n";
   nxj_client *c = make_client();
   nxj_loaded *l;
   refused(try_compile(c, "", &l), NXJ_INVALID_ARGUMENT, "nx: ");
   refused(try_compile(c, sentence, &l), NXJ_INVALID_ARGUMENT, "line 1");
-  refused(try_compile(c, tuple, &l), NXJ_UNIMPLEMENTED, "argument 0");
   refused(try_compile(c, unknown, &l), NXJ_UNIMPLEMENTED, "not known");
   nxj_program p = {.size = sizeof p, .code = "", .n = 0, .format = "hlo", .n_format = 3};
   ARGS(client_compile, a, .client = c, .program = &p);
