@@ -31,7 +31,7 @@ static nx_status extract(nxi_action *a, nx_tensor *const *t, size_t n, nxg_graph
   nxi_run *run = nxi_run_take(c, &a->diag);
   nxi_node **nodes = nxi_malloc(n * sizeof *nodes);
   nx_status status = run && nodes ? NXI_WAIT : nxi_oom(&a->diag);
-  if (run) run->tagged = true;
+  if (run) run->tagged = run->everywhere = true;
   while (status == NXI_WAIT) {
     uint32_t wanted = 0;
     nxi_run_lock(c);

@@ -194,9 +194,9 @@ NX_API nx_tensor *nx_as_strided(nx_tensor *tensor, const int64_t *shape, const i
 NX_API nx_tensor *nx_slice(nx_tensor *tensor, const int64_t *start, const int64_t *count,
                            const int64_t *step, size_t n);
 /** The same view of the same storage if it is there already, else a new tensor on that device, a
- * copy that is recorded and happens when it is realised. All dtypes. Returns one reference, the
- * caller's; NULL on failure. NX_INVALID_ARGUMENT: no such device; NX_DEVICE_UNAVAILABLE with the
- * reason; NX_OUT_OF_MEMORY. */
+ * copy that is recorded and happens when it is realised, after `tensor` was computed on its own
+ * device. All dtypes. Returns one reference, the caller's; NULL on failure. NX_INVALID_ARGUMENT: no
+ * such device; NX_DEVICE_UNAVAILABLE with the reason; NX_OUT_OF_MEMORY. */
 NX_API nx_tensor *nx_to_device(nx_tensor *tensor, nx_device device);
 
 /* ---- mutation */

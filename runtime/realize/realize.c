@@ -29,7 +29,7 @@ void nxi_run_give(nxi_run *run) {
   nxi_run *spare = run;
   nxi_run_drop_tags(run);
   nxi_run_drop_siblings(run);
-  run->tagged = false;
+  run->tagged = run->everywhere = false;
   if (run->cap_key <= SPARE_WORDS)
     spare = atomic_exchange_explicit(&c->spare_run, run, memory_order_acq_rel);
   nxi_run_free(spare);
@@ -92,13 +92,14 @@ static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uin
 /* One attempt for the nodes of one device. NX_OK with *acquired false: nothing is left to do.
  * run_lock. */
 static nx_status attempt(nxi_run *run, nxi_node *const *nodes, uint32_t n, nxi_node **roots,
-                         bool *acquired, nxi_diag *d) {
+                         uint32_t *n_roots, bool *acquired, nxi_diag *d) {
   NXI_HELD(&run->context->run_lock);
   uint32_t wanted = 0;
   *acquired = false;
   for (uint32_t i = 0; i < n; i++)
     if (nodes[i]->state != NXI_REALIZED && nodes[i]->device == run->device)
       roots[wanted++] = nodes[i];
+  *n_roots = wanted;
   if (!wanted) return NX_OK;
   nx_status status = nxi_extract(run, roots, wanted, d);
   if (!status) status = nxi_acquire(run, d);
@@ -129,14 +130,29 @@ static void release(nxi_run *run, nx_status failure, const char *why) {
   nxi_run_lock(run->context);
 }
 
+/* Realises what the nodes need of other devices. run_lock, which is released meanwhile. */
+static nx_status go_elsewhere(nxi_action *a, nxi_node *const *nodes, uint32_t n,
+                              nxi_node *const *roots, uint32_t wanted) {
+  nxi_node *failed = NULL;
+  nx_status status = nxi_realize_crossings(a, roots, wanted, &failed);
+  if (status) a->output = first_to_fail(a->context, nodes, n, failed);
+  return status;
+}
+
 /* run_lock, which is released while the device works. */
 static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes, uint32_t n,
                             nxi_node **roots) {
   nx_context *c = a->context;
   for (;;) {
     bool acquired;
+    uint32_t wanted;
     double began = a->filled.report ? nxi_now_ms() : 0;
-    nx_status status = attempt(run, nodes, n, roots, &acquired, &a->diag);
+    nx_status status = attempt(run, nodes, n, roots, &wanted, &acquired, &a->diag);
+    if (status == NXI_ELSEWHERE) {
+      status = go_elsewhere(a, nodes, n, roots, wanted);
+      if (status) return status;
+      continue;
+    }
     if (status == NXI_WAIT && waits_for_itself(c)) status = fail_waiting(&a->diag);
     if (status == NXI_WAIT) status = nxi_wait_change(c, a->options, &a->diag);
     else if (!status && !acquired) return NX_OK;
@@ -190,12 +206,15 @@ nx_status nxi_realize_on(nxi_action *a, int32_t device, nxi_node *const *nodes, 
   return status;
 }
 
+nx_status nxi_realize_here(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
+  for (uint32_t i = 1; i < n; i++)
+    if (nodes[i]->device != nodes[0]->device) return nxi_realize_on_each(a, nodes, n);
+  return n ? nxi_realize_on(a, nodes[0]->device, nodes, n) : NX_OK;
+}
+
 static nx_status realize_nodes(void *arg) {
   const wanted *w = arg;
-  for (uint32_t i = 1; i < w->n; i++)
-    if (w->nodes[i]->device != w->nodes[0]->device)
-      return nxi_realize_on_each(w->a, w->nodes, w->n);
-  return w->n ? nxi_realize_on(w->a, w->nodes[0]->device, w->nodes, w->n) : NX_OK;
+  return nxi_realize_here(w->a, w->nodes, w->n);
 }
 
 enum { FEW_NODES = 1 << 14 }; /* are extracted in a millisecond or two */

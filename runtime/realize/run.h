@@ -18,6 +18,8 @@
 /* An internal status: the plan stores values that are held; the run is released, and extracted
  * again with them as outputs. */
 #define NXI_AGAIN ((nx_status)1001)
+/* An internal status: a value has to be computed on another device first (crossings.c). */
+#define NXI_ELSEWHERE ((nx_status)1002)
 
 typedef struct nxi_action nxi_action;
 
@@ -103,6 +105,7 @@ struct nxi_run {
   uint32_t slot;       /* the node of the key that was written or found last */
   nxi_node *culprit;   /* if extraction failed: the node that cannot be computed */
   bool tagged;         /* tags are kept, because the graph will be shown */
+  bool everywhere;     /* what other devices compute is shown, too */
   nxi_node **siblings; /* other results of calls of this run; one reference each */
   uint32_t n_siblings, cap_siblings;
   nxi_tag **tags; /* of each node of the key, or NULL; one reference each */
@@ -127,8 +130,11 @@ struct nxi_run {
 
 /* ---- extract.c */
 /* Fills key, inputs, params and outputs for the roots (pending nodes). run_lock. NXI_WAIT;
- * NX_UNBOUND and the failure of a failed node; NX_OUT_OF_MEMORY. */
+ * NXI_ELSEWHERE; NX_UNBOUND and the failure of a failed node; NX_OUT_OF_MEMORY. */
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d);
+/* Whether n brings its operand from another device, where that has to be computed first: it is more
+ * than a constant or a view of values in memory. run_lock. */
+bool nxi_crosses(const nxi_node *n, nxi_node *operand);
 /* The same for one root alone. False: its graph has more nodes, or not all that it needs is there,
  * or its values matter to others than the root: then nxi_extract knows more. run_lock. */
 bool nxi_extract_brief(nxi_run *run, nxi_node *root, uint32_t most_nodes);
@@ -302,10 +308,16 @@ nx_status nxi_brief_refused(const char *op);
 /* ---- realize.c */
 /* Realises nodes; the caller holds a reference of each. No lock. */
 nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n);
+/* The same without asking the caller's poll first. */
+nx_status nxi_realize_here(nxi_action *a, nxi_node *const *nodes, uint32_t n);
 /* Those of one device, on this thread. */
 nx_status nxi_realize_on(nxi_action *a, int32_t device, nxi_node *const *nodes, uint32_t n);
 /* devices.c. Nodes of several devices: each device on a thread, beside the others. */
 nx_status nxi_realize_on_each(nxi_action *a, nxi_node *const *nodes, uint32_t n);
+/* crossings.c. Realises all values that have to be computed on other devices for the pending nodes
+ * `roots`. *failed: the value that could not be. run_lock, which is released meanwhile. */
+nx_status nxi_realize_crossings(nxi_action *a, nxi_node *const *roots, uint32_t n,
+                                nxi_node **failed);
 /* Whether the work around compiling and running, or waiting for the lock, may take long. */
 bool nxi_may_last(nx_context *c);
 /* leftovers.c. Nodes to be realised, one reference each: values of tensors together with what is

@@ -110,6 +110,19 @@ static void a_warp_gives_the_same_bits(void **state) {
   }
 }
 
+/* What was recorded on the GPU is computed there, also when it is the processor that wants it. */
+static void late_results_are_the_gpus(void **state) {
+  (void)state;
+  for (int i = 0; i < DTYPES; i++) {
+    nx_dtype t = dtypes[i];
+    nx_tensor *a = positive(t, 3, 20), *first = GOOD(nx_cholesky(there(a), NX_LOWER)),
+              *late = here(GOOD(nx_cholesky(there(a), NX_LOWER)));
+    expect_calls(&first, 1, 1, 0);
+    expect_calls(&late, 1, 1, 0);
+    close_to(late, here(first), 0);
+  }
+}
+
 static void triangles(void **state) {
   (void)state;
   for (int i = 0; i < DTYPES; i++)
@@ -334,6 +347,7 @@ NXT_MAIN(cuda_linalg) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(factors),
       IN_SCOPE(a_warp_gives_the_same_bits),
+      IN_SCOPE(late_results_are_the_gpus),
       IN_SCOPE(triangles),
       IN_SCOPE(values_of_hermitian),
       IN_SCOPE(values_of_general),

@@ -231,6 +231,109 @@ static void a_poll_ends_all(void **state) {
   EXPECT(y[3], 3, 5, 7);
 }
 
+/* ---- values that go from one device to another before they are computed */
+
+/* Realises them; how many graphs ran. */
+static uint64_t runs(nx_tensor **t, size_t n) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  OK(nx_realize(ctx, t, n, &o));
+  return report.runs;
+}
+
+/* Each value is computed on its device, and is there afterwards; the processor and the
+ * interpreter. */
+static void computed_where_recorded(void **state) {
+  (void)state;
+  for (nx_device to = 1; to <= MOST; to += MOST - 1) {
+    nx_tensor *x = nx_mul(on(0, 1), on(0, 2)), *there = nx_to_device(x, to), *more, *back;
+    more = GOOD(nx_add(there, there));
+    assert_int_equal(runs(&more, 1), 2);
+    assert_int_equal(runs(&x, 1), 0);
+    assert_int_equal(runs(&there, 1), 1);
+    EXPECT(x, 2, 6, 12);
+    EXPECT(more, 4, 12, 24);
+    /* there and back; what both devices need is computed once */
+    nx_tensor *y = GOOD(nx_neg(nx_add(x, on(0, 0))));
+    back = GOOD(nx_to_device(GOOD(nx_mul(nx_to_device(y, to), more)), 0));
+    nx_tensor *sum = GOOD(nx_add(back, y));
+    assert_int_equal(runs(&sum, 1), 3);
+    assert_int_equal(runs(&y, 1), 0);
+    EXPECT(sum, -10, -91, -350);
+    /* what is assigned there */
+    nx_tensor *z = on(0, 5);
+    OK(nx_realize(ctx, &z, 1, NULL));
+    const int64_t one[] = {1}, two[] = {2};
+    nx_tensor *last = nx_slice(z, one, two, one, 1);
+    OK(nx_assign(last, nx_slice(nx_neg(on(0, 7)), one, two, one, 1)));
+    EXPECT(GOOD(nx_to_device(z, to)), 5, -8, -9);
+    EXPECT(z, 5, -8, -9);
+  }
+}
+
+/* Constants, memory and views of these are read as they are. */
+static void little_is_not_computed_elsewhere(void **state) {
+  (void)state;
+  nx_tensor *full = GOOD(nx_full(ctx, 0, NX_F32, NX_SHAPE(3), NX_NUMBER(2))), *x = on(0, 4),
+            *empty = GOOD(nx_empty(ctx, 0, NX_F32, NX_SHAPE(3))), *y[3];
+  OK(nx_realize(ctx, &x, 1, NULL));
+  y[0] = GOOD(nx_neg(GOOD(nx_to_device(full, 1))));
+  y[1] = GOOD(nx_neg(GOOD(nx_to_device(GOOD(nx_flip(x, NX_AXES(0))), 1))));
+  y[2] = GOOD(nx_neg(GOOD(nx_to_device(empty, 1))));
+  assert_int_equal(runs(y, 3), 1);
+  EXPECT(y[0], -2, -2, -2);
+  EXPECT(y[1], -6, -5, -4);
+  y[0] = GOOD(nx_to_device(
+      GOOD(nx_expand(GOOD(nx_full(ctx, 0, NX_F32, NULL, 0, NX_NUMBER(7))), NX_SHAPE(3))), 1));
+  assert_int_equal(runs(y, 1), 1);
+  EXPECT(y[0], 7, 7, 7);
+}
+
+/* So many devices in turn that no stack holds a call for each. */
+static void many_times_to_and_fro(void **state) {
+  enum { TIMES = 20000 };
+  (void)state;
+  nx_tensor *x = on(0, 0), *one[2] = {on(0, 1), on(1, 1)};
+  OK(nx_realize(ctx, one, 2, NULL));
+  for (int i = 0; i < TIMES; i++) {
+    x = GOOD(nx_add(x, one[i % 2]));
+    x = GOOD(nx_to_device(x, (i + 1) % 2));
+  }
+  EXPECT(x, TIMES * 1.0f, TIMES * 2.0f + 1, TIMES * 3.0f + 2);
+}
+
+/* Values that wait for each other, of which one needs something of another device first. */
+static void they_meet_before_they_go(void **state) {
+  (void)state;
+  for (int deeper = 0; deeper < 2; deeper++) {
+    nx_tensor *y[4], *sum = on(4, 0);
+    atomic_store(&arrived, 0);
+    atomic_store(&wanted_there, 4);
+    atomic_store(&alone, false);
+    for (int32_t i = 0; i < 4; i++) {
+      nx_tensor *x = on(i, (float)i);
+      if (deeper && i == 2) x = GOOD(nx_to_device(nx_mul(on(3, 1), on(3, 2)), i));
+      y[i] = custom(meets, x);
+      sum = GOOD(nx_add(sum, GOOD(nx_to_device(y[i], 4))));
+    }
+    if (deeper) EXPECT(sum, 6, 14, 24);
+    else EXPECT(sum, 6, 11, 16);
+    assert_int_equal(runs(y, 4), 0);
+  }
+}
+
+static void a_failure_elsewhere_is_told(void **state) {
+  (void)state;
+  nx_tensor *good = nx_add(on(0, 1), on(0, 1)), *bad = custom(fails, on(1, 0)),
+            *x[2] = {good, GOOD(nx_neg(GOOD(nx_to_device(bad, 0))))};
+  nx_error e = {.size = sizeof e};
+  assert_int_equal(nx_realize(ctx, x, 2, NULL), NX_SINGULAR);
+  nx_error_take(&e);
+  assert_int_equal(e.output, 1);
+  assert_non_null(strstr(e.message, "on purpose"));
+  assert_int_equal(runs(&good, 1), 1);
+}
+
 /* ---- many threads, each on its device */
 
 static void *on_its_own(void *user) {
@@ -270,9 +373,17 @@ NXT_MAIN(devices) {
       cmocka_unit_test(environment_divides), cmocka_unit_test(all_give_the_same_bits),
       cmocka_unit_test(kernels_are_shared)};
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(devices_do_not_mix),    IN_SCOPE(one_action_computes_on_all),
-      IN_SCOPE(events_compute_on_all), IN_SCOPE(a_failure_ends_the_others),
-      IN_SCOPE(a_poll_ends_all),       IN_SCOPE(threads_on_devices),
+      IN_SCOPE(devices_do_not_mix),
+      IN_SCOPE(one_action_computes_on_all),
+      IN_SCOPE(events_compute_on_all),
+      IN_SCOPE(a_failure_ends_the_others),
+      IN_SCOPE(a_poll_ends_all),
+      IN_SCOPE(threads_on_devices),
+      IN_SCOPE(computed_where_recorded),
+      IN_SCOPE(little_is_not_computed_elsewhere),
+      IN_SCOPE(many_times_to_and_fro),
+      IN_SCOPE(they_meet_before_they_go),
+      IN_SCOPE(a_failure_elsewhere_is_told),
   };
   return cmocka_run_group_tests(whole, NULL, NULL) |
          cmocka_run_group_tests(tests, open_divided, close_context);

@@ -455,6 +455,15 @@ static nxi_node *next_operand(const nxi_run *run, nxi_node *n, uint32_t *next) {
   return NULL;
 }
 
+bool nxi_crosses(const nxi_node *n, nxi_node *operand) {
+  if (n->op != NXI_OP_TRANSFER || operand->device == n->device || operand->state != NXI_PENDING)
+    return false;
+  nxi_node *from = through_cells(operand->op == NXG_view ? nxi_node_args(operand)[0] : operand);
+  bool held = atomic_load_explicit(&operand->flags, memory_order_relaxed) & NXI_NODE_HOLD;
+  bool constant = from->op == NXG_full || from->op == NXI_OP_EMPTY;
+  return held || (from->state != NXI_REALIZED && !constant);
+}
+
 static nx_status visit(nxi_run *run, nxi_node *root, nxi_diag *d) {
   if (!push(run, root)) return nxi_oom(d);
   while (run->n_stack) {
@@ -472,6 +481,7 @@ static nx_status visit(nxi_run *run, nxi_node *root, nxi_diag *d) {
       continue;
     }
     if (operand) {
+      if (nxi_crosses(n, operand) && !run->everywhere) return NXI_ELSEWHERE;
       if (!push(run, operand)) return nxi_oom(d);
       continue;
     }
