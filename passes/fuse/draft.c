@@ -190,7 +190,8 @@ void nxp_examine_nodes(nxp_clusterer *c) {
     if (n->op == NXG_gather && n->n_args == 3) store_operand(c, n->args[2]);
     if (n->op == NXG_scatter)
       for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
-    if (!c->o->fuse && !nxp_is_leaf(c, i) && !nxp_is_view(c, i)) s->must_store = true;
+    const bool read = c->first_user[i] < c->first_user[i + 1];
+    if (!c->o->fuse && read && !nxp_is_leaf(c, i) && !nxp_is_view(c, i)) s->must_store = true;
   }
   for (uint32_t i = 0; i < g->n_outputs; i++) c->nodes[g->outputs[i].node].must_store = true;
   for (uint32_t i = 0; i < g->n_nodes; i++) examine_reads(c, i);

@@ -8,10 +8,10 @@
 static nx_tensor *wide(nx_tensor *x) { return GOOD(nx_cast(x, NX_F32)); }
 
 /* Whether the plan multiplies matrices of that dtype to f32, with as many kernels beside that. */
-static void reads(nx_tensor *y, const char *of, int kernels) {
+static void all_read(nx_tensor **y, size_t count, const char *of, int kernels) {
   char *plan = NULL;
   int n = 0;
-  OK(nx_dump(&y, 1, "plan", &plan));
+  OK(nx_dump(y, count, "plan", &plan));
   for (const char *at = plan; (at = strstr(at, " kernel ")) != NULL; at++) n++;
   bool good = of == NULL ? strstr(plan, " of f16") == NULL && strstr(plan, " of bf16") == NULL
                          : strstr(plan, of) != NULL;
@@ -19,6 +19,8 @@ static void reads(nx_tensor *y, const char *of, int kernels) {
     fail_msg("not %s, %d kernels:\n%s", of, kernels, plan);
   nx_string_free(plan);
 }
+
+static void reads(nx_tensor *y, const char *of, int kernels) { all_read(&y, 1, of, kernels); }
 
 static void halves(nx_tensor *a, nx_tensor *b, const char *of, size_t n, int64_t k, int products,
                    int kernels) {
@@ -125,12 +127,42 @@ static void around_halves(void **state) {
   free(wanted);
 }
 
+/* Without fusion a cast is a kernel of its own. Where nothing but products reads it it is left out,
+ * else it is stored, and the product reads what it is made of all the same. */
+static void casts_that_are_stored(void **state) {
+  static const nx_dtype types[] = {NX_F16, NX_BF16};
+  static const char *const of[] = {" of f16", " of bf16"};
+  const char *words = getenv("NX_DEBUG");
+  (void)state;
+  OK(nx_debug_set("nofuse"));
+  for (int i = 0; i < 2; i++) {
+    nx_tensor *a = NUMBERS(types[i], 140, M, K), *b = NUMBERS(types[i], 141, K, N);
+    nx_tensor *p = wide(a), *q = wide(b), *alone = GOOD(nx_matmul(p, q));
+    nx_tensor_release(p);
+    nx_tensor_release(q);
+    reads(alone, of[i], 0);
+    near_exact(alone, a, b, NX_F32, M * N, K);
+    b = NUMBERS(types[i], 142, K, N); /* another product */
+    p = wide(a);
+    q = wide(b);
+    nx_tensor *all[] = {GOOD(nx_matmul(p, q)), p, GOOD(nx_neg(q))};
+    all_read(all, 3, of[i], 3);
+    OK(nx_realize(ctx, all, 3, NULL));
+    near_exact(all[0], a, b, NX_F32, M * N, K);
+    float *is = bytes_of(p, M * K * sizeof *is),
+          *wanted = bytes_of(wide(GOOD(nx_to_device(a, 0))), M * K * sizeof *wanted);
+    assert_memory_equal(is, wanted, M * K * sizeof *is);
+    free(is);
+    free(wanted);
+  }
+  OK(nx_debug_set(words != NULL ? words : ""));
+}
+
 NXT_MAIN(cuda_halves) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(operands_of_16_bits),
-      IN_SCOPE(all_of_f8),
-      IN_SCOPE(casts_are_not_stored),
-      IN_SCOPE(around_halves),
+      IN_SCOPE(operands_of_16_bits),   IN_SCOPE(all_of_f8),
+      IN_SCOPE(casts_are_not_stored),  IN_SCOPE(around_halves),
+      IN_SCOPE(casts_that_are_stored),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
