@@ -286,7 +286,7 @@ static nx_status act(int action, nx_tensor *t, const nx_run_options *o) {
 static void every_action_obeys_the_flags(void **state) {
   (void)state;
   nx_run_options pending = {.size = sizeof pending, .flags = NX_DO_PENDING};
-  nx_run_options none = {.size = sizeof none}, bad = {.size = sizeof bad, .flags = 4};
+  nx_run_options none = {.size = sizeof none}, bad = {.size = sizeof bad, .flags = 8};
   nx_tensor *x = vector(10, 0, 1);
   OK(nx_realize(ctx, &x, 1, NULL));
   for (int i = 0; i < ACTIONS; i++) {
