@@ -34,9 +34,8 @@ typedef struct so_far {
   struct named *named;
   uint32_t n_named, cap_named;
 } so_far;
-
-/* A kernel whose code was printed, and how it is called there: kernels of several plans can have one
- * name, and steps of a plan one kernel. */
+/* A kernel whose code was printed, and how it is called there: kernels of several plans can have
+ * one name, and steps of a plan one kernel. */
 typedef struct named {
   const nxk_kernel *kernel;
   char name[sizeof((nxk_kernel *)NULL)->name];
