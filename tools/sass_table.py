@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""sass_table.py [--nxc PROGRAM] [--isa sm_90] FILE...: what the machine code of a GPU says of each
-kernel of graphs (.nxir), and of kernels written by hand (.cu: the second line names the texts of
-codegen_cuda/ that come first, and gives the numbers that only a launch has), without a GPU: one
-line a kernel.
+"""sass_table.py [--nxc PROGRAM] [--isa sm_90] FILE.nxir...: what the machine code of a GPU says of
+each kernel of graphs, generated or written by hand, without a GPU: one line a kernel.
 
   threads, tasks   of a block, and how many blocks there is work for; SMs: blocks for each of the
                    multiprocessors of an H200
@@ -16,16 +14,15 @@ line a kernel.
   shared           bytes of shared memory that a block has
   tensor           instructions of tensor cores
 
-Of hand-written kernels nobody knows tasks, elements and shared memory before the launch: 0.
+Kernels of linear algebra are launched for one part of a matrix after another, and nobody knows the
+tasks before: 0, and so is what is reckoned by them.
 
 nvdisasm prints the code (docs/cuda.md)."""
 import argparse
-import ctypes
 import math
 import os
 import re
 import subprocess
-import tempfile
 from pathlib import Path
 
 MULTIPROCESSORS = 132
@@ -34,7 +31,6 @@ SIZES = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4}
 SIZES |= {"f16": 2, "bf16": 2, "i16": 2, "u16": 2}
 COLUMNS = ("threads", "tasks", "SMs", "registers", "spills", "load", "store", "flight")
 COLUMNS += ("code", "each", "barriers", "shared", "tensor")
-TEXTS = Path(__file__).resolve().parent.parent / "codegen_cuda"
 # One instruction: a predicate, perhaps; its name with its suffixes; its operands.
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d\s+)?([A-Z][\w.]*)\s*([^;]*);")
 REGISTER = re.compile(r"\bR(\d+)\b")
@@ -127,79 +123,20 @@ def bound_of(text):
     return found
 
 
-def nvrtc():
-    """The compiler, as the library finds it."""
-    toolkit = os.environ.get("CUDA_PATH", "/usr/local/cuda")
-    names = [f"libnvrtc.so.{version}" for version in (13, 12)]
-    names += [f"{toolkit}/{place}/{n}" for place in ("lib64", "lib") for n in names]
-    names.insert(0, os.environ.get("NX_NVRTC") or names[0])
-    for name in names:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    raise SystemExit("no libnvrtc")
-
-
-def machine_code(source, isa):
-    """The cubin of a text in CUDA C, compiled as the library compiles it."""
-    library, program, size = nvrtc(), ctypes.c_void_p(), ctypes.c_size_t()
-
-    def call(name, *arguments):
-        if getattr(library, f"nvrtc{name}")(*arguments) != 0 and name != "CompileProgram":
-            raise SystemExit(f"nvrtc{name} fails")
-
-    call("CreateProgram", ctypes.byref(program), source.encode(), b"own.cu", 0, None, None)
-    words = [b"--std=c++17", b"-fmad=false", b"-arch=" + isa.encode()]
-    call("CompileProgram", program, len(words), (ctypes.c_char_p * len(words))(*words))
-    call("GetCUBINSize", program, ctypes.byref(size))
-    code = ctypes.create_string_buffer(size.value)
-    call("GetCUBIN", program, code)
-    if size.value == 0:
-        call("GetProgramLogSize", program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        call("GetProgramLog", program, log)
-        raise SystemExit(log.value.decode())
-    return code.raw
-
-
-def rows_of_own(isa, path):
-    """(name, columns) of each kernel of a file in CUDA C."""
-    text = Path(path).read_text(encoding="utf-8")
-    words = text.splitlines()[1].removeprefix("// ").split()
-    sizes = {key: int(value) for key, value in (w.split("=") for w in words if "=" in w)}
-    before = [(TEXTS / f"{w}.cuh").read_text(encoding="utf-8") for w in words if "=" not in w]
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(machine_code("".join(before) + text, isa))
-        file.flush()
-        program = os.environ.get("NX_NVDISASM", "nvdisasm")
-        command = [program, "-c", file.name]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for name, code in kernels_of(done.stdout).items():
-        row = measure(code) | sizes
-        row["SMs"] = round(row["tasks"] / MULTIPROCESSORS, 1)
-        row["each"] = round(row["code"] / (row["elements"] / row["threads"] / row["tasks"]), 1)
-        yield f"{Path(path).stem} {name.removeprefix('nx_')}", row
-
-
 def written_of(text):
-    """Name -> the same of hand-written kernels in CUDA C."""
+    """Name -> the same of hand-written kernels in CUDA C: each has it in a comment."""
     found = {}
-    entry = r"__launch_bounds__\((\w+)[^{;]*?\b(\w+_\d+)\("
     for part in re.findall(r"^namespace nx_own_\d+ \{.*?^\}$", text, flags=re.M | re.S):
-        threads, name = re.search(entry, part, flags=re.S).groups()
-        if not threads.isdigit():
-            threads = re.search(rf"\b{threads} = (\d+)", part).group(1)
-        found[name] = {"threads": int(threads), "tasks": 0, "elements": 0, "shared": 0}
+        words = re.search(r"^// (threads=.*)$", part, flags=re.M).group(1).split()
+        sizes = {key: int(value) for key, value in (w.split("=") for w in words)}
+        sizes["tasks"] = sizes.pop("blocks")
+        name = re.search(r"__launch_bounds__\([^{;]*?\b(\w+_\d+)\(", part, flags=re.S).group(1)
+        found[name] = sizes
     return found
 
 
 def rows_of(nxc, isa, path):
     """(name, columns) of each kernel of a file."""
-    if str(path).endswith(".cu"):
-        yield from rows_of_own(isa, path)
-        return
-
     def dump(stage):
         command = [nxc, "dump", path, "--stage", stage, "--isa", isa]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -212,7 +149,7 @@ def rows_of(nxc, isa, path):
         row = measure(codes[name]) | bound
         row["SMs"] = round(row["tasks"] / MULTIPROCESSORS, 1)
         each = row["elements"] / max(1, row["tasks"] * row["threads"])
-        row["each"] = round(row["code"] / each, 1) if each > 0 else 0.0
+        row["each"] = round(row["code"] / each, 1) if row["tasks"] > 0 else 0.0
         yield f"{Path(path).stem} {name.removeprefix('nx_')}", row
 
 

@@ -16,6 +16,7 @@ typedef struct nxi_own_code {
   int32_t threads;      /* of a block */
   int64_t shared_bytes; /* dynamic */
   const char *tools;    /* mma.cuh; NULL: nothing */
+  int64_t blocks;       /* of a launch, for dumps; 0: that is known only when it is launched */
 } nxi_own_code;
 
 /* out is NULL for a GPU that is imagined, which shows the text (shown.h). Reference to *out: the

@@ -21,6 +21,7 @@ enum { PROCESSORS = 132 }; /* of an H200 */
 typedef struct nxi_gpu_texts {
   nxi_device_shown *shown;
   nxi_text *out;
+  int64_t elements; /* of the largest array of the step */
 } texts;
 
 static void add_body(texts *t, const char *body) {
@@ -40,10 +41,14 @@ static void end_macros(texts *t, const char *instance) {
   }
 }
 
-/* The instance, with another name for its entry. */
+/* The instance, with another name for its entry, and what is known of its launches: 0 is not
+ * known. */
 static void add_instance(texts *t, const nxi_own_code *code, uint32_t number) {
   const size_t length = strlen(code->entry);
-  nxi_text_add(t->out, "namespace nx_own_%u {\n", number);
+  nxi_text_add(t->out,
+               "namespace nx_own_%u {\n// threads=%d blocks=%lld shared=%lld elements=%lld\n",
+               number, code->threads, (long long)code->blocks, (long long)code->shared_bytes,
+               (long long)t->elements);
   const char *from = code->instance, *at = from;
   while ((at = strstr(at, code->entry)) != NULL) {
     at += length;
@@ -79,10 +84,19 @@ nx_status nxi_gpu_show_text(const nxi_gpu *g, const nxi_own_code *code, nxi_diag
 
 /* ---- steps */
 
+static void note_largest(nxi_gpu *g, const nxg_array *arrays, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    const int64_t elements = nxg_elements(arrays[i].rank, arrays[i].shape);
+    if (elements > g->texts->elements) g->texts->elements = elements;
+  }
+}
+
 static nx_status show_call(nxi_gpu *g, const nxg_call *call, nxi_diag *d) {
   const nxi_gpu_functions *f = nxi_gpu_call_functions(g, call);
   nxi_gpu_call_work work = {0};
   if (f == NULL || f == &nxi_gpu_custom_functions) return NX_OK;
+  note_largest(g, call->operands, call->n_operands);
+  note_largest(g, call->results, call->n_results);
   nx_status status = f->prepare(g, call, &work, d);
   if (status == NX_OK && f->release != NULL) f->release(work.state);
   return status;
@@ -91,6 +105,7 @@ static nx_status show_call(nxi_gpu *g, const nxg_call *call, nxi_diag *d) {
 static nx_status show_scatter(nxi_gpu *g, const nxi_scatter *shape, nxi_diag *d) {
   nxi_gpu_scatter *s = NULL;
   int64_t bytes;
+  g->texts->elements = nxg_elements(shape->rank, shape->shape);
   nx_status status = nxi_gpu_scatter_create(g, shape, false, &s, &bytes, d);
   nxi_gpu_scatter_destroy(s);
   return status;
@@ -114,7 +129,7 @@ nxi_gpu *nxi_gpu_imagine(const nxi_target *t, nxi_device_shown *shown, nxi_text 
     nxi_free(own);
     return NULL;
   }
-  *own = (texts){shown, out};
+  *own = (texts){shown, out, 0};
   g->target = *t;
   g->info.processors = PROCESSORS;
   g->info.shared_bytes = t->shared_bytes;

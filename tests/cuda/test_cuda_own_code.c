@@ -25,7 +25,8 @@ static const nxi_own_code code = {
     "fill_i32",
     32,
     0,
-    NULL};
+    NULL,
+    0};
 
 static int open_gpu(void **state) {
   (void)state;

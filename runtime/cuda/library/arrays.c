@@ -45,7 +45,7 @@ nx_status nxi_arrays_get(nxi_gpu *g, nxi_arrays_kernel which, nx_dtype t, nxi_ke
                          nxi_diag *d) {
   char entry[NXI_ARRAYS_ENTRY], instance[NXI_ARRAYS_TEXT];
   nxi_arrays_instance(which, t, entry, instance);
-  nxi_own_code code = {nxu_arrays(), instance, entry, THREADS, shared_bytes(which, t), NULL};
+  nxi_own_code code = {nxu_arrays(), instance, entry, THREADS, shared_bytes(which, t), NULL, 0};
   return nxi_own_code_get(g, &code, out, d);
 }
 

@@ -130,6 +130,37 @@ static bool kernel_takes(nxi_gpu *g, const nxg_call *call) {
   return is_product(call);
 }
 
+/* Sets extents and tiles, and divides the inner extent where there are few tiles. */
+static void divide(const work *w, int64_t processors, byte_product *p) {
+  p->m = w->s.m;
+  p->n = w->s.n;
+  p->k = w->s.k;
+  p->row_tiles = (uint32_t)ceil_div(p->m, w->tile);
+  p->column_tiles = (uint32_t)ceil_div(p->n, w->tile);
+  const int64_t tiles = p->row_tiles * (int64_t)p->column_tiles * w->s.batches,
+                most = ceil_div(p->k, LEAST_SHARE), wanted = BLOCKS_WANTED * processors / tiles,
+                shares = wanted < 1      ? 1
+                         : wanted < most ? wanted
+                                         : most;
+  p->share = ceil_div(ceil_div(p->k, shares), LINES) * LINES;
+  p->shares = (uint32_t)ceil_div(p->k, p->share);
+}
+
+/* Matrices of one launch: of the last two axes. */
+static int64_t launched(const shape *s) {
+  int64_t batches = 1;
+  for (int32_t i = s->rank > 2 ? s->rank - 2 : 0; i < s->rank; i++) batches *= s->axes[i].extent;
+  return batches;
+}
+
+/* Of one launch. 0: there is no work. */
+static int64_t blocks_of(const work *w, int64_t processors) {
+  byte_product p;
+  if (w->s.m == 0 || w->s.n == 0 || w->s.k == 0 || w->s.batches == 0) return 0;
+  divide(w, processors, &p);
+  return (int64_t)p.row_tiles * p.column_tiles * p.shares * launched(&w->s);
+}
+
 static const char *flag(bool yes) { return yes ? "true" : "false"; }
 
 static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag *d) {
@@ -150,7 +181,8 @@ static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag 
                        .instance = text.data,
                        .entry = "nx_bytes",
                        .threads = w->threads,
-                       .shared_bytes = (int64_t)STEPS * 2 * w->tile * LINES};
+                       .shared_bytes = (int64_t)STEPS * 2 * w->tile * LINES,
+                       .blocks = blocks_of(w, nxi_gpu_properties(g)->processors)};
   if (status == NX_OK) status = nxi_own_code_get(g, &code, &w->kernel, d);
   nxi_text_free(&text);
   return status;
@@ -172,17 +204,6 @@ static nx_status prepare_kernel(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_w
   return status;
 }
 
-/* Divides the inner extent where there are few tiles. */
-static void divide(const work *w, int64_t processors, byte_product *p) {
-  const int64_t tiles = p->row_tiles * (int64_t)p->column_tiles * w->s.batches,
-                most = ceil_div(p->k, LEAST_SHARE), wanted = BLOCKS_WANTED * processors / tiles,
-                shares = wanted < 1      ? 1
-                         : wanted < most ? wanted
-                                         : most;
-  p->share = ceil_div(ceil_div(p->k, shares), LINES) * LINES;
-  p->shares = (uint32_t)ceil_div(p->k, p->share);
-}
-
 static nx_status launch(const nxi_gpu_call_run *r, const byte_product *p, const uint64_t at[3],
                         nxi_diag *d) {
   const work *w = r->work->state;
@@ -197,10 +218,10 @@ static nx_status run_products(const nxi_gpu_call_run *r, byte_product *p, const 
                               nxi_diag *d) {
   const work *w = r->work->state;
   const int32_t outer = w->s.rank > 2 ? w->s.rank - 2 : 0;
-  int64_t index[NXG_MAX_RANK] = {0}, batches = 1;
+  const int64_t batches = launched(&w->s);
+  int64_t index[NXG_MAX_RANK] = {0};
   uint64_t at[3] = {start[0], start[1], start[2]};
   nx_status status = NX_OK;
-  for (int32_t i = outer; i < w->s.rank; i++) batches *= w->s.axes[i].extent;
   const double tiles = (double)p->row_tiles * p->column_tiles * p->shares * (double)batches;
   if (tiles > INT32_MAX)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "matmul", "matmul: the product has too many tiles");
@@ -224,14 +245,9 @@ static nx_status run_kernel(nxi_gpu_call_run *r, nxi_diag *d) {
   const shape *s = &w->s;
   const axis none = {1, {0, 0}}, *inner = s->rank > 0 ? &s->axes[s->rank - 1] : &none,
              *outer = s->rank > 1 ? &s->axes[s->rank - 2] : &none;
-  byte_product p = {.m = s->m,
-                    .n = s->n,
-                    .k = s->k,
-                    .a_step = {outer->step[0], inner->step[0]},
+  byte_product p = {.a_step = {outer->step[0], inner->step[0]},
                     .b_step = {outer->step[1], inner->step[1]},
-                    .inner = inner->extent,
-                    .row_tiles = (uint32_t)ceil_div(s->m, w->tile),
-                    .column_tiles = (uint32_t)ceil_div(s->n, w->tile)};
+                    .inner = inner->extent};
   brought b;
   divide(w, nxi_gpu_properties(r->gpu)->processors, &p);
   nx_status status = bring(r, w->even, &b, d);

@@ -16,7 +16,7 @@ enum { RESIDENT = 8 }; /* most blocks that a multiprocessor runs at once */
  * totals of their blocks and the results before them. All of it is cleared. */
 typedef struct scan {
   nxi_kernel *kernel;
-  int64_t length, line_tiles, tiles, totals_at, prefix_at, bytes;
+  int64_t length, line_tiles, tiles, blocks, totals_at, prefix_at, bytes;
 } scan;
 
 static bool takes(nxi_gpu *g, const nxg_call *call) {
@@ -32,7 +32,8 @@ static const char *const combinations[] = {[NXK_SUM] = "NX_SCAN_SUM",
 static_assert(sizeof combinations / sizeof *combinations == NXK_CHAIN_KINDS,
               "what can be scanned has a name");
 
-static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, nxi_diag *d) {
+static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, int64_t blocks, nxi_kernel **out,
+                            nxi_diag *d) {
   nx_dtype t = call->operands[0].dtype;
   nxk_reduce_kind kind = nxg_reduce_kind(call->op);
   const char *exact = nxk_any_order(kind, t) ? "true" : "false";
@@ -50,7 +51,7 @@ static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, 
       nxu_type(t), THREADS, exact, combinations[kind], exact);
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
   int64_t shared = (BLOCKS * (BLOCK + 3) + 3) / 4 * 4 * nxi_dtype_size(t) + 8;
-  nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared, NULL};
+  nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared, NULL, blocks};
   if (status == NX_OK) status = nxi_own_code_get(g, &code, out, d);
   nxi_text_free(&text);
   return status;
@@ -67,13 +68,15 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *wo
   s->length = a->shape[a->rank - 1];
   s->line_tiles = (s->length + TILE - 1) / TILE;
   s->tiles = elements == 0 ? 0 : elements / s->length * s->line_tiles;
+  const int64_t most = (int64_t)nxi_gpu_properties(g)->processors * RESIDENT;
+  s->blocks = s->tiles < most ? s->tiles : most;
   s->totals_at = aligned((s->tiles + 1) * 4);
   s->prefix_at = s->totals_at + aligned(s->tiles * totals * words * 8);
   work->scratch_bytes = s->bytes = s->prefix_at + aligned(s->tiles * words * 8);
   work->state = s;
   nx_status status = s->tiles > INT32_MAX
                          ? nxi_fail(d, NX_INVALID_ARGUMENT, "", "a scan of too many elements")
-                         : get_kernel(g, call, &s->kernel, d);
+                         : get_kernel(g, call, s->blocks, &s->kernel, d);
   if (status != NX_OK) nxi_free(s);
   return status;
 }
@@ -85,12 +88,10 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   int64_t length = s->length;
   uint32_t line_tiles = (uint32_t)s->line_tiles, tiles = (uint32_t)s->tiles;
   void *arguments[] = {&from, &to, &length, &line_tiles, &tiles, &ticket, &state, &totals, &prefix};
-  int64_t most = (int64_t)nxi_gpu_properties(r->gpu)->processors * RESIDENT,
-          blocks = tiles < most ? tiles : most;
   if (tiles == 0) return NX_OK;
   nx_status status = nxi_gpu_clear(r->gpu, ticket, s->bytes, d);
   if (status == NX_OK)
-    status = nxi_gpu_launch(nxi_kernel_code(s->kernel), blocks, THREADS, arguments, d);
+    status = nxi_gpu_launch(nxi_kernel_code(s->kernel), s->blocks, THREADS, arguments, d);
   return status;
 }
 

@@ -146,6 +146,12 @@ static void add_list(nxi_text *text, const char *name, int32_t first, int32_t en
   nxi_text_add(text, "\n");
 }
 
+static int64_t blocks_for(const nxi_gpu *g, int64_t points) {
+  const int64_t blocks = (points + THREADS - 1) / THREADS,
+                most = (int64_t)nxi_gpu_properties(g)->processors * BLOCKS;
+  return blocks < most ? blocks : most;
+}
+
 /* points: the number of points that the kernel loops over, the constant N in its text. */
 static nx_status get(nxi_gpu_scatter *s, nxi_gpu *g, const char *code, const char *entry,
                      int32_t keyed, int32_t end, int64_t points, nxi_kernel **out, nxi_diag *d) {
@@ -160,7 +166,11 @@ static nx_status get(nxi_gpu_scatter *s, nxi_gpu *g, const char *code, const cha
   add_list(&text, "FREE", keyed, end);
   nxi_text_add(&text, "%s", code);
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
-  const nxi_own_code own = {nxu_scatter_code(), text.data, entry, THREADS, 0, NULL};
+  const nxi_own_code own = {.body = nxu_scatter_code(),
+                            .instance = text.data,
+                            .entry = entry,
+                            .threads = THREADS,
+                            .blocks = blocks_for(g, points)};
   if (status == NX_OK) status = nxi_own_code_get(g, &own, out, d);
   nxi_text_free(&text);
   return status;
@@ -248,8 +258,6 @@ static nx_status launch(const nxi_gpu_scatter *s, nxi_gpu *g, const nxi_kernel *
                         nxi_diag *d) {
   uint64_t values[MOST_VALUES];
   void *arguments[MOST_VALUES];
-  int64_t blocks = (points + THREADS - 1) / THREADS,
-          most = (int64_t)nxi_gpu_properties(g)->processors * BLOCKS;
   memcpy(values, given, n * sizeof *values);
   values[n++] = (uint64_t)points;
   for (int32_t i = 0; i < axes; i++) {
@@ -259,7 +267,7 @@ static nx_status launch(const nxi_gpu_scatter *s, nxi_gpu *g, const nxi_kernel *
     values[n++] = (uint64_t)s->axes[i].update;
   }
   for (uint32_t i = 0; i < n; i++) arguments[i] = &values[i];
-  return nxi_gpu_launch(nxi_kernel_code(k), blocks < most ? blocks : most, THREADS, arguments, d);
+  return nxi_gpu_launch(nxi_kernel_code(k), blocks_for(g, points), THREADS, arguments, d);
 }
 #define LAUNCH(k, points, axes, ...)               \
   launch(s, g, k, (const uint64_t[]){__VA_ARGS__}, \

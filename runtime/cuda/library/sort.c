@@ -88,8 +88,8 @@ static const char turn_code[] = KERNEL
 typedef struct instance {
   const char *code, *entry, *raw;
   bool floats, indices;
-  int32_t threads, blocks, items;
-  int64_t shared;
+  int32_t threads, blocks, items; /* blocks: of a multiprocessor */
+  int64_t shared, launched;       /* launched: blocks */
 } instance;
 
 static nx_status get(const nxi_gpu_sort *s, nxi_gpu *g, const instance *i, nxi_kernel **out,
@@ -101,7 +101,8 @@ static nx_status get(const nxi_gpu_sort *s, nxi_gpu *g, const instance *i, nxi_k
   nxi_text_add(&text, "constexpr int THREADS = %d, BLOCKS = %d, ITEMS = %d;\n%s", i->threads,
                i->blocks, i->items, i->code);
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
-  const nxi_own_code code = {nxu_sort_code(), text.data, i->entry, i->threads, i->shared, NULL};
+  const nxi_own_code code = {nxu_sort_code(), text.data, i->entry,   i->threads,
+                             i->shared,       NULL,      i->launched};
   if (status == NX_OK) status = nxi_own_code_get(g, &code, out, d);
   nxi_text_free(&text);
   return status;
@@ -114,6 +115,35 @@ static int64_t pass_shared(const nxi_gpu_sort *s) {
   return (moved > counters ? moved : counters) + 256 * 4 + 256 * 8 + LONG_THREADS / 32 * 4 + 16;
 }
 
+/* ---- how many blocks a launch has */
+
+static int64_t turn_blocks(int64_t groups, int64_t rows, int64_t columns) {
+  return groups * ((rows + 31) / 32) * ((columns + 31) / 32);
+}
+
+/* Short rows of which the elements are not contiguous. */
+static bool is_apart(const nxi_gpu_sort *s) { return s->shape.inner > 1 && !s->turned; }
+
+static int64_t short_blocks(const nxi_gpu_sort *s) {
+  const nxi_gpu_sort_shape *h = &s->shape;
+  const int64_t groups = is_apart(s) ? h->outer : 1,
+                per = (int64_t)s->items * s->threads >> s->shift,
+                rows = is_apart(s) ? h->inner : h->outer * h->inner;
+  return groups * ((rows + per - 1) / per);
+}
+
+static int64_t count_blocks(const nxi_gpu_sort *s) {
+  return s->shape.outer * s->shape.inner * ((s->shape.length + s->piece - 1) / s->piece);
+}
+
+static int64_t pass_blocks(const nxi_gpu_sort *s, const nxi_gpu *g) {
+  const int64_t tiles = s->shape.outer * s->shape.inner * s->tiles,
+                most = (int64_t)nxi_gpu_properties(g)->processors * RESIDENT;
+  return tiles < most ? tiles : most;
+}
+
+/* ---- which kernels it has */
+
 static nx_status get_turn(nxi_gpu_sort *s, nxi_gpu *g, const char *raw, int64_t size,
                           nxi_kernel **out, nxi_diag *d) {
   const instance turn = {.code = turn_code,
@@ -121,7 +151,8 @@ static nx_status get_turn(nxi_gpu_sort *s, nxi_gpu *g, const char *raw, int64_t 
                          .raw = raw,
                          .threads = TURN_THREADS,
                          .blocks = 2,
-                         .shared = 32 * 33 * size};
+                         .shared = 32 * 33 * size,
+                         .launched = turn_blocks(s->shape.outer, s->shape.length, s->shape.inner)};
   return get(s, g, &turn, out, d);
 }
 
@@ -134,19 +165,28 @@ static nx_status get_short_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *bot
   rows.blocks = s->threads == FEW_THREADS ? 4 : 1;
   rows.items = s->items;
   rows.shared = (tile + tile / 32) * (s->size + (rows.indices ? 2 : 0));
+  rows.launched = short_blocks(s);
   return get(s, g, &rows, &s->short_rows, d);
 }
 
 static nx_status get_long_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *both, nxi_diag *d) {
   instance pass = *both, count = *both;
-  const instance begin = {begin_code, "nx_begin", "nx_u32", false, false, BEGIN_THREADS, 2, 0, 128};
+  const instance begin = {.code = begin_code,
+                          .entry = "nx_begin",
+                          .raw = "nx_u32",
+                          .threads = BEGIN_THREADS,
+                          .blocks = 2,
+                          .shared = 128,
+                          .launched = s->shape.outer * s->shape.inner};
   pass.code = pass_code;
   pass.entry = "nx_pass_rows";
   pass.shared = pass_shared(s);
+  pass.launched = pass_blocks(s, g);
   count.code = count_code;
   count.entry = "nx_count";
   count.indices = false;
   count.shared = COUNT_SHARED;
+  count.launched = count_blocks(s);
   nx_status status = get(s, g, &count, &s->count, d);
   if (status == NX_OK) status = get(s, g, &begin, &s->begin, d);
   return status == NX_OK ? get(s, g, &pass, &s->pass, d) : status;
@@ -294,17 +334,16 @@ static nx_status launch(const nxi_kernel *k, int64_t blocks, uint64_t *values, u
 
 static nx_status turn(const nxi_kernel *k, uint64_t from, uint64_t to, int64_t groups, int64_t rows,
                       int64_t columns, nxi_diag *d) {
-  int64_t squares = groups * ((rows + 31) / 32) * ((columns + 31) / 32);
-  return LAUNCH(k, squares, from, to, (uint64_t)groups, (uint64_t)rows, (uint64_t)columns);
+  return LAUNCH(k, turn_blocks(groups, rows, columns), from, to, (uint64_t)groups, (uint64_t)rows,
+                (uint64_t)columns);
 }
 
 static nx_status run_short(const nxi_gpu_sort *s, uint64_t from, uint64_t to, nxi_diag *d) {
   const nxi_gpu_sort_shape *h = &s->shape;
-  bool apart = h->inner > 1 && !s->turned; /* the elements of a row are not contiguous */
+  const bool apart = is_apart(s);
   int64_t groups = apart ? h->outer : 1, rows = apart ? h->inner : h->outer * h->inner;
-  int64_t per = (int64_t)s->items * s->threads >> s->shift;
-  return LAUNCH(s->short_rows, groups * ((rows + per - 1) / per), from, to, (uint64_t)groups,
-                (uint64_t)rows, (uint64_t)(h->length * rows), (uint64_t)(apart ? 1 : h->length),
+  return LAUNCH(s->short_rows, short_blocks(s), from, to, (uint64_t)groups, (uint64_t)rows,
+                (uint64_t)(h->length * rows), (uint64_t)(apart ? 1 : h->length),
                 (uint64_t)(apart ? h->inner : 1), (uint64_t)h->length, (uint64_t)s->shift,
                 s->keys.flip, s->keys.largest);
 }
@@ -314,17 +353,15 @@ static nx_status run_long(const nxi_gpu_sort *s, nxi_gpu *g, uint64_t from, uint
   const nxi_gpu_sort_shape *h = &s->shape;
   uint64_t rows = (uint64_t)(h->outer * h->inner), length = (uint64_t)h->length;
   uint64_t counts = scratch + (uint64_t)s->at.counts, passes = scratch + (uint64_t)s->at.passes;
-  int64_t pieces = (h->length + s->piece - 1) / s->piece, tiles = (int64_t)rows * s->tiles;
-  int64_t most = (int64_t)nxi_gpu_properties(g)->processors * RESIDENT;
-  int64_t looks = tiles * 256 * (s->narrow ? 4 : 8);
+  int64_t looks = (int64_t)rows * s->tiles * 256 * (s->narrow ? 4 : 8);
   nx_status status = nxi_gpu_clear(g, counts, s->at.cleared, d);
   if (status == NX_OK)
-    status = LAUNCH(s->count, (int64_t)rows * pieces, from, counts, rows, length,
-                    (uint64_t)s->piece, s->keys.flip, s->keys.largest);
+    status = LAUNCH(s->count, count_blocks(s), from, counts, rows, length, (uint64_t)s->piece,
+                    s->keys.flip, s->keys.largest);
   if (status == NX_OK)
     status = LAUNCH(s->begin, (int64_t)rows, counts, passes, rows, length, (uint64_t)s->size);
   for (int64_t b = 0; b < s->size && status == NX_OK; b++)
-    status = LAUNCH(s->pass, tiles < most ? tiles : most, from, scratch + (uint64_t)s->at.keys[0],
+    status = LAUNCH(s->pass, pass_blocks(s, g), from, scratch + (uint64_t)s->at.keys[0],
                     scratch + (uint64_t)s->at.keys[1], to, other, counts, passes,
                     scratch + (uint64_t)(s->at.looks + b * looks),
                     scratch + (uint64_t)(s->at.tickets + 4 * b), rows, length, (uint64_t)s->tiles,
