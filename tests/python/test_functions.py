@@ -416,6 +416,21 @@ class Compositions(Peer):
         self.same(nx.matvec(a, v), np.einsum("bij,bj->bi", a, v))
         self.same(nx.vecmat(v[:, :2], a), np.einsum("bi,bij->bj", v[:, :2], a))
 
+    @needs_numpy
+    def test_exponential_of_matrices(self):
+        """In float32 beside Taylor's series in float64: of matrices with a small norm within the
+        last bit of 1, which a quotient of two polynomials near 1 does not hold."""
+        rng = np.random.default_rng(0)
+        for n, tol in ((2, 7e-8), (5, 7e-8), (20, 7e-8), (100, 9e-8)):
+            a = (rng.standard_normal((3, n, n)) * 0.1 / np.sqrt(n)).astype(np.float32)
+            exact = term = np.broadcast_to(np.eye(n), a.shape)
+            for k in range(1, 20):
+                term = term @ a.astype(np.float64) / k
+                exact = exact + term
+            apart = np.asarray(nx.linalg.expm(nx.asarray(a))) - exact
+            self.assertLess(np.abs(apart).max() / np.abs(exact).max(), tol)
+        self.assertEqual(nx.linalg.expm(nx.zeros((3, 3))).tolist(), nx.eye(3).tolist())
+
 
 class OtherDevice(unittest.TestCase):
     """What functions make themselves is on the device of their operands."""

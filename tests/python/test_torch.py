@@ -279,6 +279,43 @@ class Torch(unittest.TestCase):
             close(self, got, wanted)
         self.assertFalse(nx.torch.report().fallbacks)
 
+    def apart(self, f, x):
+        """How far values and the gradient of a function are from those in f64, in PyTorch and
+        here."""
+        results = []
+        for g, x in ((f, x.double()), (f, x), (torch.compile(f, backend="nx", dynamic=False), x)):
+            x = x.detach().requires_grad_()
+            y = g(x)
+            (y * torch.linspace(0.5, 1, y.numel(), dtype=y.dtype).reshape(y.shape)).sum().backward()
+            results.append((y.detach(), x.grad))
+        self.assertFalse(nx.torch.report().fallbacks)
+        return [((e - w).abs().max().item(), (g - w).abs().max().item(), w.abs().max().item())
+                for w, e, g in zip(*results)]
+
+    def test_sums_of_exponentials(self):
+        for shape, dim, first in (((5, 5, 5), 0, 1e4), ((5, 5, 5), 1, 1e4), ((4, 1000), 1, 0),
+                                  ((3, 777, 2), -2, 100), ((33, 3), 0, -1e4), ((1, 3), 0, 0)):
+            torch._dynamo.reset()
+            x = torch.randn(shape) * 3
+            x[0] += first
+            for eager, here, most in self.apart(lambda x: x.logcumsumexp(dim), x):
+                self.assertLessEqual(here, eager + 3e-7 * most, (shape, dim))
+        inf, nan = float("inf"), float("nan")
+        x = torch.tensor([[-inf, -inf, -700, 1, 800, -inf, inf, 3, nan, 1], [2] * 9 + [nan]])
+        for x in (x, x.double(), x.bfloat16(), x[:, :0], x[:0], x[:, 2:5], x[0, 0]):
+            torch._dynamo.reset()
+            f = lambda x: x.logcumsumexp(-1)  # noqa: E731
+            close(self, torch.compile(f, backend="nx")(x), f(x), 1e-6)
+        self.assertFalse(nx.torch.report().fallbacks)
+
+    def test_exponentials_of_matrices(self):
+        for n in (2, 5, 20):
+            for size in (0.1, 1):
+                torch._dynamo.reset()
+                f = torch.linalg.matrix_exp
+                for eager, here, most in self.apart(f, torch.randn(8, n, n) * size / n ** 0.5):
+                    self.assertLessEqual(here, 2 * eager + 2e-7 * most, (n, size))
+
     def test_fractions_and_exponents(self):
         x = torch.tensor([0.0, -0.0, 1.5, -3e-39, 1e30, float("inf"), float("nan")])
         got = torch.compile(lambda x: torch.frexp(x), backend="nx")(x)

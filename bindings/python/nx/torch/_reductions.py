@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from ._lowering import (BOOL, FLOAT32, INT64, SMALL, UINT8, Array, Call, arange, axes_of, axis_of,
-                        calls, cast, full, in_line, lowers, operand, refuse)
+from ._lowering import (BOOL, FLOAT32, FLOAT64, INT64, SMALL, UINT8, Array, Call, arange, axes_of,
+                        axis_of, calls, cast, full, in_line, lowers, operand, refuse)
 from ._movement import part
 
 
@@ -142,20 +142,33 @@ lowers("aten.cummax.default")(_record(calls.SCAN_MAX))
 lowers("aten.cummin.default")(_record(calls.SCAN_MIN))
 
 
+def _log_sums(y: Array, dim: int) -> Array:
+    """Scan of logaddexp: sums of pairs, those scanned, and then the sums that end within pairs; no
+    sum overflows or vanishes."""
+    n = y.shape[dim]
+    if n <= 1:
+        return y
+    half, before, after = (n + 1) // 2, [0] * y.ndim, [0] * y.ndim
+    before[dim], after[dim] = 1, n % 2
+    y = calls.pad(y, [0] * y.ndim, after, -math.inf) if n % 2 else y
+    first, second = part(y, dim, 0, half, 2), part(y, dim, 1, half, 2)
+    whole = _log_sums(calls.logaddexp(first, second), dim)
+    earlier = calls.pad(part(whole, dim, 0, half - 1), before, [0] * y.ndim, -math.inf)
+    one = (*whole.shape[:dim + 1], 1, *whole.shape[dim + 1:])
+    both = calls.cat([calls.reshape(z, one, calls.MAY_COPY)
+                      for z in (calls.logaddexp(earlier, first), whole)], dim + 1)
+    return part(calls.reshape(both, y.shape, calls.MAY_COPY), dim, 0, n)
+
+
 @lowers("aten.logcumsumexp.default")
 def _logcumsumexp(c: Call, x: Array, dim: int) -> Array:
-    """By doubling: sums of 2, 4, 8, .. elements, none of which overflows or vanishes."""
+    """In twice the precision, as PyTorch does: the gradient takes exponentials of differences of
+    results, so that a last bit of a large one counts."""
     refuse(x.dtype.kind != "f", "a sum of exponentials of complex numbers")
     if x.ndim == 0:
         return x
-    dim, y = axis_of(dim, x.ndim), cast(x, FLOAT32) if x.dtype.name in SMALL else x
-    n, reach = x.shape[dim], 1
-    while reach < n:
-        before, after = [0] * x.ndim, [0] * x.ndim
-        before[dim] = reach
-        earlier = calls.pad(part(y, dim, 0, n - reach), before, after, -math.inf)
-        y, reach = calls.logaddexp(y, earlier), 2 * reach
-    return cast(y, x.dtype)
+    wide = cast(x, FLOAT32 if x.dtype.name in SMALL else FLOAT64)
+    return cast(_log_sums(wide, axis_of(dim, x.ndim)), x.dtype)
 
 
 # ---- order: PyTorch takes NaN for the largest number in both directions

@@ -69,6 +69,14 @@ static void combine(const job *j, int to, int first, bool one) {
 #undef COMBINE
 }
 
+/* x = x + I. */
+static void add_one(const job *j, int x) {
+  const int64_t step = (j->n + 1) * (nxi_lapack_complex(j->t) ? 2 : 1);
+  for (int64_t i = 0; i < j->n; i++)
+    if (nxi_lapack_single(j->t)) ((float *)j->at[x])[i * step] += 1;
+    else ((double *)j->at[x])[i * step] += 1;
+}
+
 /* to = x + sign y. */
 static void add(const job *j, int to, int x, double sign, int y) {
   const int64_t all = (int64_t)j->n * j->n * (nxi_lapack_complex(j->t) ? 2 : 1);
@@ -150,12 +158,15 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   memcpy(j.at[A1], from, (size_t)bytes);
   nxi_scale(t, (int64_t)j.n * j.n, j.at[A1], -s);
   numerators(&j);
-  add(&j, SUM, V, -1, U); /* r = (V + U) (V - U)^-1; these are polynomials of A and commute */
-  add(&j, A2, V, 1, U);
+  /* r = (V + U) (V - U)^-1 = I + 2 U (V - U)^-1, as these are polynomials of A and commute: what is
+   * rounded is no larger than A. */
+  add(&j, SUM, V, -1, U);
+  add(&j, A2, U, 1, U);
   nxi_lapack_enter();
   ((getrf_fn)nxi_lapack(NXI_LAPACK_getrf, t))(&j.n, &j.n, j.at[SUM], &j.n, pivots, &info);
   nxi_lapack_leave();
   nxi_lu_solve(part, t, j.n, j.n, j.at[SUM], pivots, j.at[A2], j.n);
+  add_one(&j, A2);
   for (int i = 0; i < s; i++) multiply(&j, i % 2 ? A4 : A2, i % 2 ? A4 : A2, i % 2 ? A2 : A4);
   memcpy(result, j.at[s % 2 ? A4 : A2], (size_t)bytes);
   return NX_OK;
