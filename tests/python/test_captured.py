@@ -345,6 +345,9 @@ class Captures(unittest.TestCase):
             "import nx, threading, time\nx = nx.ones((1000, 1000))\ndef work():\n  while True:\n"
             "    (x @ x).realize()\nfor _ in range(2):\n"
             "  threading.Thread(target=work, daemon=True).start()\ntime.sleep(0.2)",
+            "import nx, threading, time\ndef endless(x):\n  while True: pass\n"
+            "y = nx.custom(endless, nx.ones(2), results=((2,), float))\n"
+            "threading.Thread(target=y.realize, daemon=True).start()\ntime.sleep(0.2)",
             "import nx, os\nf = nx.jit(lambda x: nx.sum(x @ x))\nf(nx.ones((9, 9))).realize()\n"
             "pid = os.fork()\nif pid == 0:\n  os._exit(0 if float(f(nx.ones((8, 8)))) == 512 and "
             "float(f(nx.ones((9, 9)))) == 729 else 1)\n"
@@ -357,7 +360,7 @@ class Captures(unittest.TestCase):
         for program in programs:
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                                   timeout=60)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 if __name__ == "__main__":

@@ -203,6 +203,8 @@ class Functions(unittest.TestCase):
                 nx.custom(wrong, nx.ones(2), results=((2,), float)).realize()
         with self.assertRaises(ValueError):
             nx.custom(raises, *[nx.ones(1)] * 16, results=((2,), float))
+        with self.assertRaisesRegex(ValueError, r"result 0 has the shape \(3,\), not \(2,\)"):
+            nx.custom(lambda x: nx.ones(3), nx.ones(2), results=((2,), float)).realize()
         self.assertEqual(nx.ones(2).tolist(), [1, 1])
 
     def test_functions_go_with_their_results(self):
@@ -405,6 +407,42 @@ class Errors(unittest.TestCase):
                     while True:
                         y = y @ x / 700
                         y.realize()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, old)
+
+    def test_signals_stop_functions(self):
+        """A function of Python is told, too, that its caller is; its results have not failed, and
+        the next one on its thread is told nothing."""
+
+        def stop(*_):
+            raise KeyboardInterrupt
+
+        def slow(x):
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                pass
+            return x + 1
+
+        def nested(x):
+            while seconds > 1:
+                (x + 1).realize()
+            return x + 1
+
+        old = signal.signal(signal.SIGALRM, stop)
+        try:
+            for f in (slow, nested):
+                seconds, y = 20, nx.custom(f, nx.ones(2), results=((2,), float))
+                for _ in range(3):
+                    began = time.monotonic()
+                    signal.setitimer(signal.ITIMER_REAL, 0.1)
+                    with self.assertRaises(KeyboardInterrupt):
+                        y.realize()
+                    self.assertLess(time.monotonic() - began, 10)
+                    self.assertEqual(nx.custom(lambda x: x, nx.ones(2),
+                                               results=((2,), float)).tolist(), [1, 1])
+                seconds = 0
+                self.assertEqual(y.tolist(), [2, 2])
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, old)

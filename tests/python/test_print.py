@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: ISC
 """How arrays are printed, against NumPy; pictures, pickles, types of names."""
 
+import ast
 import pickle
 import re
+import subprocess
+import sys
+import tempfile
 import unittest
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -97,6 +102,54 @@ class Types(unittest.TestCase):
         missing = [name for name in nx.__all__
                    if not re.search(rf"(?m)(^def {name}\(|^{name}: | as {name}\b)", text)]
         self.assertEqual(missing, [], "bindings/python/gen_stubs.py writes them")
+
+    def test_files_of_types_are_python(self):
+        for path in Path(nx.__file__).parent.glob("*.pyi"):
+            ast.parse(path.read_text(), str(path))
+
+    def test_every_method_has_a_type(self):
+        tree = ast.parse((Path(nx.__file__).parent / "_core.pyi").read_text())
+        array = next(c for c in tree.body if isinstance(c, ast.ClassDef) and c.name == "Array")
+        typed = {n.name if isinstance(n, ast.FunctionDef) else n.target.id
+                 for n in array.body if isinstance(n, (ast.FunctionDef, ast.AnnAssign))}
+        names = {n for n in [*dir(nx.Array), *nx._methods._METHODS] if not n.startswith("_")}
+        self.assertEqual(names - typed, set(), "bindings/python/gen_stubs.py writes them")
+
+    @unittest.skipIf(find_spec("mypy") is None, "mypy is not installed")
+    def test_a_program_is_checked(self):
+        program = """
+import nx
+from nx import Array
+
+@nx.jit
+def step(w: Array, x: Array) -> tuple[Array, Array]:
+    error = nx.tanh(x @ w)
+    return w - 0.1 * (x.T @ error) / x.shape[0], nx.mean(error * error)
+
+@nx.jit(donate=0, static=["n"])
+def power(x: Array, n: int) -> Array:
+    return x ** n
+
+class Model:
+    @nx.jit
+    def __call__(self, x: Array) -> Array:
+        return x.sum(0, keepdims=True)
+
+w, loss = step(nx.zeros((8, 2)), nx.random.normal(nx.random.key(0), (4, 8)))
+print(float(loss), power(w, n=2).max(), Model()(w), step.traces, step.dump("plan", w, w.T))
+a: int = loss  # wrong
+w.foo  # wrong
+w.sum(axes=1)  # wrong
+step("w", w)  # wrong
+nx.zero(3)  # wrong
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "program.py").write_text(program)
+            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "program.py"],
+                                  cwd=folder, capture_output=True, text=True)
+        lines = {int(n) for n in re.findall(r"program\.py:(\d+): error", done.stdout)}
+        wrong = {i for i, row in enumerate(program.splitlines(), 1) if "# wrong" in row}
+        self.assertEqual(lines, wrong, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
  * ones tell of themselves on the standard error output if that is asked for.
  *
  * When the interpreter ends, actions of other threads are stopped, and waited for: what they
- * compute with would go from under them. */
+ * compute with would go from under them. Their threads end, as Python's do, with no word. */
 #include "core.h"
 
 #include <pthread.h>
@@ -40,6 +40,7 @@ static void tell(core_action *a) {
 enum { LEAVE_MS = 5000 };
 
 static _Atomic int32_t running; /* actions */
+static int32_t outer;           /* of those, not of functions that actions call */
 static _Atomic bool ending;     /* and whose thread ends it: */
 static unsigned long ender;
 
@@ -52,6 +53,7 @@ static PyObject *end(PyObject *self, PyObject *unused) {
   (void)unused;
   ender = PyThread_get_thread_ident();
   atomic_store_explicit(&ending, true, memory_order_release);
+  core_stop_customs(PyExc_SystemExit);
   Py_BEGIN_ALLOW_THREADS;
   for (int ms = 0; atomic_load(&running) > 0 && ms < LEAVE_MS; ms++)
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -60,7 +62,11 @@ static PyObject *end(PyObject *self, PyObject *unused) {
 }
 
 /* Other threads of the parent are not in the child. */
-static void in_child(void) { atomic_store(&running, 0); }
+static void in_child(void) {
+  atomic_store(&running, 0);
+  outer = 0;
+  core_forget_customs();
+}
 
 static int watch_end(PyObject *module) {
   PyObject *atexit = PyImport_ImportModule("atexit");
@@ -83,6 +89,7 @@ static int32_t poll(void *user) {
   PyEval_RestoreThread(a->state);
   if (shown) tell(a);
   int stop = PyErr_CheckSignals();
+  if (stop != 0 && outer <= 1) core_stop_customs(PyErr_Occurred()); /* all are this action's */
   a->state = PyEval_SaveThread();
   return stop != 0;
 }
@@ -96,6 +103,8 @@ void core_begin(core_action *a) {
     a->compiled = s.kernels_compiled;
   }
   a->thread = PyThread_get_thread_ident();
+  a->nested = core_in_custom();
+  if (!a->nested) outer++;
   atomic_fetch_add(&running, 1);
   a->state = PyEval_SaveThread();
 }
@@ -122,9 +131,14 @@ static int raise_afterwards(void) {
 int core_end(core_action *a, nx_status status) {
   atomic_fetch_sub(&running, 1); /* a thread that comes too late never gets the lock */
   PyEval_RestoreThread(a->state);
+  if (!a->nested && outer > 0) outer--;
   if (a->told > 0) PySys_WriteStderr("\n");
   if (status == NX_OK) return PyErr_Occurred() == NULL ? 0 : raise_afterwards();
   core_fail_later();
+  if (is_stopped(a)) {
+    PyErr_Clear();
+    PyErr_SetNone(PyExc_SystemExit);
+  }
   return -1;
 }
 

@@ -71,6 +71,7 @@ typedef struct core_action {
   nx_run_options options;
   PyThreadState *state;
   unsigned long thread;
+  bool nested;        /* within a function that another action calls */
   bool asked;         /* the first question of a poll comes at once, and is not passed on */
   double begun, told; /* of progress: in seconds; 0: nothing was told */
   uint64_t compiled;
@@ -185,6 +186,11 @@ int core_files_init(PyObject *module);
 int core_custom_init(PyObject *module);
 /* Raises the exception of a function of Python that a run has called, if the message is its. */
 bool core_raise_pending(const char *message);
+/* Whether this thread is inside of such a function. */
+bool core_in_custom(void);
+/* Raises an exception, which is a class, in all of them, at their next line of Python. */
+void core_stop_customs(PyObject *exception);
+void core_forget_customs(void);
 
 /* ---- calls.c, which is generated */
 

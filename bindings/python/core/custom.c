@@ -41,6 +41,44 @@ bool core_raise_pending(const char *message) {
   return true;
 }
 
+/* ---- calls that are under way, by thread; under the interpreter lock */
+
+typedef struct inside {
+  unsigned long thread;
+  bool told; /* to stop */
+  struct inside *next;
+} inside;
+
+static inside *first;
+
+bool core_in_custom(void) {
+  const unsigned long thread = PyThread_get_thread_ident();
+  for (const inside *i = first; i != NULL; i = i->next)
+    if (i->thread == thread) return true;
+  return false;
+}
+
+void core_stop_customs(PyObject *exception) {
+  for (inside *i = first; i != NULL; i = i->next)
+    i->told = PyThreadState_SetAsyncExc(i->thread, exception) > 0 || i->told;
+}
+
+static void begin(inside *i) {
+  *i = (inside){PyThread_get_thread_ident(), false, first};
+  first = i;
+}
+
+/* What the function was told, and has not seen, is no word for the next one on this thread. */
+static void leave(const inside *i) {
+  inside **at = &first;
+  while (*at != NULL && *at != i) at = &(*at)->next;
+  if (*at != NULL) *at = i->next; /* NULL: in a child of fork */
+  if (i->told) PyThreadState_SetAsyncExc(i->thread, NULL);
+}
+
+/* In a child of fork, which has one thread. */
+void core_forget_customs(void) { first = NULL; }
+
 /* ---- a call */
 
 static PyObject *operands_of(const nx_custom_call *call) {
@@ -57,6 +95,17 @@ static PyObject *operands_of(const nx_custom_call *call) {
   return args;
 }
 
+static void refuse_shape(PyObject *a, const nx_array *to, size_t number) {
+  PyObject *is = PyObject_GetAttrString(a, "shape"), *said_shape = PyTuple_New(to->rank);
+  for (int i = 0; said_shape != NULL && i < to->rank; i++)
+    PyTuple_SetItem(said_shape, i, PyLong_FromLongLong(to->shape[i]));
+  if (is != NULL && said_shape != NULL && !PyErr_Occurred())
+    PyErr_Format(PyExc_ValueError, "nx: result %zu has the shape %S, not %S, which was said",
+                 number, is, said_shape);
+  Py_XDECREF(said_shape);
+  Py_XDECREF(is);
+}
+
 static int give(const nx_array *to, PyObject *o, size_t number) {
   PyObject *a = core_array_of(o, to->dtype, 0, -1);
   if (a == NULL) return -1;
@@ -70,7 +119,7 @@ static int give(const nx_array *to, PyObject *o, size_t number) {
     core_begin(&act);
     size_t bytes = (size_t)to->elements * nx_dtype_bits(to->dtype) / 8;
     done = core_end(&act, bytes > 0 ? nx_read(x, to->data, bytes, &act.options) : NX_OK);
-  } else PyErr_Format(PyExc_ValueError, "nx: result %zu has another shape than was said", number);
+  } else refuse_shape(a, to, number);
   Py_DECREF(a);
   return done;
 }
@@ -95,13 +144,17 @@ static nx_status run(const nx_custom_call *call) {
   core_entry entry;
   if (!core_enter(&entry))
     return nx_custom_fail(call, NX_OUT_OF_MEMORY, "there is no memory for a thread of Python");
+  inside here;
+  begin(&here);
   PyObject *args = operands_of(call);
   PyObject *made = args ? PyObject_CallObject(call->user, args) : NULL;
   nx_status status = NX_OK;
   if (made == NULL || give_all(call, made) < 0) {
-    keep_exception(call);
-    status = NX_INVALID_ARGUMENT;
+    status = here.told ? NX_INTERRUPTED : NX_INVALID_ARGUMENT;
+    if (here.told) PyErr_Clear(); /* who asked for the value raises it */
+    else keep_exception(call);
   }
+  leave(&here);
   Py_XDECREF(made);
   Py_XDECREF(args);
   core_leave(&entry);

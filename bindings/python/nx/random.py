@@ -108,7 +108,7 @@ def choice(key: Array, a: Any, /, shape: Any = (), replace: bool = True, p: Any 
 # ---- distributions without parameters
 
 
-def _standard(name: str, sentence: str) -> Callable:
+def _standard(name: str, sentence: str) -> Callable[..., Array]:
     call = getattr(calls, f"random_{name}")
 
     def function(key: Array, /, shape: Any = (), dtype: Any = None) -> Array:
@@ -138,7 +138,7 @@ def _with(name: str, parameters: tuple, shape: Any, dtype: Any = None) -> tuple:
     return xs, shape_of(shape)
 
 
-def _parametric(name: str, n: int, sentence: str) -> Callable:
+def _parametric(name: str, n: int, sentence: str) -> Callable[..., Array]:
     call = getattr(calls, f"random_{name}")
 
     def one(key: Array, a: Any, /, shape: Any = None, dtype: Any = None) -> Array:

@@ -15,7 +15,7 @@ __all__ = ["betainc", "betaln", "digamma", "erf", "erfc", "erfinv", "expit", "ga
            "xlogy", "zeta"]
 
 
-def _several(name: str, n: int, sentence: str) -> Callable:
+def _several(name: str, n: int, sentence: str) -> Callable[..., Array]:
     call = getattr(calls, name)
 
     def function(*xs: Any) -> Array:
