@@ -339,6 +339,19 @@ class Captures(unittest.TestCase):
         gc.collect()
         self.assertIsNone(gone())
 
+    def test_arguments_that_are_not_there(self):
+        def f(x, *, n=1):
+            return x + n
+
+        for words in ({"static": "m"}, {"donate": 1}, {"static": ["n", 3]}):
+            with self.assertRaisesRegex(ValueError, "has no such argument"):
+                nx.jit(f, **words)
+            with self.assertRaisesRegex(ValueError, "has no such argument"):
+                nx.jit(**words)(f)
+        nx.jit(f, static=["n", 0], donate=0)
+        nx.jit(lambda *x, **words: x[0], static=["m", 5], donate=7)
+        nx.jit(print, static="anything")
+
     def test_other_processes_and_interpreters(self):
         programs = (
             # work in flight at the end

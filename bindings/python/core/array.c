@@ -363,6 +363,13 @@ static PyObject *as_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
   return made;
 }
 
+/* The names of the type, and those that Python adds. */
+static PyObject *names_of(PyObject *self, PyObject *unused) {
+  (void)unused;
+  PyObject *of = core_hook(CORE_HOOK_NAMES);
+  return of != NULL ? core_call(of, (PyObject *)Py_TYPE(self)) : NULL;
+}
+
 static PyMethodDef methods[] = {
     {"realize", realize, METH_NOARGS, "Computes the value, and returns the array."},
     {"item", (PyCFunction)(void (*)(void))item, METH_FASTCALL, "One element as a Python number."},
@@ -384,6 +391,7 @@ static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))core_to_dlpack, METH_VARARGS | METH_KEYWORDS, NULL},
     {"__dlpack_device__", core_dlpack_device, METH_NOARGS, NULL},
     {"__complex__", core_as_complex, METH_NOARGS, NULL},
+    {"__dir__", names_of, METH_NOARGS, NULL},
     {"_repr_html_", html, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 

@@ -49,6 +49,7 @@ typedef enum core_hook_name {
   CORE_HOOK_NAMESPACE,
   CORE_HOOK_STR,
   CORE_HOOK_ATTRIBUTE, /* of a name that the type has not: NumPy's methods */
+  CORE_HOOK_NAMES,     /* all names of arrays */
   CORE_N_HOOKS
 } core_hook_name;
 PyObject *core_hook(core_hook_name name);

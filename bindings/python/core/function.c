@@ -453,6 +453,39 @@ static PyObject *chosen(PyObject *of, bool names, const char *what) {
   return made;
 }
 
+/* Whether the function has the arguments that were chosen; one whose arguments are not known, or
+ * that takes any, has. */
+static bool has_arguments(PyObject *function, PyObject *chosen, const char *what) {
+  enum { ANY_NUMBER = 4, ANY_NAME = 8 }; /* of co_flags */
+  PyObject *code = PyObject_GetAttrString(function, "__code__");
+  PyObject *flags = code ? PyObject_GetAttrString(code, "co_flags") : NULL;
+  PyObject *count = flags ? PyObject_GetAttrString(code, "co_argcount") : NULL;
+  PyObject *names = count ? PyObject_GetAttrString(code, "co_varnames") : NULL;
+  PyObject *only = names ? PyObject_GetAttrString(code, "co_kwonlyargcount") : NULL;
+  bool good = true;
+  PyErr_Clear();
+  if (only != NULL && PyTuple_Check(names)) {
+    const long any = PyLong_AsLong(flags), n = PyLong_AsLong(count), all = n + PyLong_AsLong(only);
+    PyObject *known = PyTuple_GetSlice(names, 0, all);
+    for (Py_ssize_t i = 0; known != NULL && good && i < PyTuple_Size(chosen); i++) {
+      PyObject *item = PyTuple_GetItem(chosen, i);
+      if (PyLong_Check(item)) good = any & ANY_NUMBER || PyLong_AsLong(item) < n;
+      else good = any & ANY_NAME || PySequence_Contains(known, item) == 1;
+      if (!good)
+        PyErr_Format(PyExc_ValueError, "nx: %s says %R, and %R has no such argument", what, item,
+                     function);
+    }
+    good = good && known != NULL;
+    Py_XDECREF(known);
+  }
+  Py_XDECREF(only);
+  Py_XDECREF(names);
+  Py_XDECREF(count);
+  Py_XDECREF(flags);
+  Py_XDECREF(code);
+  return good;
+}
+
 static PyObject *name_of(PyObject *function) {
   PyObject *name = PyObject_GetAttrString(function, "__name__");
   if (name != NULL && PyUnicode_Check(name)) return name;
@@ -491,7 +524,9 @@ static PyObject *jit(PyObject *self, PyObject *args, PyObject *kwargs) {
   j->fixed = j->donated = j->name = NULL;
   j->traces = PyDict_New();
   bool good = j->traces != NULL && (j->donated = chosen(donate, false, "donate")) != NULL &&
-              (fixed == Py_None || (j->fixed = chosen(fixed, true, "static")) != NULL) &&
+              has_arguments(function, j->donated, "donate") &&
+              (fixed == Py_None || ((j->fixed = chosen(fixed, true, "static")) != NULL &&
+                                    has_arguments(function, j->fixed, "static"))) &&
               (j->name = name_of(function)) != NULL;
   PyObject_GC_Track((PyObject *)j);
   if (!good) Py_CLEAR(j);

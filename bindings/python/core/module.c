@@ -55,8 +55,8 @@ PyObject *core_device_name(nx_device device) {
 /* ---- hooks */
 
 static PyObject *set_hooks[CORE_N_HOOKS];
-static const char *const hook_names[] = {"getitem",   "setitem", "repr",     "html",
-                                         "namespace", "str",     "attribute"};
+static const char *const hook_names[] = {"getitem",   "setitem", "repr",      "html",
+                                         "namespace", "str",     "attribute", "names"};
 
 PyObject *core_hook(core_hook_name name) {
   if (set_hooks[name] == NULL)
@@ -76,12 +76,13 @@ static bool is_owner(void) {
 
 static PyObject *hooks(PyObject *self, PyObject *args, PyObject *kwargs) {
   (void)self;
-  static char *names[] = {"getitem",   "setitem", "repr",      "html",
-                          "namespace", "str",     "attribute", NULL};
+  static char *names[] = {"getitem", "setitem",   "repr",  "html", "namespace",
+                          "str",     "attribute", "names", NULL};
   PyObject *given[CORE_N_HOOKS] = {NULL};
   if (!is_owner()) return NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOO", names, &given[0], &given[1],
-                                   &given[2], &given[3], &given[4], &given[5], &given[6]))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOO", names, &given[0], &given[1],
+                                   &given[2], &given[3], &given[4], &given[5], &given[6],
+                                   &given[7]))
     return NULL;
   for (int i = 0; i < CORE_N_HOOKS; i++) {
     if (given[i] == NULL) continue;

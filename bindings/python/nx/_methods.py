@@ -7,6 +7,7 @@ from __future__ import annotations
 import copyreg
 from difflib import get_close_matches
 from functools import partial
+from types import MethodType
 from typing import Any
 
 from . import _elementwise, _manipulation, _more, _places, _products, _searching, _statistics
@@ -87,10 +88,15 @@ _METHODS = {
 }
 
 
+def names(of: type) -> list[str]:
+    """For dir(x), and for what completes names."""
+    return sorted({*dir(of), *_METHODS, "flat"})
+
+
 def attribute(x: Array, name: str) -> Any:
     """What x.name is, of names that the type itself has not."""
     if name in _METHODS:
-        return partial(_METHODS[name], x)
+        return MethodType(_METHODS[name], x)
     if name == "flat":  # a view, so that it can be assigned; where there is none, an error
         return calls.reshape(x, (x.size,), 0)
     near = get_close_matches(name, [*_METHODS, *dir(Array)], 1)

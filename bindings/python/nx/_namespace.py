@@ -57,4 +57,4 @@ def _namespace(version: Any = None) -> Any:
 _export()
 _core.hooks(getitem=_indexing.getitem, setitem=_indexing.setitem, repr=_print.array_repr,
             html=_print.array_html, namespace=_namespace, str=_print.array_str,
-             attribute=_methods.attribute)
+             attribute=_methods.attribute, names=_methods.names)
