@@ -197,6 +197,12 @@ void core_forget_customs(void);
 
 int core_calls_init(PyObject *module);
 
+/* ---- chosen.c */
+
+/* What `of` names of the function's arguments, as a tuple: one number, a name if `names`, or
+ * several; None: nothing. */
+PyObject *core_chosen(PyObject *function, PyObject *of, bool names, const char *what);
+
 /* ---- arguments.c: what the generated functions take */
 
 typedef struct core_list {
