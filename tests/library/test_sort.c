@@ -383,6 +383,23 @@ static void one_row(void **state) {
   check_new(NX_F64, (shape){1, 150000, 1}, true, OUTLIER, 20);
 }
 
+/* So many elements with the greatest of all keys that these are a bucket, the last one. */
+static void greatest_keys(void **state) {
+  enum { N = 200000 };
+  static const nx_dtype kinds[] = {NX_U32, NX_I32, NX_F32, NX_U64, NX_F64};
+  (void)state;
+  for (int k = 0; k < 5; k++) {
+    const int64_t size = nxi_dtype_size(kinds[k]);
+    const uint64_t greatest = kinds[k] == NX_I32 ? INT32_MAX : UINT64_MAX; /* a NaN of floats */
+    char *x = operand(kinds[k], N, ANY_BITS);
+    for (int64_t i = 0; i < N; i++)
+      if (random_bits() & 1) memcpy(x + i * size, &greatest, (size_t)size);
+    check(kinds[k], (shape){1, N, 1}, false, x, 7);
+    check(kinds[k], (shape){1, N, 1}, true, x, 7);
+    free(x);
+  }
+}
+
 /* Rows that are too long for the cache, a thread each. */
 static void cut_rows(void **state) {
   (void)state;
@@ -449,10 +466,10 @@ static int without_vectors(void **state) {
 }
 
 NXT_MAIN(sort) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),
-                                     cmocka_unit_test(long_rows),  cmocka_unit_test(columns),
-                                     cmocka_unit_test(one_row),    cmocka_unit_test(cut_rows),
-                                     cmocka_unit_test(partitions), cmocka_unit_test(stopped)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(short_rows), cmocka_unit_test(many_rows), cmocka_unit_test(long_rows),
+      cmocka_unit_test(columns),    cmocka_unit_test(one_row),   cmocka_unit_test(cut_rows),
+      cmocka_unit_test(partitions), cmocka_unit_test(stopped),   cmocka_unit_test(greatest_keys)};
   const struct CMUnitTest rows[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),
                                     cmocka_unit_test(partitions)};
   int failed = cmocka_run_group_tests_name("with vectors", tests, with_vectors, NULL);

@@ -65,6 +65,13 @@ static bool is_dealt(const nxi_sort *s) {
   return s->form.element == SORT_32 && nxi_sort_quick_of(32) != NULL;
 }
 
+/* The greatest key below those of a value. What follows the value of the greatest key would have
+ * keys that are more than a key can be. */
+static uint64_t last_before(const nxi_sort_range *range, int value) {
+  const uint64_t distance = ((uint64_t)value << shift_of(range)) - 1;
+  return distance < range->most - range->least ? range->least + distance : range->most;
+}
+
 /* A bucket takes values until it would have more than 1/255 of the elements. Two neighbours
  * together then have more, so there are 511 at most; and one that has more is of one value. */
 static void choose_buckets(const nxi_sort *s, const nxi_sort_range *range, tally *t, int64_t begin,
@@ -75,7 +82,7 @@ static void choose_buckets(const nxi_sort *s, const nxi_sort_range *range, tally
   c->starts[0] = before;
   for (int v = 0; v < SORT_VALUES; v++) {
     if (in_bucket > 0 && in_bucket + t->totals[v] > enough) {
-      c->lasts[bucket] = range->least + ((uint64_t)v << shift_of(range)) - 1;
+      c->lasts[bucket] = last_before(range, v);
       c->starts[++bucket] = before;
       in_bucket = 0;
     }
