@@ -36,8 +36,8 @@ static void give_memory(nxg_program *p, void *memory) {
   if (!again || !atomic_compare_exchange_strong(&p->spare, &none, memory)) nxi_free(memory);
 }
 
-/* What one step computes of a piece is in the nearest cache when the next one reads it. There may be
- * so many steps that a piece takes long. */
+/* What one step computes of a piece is in the nearest cache when the next one reads it. A piece of
+ * very many steps takes long. */
 static void run_together(const nxg_step *s, nxg_run_state *r) {
   for (int64_t done = 0; done < s->n && !r->status; done += NXG_PIECE_LENGTH) {
     int64_t n = s->n - done < NXG_PIECE_LENGTH ? s->n - done : NXG_PIECE_LENGTH;
