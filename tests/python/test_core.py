@@ -411,6 +411,7 @@ class Errors(unittest.TestCase):
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, old)
 
+    @not_sanitized
     def test_signals_stop_functions(self):
         """A function of Python is told, too, that its caller is; its results have not failed, and
         the next one on its thread is told nothing."""
