@@ -29,11 +29,11 @@ static const nxi_own_code codes[] = {
     [GPU_KERNEL_COPY] = {body,
                          "extern \"C\" __global__ void __launch_bounds__(256) copy_bytes(const "
                          "uint4 *from, uint4 *to, nx_i64 n) {\n  traffic<true>(from, to, n);\n}",
-                         "copy_bytes", 256, 0},
+                         "copy_bytes", 256, 0, NULL, 0},
     [GPU_KERNEL_READ] = {body,
                          "extern \"C\" __global__ void __launch_bounds__(256) read_bytes(const "
                          "uint4 *from, uint4 *to, nx_i64 n) {\n  traffic<false>(from, to, n);\n}",
-                         "read_bytes", 256, 0},
+                         "read_bytes", 256, 0, NULL, 0},
 };
 
 void gpu_traffic_init(gpu_traffic *t, const gpu_lab *lab, gpu_traffic_kind kind, int64_t bytes) {
