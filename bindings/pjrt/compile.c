@@ -311,8 +311,9 @@ static nxj_error *make_mesh(nxj_loaded *l, nx_stablehlo_mesh **out) {
 static nxj_error *make_functions(nxj_loaded *l) {
   const nxj_executable *e = l->executable;
   int n = e->options.replicas * e->options.partitions;
-  uint8_t *donate = nxi_calloc(e->n_in + e->n_out + 1, 1), *unwanted = donate + e->n_in;
+  uint8_t *donate = nxi_calloc(e->n_in + e->n_out + 1, 1);
   if (donate == NULL) return nxj_no_memory();
+  uint8_t *unwanted = donate + e->n_in;
   for (size_t i = 0, at = 0; i < e->n_in; i++)
     if (!e->in[i].token) donate[at++] = e->in[i].donated;
   for (size_t i = 0, at = 0; i < e->n_out; i++)
