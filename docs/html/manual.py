@@ -73,8 +73,10 @@ class Manual:
             for number, part in enumerate(parts)
         )
         out = self.pages / path.relative_to(self.docs)
+        if path in (self.docs / "README.md", self.docs / "decisions.md"):
+            text += self.contents(path)
         if path == self.docs / "README.md":
-            out, text = self.pages / "index.md", text + self.contents(path)
+            out = self.pages / "index.md"
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
 

@@ -55,9 +55,10 @@ def link_faults(root, page, text):
 
 
 def named_pages(root):
-    index = root / "docs/README.md"
-    links = LINK.findall(index.read_text(encoding="utf-8"))
-    return {(index.parent / link).resolve() for link in links if "://" not in link} | {index}
+    """What the manual's index names, and the index of the decisions."""
+    indexes = [root / "docs/README.md", root / "docs/decisions.md"]
+    links = [link for index in indexes for link in LINK.findall(index.read_text(encoding="utf-8"))]
+    return {(root / "docs" / link).resolve() for link in links if "://" not in link} | {indexes[0]}
 
 
 def code_faults(page, text, compiler, root, folder):
