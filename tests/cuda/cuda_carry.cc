@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The chain of scan.cuh on this processor (cuda_host.h): many tiles have shown their totals, so
  * that one warp carries through several windows of them, until it comes to one without. What the
- * runtime makes of it is for test_cuda_scan.c. */
+ * runtime makes of it is for library/test_cuda_scan.c. */
 #include "tests/cuda/fake/cuda_host.h"
 
 #include <vector>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* sort.cuh on this processor (cuda_host.h), every kind of number, against a stable sort of the
- * numbers that the bits mean. What the runtime makes of it is for test_cuda_sort.c. */
+ * numbers that the bits mean. What the runtime makes of it is for library/test_cuda_sort.c. */
 #include "tests/cuda/fake/cuda_host.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
  * of sorting the results have the same bits as on the processor, and the host does no work; every
  * call of the driver fails once. cuda_sort.cc tests that kernels sort every kind of numbers
  * correctly. */
-#include "fake_device.h"
+#include "tests/cuda/fake_device.h"
 
 #include "ir/dtype.h"
 #include "tests/util/runner.h"

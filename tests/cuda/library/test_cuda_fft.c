@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Tests of Fourier transforms on the device "cuda" with a fake cuFFT (fake_cufft.c), compared with
  * the device "cpu". */
-#include "cuda_util.h"
+#include "tests/cuda/cuda_util.h"
 #include "tests/util/runner.h"
 
 #include <sys/wait.h>

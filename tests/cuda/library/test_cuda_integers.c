@@ -2,7 +2,7 @@
 /* Tests of products of bytes on the fake device, by kernels of tensor cores and by cuBLASLt, with
  * the numbers of the processor: types, layouts, shapes around tiles, divided inner extents,
  * batches, operands at odd addresses; in graphs; every call of the library failing once. */
-#include "fake_device.h"
+#include "tests/cuda/fake_device.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Tests of scatter on the device "cuda" over a fake driver (fake_cuda.h). For each of its methods
  * the results have the same bits as on the processor, and the host does no work. Each call of the
  * driver fails once. */
-#include "fake_device.h"
+#include "tests/cuda/fake_device.h"
 
 #include "ir/dtype.h"
 #include "runtime/cuda/maker.h"

@@ -2,7 +2,7 @@
 /* Tests of linear algebra on the device "cuda", with a fake cuSOLVER (fake_cusolver.c) and
  * hand-written kernels. Results are compared with those of the interpreter, or checked against the
  * equations that they have to satisfy. */
-#include "cuda_util.h"
+#include "tests/cuda/cuda_util.h"
 #include "tests/util/runner.h"
 
 /* the interpreter executes the operations around calls, so that nothing is compiled */

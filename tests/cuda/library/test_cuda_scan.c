@@ -2,7 +2,7 @@
 /* Tests that long scans of few lines on the fake device have the same bits as on the processor,
  * where NaNs count as one, for lengths around multiples of a tile and for any order in which tiles
  * run. */
-#include "fake_device.h"
+#include "tests/cuda/fake_device.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef NXT_CUDA_PRODUCTS_H
 #define NXT_CUDA_PRODUCTS_H
 
-#include "fake_device.h"
+#include "tests/cuda/fake_device.h"
 
 #include <math.h>
 
