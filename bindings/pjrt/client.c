@@ -7,7 +7,6 @@
 
 #include "calls.h"
 #include "ir/alloc.h"
-#include "runtime/library/blas/blas.h"
 
 /* The platform is the processor, whatever computes: by this name frontends choose how they write
  * programs, and those for a processor are what the library reads. */
@@ -158,7 +157,6 @@ static nxj_error *create(nxj_client *c, const nxj_named *options, size_t n) {
   c->topology = nxj_topology_new(c->n, c->gpu ? "nx cuda" : "nx");
   if (c->topology == NULL) return nxj_no_memory();
   fill_devices(c, index);
-  if (!c->gpu) nxi_blas_get(NULL); /* before the first program, which is waited for */
   return nxj_queues_begin(c) ? NULL : nxj_no_memory();
 }
 
