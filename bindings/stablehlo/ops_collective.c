@@ -396,18 +396,27 @@ static nx_group *group_with(nxh_recorder *r, mode m, int32_t other, bool receive
   return make_crowd(r, m, ids, 2, &c) ? group_of(r, &c) : NULL;
 }
 
-static bool send_alone(nxh_recorder *r, const nxh_op *op) {
-  nx_pair pairs[MOST], pair;
+/* The process at the other end of this one's pair; -1: it has none. `itself` says why it may not be
+ * this one. */
+static bool take_partner(nxh_recorder *r, const nxh_op *op, bool receives, const char *itself,
+                         int32_t *out) {
+  nx_pair pairs[MOST];
   uint32_t n;
-  mode m = line_mode(op);
-  int32_t own = own_number(r, m), to = -1;
+  int32_t own = own_number(r, line_mode(op));
+  *out = -1;
   if (!take_route(r, op, pairs, &n)) return false;
   for (uint32_t i = 0; i < n; i++)
-    if (pairs[i].from == own) to = pairs[i].to;
+    if ((receives ? pairs[i].to : pairs[i].from) == own)
+      *out = receives ? pairs[i].from : pairs[i].to;
+  return *out != own || nxh_fail(r, NX_INVALID_ARGUMENT, "%s", itself);
+}
+
+static bool send_alone(nxh_recorder *r, const nxh_op *op) {
+  nx_pair pair;
+  int32_t to;
+  if (!take_partner(r, op, false, "no recv takes what a process sends itself", &to)) return false;
   if (to < 0) return true;
-  if (to == own)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "no recv takes what a process sends itself");
-  nx_group *group = group_with(r, m, to, false, &pair);
+  nx_group *group = group_with(r, line_mode(op), to, false, &pair);
   for (uint32_t i = 0; group != NULL && i < op->n_operands; i++) {
     if (nxh_operand_type(r, op, i)->kind == NXH_TOKEN) continue;
     nx_tensor *x = nxh_in(r, op, i);
@@ -424,16 +433,10 @@ static nx_tensor *nothing_of(nxh_recorder *r, const nxh_op *op, uint32_t i) {
 }
 
 static bool receive_alone(nxh_recorder *r, const nxh_op *op) {
-  nx_pair pairs[MOST], pair;
-  uint32_t n;
-  mode m = line_mode(op);
-  int32_t own = own_number(r, m), from = -1;
-  if (!take_route(r, op, pairs, &n)) return false;
-  for (uint32_t i = 0; i < n; i++)
-    if (pairs[i].to == own) from = pairs[i].from;
-  if (from == own)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "a process waits for what it sends later");
-  nx_group *group = from >= 0 ? group_with(r, m, from, true, &pair) : NULL;
+  nx_pair pair;
+  int32_t from;
+  if (!take_partner(r, op, true, "a process waits for what it sends later", &from)) return false;
+  nx_group *group = from >= 0 ? group_with(r, line_mode(op), from, true, &pair) : NULL;
   if (from >= 0 && group == NULL) return false;
   for (uint32_t i = 0; i < op->n_results; i++) {
     if (nxh_result_type(r, op, i)->kind == NXH_TOKEN) continue;
