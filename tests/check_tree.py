@@ -6,8 +6,8 @@ graph would sooner or later decide something there. Also: each source file names
 first line, what is of the operating system is in ir/platform/ alone and docs/porting.md names it,
 versions of LLVM are told apart in one file, none names a path or a host of somebody's machine, none
 is longer than LONGEST lines or wider than WIDTH, pages of docs/ that are named exist, every test
-program is built, and the entries of docs/decisions/ have dates. What git does not track counts if
-its name ends as a source's does.
+program is built, git tracks no folder beside those of the tree, and the entries of docs/decisions/
+have dates. What git does not track counts if its name ends as a source's does.
 
 Usage: check_tree.py SOURCE_ROOT. Prints each fault as file:line: sentence; the exit status is 1 if
 any.
@@ -377,6 +377,14 @@ def strays(root):
     return {path for path in names if not path.suffix}
 
 
+def misplaced(root):
+    """Folders of the root that git tracks and nobody planned: what a program left behind."""
+    planned = {*ALLOWED, "docs", "cmake", ".ci", ".github"}
+    told = subprocess.run(["git", "-C", str(root), "ls-files"], capture_output=True, text=True)
+    folders = {name.split("/")[0] for name in told.stdout.splitlines() if "/" in name}
+    return [(name, 1, "no folder of the tree") for name in sorted(folders - planned)]
+
+
 def main():
     root = Path(sys.argv[1]).resolve()
     top = [root / name for name in (*ALLOWED, "docs", ".ci")]
@@ -391,7 +399,8 @@ def main():
         for number, sentence in faults(root, path):
             print(f"{path.relative_to(root)}:{number}: {sentence}")
             count += 1
-    for name, number, sentence in [*unbuilt_tests(root), *decision_faults(root), *unported(root)]:
+    rules = (unbuilt_tests, decision_faults, unported, misplaced)
+    for name, number, sentence in [fault for rule in rules for fault in rule(root)]:
         print(f"{name}:{number}: {sentence}")
         count += 1
     return 1 if count else 0

@@ -321,7 +321,7 @@ class Installed:
             f"nxc info without the module:\n{info}",
         )
         check(is_softmax(self.run(program, more={"NX_EXECUTOR": ""})), "nothing is interpreted")
-        kernels = {"NX_EXECUTOR": "", "NX_BACKGROUND": "off", "NX_CACHE_DIR": "none"}
+        kernels = {"NX_EXECUTOR": "", "NX_BACKGROUND": "off", "NX_CACHE_DIR": ""}
         slow = "nx: kernels are interpreted, some hundred times as slow: LLVM cannot be loaded: "
         nxc = self.prefix / "bin/nxc"
         self.run(nxc, "run", "softmax.nxir", "--input", "x=x.npy", more=kernels, complaint=slow)
