@@ -6,7 +6,11 @@ measurements.py run --program FILE --python FILE [--peers P,..] [--group G,..] [
                     [--isa I,..] [--part I/N] [--rounds N] [--processor NAME]
                     [--seconds N [--hours N]]
 measurements.py page
+measurements.py gpu --folder DIR
 measurements.py times [--processor NAME]
+
+gpu takes what ./dev gpu left in a folder (machine.json, bench.json, peers.json) into
+docs/measurements/gpu/.
 
 A run replaces the rows that it measures, so that it may be split into many short ones: with
 --seconds it goes on where the last one stopped, and begins no row after that time. times: how long
@@ -201,19 +205,40 @@ def tell_times(options):
         print(f"{stem} {isa} {threads} {group}: {rows} rows, {seconds:.0f} s")
 
 
+def take_gpu(folder):
+    """Rows that ./dev gpu measured, in their order; those beside peers replace others."""
+    here = json.loads((folder / "machine.json").read_text(encoding="utf-8"))
+    about = {name: here[name] for name in ("nx", "date")} | {"at": now().isoformat()}
+    path = FOLDER / "gpu" / file_of(here["gpu"]).name
+    old = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else []
+    rows = {(row["group"], row["name"], row["dtype"]): row for row in old}
+    for name in ("bench.json", "peers.json"):
+        file = folder / name
+        for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else []:
+            row = json.loads(line)
+            rows[(row["group"], row["name"], row["dtype"])] = row | about
+    path.parent.mkdir(exist_ok=True)
+    text = ",\n".join(json.dumps(row, sort_keys=True) for row in rows.values())
+    head = json.dumps(here, sort_keys=True, indent=1)
+    path.write_text(f'{{"machine": {head},\n"rows": [\n{text}\n]}}\n', encoding="utf-8")
+
+
 def make_page():
-    files = sorted(FOLDER.glob("*.json"))
-    machines = [json.loads(path.read_text(encoding="utf-8")) for path in files]
-    page, chart = measurements_page.page(machines), measurements_page.chart(machines)
+    machines, gpus = (
+        [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+        for folder in (FOLDER, FOLDER / "gpu")
+    )
+    page, chart = measurements_page.page(machines, gpus), measurements_page.chart(machines)
     (ROOT / "docs" / "measurements.md").write_text(page, encoding="utf-8")
     (ROOT / "docs" / "images" / "measurements.svg").write_text(chart, encoding="utf-8")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=("run", "page", "times"))
+    parser.add_argument("command", choices=("run", "page", "times", "gpu"))
     for name in ("program", "python", "group", "threads", "isa", "part", "processor", "only"):
         parser.add_argument(f"--{name}")
+    parser.add_argument("--folder", type=Path)
     parser.add_argument("--peers", default="numpy,scipy,numexpr,torch,jax,fftw")
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--seconds", type=float, default=0)
@@ -225,6 +250,8 @@ def main():
         return
     if options.command == "run":
         measured(options)
+    if options.command == "gpu":
+        take_gpu(options.folder)
     make_page()
 
 

@@ -22,6 +22,16 @@ GROUPS = {
     "fft": "Fourier transforms",
     "linalg": "Linear algebra",
 }
+GPU_GROUPS = {
+    "overhead": "Overhead of a GPU",
+    "arrays": "Arrays on a GPU",
+    "copies": "Copies to and from a GPU",
+    "products": "Products on a GPU",
+    "windows": "Convolutions on a GPU",
+    "attention": "Attention on a GPU",
+    "sort": "Sorting on a GPU",
+    "linalg": "Linear algebra on a GPU",
+}
 NO_PEERS = ("written whole",)
 
 
@@ -139,7 +149,43 @@ def counted(ratios):
     return f"{ahead} of {len(ratios)}; {digits(1 / mean(ratios))}"
 
 
-def page(machines):
+def gpu_name(m):
+    return m["machine"]["gpu"].removeprefix("NVIDIA ")
+
+
+def described_gpu(m):
+    v = m["machine"]
+    versions = ", ".join(f"{name} {text}" for name, text in v["versions"].items())
+    days, commits = said(m, "date"), said(m, "nx")
+    return (
+        f"{gpu_name(m)}: {v['gpu']}, {v['memory']}, driver {v['driver']}; nx {commits}, "
+        f"{versions}; {days}.\n"
+    )
+
+
+def gpu_part(gpus):
+    """Rows of nx-bench-gpu; what the groups hold is as on processors."""
+    if not gpus:
+        return ""
+    text = "\n## On GPUs\n\n" + "\n".join(described_gpu(m) for m in gpus)
+    groups = dict.fromkeys(row["group"] for m in gpus for row in m["rows"])
+    for group in dict.fromkeys([*filter(groups.__contains__, GPU_GROUPS), *groups]):
+        rows = {}
+        for number, m in enumerate(gpus):
+            for row in m["rows"]:
+                if row["group"] == group:
+                    rows.setdefault((row["name"], row["dtype"]), {})[number] = row
+        text += f"\n### {GPU_GROUPS.get(group, group)}\n\nMilliseconds; the part of the limit that "
+        text += "is reached, where there is one; the best peer, and its time divided by that of nx."
+        text += "\n\n| row | type | " + " | ".join(gpu_name(m) for m in gpus) + " |\n"
+        text += "|---" * (len(gpus) + 2) + "|\n"
+        for (name, dtype), cells in rows.items():
+            text += f"| {name} | {dtype} | "
+            text += " | ".join(cell(cells.get(i)) for i in range(len(gpus))) + " |\n"
+    return text
+
+
+def page(machines, gpus=()):
     columns = columns_of(machines)
     text = """<!-- SPDX-License-Identifier: ISC -->
 # Measurements
@@ -170,7 +216,7 @@ the time of nx divided by that of the best peer, so that less than 1 is faster:
             dtype = next(iter(cells.values()))["dtype"]
             text += f"| {row} | {dtype} | "
             text += " | ".join(cell(cells.get(c)) for c in columns) + " |\n"
-    return text
+    return text + gpu_part(gpus)
 
 
 # ---- the chart: a bar a group, its mean, and a point a row, on a logarithmic scale

@@ -142,9 +142,30 @@ stress() {
 
 # ---- bench, peers: rows that are there already are not measured again
 
+# What measured: machine.json.
+tell_machine() {
+  local gpu driver memory
+  IFS=, read -r gpu driver memory < <(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader)
+  "$python" - "$gpu" "${driver# }" "${memory# }" "$(cat "$here/commit" 2>/dev/null)" >"$out/machine.json" <<'CODE' || true
+import datetime, importlib.metadata, json, sys
+
+gpu, driver, memory, commit = sys.argv[1:]
+versions = {}
+for name in ("torch", "jax"):
+    try:
+        versions[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        pass
+date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+told = {"gpu": gpu, "driver": driver, "memory": memory, "nx": commit[:8], "date": date}
+print(json.dumps(told | {"versions": versions}))
+CODE
+}
+
 rows() {
   local status=0 file=$out/$part.json
   need_gpu
+  tell_machine
   touch "$file"
   sed -n 's/.*"group": "\([^"]*\)".*"name": "\([^"]*\)".*/\1 \2/p' "$file" >"$work/without"
   timeout -k 5 $(($(left) + 15)) "$here/bin/nx-bench-gpu" --json --table "$out/$part.md" --without "$work/without" \
