@@ -46,8 +46,13 @@ void gpu_traffic_wait(void *traffic);
 
 /* ---- the best product of cuBLASLt: the quickest of all algorithms that it proposes */
 typedef struct gpu_product gpu_product;
-/* Of square matrices, n x n. NULL: there is no cuBLASLt, or it has none for the type. */
-gpu_product *gpu_product_create(const gpu_lab *lab, nx_dtype dtype, int64_t n, int64_t batches);
+/* m x k times k x n; transposed: the operand lies as its transpose does. */
+typedef struct gpu_product_shape {
+  int64_t m, n, k, batches;
+  bool transposed[2];
+} gpu_product_shape;
+/* Of operands of that type. NULL: there is no cuBLASLt, or it has no such product. */
+gpu_product *gpu_product_create(const gpu_lab *lab, nx_dtype dtype, const gpu_product_shape *s);
 void gpu_product_free(gpu_product *p);
 void gpu_product_run(void *product);
 void gpu_product_wait(void *product);
@@ -63,6 +68,7 @@ void gpu_report_peers(const gpu_peers *p, const bench_way *ways, bench_row *row)
 
 void gpu_arrays(gpu_lab *lab);
 void gpu_products(gpu_lab *lab);
+void gpu_models(gpu_lab *lab);
 void gpu_overhead(gpu_lab *lab);
 
 #endif

@@ -18,9 +18,13 @@ enum { PROPOSED = 32, WORKSPACE = 32 << 20, TRIES = 5 };
 /* Of the library's enumerations: element types, and the computations that keep all their bits. */
 static const struct {
   nx_dtype dtype;
-  int type, compute, scale, bytes;
-} types[] = {
-    {NX_F32, 0, 68, 0, 4}, {NX_F64, 1, 70, 1, 8}, {NX_F16, 2, 68, 0, 2}, {NX_BF16, 14, 68, 0, 2}};
+  int type, result, compute, scale, bytes, result_bytes;
+} types[] = {{NX_F32, 0, 0, 68, 0, 4, 4},
+             {NX_F64, 1, 1, 70, 1, 8, 8},
+             {NX_F16, 2, 2, 68, 0, 2, 2},
+             {NX_BF16, 14, 14, 68, 0, 2, 2},
+             {NX_I8, 3, 10, 72, 10, 1, 4}};
+enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct proposal { /* cublasLtMatmulHeuristicResult_t */
   uint64_t algorithm[8];
@@ -32,10 +36,10 @@ typedef struct proposal { /* cublasLtMatmulHeuristicResult_t */
 
 struct gpu_product {
   const gpu_lab *lab;
-  bool wide; /* factors of the product are f64 */
-  void *handle, *desc, *layout;
-  uint64_t a, b, c, workspace;
-  int64_t bytes; /* of a matrix's batch */
+  nx_dtype dtype;
+  void *handle, *desc, *layouts[3]; /* of the operands as the library sees them, and the result */
+  uint64_t at[3], workspace;        /* of both operands and the result, as the layouts */
+  int64_t bytes[3];
   proposal best;
 };
 
@@ -55,13 +59,16 @@ static bool load(void) {
 
 /* Inside. */
 static int multiply(gpu_product *p, const proposal *how) {
-  static const double one64 = 1, zero64 = 0;
-  static const float one32 = 1, zero32 = 0;
-  const void *one = p->wide ? (const void *)&one64 : &one32;
-  const void *zero = p->wide ? (const void *)&zero64 : &zero32;
-  return lt.matmul(p->handle, p->desc, one, p->a, p->layout, p->b, p->layout, zero, p->c, p->layout,
-                   p->c, p->layout, how->algorithm, p->workspace, how->workspace,
-                   nxi_gpu_stream(p->lab->gpu));
+  static const double numbers64[] = {0, 1};
+  static const float numbers32[] = {0, 1};
+  static const int32_t integers[] = {0, 1};
+  const size_t step = p->dtype == NX_F64 ? 8 : 4;
+  const char *zero = p->dtype == NX_F64  ? (const char *)numbers64
+                     : p->dtype == NX_I8 ? (const char *)integers
+                                         : (const char *)numbers32;
+  return lt.matmul(p->handle, p->desc, zero + step, p->at[0], p->layouts[0], p->at[1],
+                   p->layouts[1], zero, p->at[2], p->layouts[2], p->at[2], p->layouts[2],
+                   how->algorithm, p->workspace, how->workspace, nxi_gpu_stream(p->lab->gpu));
 }
 
 void gpu_product_run(void *product) {
@@ -96,8 +103,8 @@ static bool choose(gpu_product *p) {
   if (lt.preference_create(&preference) != 0) return false;
   bool good = lt.preference_set(preference, 1, &most, sizeof most) == 0 && /* workspace */
               lt.preference_set(preference, 3, &whole, sizeof whole) == 0 &&
-              lt.heuristic(p->handle, p->desc, p->layout, p->layout, p->layout, p->layout,
-                           preference, PROPOSED, all, &found) == 0;
+              lt.heuristic(p->handle, p->desc, p->layouts[0], p->layouts[1], p->layouts[2],
+                           p->layouts[2], preference, PROPOSED, all, &found) == 0;
   lt.preference_destroy(preference);
   for (int i = 0; good && i < found; i++) {
     double t = time_proposal(p, &all[i]);
@@ -108,30 +115,39 @@ static bool choose(gpu_product *p) {
   return best >= 0;
 }
 
-/* Square matrices are their own transposes' shapes, so one layout does for all three. */
-static bool describe(gpu_product *p, int type, int64_t n, int64_t batches) {
-  int32_t count = (int32_t)batches;
-  int64_t stride = n * n;
-  int compute = types[type].compute, scale = types[type].scale;
-  return lt.create(&p->handle) == 0 && lt.matmul_create(&p->desc, compute, scale) == 0 &&
-         lt.layout_create(&p->layout, types[type].type, (uint64_t)n, (uint64_t)n, n) == 0 &&
-         lt.layout_set(p->layout, 5, &count, sizeof count) == 0 && /* batches, and their stride */
-         lt.layout_set(p->layout, 6, &stride, sizeof stride) == 0;
+/* The library has columns where the rows of a product are: its operands are b, then a. */
+static bool describe(gpu_product *p, int type, const gpu_product_shape *s) {
+  const int32_t count = (int32_t)s->batches, turned[2] = {s->transposed[1], s->transposed[0]};
+  const int64_t rows[3] = {s->transposed[1] ? s->k : s->n, s->transposed[0] ? s->m : s->k, s->n},
+                columns[3] = {s->transposed[1] ? s->n : s->k, s->transposed[0] ? s->k : s->m, s->m};
+  bool good = lt.create(&p->handle) == 0 &&
+              lt.matmul_create(&p->desc, types[type].compute, types[type].scale) == 0 &&
+              lt.matmul_set(p->desc, 3, &turned[0], sizeof turned[0]) == 0 &&
+              lt.matmul_set(p->desc, 4, &turned[1], sizeof turned[1]) == 0;
+  for (int i = 0; i < 3 && good; i++) {
+    const int64_t stride = rows[i] * columns[i];
+    good = lt.layout_create(&p->layouts[i], i < 2 ? types[type].type : types[type].result,
+                            (uint64_t)rows[i], (uint64_t)columns[i], rows[i]) == 0 &&
+           lt.layout_set(p->layouts[i], 5, &count, sizeof count) == 0 && /* batches, their stride */
+           lt.layout_set(p->layouts[i], 6, &stride, sizeof stride) == 0;
+  }
+  return good;
 }
 
-gpu_product *gpu_product_create(const gpu_lab *lab, nx_dtype dtype, int64_t n, int64_t batches) {
+gpu_product *gpu_product_create(const gpu_lab *lab, nx_dtype dtype, const gpu_product_shape *s) {
   int type = 0;
-  while (type < 4 && types[type].dtype != dtype) type++;
-  if (type == 4 || !load()) return NULL;
+  while (type < TYPES && types[type].dtype != dtype) type++;
+  if (type == TYPES || !load()) return NULL;
   gpu_product *p = calloc(1, sizeof *p);
   p->lab = lab;
-  p->wide = dtype == NX_F64;
-  p->bytes = n * n * batches * types[type].bytes;
-  uint64_t *const memory[] = {&p->a, &p->b, &p->c};
-  for (int i = 0; i < 3; i++) bench_check(nxi_gpu_alloc(lab->gpu, p->bytes, memory[i], NULL));
+  p->dtype = dtype;
+  p->bytes[0] = s->k * s->n * s->batches * types[type].bytes;
+  p->bytes[1] = s->m * s->k * s->batches * types[type].bytes;
+  p->bytes[2] = s->m * s->n * s->batches * types[type].result_bytes;
+  for (int i = 0; i < 3; i++) bench_check(nxi_gpu_alloc(lab->gpu, p->bytes[i], &p->at[i], NULL));
   bench_check(nxi_gpu_alloc(lab->gpu, WORKSPACE, &p->workspace, NULL));
   bench_check(nxi_gpu_enter(lab->gpu, NULL));
-  bool good = describe(p, type, n, batches) && choose(p);
+  bool good = describe(p, type, s) && choose(p);
   nxi_gpu_leave(lab->gpu);
   if (good) return p;
   gpu_product_free(p);
@@ -140,11 +156,10 @@ gpu_product *gpu_product_create(const gpu_lab *lab, nx_dtype dtype, int64_t n, i
 
 void gpu_product_free(gpu_product *p) {
   if (p == NULL) return;
-  nxi_gpu_free(p->lab->gpu, p->a, p->bytes);
-  nxi_gpu_free(p->lab->gpu, p->b, p->bytes);
-  nxi_gpu_free(p->lab->gpu, p->c, p->bytes);
+  for (int i = 0; i < 3; i++) nxi_gpu_free(p->lab->gpu, p->at[i], p->bytes[i]);
   nxi_gpu_free(p->lab->gpu, p->workspace, WORKSPACE);
-  if (p->layout) lt.layout_destroy(p->layout);
+  for (int i = 0; i < 3; i++)
+    if (p->layouts[i]) lt.layout_destroy(p->layouts[i]);
   if (p->desc) lt.matmul_destroy(p->desc);
   bench_check(nxi_gpu_enter(p->lab->gpu, NULL));
   if (p->handle) lt.destroy(p->handle);

@@ -102,7 +102,10 @@ static void run_groups(gpu_lab *lab) {
   static const struct {
     const char *name;
     void (*run)(gpu_lab *lab);
-  } groups[] = {{"overhead", gpu_overhead}, {"arrays", gpu_arrays}, {"products", gpu_products}};
+  } groups[] = {{"overhead", gpu_overhead},
+                {"arrays", gpu_arrays},
+                {"products", gpu_products},
+                {"models", gpu_models}};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
     lab->lab.out.group = groups[i].name;
     groups[i].run(lab);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """PyTorch's or JAX's workloads on a GPU, compiled: gpu_peer.py torch|jax [cpu]. A workload is NAME
-DTYPE OPERANDS N M, with operands of N elements, or of N rows of M; cpu: on the processor, to try
-the program."""
+DTYPE OPERANDS N M, with operands of N elements, or of N rows of M; for products, attention and
+convolutions what shapes_of says. cpu: on the processor, to try the program."""
 
 import os
 import sys
@@ -11,6 +11,7 @@ from serve import serve
 framework, device = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "gpu"
 TABLE, TAKEN = 50000, 8192
 DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i32": "int32"}
+DTYPES["c64"] = "complex64"
 # What both write in the same way.
 COMMON = {
     "poly": lambda a, b: a * 2 + b * 3 - a * b,
@@ -21,6 +22,24 @@ COMMON = {
 }
 
 
+def shapes_of(name, numbers):
+    """Of the operands of a product, an attention or a convolution, and its options."""
+    if name.startswith("matmul"):
+        batches, m, n, k, transposed = numbers
+        some = (batches,) if batches > 1 else ()
+        a = (k, m) if transposed & 1 else (m, k)
+        b = (n, k) if transposed & 2 else (k, n)
+        return [some + a, some + b] + [(n,)] * (name == "matmulbias"), (transposed,)
+    if name == "attention":
+        heads, rows, width, causal = numbers
+        return [(heads, rows, width)] * 3, (causal,)
+    batch, features, size, out, window, stride, groups, last = numbers
+    return [
+        (batch, features, size, size),
+        (out, features // groups, window, window),
+    ], (stride, window // 2, groups, last)
+
+
 class Torch:
     def __init__(self):
         import torch
@@ -29,6 +48,8 @@ class Torch:
             sys.exit(1)
         self.torch = torch
         torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
         torch.set_grad_enabled(False)
         self.place = "cuda" if device == "gpu" else "cpu"
         self.out = None
@@ -36,8 +57,25 @@ class Torch:
     def operands(self, dtype, count, shape):
         torch = self.torch
         kind = getattr(torch, DTYPES[dtype])
-        make = lambda: torch.rand(shape, device=self.place) * 4 - 2
+        wide = kind if kind.is_complex else torch.float32
+        make = lambda: torch.rand(shape, device=self.place, dtype=wide) * 4 - 2
         return [make().to(kind) for _ in range(count)]
+
+    def shaped(self, name, x, options):
+        """The workload's function, and its operands as they are to lie."""
+        t = self.torch
+        if name.startswith("matmul"):
+            for i in range(2):
+                x[i] = x[i].mT if options[0] >> i & 1 else x[i]
+            return (lambda a, b, c: t.relu(a @ b + c)) if len(x) > 2 else t.matmul, x
+        if name == "attention":
+            f = t.nn.functional.scaled_dot_product_attention
+            return (lambda q, k, v: f(q, k, v, is_causal=bool(options[0]))), [y[None] for y in x]
+        stride, around, groups, last = options
+        if last:
+            x = [y.to(memory_format=t.channels_last) for y in x]
+        f = t.nn.functional.conv2d
+        return (lambda y, w: f(y, w, None, stride, around, 1, groups)), x
 
     def indices(self):
         return self.torch.randint(0, TABLE, (TAKEN,), device=self.place)
@@ -76,8 +114,6 @@ class Torch:
             "fft": lambda a, b: t.fft.fft(t.complex(a, b)),
             "scatteradd": lambda x, i: x.index_add(0, i, x[:TAKEN]),
             "scans": scans(lambda x: x.cumsum(0), lambda x: x.cummax(0).values),
-            "matmul": t.matmul,
-            "matmulbias": lambda a, b, c: t.relu(a @ b + c),
         }
 
 
@@ -99,6 +135,39 @@ class Jax:
 
     def indices(self):
         return self.jax.random.randint(self.jax.random.PRNGKey(2), (TAKEN,), 0, TABLE)
+
+    def shaped(self, name, x, options):
+        """The workload's function, and its operands as they are to lie."""
+        jax = self.jax
+        n = jax.numpy
+        if name.startswith("matmul"):
+            left, right = options[0] & 1, options[0] & 2
+
+            def product(a, b, *c):
+                y = n.matmul(a.mT if left else a, b.mT if right else b)
+                return n.maximum(y + c[0], 0) if c else y
+
+            return product, x
+        if name == "attention":
+            f = jax.nn.dot_product_attention
+            lies = [y.swapaxes(0, 1)[None] for y in x]
+            return (lambda q, k, v: f(q, k, v, is_causal=bool(options[0]))), lies
+        stride, around, groups, last = options
+        axes = ("NHWC", "OHWI", "NHWC") if last else ("NCHW", "OIHW", "NCHW")
+        if last:
+            x = [y.transpose(0, 2, 3, 1) for y in x]
+
+        def convolution(y, w):
+            return jax.lax.conv_general_dilated(
+                y,
+                w,
+                (stride, stride),
+                [(around, around)] * 2,
+                dimension_numbers=axes,
+                feature_group_count=groups,
+            )
+
+        return convolution, x
 
     def wait(self):
         if self.out is not None:
@@ -139,8 +208,6 @@ class Jax:
             "fft": lambda a, b: n.fft.fft(lax.complex(a, b)),
             "scatteradd": lambda x, i: x.at[i].add(x[:TAKEN]),
             "scans": scans(lambda x: n.cumsum(x), lambda x: lax.cummax(x)),
-            "matmul": n.matmul,
-            "matmulbias": lambda a, b, c: n.maximum(a @ b + c, 0),
         }
 
 
@@ -166,15 +233,22 @@ def scans(total, most):
 def workload(library, name, f):
     def setup(dtype, count, n, m):
         count, n, m = int(count), int(n), int(m)
-        if name.startswith("matmul"):  # n matrices, or one
-            x = library.operands(dtype, 2, (n, m, m) if n > 1 else (m, m)) + library.operands(
-                dtype, 1, (m,)
-            )
-            x = x[: 3 if name == "matmulbias" else 2]
-        else:
-            x = library.operands(dtype, count, (n, m) if m else (n,))
+        x = library.operands(dtype, count, (n, m) if m else (n,))
         if name in ("gather", "scatteradd"):
             x.append(library.indices())
+        run = library.compiled(f, *x)
+        run()
+        library.wait()
+        return run
+
+    return setup
+
+
+def shaped_workload(library, name):
+    def setup(dtype, *numbers):
+        shapes, options = shapes_of(name, [int(x) for x in numbers])
+        x = [library.operands(dtype, 1, shape)[0] for shape in shapes]
+        f, x = library.shaped(name, x, options)
         run = library.compiled(f, *x)
         run()
         library.wait()
@@ -188,5 +262,7 @@ try:
 except (ImportError, RuntimeError):
     sys.exit(1)
 workloads = {name: workload(library, name, f) for name, f in library.expressions().items()}
+for name in ("matmul", "matmulbias", "attention", "convolution"):
+    workloads[name] = shaped_workload(library, name)
 workloads["hello"] = lambda: lambda: None
 serve(workloads, lambda result: library.wait())
