@@ -22,7 +22,7 @@ typedef struct legalizer {
   nxk_kernel *k;
   bool half;          /* the target converts f16 <-> f32 */
   bool f8;            /* and f8e4m3 to f32 and f32 to f8 */
-  bool scales;        /* the target has an instruction for ldexp, or makes one of it by itself */
+  bool scales;        /* the target has an instruction for ldexp */
   bool hands_on;      /* arithmetic gives a NaN of an operand, or one with only upper bits set */
   uint8_t *short_nan; /* value of the kernel that is read -> whether its NaNs have lower halves of
                          zeros; all false unless hands_on */
@@ -337,10 +337,8 @@ static bool converts_f8(const nxi_target *t) {
   return strncmp(t->isa, "sm_", 3) == 0 && atoi(t->isa + 3) >= 89;
 }
 
-/* AVX-512 has the instruction; CUDA C has a function of its own. */
-static bool scales(const nxi_target *t) {
-  return strcmp(t->isa, "avx512") == 0 || strncmp(t->isa, "sm_", 3) == 0;
-}
+/* AVX-512 has the instruction. */
+static bool scales(const nxi_target *t) { return strcmp(t->isa, "avx512") == 0; }
 
 static bool write_legal(legalizer *l, const nxk_kernel *k, const uint8_t *needed, nxk_value *map) {
   l->k = nxk_create(k->level, k->name);

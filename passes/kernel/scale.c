@@ -82,7 +82,10 @@ static interval of_select(const nxk_kernel *k, const nxk_instr *in, int depth, i
 
 static interval of_arithmetic(const nxk_kernel *k, const nxk_instr *in, int depth, int *steps) {
   interval a[3] = {anything, anything, anything};
-  for (int i = 0; i < in->n_args && i < 3; i++) a[i] = interval_of(k, in->args[i], depth, steps);
+  for (int i = 0; i < in->n_args && i < 3; i++) {
+    const bool again = i > 0 && in->args[i] == in->args[0];
+    a[i] = again ? a[0] : interval_of(k, in->args[i], depth, steps);
+  }
   switch (in->op) {
     case NXK_add: return sum(a[0], a[1]);
     case NXK_sub: return sum(a[0], negated(a[1]));
@@ -103,8 +106,8 @@ static interval of_arithmetic(const nxk_kernel *k, const nxk_instr *in, int dept
 static interval interval_of(const nxk_kernel *k, nxk_value v, int depth, int *steps) {
   const nxk_instr *in = &k->instrs[v];
   double x;
-  if (depth == 0 || --*steps < 0 || (in->dtype != NX_F32 && in->dtype != NX_F64)) return anything;
   if (is_constant(k, v, &x)) return x == x ? (interval){x, x} : anything;
+  if (depth == 0 || --*steps < 0 || (in->dtype != NX_F32 && in->dtype != NX_F64)) return anything;
   if (in->op == NXK_splat) return interval_of(k, in->args[0], depth - 1, steps);
   if (in->op == NXK_select) return of_select(k, in, depth - 1, steps);
   return of_arithmetic(k, in, depth - 1, steps);

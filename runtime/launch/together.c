@@ -231,10 +231,10 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
   report->compile_ms += compile_ms < ms ? compile_ms : ms;
 }
 
-/* A GPU's compiler takes one kernel at a time; stages are shown in the order of kernels; and how
- * much stack the threads of the library's user have is not known. */
+/* Stages are shown in the order of kernels; and how much stack the threads of the library's user
+ * have is not known. */
 static nxi_pool *helpers(const nxi_executable *e, uint32_t n_groups) {
-  bool alone = n_groups < 2 || e->plan->options.on_gpu || nxp_wanted("generic");
+  bool alone = n_groups < 2 || nxp_wanted("generic");
   alone = alone || !nxi_threads_have_heaps();
   return !alone && nxi_pool_has_threads(e->options.pool) ? e->options.pool : NULL;
 }

@@ -291,15 +291,42 @@ static void a_source_is_refused(void **state) {
   assert_int_equal(system(text), 0);
 }
 
+/* Kernels of one graph are compiled by as many threads as there are. */
+static void kernels_are_compiled_together(void **state) {
+  const nx_context_options o = {.size = sizeof o, .threads = 2};
+  const int64_t shape[] = {40, 24};
+  nx_context *c = NULL;
+  (void)state;
+  OK(nx_context_create(&o, &c));
+  nx_tensor *x = nx_full(c, CUDA, NX_F32, shape, 2, NX_NUMBER(1.5)), *y[2] = {NULL};
+  OK(nx_realize(c, &x, 1, NULL));
+  nx_tensor *sum = nx_reduce_sum(x, NX_AXES(0), 0), *most = nx_reduce_max(x, NX_AXES(1), 0);
+  y[0] = nx_exp(sum);
+  y[1] = nx_sin(most);
+  fake->meet = 2;
+  fake->met = 0;
+  OK(nx_realize(c, y, 2, NULL));
+  assert_int_equal(fake->met, 2);
+  fake->meet = 0;
+  nx_context_release(c);
+}
+
 NXT_MAIN(cuda_device) {
   if (argc > 1 && strcmp(argv[1], "refused") == 0) return show_refusal();
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(devices_are_described), IN_SCOPE(values_are_computed_there),
-      IN_SCOPE(recording_asks_nobody), IN_SCOPE(values_come_and_go),
-      IN_SCOPE(assigns_and_mappings),  IN_SCOPE(indices_are_checked),
-      IN_SCOPE(host_functions),        IN_SCOPE(custom_operations),
-      IN_SCOPE(every_call_fails),      IN_SCOPE(memory_is_limited),
-      IN_SCOPE(a_child_has_no_gpu),    IN_SCOPE(a_source_is_refused),
+      IN_SCOPE(devices_are_described),
+      IN_SCOPE(values_are_computed_there),
+      IN_SCOPE(recording_asks_nobody),
+      IN_SCOPE(values_come_and_go),
+      IN_SCOPE(assigns_and_mappings),
+      IN_SCOPE(indices_are_checked),
+      IN_SCOPE(host_functions),
+      IN_SCOPE(custom_operations),
+      IN_SCOPE(every_call_fails),
+      IN_SCOPE(memory_is_limited),
+      IN_SCOPE(kernels_are_compiled_together),
+      IN_SCOPE(a_child_has_no_gpu),
+      IN_SCOPE(a_source_is_refused),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }

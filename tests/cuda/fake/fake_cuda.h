@@ -50,6 +50,10 @@ typedef struct nxt_fake {
   int64_t loads;         /* of functions: when they are wanted first, unless they were asked for */
   int64_t most_blocks;   /* of a kernel that run; 0: 16, and the others' tasks are theirs */
   int64_t forked_graphs; /* captured, with nodes that may run side by side; also bodies */
+  /* compilations that wait for each other, two seconds at most; and the most that were under way at
+   * once since that is not 0 */
+  int64_t meet;
+  _Atomic int64_t met;
   int64_t registered, peer_bytes; /* pieces of the host's memory; copied from one GPU to another */
 } nxt_fake;
 
