@@ -24,12 +24,11 @@ GROUPS = {
 }
 GPU_GROUPS = {
     "overhead": "Overhead of a GPU",
+    "calls": "Calls to a GPU",
     "arrays": "Arrays on a GPU",
     "copies": "Copies to and from a GPU",
     "products": "Products on a GPU",
-    "windows": "Convolutions on a GPU",
-    "attention": "Attention on a GPU",
-    "sort": "Sorting on a GPU",
+    "models": "Attention and convolutions on a GPU",
     "linalg": "Linear algebra on a GPU",
 }
 NO_PEERS = ("written whole",)

@@ -11,6 +11,7 @@ typedef struct gpu_lab {
   bench_lab lab;
   nxi_gpu *gpu;
   bench_peer *torch, *jax; /* NULL: not installed, or without a GPU */
+  const char *groups;      /* the names of those that run; NULL: all */
   int64_t shrink;          /* divides the sizes of rows, for trying the program */
 } gpu_lab;
 
@@ -70,5 +71,11 @@ void gpu_arrays(gpu_lab *lab);
 void gpu_products(gpu_lab *lab);
 void gpu_models(gpu_lab *lab);
 void gpu_overhead(gpu_lab *lab);
+void gpu_calls(gpu_lab *lab);
+void gpu_copies(gpu_lab *lab);
+void gpu_linalg(gpu_lab *lab);
+/* What a process of the rows about processes does, with its cache in that folder; does not
+ * return. */
+void gpu_first_result(const char *cache);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* nx-bench-gpu [--json] [--only TEXT] [--without FILE] [--rounds N] [--seconds N] [--python FILE]
- *              [--peer FILE] [--table FILE] [--shrink N]
+/* nx-bench-gpu [--json] [--group G,..] [--only TEXT] [--without FILE] [--rounds N] [--seconds N]
+ *              [--python FILE] [--peer FILE] [--table FILE] [--shrink N]
  *
  * The rows of docs/bench.md on the first GPU, beside PyTorch and JAX where they are installed;
  * --peer: the script that runs them, if it is not where it was built. Exit status 77: there is no
@@ -53,6 +53,7 @@ typedef struct places {
 
 static bool take_option(gpu_lab *lab, places *p, const char *name, const char *value) {
   if (strcmp(name, "--only") == 0) lab->lab.out.only = value;
+  else if (strcmp(name, "--group") == 0) lab->groups = value;
   else if (strcmp(name, "--rounds") == 0) lab->lab.rounds = atoi(value);
   else if (strcmp(name, "--python") == 0) p->python = value;
   else if (strcmp(name, "--peer") == 0) p->peer = value;
@@ -91,10 +92,10 @@ static void head(const gpu_lab *lab) {
 }
 
 static int usage(void) {
-  fprintf(stderr,
-          "usage: nx-bench-gpu [--json] [--only TEXT] [--without FILE] [--rounds N] "
-          "[--seconds N]\n"
-          "                    [--python FILE] [--peer FILE] [--table FILE] [--shrink N]\n");
+  fprintf(stderr, "usage: nx-bench-gpu [--json] [--group G,..] [--only TEXT] [--without FILE] "
+                  "[--rounds N]\n"
+                  "                    [--seconds N] [--python FILE] [--peer FILE] [--table FILE] "
+                  "[--shrink N]\n");
   return 2;
 }
 
@@ -102,11 +103,11 @@ static void run_groups(gpu_lab *lab) {
   static const struct {
     const char *name;
     void (*run)(gpu_lab *lab);
-  } groups[] = {{"overhead", gpu_overhead},
-                {"arrays", gpu_arrays},
-                {"products", gpu_products},
-                {"models", gpu_models}};
+  } groups[] = {{"overhead", gpu_overhead}, {"calls", gpu_calls},       {"copies", gpu_copies},
+                {"arrays", gpu_arrays},     {"products", gpu_products}, {"models", gpu_models},
+                {"linalg", gpu_linalg}};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+    if (lab->groups != NULL && strstr(lab->groups, groups[i].name) == NULL) continue;
     lab->lab.out.group = groups[i].name;
     groups[i].run(lab);
   }
@@ -114,6 +115,7 @@ static void run_groups(gpu_lab *lab) {
 
 int main(int argc, char **argv) {
   gpu_lab lab = {.lab = {.threads = 1, .rounds = 25}, .shrink = 1};
+  if (argc == 3 && strcmp(argv[1], "--first") == 0) gpu_first_result(argv[2]);
   places p = {"python3", NX_BENCH_GPU_PEER, NULL};
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--json") == 0) {

@@ -19,7 +19,11 @@ COMMON = {
     "sum1": lambda x: x.sum(1),
     "argmax1": lambda x: x.argmax(1),
     "gather": lambda x, i: x[i],
+    "chained": lambda x: chained(x),
 }
+# Of matrices, n of m x m; the first operand of these is positive definite.
+LINALG = ("cholesky", "triangular", "solve", "inverse", "qr", "eigh", "svd")
+DEFINITE = ("cholesky", "triangular", "solve", "inverse", "eigh")
 
 
 def shapes_of(name, numbers):
@@ -77,6 +81,10 @@ class Torch:
         f = t.nn.functional.conv2d
         return (lambda y, w: f(y, w, None, stride, around, 1, groups)), x
 
+    def definite(self, a):
+        eye = self.torch.eye(a.shape[-1], dtype=a.dtype, device=self.place)
+        return a + a.mT + eye * 4 * a.shape[-1]
+
     def indices(self):
         return self.torch.randint(0, TABLE, (TAKEN,), device=self.place)
 
@@ -114,6 +122,13 @@ class Torch:
             "fft": lambda a, b: t.fft.fft(t.complex(a, b)),
             "scatteradd": lambda x, i: x.index_add(0, i, x[:TAKEN]),
             "scans": scans(lambda x: x.cumsum(0), lambda x: x.cummax(0).values),
+            "cholesky": t.linalg.cholesky,
+            "triangular": lambda a, b: t.linalg.solve_triangular(a, b, upper=False),
+            "solve": t.linalg.solve,
+            "inverse": t.linalg.inv,
+            "qr": t.linalg.qr,
+            "eigh": t.linalg.eigh,
+            "svd": lambda a: t.linalg.svd(a, full_matrices=False),
         }
 
 
@@ -132,6 +147,9 @@ class Jax:
         jax = self.jax
         keys = jax.random.split(jax.random.PRNGKey(1), count)
         return [jax.random.uniform(k, shape, "float32", -2, 2).astype(DTYPES[dtype]) for k in keys]
+
+    def definite(self, a):
+        return a + a.mT + self.jax.numpy.eye(a.shape[-1], dtype=a.dtype) * 4 * a.shape[-1]
 
     def indices(self):
         return self.jax.random.randint(self.jax.random.PRNGKey(2), (TAKEN,), 0, TABLE)
@@ -171,7 +189,7 @@ class Jax:
 
     def wait(self):
         if self.out is not None:
-            self.out.block_until_ready()
+            self.jax.block_until_ready(self.out)
 
     def compiled(self, f, *x):
         g = self.jax.jit(f)
@@ -208,6 +226,16 @@ class Jax:
             "fft": lambda a, b: n.fft.fft(lax.complex(a, b)),
             "scatteradd": lambda x, i: x.at[i].add(x[:TAKEN]),
             "scans": scans(lambda x: n.cumsum(x), lambda x: lax.cummax(x)),
+            "loop": loop(lax.while_loop),
+            "cholesky": n.linalg.cholesky,
+            "triangular": lambda a, b: lax.linalg.triangular_solve(
+                a, b, left_side=True, lower=True
+            ),
+            "solve": n.linalg.solve,
+            "inverse": n.linalg.inv,
+            "qr": n.linalg.qr,
+            "eigh": n.linalg.eigh,
+            "svd": lambda a: n.linalg.svd(a, full_matrices=False),
         }
 
 
@@ -230,10 +258,30 @@ def scans(total, most):
     return f
 
 
+def chained(x):
+    for i in range(100):
+        x = x - x.sum(i % 2, keepdims=True)
+    return x
+
+
+def loop(while_loop):
+    def step(carried):
+        i, x = carried
+        x = x - x.sum(0, keepdims=True)
+        return i + 1, x - x.sum(1, keepdims=True)
+
+    return lambda x: while_loop(lambda carried: carried[0] < 1000, step, (0, x))[1]
+
+
 def workload(library, name, f):
     def setup(dtype, count, n, m):
         count, n, m = int(count), int(n), int(m)
-        x = library.operands(dtype, count, (n, m) if m else (n,))
+        if name in LINALG:
+            x = library.operands(dtype, count, (n, m, m))
+        else:
+            x = library.operands(dtype, count, (n, m) if m else (n,))
+        if name in DEFINITE:
+            x[0] = library.definite(x[0])
         if name in ("gather", "scatteradd"):
             x.append(library.indices())
         run = library.compiled(f, *x)
