@@ -134,9 +134,10 @@ nx_status nxp_defer_chains(nxp_step_builder *s);
 /* The step of such a product, whose own memory is there; *number: of the step. */
 nx_status nxp_add_chain(nxp_step_builder *s, uint32_t node, uint32_t *number);
 /* plan/sum.c: on a GPU the library adds to a product what the graph does. */
-/* Whether all that a group does is to add something in memory to `product`. */
+/* Whether all that a group does is to add something in memory to `product`, or to store it in
+ * another shape. */
 bool nxp_only_adds(const nxp_step_builder *s, const nxp_group *e, uint32_t product);
-/* The step of that product, made already, gives the group's sum. */
+/* The step of that product, made already, gives the group's result. */
 void nxp_add_in_product(nxp_step_builder *s, nxp_step *step, const nxp_group *e, uint32_t product);
 /* plan/packed_tiles.c */
 /* Finds operands that products pack tile by tile. After nxp_defer_products. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Sums that a GPU library computes together with a product: D = A B + C. The sum is rounded as a
- * separate sum of f32 or f64 is, since the product is accumulated in that type. Nothing else
- * that follows a product goes to the library (docs/decisions/cuda.md). */
+/* What follows a product on a GPU and takes no kernel: sums that the library computes with it, D =
+ * A B + C, and copies, which are the product in their place. The sum is rounded as a separate sum
+ * of f32 or f64 is, since the product is accumulated in that type. Nothing else that follows a
+ * product goes to the library (docs/decisions/cuda.md). */
 #include "build.h"
 
 #include <string.h>
@@ -59,16 +60,22 @@ static bool find_addend(const nxp_step_builder *s, const nxp_group *e, uint32_t 
   return true;
 }
 
+/* The product in another shape is stored by a copy, if it is a result. */
+static bool is_copied(const nxp_step_builder *s, const nxp_group *e, uint32_t product) {
+  const nxg_node *copy = node_of(s, e->roots[0].node);
+  return e->n_roots == 1 && copy->op == NXG_copy && is_product(s, copy->args[0], product);
+}
+
 bool nxp_only_adds(const nxp_step_builder *s, const nxp_group *e, uint32_t product) {
   addend a;
-  return find_addend(s, e, product, &a);
+  return is_copied(s, e, product) || find_addend(s, e, product, &a);
 }
 
 void nxp_add_in_product(nxp_step_builder *s, nxp_step *step, const nxp_group *e, uint32_t product) {
   addend a;
+  step->tag_node = e->roots[0].node;
   if (!find_addend(s, e, product, &a)) return;
   step->added = a.how;
-  step->tag_node = e->roots[0].node;
   step->buffers[3] = s->b->where[a.base];
   step->buffers[3].offset += a.view.offset * nxi_dtype_size(node_of(s, a.base)->dtype);
   step->n_buffers = 4;

@@ -343,6 +343,50 @@ static void others_are_kernels(void **state) {
   assert_int_equal(fake->rows_added, added);
 }
 
+/* A product that is stored in another shape is no copy of one; in another order, or as a result of
+ * its own too, it is. */
+static void shapes_are_not_copied(void **state) {
+  static const struct {
+    const char *rest;
+    int64_t copies;
+    bool turned;
+  } cases[] = {{"-> (%y) {\n  %p = matmul %a, %b : f32[40,36]\n"
+                "  %q = reshape %p : f32[2,20,36]\n  %y = copy %q : f32[2,20,36]\n}\n",
+                0, false},
+               {"-> (%y) {\n  %p = matmul %a, %b : f32[40,36]\n"
+                "  %q = permute %p axes=[1,0] : f32[36,40]\n  %y = copy %q : f32[36,40]\n}\n",
+                1, true},
+               {"-> (%y, %p) {\n  %p = matmul %a, %b : f32[40,36]\n"
+                "  %q = reshape %p : f32[2,20,36]\n  %y = copy %q : f32[2,20,36]\n}\n",
+                1, false}};
+  (void)state;
+  nx_tensor *in[2] = {NUMBERS(NX_F32, 65, M, K), NUMBERS(NX_F32, 66, K, N)};
+  float *want = bytes_of(nx_matmul(in[0], in[1]), M * N * sizeof *want);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[400];
+    nx_function *f = NULL;
+    nx_tensor *out[2] = {NULL, NULL};
+    snprintf(text, sizeof text, "nxir 2\ngraph @f(%%a: f32[40,50], %%b: f32[50,36]) %s",
+             cases[i].rest);
+    OK(nx_function_parse(ctx, text, strlen(text),
+                         &(nx_parse_options){.size = sizeof(nx_parse_options), .device = CUDA},
+                         &f));
+    const int64_t launches = fake->launches, products = fake->products;
+    OK(nx_function_call(f, in, 2, out, i == 2 ? 2 : 1, NULL));
+    float *is = bytes_of(out[0], M * N * sizeof *is);
+    assert_int_equal(fake->products - products, 1);
+    assert_int_equal(fake->launches - launches, cases[i].copies);
+    for (int64_t row = 0; row < M; row++)
+      for (int64_t column = 0; column < N; column++)
+        assert_float_equal(is[cases[i].turned ? column * M + row : row * N + column],
+                           want[row * N + column], 0);
+    free(is);
+    for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);
+    nx_function_release(f);
+  }
+  free(want);
+}
+
 static void plans_show_it(void **state) {
   (void)state;
   char *plan = NULL;
@@ -421,6 +465,7 @@ NXT_MAIN(cuda_products) {
       IN_SCOPE(matrices_are_added),
       IN_SCOPE(products_in_graphs),
       IN_SCOPE(others_are_kernels),
+      IN_SCOPE(shapes_are_not_copied),
       IN_SCOPE(plans_show_it),
       IN_SCOPE(every_call_fails),
   };
