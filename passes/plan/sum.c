@@ -14,6 +14,17 @@ typedef struct addend {
   nxp_added how;
 } addend;
 
+/* Whether it shows its elements in the order of memory, one behind the other; how far it would move
+ * along an axis of extent 1 does not matter. */
+static bool is_matrix(const nxg_view *v) {
+  nxg_view other = *v;
+  int64_t stride = 1;
+  other.offset = 0;
+  for (int32_t i = v->rank; i-- > 0; stride *= v->shape[i])
+    if (v->shape[i] == 1) other.strides[i] = stride;
+  return nxg_view_is_contiguous(&other);
+}
+
 /* Whether a node is the product, element by element. */
 static bool is_product(const nxp_step_builder *s, uint32_t node, uint32_t product) {
   const nxg_node *n = node_of(s, node);
@@ -21,7 +32,7 @@ static bool is_product(const nxp_step_builder *s, uint32_t node, uint32_t produc
   if (node == product) return true;
   if (n->op != NXG_view || n->args[0] != product) return false;
   nxg_node_view(s->b->g, node, &v);
-  return v.offset == 0 && nxg_view_is_contiguous(&v) &&
+  return v.offset == 0 && is_matrix(&v) &&
          nxg_node_elements(n) == nxg_node_elements(node_of(s, product));
 }
 
@@ -32,13 +43,6 @@ static bool is_row(const nxg_view *v, int64_t n) {
   for (int32_t i = 0; i < last; i++)
     if (v->shape[i] != 1 && v->strides[i] != 0) return false;
   return true;
-}
-
-/* Whether it shows its elements in the order of memory. */
-static bool is_matrix(const nxg_view *v) {
-  nxg_view other = *v;
-  other.offset = 0;
-  return nxg_view_is_contiguous(&other);
 }
 
 static bool find_addend(const nxp_step_builder *s, const nxp_group *e, uint32_t product,
