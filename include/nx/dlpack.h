@@ -41,7 +41,8 @@ struct DLManagedTensor;
  *
  * Of memory of a GPU (type 2, kDLCUDA): the tensor is on that GPU. The producer has made it ready
  * on the stream of nx_dlpack_stream. It is copied before this returns, and the deleter has run; the
- * copy holds all from the lowest to the highest element. NX_NEEDS_COPY: another mode. */
+ * copy holds all from the lowest to the highest element. NX_NEEDS_COPY: another mode.
+ * NX_INVALID_ARGUMENT: an address that the driver does not know. */
 NX_API nx_status nx_from_dlpack(nx_context *context, struct DLManagedTensorVersioned *managed,
                                 uint32_t mode, nx_tensor **out);
 /** As nx_from_dlpack. The structure without a version has no flags: whether it may be written is

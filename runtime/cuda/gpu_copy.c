@@ -364,9 +364,27 @@ nx_status nxi_gpu_copy_from(nxi_gpu *g, uint64_t to, nxi_gpu *other, uint64_t fr
 
 /* ---- for others */
 
+/* An address that the driver does not know is refused here: some machines let a GPU read memory of
+ * the host by its address, and others fail. */
+static nx_status check_known(nxi_gpu *g, uint64_t at, nxi_diag *d) {
+  unsigned type;
+  nx_status status = nxi_gpu_enter(g, d);
+  if (status != NX_OK) return status;
+  int result = g->cuda->pointer_attribute(&type, NXI_CUDA_MEMORY_TYPE, at);
+  nxi_gpu_leave(g);
+  if (result == 0) return NX_OK;
+  if (result != NXI_CUDA_INVALID_VALUE) return nxi_gpu_refused(g, result, "finding memory", d);
+  return nxi_fail(d, NX_INVALID_ARGUMENT, "",
+                  "the address 0x%llx is said to be in memory of a GPU, and the driver does not "
+                  "know it",
+                  (unsigned long long)at);
+}
+
 nx_status nxi_gpu_copy_of_others(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes,
                                  nxi_diag *d) {
-  nx_status status = nxi_gpu_copy(g, to, from, bytes, d);
+  nx_status status = bytes > 0 ? check_known(g, from, d) : NX_OK;
+  if (status == NX_OK && bytes > 1) status = check_known(g, from + (uint64_t)bytes - 1, d);
+  if (status == NX_OK) status = nxi_gpu_copy(g, to, from, bytes, d);
   return status == NX_OK ? nxi_gpu_wait(g, NXI_NOW, NULL, d) : status;
 }
 

@@ -14,11 +14,13 @@
 
 /* Values of the driver's enumerations. */
 enum {
+  NXI_CUDA_INVALID_VALUE = 1,
   NXI_CUDA_NO_MEMORY = 2,
   NXI_CUDA_NO_CONTEXT = 201,
   NXI_CUDA_NOT_READY = 600,
   NXI_CUDA_NON_BLOCKING = 1,   /* streams */
   NXI_CUDA_NO_TIMING = 2,      /* events */
+  NXI_CUDA_MEMORY_TYPE = 2,    /* attributes of addresses: of the host, a device, .. */
   NXI_CUDA_CAPTURE_RELAXED = 2 /* captures: other calls of this thread and of others are allowed */
 };
 

@@ -82,6 +82,12 @@ typedef enum agreement {
   NEAR_SIZE, /* ... of a complex number's modulus; of `size` if that is greater */
 } agreement;
 
+/* Whether the bits are one value: any NaN is. */
+bool same_value(nx_dtype dtype, bits a, bits b);
+/* For what moves elements in the wider type that it computes in: c32 is cast to c64 and back, and a
+ * cast may give another NaN. */
+agreement computed_moves(nx_dtype dtype);
+
 typedef struct entry entry; /* of the queue */
 typedef struct operation operation;
 struct cell;

@@ -84,6 +84,10 @@ static bool same_bits(nx_dtype dtype, bits a, bits b, agreement how) {
   return same_number(x.re, y.re) && same_number(x.im, y.im);
 }
 
+agreement computed_moves(nx_dtype dtype) { return dtype == NX_C32 ? SAME : SAME_BITS; }
+
+bool same_value(nx_dtype dtype, bits a, bits b) { return same_bits(dtype, a, b, SAME); }
+
 /* Infinity counts as the number that it would be, had the type one more exponent. */
 static bool near(nx_dtype dtype, long double is, long double exact, long double distance,
                  bool open) {

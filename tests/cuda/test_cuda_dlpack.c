@@ -182,8 +182,14 @@ static void what_is_not_taken(void **state) {
   FAILS(NX_DEVICE_UNAVAILABLE, nx_from_dlpack(ctx, m, NX_IMPORT_COPY, &x));
   m->tensor.device = (nxi_dlpack_device){10, 0};
   FAILS(NX_DEVICE_UNAVAILABLE, nx_from_dlpack(ctx, m, NX_IMPORT_COPY, &x));
-  assert_int_equal(o.deleted, 0);
   m->tensor.device = (nxi_dlpack_device){2, 0};
+  void *data = m->tensor.data;
+  m->tensor.data = o.shape; /* memory of the host */
+  FAILS(NX_INVALID_ARGUMENT, nx_from_dlpack(ctx, m, NX_IMPORT_COPY, &x));
+  m->tensor.data = data;
+  o.shape[0] = 1 << 20; /* beyond its end */
+  FAILS(NX_INVALID_ARGUMENT, nx_from_dlpack(ctx, m, NX_IMPORT_COPY, &x));
+  assert_int_equal(o.deleted, 0);
   o.shape[0] = 0; /* no elements: the memory is not looked at */
   m->tensor.data = NULL;
   OK(nx_from_dlpack(ctx, m, NX_IMPORT_COPY, &x));
@@ -289,7 +295,8 @@ static void every_call_fails(void **state) {
       nx_status taken = nx_from_dlpack(c, given, NX_IMPORT_COPY, &y);
       assert_int_equal(o.deleted, taken == NX_OK);
       if (taken != NX_OK) {
-        assert_true(is_failure_of_a_call(taken));
+        const bool unknown = strcmp(fake->failed, "cuPointerGetAttribute") == 0;
+        assert_true(is_failure_of_a_call(taken) || (unknown && taken == NX_INVALID_ARGUMENT));
         free(given);
       }
       done = fake->failed[0] == 0;

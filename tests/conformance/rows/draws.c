@@ -311,7 +311,7 @@ static void check_distribution(trial *t) {
     bool comparable = d->draw != draw_categorical;
     for (int i = 0; wide && comparable && i < SOME_NUMBERS; i++) {
       bits want = d->counts ? wide->at[i] : converted(NX_F32, wide->at[i], t->dtype);
-      if (want.low != is->at[i].low) {
+      if (!same_value(as, want, is->at[i])) {
         fault(t, "number %d is not that of f32, rounded", i);
         return;
       }

@@ -241,6 +241,16 @@ static void expect_untaken(trial *t, versioned m, uint32_t mode, nx_status statu
   if (x || *deleted) fault(t, "%s: it was taken all the same", what);
 }
 
+/* What memory of a GPU at an address of the host is called. */
+static nx_status of_a_gpu(trial *t) {
+  for (nx_device i = 0; i < nx_device_count(t->context); i++) {
+    nx_device_info d = {.size = sizeof d};
+    if (nx_device_describe(t->context, i, &d) == NX_OK && d.dlpack_type == 2 && d.ordinal == 0)
+      return d.available ? NX_INVALID_ARGUMENT : NX_DEVICE_UNAVAILABLE;
+  }
+  return NX_DEVICE_UNAVAILABLE;
+}
+
 static void check_taken(trial *t) {
   for (layout l = 0; l < LAYOUTS; l++)
     for (uint32_t mode = NX_IMPORT_COPY; mode <= NX_IMPORT_IMMUTABLE; mode++)
@@ -264,6 +274,8 @@ static void check_taken(trial *t) {
   m = good, m.tensor.dtype.code = 99;
   expect_untaken(t, m, NX_IMPORT_COPY, NX_UNSUPPORTED_DTYPE, "a type that is not known");
   m = good, m.tensor.device.type = 2;
+  expect_untaken(t, m, NX_IMPORT_COPY, of_a_gpu(t), "memory of a GPU");
+  m.tensor.device.type = 10; /* there is no such device */
   expect_untaken(t, m, NX_IMPORT_COPY, NX_DEVICE_UNAVAILABLE, "memory of another device");
   m = good, m.tensor.rank = NX_MAX_RANK + 1;
   expect_untaken(t, m, NX_IMPORT_COPY, NX_INVALID_ARGUMENT, "rank 33");

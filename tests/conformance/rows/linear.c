@@ -316,8 +316,9 @@ static void expect_like_f32(trial *t, const linear_call *c, array *const *is, nx
     for (size_t i = 0; i < want->n; i++) {
       bits b32 = converted(dtype, want->at[i], is[k]->dtype);
       t->cell->checked++;
-      if (b32.low != is[k]->at[i].low || b32.high != is[k]->at[i].high)
-        fault(t, "result %d: element %zu is not that of f32, rounded", k, i);
+      if (!same_value(is[k]->dtype, is[k]->at[i], b32))
+        fault(t, "result %d: element %zu has the bits %llx, not %llx of f32, rounded", k, i,
+              (unsigned long long)is[k]->at[i].low, (unsigned long long)b32.low);
     }
   }
 }

@@ -60,7 +60,7 @@ static void expect_rounded(trial *t, solver *solve, uint32_t f, nx_tensor *a, nx
   for (size_t i = 0; want && i < is->n; i++) {
     t->cell->checked++;
     bits rounded = converted(as, want->at[i], t->dtype);
-    if (rounded.low == is->at[i].low && rounded.high == is->at[i].high) continue;
+    if (same_value(t->dtype, rounded, is->at[i])) continue;
     fault(t, "%s: element %zu is not that of f32, rounded", what, i);
     return;
   }

@@ -62,8 +62,8 @@ static inline unsigned nx_halves_of_e4m3s(unsigned short pair) {
     float x = std::ldexp((exponent ? 8.0f : 0) + fraction, (exponent ? exponent : 1) - 10);
     if ((byte & 0x7f) == 0x7f) x = NAN;
     const _Float16 half = (_Float16)(byte & 0x80 ? -x : x);
-    unsigned short bits;
-    memcpy(&bits, &half, sizeof bits);
+    unsigned short bits = 0x7fff; /* also of a NaN with a sign */
+    if (x == x) memcpy(&bits, &half, sizeof bits);
     out |= (unsigned)bits << 16 * i;
   }
   return out;
@@ -111,24 +111,27 @@ static bool nx_host_is_own(const void *at);
   fprintf(stderr, "the instruction %s is not known here\n", text);
   abort();
 }
-/* Source: PTX ISA, min, max, cvt. */
+/* Source: PTX ISA, min, max, cvt. Each gives one NaN for all, whose bits are ones but the sign. */
 static inline void nx_host_ptx(const char *text, float *to, unsigned short a) {
+  const unsigned nan = 0x7fffffff;
   _Float16 half;
   if (strcmp(text, "cvt.f32.f16") != 0) nx_host_unknown(text);
   memcpy(&half, &a, sizeof half);
   *to = (float)half;
+  if (half != half) memcpy(to, &nan, sizeof nan);
 }
 static inline void nx_host_ptx(const char *text, unsigned short *to, float a) {
   if (strcmp(text, "cvt.rn.f16.f32") != 0) nx_host_unknown(text);
   const _Float16 half = (_Float16)a;
   memcpy(to, &half, sizeof half);
+  if (a != a) *to = 0x7fff;
 }
 static inline void nx_host_ptx(const char *text, int *to, int a, int b) {
   if (strcmp(text, "max.s32") == 0) *to = a > b ? a : b;
   else if (strcmp(text, "min.s32") == 0) *to = a < b ? a : b;
   else nx_host_unknown(text);
 }
-/* One NaN for all; +0 is above -0. */
+/* +0 is above -0. */
 static inline void nx_host_ptx(const char *text, float *to, float a, float b) {
   const bool max = strcmp(text, "max.NaN.f32") == 0;
   const unsigned nan = 0x7fffffff;

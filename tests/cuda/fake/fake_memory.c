@@ -23,13 +23,23 @@ static char *take(size_t bytes) {
   return p;
 }
 
+/* The head of a piece. */
+typedef struct piece {
+  size_t bytes;
+  struct piece *next, **at;
+} piece;
+static piece *pieces;
+
 EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
   INSIDE;
   nxt_fake *fake = nxt_fake_cuda();
   if (fake->most_memory && fake->memory + (int64_t)bytes > fake->most_memory) return 2;
   char *p = take(bytes);
   if (p == NULL) return 2;
-  memcpy(p, &bytes, sizeof bytes);
+  piece *head = (piece *)p;
+  *head = (piece){bytes, pieces, &pieces};
+  if (pieces != NULL) pieces->at = &head->next;
+  pieces = head;
   fake->memory += (int64_t)bytes;
   fake->allocations++;
   *at = (uint64_t)(uintptr_t)p + HEAD + NXT_FAKE_OFFSET;
@@ -39,12 +49,28 @@ EXPORT int cuMemFree_v2(uint64_t at) {
   size_t bytes;
   SETTLED;
   char *p = nxt_fake_host(at) - HEAD;
-  memcpy(&bytes, p, sizeof bytes);
+  const piece *head = (const piece *)p;
+  bytes = head->bytes;
+  *head->at = head->next;
+  if (head->next != NULL) head->next->at = head->at;
   nxt_fake_cuda()->memory -= (int64_t)bytes;
   nxt_fake_cuda()->allocations--;
   if (bytes < SPARSE) free(p);
   else munmap(p, bytes + HEAD);
   return 0;
+}
+
+/* Memory of a GPU is the only kind of memory that is known. */
+EXPORT int cuPointerGetAttribute(unsigned *value, int attribute, uint64_t at) {
+  INSIDE;
+  if (attribute != 2) return 1;
+  for (const piece *p = pieces; p != NULL; p = p->next) {
+    const uint64_t first = (uint64_t)(uintptr_t)p + HEAD + NXT_FAKE_OFFSET;
+    if (at < first || at - first >= p->bytes) continue;
+    *value = 2;
+    return 0;
+  }
+  return 1;
 }
 
 static bool is_zero(const char *at, size_t bytes) {
