@@ -51,39 +51,55 @@ static void fill_in(nxu_emitter *e, const char *form, const nxu_operation *o, co
 
 /* ---- conversions */
 
-static bool is_f8(nx_dtype t) { return t == NX_F8E4M3 || t == NX_F8E5M2; }
+/* A conversion of two elements at once: its function, the type that it gives, how far apart the
+ * elements are in that, and what makes one of them of its bits. NULL: there is none. */
+typedef struct pair_cast {
+  const char *function, *type;
+  int bits;
+  const char *element;
+} pair_cast;
 
-/* Conversions between f32 and f8 are of two elements at once: neighbours of the thread, or one
- * element alone. False: v is none. */
-static bool put_f8_cast(nxu_emitter *e, nxk_value v) {
+static pair_cast pair_cast_of(nx_dtype from, nx_dtype to) {
+  if (from == NX_F8E4M3 && to == NX_F32)
+    return (pair_cast){"nx_e4m3s_to_halves", "nx_u32", 16, "nx_half_to_float((nx_u16)"};
+  if (from == NX_F32 && to == NX_F8E4M3)
+    return (pair_cast){"nx_floats_to_e4m3s", "nx_u16", 8, "(nx_u8)"};
+  if (from == NX_F32 && to == NX_F8E5M2)
+    return (pair_cast){"nx_floats_to_e5m2s", "nx_u16", 8, "(nx_u8)"};
+  if (from == NX_F32 && to == NX_F16)
+    return (pair_cast){"nx_floats_to_halves", "nx_u32", 16, "(nx_u16)"};
+  if (from == NX_F32 && to == NX_BF16)
+    return (pair_cast){"nx_floats_to_bf16s", "nx_u32", 16, "(nx_u16)"};
+  return (pair_cast){NULL, NULL, 0, NULL};
+}
+
+/* Conversions between f32 and small floats are of two elements at once: neighbours of the thread,
+ * or one element alone. False: v is none. */
+static bool put_pair_cast(nxu_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   if (in->op != NXK_cast) return false;
-  nx_dtype type = e->k->instrs[in->args[0]].dtype;
-  bool from = type == NX_F8E4M3 && in->dtype == NX_F32, to = type == NX_F32 && is_f8(in->dtype);
-  const char *name = in->dtype == NX_F8E4M3 ? "nx_floats_to_e4m3s" : "nx_floats_to_e5m2s";
-  if (!from && !to) return false;
+  pair_cast c = pair_cast_of(e->k->instrs[in->args[0]].dtype, in->dtype);
+  if (c.function == NULL) return false;
+  const char *end = strchr(c.element + 1, '(') != NULL ? "))" : ")";
   for (uint32_t i = 0, n = nxu_copies(e, v); i < n; i += 2) {
     nxu_name a = nxu_ref(e, in->args[0], i), b = i + 1 < n ? nxu_ref(e, in->args[0], i + 1) : a;
     nxu_line(e);
-    nxu_put(e, "const %s f%u_%u = %s(%s, %s);", from ? "nx_u32" : "nx_u16", v, i,
-            from ? "nx_e4m3s_to_halves" : name, a.text, b.text);
+    nxu_put(e, "const %s f%u_%u = %s(%s, %s);", c.type, v, i, c.function, a.text, b.text);
     for (uint32_t j = i; j < n && j < i + 2; j++) {
       nxu_define(e, v, j);
-      nxu_put(e, from ? "nx_half_to_float((nx_u16)(f%u_%u" : "(nx_u8)(f%u_%u", v, i);
-      if (j > i) nxu_put(e, " >> %d", from ? 16 : 8);
-      nxu_put(e, from ? "));" : ");");
+      nxu_put(e, "%s(f%u_%u", c.element, v, i);
+      if (j > i) nxu_put(e, " >> %d", c.bits);
+      nxu_put(e, "%s;", end);
     }
   }
   return true;
 }
 
 static void put_cast(nxu_emitter *e, const nxu_operation *o, const char *a) {
-  bool from_half = o->type == NX_F16 && o->result == NX_F32,
-       to_half = o->type == NX_F32 && o->result == NX_F16;
+  bool from_half = o->type == NX_F16 && o->result == NX_F32;
   const char *type = nxu_type(o->result);
   if (o->type == o->result) nxu_put(e, "%s", a);
   else if (from_half) nxu_put(e, "nx_half_to_float(%s)", a);
-  else if (to_half) nxu_put(e, "nx_float_to_half(%s)", a);
   else if (nxi_is_small_float(o->type) || nxi_is_small_float(o->result))
     nxu_refuse(e, "a conversion of a small float was not legalised");
   else if (o->result == NX_BOOL) nxu_put(e, "%s != 0", a);
@@ -136,7 +152,7 @@ static void put_nsw(nxu_emitter *e, const nxk_instr *in, const char *a, const ch
 
 void nxu_scalar_instr(nxu_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
-  if (put_f8_cast(e, v)) return;
+  if (put_pair_cast(e, v)) return;
   nx_dtype type = e->k->instrs[in->args[in->n_args - 1]].dtype;
   nxu_operation o = {(nxk_op)in->op, type, in->dtype, false, 0};
   if (in->n_args == 2) o.constant = is_constant(e, in->args[1], type, &o.value);

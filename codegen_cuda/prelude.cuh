@@ -178,6 +178,23 @@ NX_INLINE nx_u16 nx_float_to_half(float a) {
   NX_PTX1("cvt.rn.f16.f32", r, "h", a, "f");
   return r;
 }
+/* Two at once, the first in the lower half; NaN is one number. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+NX_INLINE nx_u32 nx_floats_to_halves(float a, float b) {
+  nx_u32 r;
+  NX_PTX2("cvt.rn.f16x2.f32", r, "r", b, a, "f");
+  return r;
+}
+NX_INLINE nx_u32 nx_floats_to_bf16s(float a, float b) {
+  nx_u32 r;
+  NX_PTX2("cvt.rn.bf16x2.f32", r, "r", b, a, "f");
+  return r;
+}
+#else
+NX_INLINE nx_u32 nx_floats_to_halves(float a, float b) {
+  return nx_float_to_half(a) | (nx_u32)nx_float_to_half(b) << 16;
+}
+#endif
 
 /* Conversions between f32 and f8 by those of compute capability 8.9, two at once, the first in the
  * lower byte. They saturate where f8e4m3 has NaN and f8e5m2 infinity: beyond 464, which is a tie

@@ -68,6 +68,7 @@ gpu_peers gpu_add_peers(const gpu_lab *lab, const char *workload, bench_way *way
 void gpu_report_peers(const gpu_peers *p, const bench_way *ways, bench_row *row);
 
 void gpu_arrays(gpu_lab *lab);
+void gpu_shapes(gpu_lab *lab);
 void gpu_products(gpu_lab *lab);
 void gpu_models(gpu_lab *lab);
 void gpu_overhead(gpu_lab *lab);

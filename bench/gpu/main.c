@@ -103,9 +103,9 @@ static void run_groups(gpu_lab *lab) {
   static const struct {
     const char *name;
     void (*run)(gpu_lab *lab);
-  } groups[] = {{"overhead", gpu_overhead}, {"calls", gpu_calls},       {"copies", gpu_copies},
-                {"arrays", gpu_arrays},     {"products", gpu_products}, {"models", gpu_models},
-                {"linalg", gpu_linalg}};
+  } groups[] = {{"overhead", gpu_overhead}, {"calls", gpu_calls},   {"copies", gpu_copies},
+                {"arrays", gpu_arrays},     {"shapes", gpu_shapes}, {"products", gpu_products},
+                {"models", gpu_models},     {"linalg", gpu_linalg}};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
     if (lab->groups != NULL && strstr(lab->groups, groups[i].name) == NULL) continue;
     lab->lab.out.group = groups[i].name;

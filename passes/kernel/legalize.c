@@ -21,6 +21,7 @@
 typedef struct legalizer {
   nxk_kernel *k;
   bool half;          /* the target converts f16 <-> f32 */
+  bool bf16;          /* and f32 to bf16 */
   bool f8;            /* and f8e4m3 to f32 and f32 to f8 */
   bool scales;        /* the target has an instruction for ldexp */
   bool hands_on;      /* arithmetic gives a NaN of an operand, or one with only upper bits set */
@@ -139,9 +140,9 @@ static nxk_value widen(const legalizer *l, nxk_value a) {
 }
 
 static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
-  if (to == NX_BF16) return f32_to_bf16(l->k, a, false);
-  bool has = to == NX_F16 ? l->half : l->f8;
-  return has ? nxk_cast_to(l->k, to, a) : f32_to_small(l->k, to, a);
+  bool has = to == NX_F16 ? l->half : to == NX_BF16 ? l->bf16 : l->f8;
+  if (has) return nxk_cast_to(l->k, to, a);
+  return to == NX_BF16 ? f32_to_bf16(l->k, a, false) : f32_to_small(l->k, to, a);
 }
 
 /* ---- small floats from wider types, rounded once */
@@ -332,9 +333,9 @@ static void copy_tables(nxk_kernel *k, const nxk_kernel *source) {
 /* F16C on x86-64, always on AArch64. */
 static bool converts_half(const nxi_target *t) { return strcmp(t->isa, "generic") != 0; }
 
-/* Compute capability 8.9. */
-static bool converts_f8(const nxi_target *t) {
-  return strncmp(t->isa, "sm_", 3) == 0 && atoi(t->isa + 3) >= 89;
+/* A GPU of that compute capability (times ten) or a later one. */
+static bool is_gpu_from(const nxi_target *t, int capability) {
+  return strncmp(t->isa, "sm_", 3) == 0 && atoi(t->isa + 3) >= capability;
 }
 
 /* AVX-512 has the instruction. */
@@ -356,7 +357,8 @@ nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag
   nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
   legalizer l = {.half = converts_half(t),
-                 .f8 = converts_f8(t),
+                 .bf16 = is_gpu_from(t, 80),
+                 .f8 = is_gpu_from(t, 89),
                  .scales = scales(t),
                  .hands_on = strncmp(t->isa, "sm_", 3) != 0,
                  .short_nan = nxi_calloc((size_t)k->n_instrs + 1, 1),

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Tests the conversions of f8 that CUDA C has by instructions of the GPU, on the fake device,
- * beside the processor's. From f8: of every number. To f8: of every f16 number and of its
+/* Tests the conversions of small floats that CUDA C has by instructions of the GPU, on the fake
+ * device, beside the processor's. From f8: of every number. To f8: of every f16 number and of its
  * neighbours in f32. That is every case, because the results only rise with the operands, and rise
- * at f16 numbers: those half way between two numbers of f8, which have at most one bit more. */
+ * at f16 numbers: those half way between two numbers of f8, which have at most one bit more. To f16
+ * and bf16: with every upper half of an f32 number the lower halves around ties of normal numbers. */
 #include "fake_device.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "tests/util/runner.h"
 
@@ -87,7 +89,23 @@ static void far_away(void **state) {
   check(operand(x, NX_F32, 256, 1024), NX_F8E5M2, 256);
 }
 
+static void to_halves(void **state) {
+  static const uint32_t lower[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff, 0xfff, 0x1000, 0x1001};
+  static float x[MOST];
+  (void)state;
+  for (size_t k = 0; k < sizeof lower / sizeof *lower; k += 3) {
+    for (uint32_t i = 0; i < MOST; i++) {
+      uint32_t bits = i / 3 << 16 | lower[k + i % 3];
+      memcpy(&x[i], &bits, sizeof bits);
+    }
+    int odd = k == 3;
+    check(operand(x, NX_F32, MOST - odd, 4 * (MOST - odd)), NX_F16, MOST - odd);
+    check(operand(x, NX_F32, MOST - odd, 4 * (MOST - odd)), NX_BF16, MOST - odd);
+  }
+}
+
 NXT_MAIN(cuda_f8) {
-  const struct CMUnitTest tests[] = {IN_SCOPE(to_f8), IN_SCOPE(from_f8), IN_SCOPE(far_away)};
+  const struct CMUnitTest tests[] = {IN_SCOPE(to_f8), IN_SCOPE(from_f8), IN_SCOPE(far_away),
+                                     IN_SCOPE(to_halves)};
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }

@@ -126,6 +126,22 @@ static inline void nx_host_ptx(const char *text, unsigned short *to, float a) {
   memcpy(to, &half, sizeof half);
   if (a != a) *to = 0x7fff;
 }
+/* Two conversions, of the second operand to the lower half. */
+static inline void nx_host_ptx(const char *text, unsigned *to, float a, float b) {
+  const bool half = strcmp(text, "cvt.rn.f16x2.f32") == 0;
+  if (!half && strcmp(text, "cvt.rn.bf16x2.f32") != 0) nx_host_unknown(text);
+  *to = 0;
+  for (int i = 0; i < 2; i++) {
+    const float x = i ? a : b;
+    const _Float16 rounded = (_Float16)x;
+    unsigned bits;
+    unsigned short upper;
+    memcpy(&bits, &x, sizeof bits);
+    upper = x != x ? 0x7fff : (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    if (half) memcpy(&upper, &rounded, sizeof upper);
+    *to |= (unsigned)upper << 16 * i;
+  }
+}
 static inline void nx_host_ptx(const char *text, int *to, int a, int b) {
   if (strcmp(text, "max.s32") == 0) *to = a > b ? a : b;
   else if (strcmp(text, "min.s32") == 0) *to = a < b ? a : b;
