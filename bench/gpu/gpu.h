@@ -25,6 +25,8 @@ typedef struct gpu_job {
 } gpu_job;
 void gpu_job_run(void *job);
 void gpu_job_wait(void *job);
+/* Captures an expression of placeholders as the operands say, and calls it once. */
+void gpu_capture(gpu_job *j, bench_expression *record, const bench_operand *o, bench_row *row);
 
 /* ---- limits: the bytes of a row, moved by the driver's copy or by a kernel that does nothing
  * else; or only read */
@@ -44,6 +46,18 @@ void gpu_traffic_init(gpu_traffic *t, const gpu_lab *lab, gpu_traffic_kind kind,
 void gpu_traffic_free(gpu_traffic *t);
 void gpu_traffic_run(void *traffic);
 void gpu_traffic_wait(void *traffic);
+
+/* The limits of a row that moves so many bytes, or only reads them; 0: it has none. */
+enum { GPU_LIMITS = 2 };
+typedef struct gpu_limits {
+  gpu_traffic all[GPU_LIMITS];
+  int n;
+  size_t at; /* the first one's place in `ways` */
+} gpu_limits;
+void gpu_add_limits(gpu_limits *limits, const gpu_lab *lab, double bytes, bool reads,
+                    bench_way *ways, size_t *n);
+void gpu_report_limits(const gpu_limits *limits, const bench_way *ways, bench_row *row);
+void gpu_free_limits(gpu_limits *limits);
 
 /* ---- the best product of cuBLASLt: the quickest of all algorithms that it proposes */
 typedef struct gpu_product gpu_product;

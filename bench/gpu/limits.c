@@ -65,3 +65,26 @@ void gpu_traffic_run(void *traffic) {
 }
 
 void gpu_traffic_wait(void *traffic) { gpu_wait(((const gpu_traffic *)traffic)->lab); }
+
+void gpu_add_limits(gpu_limits *limits, const gpu_lab *lab, double bytes, bool reads,
+                    bench_way *ways, size_t *n) {
+  *limits = (gpu_limits){.n = bytes == 0 ? 0 : reads ? 1 : GPU_LIMITS, .at = *n};
+  for (int i = 0; i < limits->n; i++) {
+    gpu_traffic_kind kind = reads ? GPU_KERNEL_READ : i == 0 ? GPU_DRIVER_COPY : GPU_KERNEL_COPY;
+    gpu_traffic_init(&limits->all[i], lab, kind, (int64_t)(reads ? bytes : bytes / 2));
+    ways[(*n)++] =
+        (bench_way){.run = gpu_traffic_run, .state = &limits->all[i], .wait = gpu_traffic_wait};
+  }
+}
+
+void gpu_report_limits(const gpu_limits *limits, const bench_way *ways, bench_row *row) {
+  const bench_way *best = &ways[limits->at];
+  if (limits->n == 0) return;
+  if (limits->n > 1 && best[1].ratio < best[0].ratio) best++;
+  row->limit_ms = best->median * 1e3;
+  row->of_limit = best->ratio;
+}
+
+void gpu_free_limits(gpu_limits *limits) {
+  for (int i = 0; i < limits->n; i++) gpu_traffic_free(&limits->all[i]);
+}

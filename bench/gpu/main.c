@@ -24,6 +24,24 @@ void gpu_job_run(void *job) {
 }
 void gpu_job_wait(void *job) { gpu_wait(((const gpu_job *)job)->lab); }
 
+void gpu_capture(gpu_job *j, bench_expression *record, const bench_operand *o, bench_row *row) {
+  const bench_lab *lab = &j->lab->lab;
+  nx_report report = {.size = sizeof report};
+  const nx_run_options reported = {.size = sizeof reported, .report = &report};
+  nx_scope *scope = nx_scope_begin(lab->context);
+  nx_tensor *in[3], *out = NULL;
+  for (size_t i = 0; i < j->n; i++)
+    in[i] = nx_placeholder(lab->context, lab->device, o[i].dtype, o[i].shape, o[i].rank);
+  out = record(lab, in);
+  bench_check(nx_function_create(lab->context, in, j->n, &out, 1, NULL, &j->function));
+  nx_scope_end(scope);
+  out = NULL;
+  bench_check(nx_function_call(j->function, j->x, j->n, &out, 1, &reported));
+  nx_tensor_release(out);
+  row->kernels = (int64_t)report.kernels;
+  row->compile_ms = report.compile_ms;
+}
+
 /* ---- peers */
 
 static void wait_for_peer(void *peer) { bench_peer_wait(peer); }

@@ -101,25 +101,6 @@ static const workload workloads[] = {
     {"fft 64x2^20", "fft", transform, NX_F32, 2, 2, {64, 1 << 20}, 0, false, 0},
 };
 
-static void capture(gpu_job *j, const workload *w, const int64_t *shape, bench_row *row) {
-  const bench_lab *lab = &j->lab->lab;
-  nx_report report = {.size = sizeof report};
-  const nx_run_options reported = {.size = sizeof reported, .report = &report};
-  nx_scope *scope = nx_scope_begin(lab->context);
-  nx_tensor *in[3], *out = NULL;
-  for (int i = 0; i < w->operands; i++)
-    in[i] = nx_placeholder(lab->context, lab->device, w->dtype, shape, w->rank);
-  out = w->record(lab, in);
-  bench_check(
-      nx_function_create(lab->context, in, (size_t)w->operands, &out, 1, NULL, &j->function));
-  nx_scope_end(scope);
-  out = NULL;
-  bench_check(nx_function_call(j->function, j->x, j->n, &out, 1, &reported));
-  nx_tensor_release(out);
-  row->kernels = (int64_t)report.kernels;
-  row->compile_ms = report.compile_ms;
-}
-
 static void run_workload(gpu_lab *lab, const workload *w) {
   char peer[200] = "";
   gpu_job j = {.lab = lab, .n = (size_t)w->operands};
@@ -131,33 +112,26 @@ static void run_workload(gpu_lab *lab, const workload *w) {
   row.size = n;
   for (int i = 0; i < w->operands; i++)
     j.x[i] = bench_random(&lab->lab, w->dtype, w->rank, shape, -2, 2);
-  capture(&j, w, shape, &row);
+  bench_operand o[3];
+  for (int i = 0; i < w->operands; i++)
+    o[i] = (bench_operand){w->dtype, w->rank, {shape[0], shape[1]}, -2, 2};
+  gpu_capture(&j, w->record, o, &row);
   double bytes = (double)n * w->moved * (double)nxi_dtype_size(w->dtype);
-  gpu_traffic limits[2];
-  bench_way ways[5] = {{.run = gpu_job_run, .state = &j, .wait = gpu_job_wait}};
+  bench_way ways[3 + GPU_LIMITS] = {{.run = gpu_job_run, .state = &j, .wait = gpu_job_wait}};
   size_t n_ways = 1;
-  int n_limits = w->moved == 0 ? 0 : w->reads ? 1 : 2;
-  for (int i = 0; i < n_limits; i++) {
-    gpu_traffic_kind kind = w->reads ? GPU_KERNEL_READ : i == 0 ? GPU_DRIVER_COPY : GPU_KERNEL_COPY;
-    gpu_traffic_init(&limits[i], lab, kind, (int64_t)(w->reads ? bytes : bytes / 2));
-    ways[n_ways++] =
-        (bench_way){.run = gpu_traffic_run, .state = &limits[i], .wait = gpu_traffic_wait};
-  }
+  gpu_limits limits;
+  gpu_add_limits(&limits, lab, bytes, w->reads, ways, &n_ways);
   if (w->peer[0] != 0)
     snprintf(peer, sizeof peer, "%s %s %d %lld %lld", w->peer, row.dtype, w->operands,
              (long long)shape[0], (long long)(w->rank == 2 ? shape[1] : 0));
   gpu_peers peers = gpu_add_peers(lab, peer, ways, &n_ways);
   bench_interleave(ways, n_ways, lab->lab.rounds, 5e-3);
   row.ms = ways[0].median * 1e3;
-  if (n_limits > 0) {
-    const bench_way *limit = n_limits == 1 || ways[1].ratio <= ways[2].ratio ? &ways[1] : &ways[2];
-    row.limit_ms = limit->median * 1e3;
-    row.of_limit = limit->ratio;
-    row.target = w->target;
-  }
+  gpu_report_limits(&limits, ways, &row);
+  row.target = limits.n > 0 ? w->target : 0;
   gpu_report_peers(&peers, ways, &row);
   bench_print(&lab->lab.out, &row);
-  for (int i = 0; i < n_limits; i++) gpu_traffic_free(&limits[i]);
+  gpu_free_limits(&limits);
   nx_function_release(j.function);
   for (int i = 0; i < w->operands; i++) nx_tensor_release(j.x[i]);
   nx_context_collect(lab->lab.context);

@@ -169,59 +169,32 @@ static nx_tensor *operand(const bench_lab *lab, const bench_operand *o) {
   return x;
 }
 
-static void capture(gpu_job *j, const shape_row *w, const bench_operand *o, bench_row *row) {
-  const bench_lab *lab = &j->lab->lab;
-  nx_report report = {.size = sizeof report};
-  const nx_run_options reported = {.size = sizeof reported, .report = &report};
-  nx_scope *scope = nx_scope_begin(lab->context);
-  nx_tensor *in[3], *out = NULL;
-  for (size_t i = 0; i < j->n; i++)
-    in[i] = nx_placeholder(lab->context, lab->device, o[i].dtype, o[i].shape, o[i].rank);
-  out = w->record(lab, in);
-  bench_check(nx_function_create(lab->context, in, j->n, &out, 1, NULL, &j->function));
-  nx_scope_end(scope);
-  out = NULL;
-  bench_check(nx_function_call(j->function, j->x, j->n, &out, 1, &reported));
-  nx_tensor_release(out);
-  row->kernels = (int64_t)report.kernels;
-  row->compile_ms = report.compile_ms;
-}
-
 static void run_row(gpu_lab *lab, const shape_row *w) {
   bench_operand o[BENCH_OPERANDS];
-  int n = bench_operands_read(&lab->lab, w->operands, o);
+  bench_lab lengths = {.largest = lab->shrink > 1 ? 256 : 0}; /* to try the program */
+  int n = bench_operands_read(&lengths, w->operands, o);
   gpu_job j = {.lab = lab, .n = (size_t)n};
   bench_row row = {.name = w->name, .threads = 1, .target = 0.85};
   double bytes = 0;
   for (int i = 0; i < n; i++) {
     int64_t count = 1;
-    o[i].shape[0] = o[i].shape[0] / lab->shrink > 1 ? o[i].shape[0] / lab->shrink : 1;
     for (int32_t k = 0; k < o[i].rank; k++) count *= o[i].shape[k];
     bytes += (double)count * (double)nxi_dtype_size(o[i].dtype);
     if (count > row.size) row.size = count;
     j.x[i] = operand(&lab->lab, &o[i]);
   }
   row.dtype = nx_dtype_name(o[0].dtype);
-  capture(&j, w, o, &row);
+  gpu_capture(&j, w->record, o, &row);
   bool reads = w->written < 0.125;
-  gpu_traffic limits[2];
-  bench_way ways[3] = {{.run = gpu_job_run, .state = &j, .wait = gpu_job_wait}};
+  bench_way ways[1 + GPU_LIMITS] = {{.run = gpu_job_run, .state = &j, .wait = gpu_job_wait}};
   size_t n_ways = 1;
-  int n_limits = reads ? 1 : 2;
-  for (int i = 0; i < n_limits; i++) {
-    gpu_traffic_kind kind = reads ? GPU_KERNEL_READ : i == 0 ? GPU_DRIVER_COPY : GPU_KERNEL_COPY;
-    double moved = bytes * (1 + w->written);
-    gpu_traffic_init(&limits[i], lab, kind, (int64_t)(reads ? moved : moved / 2));
-    ways[n_ways++] =
-        (bench_way){.run = gpu_traffic_run, .state = &limits[i], .wait = gpu_traffic_wait};
-  }
+  gpu_limits limits;
+  gpu_add_limits(&limits, lab, bytes * (1 + w->written), reads, ways, &n_ways);
   bench_interleave(ways, n_ways, lab->lab.rounds, 5e-3);
-  const bench_way *limit = n_limits == 1 || ways[1].ratio <= ways[2].ratio ? &ways[1] : &ways[2];
   row.ms = ways[0].median * 1e3;
-  row.limit_ms = limit->median * 1e3;
-  row.of_limit = limit->ratio;
+  gpu_report_limits(&limits, ways, &row);
   bench_print(&lab->lab.out, &row);
-  for (int i = 0; i < n_limits; i++) gpu_traffic_free(&limits[i]);
+  gpu_free_limits(&limits);
   nx_function_release(j.function);
   for (int i = 0; i < n; i++) nx_tensor_release(j.x[i]);
   nx_context_collect(lab->lab.context);

@@ -3,7 +3,7 @@
  * device, beside the processor's. From f8: of every number. To f8: of every f16 number and of its
  * neighbours in f32. That is every case, because the results only rise with the operands, and rise
  * at f16 numbers: those half way between two numbers of f8, which have at most one bit more. To f16
- * and bf16: with every upper half of an f32 number the lower halves around ties of normal numbers. */
+ * and bf16: with every upper half of an f32 number the lower halves around ties. */
 #include "fake_device.h"
 
 #include <math.h>
