@@ -26,6 +26,7 @@ GPU_GROUPS = {
     "overhead": "Overhead of a GPU",
     "calls": "Calls to a GPU",
     "arrays": "Arrays on a GPU",
+    "shapes": "More types and shapes on a GPU",
     "copies": "Copies to and from a GPU",
     "products": "Products on a GPU",
     "models": "Attention and convolutions on a GPU",
