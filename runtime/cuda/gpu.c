@@ -213,6 +213,8 @@ const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g) { return &g->info; }
 void nxi_gpu_set_kernels(nxi_gpu *g, struct nxi_kernel_cache *kernels) { g->kernels = kernels; }
 struct nxi_kernel_cache *nxi_gpu_kernels(const nxi_gpu *g) { return g->kernels; }
 
+struct nxi_pool *nxi_gpu_pool(const nxi_gpu *g) { return g->base.pool; }
+
 void *nxi_gpu_stream(const nxi_gpu *g) {
   void *captured = nxi_gpu_captured_stream(g);
   return captured != NULL ? captured : g->stream;

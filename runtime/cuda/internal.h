@@ -26,6 +26,9 @@ void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s);
 /* Called inside. Waits, and gives kept memory back to the driver; for a library that finds none. */
 void nxi_gpu_free_all_kept(nxi_gpu *g);
 
+/* The threads of the device. */
+struct nxi_pool *nxi_gpu_pool(const nxi_gpu *g);
+
 /* The stream on which to start work; another one while the thread captures a graph. */
 void *nxi_gpu_stream(const nxi_gpu *g);
 

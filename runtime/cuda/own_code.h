@@ -23,5 +23,9 @@ typedef struct nxi_own_code {
  * caller's (nxi_kernel_release). It is launched by nxi_gpu_launch(nxi_kernel_code(k), blocks,
  * threads, arguments, d). */
 nx_status nxi_own_code_get(nxi_gpu *g, const nxi_own_code *code, nxi_kernel **out, nxi_diag *d);
+/* The same of n kernels, compiled by all threads. out[i]: NULL before; after a failure some may be
+ * there all the same. */
+nx_status nxi_own_code_get_all(nxi_gpu *g, const nxi_own_code *codes, uint32_t n, nxi_kernel **out,
+                               nxi_diag *d);
 
 #endif

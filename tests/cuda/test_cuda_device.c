@@ -307,6 +307,10 @@ static void kernels_are_compiled_together(void **state) {
   fake->met = 0;
   OK(nx_realize(c, y, 2, NULL));
   assert_int_equal(fake->met, 2);
+  nx_tensor *inverse = nx_inv(nx_eye(c, CUDA, NX_F64, 5, 5, 0)); /* kernels around a library */
+  fake->met = 0;
+  OK(nx_realize(c, &inverse, 1, NULL));
+  assert_int_equal(fake->met, 2);
   fake->meet = 0;
   nx_context_release(c);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "codegen_cuda/codegen_cuda.h"
+#include "ir/alloc.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 1 << 20 }; /* a block takes several tasks */
 enum { TILE = -1 };                            /* 32 x 33 elements */
@@ -41,12 +42,42 @@ void nxi_arrays_instance(nxi_arrays_kernel which, nx_dtype t, char entry[NXI_ARR
            rows[which].call);
 }
 
+typedef struct named {
+  char entry[NXI_ARRAYS_ENTRY], text[NXI_ARRAYS_TEXT];
+} named;
+
+static nxi_own_code code_of(nxi_arrays_kernel which, nx_dtype t, named *n) {
+  nxi_arrays_instance(which, t, n->entry, n->text);
+  return (nxi_own_code){nxu_arrays(), n->text, n->entry, THREADS, shared_bytes(which, t), NULL, 0};
+}
+
 nx_status nxi_arrays_get(nxi_gpu *g, nxi_arrays_kernel which, nx_dtype t, nxi_kernel **out,
                          nxi_diag *d) {
-  char entry[NXI_ARRAYS_ENTRY], instance[NXI_ARRAYS_TEXT];
-  nxi_arrays_instance(which, t, entry, instance);
-  nxi_own_code code = {nxu_arrays(), instance, entry, THREADS, shared_bytes(which, t), NULL, 0};
+  named own;
+  const nxi_own_code code = code_of(which, t, &own);
   return nxi_own_code_get(g, &code, out, d);
+}
+
+nx_status nxi_arrays_get_all(nxi_gpu *g, const bool needed[NXI_ARRAYS_KERNELS], nx_dtype t,
+                             nxi_kernel *out[NXI_ARRAYS_KERNELS], nxi_diag *d) {
+  nxi_own_code codes[NXI_ARRAYS_KERNELS];
+  nxi_kernel *made[NXI_ARRAYS_KERNELS] = {NULL};
+  named *names = nxi_malloc(NXI_ARRAYS_KERNELS * sizeof *names);
+  uint32_t n = 0;
+  if (names == NULL) return nxi_oom(d);
+  for (int i = 0; i < NXI_ARRAYS_KERNELS; i++) {
+    const nxi_arrays_kernel which = (nxi_arrays_kernel)i;
+    const nx_dtype own = nxi_arrays_of(which) == NXI_ARRAYS_OF_F32 ? NX_F32 : t;
+    if (!needed[i]) continue;
+    codes[n] = code_of(which, own, &names[n]);
+    n++;
+  }
+  const nx_status status = nxi_own_code_get_all(g, codes, n, made, d);
+  n = 0;
+  for (int i = 0; i < NXI_ARRAYS_KERNELS; i++)
+    if (needed[i]) out[i] = made[n++];
+  nxi_free(names);
+  return status;
 }
 
 nx_status nxi_arrays_run(const nxi_kernel *k, int64_t items, void **arguments, nxi_diag *d) {

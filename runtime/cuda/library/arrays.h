@@ -28,6 +28,10 @@ void nxi_arrays_instance(nxi_arrays_kernel which, nx_dtype t, char entry[NXI_ARR
 /* The caller owns the reference in *out. t: the type of the element T; f32, f64, c64, c128. */
 nx_status nxi_arrays_get(nxi_gpu *g, nxi_arrays_kernel which, nx_dtype t, nxi_kernel **out,
                          nxi_diag *d);
+/* Those of a list that are wanted: needed[which]. out: NULLs before; what is there after a failure
+ * is the caller's, too. */
+nx_status nxi_arrays_get_all(nxi_gpu *g, const bool needed[NXI_ARRAYS_KERNELS], nx_dtype t,
+                             nxi_kernel *out[NXI_ARRAYS_KERNELS], nxi_diag *d);
 /* Starts the kernel. arguments: addresses of the values, in order; items: the number of threads
  * that have work. */
 nx_status nxi_arrays_run(const nxi_kernel *k, int64_t items, void **arguments, nxi_diag *d);

@@ -41,12 +41,7 @@ void nxi_linalg_release(void *state) {
 }
 
 nx_status nxi_linalg_ready(nxi_gpu *g, nxi_linalg *l, nxi_gpu_call_work *work, nxi_diag *d) {
-  nx_status status = NX_OK;
-  for (int i = 0; i < NXI_ARRAYS_KERNELS && status == NX_OK; i++) {
-    nxi_arrays_kernel which = (nxi_arrays_kernel)i;
-    nx_dtype t = nxi_arrays_of(which) == NXI_ARRAYS_OF_F32 ? NX_F32 : l->dtype;
-    if (l->needed[which]) status = nxi_arrays_get(g, which, t, &l->code[which], d);
-  }
+  nx_status status = nxi_arrays_get_all(g, l->needed, l->dtype, l->code, d);
   if (status != NX_OK) {
     nxi_linalg_release(l);
     return status;
