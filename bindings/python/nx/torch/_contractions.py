@@ -9,7 +9,7 @@ from typing import Any, Sequence
 from .. import _core
 from .._core import DType
 from ._lowering import (BOOL, FLOAT32, INT64, SMALL, Array, Call, arange, axis_of, both, calls,
-                        cast, full, lowers, operand, pairs, refuse)
+                        cast, constants, full, lowers, operand, pairs, refuse)
 
 
 @lowers("aten.mm.default", "aten.bmm.default", "aten.mv.default", "aten.dot.default")
@@ -342,7 +342,7 @@ def _max_pool_backward(c: Call, g: Array, x: Array, kernel: Any, stride: Any, pa
 
 def _divisors(w: _Windows, include: bool, override: int | None, x: Array) -> Array:
     of = [float(override)] if override else w.elements(include)
-    return operand(of[0], x.dtype) if len(set(of)) == 1 else _core.array(of, dtype=x.dtype)
+    return operand(of[0], x.dtype) if len(set(of)) == 1 else constants(of, x.dtype)
 
 
 @lowers("aten.avg_pool2d.default", "aten.avg_pool3d.default")
@@ -399,12 +399,12 @@ class _Spans:
 
     def windows(self, x: Array, axis: int, value: Any) -> Array:
         """x with the axis as two: the spans, and their elements, beyond whose ends is value."""
-        at = _core.array([max(i, 0) for i in self.numbers()], dtype=INT64)
+        at = constants([max(i, 0) for i in self.numbers()], INT64)
         shape = [at.size if i == axis else n for i, n in enumerate(x.shape)]
         line = calls.reshape(at, [at.size if i == axis else 1 for i in range(x.ndim)])
         y = calls.gather(x, calls.expand(line, shape), axis)
         if -1 in self.numbers():
-            inside = _core.array([i >= 0 for i in self.numbers()], dtype=BOOL)
+            inside = constants([i >= 0 for i in self.numbers()], BOOL)
             line = calls.reshape(inside, line.shape, calls.MAY_COPY)
             y = calls.where(line, y, operand(value, x.dtype))
         return calls.reshape(y, (*x.shape[:axis], len(self.spans), self.widest,
@@ -419,7 +419,7 @@ def _sizes(spans: list[_Spans], dtype: DType) -> Array:
     total = [1.0]
     for s in spans:
         total = [t * (e - b) for t in total for b, e in s.spans]
-    of = operand(total[0], dtype) if len(set(total)) == 1 else _core.array(total, dtype=dtype)
+    of = operand(total[0], dtype) if len(set(total)) == 1 else constants(total, dtype)
     return of if of.ndim == 0 else calls.reshape(of, [len(s.spans) for s in spans])
 
 

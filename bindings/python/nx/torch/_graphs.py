@@ -8,6 +8,7 @@ can, in the order of the graph, so that random numbers are drawn in theirs."""
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any, Callable, Sequence
 
@@ -17,7 +18,7 @@ from torch.fx import Graph, GraphModule, Node, map_arg
 from .. import _core
 from . import (_bags, _contractions, _indexing, _linalg, _movement,  # noqa: F401
                _pointwise, _reductions, _searching)
-from ._lowering import Array, Call, Unsupported, lowering_of, nx_dtype, overload
+from ._lowering import Array, Call, Place, Unsupported, lowering_of, nx_dtype, overload
 from ._memory import give, in_order, lend, order_of
 from ._report import GraphReport, note
 
@@ -26,23 +27,36 @@ def _results(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
-def _check_tensor(t: Any) -> None:
+def _check_tensor(t: Any, place: Place) -> None:
     if not isinstance(t, torch.Tensor):
         raise Unsupported(f"a value that is no tensor: {type(t).__name__}")
-    if t.device.type != "cpu":
+    if t.device != place.device:
         raise Unsupported(f"a tensor of device {t.device}")
     if t.layout != torch.strided or t.is_quantized:
         raise Unsupported("a tensor that is sparse or quantized")
     nx_dtype(t.dtype)
 
 
-def _stand_in(node: Node) -> Any:
+def _place_of(graph: Graph) -> Place:
+    """A graph with tensors of a GPU is computed on the first one that it has tensors of; PyTorch
+    runs the nodes whose tensors are elsewhere."""
+    tensors = [t for n in graph.nodes for t in _results(n.meta.get("val"))
+               if isinstance(t, torch.Tensor)]
+    gpus = {t.device for t in tensors if t.device.type == "cuda"}
+    try:
+        return Place(min(gpus, key=str) if gpus else torch.device("cpu"))
+    except ValueError:  # nx has no such GPU: each node says so
+        return Place(torch.device("cpu"))
+
+
+def _stand_in(place: Place, node: Node) -> Any:
     """An array without a value for a node among arguments."""
     value = node.meta.get("val")
     if isinstance(value, (tuple, list)):
         raise Unsupported("several tensors as one argument")
-    _check_tensor(value)
-    return _core.empty(tuple(value.shape), nx_dtype(value.dtype))
+    if not place.lifts(value):
+        _check_tensor(value, place)
+    return _core.empty(tuple(value.shape), nx_dtype(value.dtype), place.name)
 
 
 def _compare(made: Any, expected: Any) -> None:
@@ -64,7 +78,7 @@ def _lower(node: Node, get: Callable[[Node], Any]) -> Any:
     return lowering_of(node.target)(call, *args, **kwargs)
 
 
-def why_not(node: Node) -> str | None:
+def why_not(node: Node, place: Place) -> str | None:
     """Why a node does not run in nx; None if it does."""
     if lowering_of(node.target) is None:
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
@@ -74,8 +88,9 @@ def why_not(node: Node) -> str | None:
         expected = node.meta.get("val")
         for t in _results(expected):
             if t is not None:
-                _check_tensor(t)
-        _compare(_lower(node, _stand_in), expected)
+                _check_tensor(t, place)
+        with place:
+            _compare(_lower(node, functools.partial(_stand_in, place)), expected)
     except Unsupported as e:
         return str(e)
     except Exception as e:  # whatever it is: PyTorch runs the node, and the report says why
@@ -88,8 +103,8 @@ def why_not(node: Node) -> str | None:
 class _Step:
     """A function of nx: nodes that run together."""
 
-    def __init__(self, nodes: list[Node], wanted: list[Node]) -> None:
-        self.nodes, own = nodes, set(nodes)
+    def __init__(self, nodes: list[Node], wanted: list[Node], place: Place) -> None:
+        self.place, self.nodes, own = place, nodes, set(nodes)
         self.inputs = list(dict.fromkeys(a for n in nodes for a in n.all_input_nodes
                                          if a not in own))
         self.outputs = wanted
@@ -98,17 +113,18 @@ class _Step:
 
     def _trace(self, *arrays: Array) -> tuple[Array, ...]:
         values: dict[Node, Any] = dict(zip(self.inputs, arrays))
-        for node in self.nodes:
-            if node.target is operator.getitem:
-                values[node] = values[node.args[0]][node.args[1]]
-            else:
-                values[node] = _lower(node, values.__getitem__)
+        with self.place:
+            for node in self.nodes:
+                if node.target is operator.getitem:
+                    values[node] = values[node.args[0]][node.args[1]]
+                else:
+                    values[node] = _lower(node, values.__getitem__)
         return tuple(in_order(values[n], o) for n, o in zip(self.outputs, self.orders))
 
     def run(self, values: dict[Node, Any]) -> None:
-        made = self.function(*[lend(values[n]) for n in self.inputs])
+        made = self.function(*[lend(values[n], self.place) for n in self.inputs])
         for node, x, order in zip(self.outputs, made, self.orders):
-            values[node] = give(x, order)
+            values[node] = give(x, order, self.place)
 
 
 class _Foreign:
@@ -161,7 +177,7 @@ class _Plan:
     levels, those of nx before PyTorch's. What PyTorch can run at once, it runs first."""
 
     def __init__(self, graph: Graph, report: GraphReport) -> None:
-        self.report = report
+        self.report, self.place = report, _place_of(graph)
         self.level: dict[Node, int] = {}
         self.foreign: set[Node] = {n for n in graph.nodes if n.op in ("placeholder", "get_attr")}
         self.own: list[list[Node]] = []
@@ -182,7 +198,7 @@ class _Plan:
         elif self.writes is not None:
             why = f"{self.writes.target} of the graph writes in place"
         else:
-            why = why_not(node)
+            why = why_not(node, self.place)
         if why is not None:
             self.foreign.add(node)
         return why
@@ -255,7 +271,7 @@ class Program:
         output = next(n for n in graph.nodes if n.op == "output")
         self.result = output.args[0]
         plan = _Plan(graph, report)
-        own, others = plan.own, plan.others
+        own, others, self.place = plan.own, plan.others, plan.place
         self.steps: list[Any] = [_Constant(n, module) for n in graph.nodes if n.op == "get_attr"]
         self.steps += [_Foreign(n) for n in plan.first]
         for i in range(max(len(own), len(others))):
@@ -271,7 +287,7 @@ class Program:
         wanted = [n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)
                   and any(u not in own for u in n.users)]
         if wanted:
-            self.steps.append(_Step(nodes, wanted))
+            self.steps.append(_Step(nodes, wanted, self.place))
 
     def _find_last_uses(self, output: Node) -> None:
         """What each step may drop when it is done."""

@@ -85,14 +85,49 @@ def nx_dtype(of: torch.dtype) -> DType:
     return TO_NX[of]
 
 
+# ---- devices
+
+class Place:
+    """The device that a graph is computed on: its number, and its name, in nx."""
+
+    def __init__(self, device: torch.device) -> None:
+        """ValueError: nx has no such device."""
+        self.device, self.number = device, 0
+        self.name = str(device) if device.type == "cuda" and device.index else device.type
+        if self.is_gpu:
+            self.number = [name for name, *_ in _core.devices()].index(self.name)
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.device.type == "cuda"
+
+    def lifts(self, t: Any) -> bool:
+        """Whether it is a number of the host among tensors of a GPU, as PyTorch allows."""
+        return (self.is_gpu and isinstance(t, torch.Tensor) and t.ndim == 0
+                and t.device.type == "cpu" and t.dtype in TO_NX)
+
+    def __enter__(self) -> None:
+        _OPEN.append(self)
+
+    def __exit__(self, *_: Any) -> None:
+        _OPEN.pop()
+
+
+_OPEN = [Place(torch.device("cpu"))]  # what is made of no operands is made on the last of these
+
+
+def constants(values: Sequence[Any], dtype: DType) -> Array:
+    return _core.array(values, dtype=dtype, device=_OPEN[-1].name)
+
+
 # ---- operands
 
 def full(shape: Sequence[int], dtype: DType, value: Any) -> Array:
-    return calls.full(0, dtype, shape, value)
+    return calls.full(_OPEN[-1].number, dtype, shape, value)
 
 
 def arange(dtype: DType, start: Any, step: Any, n: int) -> Array:
-    return calls.arange(0, dtype, start, step, n)
+    return calls.arange(_OPEN[-1].number, dtype, start, step, n)
 
 
 def cast(x: Array, dtype: DType) -> Array:

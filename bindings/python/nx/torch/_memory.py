@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Tensors of PyTorch as arguments of a call, and its results as tensors, both without a copy.
+"""Tensors of PyTorch as arguments of a call, and its results as tensors, on the processor both
+without a copy, on a GPU with one on it, on the streams of both (DLPack).
 
 An argument is lent: an immutable import, which nothing writes, as the call is over when it
 returns. Sharing it through DLPack would expose it, and every operation on it would run alone. A
@@ -13,16 +14,20 @@ import torch
 
 from .. import _core
 from .._core import Array, calls
-from ._lowering import TO_NX
+from ._lowering import TO_NX, Place
 
 _take = torch._C._from_dlpack
 
 
-def lend(t: torch.Tensor) -> Array:
+def lend(t: torch.Tensor, place: Place) -> Array:
+    if place.lifts(t):
+        t = t.to(place.device)
     if t.is_conj():
         t = t.resolve_conj()
     if t.is_neg():
         t = t.resolve_neg()
+    if place.is_gpu:
+        return _core.from_dlpack(t.detach())
     address = t.data_ptr()
     if address % t.itemsize:
         t = t.clone()
@@ -46,7 +51,7 @@ def order_of(result: Any) -> list[int] | tuple[int, ...] | None:
 
 def _spread(t: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
     """A copy with these strides, some of which may be 0."""
-    made = torch.empty_strided(t.shape, strides, dtype=t.dtype)
+    made = torch.empty_strided(t.shape, strides, dtype=t.dtype, device=t.device)
     to = made
     for i, step in enumerate(strides):
         if step == 0:
@@ -60,11 +65,18 @@ def in_order(x: Array, order: Sequence[int] | None) -> Array:
     return calls.permute(x, order) if isinstance(order, list) else x
 
 
-def give(x: Array, order: Sequence[int] | None) -> torch.Tensor:
+def _taken(x: Array, place: Place) -> torch.Tensor:
+    if place.is_gpu:
+        stream = torch.cuda.current_stream(place.device).cuda_stream or 1
+        return _take(x.__dlpack__(stream=stream))
     try:
-        t = _take(x.__dlpack__(dl_device=(1, 0)))
+        return _take(x.__dlpack__(dl_device=(1, 0)))
     except _core.NotWritable:  # it is an argument, which was lent
-        t = _take(calls.copy(x).__dlpack__(dl_device=(1, 0)))
+        return _take(calls.copy(x).__dlpack__(dl_device=(1, 0)))
+
+
+def give(x: Array, order: Sequence[int] | None, place: Place) -> torch.Tensor:
+    t = _taken(x, place)
     if order is None:
         return t
     if isinstance(order, tuple):
