@@ -28,6 +28,8 @@ nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu
 /* The beginning of every text. A static string. */
 const char *nxu_prelude(void);
 /* Hand-written code that follows the prelude: sort.cuh, scatter.cuh, scan.cuh. Static strings. */
+const char *nxu_sort_keys(void); /* sort_keys.cuh, before both of: */
+const char *nxu_sort_rows(void);
 const char *nxu_sort_code(void);
 const char *nxu_scatter_code(void);
 const char *nxu_scan_code(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* sort.cuh on this processor (cuda_host.h), every kind of number, against a stable sort of the
- * numbers that the bits mean. What the runtime makes of it is for library/test_cuda_sort.c. */
+/* sort_rows.cuh and sort.cuh on this processor (cuda_host.h), every kind of number, against a
+ * stable sort of the numbers that the bits mean. What the runtime makes of them is for
+ * library/test_cuda_sort.c. */
 #include "tests/cuda/fake/cuda_host.h"
 
 #include <algorithm>
@@ -8,11 +9,22 @@
 
 #include "codegen_cuda/prelude.cuh"
 
+#include "codegen_cuda/sort_keys.cuh"
+
 #include "codegen_cuda/sort.cuh"
+#include "codegen_cuda/sort_rows.cuh"
 
 template <class R, bool FLOATS, bool INDICES, int THREADS, int ITEMS, class To>
 void short_rows(const R *from, To *to, nx_rows rows, nx_order o) {
   nx_sort_rows<R, FLOATS, INDICES, THREADS, ITEMS>(from, to, rows, o, nx_shared);
+}
+template <class R, bool FLOATS, bool INDICES, int E, int LANES, class To>
+void lanes(const R *from, To *to, nx_i64 rows, int length, nx_order o) {
+  nx_sort_lanes<R, FLOATS, INDICES, 64, E, LANES>(from, to, rows, length, o, nx_shared);
+}
+template <class R, bool FLOATS, bool INDICES, int ITEMS, class To>
+void block(const R *from, To *to, nx_i64 rows, int length, nx_order o) {
+  nx_sort_block<R, FLOATS, INDICES, 256, ITEMS>(from, to, rows, length, o, nx_shared);
 }
 template <class R, bool FLOATS, class C>
 void count(const R *from, C *counts, nx_i64 rows, nx_i64 length, nx_i64 piece, nx_order o) {
@@ -196,6 +208,61 @@ template <class R, bool FLOATS> static void try_all_short(kind k) {
   try_short<R, FLOATS, 512>(k, true, together(1, many));
 }
 
+/* ---- rows by lanes and by blocks */
+
+/* What many elements of a row are; FEW: zeros, NaNs, and few numbers. */
+enum pattern { FEW, EQUAL, TWO, RISING, FALLING, LAST_ONES, PATTERNS };
+
+template <class R> static void draw_pattern(R *x, nx_i64 n, int length, kind k, int pattern) {
+  const R a = any<R>(k), b = any<R>(k);
+  for (nx_i64 i = 0; i < n; i++) {
+    const nx_i64 at = pattern == FALLING ? length - i % length : i % length;
+    x[i] = pattern == EQUAL                            ? a
+           : pattern == TWO                            ? (draw() % 2 ? a : b)
+           : pattern == LAST_ONES && draw() % 8        ? (R) ~(R)0
+           : (pattern == RISING || pattern == FALLING) ? (R)(at * 3)
+                                                       : any<R>(k);
+  }
+}
+
+template <class R, bool FLOATS, int E, int LANES, int ITEMS>
+static void try_rows(const char *what, kind k, bool descending, nx_i64 rows, int length,
+                     int pattern) {
+  nx_order o = order_of(k, part_bits<R>(), descending);
+  const size_t n = (size_t)(rows * length);
+  guarded<R> x(n), sorted(n);
+  guarded<int> places(n);
+  draw_pattern(x.data(), (nx_i64)n, length, k, pattern);
+  const R *from = x.data();
+  R *to = sorted.data();
+  int *at = places.data();
+  void *values[] = {&from, &to, &rows, &length, &o}, *other[] = {&from, &at, &rows, &length, &o};
+  if constexpr (ITEMS > 0) {
+    nx_host_launch<&block<R, FLOATS, false, ITEMS, R>>(values, some_blocks(), 256, 0, draw());
+    nx_host_launch<&block<R, FLOATS, true, ITEMS, int>>(other, some_blocks(), 256, 0, draw());
+  } else {
+    nx_host_launch<&lanes<R, FLOATS, false, E, LANES, R>>(values, some_blocks(), 64, 0, draw());
+    if constexpr (sizeof(R) < 8)
+      nx_host_launch<&lanes<R, FLOATS, true, E, LANES, int>>(other, some_blocks(), 64, 0, draw());
+    else /* there are no words for indices of these */
+      nx_host_launch<&block<R, FLOATS, true, 4, int>>(other, some_blocks(), 256, 0, draw());
+  }
+  check(what, from, to, at, k, descending, nx_rows{1, rows, 0, length, 1, length, 0});
+}
+
+template <class R, bool FLOATS> static void try_all_rows(kind k) {
+  for (int p = 0; p < PATTERNS; p++) {
+    const bool down = draw() % 2;
+    try_rows<R, FLOATS, 8, 1, 0>("lanes", k, down, 40 + (int)(draw() % 60), 2 + (int)(draw() % 7),
+                                 p);
+    try_rows<R, FLOATS, 8, 4, 0>("lanes", k, !down, 21, 17 + (int)(draw() % 16), p);
+  }
+  try_rows<R, FLOATS, 32, 32, 0>("lanes", k, true, 3, 1000, FEW);
+  try_rows<R, FLOATS, 32, 32, 0>("lanes", k, false, 2, 1024, TWO);
+  for (int p = 0; p < PATTERNS; p += 2)
+    try_rows<R, FLOATS, 0, 0, 4>("block", k, p == TWO, 2, 1000 + (int)(draw() % 25), p);
+}
+
 /* ---- long rows */
 
 template <class R, bool FLOATS, class C>
@@ -287,6 +354,12 @@ int main() {
   try_all_short<nx_u64, true>(FLOAT);
   try_all_short<nx_pair32, true>(FLOAT);
   try_all_short<nx_pair64, true>(FLOAT);
+  try_all_rows<nx_u8, false>(SIGNED);
+  try_all_rows<nx_u16, true>(F16);
+  try_rows<nx_u32, false, 16, 32, 0>("lanes", SIGNED, true, 3, 511, LAST_ONES);
+  try_all_rows<nx_u32, true>(FLOAT);
+  try_rows<nx_u64, false, 8, 8, 0>("lanes", UNSIGNED, false, 9, 64, LAST_ONES);
+  try_all_rows<nx_u64, true>(FLOAT);
   try_long<nx_u8, false, nx_u32>(SIGNED, true, 1, 5 * nx_sort_sizes<nx_u8, false>::TILE + 1, -1);
   try_long<nx_u16, true, nx_u32>(F16, false, 1, nx_sort_sizes<nx_u16, false>::TILE + 8191, -1);
   try_long<nx_u32, true, nx_u64>(FLOAT, true, 3, 100, 0);

@@ -12,9 +12,9 @@ from pathlib import Path
 
 GRAPH = Path(__file__).resolve().parent / "dump_all.nxir"
 ISA = "sm_90"
-# Of a sort of long rows, a scan, a loop, a factor, a scatter, an argsort of short rows.
+# Of a sort of long rows, a scan, a loop, a factor, a scatter, an argsort of a short row.
 WRITTEN = ("count", "begin", "pass_rows", "scan", "tell", "small_cholesky_f64", "elements")
-WRITTEN += ("element_keys", "short_rows")
+WRITTEN += ("element_keys", "rows_in_lanes")
 
 
 def main():

@@ -76,7 +76,8 @@ static bool sorts(nxi_gpu *g) {
   static const nx_dtype types[] = {NX_U8,  NX_F8E4M3, NX_U16, NX_F16, NX_U32,
                                    NX_F32, NX_U64,    NX_F64, NX_C64, NX_C128};
   static const int64_t shapes[][3] = {
-      {9, 10, 1}, {1, 4000, 1}, {1, 2000, 1}, {1, 100000, 2}, {1, (int64_t)1 << 31, 1}};
+      {9, 10, 1},  {9, 1000, 1},   {1, 4000, 1},   {1, 2000, 1},
+      {2, 60, 70}, {500, 9000, 1}, {1, 100000, 2}, {1, (int64_t)1 << 31, 1}};
   for (size_t t = 0; t < sizeof types / sizeof *types; t++)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
       for (int indices = 0; indices < 2; indices++) {

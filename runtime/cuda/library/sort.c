@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Chooses the kernels of sort.cuh for a sort, and its memory. */
+/* Chooses the kernels of sort_rows.cuh and sort.cuh for a sort, and its memory. */
 #include "sort.h"
 
 #include <string.h>
@@ -18,6 +18,11 @@ enum {
   LONG_THREADS = 256, /* NX_SORT_THREADS */
   TURN_THREADS = 256,
   BEGIN_THREADS = 256,
+  LANES_THREADS = 128, /* of a block whose warps sort rows in registers */
+  MOST_IN_LANES = 1024,
+  BLOCK_THREADS = 512, /* of one that sorts a row by bytes in shared memory */
+  MOST_WORDS = 40,     /* registers of a thread of it for elements */
+  MOST_BY_FEW = 8192,  /* elements of such rows of which there are fewer than processors */
   COUNT_SHARED = 8192 * 4,
   RESIDENT = 6,       /* most blocks of a pass that a multiprocessor runs at once */
   LEAST_PIECE = 8192, /* elements that a block counts */
@@ -30,13 +35,19 @@ typedef struct areas {
   int64_t counts, tickets, looks, cleared, passes, turned, keys[2], other, result, bytes;
 } areas;
 
+/* How rows are sorted: by merging in shared memory, by the lanes of a warp, each by a block, or by
+ * radix in global memory. */
+typedef enum way { MERGED, IN_LANES, BY_BLOCK, BY_RADIX } way;
+
 struct nxi_gpu_sort {
+  way way;
   nxi_gpu_sort_shape shape;
   nxi_sort_keys keys;
   int64_t size, to_size;
   bool turned;                   /* transposed so that rows are contiguous, and back */
   bool narrow;                   /* counts */
-  int32_t shift, items, threads; /* of short rows; items == 0: rows are long */
+  int32_t shift, items, threads; /* of short rows; items: of a thread */
+  int32_t lanes;                 /* of a row, IN_LANES */
   int64_t tile, tiles, piece;    /* of long rows */
   areas at;
   nxi_kernel *short_rows, *count, *begin, *pass, *turn, *turn_back;
@@ -66,6 +77,13 @@ static const char short_rows_code[] = KERNEL
     "  const nx_rows shape = {groups, rows, group_step, row_step, step, length, shift};\n"
     "  nx_sort_rows<R, FLOATS, INDICES, THREADS, ITEMS>(from, to, shape, "
     "nx_order{flip, largest}, nx_shared);\n}";
+#define ROWS(call)                                                                           \
+  "(const R *from, To *to, nx_i64 rows, int length, nx_u64 flip, nx_u64 largest) {\n" SHARED \
+  "  " call "(from, to, rows, length, nx_order{flip, largest}, nx_shared);\n}"
+static const char lanes_code[] =
+    KERNEL "nx_rows_in_lanes" ROWS("nx_sort_lanes<R, FLOATS, INDICES, THREADS, ITEMS, LANES>");
+static const char block_code[] =
+    KERNEL "nx_rows_by_block" ROWS("nx_sort_block<R, FLOATS, INDICES, THREADS, ITEMS>");
 static const char count_code[] =
     KERNEL "nx_count(const R *from, C *counts, nx_i64 rows, nx_i64 length, nx_i64 piece, "
            "nx_u64 flip, nx_u64 largest) {\n" SHARED
@@ -86,10 +104,10 @@ static const char turn_code[] = KERNEL
     "  nx_turn(from, to, groups, rows, columns, (R *)nx_shared);\n}";
 
 typedef struct instance {
-  const char *code, *entry, *raw;
+  const char *body, *code, *entry, *raw;
   bool floats, indices;
-  int32_t threads, blocks, items; /* blocks: of a multiprocessor */
-  int64_t shared, launched;       /* launched: blocks */
+  int32_t threads, blocks, items, lanes; /* blocks: of a multiprocessor */
+  int64_t shared, launched;              /* launched: blocks */
 } instance;
 
 static nx_status get(const nxi_gpu_sort *s, nxi_gpu *g, const instance *i, nxi_kernel **out,
@@ -98,11 +116,11 @@ static nx_status get(const nxi_gpu_sort *s, nxi_gpu *g, const instance *i, nxi_k
   nxi_text_add(&text, "typedef %s R;\ntypedef %s To;\ntypedef %s C;\n", i->raw,
                i->indices ? "int" : i->raw, s->narrow ? "nx_u32" : "nx_u64");
   nxi_text_add(&text, "constexpr bool FLOATS = %d, INDICES = %d;\n", i->floats, i->indices);
-  nxi_text_add(&text, "constexpr int THREADS = %d, BLOCKS = %d, ITEMS = %d;\n%s", i->threads,
-               i->blocks, i->items, i->code);
+  nxi_text_add(&text, "constexpr int THREADS = %d, BLOCKS = %d, ITEMS = %d, LANES = %d;\n%s",
+               i->threads, i->blocks, i->items, i->lanes, i->code);
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
-  const nxi_own_code code = {nxu_sort_code(), text.data, i->entry,   i->threads,
-                             i->shared,       NULL,      i->launched};
+  const nxi_own_code code = {i->body,   text.data,       i->entry,   i->threads,
+                             i->shared, nxu_sort_keys(), i->launched};
   if (status == NX_OK) status = nxi_own_code_get(g, &code, out, d);
   nxi_text_free(&text);
   return status;
@@ -132,6 +150,12 @@ static int64_t short_blocks(const nxi_gpu_sort *s) {
   return groups * ((rows + per - 1) / per);
 }
 
+/* Rows by lanes or blocks are contiguous. */
+static int64_t rows_blocks(const nxi_gpu_sort *s) {
+  const int64_t rows = s->shape.outer * s->shape.inner, per = s->threads / s->lanes;
+  return s->way == BY_BLOCK ? rows : (rows + per - 1) / per;
+}
+
 static int64_t count_blocks(const nxi_gpu_sort *s) {
   return s->shape.outer * s->shape.inner * ((s->shape.length + s->piece - 1) / s->piece);
 }
@@ -146,7 +170,8 @@ static int64_t pass_blocks(const nxi_gpu_sort *s, const nxi_gpu *g) {
 
 static nx_status get_turn(nxi_gpu_sort *s, nxi_gpu *g, const char *raw, int64_t size,
                           nxi_kernel **out, nxi_diag *d) {
-  const instance turn = {.code = turn_code,
+  const instance turn = {.body = nxu_sort_code(),
+                         .code = turn_code,
                          .entry = "nx_turn_rows",
                          .raw = raw,
                          .threads = TURN_THREADS,
@@ -156,9 +181,15 @@ static nx_status get_turn(nxi_gpu_sort *s, nxi_gpu *g, const char *raw, int64_t 
   return get(s, g, &turn, out, d);
 }
 
+/* Registers that the elements of a thread take, IN_LANES (nx_words). */
+static int32_t words_of_lanes(const nxi_gpu_sort *s) {
+  return s->items * (s->size > (s->shape.indices ? 2 : 4) ? 2 : 1);
+}
+
 static nx_status get_short_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *both, nxi_diag *d) {
   instance rows = *both;
   int64_t tile = (int64_t)s->items * s->threads;
+  rows.body = nxu_sort_rows();
   rows.code = short_rows_code;
   rows.entry = "nx_short_rows";
   rows.threads = s->threads;
@@ -169,15 +200,45 @@ static nx_status get_short_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *bot
   return get(s, g, &rows, &s->short_rows, d);
 }
 
+/* nx_block_room */
+static int64_t block_shared(const nxi_gpu_sort *s, int64_t items) {
+  const int64_t warps = BLOCK_THREADS / 32, numbers = items * BLOCK_THREADS;
+  return warps * 256 * 4 + warps * 4 + 64 + numbers * (s->size + (s->shape.indices ? 2 : 0));
+}
+
+static nx_status get_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *both, nxi_diag *d) {
+  instance rows = *both;
+  const int64_t result = s->to_size > s->size ? s->to_size : s->size;
+  rows.body = nxu_sort_rows();
+  rows.threads = s->threads;
+  rows.items = s->items;
+  rows.lanes = s->lanes;
+  rows.launched = rows_blocks(s);
+  if (s->way == IN_LANES) {
+    rows.code = lanes_code;
+    rows.entry = "nx_rows_in_lanes";
+    rows.blocks = words_of_lanes(s) > 32 ? 3 : 6;
+    rows.shared = s->threads / 32 * s->items * 33 * result;
+  } else {
+    rows.code = block_code;
+    rows.entry = "nx_rows_by_block";
+    rows.blocks = 1;
+    rows.shared = block_shared(s, s->items);
+  }
+  return get(s, g, &rows, &s->short_rows, d);
+}
+
 static nx_status get_long_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *both, nxi_diag *d) {
   instance pass = *both, count = *both;
-  const instance begin = {.code = begin_code,
+  const instance begin = {.body = nxu_sort_code(),
+                          .code = begin_code,
                           .entry = "nx_begin",
                           .raw = "nx_u32",
                           .threads = BEGIN_THREADS,
                           .blocks = 2,
                           .shared = 128,
                           .launched = s->shape.outer * s->shape.inner};
+  pass.body = count.body = nxu_sort_code();
   pass.code = pass_code;
   pass.entry = "nx_pass_rows";
   pass.shared = pass_shared(s);
@@ -204,7 +265,8 @@ static nx_status get_kernels(nxi_gpu_sort *s, nxi_gpu *g, nxi_diag *d) {
   if (s->turned) status = get_turn(s, g, raw, s->size, &s->turn, d);
   if (s->turned && status == NX_OK) status = get_turn(s, g, back, s->to_size, &s->turn_back, d);
   if (status != NX_OK) return status;
-  return s->items > 0 ? get_short_rows(s, g, &both, d) : get_long_rows(s, g, &both, d);
+  if (s->way == BY_RADIX) return get_long_rows(s, g, &both, d);
+  return s->way == MERGED ? get_short_rows(s, g, &both, d) : get_rows(s, g, &both, d);
 }
 
 /* ---- how a sort is done */
@@ -236,16 +298,62 @@ static void choose_short(nxi_gpu_sort *s) {
   s->turned = h->inner > 1 && (rows * s->size < 32 || 2 * rows < most);
 }
 
+/* A row of up to 64 elements has 8 in a lane, and then so many that 8 lanes have it, up to 32. */
+static bool choose_lanes(nxi_gpu_sort *s) {
+  const nxi_gpu_sort_shape *h = &s->shape;
+  if (nxi_is_complex(h->dtype) || h->length > MOST_IN_LANES || (h->indices && s->size == 8))
+    return false;
+  int64_t slots = 8;
+  while (slots < h->length) slots *= 2;
+  s->way = IN_LANES;
+  s->threads = LANES_THREADS;
+  s->items = slots <= 128 ? 8 : slots <= 512 ? 16 : 32;
+  s->lanes = (int32_t)(slots / s->items);
+  return true;
+}
+
+/* Rows that are too long to be merged, if they fill the GPU or are short enough for one launch of
+ * few blocks, and rows of small numbers: one or two passes cost less than merging. */
+static bool choose_block(nxi_gpu_sort *s, const nxi_gpu_info *gpu) {
+  static const int32_t items[] = {4, 8, 12, 16, 24, 32};
+  const nxi_gpu_sort_shape *h = &s->shape;
+  const bool merged = h->length <= (int64_t)items_of_short(s->size) * MANY_THREADS;
+  if (nxi_is_complex(h->dtype) || (merged && s->size > 2)) return false;
+  if (h->length > MOST_BY_FEW && h->outer * h->inner < gpu->processors) return false;
+  for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+    if (items[i] * (int64_t)BLOCK_THREADS < h->length) continue;
+    const int32_t words = items[i] * (s->size == 8 ? 4 : 2) + (h->indices ? items[i] : 0);
+    if (words > 2 * MOST_WORDS) return false;
+    if (block_shared(s, items[i]) > gpu->shared_bytes) return false;
+    s->way = BY_BLOCK;
+    s->threads = BLOCK_THREADS;
+    s->items = items[i];
+    s->lanes = 1;
+    return true;
+  }
+  return false;
+}
+
 static void choose_long(nxi_gpu_sort *s, int32_t processors) {
   const nxi_gpu_sort_shape *h = &s->shape;
+  s->way = BY_RADIX;
   int64_t all = h->outer * h->inner * h->length;
   s->tile = tile_of_long(s->size, h->indices);
   s->tiles = (h->length + s->tile - 1) / s->tile;
   s->narrow = h->length >> NARROW_BITS == 0;
-  s->turned = h->inner > 1;
   s->piece = all / (2 * (int64_t)processors);
   if (s->piece < LEAST_PIECE) s->piece = LEAST_PIECE;
   if (s->piece > MOST_PIECE) s->piece = MOST_PIECE;
+}
+
+static void choose(nxi_gpu_sort *s, const nxi_gpu *g) {
+  const nxi_gpu_sort_shape *h = &s->shape;
+  const int64_t longest = (int64_t)items_of_short(s->size) * MANY_THREADS;
+  s->turned = h->inner > 1;
+  if (h->length <= longest) choose_short(s);
+  if (h->inner > 1 && !s->turned) return;
+  if (choose_lanes(s) || choose_block(s, nxi_gpu_properties(g))) return;
+  if (h->length > longest) choose_long(s, nxi_gpu_properties(g)->processors);
 }
 
 /* Chooses memory. Passes alternate between the result and a second array; the keys of an argsort
@@ -255,7 +363,7 @@ static void choose_memory(nxi_gpu_sort *s) {
   const nxi_gpu_sort_shape *h = &s->shape;
   int64_t n = h->outer * h->inner * h->length, rows = h->outer * h->inner;
   int64_t count = s->narrow ? 4 : 8;
-  if (s->items == 0) {
+  if (s->way == BY_RADIX) {
     s->at.counts = take(s, rows * s->size * 256 * count);
     s->at.tickets = take(s, s->size * 4);
     s->at.looks = take(s, s->size * rows * s->tiles * 256 * count);
@@ -267,7 +375,7 @@ static void choose_memory(nxi_gpu_sort *s) {
     s->at.turned = take(s, n * s->size);
     s->at.result = take(s, n * s->to_size);
     s->at.keys[1] = s->at.turned;
-  } else if (s->items == 0 && s->size > 1) {
+  } else if (s->way == BY_RADIX && s->size > 1) {
     s->at.other = take(s, n * s->to_size);
     if (h->indices && s->size > 2) s->at.keys[1] = take(s, n * s->size);
   }
@@ -296,9 +404,7 @@ nx_status nxi_gpu_sort_create(nxi_gpu *g, const nxi_gpu_sort_shape *shape, nxi_g
   s->to_size = shape->indices ? 4 : s->size;
   nxi_sort_keys_init(&s->keys, part, shape->descending);
   if (elements_of(shape) > 0) {
-    int64_t longest = (int64_t)items_of_short(s->size) * MANY_THREADS;
-    if (shape->length <= longest) choose_short(s);
-    else choose_long(s, nxi_gpu_properties(g)->processors);
+    choose(s, g);
     if (shape->length == 1) s->turned = false; /* transposing would not change anything */
     choose_memory(s);
     if (shape->length > 1) status = get_kernels(s, g, d);
@@ -348,6 +454,12 @@ static nx_status run_short(const nxi_gpu_sort *s, uint64_t from, uint64_t to, nx
                 s->keys.flip, s->keys.largest);
 }
 
+static nx_status run_rows(const nxi_gpu_sort *s, uint64_t from, uint64_t to, nxi_diag *d) {
+  const nxi_gpu_sort_shape *h = &s->shape;
+  return LAUNCH(s->short_rows, rows_blocks(s), from, to, (uint64_t)(h->outer * h->inner),
+                (uint64_t)h->length, s->keys.flip, s->keys.largest);
+}
+
 static nx_status run_long(const nxi_gpu_sort *s, nxi_gpu *g, uint64_t from, uint64_t to,
                           uint64_t other, uint64_t scratch, nxi_diag *d) {
   const nxi_gpu_sort_shape *h = &s->shape;
@@ -384,8 +496,10 @@ nx_status nxi_gpu_sort_run(const nxi_gpu_sort *s, nxi_gpu *g, uint64_t from, uin
     other = to;
     result = scratch + (uint64_t)s->at.result;
   }
-  if (status == NX_OK && s->items > 0) status = run_short(s, from, result, d);
-  else if (status == NX_OK) status = run_long(s, g, from, result, other, scratch, d);
+  if (status == NX_OK && s->way == MERGED) status = run_short(s, from, result, d);
+  else if (status == NX_OK && s->way == BY_RADIX)
+    status = run_long(s, g, from, result, other, scratch, d);
+  else if (status == NX_OK) status = run_rows(s, from, result, d);
   if (status != NX_OK || !s->turned) return status;
   return turn(s->turn_back, result, to, h->outer, h->inner, h->length, d);
 }

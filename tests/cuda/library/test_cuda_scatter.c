@@ -157,7 +157,8 @@ static void layouts(void **state) {
 /* A third of all updates are of one element: by a warp, and by a thread for each column. */
 static void hot_elements(void **state) {
   static const trial trials[] = {
-      {NX_F32, NXI_SCATTER_ADD, false, false, false, 1, 0, {5000, 0, 0}, 11, 0, false, 6, 0},
+      {NX_F32, NXI_SCATTER_ADD, false, false, false, 1, 0, {5000, 0, 0}, 11, 0, false, 3, 0},
+      {NX_F32, NXI_SCATTER_ADD, false, false, false, 1, 0, {8300, 0, 0}, 11, 0, false, 6, 0},
       {NX_F64, NXI_SCATTER_ADD, true, true, false, 2, 0, {700, 2, 0}, 90, 0, true, 3, 0},
       {NX_U16, NXI_SCATTER_MAX, false, false, false, 2, 0, {1000, 3, 0}, 2000, 2, false, 3, 0},
       {NX_F64, NXI_SCATTER_ADD, false, false, false, 2, 0, {400, 40, 0}, 70, 0, false, 3, 0},

@@ -57,6 +57,11 @@ static void short_rows(void **state) {
   agree_on(NX_F32, NX_SHAPE(3, 1, 2), 1, true, false);
   agree_on(NX_F32, NX_SHAPE(3, 1024), 1, false, false);
   agree_on(NX_F32, NX_SHAPE(1025), 0, false, true);
+  agree_on(NX_F32, NX_SHAPE(3, 100), 1, true, true);
+  agree_on(NX_F64, NX_SHAPE(5, 40), 1, false, false);
+  agree_on(NX_F64, NX_SHAPE(5, 40), 1, true, false);
+  agree_on(NX_C64, NX_SHAPE(5, 40), 1, false, false);
+  agree_on(NX_F8E5M2, NX_SHAPE(9, 600), 1, true, false);
   agree_on(NX_F32, NX_SHAPE(2, 60, 70), 1, false, false); /* side by side */
   agree_on(NX_F32, NX_SHAPE(2, 60, 3), 1, false, true);   /* turned */
   agree_on(NX_I4, NX_SHAPE(3, 7), 0, true, true);
@@ -65,13 +70,22 @@ static void short_rows(void **state) {
   agree_on(NX_F32, NX_SHAPE(3, 0), 1, true, false);
 }
 
+/* Rows of which each is the work of a block. */
+static void longer_rows(void **state) {
+  (void)state;
+  agree_on(NX_F16, NX_SHAPE(2, 1025), 1, false, true);
+  agree_on(NX_F32, NX_SHAPE(4097), 0, true, false);
+  agree_on(NX_F64, NX_SHAPE(8192), 0, false, false);
+  agree_on(NX_F32, NX_SHAPE(2, 4200, 2), 1, true, true); /* turned */
+}
+
 static void long_rows(void **state) {
   (void)state;
   agree_on(NX_I16, NX_SHAPE(2, 8200), 1, false, false);
-  agree_on(NX_I16, NX_SHAPE(4200, 2), 0, false, true);
+  agree_on(NX_I16, NX_SHAPE(8200, 2), 0, false, true);
   agree_on(NX_F64, NX_SHAPE(2049, 2), 0, true, true); /* short, but turned */
-  agree_on(NX_F32, NX_SHAPE(4097), 0, true, false);
-  agree_on(NX_F32, NX_SHAPE(2, 2100, 2), 1, true, true);
+  agree_on(NX_F32, NX_SHAPE(8193), 0, true, false);
+  agree_on(NX_F32, NX_SHAPE(2, 2100, 2), 1, true, true); /* merged, but turned */
 }
 
 /* Slices of what the kernels of sorts give. */
@@ -92,10 +106,11 @@ static void first_ones(void **state) {
   }
 }
 
-/* A long row. */
+enum { LONG_ROW = 8193 };
+
 static nx_status scenario(nx_context *c, char *to, size_t bytes) {
   nx_scope *s = nx_scope_begin(c);
-  nx_tensor *x = scrambled(c, NX_U8, NX_SHAPE(4097));
+  nx_tensor *x = scrambled(c, NX_U8, NX_SHAPE(LONG_ROW));
   nx_status status = x != NULL ? read_sorted(c, nx_to_device(x, CUDA), true, 0, true, to, bytes)
                                : nx_error_take(NULL);
   if (status != NX_OK) nx_error_take(NULL);
@@ -104,9 +119,9 @@ static nx_status scenario(nx_context *c, char *to, size_t bytes) {
 }
 
 static void every_call_fails(void **state) {
-  static char wanted[4097 * 4], is[sizeof wanted];
+  static char wanted[LONG_ROW * 4], is[sizeof wanted];
   (void)state;
-  nx_tensor *x = GOOD(scrambled(ctx, NX_U8, NX_SHAPE(4097)));
+  nx_tensor *x = GOOD(scrambled(ctx, NX_U8, NX_SHAPE(LONG_ROW)));
   OK(read_sorted(ctx, x, true, 0, true, wanted, sizeof wanted));
   bool done = false;
   for (int64_t n = 1; !done; n++) {
@@ -132,10 +147,8 @@ static void every_call_fails(void **state) {
 
 NXT_MAIN(cuda_sort) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(short_rows),
-      IN_SCOPE(long_rows),
-      IN_SCOPE(first_ones),
-      IN_SCOPE(every_call_fails),
+      IN_SCOPE(short_rows), IN_SCOPE(longer_rows),      IN_SCOPE(long_rows),
+      IN_SCOPE(first_ones), IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
