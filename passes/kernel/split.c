@@ -22,7 +22,7 @@
 #include "passes/bind/bind.h"
 #include "passes.h"
 
-enum { LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11 };
+enum { LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11, LEAST_BESIDE = 4 };
 
 /* On a GPU: the number of thread blocks that keeps 132 multiprocessors busy, the most that a GPU
  * has today, and the elements that are enough work for one block. */
@@ -110,9 +110,9 @@ static bool plan_partials(splitter *s) {
   return s->n_partials > 0 && !(s->lanes && (plain || arg));
 }
 
-/* Whether an input is contiguous along an outer loop, so that neighbouring points are reduced side
- * by side. */
-static bool side_by_side(const splitter *s) {
+/* Whether an input is contiguous along an outer loop of at least so many points, which then are
+ * reduced side by side. */
+static bool side_by_side(const splitter *s, int64_t least) {
   for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
     const nxk_instr *in = &s->b.from->instrs[v];
     if (in->op != NXK_load) continue;
@@ -120,7 +120,8 @@ static bool side_by_side(const splitter *s) {
       bool computed;
       int64_t stride =
           nxb_stride(&s->b, &s->b.from->accesses[in->imm], s->region.outer[i].value, &computed);
-      if (!computed && (stride == 1 || stride == -1) && s->region.outer[i].extent >= 4) return true;
+      if (!computed && (stride == 1 || stride == -1) && s->region.outer[i].extent >= least)
+        return true;
     }
   }
   return false;
@@ -128,8 +129,8 @@ static bool side_by_side(const splitter *s) {
 
 /* Independent units of work before splitting: `columns` points that are reduced side by side are
  * one, otherwise each point is. */
-static int64_t units_of(const splitter *s, int64_t columns) {
-  return side_by_side(s) ? nxb_ceil(s->points, columns) : s->points;
+static int64_t units_of(const splitter *s, int64_t least, int64_t columns) {
+  return side_by_side(s, least) ? nxb_ceil(s->points, columns) : s->points;
 }
 
 /* The last chunk is code of its own if it is shorter, and compiling is proportional to code. A long
@@ -151,7 +152,7 @@ static bool worth_it(splitter *s, const nxi_target *t) {
   if (run < LEAST_RUN || s->points > INT64_MAX / run || run * s->points < LEAST_ELEMENTS)
     return false;
   if (t->block_threads > 0) {
-    int64_t blocks = units_of(s, NXK_GPU_COLUMNS);
+    int64_t blocks = units_of(s, 2, NXK_GPU_COLUMNS);
     if (blocks >= NXK_GPU_STRIPS) return false;
     s->chunk = GPU_CHUNK * blocks / s->points;
     while (s->chunk & (s->chunk - 1)) s->chunk &= s->chunk - 1; /* a power of two */
@@ -161,8 +162,8 @@ static bool worth_it(splitter *s, const nxi_target *t) {
     s->beside = !s->lanes;
     return s->chunks > 1;
   }
-  if (units_of(s, NXK_SPLIT_COLUMNS) >= NXK_SPLIT_STRIPS) return false;
-  s->beside = !s->lanes || side_by_side(s);
+  if (units_of(s, LEAST_BESIDE, NXK_SPLIT_COLUMNS) >= NXK_SPLIT_STRIPS) return false;
+  s->beside = !s->lanes || side_by_side(s, LEAST_BESIDE);
   int64_t wanted = t->l2_bytes / 4 / (widest * s->points);
   s->chunk = 256;
   while (s->chunk * 2 <= wanted) s->chunk *= 2;

@@ -134,6 +134,8 @@ static void test_columns(void **state) {
   static const nxk_reduce_kind sums[] = {NXK_SUM, NXK_ARGMAX, NXK_MAX};
   check_split(long_reduce(sums, 3, NXK_ORDER_PLAIN, NX_F32, 7, 30000, true), true);
   check_split(long_reduce(sums, 3, NXK_ORDER_PLAIN, NX_F64, 150, 3001, true), true);
+  for (int64_t points = 2; points < 4; points++)
+    check_split(long_reduce(sums, 3, NXK_ORDER_PLAIN, NX_F32, points, 140001, true), true);
   check_split(long_reduce(sums, 1, NXK_ORDER_PLAIN, NX_F32, 33, 8192, true), true);
   check_split(long_reduce(sums, 1, NXK_ORDER_LANES, NX_F32, 33, 8200, true), true);
 }

@@ -286,14 +286,30 @@ int64_t nxb_gpu_longest_own(const nxb_binder *b, const nxb_spread *s) {
   return most;
 }
 
+/* Blocks of threads for the region. */
+static int64_t blocks_of(const nxb_binder *b, const nxb_spread *s) {
+  return nxb_ceil(nxb_gpu_points_of(b), nxb_gpu_runs(b, s));
+}
+
+/* Whether blocks of twice the threads would only be fewer, so that multiprocessors are idle. */
+static bool merge_blocks(const nxb_binder *b, int64_t blocks) {
+  nxb_binder twice = *b;
+  twice.threads *= 2;
+  nxb_spread s = nxb_gpu_spread(&twice);
+  int64_t left = blocks_of(&twice, &s);
+  return left < blocks && left < FEW_BLOCKS;
+}
+
 uint16_t nxb_gpu_rows_threads(const nxb_binder *b, uint16_t most) {
   nxb_binder with = *b;
   for (; with.threads < most; with.threads *= 2) {
     nxb_spread s = nxb_gpu_spread(&with);
-    bool few = nxb_ceil(nxb_gpu_points_of(b), nxb_gpu_runs(&with, &s)) < FEW_BLOCKS;
+    int64_t blocks = blocks_of(&with, &s);
     bool more = longest_run(b) >= 2 * LEAST_OWN * with.threads &&
                 2 * WRITTEN_OUT * s.wide * with.threads <= REGISTERS;
-    if (s.threads * s.columns < with.threads || !more || (!few && nxb_gpu_keeps(&with, &s))) break;
+    if (s.threads * s.columns < with.threads || !more || merge_blocks(&with, blocks) ||
+        (blocks >= FEW_BLOCKS && nxb_gpu_keeps(&with, &s)))
+      break;
   }
   return with.threads;
 }
