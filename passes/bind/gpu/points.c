@@ -9,6 +9,7 @@
 enum { WORD_BYTES = 16, MOST_CODE = 500, FEW_BLOCKS = 256, MOST_PASSES = 4 };
 /* of a point with rows of elements: their products live in f64, in many registers */
 enum { MOST_ROW_CODE = 32 };
+enum { COSTLY_AXES = 4 }; /* outer loops of a region whose points have places of many divisions */
 
 typedef struct points {
   int64_t n;     /* points of the region; -1: up to a parameter */
@@ -37,11 +38,13 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop, bool *rows
   return widest;
 }
 
-bool nxb_gpu_are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
+/* Whether accesses move `each` neighbours along the loop as one word. odd: a load of single
+ * elements, NXK_NONE: none. */
+static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each, nxk_value odd) {
   for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     bool computed;
-    if (in->op != NXK_load && in->op != NXK_store) continue;
+    if ((in->op != NXK_load && in->op != NXK_store) || v == odd) continue;
     const nxk_access *a = &b->from->accesses[in->imm];
     int64_t stride = nxb_stride(b, a, loop, &computed);
     if (computed || stride == 0) continue;
@@ -56,6 +59,26 @@ bool nxb_gpu_are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
   return true;
 }
 
+bool nxb_gpu_are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
+  return are_words(b, loop, each, NXK_NONE);
+}
+
+/* The region's load, if it has only one and places of points are costly: found by several
+ * divisions. Then a thread that stores a word loads the elements of it one by one where they are
+ * not a word, as windows of an image are: neighbours have one place. */
+static nxk_value lone_load(const nxb_binder *b, nxk_value loop) {
+  nxk_value found = NXK_NONE;
+  if (b->region->n_outer < COSTLY_AXES) return NXK_NONE;
+  for (nxk_value v = b->region->first; v <= b->region->last; v++) {
+    bool computed;
+    if (b->from->instrs[v].op != NXK_load) continue;
+    const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+    if (found != NXK_NONE || nxb_stride(b, a, loop, &computed) != 1 || computed) return NXK_NONE;
+    found = v;
+  }
+  return found;
+}
+
 static uint16_t neighbours(const nxb_binder *b, const points *p) {
   const nxb_region *region = b->region;
   if (region->n_outer == 0 || region->n_stages > 0) return 1;
@@ -67,8 +90,10 @@ static uint16_t neighbours(const nxb_binder *b, const points *p) {
   while (each > 1 &&
          (each * code > MOST_CODE || (p->n >= 0 && p->n / each < FEW_BLOCKS * b->threads)))
     each /= 2;
-  while (each > 1 && !nxb_gpu_are_words(b, region->outer[region->n_outer - 1].value, each))
-    each /= 2;
+  const nxk_value loop = region->outer[region->n_outer - 1].value;
+  const int64_t most = each;
+  while (each > 1 && !nxb_gpu_are_words(b, loop, each)) each /= 2;
+  if (each == 1 && most > 1 && are_words(b, loop, most, lone_load(b, loop))) each = most;
   return (uint16_t)(each < 1 ? 1 : each);
 }
 
