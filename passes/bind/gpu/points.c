@@ -91,10 +91,10 @@ static uint16_t neighbours(const nxb_binder *b, const points *p) {
          (each * code > MOST_CODE || (p->n >= 0 && p->n / each < FEW_BLOCKS * b->threads)))
     each /= 2;
   const nxk_value loop = region->outer[region->n_outer - 1].value;
-  const int64_t most = each;
-  while (each > 1 && !nxb_gpu_are_words(b, loop, each)) each /= 2;
-  if (each == 1 && most > 1 && are_words(b, loop, most, lone_load(b, loop))) each = most;
-  return (uint16_t)(each < 1 ? 1 : each);
+  int64_t words = each;
+  while (words > 1 && !nxb_gpu_are_words(b, loop, words)) words /= 2;
+  if (words == 1 && each > 1 && are_words(b, loop, each, lone_load(b, loop))) words = each;
+  return (uint16_t)(words < 1 || words > WORD_BYTES ? 1 : words);
 }
 
 /* How many groups of points a thread computes. With loads of single elements too few bytes are in
@@ -107,7 +107,7 @@ static int64_t passes_of(const nxb_binder *b, const points *p) {
          (passes * p->each * code > MOST_CODE || p->n / passes / p->each < FEW_BLOCKS * b->threads))
     passes /= 2;
   if (p->in_one_line && region->n_outer > 1) /* there is no mask for points past the last line */
-    while (p->n % (b->threads * p->each * passes) != 0) passes /= 2;
+    while (passes > 1 && p->n % (b->threads * p->each * passes) != 0) passes /= 2;
   return passes;
 }
 
