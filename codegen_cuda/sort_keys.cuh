@@ -118,9 +118,9 @@ NX_INLINE nx_u32 nx_same_digit(nx_u32 digit) {
   nx_u32 same = 0xffffffffu;
 #pragma unroll
   for (int bit = 0; bit < 8; bit++) {
-    const bool set = digit >> bit & 1;
-    const nx_u32 vote = __ballot_sync(0xffffffffu, set);
-    same &= set ? vote : ~vote;
+    const nx_u32 not_set = (digit >> bit & 1) - 1; /* all bits, or none */
+    const nx_u32 vote = __ballot_sync(0xffffffffu, not_set == 0);
+    same &= vote ^ not_set;
   }
   return same;
 }
