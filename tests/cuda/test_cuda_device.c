@@ -298,6 +298,7 @@ static void kernels_are_compiled_together(void **state) {
   nx_context *c = NULL;
   (void)state;
   OK(nx_context_create(&o, &c));
+  nx_scope *scope = nx_scope_begin(c);
   nx_tensor *x = nx_full(c, CUDA, NX_F32, shape, 2, NX_NUMBER(1.5)), *y[2] = {NULL};
   OK(nx_realize(c, &x, 1, NULL));
   nx_tensor *sum = nx_reduce_sum(x, NX_AXES(0), 0), *most = nx_reduce_max(x, NX_AXES(1), 0);
@@ -312,6 +313,7 @@ static void kernels_are_compiled_together(void **state) {
   OK(nx_realize(c, &inverse, 1, NULL));
   assert_int_equal(fake->met, 2);
   fake->meet = 0;
+  nx_scope_end(scope);
   nx_context_release(c);
 }
 
