@@ -45,9 +45,17 @@ static inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long lon
   return {x, y};
 }
 
-static inline float __fsqrt_rn(float a) { return std::sqrt(a); }
+/* What a GPU computes in f32 and is no number has these bits; in f64 those of this processor. */
+static inline float nx_host_canonical(float a) {
+  const unsigned nan = 0x7fffffff;
+  if (a != a) memcpy(&a, &nan, sizeof a);
+  return a;
+}
+static inline float __fsqrt_rn(float a) { return nx_host_canonical(std::sqrt(a)); }
 static inline double __dsqrt_rn(double a) { return std::sqrt(a); }
-static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+static inline float __fmaf_rn(float a, float b, float c) {
+  return nx_host_canonical(fmaf(a, b, c));
+}
 static inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return (unsigned long long)((unsigned __int128)a * b >> 64);

@@ -177,9 +177,13 @@ static uint64_t hash_of_host(void) {
   static const char *const headers[] = {NXT_HOST_HEADER, NXT_HOST_MEMORY, NXT_HOST_TENSOR};
   for (int i = 0; i < 3; i++) {
     FILE *f = fopen(headers[i], "r");
-    for (size_t n; f != NULL && (n = fread(bytes, 1, sizeof bytes, f)) > 0;)
+    if (f == NULL) continue;
+    size_t n;
+    do {
+      n = fread(bytes, 1, sizeof bytes, f);
       all = hash_more(all, bytes, n);
-    if (f != NULL) fclose(f);
+    } while (n == sizeof bytes);
+    fclose(f);
   }
   return h = all;
 }
@@ -209,15 +213,45 @@ static const char sets_condition[] =
     "extern \"C\" __attribute__((visibility(\"hidden\"))) inline void cudaGraphSetConditional("
     "unsigned long long handle, unsigned value) { *(unsigned *)handle = value; }";
 
+/* Whether arithmetic stands in the expression, outside of brackets. */
+static bool computes(const char *at, const char *end) {
+  int deep = 0;
+  for (; at < end; at++) {
+    if (*at == '(' || *at == '[') deep++;
+    if (*at == ')' || *at == ']') deep--;
+    if (deep == 0 && at[0] == ' ' && at[1] != 0 && strchr("+-*/", at[1]) && at[2] == ' ')
+      return true;
+  }
+  return false;
+}
+
+/* The text of kernels, in which what arithmetic on f32 gives is given to nx_host_canonical: the
+ * compiler's text has a statement for each operation. */
+static void write_canonical(FILE *f, const char *text) {
+  static const char begin[] = "const float v";
+  for (const char *at; (at = strstr(text, begin)) != NULL;) {
+    const char *value = at + strcspn(at, "=;"), *end = value + strcspn(value, ";\n");
+    if (value[0] != '=' || *end != ';' || !computes(value + 1, end)) {
+      fprintf(f, "%.*s", (int)(value - text), text);
+      text = value;
+      continue;
+    }
+    fprintf(f, "%.*s= nx_host_canonical(%.*s)", (int)(value - text), text, (int)(end - value - 2),
+            value + 2);
+    text = end;
+  }
+  fputs(text, f);
+}
+
 /* The text as C++, of the heap; NULL without memory. */
 static char *source_of(const char *text) {
   char *source = NULL;
   size_t size;
   FILE *f = open_memstream(&source, &size);
   if (f == NULL) return NULL;
-  fprintf(f, "#include <cuda_host.h>\n#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n%s\n%s\n",
-          10 * nxt_fake_kind(), strstr(text, "cudaGraphSetConditional") ? sets_condition : "",
-          text);
+  fprintf(f, "#include <cuda_host.h>\n#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n%s\n",
+          10 * nxt_fake_kind(), strstr(text, "cudaGraphSetConditional") ? sets_condition : "");
+  write_canonical(f, text);
   write_entries(f, text);
   if (fclose(f) == 0) return source;
   free(source);
