@@ -307,18 +307,19 @@ static bool choose_lanes(nxi_gpu_sort *s) {
   while (slots < h->length) slots *= 2;
   s->way = IN_LANES;
   s->threads = LANES_THREADS;
-  s->items = slots <= 128 ? 8 : slots <= 512 ? 16 : 32;
+  s->items = slots <= 64 ? 8 : slots <= 512 ? 16 : 32;
   s->lanes = (int32_t)(slots / s->items);
   return true;
 }
 
 /* Rows that are too long to be merged, if they fill the GPU or are short enough for one launch of
- * few blocks, and rows of small numbers: one or two passes cost less than merging. */
+ * few blocks, and rows of small numbers: one or two passes cost less than merging, and four if
+ * there are more than 2048 elements. */
 static bool choose_block(nxi_gpu_sort *s, const nxi_gpu_info *gpu) {
   static const int32_t items[] = {4, 8, 12, 16, 24, 32};
   const nxi_gpu_sort_shape *h = &s->shape;
   const bool merged = h->length <= (int64_t)items_of_short(s->size) * MANY_THREADS;
-  if (nxi_is_complex(h->dtype) || (merged && s->size > 2)) return false;
+  if (nxi_is_complex(h->dtype) || (merged && s->size > (h->length > 2048 ? 4 : 2))) return false;
   if (h->length > MOST_BY_FEW && h->outer * h->inner < gpu->processors) return false;
   for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
     if (items[i] * (int64_t)BLOCK_THREADS < h->length) continue;
