@@ -203,7 +203,7 @@ static nxi_gpu_kept *find(nxi_gpu_control_run *x) {
   for (uint32_t i = 0; i < all->words; i++) all->key[i] = (uint64_t)(uintptr_t)x->at[i];
   nxi_gpu_kept *k = nxi_gpu_graphs_find(all);
   if (k != NULL) return k;
-  bool known = nxi_gpu_graphs_know(all);
+  bool known = nxi_gpu_graphs_seen(all) > 1;
   bool long_loop = c->op != NXG_case && (!c->counted || c->count < 0 || c->count >= WORTH_STEPS);
   return known || long_loop ? capture(x) : NULL;
 }

@@ -153,10 +153,16 @@ static const nxi_device_stage stages[] = {
 
 /* ---- plans */
 
+static bool multiplies(const nxg_graph *g) {
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    if (g->nodes[i].op == NXG_matmul) return true;
+  return false;
+}
+
+/* Loading cuBLASLt takes a tenth of a second, so only a product asks whether it is there. */
 static void plan_for(const nxi_executable_options *o, const nxg_graph *g, nxp_options *out) {
-  (void)g;
   bool imagined = o->device == NULL; /* only printed: as if it had all libraries */
-  const char *why = imagined ? NULL : nxi_gpu_blas_missing();
+  const char *why = imagined || !multiplies(g) ? NULL : nxi_gpu_blas_missing();
   out->on_gpu = true;
   const nxp_products own = NXP_ON_GPU | nxi_gpu_own_products(o->target->isa);
   out->all_products = own | nxi_gpu_blas_dtypes(o->target->isa) | NXP_OF_HALVES;

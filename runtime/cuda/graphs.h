@@ -22,7 +22,8 @@ typedef struct nxi_gpu_graphs {
   uint32_t inputs, outputs, params; /* numbers of these in the key of a plan */
   uint32_t words;                   /* of a key */
   uint64_t *key;                    /* key of the current launch */
-  uint64_t seen[NXI_GPU_SEEN];      /* hashes of keys */
+  uint64_t seen[NXI_GPU_SEEN];      /* hashes of keys, */
+  uint32_t times[NXI_GPU_SEEN];     /* and how often each was seen */
   uint32_t next_seen, wasted;
   uint64_t launches;
   nxi_gpu_kept kept[NXI_GPU_KEPT];
@@ -32,8 +33,8 @@ nx_status nxi_gpu_graphs_create(uint32_t words, nxi_gpu_graphs **out, nxi_diag *
 void nxi_gpu_graphs_destroy(nxi_gpu_graphs *all); /* NULL is allowed */
 /* The rest with the lock. The graph with the current key, or NULL. */
 nxi_gpu_kept *nxi_gpu_graphs_find(nxi_gpu_graphs *all);
-/* Whether the current key was seen before; remembers it. */
-bool nxi_gpu_graphs_know(nxi_gpu_graphs *all);
+/* How often the current key was seen, with this time. */
+uint32_t nxi_gpu_graphs_seen(nxi_gpu_graphs *all);
 /* Keeps a graph under the current key. NULL, a capture that came to nothing, is counted. */
 nxi_gpu_kept *nxi_gpu_graphs_keep(nxi_gpu_graphs *all, nxi_gpu_graph *graph);
 void nxi_gpu_graphs_forget(nxi_gpu_graphs *all, nxi_gpu_kept *k);

@@ -48,7 +48,7 @@ nxi_gpu_kept *nxi_gpu_graphs_find(nxi_gpu_graphs *all) {
   return NULL;
 }
 
-bool nxi_gpu_graphs_know(nxi_gpu_graphs *all) {
+uint32_t nxi_gpu_graphs_seen(nxi_gpu_graphs *all) {
   uint64_t hash = 0;
   for (uint32_t i = 0; i < all->words; i++) {
     hash = (hash ^ all->key[i]) * UINT64_C(0x9e3779b97f4a7c15);
@@ -56,9 +56,10 @@ bool nxi_gpu_graphs_know(nxi_gpu_graphs *all) {
   }
   hash |= 1;
   for (uint32_t i = 0; i < NXI_GPU_SEEN; i++)
-    if (all->seen[i] == hash) return true;
-  all->seen[all->next_seen++ % NXI_GPU_SEEN] = hash;
-  return false;
+    if (all->seen[i] == hash) return ++all->times[i];
+  const uint32_t at = all->next_seen++ % NXI_GPU_SEEN;
+  all->seen[at] = hash;
+  return all->times[at] = 1;
 }
 
 void nxi_gpu_graphs_forget(nxi_gpu_graphs *all, nxi_gpu_kept *k) {

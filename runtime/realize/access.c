@@ -29,7 +29,9 @@ static bool borrow_now(const nxi_action *a, nxi_storage *s, nxi_node **node, nxi
   return there;
 }
 
-nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
+/* bring: its contents, to memory of the host. */
+static nx_status borrow(nxi_action *a, nxi_storage *s, bool bring, nxi_node **node,
+                        nxi_buffer **buffer) {
   nx_context *c = a->context;
   if (borrow_now(a, s, node, buffer)) return NX_OK;
   for (;;) {
@@ -49,7 +51,7 @@ nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer 
     if (there) {
       nxi_poll poll = {NULL, NULL};
       if (a->options) poll = (nxi_poll){a->options->poll, a->options->user};
-      status = nxi_buffer_to_host(c, b, &poll, &a->diag);
+      if (bring) status = nxi_buffer_to_host(c, b, &poll, &a->diag);
       if (status) nxi_give_back(c, *node, b);
       return status;
     }
@@ -58,6 +60,10 @@ nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer 
     nxi_record_unlock(c);
     if (status) return status;
   }
+}
+
+nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
+  return borrow(a, s, true, node, buffer);
 }
 
 void nxi_give_back(nx_context *c, nxi_node *node, nxi_buffer *buffer) {
@@ -247,6 +253,27 @@ static nx_status check_bytes(const char *op, const nx_tensor *t, const void *p, 
   return NX_OK;
 }
 
+/* From so many bytes on, what is on a device alone is copied from there to where it is wanted. A
+ * smaller value comes to memory of its own first, where it is if it is read again. */
+enum { DIRECT = 256 << 10 };
+
+static nx_status copy_value(nxi_action *a, const nx_tensor *t, nxi_buffer *b, void *dst,
+                            int64_t bytes) {
+  const nx_dtype dtype = t->storage->dtype;
+  nxi_poll poll = {NULL, NULL};
+  nxg_view v;
+  bool done = false;
+  nxi_view_of(t, &v);
+  if (a->options) poll = (nxi_poll){a->options->poll, a->options->user};
+  const bool packed = dtype != NX_BOOL && !nxi_is_nibble(dtype) && nxg_view_is_contiguous(&v);
+  nx_status status = NX_OK;
+  if (packed && bytes >= DIRECT)
+    status =
+        nxi_buffer_read(b, dst, v.offset * nxi_dtype_size(dtype), bytes, &poll, &done, &a->diag);
+  if (!status && !done) status = nxi_buffer_to_host(a->context, b, &poll, &a->diag);
+  return status || done ? status : nxi_action_copy(a, dst, b->data, dtype, &v);
+}
+
 nx_status nx_read(nx_tensor *t, void *dst, size_t bytes, const nx_run_options *o) {
   if (!nxi_have_tensor("read", 0, t)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
@@ -258,11 +285,9 @@ nx_status nx_read(nx_tensor *t, void *dst, size_t bytes, const nx_run_options *o
   nxi_node *node;
   nxi_buffer *b;
   nx_status status = nxi_action_asked(&a, &t, 1);
-  if (!status) status = nxi_borrow(&a, t->storage, &node, &b);
+  if (!status) status = borrow(&a, t->storage, false, &node, &b);
   if (!status) {
-    nxg_view v;
-    nxi_view_of(t, &v);
-    status = nxi_action_copy(&a, dst, b->data, t->storage->dtype, &v);
+    status = copy_value(&a, t, b, dst, (int64_t)bytes);
     nxi_give_back(c, node, b);
   }
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "read"));

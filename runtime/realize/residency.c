@@ -93,6 +93,20 @@ nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll,
   return status;
 }
 
+nx_status nxi_buffer_read(nxi_buffer *b, void *to, int64_t from, int64_t bytes,
+                          const nxi_poll *poll, bool *done, nxi_diag *d) {
+  *done = false;
+  if (!b->device) return NX_OK;
+  nx_status status = acquire(b, d);
+  if (status) return status;
+  *done = b->device && b->host_stale && !host_may_write(b);
+  if (*done)
+    status = b->device->kind->download(b->device, to, b->on_device + (uint64_t)from, bytes,
+                                       b->after, poll, d);
+  release(b);
+  return status;
+}
+
 /* Memory of a device that a buffer has left while runs there were still using its address. */
 typedef struct nxi_former {
   struct nxi_former *next;

@@ -15,6 +15,10 @@ nx_status nxi_buffer_create_on(nx_context *c, nxi_device *v, int64_t bytes, nxi_
 /* Brings its contents to host memory, at b->data. Waits for the device if necessary. poll may be
  * NULL. */
 nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d);
+/* Copies a part of the contents from the device, if they are there alone: *done. Where the contents
+ * are does not change. */
+nx_status nxi_buffer_read(nxi_buffer *b, void *to, int64_t from, int64_t bytes,
+                          const nxi_poll *poll, bool *done, nxi_diag *d);
 /* Brings its contents to the device; without `contents` only allocates memory there. The address
  * is valid until nxi_buffer_device_done. */
 nx_status nxi_buffer_to_device(nx_context *c, nxi_buffer *b, nxi_device *v, bool contents,

@@ -352,6 +352,32 @@ static void every_call_fails(void **state) {
   }
 }
 
+/* What is read is copied from the GPU to where it is wanted: parts that begin somewhere, views that
+ * are not in one piece, what was assigned since, a value that the host has as well. */
+static void parts_are_read(void **state) {
+  (void)state;
+  const int64_t n = LARGE, cut = 777;
+  float *values = numbers(n, 1), *is = malloc((size_t)n * sizeof *is);
+  assert_non_null(is);
+  nx_tensor *x = nx_neg(given(ctx, CUDA, values, n)), *from = part(x, cut, n - cut, 1);
+  OK(nx_realize(ctx, &x, 1, NULL));
+  nx_stats before = {.size = sizeof before}, after = before;
+  nx_context_stats(ctx, &before);
+  for (int round = 0; round < 2; round++) {
+    OK(nx_read(from, is, (size_t)(n - cut) * sizeof *is, NULL));
+    for (int64_t i = 0; i < n - cut; i++) assert_true(is[i] == -values[i + cut]);
+  }
+  nx_context_stats(ctx, &after);
+  assert_int_equal(after.peak_bytes, before.peak_bytes); /* no memory of the host */
+  nx_tensor *turned = nx_flip(x, NX_AXES(0));
+  OK(nx_read(turned, is, (size_t)n * sizeof *is, NULL));
+  for (int64_t i = 0; i < n; i++) assert_true(is[i] == -values[n - 1 - i]);
+  OK(nx_assign(from, nx_abs(from)));
+  expect_all(from, values + cut, n - cut, 1, 0);
+  free(values);
+  free(is);
+}
+
 NXT_MAIN(cuda_copies) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(copies_overlap_work),
@@ -363,6 +389,7 @@ NXT_MAIN(cuda_copies) {
       IN_SCOPE(what_is_newer_stays),
       IN_SCOPE(a_buffer_leaves_while_it_is_read),
       IN_SCOPE(two_at_once),
+      IN_SCOPE(parts_are_read),
       IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);

@@ -326,11 +326,34 @@ static void every_call_fails(void **state) {
   }
 }
 
+/* A plan of one kernel has a graph when it has been launched a dozen times. */
+static void one_kernel_after_a_while(void **state) {
+  enum { ALL = 20, WITHOUT = 11 };
+  static const char text[] =
+      "nxir 2\ngraph @one(%x: f32[40,40]) -> (%y) {\n  %y = abs %x : f32[40,40]\n}\n";
+  static float bits[N];
+  (void)state;
+  nx_function *f = parse(text);
+  nx_tensor *x = square(-0.5);
+  for (int i = 0; i < ALL; i++) {
+    nx_report report = {.size = sizeof report};
+    nx_run_options o = {.size = sizeof o, .report = &report};
+    nx_tensor *y = NULL;
+    OK(nx_function_call(f, &x, 1, &y, 1, &o));
+    assert_int_equal(report.graph_launches, i >= WITHOUT);
+    OK(nx_read(y, bits, sizeof bits, NULL));
+    assert_true(bits[0] == 0.5f);
+    nx_tensor_release(y);
+  }
+  nx_function_release(f);
+}
+
 NXT_MAIN(cuda_graphs) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(the_second_time_makes_one), IN_SCOPE(other_addresses),
-      IN_SCOPE(others_keep_their_memory),  IN_SCOPE(threads_share_a_plan),
-      IN_SCOPE(indices_are_looked_at),     IN_SCOPE(every_call_fails),
+      IN_SCOPE(one_kernel_after_a_while),  IN_SCOPE(others_keep_their_memory),
+      IN_SCOPE(threads_share_a_plan),      IN_SCOPE(indices_are_looked_at),
+      IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
