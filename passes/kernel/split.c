@@ -111,11 +111,12 @@ static bool plan_partials(splitter *s) {
 }
 
 /* Whether an input is contiguous along an outer loop of at least so many points, which then are
- * reduced side by side. */
+ * reduced side by side; on a GPU also what is stored of all elements. */
 static bool side_by_side(const splitter *s, int64_t least) {
+  const bool stores = s->b.target->block_threads > 0;
   for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
     const nxk_instr *in = &s->b.from->instrs[v];
-    if (in->op != NXK_load) continue;
+    if (in->op != NXK_load && (in->op != NXK_store || !stores)) continue;
     for (uint32_t i = 0; i < s->region.n_outer; i++) {
       bool computed;
       int64_t stride =

@@ -93,27 +93,31 @@ static bool is_near(const nxb_binder *b, nxk_value v, int64_t stride) {
 }
 
 /* The number of accesses that are contiguous along the runs, minus the number of those contiguous
- * along the outer points. */
+ * along the outer points. The latter decide alone if the former are the same for neighbouring
+ * points: those move few bytes. */
 static int64_t along_runs(const nxb_binder *b) {
   const nxb_region *region = b->region;
-  int64_t more = 0;
+  int64_t along = 0, across = 0;
+  bool own = false; /* an access along the runs is another one for each point */
   nxk_value outer = region->n_outer ? region->outer[region->n_outer - 1].value : NXK_NONE;
   for (uint32_t i = 0; i < region->n_stages; i++) {
     const nxb_stage *s = &region->stages[i];
     for (nxk_value v = s->first; v < s->last; v++) {
       const nxk_instr *in = &b->from->instrs[v];
-      bool computed;
+      bool computed, varies = false;
       if ((in->op != NXK_load && in->op != NXK_store) ||
           b->from->buffers[b->from->accesses[in->imm].buffer].kind == NXK_LOCAL)
         continue;
       const nxk_access *a = &b->from->accesses[in->imm];
+      int64_t apart = outer == NXK_NONE ? 0 : nxb_stride(b, a, outer, &varies);
       int64_t stride = nxb_stride(b, a, s->loops[s->n_loops - 1].value, &computed);
-      more += !computed && is_near(b, v, stride);
-      stride = outer == NXK_NONE ? 0 : nxb_stride(b, a, outer, &computed);
-      more -= !computed && is_near(b, v, stride);
+      bool near = !computed && is_near(b, v, stride);
+      along += near;
+      own = own || (near && (varies || apart != 0));
+      across += outer != NXK_NONE && !varies && is_near(b, v, apart);
     }
   }
-  return more;
+  return own || across == 0 ? along - across : -across;
 }
 
 static int64_t longest_run(const nxb_binder *b) {
