@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory of a GPU. Freed memory is kept and reused, the piece of a size class that was freed last
- * first, so that repeated equal allocations get the same addresses. That is safe without waiting
- * because all work that uses memory is started on one stream: the earlier user of a piece runs
- * before the later one. */
+/* Memory of a GPU. Freed memory is kept and reused, of a size class the piece with the smallest
+ * address first, so that repeated equal allocations get the same addresses, in whatever order
+ * memory is freed: graphs know few addresses. That is safe without waiting because all work that
+ * uses memory is started on one stream: the earlier user of a piece runs before the later one. */
 #include "ir/alloc.h"
 #include "ir/platform/thread.h"
 #include "state.h"
@@ -26,11 +26,25 @@ int nxi_gpu_class(int64_t bytes, int64_t *size) {
   return (top - 9) * STEPS + (int)(*size >> (top - 5) & (STEPS - 1));
 }
 
+static uint32_t rank_of(const nxi_gpu_piece *p) { return p != NULL ? p->rank : 0; }
+
+/* Leftist heaps: no way along below[1] is longer than the logarithm of their size. */
+static nxi_gpu_piece *joined(nxi_gpu_piece *a, nxi_gpu_piece *b) {
+  if (a == NULL || b == NULL) return a != NULL ? a : b;
+  nxi_gpu_piece *top = a->at < b->at ? a : b, *other = top == a ? b : a;
+  nxi_gpu_piece *rest = joined(top->below[1], other);
+  const bool shorter = rank_of(rest) <= rank_of(top->below[0]);
+  top->below[1] = shorter ? rest : top->below[0];
+  top->below[0] = shorter ? top->below[0] : rest;
+  top->rank = rank_of(top->below[1]) + 1;
+  return top;
+}
+
 void nxi_gpu_free_kept(nxi_gpu *g) {
   for (int i = 0; i < NXI_GPU_CLASSES; i++)
     while (g->kept[i] != NULL) {
       nxi_gpu_piece *p = g->kept[i];
-      g->kept[i] = p->next;
+      g->kept[i] = joined(p->below[0], p->below[1]);
       if (!g->forked) g->cuda->memory_free(p->at);
       nxi_free(p);
     }
@@ -43,7 +57,7 @@ static uint64_t take_kept(nxi_gpu *g, int number, int64_t size, uint64_t *after)
   if (p == NULL) return 0;
   uint64_t at = p->at;
   *after = p->after;
-  g->kept[number] = p->next;
+  g->kept[number] = joined(p->below[0], p->below[1]);
   g->stats.cached -= size;
   nxi_free(p);
   return at;
@@ -142,8 +156,8 @@ void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after) 
   if (p != NULL) {
     /* The next mark comes after all work that was started up to now. */
     if (after == NXI_NOW) after = atomic_load(&g->marks.last) + 1;
-    *p = (nxi_gpu_piece){g->kept[number], at, after};
-    g->kept[number] = p;
+    *p = (nxi_gpu_piece){.rank = 1, .at = at, .after = after};
+    g->kept[number] = joined(g->kept[number], p);
     g->stats.cached += size;
   }
   nxi_mutex_unlock(&g->lock);

@@ -35,9 +35,10 @@ typedef struct nxi_gpu_track_events {
 
 enum { NXI_GPU_MOST_BITS = 48, NXI_GPU_CLASSES = (NXI_GPU_MOST_BITS - 9) * 32 + 1 };
 
-/* A piece of free memory, of a class. */
+/* A piece of free memory. Those of a class are a heap: none below a piece has a smaller address. */
 typedef struct nxi_gpu_piece {
-  struct nxi_gpu_piece *next;
+  struct nxi_gpu_piece *below[2];
+  uint32_t rank; /* of its shortest way down, which is below[1] */
   uint64_t at;
   uint64_t after; /* the mark after which nothing uses it any more */
 } nxi_gpu_piece;
