@@ -3,10 +3,12 @@
  * floats that the library does not multiply becomes a product in f32, rounded at the end. Operands
  * of a product in f32 that are 16 bits wide or less are matrices of 16 bits in memory, of which the
  * product multiplies casts, where the library reads them as they are (nxp_half_operand). A matrix
- * whose strides the library cannot take is copied first, and so is an operand of a call that is not
- * dense. A number that fills the updates of a scatter is one element, and indices that are bytes
- * stay so on a processor. A top_k may become a view of a sort. An output that is a view or an input
- * becomes a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
+ * whose strides the library cannot take is copied first, and so is one of 16 bits with odd rows on
+ * a GPU (odd_rows.c), and an operand of a call that is not dense. A number that fills the updates
+ * of a scatter is one element, and indices that are bytes stay so on a processor. A top_k may
+ * become a view of a sort. An output that is a view or an input becomes a copy, and so does a view
+ * that is updated. Needs: composed views. Keeps: values. */
+#include "odd_rows.h"
 #include "passes/fuse/cluster.h"
 #include "rewrite.h"
 
@@ -156,6 +158,15 @@ static void rewrite_matmul(nxg_rewrite *r, uint32_t i, nxp_products products) {
   for (int a = 0; !halves && a < 2 && !nxg_rewrite_failed(r); a++) {
     if (convert) args[a] = cast_to_f32(r, i, args[a]);
     else if (!nxp_gemm_reads(r->to, args[a])) args[a] = copy_matrix(r, i, args[a]);
+  }
+  const bool of_16_bits = n->dtype == NX_F16 || n->dtype == NX_BF16;
+  uint32_t even = UINT32_MAX;
+  if (of_16_bits && !convert && (products & NXP_ON_GPU) && !nxg_rewrite_failed(r))
+    even = nxg_even_product(r, i, args);
+  if (even != UINT32_MAX) {
+    r->changed = true;
+    nxg_rewrite_map(r, i, even);
+    return;
   }
   if (args[0] == r->map[n->args[0]] && args[1] == r->map[n->args[1]]) {
     nxg_rewrite_copy(r, i);

@@ -158,11 +158,32 @@ static void casts_that_are_stored(void **state) {
   OK(nx_debug_set(words != NULL ? words : ""));
 }
 
+/* Matrices of which rows begin at odd elements are copied to even ones, if that is worth it: of the
+ * operands, and of the result. */
+static void odd_rows(void **state) {
+  enum { ROWS = 1023, ODD = 513, EVEN = 514 };
+  (void)state;
+  product(NUMBERS(NX_BF16, 120, ROWS, ODD), NUMBERS(NX_BF16, 121, ODD, ODD), NX_BF16, ROWS * ODD,
+          ODD, 1, 3);
+  product(turned(NUMBERS(NX_F16, 122, ODD, ROWS), 2), turned(NUMBERS(NX_F16, 123, EVEN, ODD), 2),
+          NX_F16, ROWS * EVEN, ODD, 1, 3); /* the result has one row more in memory */
+  product(NUMBERS(NX_BF16, 124, ROWS, EVEN), turned(NUMBERS(NX_BF16, 125, ODD, EVEN), 2), NX_BF16,
+          ROWS * ODD, EVEN, 1, 2); /* only columns of the result */
+  product(NUMBERS(NX_BF16, 126, 2, EVEN, ODD), NUMBERS(NX_BF16, 127, ODD, EVEN), NX_BF16,
+          2 * EVEN * EVEN, ODD, 1, 2);
+  product(window(NUMBERS(NX_BF16, 128, ROWS + 1, EVEN + 1), 1, 1, ROWS, EVEN, 1),
+          NUMBERS(NX_BF16, 129, EVEN, EVEN), NX_BF16, ROWS * EVEN, EVEN, 1, 2);
+  product(NUMBERS(NX_BF16, 130, ROWS, EVEN), NUMBERS(NX_BF16, 131, EVEN, EVEN), NX_BF16,
+          ROWS * EVEN, EVEN, 1, 0);
+  product(NUMBERS(NX_BF16, 132, 255, 255), NUMBERS(NX_BF16, 133, 255, 255), NX_BF16, 255 * 255, 255,
+          1, 0); /* too little work */
+}
+
 NXT_MAIN(cuda_halves) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(operands_of_16_bits),   IN_SCOPE(all_of_f8),
       IN_SCOPE(casts_are_not_stored),  IN_SCOPE(around_halves),
-      IN_SCOPE(casts_that_are_stored),
+      IN_SCOPE(casts_that_are_stored), IN_SCOPE(odd_rows),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
