@@ -205,18 +205,31 @@ def tell_times(options):
         print(f"{stem} {isa} {threads} {group}: {rows} rows, {seconds:.0f} s")
 
 
+def beside(row, old):
+    """A row without peers keeps those of before: their times then are not of the same turns."""
+    if row["peers"] or not old.get("peers"):
+        return row
+    ratios = {name: round(ms / row["ms"], 4) for name, ms in old["peers"].items()}
+    return row | {"peers": old["peers"], "ratios": ratios, "apart": True}
+
+
 def take_gpu(folder):
     """Rows that ./dev gpu measured, in their order; those beside peers replace others."""
     here = json.loads((folder / "machine.json").read_text(encoding="utf-8"))
     about = {name: here[name] for name in ("nx", "date")} | {"at": now().isoformat()}
     path = FOLDER / "gpu" / file_of(here["gpu"]).name
-    old = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else []
+    old, before = [], {}
+    if path.is_file():
+        file = json.loads(path.read_text(encoding="utf-8"))
+        old, before = file["rows"], file["machine"]
     rows = {(row["group"], row["name"], row["dtype"]): row for row in old}
+    here["versions"] = before.get("versions", {}) | here["versions"]
     for name in ("bench.json", "peers.json"):
         file = folder / name
         for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else []:
             row = json.loads(line)
-            rows[(row["group"], row["name"], row["dtype"])] = row | about
+            key = (row["group"], row["name"], row["dtype"])
+            rows[key] = beside(row | about, rows.get(key, {}))
     path.parent.mkdir(exist_ok=True)
     text = ",\n".join(json.dumps(row, sort_keys=True) for row in rows.values())
     head = json.dumps(here, sort_keys=True, indent=1)

@@ -90,7 +90,7 @@ def cell(row):
         text += f"; {row['of_limit']:.2f}"
     peer = best(row)
     if peer:
-        text += f"; {peer[0]} {digits(peer[1])}"
+        text += f"; {peer[0]} {digits(peer[1])}" + "*" * bool(row.get("apart"))
     return text
 
 
@@ -168,6 +168,8 @@ def gpu_part(gpus):
     if not gpus:
         return ""
     text = "\n## On GPUs\n\n" + "\n".join(described_gpu(m) for m in gpus)
+    if any(row.get("apart") for m in gpus for row in m["rows"]):
+        text += "\nPeers of rows with a * were measured earlier on the same kind of GPU, not in turns.\n"
     groups = dict.fromkeys(row["group"] for m in gpus for row in m["rows"])
     for group in dict.fromkeys([*filter(groups.__contains__, GPU_GROUPS), *groups]):
         rows = {}
