@@ -169,7 +169,7 @@ def gpu_part(gpus):
         return ""
     text = "\n## On GPUs\n\n" + "\n".join(described_gpu(m) for m in gpus)
     if any(row.get("apart") for m in gpus for row in m["rows"]):
-        text += "\nPeers of rows with a * were measured earlier on the same kind of GPU, not in turns.\n"
+        text += "\nPeers of rows with a * were measured at another time, on the same kind of GPU.\n"
     groups = dict.fromkeys(row["group"] for m in gpus for row in m["rows"])
     for group in dict.fromkeys([*filter(groups.__contains__, GPU_GROUPS), *groups]):
         rows = {}
