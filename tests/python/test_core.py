@@ -235,6 +235,16 @@ graph @twice(%0: f32[3]) -> (%1) {
             nx.parse("nxir 2\ngraph")
         with self.assertRaises(ValueError):
             f(nx.ones(3))
+        there = nx.asarray([1, 2, 3], dtype="float32", device="interp")
+        with self.assertRaises(nx.InvalidArgument):
+            f(there)
+        y = nx.parse(program, device="interp")(there)
+        self.assertEqual((y.device, y.tolist()), ("interp", [2, 4, 6]))
+        for wrong in ({"device": "moon"}, {"place": "cpu"}):
+            with self.assertRaises((ValueError, TypeError)):
+                nx.parse(program, **wrong)
+        with self.assertRaises(TypeError):
+            nx.parse(3)
 
     def test_reports(self):
         x = nx.ones(100000) + nx.arange(100000.0)

@@ -506,8 +506,13 @@ static PyObject *call_parsed(PyObject *self, PyObject *args, PyObject *kwargs) {
   return made;
 }
 
-static PyObject *parse(PyObject *self, PyObject *text) {
+static PyObject *parse(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"", "device", NULL};
+  PyObject *text, *device = Py_None;
   (void)self;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$O:parse", names, &text, &device)) return NULL;
+  const nx_parse_options o = {.size = sizeof o, .device = core_device(device)};
+  if (PyErr_Occurred()) return NULL;
   PyObject *bytes = PyUnicode_AsUTF8String(text);
   trace *t = bytes && core_context() ? PyObject_New(trace, trace_type) : NULL;
   if (t == NULL) {
@@ -518,7 +523,7 @@ static PyObject *parse(PyObject *self, PyObject *text) {
   t->result = NULL;
   t->leaves = NULL;
   nx_function_info info = {.size = sizeof info};
-  if (nx_function_parse(core_context(), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), NULL,
+  if (nx_function_parse(core_context(), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), &o,
                         &t->function) != NX_OK)
     core_fail();
   nx_function_describe(t->function, &info);
@@ -554,7 +559,8 @@ static PyMethodDef functions[] = {
      "A function that is captured at its first call and compiled. donate: numbers of the arguments "
      "whose memory results may take. static: numbers and names of arguments that belong to what is "
      "captured: another value of theirs is another capture."},
-    {"parse", parse, METH_O, "The function that a program in nxir is, called with arrays."},
+    {"parse", (PyCFunction)(void (*)(void))parse, METH_VARARGS | METH_KEYWORDS,
+     "The function that a program in nxir is, called with arrays on the device; None: the first."},
     {NULL, NULL, 0, NULL}};
 
 int core_function_init(PyObject *module) {
