@@ -5,6 +5,7 @@
  * tiles before it, while these are still running, how many numbers of each value they have. C
  * counts elements of a row: nx_u32, with two bits to spare, or nx_u64. */
 
+/* A thread for each value of a byte. */
 enum { NX_SORT_THREADS = 256, NX_SORT_WARPS = NX_SORT_THREADS / 32, NX_SORT_COUNTERS = 8192 };
 /* Elements of each thread, and of a tile, whose numbers and indices are in shared memory. */
 template <class R, bool INDICES> struct nx_sort_sizes {
@@ -109,39 +110,16 @@ template <class R, class C> struct nx_pass {
   int byte;
 };
 
-/* Shared memory of a pass; the elements that are moved overlap the counters. */
+/* Shared memory of a pass. */
 template <class R, class C, bool INDICES> struct nx_pass_room {
   enum { TILE = nx_sort_sizes<R, INDICES>::TILE };
-  struct both {
-    R numbers[TILE];
-    int places[INDICES ? TILE : 1];
-  };
-  union {
-    nx_u32 counters[NX_SORT_WARPS][256];
-    both moved;
-  };
-  nx_u32 first[256]; /* for each value its first position in the tile */
-  C base[256];       /* its first position in the row, minus that */
+  nx_warp_counters counters[NX_SORT_WARPS];
+  R numbers[TILE];
+  int places[INDICES ? TILE : 1];
+  C base[256]; /* for each value its first position in the row, minus that in the tile */
   nx_u32 warps[NX_SORT_WARPS];
   nx_u32 ticket;
 };
-
-/* For each of the thread's elements: its value << 16, plus the number of elements with that value
- * before it in its warp. The counters of the warp are increased. */
-template <class Keys, class R, int ITEMS>
-NX_INLINE void nx_rank_in_warp(const R (&raw)[ITEMS], nx_u32 (&rank)[ITEMS], nx_u32 *counters,
-                               int byte, nx_order o) {
-  const nx_u32 below = (1u << (threadIdx.x & 31)) - 1;
-#pragma unroll
-  for (int j = 0; j < ITEMS; j++) {
-    const nx_u32 digit = nx_digit(Keys::of(raw[j], o), byte), same = nx_same_digit(digit);
-    const nx_u32 before = counters[digit];
-    __syncwarp();
-    if ((same & below) == 0) counters[digit] = before + __popc(same);
-    __syncwarp();
-    rank[j] = digit << 16 | (before + __popc(same & below));
-  }
-}
 
 /* The number of elements of one value in all tiles before. looks: the entry of that value in the
  * row's first tile. Several tiles are read at the same time, because at first all of them have
@@ -168,32 +146,27 @@ template <class C> NX_INLINE C nx_look_back(volatile const C *looks, nx_u32 tile
   return before;
 }
 
-/* Sets `first` and `base`, the destinations of the tile's elements of each value. The counters of
- * the warps become sums over the warps before. */
+/* Turns the counters of the warps into the positions of their elements of each value in the tile,
+ * and publishes how many elements of a value the tile has. Returns that, and the first position. */
 template <class R, class C, bool INDICES>
-NX_INLINE void nx_place_values(nx_pass_room<R, C, INDICES> *room, const C *starts,
-                               volatile C *looks, nx_u32 tile) {
+NX_INLINE nx_u32 nx_publish_values(nx_pass_room<R, C, INDICES> *room, volatile C *looks,
+                                   nx_u32 tile, nx_u32 *first) {
   const int t = threadIdx.x;
   nx_u32 n = 0;
-  if (t < 256) {
-#pragma unroll 4
-    for (int w = 0; w < NX_SORT_WARPS; w++) {
-      const nx_u32 own = room->counters[w][t];
-      room->counters[w][t] = n;
-      n += own;
-    }
-    looks[(nx_u64)tile * 256 + t] = (C)n << 2 | (tile == 0 ? 2 : 1);
+#pragma unroll
+  for (int w = 0; w < NX_SORT_WARPS; w++) {
+    const nx_u32 own = room->counters[w].next[t];
+    room->counters[w].next[t] = n;
+    n += own;
   }
-  const nx_u32 first = nx_sum_before<NX_SORT_WARPS>(n, room->warps);
-  if (t < 256) room->first[t] = first;
-  __syncthreads();
-  if (t < 256) {
-    const C before = nx_look_back(looks + t, tile);
-    if (tile > 0) looks[(nx_u64)tile * 256 + t] = (before + (C)n) << 2 | 2;
-    room->base[t] = starts[t] + before - (C)first;
-  }
+  looks[(nx_u64)tile * 256 + t] = (C)n << 2 | (tile == 0 ? 2 : 1);
+  *first = nx_sum_before<NX_SORT_WARPS>(n, room->warps);
+#pragma unroll
+  for (int w = 0; w < NX_SORT_WARPS; w++) room->counters[w].next[t] += *first;
+  return n;
 }
 
+/* The tile counts its elements first, so that tiles behind it learn of them while it moves them. */
 template <class R, bool FLOATS, bool INDICES, class C>
 NX_INLINE void nx_pass_tile(const nx_pass<R, C> &p, nx_order o, nx_i64 row, nx_u32 tile,
                             nx_pass_room<R, C, INDICES> *room) {
@@ -209,9 +182,9 @@ NX_INLINE void nx_pass_tile(const nx_pass<R, C> &p, nx_order o, nx_i64 row, nx_u
   const void *const source = left % 2 == 0 ? p.other : p.to;
   const R *const kept = INDICES ? (done % 2 == 0 ? p.odd : p.even) : (const R *)source;
   const R *const from = (done == 0 ? p.from : kept) + (start + first);
+  nx_warp_counters *const own = &room->counters[warp];
   R raw[ITEMS];
   int place[ITEMS];
-  nx_u32 rank[ITEMS];
 #pragma unroll
   for (int j = 0; j < ITEMS; j++) {
     const int i = mine + 32 * j;
@@ -219,29 +192,31 @@ NX_INLINE void nx_pass_tile(const nx_pass<R, C> &p, nx_order o, nx_i64 row, nx_u
     if (INDICES)
       place[j] = done == 0 || i >= n ? (int)first + i : ((const int *)source)[start + first + i];
   }
-  nx_rank_in_warp<Keys>(raw, rank, room->counters[warp], p.byte, o);
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++)
+    atomicAdd(&own->next[nx_digit(Keys::of(raw[j], o), p.byte)], 1u);
   __syncthreads();
-  nx_place_values(room, p.starts + (row * (int)sizeof(R) + p.byte) * 256,
-                  p.looks + (nx_u64)row * p.tiles * 256, tile);
+  volatile C *const looks = p.looks + (nx_u64)row * p.tiles * 256;
+  nx_u32 begin;
+  const nx_u32 count = nx_publish_values(room, looks, tile, &begin);
+  __syncthreads();
 #pragma unroll
   for (int j = 0; j < ITEMS; j++) {
-    const nx_u32 digit = rank[j] >> 16;
-    rank[j] = (rank[j] & 0xffff) + room->first[digit] + room->counters[warp][digit];
+    const nx_u32 at = nx_next_place(own, nx_digit(Keys::of(raw[j], o), p.byte));
+    room->numbers[at] = raw[j];
+    if (INDICES) room->places[at] = place[j];
   }
-  __syncthreads(); /* the counters have been read */
-#pragma unroll
-  for (int j = 0; j < ITEMS; j++) {
-    room->moved.numbers[rank[j]] = raw[j];
-    if (INDICES) room->moved.places[rank[j]] = place[j];
-  }
+  const C before = nx_look_back(looks + t, tile);
+  if (tile > 0) looks[(nx_u64)tile * 256 + t] = (before + (C)count) << 2 | 2;
+  room->base[t] = p.starts[(row * (int)sizeof(R) + p.byte) * 256 + t] + before - (C)begin;
   __syncthreads();
   R *const keys = (INDICES ? (done % 2 == 0 ? p.even : p.odd) : (R *)target) + start;
 #pragma unroll 4
   for (int i = t; i < n; i += NX_SORT_THREADS) {
-    const R x = room->moved.numbers[i];
+    const R x = room->numbers[i];
     const C at = room->base[nx_digit(Keys::of(x, o), p.byte)] + (C)i;
     if (!INDICES || left > 0) keys[at] = x;
-    if (INDICES) ((int *)target)[start + at] = room->moved.places[i];
+    if (INDICES) ((int *)target)[start + at] = room->places[i];
   }
 }
 
@@ -250,10 +225,10 @@ template <class R, bool FLOATS, bool INDICES, class C>
 NX_INLINE void nx_sort_pass(const nx_pass<R, C> &p, nx_order o, nx_u8 *shared) {
   nx_pass_room<R, C, INDICES> *const room = (nx_pass_room<R, C, INDICES> *)shared;
   const nx_i64 all = p.rows * p.tiles;
+  for (int w = 0; w < NX_SORT_WARPS; w++) room->counters[w].lanes[threadIdx.x] = 0;
   for (;;) {
     if (threadIdx.x == 0) room->ticket = atomicAdd(p.ticket, 1u);
-    for (int i = threadIdx.x; i < NX_SORT_WARPS * 256; i += NX_SORT_THREADS)
-      room->counters[i / 256][i % 256] = 0;
+    for (int w = 0; w < NX_SORT_WARPS; w++) room->counters[w].next[threadIdx.x] = 0;
     __syncthreads();
     const nx_u32 number = room->ticket;
     if (number >= all) return;

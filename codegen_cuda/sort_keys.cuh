@@ -113,25 +113,25 @@ template <int WARPS, class C> NX_INLINE C nx_sum_before(C own, C *room) {
   return before;
 }
 
-/* The mask of the lanes of the warp that have the same byte. */
-NX_INLINE nx_u32 nx_same_digit(nx_u32 digit) {
-  nx_u32 same = 0xffffffffu;
-#pragma unroll
-  for (int bit = 0; bit < 8; bit++) {
-    const nx_u32 not_set = (digit >> bit & 1) - 1; /* all bits, or none */
-    const nx_u32 vote = __ballot_sync(0xffffffffu, not_set == 0);
-    same &= vote ^ not_set;
-  }
-  return same;
-}
+/* What a warp counts by: for each value of a byte the place of its next element, and the lanes that
+ * have that value now, no lanes between two calls of nx_next_place. */
+struct nx_warp_counters {
+  nx_u32 next[256], lanes[256];
+};
 
-/* The place of an element with that byte; counters: of the warp, the place of its next element of
- * each value. Called by whole warps. */
-NX_INLINE nx_u32 nx_next_place(nx_u32 *counters, nx_u32 digit) {
-  const nx_u32 same = nx_same_digit(digit), below = (1u << (threadIdx.x & 31)) - 1;
-  const nx_u32 first = counters[digit];
+/* The place of an element with that byte. Called by whole warps. */
+NX_INLINE nx_u32 nx_next_place(nx_warp_counters *own, nx_u32 digit) {
+  const nx_u32 bit = 1u << (threadIdx.x & 31);
+  atomicOr(&own->lanes[digit], bit);
   __syncwarp();
-  if ((same & below) == 0) counters[digit] = first + __popc(same);
+  const nx_u32 same = own->lanes[digit];
+  const int first = __ffs((int)same) - 1;
+  nx_u32 at = 0;
   __syncwarp();
-  return first + __popc(same & below);
+  if ((same & (bit - 1)) == 0) { /* the first lane takes places for all of them */
+    own->lanes[digit] = 0;
+    at = atomicAdd(&own->next[digit], (nx_u32)__popc(same));
+  }
+  __syncwarp();
+  return __shfl_sync(0xffffffffu, at, first) + __popc(same & (bit - 1));
 }

@@ -325,7 +325,7 @@ NX_INLINE void nx_sort_lanes(const R *from, To *to, nx_i64 rows, int length, nx_
 enum { NX_BLOCK_BYTES = 256 }; /* values of a byte */
 template <class R, bool INDICES, int THREADS, int ITEMS> struct nx_block_room {
   enum { TILE = THREADS * ITEMS };
-  nx_u32 counters[THREADS / 32][NX_BLOCK_BYTES];
+  nx_warp_counters counters[THREADS / 32];
   nx_u32 warps[THREADS / 32], all_same;
   R numbers[TILE];
   nx_u16 places[INDICES ? TILE : 1];
@@ -341,8 +341,8 @@ template <class Room, int THREADS, int ITEMS> NX_INLINE bool nx_begin_values(Roo
   if (t < NX_BLOCK_BYTES) {
 #pragma unroll 8
     for (int w = 0; w < THREADS / 32; w++) {
-      const nx_u32 own = room->counters[w][t];
-      room->counters[w][t] = n;
+      const nx_u32 own = room->counters[w].next[t];
+      room->counters[w].next[t] = n;
       n += own;
     }
     if (n == THREADS * ITEMS) room->all_same = 1;
@@ -350,7 +350,7 @@ template <class Room, int THREADS, int ITEMS> NX_INLINE bool nx_begin_values(Roo
   const nx_u32 first = nx_sum_before<THREADS / 32>(n, room->warps);
   if (t < NX_BLOCK_BYTES) {
 #pragma unroll 8
-    for (int w = 0; w < THREADS / 32; w++) room->counters[w][t] += first;
+    for (int w = 0; w < THREADS / 32; w++) room->counters[w].next[t] += first;
   }
   __syncthreads();
   return room->all_same == 0;
@@ -363,7 +363,8 @@ NX_INLINE void nx_sort_block(const R *from, To *to, nx_i64 rows, int length, nx_
   typedef nx_block_room<R, INDICES, THREADS, ITEMS> Room;
   Room *const room = (Room *)shared;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mine = warp * 32 * ITEMS + lane;
-  nx_u32 *const counters = room->counters[warp];
+  nx_warp_counters *const own = &room->counters[warp];
+  for (int v = lane; v < NX_BLOCK_BYTES; v += 32) own->lanes[v] = 0;
 #pragma unroll 1
   for (nx_i64 row = blockIdx.x; row < rows; row += gridDim.x) {
     R raw[ITEMS];
@@ -376,16 +377,16 @@ NX_INLINE void nx_sort_block(const R *from, To *to, nx_i64 rows, int length, nx_
     }
 #pragma unroll 1
     for (int byte = 0; byte < (int)sizeof(R); byte++) {
-      for (int v = lane; v < NX_BLOCK_BYTES; v += 32) counters[v] = 0;
+      for (int v = lane; v < NX_BLOCK_BYTES; v += 32) own->next[v] = 0;
       __syncwarp();
 #pragma unroll
       for (int j = 0; j < ITEMS; j++)
-        atomicAdd(&counters[nx_digit(Keys::of(raw[j], o), byte)], 1u);
+        atomicAdd(&own->next[nx_digit(Keys::of(raw[j], o), byte)], 1u);
       const bool differ = nx_begin_values<Room, THREADS, ITEMS>(room);
       if (differ) {
 #pragma unroll
         for (int j = 0; j < ITEMS; j++) {
-          const nx_u32 at = nx_next_place(counters, nx_digit(Keys::of(raw[j], o), byte));
+          const nx_u32 at = nx_next_place(own, nx_digit(Keys::of(raw[j], o), byte));
           room->numbers[at] = raw[j];
           if (INDICES) room->places[at] = place[j];
         }

@@ -20,9 +20,10 @@ enum {
   BEGIN_THREADS = 256,
   LANES_THREADS = 128, /* of a block whose warps sort rows in registers */
   MOST_IN_LANES = 1024,
-  BLOCK_THREADS = 512, /* of one that sorts a row by bytes in shared memory */
-  MOST_WORDS = 40,     /* registers of a thread of it for elements */
-  MOST_BY_FEW = 8192,  /* elements of such rows of which there are fewer than processors */
+  BLOCK_THREADS = 512,    /* of one that sorts a row by bytes in shared memory */
+  MOST_WORDS = 40,        /* registers of a thread of it for elements */
+  MOST_BY_FEW = 8192,     /* elements of such rows of which there are fewer than processors */
+  COUNTERS = 2 * 256 * 4, /* bytes of nx_warp_counters */
   COUNT_SHARED = 8192 * 4,
   RESIDENT = 6,       /* most blocks of a pass that a multiprocessor runs at once */
   LEAST_PIECE = 8192, /* elements that a block counts */
@@ -128,9 +129,8 @@ static nx_status get(const nxi_gpu_sort *s, nxi_gpu *g, const instance *i, nxi_k
 
 /* nx_pass_room */
 static int64_t pass_shared(const nxi_gpu_sort *s) {
-  int64_t moved = s->tile * (s->size + (s->shape.indices ? 4 : 0)) + 16,
-          counters = LONG_THREADS / 32 * 256 * 4;
-  return (moved > counters ? moved : counters) + 256 * 4 + 256 * 8 + LONG_THREADS / 32 * 4 + 16;
+  const int64_t warps = LONG_THREADS / 32, moved = s->size + (s->shape.indices ? 4 : 0);
+  return warps * COUNTERS + s->tile * moved + 16 + 256 * 8 + warps * 4 + 16;
 }
 
 /* ---- how many blocks a launch has */
@@ -203,7 +203,7 @@ static nx_status get_short_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *bot
 /* nx_block_room */
 static int64_t block_shared(const nxi_gpu_sort *s, int64_t items) {
   const int64_t warps = BLOCK_THREADS / 32, numbers = items * BLOCK_THREADS;
-  return warps * 256 * 4 + warps * 4 + 64 + numbers * (s->size + (s->shape.indices ? 2 : 0));
+  return warps * COUNTERS + warps * 4 + 64 + numbers * (s->size + (s->shape.indices ? 2 : 0));
 }
 
 static nx_status get_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *both, nxi_diag *d) {
@@ -260,7 +260,9 @@ static nx_status get_kernels(nxi_gpu_sort *s, nxi_gpu *g, nxi_diag *d) {
                          .floats = has_float_keys(s->shape.dtype),
                          .indices = s->shape.indices,
                          .threads = LONG_THREADS,
-                         .blocks = s->narrow && s->size >= 4 && s->size <= 8 ? 3 : 2};
+                         .blocks = s->narrow && s->size <= 4   ? 4
+                                   : s->narrow && s->size == 8 ? 3
+                                                               : 2};
   nx_status status = NX_OK;
   if (s->turned) status = get_turn(s, g, raw, s->size, &s->turn, d);
   if (s->turned && status == NX_OK) status = get_turn(s, g, back, s->to_size, &s->turn_back, d);
