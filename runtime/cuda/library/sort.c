@@ -260,9 +260,9 @@ static nx_status get_kernels(nxi_gpu_sort *s, nxi_gpu *g, nxi_diag *d) {
                          .floats = has_float_keys(s->shape.dtype),
                          .indices = s->shape.indices,
                          .threads = LONG_THREADS,
-                         .blocks = s->narrow && s->size <= 4   ? 4
-                                   : s->narrow && s->size == 8 ? 3
-                                                               : 2};
+                         .blocks = !s->narrow || s->size > 8 ? 2
+                                   : s->size == 4            ? 4
+                                                             : 3};
   nx_status status = NX_OK;
   if (s->turned) status = get_turn(s, g, raw, s->size, &s->turn, d);
   if (s->turned && status == NX_OK) status = get_turn(s, g, back, s->to_size, &s->turn_back, d);
