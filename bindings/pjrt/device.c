@@ -76,7 +76,7 @@ nxj_error *nxj_device_memory(void *args) {
 }
 
 nxj_error *nxj_device_statistics(void *args) {
-  NXJ_TAKE(device_statistics, peak_pool);
+  NXJ_TAKE(device_statistics, peak_pool.known); /* a caller does not count what pads the last */
   nx_memory m = {.size = sizeof m};
   nx_status s = nx_device_memory(a->device->client->context, a->device->index, &m);
   if (s != NX_OK) return nxj_of_status(s);

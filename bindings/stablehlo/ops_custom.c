@@ -242,14 +242,14 @@ static bool record_lapack(nxh_recorder *r, const nxh_op *op, nxh_word name) {
 static bool is_annotation(nxh_word target) {
   return nxh_word_is(target, "Sharding") || nxh_word_is(target, "SPMDFullToShardShape") ||
          nxh_word_is(target, "SPMDShardToFullShape") ||
-         nxh_word_is(target, "annotate_device_placement") ||
-         nxh_word_is(target, "LayoutConstraint");
+         nxh_word_is(target, "annotate_device_placement");
 }
 
 bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   nxh_word target = nxh_name(op, "call_target_name"), name;
   bool ok;
   if (nxh_call_of_table(r, op, target, &ok) || nxh_dynamic_call(r, op, target, &ok)) return ok;
+  if (nxh_word_is(target, "LayoutConstraint")) return nxh_constrain(r, op, row);
   if (is_annotation(target)) return nxh_identity(r, op, row);
   if (nxh_word_is(target, "dce_sink")) return true; /* keeps its operands from being left out */
   if (nxh_word_is(target, "ApproxTopK")) return nxh_approx_top_k(r, op);

@@ -304,6 +304,11 @@ static void from_loop(const known *k, const nxh_op *op) {
   }
 }
 
+static bool is_layout(const nxh_row *row, const nxh_op *op) {
+  return row->record == nxh_custom_call &&
+         nxh_word_is(nxh_name(op, "call_target_name"), "LayoutConstraint");
+}
+
 static void follow_op(const known *k, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
@@ -321,7 +326,7 @@ static void follow_op(const known *k, const nxh_op *op) {
   else if (row->record == nxh_call) from_call(k, op);
   else if (row->record == nxh_constrain && nxh_get(op, "sharding") != NULL)
     from_list(k, op, nxh_get(op, "sharding"), 0);
-  bool as_it_is = row->record == nxh_identity ||
+  bool as_it_is = row->record == nxh_identity || is_layout(row, op) ||
                   (row->record == nxh_constrain && nxh_get(op, "sharding") == NULL);
   for (uint32_t i = 0; as_it_is && i < op->n_results && i < op->n_operands; i++)
     if (at(k, op->operands[i]) != NULL) *at(k, op->first_result + i) = *at(k, op->operands[i]);

@@ -372,19 +372,28 @@ bool nxh_make_all_whole(nxh_recorder *r) {
   return true;
 }
 
+static void forget_values(nxh_frame *f, nxh_value first) {
+  for (uint32_t i = first - f->base; i < f->n; i++) {
+    f->shards[i] = (nxh_shard){0};
+    f->tensors[i] = NULL;
+  }
+}
+
 nxh_value nxh_enter_region(nxh_recorder *r, nxh_value first) {
   nxh_frame *f = r->frame;
   nxh_value before = f->inner;
   if (f->shards == NULL || first < f->base) return before;
-  for (uint32_t i = first - f->base; i < f->n; i++) { /* of another time that it was recorded */
-    f->shards[i] = (nxh_shard){0};
-    f->tensors[i] = NULL;
-  }
+  forget_values(f, first); /* of another time that it was recorded */
   f->inner = first;
   return before;
 }
 
-void nxh_leave_region(nxh_recorder *r, nxh_value before) { r->frame->inner = before; }
+void nxh_leave_region(nxh_recorder *r, nxh_value before) {
+  nxh_frame *f = r->frame;
+  if (f->inner == before) return; /* it was not entered */
+  forget_values(f, f->inner);     /* which are released with the scope of the region */
+  f->inner = before;
+}
 
 const nxh_shard *nxh_shard_of(const nxh_recorder *r, nxh_value v) {
   const nxh_frame *f = r->frame;
@@ -570,12 +579,15 @@ static bool give_parts(nxh_recorder *r, const nxh_op *op, nx_tensor *const *resu
 /* What each process does with its part of the operands. */
 bool nxh_manual(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
-  nx_tensor *args[NXH_MOST_OPERANDS], *results[NXH_MOST_OPERANDS];
-  if (op->n_regions != 1 || op->n_operands > NXH_MOST_OPERANDS ||
-      op->n_results > NXH_MOST_OPERANDS || op->regions[0].n_args != op->n_operands)
+  if (op->n_regions != 1 || op->regions[0].n_args != op->n_operands)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands, %u results and %u regions",
                     op->n_operands, op->n_results, op->n_regions);
-  return take_parts(r, op, args) &&
-         nxh_inline_region(r, &op->regions[0], args, results, op->n_results) &&
-         give_parts(r, op, results);
+  nx_tensor **args = nxi_calloc((size_t)op->n_operands + op->n_results + 1, sizeof(nx_tensor *));
+  nx_tensor **results = args + op->n_operands;
+  if (args == NULL) return nxi_oom(r->d) == NX_OK;
+  bool ok = take_parts(r, op, args) &&
+            nxh_inline_region(r, &op->regions[0], args, results, op->n_results) &&
+            give_parts(r, op, results);
+  nxi_free(args);
+  return ok;
 }

@@ -6,6 +6,7 @@
 #include "branches.h"
 #include "called.h"
 #include "divided.h"
+#include "many.h"
 #include "moved.h"
 #include "plugin.h"
 #include "terms.h"
@@ -93,9 +94,13 @@ static void expect_all(nxj_buffer *(*out)[4], const float *const (*want)[2], con
     }
 }
 
-/* Branches and loops use values from around them of which the process has parts. */
+/* Branches and loops use values from around them of which the process has parts; of those in a body
+ * none is read after it, which would leave an error that the next program's is taken for. */
 static void branches_off(void **state) {
   (void)state;
+  static const char unknown[] = "func.func @main() -> tensor<f32> {\n"
+                                "  %0 = stablehlo.custom_call @nobody() : () -> tensor<f32>\n"
+                                "  return %0 : tensor<f32>\n}\n";
   static const float x[] = {0, 1, 2, 3};
   static const float more[] = {4, 11, 10, 17}, less[] = {0, -3, -6, -9};
   static const float three[] = {0, 22, 44, 66}, one[] = {0, 4, 8, 12};
@@ -104,7 +109,8 @@ static void branches_off(void **state) {
   static const size_t sizes[] = {2, 2};
   static const int32_t counts[] = {3, 1};
   nxj_client *c = make_client();
-  nxj_loaded *l = compile_parts(c, branches, sizeof branches, 2);
+  nxj_loaded *l = compile_parts(c, branches, sizeof branches, 2), *none;
+  refused(try_compile(c, unknown, &none), NXJ_INVALID_ARGUMENT, "nobody is not known");
   nxj_execute_options o = {.size = sizeof o};
   for (int k = 0; k < 2; k++) {
     nxj_buffer *in[2][2], *out[2][4], *const *lists[2] = {in[0], in[1]};
@@ -170,6 +176,28 @@ static void divides_moves(void **state) {
   good(RUN(LoadedExecutable_Execute, &call));
   for (int i = 0; i < 2; i++) good(await(done[i]));
   expect_all(out, want, (size_t[]){4, 4, 2}, 3);
+  for (int i = 0; i < 2; i++) drop_buffer(in[i][0]);
+  drop_loaded(l);
+  drop_client(c);
+}
+
+/* As many operands of one computation as there are, and a constraint that says a layout, too. */
+static void takes_many(void **state) {
+  (void)state;
+  static const float x[] = {0, 1, 2, 3}, sum[] = {0, 65, 130, 195};
+  static const float *const want[2][2] = {{sum, sum + 2}, {x, x + 2}};
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile_parts(c, many, sizeof many, 2);
+  nxj_buffer *in[2][1], *out[2][4], *const *lists[2] = {in[0], in[1]};
+  nxj_buffer **places[2] = {out[0], out[1]};
+  nxj_event *done[2];
+  for (int i = 0; i < 2; i++) in[i][0] = upload_to(c, i, x + (ptrdiff_t)2 * i, 2);
+  nxj_execute_options o = {.size = sizeof o};
+  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 1,
+       .outputs = places, .done = done);
+  good(RUN(LoadedExecutable_Execute, &call));
+  for (int i = 0; i < 2; i++) good(await(done[i]));
+  expect_all(out, want, (size_t[]){2, 2}, 2);
   for (int i = 0; i < 2; i++) drop_buffer(in[i][0]);
   drop_loaded(l);
   drop_client(c);
@@ -287,6 +315,7 @@ NXT_MAIN(divided) {
       cmocka_unit_test(branches_off),
       cmocka_unit_test(divides_products),
       cmocka_unit_test(divides_moves),
+      cmocka_unit_test(takes_many),
       cmocka_unit_test(sums),
       cmocka_unit_test(sums_alone),
       cmocka_unit_test(makes_terms),

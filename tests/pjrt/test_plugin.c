@@ -93,6 +93,10 @@ static void has_devices(void **state) {
   ARGS(memory_text, kind, .memory = m.memory);
   good(RUN(Memory_Kind, &kind));
   assert_string_equal(kind.text, "device");
+  ARGS(device_statistics, memory, .device = a.device);
+  memory.size = (size_t)((char *)(&memory.peak_pool.known + 1) - (char *)&memory); /* as XLA's */
+  good(RUN(Device_MemoryStats, &memory));
+  assert_true(memory.peak.known && memory.in_use >= 0);
   drop_client(c);
 }
 
