@@ -105,6 +105,38 @@ def case_sharding():
     assert seen[0].is_fully_replicated and len(seen[0].device_set) == len(jax.devices()), seen
 
 
+def case_clients():
+    import jax
+    import nx.callbacks
+
+    class Client:
+        def __init__(self, version):
+            self.platform_version = version
+
+    # as JAX 0.10 gives it, and JAX 0.11.2
+    for ours in ("PJRT C API\nnx 0.2.0", "nx 0.2.0"):
+        assert nx.callbacks.is_nx(Client(ours)), ours
+    for other in ("PJRT C API\ncuda 13000", "<unknown>", ""):
+        assert not nx.callbacks.is_nx(Client(other)), other
+    assert nx.callbacks.is_nx(jax.devices("nx")[0].client)
+
+
+def case_solve():
+    """JAX calls SciPy for it, by the name that callbacks have for others."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.experimental.sparse import linalg
+
+    try:
+        import scipy  # noqa: F401
+    except ImportError:
+        return
+    data, places = jnp.array([2.0, 1.0, 4.0]), jnp.array([0, 1, 2])
+    solve = jax.jit(lambda b: linalg.spsolve(data, places, jnp.arange(4), b))
+    assert np.allclose(solve(jnp.array([2.0, 3.0, 8.0])), [1, 3, 2])
+
+
 def case_values():
     import jax
     import jax.numpy as jnp

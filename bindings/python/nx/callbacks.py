@@ -159,7 +159,10 @@ def _sent(x, source, devices):
     order = [source] + [i for i in range(devices) if i != source]
     groups = ir.DenseIntElementsAttr.get(np.array([order], np.int64))
     channel = hlo.ChannelHandle.get(1, 1)
-    return hlo.CollectiveBroadcastOp(x, replica_groups=groups, channel_handle=channel).result
+    attributes = {"replica_groups": groups, "channel_handle": channel}
+    # whose class takes one operand in JAX 0.10 and a list in JAX 0.11
+    name = "stablehlo.collective_broadcast"
+    return ir.Operation.create(name, [x.type], [x], attributes).result
 
 
 def _is_ours(ctx):
@@ -262,8 +265,8 @@ def _array(devices):
 
 
 def is_nx(backend):
-    """Whether a client of JAX's is the plugin's."""
-    return "\nnx " in backend.platform_version
+    """Whether a client of JAX's is the plugin's. JAX 0.10 puts a line before the version."""
+    return any(line.startswith("nx ") for line in backend.platform_version.splitlines())
 
 
 def _finder(original):
@@ -312,11 +315,13 @@ def install(library):
     global _library
     from jax._src import callback, custom_partitioning, debugging, xla_bridge
     from jax._src.interpreters import mlir
+    from jax.interpreters import mlir as interface
 
     installed, _library = _library is not None, str(library)
     if installed:
         return
     callback.emit_python_callback = _emitter(callback.emit_python_callback)
+    interface.emit_python_callback = callback.emit_python_callback  # the name for others
     inspect = debugging._inspect_sharding_lowering_rule
     mlir.register_lowering(debugging.inspect_sharding_p, _inspector(inspect))
     lowering = custom_partitioning._custom_partitioning_lowering_rule
