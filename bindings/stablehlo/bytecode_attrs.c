@@ -248,9 +248,10 @@ static bool read_builtin_attr(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   }
 }
 
-/* ---- of Shardy, as lists: a mesh of its axes and its devices, an axis of its name and its size, a
- * sharding of its mesh, its dimensions and, if there are any, the axes along which it is unreduced,
- * a dimension of its axes' names. What else there is, as parts of axes, is opaque. */
+/* ---- of Shardy, as lists: a mesh of its axes and its devices, an axis of its name and its size,
+ * a sharding of its mesh, its dimensions, the axes along which it is whole and, if there are any,
+ * those along which it is unreduced, a dimension of its axes' names and, if it may be divided
+ * further, a unit. What else there is, as parts of axes, is opaque. */
 
 static bool read_list_of(nxh_artifact *a, uint32_t n, nxh_attr **items, nxh_attr *out) {
   *items = nxh_room(a, n, sizeof **items);
@@ -292,15 +293,28 @@ static bool read_axis_name(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   return !(part & 1) || opaque(b, out);
 }
 
-/* Axes along which it is whole stand before those that are not summed. What were behind them would
- * change the meaning of these. */
-static bool read_unreduced(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
-  nxh_attr *items, whole;
-  if (!read_list_of(a, 3, &items, out) || !nxh_read_attr_number(a, b, &items[0]) ||
-      !read_attr_list(a, b, &items[1]) || !read_attr_list(a, b, &whole) ||
-      !read_attr_list(a, b, &items[2]))
+/* What were behind the axes would change the meaning of these. */
+static bool read_sharding(nxh_artifact *a, nxh_bytes *b, bool unreduced, nxh_attr *out) {
+  nxh_attr *items;
+  if (!read_list_of(a, unreduced ? 4 : 3, &items, out) || !nxh_read_attr_number(a, b, &items[0]))
     return false;
-  return b->at == b->end || opaque(b, out);
+  for (uint32_t i = 1; i < out->list.n; i++)
+    if (!read_attr_list(a, b, &items[i])) return false;
+  return !unreduced || b->at == b->end || opaque(b, out);
+}
+
+static bool read_dimension(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
+  nxh_attr axes, *items;
+  uint8_t closed;
+  if (!read_attr_list(a, b, &axes) || !nxh_byte(a, b, &closed)) return false;
+  if (closed != 0) {
+    *out = axes;
+    return true;
+  }
+  if (!read_list_of(a, axes.list.n + 1, &items, out)) return false;
+  if (axes.list.n > 0) memcpy(items, axes.list.items, axes.list.n * sizeof *items);
+  items[axes.list.n] = (nxh_attr){.kind = NXH_UNIT};
+  return true;
 }
 
 static bool read_placement(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
@@ -310,8 +324,8 @@ static bool read_placement(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
   nxh_attr *items;
   if (!nxh_varint(a, b, &code)) return false;
   switch (code) {
+    case DIMENSION: return read_dimension(a, b, out);
     case MANUAL_AXES:
-    case DIMENSION:
     case SHARDINGS:
     case SOME_UNREDUCED: return read_attr_list(a, b, out);
     case AXIS: return read_axis(a, b, out);
@@ -320,9 +334,7 @@ static bool read_placement(nxh_artifact *a, nxh_bytes *b, nxh_attr *out) {
              read_integer_list(a, b, &items[1]);
     case AXIS_NAME: return read_axis_name(a, b, out);
     case SHARDING:
-      return read_pair(a, &items, out) && nxh_read_attr_number(a, b, &items[0]) &&
-             read_attr_list(a, b, &items[1]);
-    case UNREDUCED: return read_unreduced(a, b, out);
+    case UNREDUCED: return read_sharding(a, b, code == UNREDUCED, out);
     default: return opaque(b, out);
   }
 }

@@ -219,7 +219,7 @@ int64_t nxh_elements(const nxh_type *t);
 
 /* ---- readers */
 
-/* Reads what "sdy.mesh" says (shards.c). */
+/* Reads what "sdy.mesh" says (shard_read.c). */
 bool nxh_read_grid(nxi_arena *arena, nxh_word name, const nxh_attr *mesh, nxh_grid *out);
 
 /* Text, whose text[size] is 0. NX_PARSE with line and column; NX_OUT_OF_MEMORY. The module refers

@@ -229,6 +229,8 @@ static void from_list(const known *k, const nxh_op *op, const nxh_attr *list, ui
   if (type->kind != NXH_TENSOR || nxh_read_sharding(k->m, list, type->rank, &s) != NULL) return;
   bool empty = s.grid->n == 0 && i < op->n_operands; /* a mesh without axes says nothing */
   const nxh_sharding *before = empty ? at(k, op->operands[i]) : NULL;
+  bool constrains = op->n_regions == 0 && op->n_operands == 1 && at(k, op->operands[0]) != NULL;
+  if (constrains) nxh_divide_open(&s, at(k, op->operands[0]), type);
   *at(k, op->first_result + i) = before != NULL ? *before : s;
 }
 
@@ -380,8 +382,12 @@ static const char *take_result(const nxh_module *m, const nxh_function *f, uint3
   const nxh_attr *attrs = f->result_attrs != NULL ? &f->result_attrs[i] : NULL;
   const nxh_type *type = &f->results[i];
   int64_t shape[NX_MAX_RANK];
-  if (type->kind == NXH_TENSOR && nxh_sharding_attr(attrs) != NULL)
-    return nxh_sharding_of(m, attrs, type->rank, s);
+  if (type->kind == NXH_TENSOR && nxh_sharding_attr(attrs) != NULL) {
+    nxh_sharding known = *s;
+    const char *bad = nxh_sharding_of(m, attrs, type->rank, s);
+    if (bad == NULL && known.n[NXH_TERMS] == 0) nxh_divide_open(s, &known, type);
+    return bad;
+  }
   if (type->kind != NXH_TENSOR || !nxh_local_shape(s, type, shape)) *s = (nxh_sharding){0};
   return NULL;
 }
@@ -391,8 +397,13 @@ const char *nxh_result_shardings(const nxh_module *m, const nxh_function *f, nxh
   nxh_sharding *s = *out = nxi_calloc((size_t)f->n_results + 1, sizeof *s);
   if (s == NULL) return nxh_no_room;
   bool said = f->result_attrs != NULL;
-  for (uint32_t i = 0; said && i < f->n_results; i++)
-    said = nxh_sharding_attr(&f->result_attrs[i]) != NULL;
+  for (uint32_t i = 0; said && i < f->n_results; i++) {
+    const nxh_type *type = &f->results[i];
+    said = nxh_sharding_attr(&f->result_attrs[i]) != NULL &&
+           (type->kind != NXH_TENSOR ||
+            nxh_sharding_of(m, &f->result_attrs[i], type->rank, &s[i]) != NULL || s[i].open == 0);
+    s[i] = (nxh_sharding){0};
+  }
   if (!said) bad = find_results(m, f, s);
   for (uint32_t i = 0; bad == NULL && i < f->n_results; i++) bad = take_result(m, f, i, &s[i]);
   if (bad == NULL) return NULL;

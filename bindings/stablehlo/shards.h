@@ -23,6 +23,8 @@ typedef struct nxh_sharding {
   const nxh_grid *grid; /* NULL: nothing is divided */
   uint8_t n[NX_MAX_RANK + 1];
   uint8_t axes[NX_MAX_RANK + 1][NXH_MOST_AXES];
+  uint32_t open;  /* dimensions that may be divided further, as bits */
+  uint32_t whole; /* axes that divide none */
 } nxh_sharding;
 
 /* The part of a value that a process has; tensor NULL: the value is whole, or not there yet. */
@@ -39,6 +41,8 @@ const char *nxh_sharding_of(const nxh_module *m, const nxh_attr *attrs, int32_t 
 const nxh_attr *nxh_sharding_attr(const nxh_attr *attrs);
 const char *nxh_read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
                               nxh_sharding *out);
+/* Divides dimensions that are open as those of a value are that is known: `known`. */
+void nxh_divide_open(nxh_sharding *s, const nxh_sharding *known, const nxh_type *type);
 /* How each result of a program is divided (shard_results.c): a new list, which nxi_free frees.
  * NULL: all is understood; nxh_no_room, or else what is not understood, and there is no list. */
 extern const char nxh_no_room[];

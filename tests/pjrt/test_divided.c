@@ -181,11 +181,12 @@ static void divides_moves(void **state) {
   drop_client(c);
 }
 
-/* As many operands of one computation as there are, and a constraint that says a layout, too. */
+/* As many operands of one computation as there are; and a constraint that says a layout, too, and
+ * one that leaves it open how the value is divided. */
 static void takes_many(void **state) {
   (void)state;
-  static const float x[] = {0, 1, 2, 3}, sum[] = {0, 65, 130, 195};
-  static const float *const want[2][2] = {{sum, sum + 2}, {x, x + 2}};
+  static const float x[] = {0, 1, 2, 3}, sum[] = {0, 65, 130, 195}, twice[] = {0, 2, 4, 6};
+  static const float *const want[3][2] = {{sum, sum + 2}, {x, x + 2}, {twice, twice + 2}};
   nxj_client *c = make_client();
   nxj_loaded *l = compile_parts(c, many, sizeof many, 2);
   nxj_buffer *in[2][1], *out[2][4], *const *lists[2] = {in[0], in[1]};
@@ -197,7 +198,7 @@ static void takes_many(void **state) {
        .outputs = places, .done = done);
   good(RUN(LoadedExecutable_Execute, &call));
   for (int i = 0; i < 2; i++) good(await(done[i]));
-  expect_all(out, want, (size_t[]){2, 2}, 2);
+  expect_all(out, want, (size_t[]){2, 2, 2}, 3);
   for (int i = 0; i < 2; i++) drop_buffer(in[i][0]);
   drop_loaded(l);
   drop_client(c);
