@@ -9,7 +9,7 @@
 
 #include "passes/fuse/cluster.h"
 
-enum { ROW = 8, LEAST_EXTENT = 64 };
+enum { ROW = 8, LEAST_EXTENT = 128 };
 #define LEAST_WORK 0x1p28 /* multiplications */
 
 typedef struct matrix {
