@@ -160,6 +160,14 @@ static nx_status start_all(started *s, const nxi_gpu_kept *k, const part parts[2
   return nxi_gpu_look(s->executable, s->launch, &s->poll, &s->checks, d);
 }
 
+/* Lock. What a graph of few steps saves is not worth giving up another one: where more addresses
+ * recur than there is room for, each would go before it is used again. */
+static bool is_worth_a_graph(const nxi_executable *e, nxi_gpu_graphs *all) {
+  const bool few = e->plan->n_steps < FEW_STEPS;
+  if (few && !nxi_gpu_graphs_has_room(all)) return false;
+  return nxi_gpu_graphs_seen(all) >= (few ? SEEN_FEW : SEEN_MANY);
+}
+
 /* Lock. */
 static nx_status launch(const nxi_executable *e, const nxi_launch *l, bool *done, nxi_diag *d) {
   nxi_gpu_graphs *all = nxi_gpu_plan_of(e)->graphs;
@@ -169,8 +177,7 @@ static nx_status launch(const nxi_executable *e, const nxi_launch *l, bool *done
   if (has_final(e, l, &parts[0])) return NX_OK;
   make_key(l, all);
   nxi_gpu_kept *k = nxi_gpu_graphs_find(all);
-  const uint32_t times = e->plan->n_steps < FEW_STEPS ? SEEN_FEW : SEEN_MANY;
-  if (k == NULL && nxi_gpu_graphs_seen(all) >= times) k = capture(e, l, parts);
+  if (k == NULL && is_worth_a_graph(e, all)) k = capture(e, l, parts);
   if (k == NULL) return NX_OK;
   nx_status status = nxp_ask(&s.poll, d);
   if (status != NX_OK) return status;

@@ -35,6 +35,8 @@ void nxi_gpu_graphs_destroy(nxi_gpu_graphs *all); /* NULL is allowed */
 nxi_gpu_kept *nxi_gpu_graphs_find(nxi_gpu_graphs *all);
 /* How often the current key was seen, with this time. */
 uint32_t nxi_gpu_graphs_seen(nxi_gpu_graphs *all);
+/* Whether no other graph would have to go. */
+bool nxi_gpu_graphs_has_room(const nxi_gpu_graphs *all);
 /* Keeps a graph under the current key. NULL, a capture that came to nothing, is counted. */
 nxi_gpu_kept *nxi_gpu_graphs_keep(nxi_gpu_graphs *all, nxi_gpu_graph *graph);
 void nxi_gpu_graphs_forget(nxi_gpu_graphs *all, nxi_gpu_kept *k);

@@ -83,6 +83,12 @@ static nxi_gpu_kept *room(nxi_gpu_graphs *all) {
   return oldest;
 }
 
+bool nxi_gpu_graphs_has_room(const nxi_gpu_graphs *all) {
+  for (uint32_t i = 0; i < NXI_GPU_KEPT; i++)
+    if (all->kept[i].graph == NULL) return true;
+  return false;
+}
+
 nxi_gpu_kept *nxi_gpu_graphs_keep(nxi_gpu_graphs *all, nxi_gpu_graph *graph) {
   if (graph == NULL) {
     all->wasted++;
