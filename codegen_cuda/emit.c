@@ -146,7 +146,9 @@ static void begin_for(nxu_emitter *e, nxk_value v) {
   nxu_line(e);
   nxu_put(e, "for (nx_i64 v%u = ", v);
   put_bound(e, loop->lower);
-  nxu_put(e, "; v%u < ", v);
+  nxu_put(e, "; ");
+  if (loop->few > 0) nxu_put(e, "t < %u && ", loop->few);
+  nxu_put(e, "v%u < ", v);
   put_bound(e, loop->upper);
   nxu_put(e, "; v%u += %lld) {", v, (long long)loop->step);
   e->depth++;

@@ -391,7 +391,7 @@ nxk_value nxk_begin_for(nxk_kernel *k, nxk_loop_kind kind, nxk_bound_value lower
   if ((lower.value != NXK_NONE && !usable(k, lower.value)) ||
       (upper.value != NXK_NONE && !usable(k, upper.value)))
     return NXK_NONE;
-  nxk_loop loop = {kind, lower, upper, step, false, false};
+  nxk_loop loop = {kind, lower, upper, step, false, false, 0};
   nxk_instr in = instr_of(NXK_for, NX_I64, 1);
   in.imm = nxi_add_loop(k, &loop);
   if (!k->failed && kind == NXK_TASK) set_tasks(k, &loop);

@@ -72,6 +72,7 @@ static nxk_value copy_block(nxk_kernel *k, const nxk_kernel *source, const nxk_i
   if (region) *region = kept;
   if (v != NXK_NONE) k->loops[k->instrs[v].imm].unroll = loop->unroll;
   if (v != NXK_NONE) k->loops[k->instrs[v].imm].apart = loop->apart;
+  if (v != NXK_NONE) k->loops[k->instrs[v].imm].few = loop->few;
   return v;
 }
 

@@ -130,6 +130,9 @@ typedef struct nxk_loop {
    * around it: the code generator may make a function of it. No carries, no other such loop
    * inside */
   bool apart;
+  /* threads, seq: only the first `few` threads run it; 0: all of them. What the others would store
+   * in it has masks that are false, nobody reads what they carry, and it has no barrier */
+  uint32_t few;
 } nxk_loop;
 
 typedef enum nxk_buffer_kind {

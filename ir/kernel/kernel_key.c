@@ -41,7 +41,7 @@ static void put_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
 }
 
 static void put_loop(const nxk_loop *loop, nxi_text *out) {
-  uint64_t words[] = {both(loop->kind, loop->unroll | loop->apart << 1),
+  uint64_t words[] = {both(loop->kind, loop->unroll | loop->apart << 1 | loop->few << 2),
                       both(loop->lower.value, loop->upper.value), (uint64_t)loop->lower.constant,
                       (uint64_t)loop->upper.constant, (uint64_t)loop->step};
   if (loop->lower.value != NXK_NONE) words[2] = 0;

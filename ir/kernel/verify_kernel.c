@@ -139,6 +139,8 @@ static void check_for(nxi_checker *c, nxk_value v) {
   bool counted = loop->lower.value == NXK_NONE && loop->upper.value == NXK_NONE;
   if (loop->unroll && (k->threads == 0 || loop->kind != NXK_SEQ || !counted))
     nxi_fault(c, v, "a loop that cannot be written out");
+  if (loop->few > 0 && (loop->few >= k->threads || loop->kind != NXK_SEQ))
+    nxi_fault(c, v, "a loop of some threads that has not fewer than the kernel");
   if (loop->apart) check_apart(c, v);
   check_bound(c, v, loop->lower);
   check_bound(c, v, loop->upper);

@@ -347,10 +347,11 @@ static void read_for(parser *p, nxk_instr *in) {
     fail_here(p, "expected outer, map, reduce, task or seq", kind_name);
     return;
   }
-  nxk_loop loop = {(nxk_loop_kind)kind, read_bound(p), nxk_bound_const(0), 1, false, false};
+  nxk_loop loop = {(nxk_loop_kind)kind, read_bound(p), nxk_bound_const(0), 1, false, false, 0};
   if (expect(p, '.')) expect(p, '.');
   loop.upper = read_bound(p);
   if (accept_word(p, "step")) loop.step = read_int(p, INT64_MIN, INT64_MAX);
+  if (accept_word(p, "few")) loop.few = (uint32_t)read_int(p, 1, UINT16_MAX);
   loop.unroll = accept_word(p, "unroll");
   loop.apart = accept_word(p, "apart");
   expect(p, '{');

@@ -84,6 +84,7 @@ static void print_for(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
   nxi_text_add(out, "..");
   print_bound(out, loop->upper);
   if (loop->step != 1) nxi_text_add(out, " step %lld", (long long)loop->step);
+  if (loop->few > 0) nxi_text_add(out, " few %u", loop->few);
   nxi_text_add(out, loop->unroll ? " unroll {" : loop->apart ? " apart {" : " {");
 }
 

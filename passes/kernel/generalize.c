@@ -195,7 +195,7 @@ static void fill_loop(walk *w, nxk_instr *in) {
   if (!task) loop.lower = bound(w, loop.lower);
   if (!task || loop.upper.value != NXK_NONE) loop.upper = bound(w, loop.upper);
   else if (w->tasks != NXK_NONE) loop.upper = nxk_bound_of(w->tasks);
-  uint64_t words[] = {both(loop.kind, loop.unroll | loop.apart << 1),
+  uint64_t words[] = {both(loop.kind, loop.unroll | loop.apart << 1 | loop.few << 2),
                       both(loop.lower.value, loop.upper.value), (uint64_t)loop.step};
   put(w, words, sizeof words / sizeof *words);
   if (w->purpose == MAKE) in->imm = nxi_add_loop(w->to, &loop);

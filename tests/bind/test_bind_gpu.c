@@ -208,6 +208,8 @@ static void test_lines(void **state) {
       {NXK_SUM, NXK_DOT, NXK_ORDER_SEQUENTIAL, NX_F32, 1, 5, 1500, true},
       /* several rows in shared memory; columns that threads scan block by block */
       {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 1, 67, 1030, false},
+      {NXK_SUM, NXK_MAX, NXK_ORDER_PLAIN, NX_F32, 1, 3, 1000, false},
+      {NXK_PROD, NXK_DOT, NXK_ORDER_PLAIN, NX_F64, 1, 1, 1024, false},
       {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 1, 515, 1025, true},
   };
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) check(lines(&kernels[i]));

@@ -12,6 +12,7 @@ enum {
   MOST_COLUMN_BYTES = 512, /* of a column that a thread loads together */
   /* bytes under way at once for each thread of a block, that use a large GPU well */
   MANY_BYTES = 1 << 13,
+  LEAST_BLOCK = 512,     /* elements of a row that is less than a block, and is not for tiles */
   BLOCKS_A_PROCESSOR = 3 /* that share its shared memory, so that some load and some store */
 };
 
@@ -101,10 +102,12 @@ static int64_t bytes_of(const nxb_binder *b, const nxb_scan_plan *s) {
   return bytes;
 }
 
-/* Plans rows that fit in shared memory. False: they do not. */
+/* Plans rows that fit in shared memory. False: they do not, or are so short that tiles of several
+ * lines are as good. */
 static bool plan_shared(const nxb_binder *b, nxb_scan_plan *s) {
   int64_t line = bytes_of(b, s) * (NXK_SCAN_BLOCK + 1), room = b->target->shared_bytes;
-  if (s->of_row < 2 || s->of_row > b->threads || line * s->of_row > room / 2 || line == 0)
+  bool one = s->length >= LEAST_BLOCK && s->length <= NXK_SCAN_BLOCK && s->rows < enough_tasks(b);
+  if ((s->of_row < 2 && !one) || s->of_row > b->threads || line * s->of_row > room / 2 || line == 0)
     return false;
   int64_t rows = room / BLOCKS_A_PROCESSOR / (line * s->of_row);
   while (rows > 1 && (rows * s->of_row > b->threads || s->rows / rows < enough_tasks(b))) rows--;

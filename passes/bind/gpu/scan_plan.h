@@ -17,7 +17,8 @@
 
 enum {
   NXB_MOST_SCANS = 4,
-  NXB_STRETCH = 16 /* elements of a tile's row whose code is written out */
+  NXB_STRETCH = 16, /* elements of a tile's row whose code is written out */
+  NXB_WALK = 32     /* the same where a thread goes along it, if there are so many */
 };
 
 /* How the blocks of a row are scanned (above). */

@@ -184,7 +184,7 @@ static void write_tile(nxb_binder *b, const nxb_lane_map *from, const nxb_scan_p
       nxk_access a = tile_access(s->tile[i], place_of(b, s, &at), 0);
       a.mask = map.active;
       nxk_value result = nxk_load(b->to, &a, b->threads);
-      if (s->way == NXB_IN_SHARED) {
+      if (s->way == NXB_IN_SHARED && s->of_row > 1) {
         nxk_access before = tile_access(s->carry[i], nxk_splat(b->to, at.line, b->threads), 0);
         result = result_of(b, s->scan[i], nxk_load(b->to, &before, b->threads), result);
       }
@@ -203,11 +203,14 @@ static void walk_tile(nxb_binder *b, const nxb_scan_plan *s, const nxk_value *be
                       nxk_value *within) {
   nxk_value thread = thread_of(b), first = nxb_mul(b, thread, s->width + 1), carry[NXB_MOST_SCANS];
   nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
-  nxk_value outer[NXB_MOST_SCANS], from = open_loop(b, s->width / NXB_STRETCH, false);
+  int64_t stretch = s->width % NXB_WALK == 0 ? NXB_WALK : NXB_STRETCH;
+  nxk_value outer[NXB_MOST_SCANS], from = open_loop(b, s->width / stretch, false);
+  uint32_t warps = (uint32_t)nxb_ceil(s->lines, NXB_WARP) * NXB_WARP;
+  if (!b->to->failed && warps < b->threads) b->to->loops[b->to->instrs[from].imm].few = warps;
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) outer[i] = nxk_carry(b->to, within[i]);
-  nxk_value e = open_loop(b, NXB_STRETCH, true);
+  nxk_value e = open_loop(b, stretch, true);
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, outer[i]);
-  nxk_value place = nxb_op(b, NXK_add, nxb_op(b, NXK_add, first, nxb_mul(b, from, NXB_STRETCH)), e);
+  nxk_value place = nxb_op(b, NXK_add, nxb_op(b, NXK_add, first, nxb_mul(b, from, stretch)), e);
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
     nxk_access a = tile_access(s->tile[i], place, 0);
     a.mask = there;
@@ -334,8 +337,8 @@ static void scan_shared(nxb_binder *b, const nxb_lane_map *map, const nxb_scan_p
   w->step = nxb_int(b, 0);
   read_tile(b, map, s, w);
   walk_tile(b, s, NULL, within);
-  find_before(b, s, start, within, before, start);
-  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
+  if (s->of_row > 1) find_before(b, s, start, within, before, start);
+  for (uint32_t i = 0; i < s->n && s->of_row > 1 && !b->to->failed; i++) {
     nxk_access a = tile_access(s->carry[i], thread_of(b), 0);
     if (s->lines < b->threads) a.mask = below(b, a.index, s->lines);
     nxk_store(b->to, &a, before[i]);
@@ -352,7 +355,8 @@ static bool add_arrays(nxb_binder *b, nxb_scan_plan *s) {
     s->tile[i] = s->columns ? NXK_NONE : nxb_add_local(b, t, s->lines * (s->width + 1));
     s->total[i] =
         s->of_row > 1 ? nxb_add_local(b, t, s->lines + s->of_row * (s->columns + 1)) : NXK_NONE;
-    s->carry[i] = s->way == NXB_IN_SHARED ? nxb_add_local(b, t, s->lines) : NXK_NONE;
+    s->carry[i] =
+        s->way == NXB_IN_SHARED && s->of_row > 1 ? nxb_add_local(b, t, s->lines) : NXK_NONE;
   }
   return !b->to->failed;
 }
