@@ -162,8 +162,8 @@ def read(path):
 
 
 def write(path, here, rows):
-    FOLDER.mkdir(exist_ok=True)
-    text = ",\n".join(json.dumps(row, sort_keys=True) for _, row in sorted(rows.items()))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = ",\n".join(json.dumps(row, sort_keys=True) for row in rows)
     head = json.dumps(here, sort_keys=True, indent=1)
     path.write_text(f'{{"machine": {head},\n"rows": [\n{text}\n]}}\n', encoding="utf-8")
 
@@ -186,7 +186,7 @@ def measured(options):
                     rows[tuple(row[k] for k in KEY)] = row | about | {"at": now().isoformat()}
             left += len(wanted - fresh(rows, options, isa, n))
     finally:  # what was measured until then is kept
-        write(path, here, rows)
+        write(path, here, [row for _, row in sorted(rows.items())])
     if options.seconds:
         print(f"{left} rows left")
 
@@ -230,10 +230,7 @@ def take_gpu(folder):
             row = json.loads(line)
             key = (row["group"], row["name"], row["dtype"])
             rows[key] = beside(row | about, rows.get(key, {}))
-    path.parent.mkdir(exist_ok=True)
-    text = ",\n".join(json.dumps(row, sort_keys=True) for row in rows.values())
-    head = json.dumps(here, sort_keys=True, indent=1)
-    path.write_text(f'{{"machine": {head},\n"rows": [\n{text}\n]}}\n', encoding="utf-8")
+    write(path, here, rows.values())
 
 
 def make_page():

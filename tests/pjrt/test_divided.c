@@ -155,6 +155,26 @@ static void divides_products(void **state) {
   drop_client(c);
 }
 
+/* A program of four numbers, of which each of two devices has two, and its three results. */
+static void of_halves(const unsigned char *code, size_t size, const float x[4],
+                      const float *const want[3][2], const size_t sizes[3]) {
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile_parts(c, code, size, 2);
+  nxj_buffer *in[2][1], *out[2][4], *const *lists[2] = {in[0], in[1]};
+  nxj_buffer **places[2] = {out[0], out[1]};
+  nxj_event *done[2];
+  for (int i = 0; i < 2; i++) in[i][0] = upload_to(c, i, x + (ptrdiff_t)2 * i, 2);
+  nxj_execute_options o = {.size = sizeof o};
+  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 1,
+       .outputs = places, .done = done);
+  good(RUN(LoadedExecutable_Execute, &call));
+  for (int i = 0; i < 2; i++) good(await(done[i]));
+  expect_all(out, want, sizes, 3);
+  for (int i = 0; i < 2; i++) drop_buffer(in[i][0]);
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* Nor of columns that are joined, of rows that are repeated, and of a loop. */
 static void divides_moves(void **state) {
   (void)state;
@@ -164,21 +184,7 @@ static void divides_moves(void **state) {
   static const float loop[] = {0, 4, 8, 12};
   static const float *const want[3][2] = {
       {columns_of, columns_of + 4}, {twice[0], twice[1]}, {loop, loop + 2}};
-  nxj_client *c = make_client();
-  nxj_loaded *l = compile_parts(c, moved, sizeof moved, 2);
-  nxj_buffer *in[2][1], *out[2][4], *const *lists[2] = {in[0], in[1]};
-  nxj_buffer **places[2] = {out[0], out[1]};
-  nxj_event *done[2];
-  for (int i = 0; i < 2; i++) in[i][0] = upload_to(c, i, x + (ptrdiff_t)2 * i, 2);
-  nxj_execute_options o = {.size = sizeof o};
-  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 1,
-       .outputs = places, .done = done);
-  good(RUN(LoadedExecutable_Execute, &call));
-  for (int i = 0; i < 2; i++) good(await(done[i]));
-  expect_all(out, want, (size_t[]){4, 4, 2}, 3);
-  for (int i = 0; i < 2; i++) drop_buffer(in[i][0]);
-  drop_loaded(l);
-  drop_client(c);
+  of_halves(moved, sizeof moved, x, want, (size_t[]){4, 4, 2});
 }
 
 /* As many operands of one computation as there are; and a constraint that says a layout, too, and
@@ -187,21 +193,7 @@ static void takes_many(void **state) {
   (void)state;
   static const float x[] = {0, 1, 2, 3}, sum[] = {0, 65, 130, 195}, twice[] = {0, 2, 4, 6};
   static const float *const want[3][2] = {{sum, sum + 2}, {x, x + 2}, {twice, twice + 2}};
-  nxj_client *c = make_client();
-  nxj_loaded *l = compile_parts(c, many, sizeof many, 2);
-  nxj_buffer *in[2][1], *out[2][4], *const *lists[2] = {in[0], in[1]};
-  nxj_buffer **places[2] = {out[0], out[1]};
-  nxj_event *done[2];
-  for (int i = 0; i < 2; i++) in[i][0] = upload_to(c, i, x + (ptrdiff_t)2 * i, 2);
-  nxj_execute_options o = {.size = sizeof o};
-  ARGS(execute, call, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 1,
-       .outputs = places, .done = done);
-  good(RUN(LoadedExecutable_Execute, &call));
-  for (int i = 0; i < 2; i++) good(await(done[i]));
-  expect_all(out, want, (size_t[]){2, 2, 2}, 3);
-  for (int i = 0; i < 2; i++) drop_buffer(in[i][0]);
-  drop_loaded(l);
-  drop_client(c);
+  of_halves(many, sizeof many, x, want, (size_t[]){2, 2, 2});
 }
 
 /* ---- sums that are not made */
