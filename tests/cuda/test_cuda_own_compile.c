@@ -2,9 +2,9 @@
 /* NVRTC compiles CUDA C of our own, as the runtime instantiates it for operations on all types,
  * and no kernel keeps values of its threads in memory. An imagined GPU takes the texts down
  * (runtime/cuda/shown.h), many of them in one file, which is compiled as one: what all begin with
- * is read once. test_cuda_own_compile ARCH. NXT_ONLY in the environment: kernels whose instance
- * has this in it; NXT_SHOW: each by itself, and how many registers it uses. Without NVRTC:
- * skipped, with the reason. */
+ * is read once. test_cuda_own_compile ARCH. NXT_SHARE=n in the environment: every n-th call's;
+ * NXT_ONLY: kernels whose instance has this in it; NXT_SHOW: each by itself, and how many
+ * registers it uses. Without NVRTC: skipped, with the reason. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 #include "runtime/cuda/library/sort.h"
 #include "runtime/cuda/shown.h"
 #include "tests/util/runner.h"
+#include "tests/util/share.h"
 
 enum { TOGETHER = 32 }; /* kernels of a file */
 
@@ -24,6 +25,7 @@ static const char *arch, *only;
 static nxi_device_shown shown;
 static nxi_text texts;
 static int n_kernels, failures;
+static int64_t n_calls;
 static int64_t most_registers;
 
 /* ---- files */
@@ -72,6 +74,9 @@ static bool took(nx_status status, bool last) {
 
 /* ---- kernels */
 
+/* Whether the next call is of those that this run compiles. */
+static bool is_taken(void) { return n_calls++ % nxt_share() == 0; }
+
 static bool sorts(nxi_gpu *g) {
   static const nx_dtype types[] = {NX_U8,  NX_F8E4M3, NX_U16, NX_F16, NX_U32,
                                    NX_F32, NX_U64,    NX_F64, NX_C64, NX_C128};
@@ -88,6 +93,7 @@ static bool sorts(nxi_gpu *g) {
                                     .inner = shapes[i][2]};
         nxi_gpu_sort *s = NULL;
         int64_t bytes;
+        if (!is_taken()) continue;
         nx_status status = nxi_gpu_sort_create(g, &shape, &s, &bytes, NULL);
         nxi_gpu_sort_destroy(s);
         if (!took(status, false)) return false;
@@ -107,6 +113,7 @@ static bool scans(nxi_gpu *g) {
                              .operands = {a},
                              .results = {a}};
       nxi_gpu_call_work work = {0};
+      if (!is_taken()) continue;
       nx_status status = nxi_gpu_scan_functions.prepare(g, &call, &work, NULL);
       if (status == NX_OK) nxi_gpu_scan_functions.release(work.state);
       if (!took(status, false)) return false;
@@ -127,6 +134,7 @@ static bool products(nxi_gpu *g) {
   bool good = true;
   for (int i = 0; i < 48 && good; i++) {
     const int64_t n = extents[i / 16], shape[] = {n, n}, transpose = i % 4;
+    if (!is_taken()) continue;
     const nxg_type types[2] = {{i & 4 ? NX_U8 : NX_I8, 2, shape},
                                {i & 8 ? NX_U8 : NX_I8, 2, shape}};
     nxg_call call;
@@ -142,8 +150,9 @@ static bool products(nxi_gpu *g) {
 /* By columns, in any order, by elements; as many axes as may be. */
 static bool scatters(nxi_gpu *g) {
   static const nx_dtype types[] = {NX_BOOL, NX_U8, NX_U16, NX_U32, NX_U64, NX_F32, NX_F64};
-  for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++, n_calls++)
     for (int i = 0; i < 48; i++) {
+      if (!is_taken()) continue;
       nxi_scatter_mode mode = (nxi_scatter_mode)((i + i / 8) % 8);
       if (nxi_scatter_refuses(mode, types[t])) mode = NXI_SCATTER_SET;
       nxi_scatter shape = {.dtype = types[t],
