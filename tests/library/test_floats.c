@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Loops for products of f32 and f64, against chains of fma written down here, bit for bit: every
- * set that this machine has, sizes around those of blocks, vectors and strips, operands transposed
- * or not, rows that are far apart, with and without memory for copies, written and added to. */
+/* Loops for products and triangular systems of f32 and f64, against chains of fma written down
+ * here, bit for bit: every set that this machine has, sizes around those of blocks, vectors and
+ * strips, operands transposed or not, rows that are far apart, with and without memory for copies,
+ * written and added to. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 
 #include "ir/target.h"
 #include "runtime/library/floats/pairs.h"
+#include "runtime/library/floats/triangle.h"
 #include "tests/util/runner.h"
 
 typedef struct problem {
@@ -165,6 +167,98 @@ static void so_is_one_of_numbers_of_bf16(void **state) {
 #endif
 }
 
+/* ---- triangular systems */
+
+/* What an element of x has to be; those before it in its column are known. */
+static double solution(const nxi_floats_system *s, int32_t size, int64_t row, int64_t column,
+                       const double *x, double b) {
+  const int64_t row_ld = s->a_transposed ? 1 : s->a_ld, column_ld = s->a_transposed ? s->a_ld : 1;
+  const double d = s->unit ? 1 : element(s->a, row * (s->a_ld + 1), size);
+  for (int64_t known = 0; known < (s->lower ? row : s->n - 1 - row); known++) {
+    const int64_t k = s->lower ? known : s->n - 1 - known;
+    const double a = element(s->a, row * row_ld + k * column_ld, size),
+                 y = x[k * s->columns + column];
+    b = size == 4 ? (double)fmaf((float)-a, (float)y, (float)b) : fma(-a, y, b);
+  }
+  if (size == 4) return isnormal((float)(1 / d)) ? (float)b * (float)(1 / d) : (float)b / (float)d;
+  return isnormal(1 / d) ? b * (1 / d) : b / d;
+}
+
+/* A triangle whose other one is NaN, its numbers before `seen` on the diagonal the usual ones and
+ * from there on such that 1 / them is none, or a subnormal number, and one is NaN. */
+static void *triangle_of(const nxi_floats_system *s, int32_t size, int64_t seen) {
+  void *a = filled(s->n, s->n, s->a_ld, size, 5, ANY);
+  for (int64_t i = 0; i < s->n; i++)
+    for (int64_t j = 0; j < s->n; j++) {
+      const bool stored_lower = s->lower != s->a_transposed;
+      const int64_t at = i * s->a_ld + j;
+      const double was = element(a, at, size), tiny = size == 4 ? 0x1p-140 : 0x1p-1060,
+                   huge = size == 4 ? 0x1.8p127 : 0x1.8p1023,
+                   diagonal = i < seen     ? 1.5 + was
+                              : i % 3 == 1 ? tiny
+                              : i % 3 == 2 ? huge
+                                           : (double)INFINITY;
+      const bool unread = i == j ? s->unit : stored_lower ? i < j : i > j;
+      const double x = unread ? (double)NAN : i == j ? diagonal : was / (double)s->n;
+      if (size == 4) ((float *)a)[at] = (float)x;
+      else ((double *)a)[at] = x;
+    }
+  return a;
+}
+
+static void check_triangle(const nxi_floats_kernels *f, int64_t n, int64_t columns, int how,
+                           int64_t more, int64_t seen) {
+  nxi_floats_system s = {.n = n,
+                         .columns = columns,
+                         .a_ld = n + more,
+                         .lower = how & 1,
+                         .a_transposed = how & 2,
+                         .unit = how & 4,
+                         .x_ld = columns + more};
+  const int32_t size = f->size;
+  void *a = triangle_of(&s, size, seen);
+  char *x = filled(n, columns, s.x_ld, size, 7, ANY);
+  double *known = malloc((size_t)(n * columns) * sizeof *known);
+  assert_non_null(known);
+  s.a = a, s.x = x;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      const int64_t row = s.lower ? i : n - 1 - i;
+      known[row * columns + j] =
+          solution(&s, size, row, j, known, element(x, row * s.x_ld + j, size));
+    }
+  nxi_floats_solve(f, &s);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      const double is = element(x, i * s.x_ld + j, size), to_be = known[i * columns + j];
+      if (bits_of(is) != bits_of(to_be))
+        fail_msg("%lld x %lld, form %d: row %lld column %lld is %.9g, not %.9g", (long long)n,
+                 (long long)columns, how, (long long)i, (long long)j, is, to_be);
+    }
+  free(a), free(x), free(known);
+}
+
+static void a_solution_is_its_chains_of_fma(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  static const int64_t columns[] = {1, 3, 8, 17, 24, 50};
+  static const struct {
+    const char *isa;
+    const nxi_floats_kernels *kernels[2];
+  } sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
+              {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
+  nxi_target target;
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    for (int how = 0; how < 16 && nxi_target_for_isa(sets[i].isa, &target); how++) {
+      const nxi_floats_kernels *f = sets[i].kernels[how >> 3];
+      for (int64_t n = 1; n <= 40; n++)
+        check_triangle(f, n, columns[n % 6], how & 7, n % 3, n % 4 == 0 ? n / 2 : n);
+      check_triangle(f, NXI_FLOATS_TRIANGLE, 49, how & 7, 0, NXI_FLOATS_TRIANGLE);
+      check_triangle(f, 131, 130, how & 7, 5, 131);
+    }
+#endif
+}
+
 static void other_types_have_none(void **state) {
   (void)state;
   assert_null(nxi_floats_kernels_for(NX_F16));
@@ -175,6 +269,7 @@ NXT_MAIN(floats) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_product_is_its_chains_of_fma),
       cmocka_unit_test(so_is_one_of_numbers_of_bf16),
+      cmocka_unit_test(a_solution_is_its_chains_of_fma),
       cmocka_unit_test(other_types_have_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

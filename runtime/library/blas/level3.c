@@ -3,6 +3,8 @@
  * called. */
 #include "level3.h"
 
+#include "runtime/library/floats/triangle.h"
+
 typedef void (*gemm_fn)(const char *trans_a, const char *trans_b, const int *m, const int *n,
                         const int *k, const void *alpha, const void *a, const int *lda,
                         const void *b, const int *ldb, const void *beta, void *c, const int *ldc,
@@ -68,15 +70,37 @@ void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *
 
 /* The size of a diagonal block; the other blocks are products. OpenBLAS's loops for triangles have
  * half the speed of those for products, which are worth calling for few columns if there are few
- * rows to go through again. */
-static int block_of(int n) { return n > 512 ? 128 : 32; }
+ * rows to go through again. Our own (runtime/library/floats) have that of products. */
+static int block_of(const nxi_floats_kernels *own, int n) {
+  if (own) return n > NXI_FLOATS_TRIANGLE ? 128 : NXI_FLOATS_TRIANGLE;
+  return n > 512 ? 128 : 32;
+}
+
+/* X op(A) = B of a diagonal block. Stored by rows, what is stored by columns is transposed. */
+static void solve_block(const nxi_floats_kernels *own, nx_dtype t, const char *uplo,
+                        const char *trans, const char *diag, int m, int n, const void *a, int lda,
+                        void *b, int ldb) {
+  const bool plain = *trans == 'N';
+  const nxi_floats_system system = {.n = n,
+                                    .columns = m,
+                                    .a = a,
+                                    .a_ld = lda,
+                                    .lower = (*uplo == 'U') == plain,
+                                    .a_transposed = !plain,
+                                    .unit = *diag == 'U',
+                                    .x = b,
+                                    .x_ld = ldb};
+  if (own) nxi_floats_solve(own, &system);
+  else nxi_triangular(t, "R", uplo, trans, diag, m, n, a, lda, b, ldb);
+}
 
 /* Computes blocks of columns of X one after the other; the contribution of the earlier ones is a
  * product. */
 bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, const char *trans,
                      const char *diag, int m, int n, const void *a, int lda, void *b, int ldb) {
   const bool plain = *trans == 'N', forward = (*uplo == 'U') == plain;
-  const int block = block_of(n), blocks = (n + block - 1) / block;
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
+  const int block = block_of(own, n), blocks = (n + block - 1) / block;
   for (int i = 0; i < blocks; i++) {
     const int at = (forward ? i : blocks - 1 - i) * block, width = n - at < block ? n - at : block;
     const int known = forward ? 0 : at + width, count = forward ? at : n - known;
@@ -85,8 +109,8 @@ bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, co
                      y = {trans, nxi_at(t, a, plain ? known : at, plain ? at : known, lda), lda};
     if (!nxi_subtract_product(part, t, m, width, count, x, y, nxi_at(t, b, 0, at, ldb), ldb))
       return false;
-    nxi_triangular(t, "R", uplo, trans, diag, m, width, nxi_at(t, a, at, at, lda), lda,
-                   nxi_at(t, b, 0, at, ldb), ldb);
+    solve_block(own, t, uplo, trans, diag, m, width, nxi_at(t, a, at, at, lda), lda,
+                nxi_at(t, b, 0, at, ldb), ldb);
   }
   return true;
 }

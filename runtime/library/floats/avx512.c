@@ -47,6 +47,8 @@ static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y
 #define ZERO                   _mm512_setzero_ps()
 #define SPREAD(x)              _mm512_set1_ps(x)
 #define ADD(x, y)              _mm512_add_ps(x, y)
+#define MUL(x, y)              _mm512_mul_ps(x, y)
+#define DIV(x, y)              _mm512_div_ps(x, y)
 #define FMA(a, b, sum)         _mm512_fmadd_ps(a, b, sum)
 #define TILE                   8
 #define TRANSPOSE              transpose_f32
@@ -67,6 +69,8 @@ static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y
 #define ZERO                   _mm512_setzero_pd()
 #define SPREAD(x)              _mm512_set1_pd(x)
 #define ADD(x, y)              _mm512_add_pd(x, y)
+#define MUL(x, y)              _mm512_mul_pd(x, y)
+#define DIV(x, y)              _mm512_div_pd(x, y)
 #define FMA(a, b, sum)         _mm512_fmadd_pd(a, b, sum)
 #define TILE                   4
 #define TRANSPOSE              transpose_f64

@@ -6,7 +6,7 @@
  *     VECTOR, LANES              a vector of LANES numbers
  *     MASK, MASK_OF(n)           a mask of the first n lanes
  *     LOAD(p), STORE(p, v), LOAD_SOME(p, mask), STORE_SOME(p, mask, v)
- *     ZERO, SPREAD(x), ADD(x, y), FMA(a, b, sum)
+ *     ZERO, SPREAD(x), ADD(x, y), MUL(x, y), DIV(x, y), FMA(a, b, sum)
  *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves
  *     PICK(from, step, n, to)    numbers that are 2 or 3 apart: as many as are done by vectors */
 
@@ -89,6 +89,38 @@ static void TABLE(pick)(const void *from, int64_t step, int64_t n, void *to) {
   for (int64_t i = PICK(x, step, n, y); i < n; i++) y[i] = x[i * step];
 }
 
+/* `rows` and `forward` are constants here if there are the most rows of a block. */
+static NXI_INLINE void TABLE(triangle_rows)(const nxi_floats_triangle_block *t, const int rows,
+                                            const bool forward) {
+  const REAL *a = t->a, *by = t->by;
+  const int64_t across = t->across, along = t->along;
+  for (int64_t j = 0; j < t->columns; j += LANES) {
+    const bool some = t->columns - j < LANES;
+    const MASK mask = MASK_OF(some ? t->columns - j : LANES);
+    VECTOR x[ROWS];
+    UNROLL
+    for (int step = 0; step < rows; step++) {
+      const int i = forward ? step : rows - 1 - step;
+      REAL *c = (REAL *)t->c + i * t->c_ld + j;
+      VECTOR v = some ? LOAD_SOME(c, mask) : LOAD(c);
+      UNROLL
+      for (int known = 0; known < step; known++) {
+        const int k = forward ? known : rows - 1 - known;
+        v = FMA(SPREAD(a[i * across + k * along]), x[k], v);
+      }
+      x[i] = t->divides >> i & 1 ? DIV(v, SPREAD(by[i])) : MUL(v, SPREAD(by[i]));
+      if (some) STORE_SOME(c, mask, x[i]);
+      else STORE(c, x[i]);
+    }
+  }
+}
+
+static void TABLE(triangle)(const nxi_floats_triangle_block *t) {
+  if (t->rows == ROWS && t->forward) TABLE(triangle_rows)(t, ROWS, true);
+  else if (t->rows == ROWS) TABLE(triangle_rows)(t, ROWS, false);
+  else TABLE(triangle_rows)(t, (int)t->rows, t->forward);
+}
+
 #define ROW(rows) {TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)}
 const nxi_floats_kernels TABLE(nxi_floats) = {
     ROWS,
@@ -105,6 +137,7 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     },
     TABLE(transpose),
     TABLE(pick),
+    TABLE(triangle),
 };
 #undef ROW
 
@@ -122,6 +155,8 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
 #undef ZERO
 #undef SPREAD
 #undef ADD
+#undef MUL
+#undef DIV
 #undef FMA
 #undef TILE
 #undef TRANSPOSE

@@ -36,6 +36,21 @@ typedef struct nxi_floats_block {
 
 typedef void (*nxi_floats_kernel)(const nxi_floats_block *block);
 
+/* Rows of a triangular system in place, and so many columns: c holds the right side, negated, to
+ * which products with earlier rows may have been added. Each element goes on with its chain of fma,
+ * over the rows of the block that are known, and is then multiplied by its row's number or, where
+ * `divides` has the row's bit, divided. */
+typedef struct nxi_floats_triangle_block {
+  int64_t rows; /* 1 to that of the kernels */
+  bool forward; /* the first row comes first */
+  uint32_t divides;
+  const void *a; /* strides as of a product */
+  int64_t across, along;
+  const void *by; /* a number for each row */
+  void *c;
+  int64_t c_ld, columns;
+} nxi_floats_triangle_block;
+
 /* Blocks of so many rows, and 1 + j vectors. */
 typedef struct nxi_floats_class {
   int32_t rows; /* 0: no more classes */
@@ -49,6 +64,7 @@ typedef struct nxi_floats_kernels {
   void (*transpose)(const void *from, int64_t ld, int64_t width, int64_t depth, void *to);
   /* Writes n numbers that are 2 or 3 apart beside each other. */
   void (*pick)(const void *from, int64_t step, int64_t n, void *to);
+  void (*triangle)(const nxi_floats_triangle_block *block);
 } nxi_floats_kernels;
 
 #if defined(__x86_64__)

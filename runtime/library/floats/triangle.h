@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/* One triangular system of f32 or f64 on the calling thread, by loops of our own. */
+#ifndef NXI_FLOATS_TRIANGLE_H
+#define NXI_FLOATS_TRIANGLE_H
+
+#include "multiply.h"
+
+enum { NXI_FLOATS_TRIANGLE = 512 }; /* most rows: above, most of it should be products */
+
+/* Row-major: a x = b, a is n x n (stored transposed if a_transposed) and only one triangle of it,
+ * or that without the diagonal, is read; x, `columns` wide, has the place of b. */
+typedef struct nxi_floats_system {
+  int64_t n, columns;
+  const void *a;
+  int64_t a_ld;
+  bool lower, a_transposed, unit; /* lower: of a itself, however it is stored */
+  void *x;
+  int64_t x_ld;
+} nxi_floats_system;
+
+/* An element of x is a chain of fma, from its element of b on, over the rows that are known before
+ * it in the order in which they become known, times 1 / the diagonal (rounded), or divided by the
+ * diagonal if 1 / that is no normal number. Nothing else changes a bit. */
+void nxi_floats_solve(const nxi_floats_kernels *f, const nxi_floats_system *s);
+
+#endif
