@@ -4,7 +4,7 @@
 
     python3 tools/fit_coefficients.py | clang-format-19 > ir/expand/coefficients.h
 
-(needs mpmath; a quarter of a minute).
+(needs mpmath; half a minute).
 
 Each row fits P so that weight(x) * |P(x) - g(x)| is least in the maximum norm (Lawson's iteration
 of weighted least squares on Chebyshev nodes, 40 digits). Coefficients are rounded to the dtype one
@@ -125,6 +125,9 @@ atan_tail = series(
 atanh_tail = series(
     of_square(lambda x: (m.atanh(x) - x) / x**3), taylor(lambda i: mpf(1) / (2 * i + 3))
 )
+log_ratio_tail = series(
+    of_square(lambda s: (2 * m.atanh(s) / s - 2) / s**2), taylor(lambda i: mpf(2) / (2 * i + 3))
+)
 asinh_tail = series(
     of_square(lambda x: (m.asinh(x) - x) / x**3),
     taylor(lambda i: (-1) ** (i + 1) * F(2 * i + 2) / (4 ** (i + 1) * F(i + 1) ** 2 * (2 * i + 3))),
@@ -134,10 +137,6 @@ tanh_tail = series(
     [-mpf(1) / 3, mpf(2) / 15, -mpf(17) / 315, mpf(62) / 2835, -mpf(1382) / 155925],
 )
 two_sqrtpi = 2 / m.sqrt(m.pi)
-erf_tail = series(
-    of_square(lambda x: (m.erf(x) - x) / x),
-    [two_sqrtpi * (-1) ** i / (F(i) * (2 * i + 1)) - (1 if i == 0 else 0) for i in range(16)],
-)
 exp2_tail = series(
     lambda r: (mpf(2) ** r - 1) / r, taylor(lambda i: m.log(2) ** (i + 1) / F(i + 1))
 )
@@ -167,12 +166,17 @@ def erf_root_weight(t):
     return m.sqrt(m.pi) / 2 if t < mpf("1e-12") else m.sqrt(m.erfc(t)) * t / m.erf(t)
 
 
-def erfc_log(t):
-    """-log(erfc(t))."""
-    return -m.log(m.erfc(t))
+def erf_fourth(t):
+    """(4 - 4 erfc(t)^(1/4) - t 2/sqrt(pi)) / t^2; never at 0 itself."""
+    return (4 * (1 - m.root(m.erfc(t), 4)) / t - two_sqrtpi) / t
+
+
+def erf_fourth_weight(t):
+    return m.root(m.erfc(t), 4) ** 3 * t**2 / m.erf(t) if t > 0 else mpf(0)
 
 
 LOG_LOW, LOG_HIGH = m.sqrt(mpf(1) / 2) - 1 - mpf("1e-6"), m.sqrt(mpf(2)) - 1 + mpf("1e-6")
+LOG_RATIO = (m.sqrt(2) - 1) / (m.sqrt(2) + 1) * (1 + mpf("1e-6"))
 QUARTER_PI2 = (m.pi / 4 * mpf("1.002")) ** 2
 LN2H2 = HALF_LN2**2
 relative = lambda power: lambda x: abs(x) ** power
@@ -209,7 +213,16 @@ ROWS = [  # name, what, g, low, high, degree, weight, dtype
         relative(2),
         "f64",
     ),
-    ("log_f64", "the same", log_tail, LOG_LOW, LOG_HIGH, 19, relative(2), "f64"),
+    (
+        "log_f64",
+        "(2 atanh s - 2 s) / s^3 in s^2, |s| <= 0.1716",
+        log_ratio_tail,
+        0,
+        LOG_RATIO**2,
+        6,
+        lambda z: z / 2,
+        "f64",
+    ),
     (
         "sin_f32",
         "(sin r - r) / r^3 in r^2, |r| <= pi/4",
@@ -311,22 +324,12 @@ ROWS = [  # name, what, g, low, high, degree, weight, dtype
     ),
     (
         "erf_f64",
-        "(erf x - x) / x in x^2, |x| <= 1",
-        erf_tail,
+        "(4 - 4 erfc(t)^(1/4) - t 2/sqrt(pi)) / t^2, 0 <= t <= 6",
+        erf_fourth,
         0,
-        mpf("1.0001"),
-        12,
-        lambda s: 1,
-        "f64",
-    ),
-    (
-        "erfc_f64",
-        "-log(erfc t), 1 <= t <= 6",
-        erfc_log,
-        mpf("0.999"),
         mpf(6),
-        18,
-        lambda t: m.erfc(t),
+        25,
+        erf_fourth_weight,
         "f64",
     ),
     (

@@ -27,13 +27,10 @@ static const double nxi_log_wide[] = {
     -0x1.55620861a2b5fp-3, 0x1.233363bc03a77p-3,  -0x1.fb5f5f10171a1p-4,
     0x1.e65ff5c242a6bp-4,  -0x1.e252908713495p-4, 0x1.1a7634b568df3p-4,
 };
-/* the same. Degree 19, bound 2^-59.2 */
+/* (2 atanh s - 2 s) / s^3 in s^2, |s| <= 0.1716. Degree 6, bound 2^-59.5 */
 static const double nxi_log_f64[] = {
-    0x1.555555555556ep-2, -0x1.ffffffffffedbp-3, 0x1.9999999994631p-3, -0x1.5555555564c98p-3,
-    0x1.249249278dba3p-3, -0x1.fffffff8a9875p-4, 0x1.c71c701cf6158p-4, -0x1.9999999df0d23p-4,
-    0x1.745d5a161190ap-4, -0x1.5555946f27631p-4, 0x1.3b0d7bafd170bp-4, -0x1.248749c6dfd84p-4,
-    0x1.1167da1b23f9ap-4, -0x1.00e37a08ca5e3p-4, 0x1.dce318ba16811p-5, -0x1.b39ea77faa7acp-5,
-    0x1.b9775e6155fa7p-5, -0x1.015da0282a804p-4, 0x1.d904f411f9fe5p-5, -0x1.979cd35a77fb5p-6,
+    0x1.5555555555593p-1, 0x1.999999997fb5bp-2, 0x1.2492494209e50p-2, 0x1.c71c51f93d032p-3,
+    0x1.746641b3894aep-3, 0x1.39a17bb873b04p-3, 0x1.2f079bd5347ebp-3,
 };
 /* (sin r - r) / r^3 in r^2, |r| <= pi/4. Degree 3, bound 2^-32.4 */
 static const double nxi_sin_f32[] = {
@@ -139,20 +136,15 @@ static const double nxi_erf_f32[] = {
     -0x1.ae89e80000000p-13, 0x1.791bec0000000p-11, -0x1.4b53500000000p-12, 0x1.11ce940000000p-14,
     -0x1.cce49e0000000p-18, 0x1.40961e0000000p-22,
 };
-/* (erf x - x) / x in x^2, |x| <= 1. Degree 12, bound 2^-55.4 */
+/* (4 - 4 erfc(t)^(1/4) - t 2/sqrt(pi)) / t^2, 0 <= t <= 6. Degree 25, bound 2^-58.8 */
 static const double nxi_erf_f64[] = {
-    0x1.06eba8214db69p-3,  -0x1.812746b037a28p-2,  0x1.ce2f21a045e16p-4,  -0x1.b82ce31379156p-6,
-    0x1.565bcd3347fb0p-8,  -0x1.c02dbaa0a1ecdp-11, 0x1.f9a3e7249383ap-14, -0x1.f4e09d4bc6aedp-17,
-    0x1.ba9a5ccb12201p-20, -0x1.653fe43eeafaep-23, 0x1.1c61fec91216ep-26, -0x1.fec5c9a841900p-30,
-    0x1.8adefb2126fc5p-33,
-};
-/* -log(erfc t), 1 <= t <= 6. Degree 18, bound 2^-59.4 */
-static const double nxi_erfc_f64[] = {
-    0x1.8b5ffe9294884p-23,  0x1.20dd556ef55a2p+0,   0x1.45f43248b785ap-1,   0x1.a4d9ae1842751p-4,
-    -0x1.388e9ff117aacp-6,  -0x1.27ee7ff4c017fp-12, 0x1.d03dceac4d556p-10,  -0x1.510c070f77334p-11,
-    0x1.81ce16d335860p-15,  0x1.24712531aeb2dp-14,  -0x1.776e7ebdb12c3p-15, 0x1.136669605c6a1p-16,
-    -0x1.208c75f89546ep-18, 0x1.c57bda574ce57p-21,  -0x1.0bddfdc823b23p-23, 0x1.d02d6f1db859ep-27,
-    -0x1.173c8231d86c9p-30, 0x1.a15f0aca02db7p-35,  -0x1.23f8640d5dfa5p-40,
+    0x1.e8ec8a4aeacbap-2,   -0x1.faaa98f05a097p-5,  -0x1.312cfb3052a8ap-4,  0x1.4057e7183fb32p-8,
+    0x1.fe31ff1bbb8ebp-8,   -0x1.c691e7134e8f1p-11, -0x1.fe6b79418fca7p-12, 0x1.ee158d0e42a3cp-14,
+    -0x1.2cef2569846dfp-19, -0x1.17403afcf2622p-18, 0x1.9c9c5dafb2dfap-19,  -0x1.1ca6235aaf86bp-20,
+    -0x1.9ccecf8c85319p-23, 0x1.9d9279ad9e908p-22,  -0x1.e1defcd6c3292p-23, 0x1.7946e3f439864p-24,
+    -0x1.c5035485faa92p-26, 0x1.b191139b321b9p-28,  -0x1.4dd14273ca6c8p-30, 0x1.9c130b3e2aa67p-33,
+    -0x1.92dc2c70b837ap-36, 0x1.313bca4d1d0e8p-39,  -0x1.59e204ef21a33p-43, 0x1.13e2d43ee54ebp-47,
+    -0x1.143d5e28e6476p-52, 0x1.0512202a35a68p-58,
 };
 /* log2(1+f) / f, for pow f32 in f64. Degree 13, bound 2^-37.9 */
 static const double nxi_log2_wide[] = {

@@ -97,17 +97,32 @@ expand_split nxi_expand_split(const expand *e, nxk_value x) {
   return s;
 }
 
-/* log(1 + f) - f = f^2 (-1/2 + f P(f)). k times the high part of ln2 is exact; what its sum with f
- * rounds away goes into the tail, so that only the last addition rounds at the result's size. */
+/* log(1 + f) - f + lost; lost may be NXK_NONE. f32: f^2 (-1/2 + f P(f)). f64: with s = f / (2 + f),
+ * of which log(1 + f) = 2 atanh s, it is s (f^2 / 2 + s^2 P(s^2)) - f^2 / 2, where only a product
+ * far below f is rounded before the last sum. A quotient and 7 coefficients instead of 20, since
+ * divisions pass beside the other instructions. */
+static nxk_value log_tail(const expand *e, nxk_value f, nxk_value lost) {
+  if (!e->wide) {
+    nxk_value square = x_mul(e, f, f),
+              tail = x_fma(e, X_POLY_OF(e, f, nxi_log_f32), f, x_f(e, -0.5));
+    return lost == NXK_NONE ? x_mul(e, square, tail) : x_fma(e, square, tail, lost);
+  }
+  nxk_value s = x_div(e, f, x_add(e, f, x_f(e, 2))), square = x_mul(e, s, s);
+  nxk_value half = x_mul(e, f, x_f(e, 0.5)), area = x_mul(e, half, f);
+  nxk_value inner = x_fma(e, X_POLY_OF(e, square, nxi_log_f64), square, area);
+  nxk_value tail = lost == NXK_NONE ? x_mul(e, s, inner) : x_fma(e, s, inner, lost);
+  return x_fnma(e, half, f, tail);
+}
+
+/* k times the high part of ln2 is exact; what its sum with f rounds away goes into the tail, so
+ * that only the last addition rounds at the result's size. */
 expand_pair nxi_expand_log_parts(const expand *e, nxk_value k, nxk_value f, nxk_value low) {
-  nxk_value square = x_mul(e, f, f);
-  nxk_value tail = x_fma(e, X_POLY(e, f, log), f, x_f(e, -0.5));
   nxk_value ln2 = x_f2(e, 0x1.62e4p-1, 0x1.62e42ffp-1);
   nxk_value high = x_fma(e, k, ln2, f);
   nxk_value lost = x_sub(e, f, x_fnma(e, k, ln2, high));
   if (low != NXK_NONE) lost = x_add(e, lost, low);
   lost = x_fma(e, k, x_f2(e, 0x1.7f7d1cp-20, -0x1.718432a1b0e26p-35), lost);
-  expand_pair out = {high, x_fma(e, square, tail, lost)};
+  expand_pair out = {high, log_tail(e, f, lost)};
   return out;
 }
 
@@ -140,13 +155,13 @@ static const log_base base_10 = {{0x1.bcb7b2p-2, 0x1.bcb7b1526e50ep-2},
 /* As nxi_expand_log_sum, to another base: f / log b is a product and what it rounds away. */
 static nxk_value log_sum_to_base(const expand *e, nxk_value k, nxk_value f, const log_base *b) {
   nxk_value scale = x_f2(e, b->scale[0], b->scale[1]), two = x_f2(e, b->two[0], b->two[1]);
-  nxk_value square = x_mul(e, f, f), tail = x_fma(e, X_POLY(e, f, log), f, x_f(e, -0.5));
+  nxk_value tail = log_tail(e, f, NXK_NONE);
   expand_pair first = nxi_expand_product(e, f, scale);
   nxk_value high = x_fma(e, k, two, first.high);
   nxk_value lost = x_sub(e, first.high, x_fnma(e, k, two, high));
   lost = x_fma(e, f, x_f2(e, b->scale_low[0], b->scale_low[1]), x_add(e, lost, first.low));
   lost = x_fma(e, k, x_f2(e, b->two_low[0], b->two_low[1]), lost);
-  return x_add(e, high, x_fma(e, x_mul(e, square, tail), scale, lost));
+  return x_add(e, high, x_fma(e, tail, scale, lost));
 }
 
 static nxk_value log_normal(const expand *e, nxk_value x, nxk_value less, const log_base *b) {

@@ -77,17 +77,20 @@ static nxk_value erf_narrow(const expand *e, nxk_value x) {
   return x_copysign(e, x_fma(e, x_mul(e, w, x_f(e, -0.25)), w, w), x);
 }
 
-/* f64: near 0 x + x P(x^2); beyond, 1 - exp(-Q(|x|)), Q = -log erfc, whose errors shrink with
- * erfc. */
+/* f64: w = 4 - 4 erfc(|x|)^(1/4) = c |x| + x^2 P(|x|) is nearly a polynomial; v = w - w^2 / 8 is
+ * 2 - 2 sqrt(erfc |x|), and erf |x| = v - v^2 / 4. Each of the two takes off its part of what was
+ * rounded before it. Below 1/2, where that is little, c |x| is added last, and all else is rounded
+ * far below it. From 5.93 on erf is 1. */
 static nxk_value erf_wide(const expand *e, nxk_value x) {
-  nxk_value a = x_abs(e, x), highest = x_f(e, 6), square = x_mul(e, x, x);
-  nxk_value lower = x_fma(e, X_POLY_OF(e, square, nxi_erf_f64), x, x);
-  nxk_value t = x_select(e, x_lt(e, highest, a), highest, a);
-  expand_reduced red = nxi_expand_reduce_ln2(e, x_neg(e, X_POLY_OF(e, t, nxi_erfc_f64)));
-  nxk_value power = x_fma(e, X_POLY(e, red.r, exp), x_mul(e, red.r, red.r), red.r);
-  nxk_value scale = x_ldexp(e, x_f(e, 1), red.n);
-  nxk_value upper = x_sub(e, x_sub(e, x_f(e, 1), scale), x_mul(e, power, scale));
-  return x_select(e, x_lt(e, a, x_f(e, 1)), lower, x_copysign(e, upper, x));
+  const int last = (int)(sizeof nxi_erf_f64 / sizeof(double)) - 1;
+  nxk_value a = x_abs(e, x), highest = x_f(e, 6), first = x_f(e, 0x1.20dd750429b6dp+0);
+  nxk_value t = x_select(e, x_lt(e, highest, a), highest, a), square = x_mul(e, t, t);
+  nxk_value rest = x_mul(e, square, poly_by_pairs(e, t, square, nxi_erf_f64, last));
+  nxk_value w = x_fma(e, t, first, rest);
+  nxk_value less = x_fma(e, x_mul(e, w, x_f(e, -0.125)), w, rest), v = x_fma(e, t, first, less);
+  nxk_value part = x_mul(e, v, x_f(e, -0.25)), upper = x_fma(e, part, v, v);
+  nxk_value lower = x_fma(e, t, first, x_fma(e, part, v, less));
+  return x_copysign(e, x_select(e, x_lt(e, a, x_f(e, 0.5)), lower, upper), x);
 }
 
 nxk_value nxi_expand_erf(const expand *e, nxk_value x) {
