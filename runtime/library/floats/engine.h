@@ -10,13 +10,21 @@
  *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves
  *     PICK(from, step, n, to)    numbers that are 2 or 3 apart: as many as are done by vectors */
 
-/* sum of a block; rows, vectors, `some` (the last vector is not whole) and `apart` (rows of B are
- * where b_at says) are constants here. */
+/* What becomes of an element of C. */
+static NXI_INLINE void TABLE(end)(REAL *c, VECTOR sum, const bool some, MASK mask, const bool add) {
+  if (some) STORE_SOME(c, mask, add ? ADD(LOAD_SOME(c, mask), sum) : sum);
+  else STORE(c, add ? ADD(LOAD(c), sum) : sum);
+}
+
+/* sum of a block; rows, vectors, `some` (the last vector is not whole), `apart` (rows of B are
+ * where b_at says) and `copies` (rows of B are written to copy) are constants here. */
 static NXI_INLINE void TABLE(block)(const nxi_floats_block *t, const int rows, const int vectors,
-                                    const bool some, const bool apart) {
+                                    const bool some, const bool apart, const bool copies) {
   VECTOR sum[ROWS][NXI_FLOATS_VECTORS];
   const REAL *a = t->a, *b = t->b;
-  const int64_t across = t->across, along = t->along, ld = apart ? 0 : t->b_ld;
+  REAL *copy = t->copy;
+  const int64_t across = t->across, along = t->along, ld = apart ? 0 : t->b_ld, depth = t->depth,
+                width = (vectors - 1) * LANES + t->last;
   const MASK mask = MASK_OF(some ? t->last : LANES);
   UNROLL
   for (int i = 0; i < rows; i++) UNROLL
@@ -25,12 +33,20 @@ static NXI_INLINE void TABLE(block)(const nxi_floats_block *t, const int rows, c
     if (t->end != NXI_FLOATS_GO_ON) sum[i][j] = ZERO;
     else sum[i][j] = some && j == vectors - 1 ? LOAD_SOME(c, mask) : LOAD(c);
   }
-  for (int64_t p = 0; p < t->depth; p++, a += along, b += ld) {
+  for (int64_t p = 0; p < depth; p++, a += along, b += ld) {
     VECTOR y[NXI_FLOATS_VECTORS];
     if (apart) b = (const REAL *)t->b + t->b_at[p];
     UNROLL
-    for (int j = 0; j < vectors; j++)
+    for (int j = 0; j < vectors; j++) {
+      if (copies) __builtin_prefetch((const char *)b + t->ahead + j * LANES * (int)sizeof(REAL));
       y[j] = some && j == vectors - 1 ? LOAD_SOME(b + j * LANES, mask) : LOAD(b + j * LANES);
+    }
+    UNROLL
+    for (int j = 0; copies && j < vectors; j++) {
+      if (some && j == vectors - 1) STORE_SOME(copy + j * LANES, mask, y[j]);
+      else STORE(copy + j * LANES, y[j]);
+    }
+    copy += copies ? width : 0;
     UNROLL
     for (int i = 0; i < rows; i++) {
       const VECTOR x = SPREAD(a[i * across]);
@@ -38,25 +54,32 @@ static NXI_INLINE void TABLE(block)(const nxi_floats_block *t, const int rows, c
       for (int j = 0; j < vectors; j++) sum[i][j] = FMA(x, y[j], sum[i][j]);
     }
   }
+  REAL *c = t->c;
+  const bool add = t->end == NXI_FLOATS_ADD;
   UNROLL
   for (int i = 0; i < rows; i++) UNROLL
-  for (int j = 0; j < vectors; j++) {
-    REAL *c = (REAL *)t->c + i * t->c_ld + j * LANES;
-    if (some && j == vectors - 1)
-      STORE_SOME(c, mask,
-                 t->end == NXI_FLOATS_ADD ? ADD(LOAD_SOME(c, mask), sum[i][j]) : sum[i][j]);
-    else STORE(c, t->end == NXI_FLOATS_ADD ? ADD(LOAD(c), sum[i][j]) : sum[i][j]);
-  }
+  for (int j = 0; j < vectors; j++)
+    TABLE(end)(c + i * t->c_ld + j * LANES, sum[i][j], some && j == vectors - 1, mask, add);
 }
 
-#define KERNEL(rows, vectors)                                                     \
-  static void TABLE(block_##rows##_##vectors)(const nxi_floats_block *t) {        \
-    if (t->b_at && t->last == LANES) TABLE(block)(t, rows, vectors, false, true); \
-    else if (t->b_at) TABLE(block)(t, rows, vectors, true, true);                 \
-    else if (t->last == LANES) TABLE(block)(t, rows, vectors, false, false);      \
-    else TABLE(block)(t, rows, vectors, true, false);                             \
+#define KERNEL(rows, vectors)                                                            \
+  static void TABLE(block_##rows##_##vectors)(const nxi_floats_block *t) {               \
+    if (t->b_at && t->last == LANES) TABLE(block)(t, rows, vectors, false, true, false); \
+    else if (t->b_at) TABLE(block)(t, rows, vectors, true, true, false);                 \
+    else if (t->last == LANES) TABLE(block)(t, rows, vectors, false, false, false);      \
+    else TABLE(block)(t, rows, vectors, true, false, false);                             \
   }
 #define KERNELS(rows) KERNEL(rows, 1) KERNEL(rows, 2) KERNEL(rows, 3)
+/* The first of many blocks, which copies B for the others. */
+#define FIRST(vectors)                                                        \
+  static void TABLE(first_##vectors)(const nxi_floats_block *t) {             \
+    if (t->last == LANES) TABLE(block)(t, ROWS, vectors, false, false, true); \
+    else TABLE(block)(t, ROWS, vectors, true, false, true);                   \
+  }
+FIRST(1)
+FIRST(2)
+FIRST(3)
+#undef FIRST
 KERNELS(1)
 KERNELS(2)
 KERNELS(3)
@@ -135,6 +158,7 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
      {8, ROW(8)}
 #endif
     },
+    {TABLE(first_1), TABLE(first_2), TABLE(first_3)},
     TABLE(transpose),
     TABLE(pick),
     TABLE(triangle),

@@ -31,6 +31,10 @@ typedef struct nxi_floats_block {
   void *c;
   int64_t c_ld;
   int64_t last; /* lanes of the last vector that there are */
+  /* for a kernel that copies: where the rows of B go, one behind the other, and how many bytes
+   * ahead of what is read the source is fetched */
+  void *copy;
+  int64_t ahead;
   nxi_floats_end end;
 } nxi_floats_block;
 
@@ -60,6 +64,7 @@ typedef struct nxi_floats_class {
 typedef struct nxi_floats_kernels {
   int32_t rows, lanes, size; /* most rows of a block; of a vector; bytes of a number */
   nxi_floats_class classes[NXI_FLOATS_CLASSES]; /* by rows */
+  nxi_floats_kernel copies[NXI_FLOATS_VECTORS]; /* blocks of most rows that also copy B */
   /* Writes `width` columns of `depth` elements each, `ld` apart, as rows of `width`. */
   void (*transpose)(const void *from, int64_t ld, int64_t width, int64_t depth, void *to);
   /* Writes n numbers that are 2 or 3 apart beside each other. */

@@ -2,8 +2,8 @@
 /* One product of f32 or f64 on the calling thread. Strips of C, a few vectors wide, one after the
  * other; each is made in blocks of some rows. The strip of B stays in a cache meanwhile, and A
  * passes by. A is read where it lies if its rows are contiguous. B is copied, some strips at once,
- * if its columns are contiguous, or its rows are so long that each is on a page of its own. Few
- * rows are passed by B, which is read once, as it lies. */
+ * if its columns are contiguous, or, by the first block of rows, if its own are so long that each
+ * is on a page of its own. Few rows are passed by B, which is read once, as it lies. */
 #include "multiply.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 enum {
   FAR = 4096,  /* bytes from one row of B to the next: on a page of its own, and copied */
   NEAR = 2048, /* on few pages with others: copied for MANY rows of A */
-  MANY = 64,
+  MANY = 16,
   SPREAD = 256, /* such distances that a greater power of two divides fill few sets of a cache */
   SMALL = 16 << 10,        /* the least number of bytes that any first cache is taken to hold */
   AHEAD = 8,               /* rows of B that are prefetched before they are copied */
@@ -69,23 +69,14 @@ bool nxi_floats_wants_room(const nxi_floats_kernels *f, const nxi_floats_product
   return tries_pairs(f, p) || p->a_transposed || copies_b(f, p) || p->n <= FEW;
 }
 
-/* Some strips of B: each becomes rows of `width` numbers, of which the last one may have fewer. */
-static void copy_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t column,
-                        int64_t columns, int64_t width, char *to) {
-  const int64_t size = f->size;
-  const char *from = (const char *)p->b + column * size * (p->b_transposed ? p->b_ld : 1);
-  if (p->b_transposed)
-    for (int64_t j = 0; j < columns; j += width)
-      f->transpose(from + j * p->b_ld * size, p->b_ld, least(width, columns - j), p->k,
-                   to + j * p->k * size);
-  else
-    for (int64_t i = 0; i < p->k; i++, from += p->b_ld * size)
-      for (int64_t j = 0; j < columns; j += width) {
-        const int64_t bytes = least(width, columns - j) * size;
-        for (int64_t k = 0; k < bytes && i + AHEAD < p->k; k += 64)
-          __builtin_prefetch(from + AHEAD * p->b_ld * size + j * size + k);
-        memcpy(to + j * p->k * size + i * bytes, from + j * size, (size_t)bytes);
-      }
+/* Some strips of a B whose columns are contiguous: each becomes rows of `width` numbers, of which
+ * the last one may have fewer. */
+static void transpose_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
+                             int64_t column, int64_t columns, int64_t width, char *to) {
+  const char *from = (const char *)p->b + column * p->b_ld * f->size;
+  for (int64_t j = 0; j < columns; j += width)
+    f->transpose(from + j * p->b_ld * f->size, p->b_ld, least(width, columns - j), p->k,
+                 to + j * p->k * f->size);
 }
 
 const nxi_floats_class *nxi_floats_class_of(const nxi_floats_kernels *f, int64_t rows) {
@@ -124,16 +115,25 @@ int64_t nxi_floats_strip_width(const nxi_floats_kernels *f, int64_t columns) {
   return least(columns, (vectors + strips - 1) / strips * f->lanes);
 }
 
+/* A strip of B, and what of C it makes. */
+typedef struct strip_of {
+  int64_t column, width;
+  const char *at; /* its rows, ld apart */
+  int64_t ld;
+  char *copy; /* where the first block copies them to, one behind the other, or NULL */
+} strip_of;
+
 /* Rows row .. row + rows - 1 of a strip of C. rows_copy: those of A, or NULL where they lie. */
 static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
-                           int64_t rows, const char *rows_copy, int64_t column, int64_t width,
-                           const char *strip, int64_t strip_ld) {
-  const int64_t size = f->size, vectors = (width + f->lanes - 1) / f->lanes;
+                           int64_t rows, const char *rows_copy, const strip_of *s) {
+  const int64_t size = f->size, vectors = (s->width + f->lanes - 1) / f->lanes;
   nxi_floats_block block = {.depth = p->k,
-                            .b = strip,
-                            .b_ld = strip_ld,
+                            .b = s->at,
+                            .b_ld = s->ld,
                             .c_ld = p->c_ld,
-                            .last = width - (vectors - 1) * f->lanes,
+                            .last = s->width - (vectors - 1) * f->lanes,
+                            .copy = s->copy,
+                            .ahead = AHEAD * s->ld * size,
                             .end = p->add ? NXI_FLOATS_ADD : NXI_FLOATS_WRITE};
   for (int64_t i = 0, n; i < rows; i += n) {
     const nxi_floats_class *class = nxi_floats_class_of(f, rows - i);
@@ -142,8 +142,14 @@ static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product
     block.along = rows_copy ? n : p->a_transposed ? p->a_ld : 1;
     block.a = rows_copy ? rows_copy + i * p->k * size
                         : (const char *)p->a + (row + i) * block.across * size;
-    block.c = (char *)p->c + ((row + i) * p->c_ld + column) * size;
-    class->multiply[vectors - 1](&block);
+    block.c = (char *)p->c + ((row + i) * p->c_ld + s->column) * size;
+    if (i == 0 && s->copy) {
+      f->copies[vectors - 1](&block);
+      block.b = s->copy;
+      block.b_ld = s->width;
+    } else {
+      class->multiply[vectors - 1](&block);
+    }
   }
 }
 
@@ -164,30 +170,39 @@ static void multiply_slowly(const nxi_floats_product *p, bool single) {
     }
 }
 
-/* Columns first .. first + columns - 1 of the same rows; some rows of A pass by all strips. */
+/* Columns first .. first + columns - 1 of the same rows; some rows of A pass by all strips. room:
+ * memory for strips of B, NULL: they are read where they lie; filled: they are there already. */
 static void multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
                             int64_t rows, const char *rows_copy, int64_t first, int64_t columns,
-                            const char *room) {
+                            char *room, bool filled) {
   const int64_t width = nxi_floats_strip_width(f, p->n), bytes = p->k * f->size,
                 some = larger(PASSING / bytes / f->rows, 1) * f->rows;
   for (int64_t i = 0; i < rows; i += some)
     for (int64_t j = 0; j < columns; j += width) {
       const int64_t wide = least(width, columns - j);
-      const char *b = room ? room + j * bytes : (const char *)p->b + (first + j) * f->size;
+      const char *source = (const char *)p->b + (first + j) * f->size;
+      char *copy = room ? room + j * bytes : NULL;
+      const bool copies = copy && !filled && i == 0;
+      const strip_of strip = {.column = first + j,
+                              .width = wide,
+                              .at = copy && !copies ? copy : source,
+                              .ld = copy && !copies ? wide : p->b_ld,
+                              .copy = copies ? copy : NULL};
       multiply_strip(f, p, row + i, least(some, rows - i), rows_copy ? rows_copy + i * bytes : NULL,
-                     first + j, wide, b, room ? wide : p->b_ld);
+                     &strip);
     }
 }
 
-/* Rows row .. row + rows - 1 of C. */
+/* Rows row .. row + rows - 1 of C. room: for strips of B; one block of rows reads them once. */
 static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
                           int64_t rows, const char *rows_copy, char *room) {
+  if (rows <= f->rows && !p->b_transposed) room = NULL;
   const int64_t width = nxi_floats_strip_width(f, p->n), bytes = p->k * f->size,
                 some = room ? larger(STRIPS_ROOM / bytes / width, 1) * width : p->n;
   for (int64_t first = 0; first < p->n; first += some) {
     const int64_t columns = least(some, p->n - first);
-    if (room) copy_strips(f, p, first, columns, width, room);
-    multiply_strips(f, p, row, rows, rows_copy, first, columns, room);
+    if (p->b_transposed) transpose_strips(f, p, first, columns, width, room);
+    multiply_strips(f, p, row, rows, rows_copy, first, columns, room, p->b_transposed);
   }
 }
 
@@ -292,7 +307,7 @@ static bool streams(const nxi_floats_kernels *f, const nxi_floats_product *p) {
 
 void nxi_floats_multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
                                 const void *strips) {
-  multiply_strips(f, p, 0, p->m, NULL, 0, p->n, strips);
+  multiply_strips(f, p, 0, p->m, NULL, 0, p->n, (char *)strips, true);
 }
 
 void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
