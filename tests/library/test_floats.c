@@ -15,7 +15,7 @@
 
 #include "ir/target.h"
 #include "runtime/library/floats/pairs.h"
-#include "runtime/library/floats/triangle.h"
+#include "runtime/library/floats/elimination.h"
 #include "tests/util/runner.h"
 
 typedef struct problem {
@@ -260,6 +260,111 @@ static void a_solution_is_its_chains_of_fma(void **state) {
 #endif
 }
 
+/* ---- elimination */
+
+static double rounded(int32_t size, double x) { return size == 4 ? (double)(float)x : x; }
+
+static double minus_product(int32_t size, double l, double u, double x) {
+  return size == 4 ? (double)fmaf((float)-l, (float)u, (float)x) : fma(-l, u, x);
+}
+
+/* The factors of the first `factored` rows of all, and what becomes of the others. */
+static void factor_plainly(int32_t size, int64_t rows, int64_t factored, int64_t columns, double *a,
+                           int32_t *pivots) {
+  for (int64_t k = 0; k < factored; k++) {
+    double *row = a + k * columns;
+    int64_t best = k;
+    for (int64_t j = k + 1; j < columns; j++)
+      if (fabs(row[j]) > fabs(row[best]) || (isnan(row[best]) && !isnan(row[j]) && row[j] != 0))
+        best = j;
+    for (int64_t j = k; j < columns && row[best] == 0; j++)
+      if (isnan(row[j])) best = j;
+    pivots[k] = (int32_t)best;
+    for (int64_t i = 0; i < rows && best != k; i++) {
+      const double x = a[i * columns + k];
+      a[i * columns + k] = a[i * columns + best];
+      a[i * columns + best] = x;
+    }
+    if (row[k] == 0) continue;
+    const double by = rounded(size, 1 / row[k]);
+    const bool normal = size == 4 ? isnormal((float)by) : isnormal(by);
+    for (int64_t j = k + 1; j < columns; j++) {
+      row[j] = rounded(size, normal ? row[j] * by : row[j] / row[k]);
+      for (int64_t i = k + 1; i < rows; i++)
+        a[i * columns + j] = minus_product(size, a[i * columns + k], row[j], a[i * columns + j]);
+    }
+  }
+}
+
+typedef enum special { NOTHING, TINY, ZERO_ROW, SAME_ROWS, ONE_NAN, SPECIALS } special;
+
+static double special_number(special what, int64_t i, int64_t j, int64_t factored, int32_t size) {
+  if (what == TINY && i == factored - 1) return size == 4 ? 0x1p-140 : 0x1p-1060;
+  if (what == ZERO_ROW && i == factored / 2) return 0;
+  if (what == SAME_ROWS && i < factored) return j % 3 == 0 ? 2 : -2;
+  return what == ONE_NAN && i == 1 && j == 2 ? (double)NAN : 1e9;
+}
+
+static void check_factors(const nxi_floats_kernels *f, int64_t factored, int64_t columns,
+                          int64_t more, special what) {
+  const int64_t rows = factored + more, ld = columns + more;
+  const int32_t size = f->size;
+  char *a = filled(rows, columns, ld, size, 11, ANY);
+  double *to_be = malloc((size_t)(rows * columns) * sizeof *to_be);
+  int32_t pivots[NXI_FLOATS_FACTORED], wanted_pivots[NXI_FLOATS_FACTORED];
+  assert_non_null(to_be);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      const double x = special_number(what, i, j, factored, size);
+      if (x != 1e9 && size == 4) ((float *)(void *)a)[i * ld + j] = (float)x;
+      if (x != 1e9 && size == 8) ((double *)(void *)a)[i * ld + j] = x;
+      to_be[i * columns + j] = element(a, i * ld + j, size);
+    }
+  factor_plainly(size, rows, factored, columns, to_be, wanted_pivots);
+  const nxi_floats_rows r = {factored, columns, a, ld};
+  nxi_floats_factor(f, &r, pivots);
+  for (int64_t i = factored; i < rows; i++)
+    for (int64_t k = 0; k < factored; k++) {
+      char x[8], *row = a + i * ld * size, *p = row + k * size, *q = row + pivots[k] * size;
+      memcpy(x, p, (size_t)size);
+      memmove(p, q, (size_t)size);
+      memcpy(q, x, (size_t)size);
+    }
+  if (more > 0) nxi_floats_reduce(f, &r, more, a + factored * ld * size);
+  assert_memory_equal(pivots, wanted_pivots, (size_t)factored * sizeof *pivots);
+  for (int64_t i = 0; i < rows * columns; i++) {
+    const double is = element(a, i / columns * ld + i % columns, size);
+    if (bits_of(is) != bits_of(to_be[i]))
+      fail_msg("%lld of %lld x %lld, special %d: row %lld column %lld is %.9g, not %.9g",
+               (long long)factored, (long long)rows, (long long)columns, (int)what,
+               (long long)(i / columns), (long long)(i % columns), is, to_be[i]);
+  }
+  free(a), free(to_be);
+}
+
+static void an_elimination_is_its_chains_of_fma(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  static const struct {
+    const char *isa;
+    const nxi_floats_kernels *kernels[2];
+  } sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
+              {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
+  nxi_target target;
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    for (int k = 0; k < 2 && nxi_target_for_isa(sets[i].isa, &target); k++) {
+      const nxi_floats_kernels *f = sets[i].kernels[k];
+      for (int64_t n = 1; n <= 40; n++) {
+        check_factors(f, n, n, 0, NOTHING);
+        check_factors(f, n, n + n % 5 * 9, n % 31, NOTHING);
+        for (special what = TINY; what < SPECIALS && n % 9 == 7; what++)
+          check_factors(f, n, n + 3, n % 2, what);
+      }
+      check_factors(f, NXI_FLOATS_FACTORED, 300, 7, NOTHING);
+    }
+#endif
+}
+
 static void other_types_have_none(void **state) {
   (void)state;
   assert_null(nxi_floats_kernels_for(NX_F16));
@@ -271,6 +376,7 @@ NXT_MAIN(floats) {
       cmocka_unit_test(a_product_is_its_chains_of_fma),
       cmocka_unit_test(so_is_one_of_numbers_of_bf16),
       cmocka_unit_test(a_solution_is_its_chains_of_fma),
+      cmocka_unit_test(an_elimination_is_its_chains_of_fma),
       cmocka_unit_test(other_types_have_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

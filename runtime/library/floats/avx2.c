@@ -42,6 +42,8 @@ static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y
 #define ADD(x, y)              _mm256_add_ps(x, y)
 #define MUL(x, y)              _mm256_mul_ps(x, y)
 #define DIV(x, y)              _mm256_div_ps(x, y)
+#define MAX(x, y)              _mm256_max_ps(x, y)
+#define ABS(x)                 _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x)
 #define FMA(a, b, sum)         _mm256_fmadd_ps(a, b, sum)
 #define TILE                   8
 #define TRANSPOSE              transpose_f32
@@ -64,6 +66,8 @@ static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y
 #define ADD(x, y)              _mm256_add_pd(x, y)
 #define MUL(x, y)              _mm256_mul_pd(x, y)
 #define DIV(x, y)              _mm256_div_pd(x, y)
+#define MAX(x, y)              _mm256_max_pd(x, y)
+#define ABS(x)                 _mm256_andnot_pd(_mm256_set1_pd(-0.0), x)
 #define FMA(a, b, sum)         _mm256_fmadd_pd(a, b, sum)
 #define TILE                   4
 #define TRANSPOSE              transpose_f64

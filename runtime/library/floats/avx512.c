@@ -49,6 +49,8 @@ static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y
 #define ADD(x, y)              _mm512_add_ps(x, y)
 #define MUL(x, y)              _mm512_mul_ps(x, y)
 #define DIV(x, y)              _mm512_div_ps(x, y)
+#define MAX(x, y)              _mm512_max_ps(x, y)
+#define ABS(x)                 _mm512_abs_ps(x)
 #define FMA(a, b, sum)         _mm512_fmadd_ps(a, b, sum)
 #define TILE                   8
 #define TRANSPOSE              transpose_f32
@@ -71,6 +73,8 @@ static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y
 #define ADD(x, y)              _mm512_add_pd(x, y)
 #define MUL(x, y)              _mm512_mul_pd(x, y)
 #define DIV(x, y)              _mm512_div_pd(x, y)
+#define MAX(x, y)              _mm512_max_pd(x, y)
+#define ABS(x)                 _mm512_abs_pd(x)
 #define FMA(a, b, sum)         _mm512_fmadd_pd(a, b, sum)
 #define TILE                   4
 #define TRANSPOSE              transpose_f64

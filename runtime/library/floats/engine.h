@@ -6,8 +6,11 @@
  *     VECTOR, LANES              a vector of LANES numbers
  *     MASK, MASK_OF(n)           a mask of the first n lanes
  *     LOAD(p), STORE(p, v), LOAD_SOME(p, mask), STORE_SOME(p, mask, v)
+ *     MAX(x, y)                  y where either is NaN
+ *     ABS(x)
  *     ZERO, SPREAD(x), ADD(x, y), MUL(x, y), DIV(x, y), FMA(a, b, sum)
  *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves
+ *     PRODUCTS_ALONE             no loops for triangles and eliminations; MUL .. ABS are not needed
  *     PICK(from, step, n, to)    numbers that are 2 or 3 apart: as many as are done by vectors */
 
 /* What becomes of an element of C. */
@@ -112,6 +115,7 @@ static void TABLE(pick)(const void *from, int64_t step, int64_t n, void *to) {
   for (int64_t i = PICK(x, step, n, y); i < n; i++) y[i] = x[i * step];
 }
 
+#if !defined(PRODUCTS_ALONE)
 /* `rows` and `forward` are constants here if there are the most rows of a block. */
 static NXI_INLINE void TABLE(triangle_rows)(const nxi_floats_triangle_block *t, const int rows,
                                             const bool forward) {
@@ -144,6 +148,71 @@ static void TABLE(triangle)(const nxi_floats_triangle_block *t) {
   else TABLE(triangle_rows)(t, (int)t->rows, t->forward);
 }
 
+/* The column of the largest magnitude of a row, or of a NaN if all others are 0. */
+static int64_t TABLE(largest)(const REAL *a, int64_t n) {
+  VECTOR best = ZERO;
+  REAL lanes[LANES], most = 0;
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) best = MAX(ABS(LOAD(a + i)), best);
+  if (i < n) best = MAX(ABS(LOAD_SOME(a + i, MASK_OF(n - i))), best);
+  STORE(lanes, best);
+  for (int j = 0; j < LANES; j++) most = lanes[j] > most ? lanes[j] : most;
+  for (i = 0; i < n; i++)
+    if (most == 0 ? a[i] != a[i] : a[i] == most || a[i] == -most) return i;
+  return 0;
+}
+
+/* y += factor x, over n columns; or y = x factor, or x / factor. */
+typedef enum TABLE(row_step) {
+  TABLE(row_add),
+  TABLE(row_multiply),
+  TABLE(row_divide)
+} TABLE(row_step);
+
+static NXI_INLINE VECTOR TABLE(stepped)(const TABLE(row_step) step, VECTOR factor, VECTOR x,
+                                        VECTOR y) {
+  if (step == TABLE(row_add)) return FMA(factor, x, y);
+  return step == TABLE(row_multiply) ? MUL(x, factor) : DIV(x, factor);
+}
+
+static NXI_INLINE void TABLE(step_row)(const TABLE(row_step) step, REAL factor, const REAL *x,
+                                       int64_t n, REAL *y) {
+  const VECTOR by = SPREAD(factor);
+  int64_t j = 0;
+  for (; j + LANES <= n; j += LANES)
+    STORE(y + j, TABLE(stepped)(step, by, LOAD(x + j), LOAD(y + j)));
+  if (j == n) return;
+  const MASK mask = MASK_OF(n - j);
+  STORE_SOME(y + j, mask, TABLE(stepped)(step, by, LOAD_SOME(x + j, mask), LOAD_SOME(y + j, mask)));
+}
+
+static void TABLE(exchange)(const nxi_floats_elimination *e, int64_t k, int64_t pivot) {
+  for (int64_t i = 0; i < e->rows && pivot != k; i++) {
+    REAL *a = (REAL *)e->a + i * e->ld, x = a[k];
+    a[k] = a[pivot];
+    a[pivot] = x;
+  }
+}
+
+static void TABLE(eliminate)(const nxi_floats_elimination *e) {
+  for (int64_t k = 0; k < e->rows; k++) {
+    REAL *row = (REAL *)e->a + k * e->ld, *u = row + k + 1;
+    const int64_t pivot = k + TABLE(largest)(row + k, e->columns - k), n = e->columns - k - 1;
+    e->pivots[k] = (int32_t)pivot;
+    TABLE(exchange)(e, k, pivot);
+    const REAL top = row[k], by = 1 / top;
+    if (top == 0) continue;
+    if (isnormal(by)) TABLE(step_row)(TABLE(row_multiply), by, u, n, u);
+    else TABLE(step_row)(TABLE(row_divide), top, u, n, u);
+    for (int64_t i = k + 1; i < e->rows; i++) {
+      REAL *below = (REAL *)e->a + i * e->ld + k;
+      TABLE(step_row)(TABLE(row_add), -below[0], u, n, below + 1);
+    }
+  }
+}
+
+#endif
+
 #define ROW(rows) {TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)}
 const nxi_floats_kernels TABLE(nxi_floats) = {
     ROWS,
@@ -161,7 +230,13 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     {TABLE(first_1), TABLE(first_2), TABLE(first_3)},
     TABLE(transpose),
     TABLE(pick),
+#if !defined(PRODUCTS_ALONE)
     TABLE(triangle),
+    TABLE(eliminate),
+#else
+    NULL,
+    NULL,
+#endif
 };
 #undef ROW
 
@@ -181,7 +256,10 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
 #undef ADD
 #undef MUL
 #undef DIV
+#undef MAX
+#undef ABS
 #undef FMA
 #undef TILE
 #undef TRANSPOSE
 #undef PICK
+#undef PRODUCTS_ALONE

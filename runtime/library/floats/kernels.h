@@ -13,6 +13,7 @@
 enum {
   NXI_FLOATS_CLASSES = 6, /* of blocks by rows: 1, 2, 3, 4, 6, 8 */
   NXI_FLOATS_VECTORS = 3, /* most vectors of a block */
+  NXI_FLOATS_ELIMINATED = 8,
 };
 
 /* What a kernel does with C: a chain of fma that begins at +0 is written, or added to C, or one
@@ -40,10 +41,10 @@ typedef struct nxi_floats_block {
 
 typedef void (*nxi_floats_kernel)(const nxi_floats_block *block);
 
-/* Rows of a triangular system in place, and so many columns: c holds the right side, negated, to
- * which products with earlier rows may have been added. Each element goes on with its chain of fma,
+/* Rows of a triangular system in place, and so many columns: c holds the right side, from which
+ * products with earlier rows may have been subtracted. Each element goes on with its chain of fma,
  * over the rows of the block that are known, and is then multiplied by its row's number or, where
- * `divides` has the row's bit, divided. */
+ * `divides` has the row's bit, divided: numbers of the other sign, as known rows are negated. */
 typedef struct nxi_floats_triangle_block {
   int64_t rows; /* 1 to that of the kernels */
   bool forward; /* the first row comes first */
@@ -54,6 +55,15 @@ typedef struct nxi_floats_triangle_block {
   void *c;
   int64_t c_ld, columns;
 } nxi_floats_triangle_block;
+
+/* Rows of which multiples of each are subtracted from those below, so that these have a zero in its
+ * column of the largest magnitude, the first of several; columns are exchanged for it. */
+typedef struct nxi_floats_elimination {
+  int64_t rows, columns; /* NXI_FLOATS_ELIMINATED at most, and as many columns at least */
+  void *a;
+  int64_t ld;
+  int32_t *pivots; /* for each row: which column was exchanged with the one of its number */
+} nxi_floats_elimination;
 
 /* Blocks of so many rows, and 1 + j vectors. */
 typedef struct nxi_floats_class {
@@ -70,6 +80,7 @@ typedef struct nxi_floats_kernels {
   /* Writes n numbers that are 2 or 3 apart beside each other. */
   void (*pick)(const void *from, int64_t step, int64_t n, void *to);
   void (*triangle)(const nxi_floats_triangle_block *block);
+  void (*eliminate)(const nxi_floats_elimination *elimination);
 } nxi_floats_kernels;
 
 #if defined(__x86_64__)

@@ -49,12 +49,11 @@ static inline __m512 dot(__m512 x, __m512 y, __m512 sum) {
 #define ZERO                   _mm512_setzero_ps()
 #define SPREAD(x)              _mm512_set1_ps(x)
 #define ADD(x, y)              _mm512_add_ps(x, y)
-#define MUL(x, y)              _mm512_mul_ps(x, y) /* no triangle is one of pairs */
-#define DIV(x, y)              _mm512_div_ps(x, y)
 #define FMA(a, b, sum)         dot(a, b, sum)
 #define TILE                   8
 #define TRANSPOSE              transpose_f32
 #define PICK(x, step, n, y)    0 /* nothing is picked of pairs */
+#define PRODUCTS_ALONE
 #include "engine.h"
 
 enum {

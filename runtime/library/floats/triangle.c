@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* One triangular system of f32 or f64. Strips of the right side, a few vectors wide, are copied,
- * with negated elements, so that the loops of products add to them; blocks of some rows are solved
- * one after the other. */
+ * and blocks of some rows are solved one after the other. The copy has known rows of x with negated
+ * elements, so that the loops of products, which add, subtract. */
 #include "triangle.h"
 
 #include <math.h>
@@ -103,10 +103,10 @@ void nxi_floats_solve(const nxi_floats_kernels *f, const nxi_floats_system *s) {
     const int64_t wide = least(width, s->columns - j);
     char *x = (char *)s->x + j * size, *strip = room ? room : x;
     const int64_t ld = room ? wide : s->x_ld;
-    negate(f, s->n, wide, x, s->x_ld, strip, ld);
-    solve_strip(f, s, &d, strip, ld, wide);
     for (int64_t i = 0; room && i < s->n; i++)
-      memcpy(x + i * s->x_ld * size, room + i * ld * size, (size_t)(wide * size));
+      memcpy(strip + i * ld * size, x + i * s->x_ld * size, (size_t)(wide * size));
+    solve_strip(f, s, &d, strip, ld, wide);
+    negate(f, s->n, wide, strip, ld, x, s->x_ld);
   }
   nxi_free(room);
 }

@@ -2,6 +2,7 @@
 /* What both sets of kernels share, for the instruction set of the file that includes it: squares of
  * numbers transposed in registers of 256 bits. */
 #include <immintrin.h>
+#include <math.h>
 
 #include "kernels.h"
 #include "runtime/library/unroll.h"

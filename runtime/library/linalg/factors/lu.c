@@ -9,11 +9,14 @@
 #include "ir/alloc.h"
 #include "ir/op.h"
 #include "runtime/library/blas/level3.h"
+#include "runtime/library/floats/elimination.h"
 
 typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, int *pivots,
                          int *info);
 typedef void (*laswp_fn)(const int *n, void *a, const int *lda, const int *first, const int *last,
                          const int *pivots, const int *step);
+
+enum { OWN_PRODUCTS = 512 }; /* from this size on, products are the library's */
 
 static void init(nxi_lu *lu, nx_dtype t, int n) {
   const int panel = nxi_lapack_complex(t) || n < 1024 ? 64 : 128;
@@ -35,13 +38,25 @@ static int width_of(const nxi_lu *lu, int first, int most) {
   return lu->n - first < most ? lu->n - first : most;
 }
 
-static void factor_panel(const nxi_lu *lu, char *a, int *pivots, int panel) {
-  const int first = panel * lu->panel, rows = lu->n - first, width = width_of(lu, first, lu->panel);
+/* Stored by rows, what is stored by columns is transposed: columns of the panel are rows there. */
+void nxi_lu_factor(nx_dtype t, int rows, int columns, void *a, int ld, int *pivots) {
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
+  const nxi_floats_rows turned = {columns, rows, a, ld};
   int info;
+  if (own && columns <= NXI_FLOATS_FACTORED) {
+    nxi_floats_factor(own, &turned, pivots);
+    for (int i = 0; i < columns; i++) pivots[i]++;
+    return;
+  }
   nxi_lapack_enter();
-  ((getrf_fn)nxi_lapack(NXI_LAPACK_getrf, lu->t))(
-      &rows, &width, nxi_at(lu->t, a, first, first, lu->n), &lu->n, pivots + first, &info);
+  ((getrf_fn)nxi_lapack(NXI_LAPACK_getrf, t))(&rows, &columns, a, &ld, pivots, &info);
   nxi_lapack_leave();
+}
+
+static void factor_panel(const nxi_lu *lu, char *a, int *pivots, int panel) {
+  const int first = panel * lu->panel, width = width_of(lu, first, lu->panel);
+  nxi_lu_factor(lu->t, lu->n - first, width, nxi_at(lu->t, a, first, first, lu->n), lu->n,
+                pivots + first);
   for (int i = 0; i < width; i++) pivots[first + i] += first;
 }
 
@@ -62,9 +77,16 @@ static bool update(const nxi_lu *lu, const nxg_call_part *part, char *a, const i
   const int first = panel * lu->panel, end = first + lu->panel, ld = lu->n;
   const nxi_factor below = {"N", nxi_at(lu->t, a, end, first, ld), ld},
                    u = {"N", nxi_at(lu->t, a, first, column, ld), ld};
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(lu->t);
+  const bool whole = ld < OWN_PRODUCTS; /* the rows of U stay in a cache */
+  const nxi_floats_rows turned = {lu->panel, whole ? ld - first : lu->panel,
+                                  nxi_at(lu->t, a, first, first, ld), ld};
   exchange(lu, a, pivots, column, width, first, end);
-  nxi_triangular(lu->t, "L", "L", "N", "U", lu->panel, width, nxi_at(lu->t, a, first, first, ld),
-                 ld, nxi_at(lu->t, a, first, column, ld), ld);
+  if (own) nxi_floats_reduce(own, &turned, width, nxi_at(lu->t, a, first, column, ld));
+  if (own && whole) return true;
+  if (!own)
+    nxi_triangular(lu->t, "L", "L", "N", "U", lu->panel, width, nxi_at(lu->t, a, first, first, ld),
+                   ld, nxi_at(lu->t, a, first, column, ld), ld);
   return nxi_subtract_product(part, lu->t, lu->n - end, width, lu->panel, below, u,
                               nxi_at(lu->t, a, end, column, ld), ld);
 }

@@ -40,6 +40,9 @@ static inline int *nxi_lu_pivots(const nxi_lu *lu, void *memory) {
   return (int *)(void *)((char *)memory + lu->pivots_at);
 }
 
+/* Factors a matrix at once, in place; pivots count from 1. */
+void nxi_lu_factor(nx_dtype t, int rows, int columns, void *a, int ld, int *pivots);
+
 /* ---- functions on LU factors, for factors from here or from LAPACK */
 
 /* X P A = B, B being `width` x n: X in the place of B. */

@@ -8,8 +8,6 @@
 #include "runtime/library/linalg/factors/lu.h"
 #include "runtime/library/linalg/factors/small_matrix.h"
 
-typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, int *pivots,
-                         int *info);
 typedef void (*getri_fn)(const int *n, void *a, const int *lda, const int *pivots, void *work,
                          const int *lwork, int *info);
 
@@ -22,10 +20,8 @@ static int factor(nx_dtype t, int n, void *a, int *pivots) {
     for (int i = 0; i < n; i++) pivots[i]++;
     return info;
   }
-  nxi_lapack_enter();
-  ((getrf_fn)nxi_lapack(NXI_LAPACK_getrf, t))(&n, &n, a, &n, pivots, &info);
-  nxi_lapack_leave();
-  return info;
+  nxi_lu_factor(t, n, n, a, n, pivots);
+  return nxi_zero_on_diagonal(t, n, a);
 }
 
 typedef struct number {

@@ -10,9 +10,6 @@
 #include "runtime/library/linalg/factors/lu.h"
 #include "runtime/library/linalg/factors/small_matrix.h"
 
-typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, int *pivots,
-                         int *info);
-
 /* ---- triangular_solve */
 
 enum { UPPER, TRANSPOSE, UNIT_DIAG, GIVES_NAN };
@@ -106,7 +103,7 @@ static nx_status prepare_solve(const nxg_call *call, nxg_call_work *work, nxi_di
 static nx_status one_solve(const nxg_call_part *part, int64_t index) {
   const nxg_array *a = &part->call->operands[0], *b = &part->call->operands[1];
   nx_dtype t = a->dtype;
-  int n = (int)b->shape[b->rank - 2], columns = (int)b->shape[b->rank - 1], info = 0,
+  int n = (int)b->shape[b->rank - 2], columns = (int)b->shape[b->rank - 1],
       ld = columns > 0 ? columns : 1, *pivots = nxi_work_array(part, PIVOTS, NULL);
   size_t size = (size_t)nxi_dtype_size(t), row = (size_t)columns * size;
   char *factors = nxi_work_array(part, FACTORS, NULL), *x = nxi_item(b, part->results[0], 2, index);
@@ -117,10 +114,8 @@ static nx_status one_solve(const nxg_call_part *part, int64_t index) {
     nxi_small_solve(t, n, columns, factors, pivots, x);
     return NX_OK;
   }
-  nxi_lapack_enter();
-  ((getrf_fn)nxi_lapack(NXI_LAPACK_getrf, t))(&n, &n, factors, &n, pivots, &info);
-  nxi_lapack_leave();
-  if (info != 0 || nxi_zero_on_diagonal(t, n, factors)) return NX_SINGULAR;
+  nxi_lu_factor(t, n, n, factors, n, pivots);
+  if (nxi_zero_on_diagonal(t, n, factors)) return NX_SINGULAR;
   nxi_lu_solve(part, t, n, columns, factors, pivots, x, ld);
   return NX_OK;
 }
