@@ -125,6 +125,7 @@ void nxg_step_call(const nxg_step *s, nxg_run_state *r) {
                         .own = nxg_address(r, c->own),
                         .stopped = stopped,
                         .user = r,
+                        .unpolled = r->poll == NULL,
                         .sentence = sentence,
                         .room = sizeof sentence};
   for (; part.phase < c->work.n_phases; part.phase++) {

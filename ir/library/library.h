@@ -99,6 +99,7 @@ typedef struct nxg_call_part {
   /* to be called about every 10 ms; true: return at once, with the work unfinished */
   bool (*stopped)(void *user);
   void *user;
+  bool unpolled;  /* there is no poll: `stopped` gives false always */
   int64_t failed; /* if the function fails: the task that failed */
   /* room for a sentence of its own about that, or NULL; only of a call of one task */
   char *sentence;

@@ -3,9 +3,12 @@
  * run. */
 #include "thread.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 
+#include "clock.h"
+#include "futex.h"
 #include "pages.h"
 
 void nxi_shared_lock_init(nxi_shared_lock *l, bool writers_first) {
@@ -47,6 +50,57 @@ bool nxi_thread_confine(nxi_thread *t, const int16_t *processors, int32_t n) {
 }
 
 int32_t nxi_thread_processor(void) { return sched_getcpu(); }
+
+/* ---- halting: by a signal of the system's real-time ones that nobody has a handler for, which
+ * only threads that may be halted do not block. It has a handler from the first halt on. */
+
+static _Atomic int halting; /* the signal */
+static _Atomic uint32_t halted, resumed;
+
+static void halt(int number) {
+  const int error = errno;
+  const uint32_t before = atomic_load(&resumed);
+  (void)number;
+  atomic_fetch_add(&halted, 1);
+  while (atomic_load(&resumed) == before) nxi_futex_wait(&resumed, before, -1);
+  errno = error;
+}
+
+static bool is_unused(int number) {
+  struct sigaction action;
+  return sigaction(number, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) &&
+         (action.sa_handler == SIG_DFL || action.sa_handler == halt);
+}
+
+bool nxi_thread_may_halt(void) {
+  int number = atomic_load(&halting);
+#if defined(SIGRTMIN)
+  for (int i = SIGRTMAX - 1; number == 0 && i > SIGRTMIN; i--)
+    if (is_unused(i)) number = i;
+#endif
+  if (number == 0) return false;
+  atomic_store(&halting, number);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  return pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0;
+}
+
+bool nxi_thread_halt(nxi_thread *t) {
+  enum { MOST_MS = 500 };
+  const int number = atomic_load(&halting);
+  const uint32_t before = atomic_load(&halted);
+  struct sigaction action = {.sa_handler = halt, .sa_flags = SA_RESTART};
+  if (number == 0 || !is_unused(number) || sigaction(number, &action, NULL) != 0) return false;
+  if (pthread_kill(t->os, number) != 0) return false;
+  for (int ms = 0; atomic_load(&halted) == before && ms < MOST_MS; ms++) nxi_pause_ns(1000000);
+  return atomic_load(&halted) != before;
+}
+
+void nxi_threads_go_on(void) {
+  atomic_fetch_add(&resumed, 1);
+  nxi_futex_wake(&resumed, INT32_MAX);
+}
 
 bool nxi_thread_value_create(nxi_thread_value *v, void (*release)(void *)) {
   return pthread_key_create(&v->os, release) == 0;

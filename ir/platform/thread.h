@@ -138,6 +138,15 @@ bool nxi_thread_confine(nxi_thread *t, const int16_t *processors, int32_t n);
 /* The processor that the calling thread is on at the moment, or -1. */
 int32_t nxi_thread_processor(void);
 
+/* ---- threads that do not go on, for the end of a process that cannot wait for them */
+
+/* Lets the calling thread be halted. False: the system has no signal left for it. */
+bool nxi_thread_may_halt(void);
+/* Stops such a thread where it is, whatever it holds. False: it goes on. The thread must exist. */
+bool nxi_thread_halt(nxi_thread *t);
+/* Has all halted threads go on. */
+void nxi_threads_go_on(void);
+
 /* A pointer for each thread. When a thread ends, `release` is called with its pointer if it has
  * one. */
 typedef struct nxi_thread_value {

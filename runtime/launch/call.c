@@ -58,6 +58,7 @@ static void run_part(void *arg, int worker, int64_t begin, int64_t end) {
                         .own = own ? (char *)scratch[1] + own * worker : NULL,
                         .stopped = worker == 0 ? stopped_caller : stopped_other,
                         .user = r,
+                        .unpolled = r->poll->fn == NULL,
                         .failed = begin,
                         .sentence = r->sentence,
                         .room = sizeof r->sentence};

@@ -2,6 +2,10 @@
 /* Maps the stages of a call's matrices to phases of the call, and back. */
 #include "stages.h"
 
+#include <string.h>
+
+#include "runtime/library/apart.h"
+
 enum { TOGETHER = 8 }; /* most matrices that go through the stages together */
 
 /* The word after the memory of a matrix that goes through the stages with others: whether it has
@@ -76,4 +80,38 @@ nx_status nxi_stages_run(const nxi_stages *stages, nxg_call_part *part) {
     return status;
   }
   return NX_OK;
+}
+
+/* ---- a task apart */
+
+typedef struct alone {
+  void (*work)(const nxi_stages *stages, char *memory);
+  const nxi_stages *stages;
+  char *memory;
+} alone;
+
+static void work_alone(void *memory) {
+  const alone *a = memory;
+  a->work(a->stages, a->memory);
+}
+
+void nxi_stage_apart(const nxi_stage_task *t, double cost, size_t size,
+                     void (*work)(const nxi_stages *stages, char *memory),
+                     const nxi_stage_piece *pieces, uint32_t n_in, uint32_t n) {
+  const int64_t head = aligned((int64_t)sizeof(alone)), stages = aligned((int64_t)size);
+  char *from = t->memory, *memory = NULL;
+  if (cost > nxi_apart_cost)
+    memory = nxi_apart_new(t->part, (size_t)(head + stages + aligned(t->stages->bytes)));
+  if (!memory) {
+    work(t->stages, from);
+    return;
+  }
+  alone *a = (void *)memory;
+  *a = (alone){work, memcpy(memory + head, t->stages, size), memory + head + stages};
+  for (uint32_t i = 0; i < n_in; i++)
+    memcpy(a->memory + pieces[i].at, from + pieces[i].at, (size_t)pieces[i].bytes);
+  if (!nxi_apart_run(memory, work_alone, t->part)) return;
+  for (uint32_t i = 0; i < n; i++)
+    memcpy(from + pieces[i].at, a->memory + pieces[i].at, (size_t)pieces[i].bytes);
+  nxi_apart_free(memory);
 }

@@ -40,4 +40,15 @@ bool nxi_stages_work(nxi_stages *stages, nxg_call_work *work, double cost);
 /* Runs the tasks part->begin .. part->end - 1 of a phase. */
 nx_status nxi_stages_run(const nxi_stages *stages, nxg_call_part *part);
 
+/* Pieces of the memory of a matrix. */
+typedef struct nxi_stage_piece {
+  int64_t at, bytes;
+} nxi_stage_piece;
+/* Does work(stages, memory) for a task, apart (runtime/library/apart.h) if it costs much: in memory
+ * like that of the matrix, into which the first n_in pieces go, and out of which all come.
+ * size: of the struct that begins with the task's stages. Left undone when told to stop. */
+void nxi_stage_apart(const nxi_stage_task *task, double cost, size_t size,
+                     void (*work)(const nxi_stages *stages, char *memory),
+                     const nxi_stage_piece *pieces, uint32_t n_in, uint32_t n);
+
 #endif

@@ -459,6 +459,38 @@ class Errors(unittest.TestCase):
             signal.signal(signal.SIGALRM, old)
 
     @not_sanitized
+    def test_signals_in_lapack(self):
+        """One call of LAPACK goes on by itself, and nobody waits for it: not what is computed next,
+        and not the end of the process."""
+        program = """if True:
+            import signal, sys, time, nx
+            n = 1500
+            x = nx.random.normal(nx.random.key(1), (n, n), dtype=nx.float64).realize()
+            late = []
+            def stop(*_):
+                late.append(time.monotonic())
+                raise KeyboardInterrupt
+            signal.signal(signal.SIGALRM, stop)
+            linalg = nx.linalg
+            for make in (linalg.eigvals, linalg.svdvals, lambda x: linalg.eigh(x)[0]):
+                y = make(x)
+                signal.setitimer(signal.ITIMER_REAL, 0.15)
+                try:
+                    y.realize()
+                except KeyboardInterrupt:
+                    print(time.monotonic() - late.pop())
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            assert (nx.ones((300, 300)) @ nx.ones((300, 300)))[7, 7].item() == 300
+            print(linalg.eigh(nx.eye(600))[0][5].item(), flush=True)"""
+        began = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        *late, value = map(float, done.stdout.split())
+        self.assertEqual(value, 1)
+        self.assertLess(max(late), 3)  # on a machine with other work; else 0.02
+        self.assertLess(time.monotonic() - began, 60)
+
+    @not_sanitized
     def test_progress(self):
         program = """if True:
             import sys, nx

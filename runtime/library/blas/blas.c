@@ -291,6 +291,14 @@ void nxi_blas_leave(const nxi_blas *blas) {
   nxi_blas_buffers_leave();
 }
 
+void nxi_blas_calls_last(void) { nxi_blas_buffers_last(); }
+
+void nxi_blas_try(void) {
+  nxi_blas_buffers_enter();
+  nxi_blas_buffer_give(nxi_blas_buffer_take());
+  nxi_blas_buffers_leave();
+}
+
 /* ---- one product */
 
 /* Converts a leading dimension to the library's type; false if it does not fit. */

@@ -58,6 +58,10 @@ void *nxi_blas_symbol(const char *name);
  * atomic operations if the library may be called from several threads and has a work buffer for
  * each call (blas/buffers.h); otherwise it takes a lock. */
 void nxi_blas_enter(const nxi_blas *blas);
+/* Calls of this thread may last: others do not wait for them to have more work memory made. */
+void nxi_blas_calls_last(void);
+/* Waits where a call would, for what it needs, and does nothing. */
+void nxi_blas_try(void);
 void nxi_blas_leave(const nxi_blas *blas);
 
 /* C = A * B on the calling thread, row-major: C is m x n, A is m x k (stored k x m if trans_a), B

@@ -25,18 +25,24 @@ static struct {
   void (*give)(void *);
   nxi_mutex lock;    /* held while more buffers are made */
   int64_t failed_ns; /* when making more failed last */
-  _Atomic uint32_t calls, buffers;
+  /* lasting: those of the calls under way that more buffers do not wait for */
+  _Atomic uint32_t calls, lasting, buffers;
 } b = {.lock = NXI_MUTEX_INITIALIZER, .buffers = UINT32_MAX};
 
 bool nxi_blas_addresses_left(size_t bytes) {
   return nxi_addresses_left(bytes) || nxi_alloc_refuse(bytes) != NULL;
 }
 
-/* Makes n more buffers. No call may be running. */
+static _Thread_local bool lasts; /* the calls of this thread */
+
+void nxi_blas_buffers_last(void) { lasts = true; }
+
+/* Makes buffers until there are n. Only calls that last may be running. Such a call gives its
+ * buffer back and takes another one many times, so each of them may make one here, too. */
 static bool make_buffers(uint32_t n) {
   void *taken[MOST_BUFFERS];
-  uint32_t had = atomic_load(&b.buffers);
-  if (!nxi_blas_addresses_left((n - had) * buffer_bytes)) return false;
+  uint32_t had = atomic_load(&b.buffers), more = n - had + 2 * atomic_load(&b.lasting);
+  if (!nxi_blas_addresses_left(more * buffer_bytes)) return false;
   for (uint32_t i = 0; i < n; i++) taken[i] = b.take(0);
   for (uint32_t i = 0; i < n; i++) b.give(taken[i]);
   atomic_store(&b.buffers, n);
@@ -45,6 +51,7 @@ static bool make_buffers(uint32_t n) {
 
 void nxi_blas_buffers_in_child(void) {
   uint32_t had = atomic_load(&b.buffers), lost = atomic_exchange(&b.calls, 0);
+  atomic_store(&b.lasting, 0);
   if (b.take) atomic_store(&b.buffers, had > lost ? had - lost : 1);
   nxi_mutex_init(&b.lock);
 }
@@ -63,8 +70,10 @@ static bool enter_at_once(void) {
   uint32_t calls = atomic_load_explicit(&b.calls, memory_order_relaxed);
   while (calls < atomic_load_explicit(&b.buffers, memory_order_acquire))
     if (atomic_compare_exchange_weak_explicit(&b.calls, &calls, calls + 1, memory_order_acquire,
-                                              memory_order_relaxed))
+                                              memory_order_relaxed)) {
+      if (lasts) atomic_fetch_add(&b.lasting, 1);
       return true;
+    }
   return false;
 }
 
@@ -72,13 +81,13 @@ static void pause_briefly(void) { nxi_pause_ns(50000); }
 
 static bool failed_lately(void) { return b.failed_ns && nxi_now_ns() - b.failed_ns < RETRY_NS; }
 
-/* Doubles the number of buffers: waits until running calls have ended, and lets none begin
- * meanwhile. The lock is held. */
+/* Doubles the number of buffers: waits until running calls that do not last have ended, and lets
+ * none begin meanwhile. The lock is held. */
 static void grow(void) {
   uint32_t had = atomic_load(&b.buffers), n = had < MOST_BUFFERS / 2 ? 2 * had : MOST_BUFFERS;
   if (n == had || failed_lately()) return;
   atomic_store(&b.buffers, 0);
-  while (atomic_load(&b.calls) > 0) pause_briefly();
+  while (atomic_load(&b.calls) > atomic_load(&b.lasting)) pause_briefly();
   atomic_store(&b.buffers, had);
   if (!make_buffers(n)) b.failed_ns = nxi_now_ns();
 }
@@ -94,7 +103,10 @@ void nxi_blas_buffers_enter(void) {
   nxi_mutex_unlock(&b.lock);
 }
 
-void nxi_blas_buffers_leave(void) { atomic_fetch_sub_explicit(&b.calls, 1, memory_order_release); }
+void nxi_blas_buffers_leave(void) {
+  if (lasts) atomic_fetch_sub(&b.lasting, 1);
+  atomic_fetch_sub_explicit(&b.calls, 1, memory_order_release);
+}
 
 void *nxi_blas_buffer_take(void) { return b.take && b.give ? b.take(0) : NULL; }
 void nxi_blas_buffer_give(void *buffer) {

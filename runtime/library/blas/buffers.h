@@ -14,6 +14,9 @@ bool nxi_blas_buffers_init(void *take, void *give);
 void nxi_blas_buffers_enter(void);
 void nxi_blas_buffers_leave(void);
 
+/* Calls of this thread may last: others do not wait for them to make more buffers. */
+void nxi_blas_buffers_last(void);
+
 /* In the place of a call of the library, between enter and leave: one of its buffers; NULL if it
  * has none. */
 void *nxi_blas_buffer_take(void);

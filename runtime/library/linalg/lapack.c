@@ -6,7 +6,6 @@
 #include "ir/platform/thread.h"
 #include <string.h>
 
-#include "ir/alloc.h"
 #include "ir/op.h"
 
 /* ---- the routines */
@@ -189,21 +188,6 @@ int64_t nxi_batches_to_do(const nxg_call *call, int64_t n) {
   return n > 0 || nxg_call_has_info(call) ? nxi_batches(&call->operands[0], 2) : 0;
 }
 
-nx_status nxi_each_item(nxg_call_part *part,
-                        nx_status (*one)(const nxg_call_part *part, int64_t index)) {
-  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
-    nx_status status = one(part, i);
-    if (status == NX_OK) continue;
-    if (nxi_is_nan_instead(part->call, status)) {
-      nxi_store_nans(part, i);
-      continue;
-    }
-    part->failed = i;
-    return status;
-  }
-  return NX_OK;
-}
-
 void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double elements) {
   static const double handover = 20000; /* ten microseconds or so */
   double each = flops + 4 * elements + 200, grain = handover / each;
@@ -212,42 +196,6 @@ void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double e
   work->grain[0] = grain < 1 ? 1 : (int64_t)grain;
   work->cost = each * (double)batches;
 }
-
-/* ---- work arrays */
-
-typedef struct arrays {
-  int lengths[NXI_WORK_ARRAYS];
-  int64_t offsets[NXI_WORK_ARRAYS]; /* bytes */
-} arrays;
-
-nx_status nxi_work_state(const nxg_call *call, nxg_call_work *work, nx_dtype t,
-                         const double *lengths, uint32_t n, nxi_diag *d) {
-  const char *name = nxg_ops[call->op].name;
-  arrays all;
-  for (uint32_t i = 0; i < n; i++) {
-    if (lengths[i] > INT32_MAX)
-      return nxi_fail(d, NX_INVALID_ARGUMENT, name,
-                      "%s: a matrix is too large: LAPACK counts with 32 bits, and needs %.0f "
-                      "elements of memory to work in",
-                      name, lengths[i]);
-    all.lengths[i] = lengths[i] < 1 ? 1 : (int)lengths[i];
-    all.offsets[i] = work->own_bytes;
-    work->own_bytes += ((int64_t)all.lengths[i] * nxi_dtype_size(t) + 63) & ~(int64_t)63;
-  }
-  arrays *state = nxi_malloc(sizeof *state);
-  if (!state) return nxi_oom_in(d, nxi_oom(d), name);
-  *state = all;
-  work->state = state;
-  return NX_OK;
-}
-
-void *nxi_work_array(const nxg_call_part *part, uint32_t i, int *length) {
-  const arrays *all = part->state;
-  if (length) *length = all->lengths[i];
-  return (char *)part->own + all->offsets[i];
-}
-
-void nxi_work_release(void *state) { nxi_free(state); }
 
 /* In single precision it may be rounded down. */
 double nxi_work_length(nx_dtype t, const void *first) {

@@ -5,7 +5,7 @@
  * LAPACK stores matrices by columns. A matrix in C order is the transposed one there; each function
  * says how it deals with that. Calls are single-threaded and cannot be interrupted. Polls take
  * effect between the matrices of a batch, and between the tasks of a matrix that is divided into
- * tasks (stages.h). */
+ * tasks (stages.h); what takes longer is done apart (runtime/library/apart.h). */
 #ifndef NXI_LAPACK_H
 #define NXI_LAPACK_H
 

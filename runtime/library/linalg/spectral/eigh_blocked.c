@@ -51,10 +51,39 @@ bool nxi_lower_is_finite(nx_dtype t, int64_t n, const char *a) {
   return finite;
 }
 
+static nxi_stage_piece piece(const nxi_layout *array, nx_dtype t, int64_t n) {
+  return (nxi_stage_piece){array->at, n * nxi_dtype_size(t)};
+}
+
+/* Roughly the operations of either step that is one call of LAPACK. */
+static double cost_of(const blocked *l, bool real) {
+  const double n = l->n;
+  return 4.0 / 3 * n * n * n * (!real && nxi_lapack_complex(l->t) ? 4 : 1);
+}
+
+static void sytrd(const nxi_stages *stages, char *m) {
+  const blocked *l = (const void *)stages;
+  int info;
+  nxi_lapack_enter();
+  ((sytrd_fn)nxi_lapack(NXI_LAPACK_sytrd, l->t))(
+      "U", &l->n, m + l->matrix.at, &l->n, m + l->diagonal.at, m + l->beside.at, m + l->tau.at,
+      m + l->work.at, &l->lwork, &info, 1);
+  nxi_lapack_leave();
+}
+
+static void stedc(const nxi_stages *stages, char *m) {
+  const blocked *l = (const void *)stages;
+  found *f = (void *)(m + l->state.at);
+  nxi_lapack_enter();
+  ((stedc_fn)nxi_lapack(NXI_LAPACK_stedc, l->real))(
+      "I", &l->n, m + l->diagonal.at, m + l->beside.at, m + l->vectors.at, &l->n, m + l->work.at,
+      &l->lwork, (int *)(void *)(m + l->integers.at), &l->liwork, &f->info, 1);
+  nxi_lapack_leave();
+}
+
 static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char *from) {
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
-  int info;
   *f = (found){0, 0};
   if (!nxi_lower_is_finite(l->t, l->n, from)) return NX_NO_CONVERGENCE;
   double largest = 0;
@@ -65,22 +94,19 @@ static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char
   memcpy(a, from, (size_t)l->n * (size_t)l->n * (size_t)nxi_dtype_size(l->t));
   f->scale = nxi_scale_for(l->t, largest);
   if (f->scale) nxi_scale(l->t, (int64_t)l->n * l->n, a, f->scale);
-  nxi_lapack_enter();
-  ((sytrd_fn)nxi_lapack(NXI_LAPACK_sytrd, l->t))("U", &l->n, a, &l->n, m + l->diagonal.at,
-                                                 m + l->beside.at, m + l->tau.at, m + l->work.at,
-                                                 &l->lwork, &info, 1);
-  nxi_lapack_leave();
+  const nxi_stage_piece pieces[] = {
+      piece(&l->matrix, l->t, (int64_t)l->n * l->n), piece(&l->tau, l->t, l->n - 1),
+      piece(&l->diagonal, l->real, l->n), piece(&l->beside, l->real, l->n - 1)};
+  nxi_stage_apart(task, cost_of(l, false), sizeof *l, sytrd, pieces, 1, 4);
   return NX_OK;
 }
 
 static void solve(const blocked *l, const nxi_stage_task *task) {
-  char *m = task->memory;
-  found *f = (void *)(m + l->state.at);
-  nxi_lapack_enter();
-  ((stedc_fn)nxi_lapack(NXI_LAPACK_stedc, l->real))(
-      "I", &l->n, m + l->diagonal.at, m + l->beside.at, m + l->vectors.at, &l->n, m + l->work.at,
-      &l->lwork, (int *)(void *)(m + l->integers.at), &l->liwork, &f->info, 1);
-  nxi_lapack_leave();
+  const nxi_stage_piece pieces[] = {piece(&l->diagonal, l->real, l->n),
+                                    piece(&l->beside, l->real, l->n - 1),
+                                    {l->state.at, (int64_t)sizeof(found)},
+                                    piece(&l->vectors, l->real, (int64_t)l->n * l->n)};
+  nxi_stage_apart(task, cost_of(l, true), sizeof *l, stedc, pieces, 3, 4);
 }
 
 /* Writes the values, if the algorithm has converged. */

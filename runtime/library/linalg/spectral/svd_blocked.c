@@ -48,28 +48,52 @@ static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
   return stage == APPLY ? panels(l->left) + panels(l->right) : 1;
 }
 
+static nxi_stage_piece piece(const nxi_layout *array, nx_dtype t, int64_t n) {
+  return (nxi_stage_piece){array->at, n * nxi_dtype_size(t)};
+}
+
+static void gebrd(const nxi_stages *stages, char *m) {
+  const blocked *l = (const void *)stages;
+  int info;
+  nxi_lapack_enter();
+  ((gebrd_fn)nxi_lapack(NXI_LAPACK_gebrd, l->t))(
+      &l->rows, &l->columns, m + l->matrix.at, &l->rows, m + l->diagonal.at, m + l->beside.at,
+      m + l->tau_q.at, m + l->tau_p.at, m + l->work.at, &l->lwork, &info);
+  nxi_lapack_leave();
+}
+
+static void bdsdc(const nxi_stages *stages, char *m) {
+  const blocked *l = (const void *)stages;
+  found *f = (void *)(m + l->state.at);
+  nxi_lapack_enter();
+  ((bdsdc_fn)nxi_lapack(NXI_LAPACK_bdsdc, l->real))(
+      l->rows >= l->columns ? "U" : "L", "I", &l->least, m + l->diagonal.at, m + l->beside.at,
+      m + l->u.at, &l->least, m + l->vt.at, &l->least, NULL, NULL, m + l->work.at,
+      (int *)(void *)(m + l->integers.at), &f->info, 1, 1);
+  nxi_lapack_leave();
+}
+
 static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char *from) {
   const int64_t count = (int64_t)l->rows * l->columns;
+  const double cost = 8.0 / 3 * (double)count * l->least;
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
-  int info;
   *f = (found){0, 0};
   if (!nxi_all_finite(l->t, count, from)) return NX_NO_CONVERGENCE;
   memcpy(a, from, (size_t)(count * nxi_dtype_size(l->t)));
   f->scale = nxi_scale_for(l->t, nxi_largest(l->t, count, a));
   nxi_scale(l->t, count, a, f->scale);
-  nxi_lapack_enter();
-  ((gebrd_fn)nxi_lapack(NXI_LAPACK_gebrd, l->t))(
-      &l->rows, &l->columns, a, &l->rows, m + l->diagonal.at, m + l->beside.at, m + l->tau_q.at,
-      m + l->tau_p.at, m + l->work.at, &l->lwork, &info);
-  nxi_lapack_leave();
+  const nxi_stage_piece pieces[] = {
+      piece(&l->matrix, l->t, count), piece(&l->tau_q, l->t, l->least),
+      piece(&l->tau_p, l->t, l->least), piece(&l->diagonal, l->real, l->least),
+      piece(&l->beside, l->real, l->least - 1)};
+  nxi_stage_apart(task, nxi_lapack_complex(l->t) ? 4 * cost : cost, sizeof *l, gebrd, pieces, 1, 5);
   return NX_OK;
 }
 
 /* Divide and conquer, or a block of the reflections of one side. */
 static void solve(const blocked *l, const nxi_stage_task *task) {
   char *m = task->memory;
-  found *f = (void *)(m + l->state.at);
   const int blocks = nxi_reflections_blocks(&l->q), i = (int)task->task - 1;
   if (i >= 0) {
     const bool is_q = i < blocks;
@@ -78,12 +102,13 @@ static void solve(const blocked *l, const nxi_stage_task *task) {
                          m + (is_q ? l->blocks_q.at : l->blocks_p.at), task->own);
     return;
   }
-  nxi_lapack_enter();
-  ((bdsdc_fn)nxi_lapack(NXI_LAPACK_bdsdc, l->real))(
-      l->rows >= l->columns ? "U" : "L", "I", &l->least, m + l->diagonal.at, m + l->beside.at,
-      m + l->u.at, &l->least, m + l->vt.at, &l->least, NULL, NULL, m + l->work.at,
-      (int *)(void *)(m + l->integers.at), &f->info, 1, 1);
-  nxi_lapack_leave();
+  const int64_t k = l->least;
+  const nxi_stage_piece pieces[] = {piece(&l->diagonal, l->real, k),
+                                    piece(&l->beside, l->real, k - 1),
+                                    {l->state.at, (int64_t)sizeof(found)},
+                                    piece(&l->u, l->real, k * k),
+                                    piece(&l->vt, l->real, k * k)};
+  nxi_stage_apart(task, 8.0 / 3 * (double)(k * k) * (double)k, sizeof *l, bdsdc, pieces, 3, 5);
 }
 
 /* Writes the values, if the algorithm has converged. */
