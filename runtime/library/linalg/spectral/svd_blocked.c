@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* svd of a large matrix. The matrix is reduced to a bidiagonal one on one thread (half of that work
- * is memory-bound). Its vectors are computed by divide and conquer on one thread, while other
- * threads form the blocks of reflections of both sides. Then the reflections are applied to panels
- * of vectors. Rows and columns in this file are those of LAPACK, for which A is transposed
- * (linalg/svd.c). */
+/* svd of a large matrix. The matrix is reduced to a bidiagonal one (bidiagonal.h). Its vectors are
+ * computed by divide and conquer on one thread, while other threads form the blocks of reflections
+ * of both sides. Then the reflections are applied to panels of vectors. Rows and columns in this
+ * file are those of LAPACK, for which A is transposed (linalg/svd.c). */
 #include "svd_blocked.h"
 
 #include <string.h>
@@ -13,23 +12,21 @@
 #include "runtime/library/blas/level3.h"
 #include "runtime/library/linalg/rescale.h"
 #include "runtime/library/linalg/factors/reflections.h"
+#include "bidiagonal.h"
 
-typedef void (*gebrd_fn)(const int *m, const int *n, void *a, const int *lda, void *d, void *e,
-                         void *tau_q, void *tau_p, void *work, const int *lwork, int *info);
 typedef void (*bdsdc_fn)(const char *uplo, const char *vectors, const int *n, void *d, void *e,
                          void *u, const int *ldu, void *vt, const int *ldvt, void *q, int *iq,
                          void *work, int *iwork, int *info, size_t, size_t);
 
-enum { REDUCE, SOLVE, CHECK, APPLY, STAGES };
-enum {
-  PANEL = 128,
-  BLOCK = 64
-}; /* vectors of a task; columns that the reduction does together, at most */
+/* After taking the matrix, and the stages of its reduction. */
+enum { SOLVE, CHECK, APPLY, STAGES };
+enum { PANEL = 128 }; /* vectors of a task */
 
 typedef struct blocked {
   nxi_stages stages; /* first */
   nx_dtype t, real;
-  int rows, columns, least, left, right, lwork; /* left, right: how many vectors of each side */
+  int rows, columns, least, left, right; /* left, right: how many vectors of each side */
+  nxi_bidiagonal form;
   nxi_reflections q, p;
   nxi_layout matrix, tau_q, tau_p, diagonal, beside, u, vt, blocks_q, blocks_p, work, integers,
       state;
@@ -42,24 +39,22 @@ typedef struct found {
 
 static int panels(int vectors) { return (vectors + PANEL - 1) / PANEL; }
 
-static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
+/* The stage after those of the reduction; less than 0: it is the stage before them, or one of
+ * them. */
+static int later(const blocked *l, uint32_t stage) {
+  return (int)stage - 1 - (int)nxi_bidiagonal_stages(&l->form);
+}
+
+static int64_t tasks_of(const nxi_stages *stages, uint32_t number) {
   const blocked *l = (const void *)stages;
+  const int stage = later(l, number);
+  if (stage < 0) return number == 0 ? 1 : nxi_bidiagonal_tasks(&l->form, number - 1);
   if (stage == SOLVE) return 1 + nxi_reflections_blocks(&l->q) + nxi_reflections_blocks(&l->p);
   return stage == APPLY ? panels(l->left) + panels(l->right) : 1;
 }
 
 static nxi_stage_piece piece(const nxi_layout *array, nx_dtype t, int64_t n) {
   return (nxi_stage_piece){array->at, n * nxi_dtype_size(t)};
-}
-
-static void gebrd(const nxi_stages *stages, char *m) {
-  const blocked *l = (const void *)stages;
-  int info;
-  nxi_lapack_enter();
-  ((gebrd_fn)nxi_lapack(NXI_LAPACK_gebrd, l->t))(
-      &l->rows, &l->columns, m + l->matrix.at, &l->rows, m + l->diagonal.at, m + l->beside.at,
-      m + l->tau_q.at, m + l->tau_p.at, m + l->work.at, &l->lwork, &info);
-  nxi_lapack_leave();
 }
 
 static void bdsdc(const nxi_stages *stages, char *m) {
@@ -73,9 +68,8 @@ static void bdsdc(const nxi_stages *stages, char *m) {
   nxi_lapack_leave();
 }
 
-static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char *from) {
+static nx_status take(const blocked *l, const nxi_stage_task *task, const char *from) {
   const int64_t count = (int64_t)l->rows * l->columns;
-  const double cost = 8.0 / 3 * (double)count * l->least;
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
   *f = (found){0, 0};
@@ -83,12 +77,14 @@ static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char
   memcpy(a, from, (size_t)(count * nxi_dtype_size(l->t)));
   f->scale = nxi_scale_for(l->t, nxi_largest(l->t, count, a));
   nxi_scale(l->t, count, a, f->scale);
-  const nxi_stage_piece pieces[] = {
-      piece(&l->matrix, l->t, count), piece(&l->tau_q, l->t, l->least),
-      piece(&l->tau_p, l->t, l->least), piece(&l->diagonal, l->real, l->least),
-      piece(&l->beside, l->real, l->least - 1)};
-  nxi_stage_apart(task, nxi_lapack_complex(l->t) ? 4 * cost : cost, sizeof *l, gebrd, pieces, 1, 5);
   return NX_OK;
+}
+
+static void reduce(const blocked *l, const nxi_stage_task *task) {
+  char *m = task->memory;
+  const nxi_bidiagonal_arrays at = {m + l->matrix.at, m + l->diagonal.at, m + l->beside.at,
+                                    m + l->tau_q.at,  m + l->tau_p.at,    m + l->work.at};
+  nxi_bidiagonal_run(&l->form, &at, task->stage - 1, task->task);
 }
 
 /* Divide and conquer, or a block of the reflections of one side. */
@@ -166,23 +162,22 @@ static nx_status run(const nxi_stage_task *task) {
   const blocked *l = (const void *)task->stages;
   const nxg_call_part *part = task->part;
   const int i = (int)task->task, left = panels(l->left);
-  switch (task->stage) {
-    case REDUCE:
-      return reduce(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
+  if (task->stage == 0)
+    return take(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
+  switch (later(l, task->stage)) {
     case SOLVE: solve(l, task); return NX_OK;
     case CHECK: return check(l, task);
-    default:
+    case APPLY:
       if (i < left) apply_left(l, task, i * PANEL);
       else apply_right(l, task, (i - left) * PANEL);
       return NX_OK;
+    default: reduce(l, task); return NX_OK;
   }
 }
 
 static void lay_out(blocked *l) {
-  const int64_t k = l->least, solving = 3 * k * k + 4 * k,
-                reducing = (int64_t)(l->rows + l->columns) * BLOCK;
+  const int64_t k = l->least, solving = 3 * k * k + 4 * k, reducing = nxi_bidiagonal_work(&l->form);
   int64_t *all = &l->stages.bytes;
-  l->lwork = (int)reducing;
   nxi_lay_out(&l->matrix, all, l->t, (int64_t)l->rows * l->columns);
   nxi_lay_out(&l->tau_q, all, l->t, k);
   nxi_lay_out(&l->tau_p, all, l->t, k);
@@ -220,9 +215,10 @@ nx_status nxi_svd_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi
       (nxi_reflections){l->t, NXI_REFLECT_COLUMNS, rows, upper ? columns : rows - 1, !upper, rows};
   l->p =
       (nxi_reflections){l->t, NXI_REFLECT_ROWS, columns, upper ? columns - 1 : rows, upper, rows};
+  l->form = nxi_bidiagonal_of(l->t, rows, columns);
   lay_out(l);
   l->stages.batches = nxi_batches(a, 2);
-  l->stages.count = STAGES;
+  l->stages.count = 1 + nxi_bidiagonal_stages(&l->form) + STAGES;
   l->stages.tasks = tasks_of;
   l->stages.run = run;
   work->state = l;
