@@ -71,7 +71,7 @@ static const struct {
              {"eig c128", make_eig, NX_C128, 1, 220, 220},
              {"schur f32", make_schur, NX_F32, 1, 360, 360},
              {"svd f64", make_svd, NX_F64, 1, 740, 740},
-             {"svd f32, wide", make_svd, NX_F32, 1, 700, 1000},
+             {"svd f32, wide", make_svd, NX_F32, 1, 740, 1000},
              {"svd c64", make_svd, NX_C64, 1, 460, 460},
              {"svd f64, long", make_svd, NX_F64, 1, 1400, 330},
              {"geqp3 f64", make_pivoted, NX_F64, 1, 660, 660},

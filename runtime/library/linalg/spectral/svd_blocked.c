@@ -80,11 +80,29 @@ static nx_status take(const blocked *l, const nxi_stage_task *task, const char *
   return NX_OK;
 }
 
-static void reduce(const blocked *l, const nxi_stage_task *task) {
-  char *m = task->memory;
+static void reduce_at(const blocked *l, char *m, uint32_t stage, int64_t task) {
   const nxi_bidiagonal_arrays at = {m + l->matrix.at, m + l->diagonal.at, m + l->beside.at,
                                     m + l->tau_q.at,  m + l->tau_p.at,    m + l->work.at};
-  nxi_bidiagonal_run(&l->form, &at, task->stage - 1, task->task);
+  nxi_bidiagonal_run(&l->form, &at, stage, task);
+}
+
+static void reduce_whole(const nxi_stages *stages, char *m) {
+  reduce_at((const void *)stages, m, 0, 0);
+}
+
+/* A stage of the reduction, or, where threads do not share it, all of it. */
+static void reduce(const blocked *l, const nxi_stage_task *task) {
+  if (l->form.panels > 0) {
+    reduce_at(l, task->memory, task->stage - 1, task->task);
+    return;
+  }
+  const int64_t count = (int64_t)l->rows * l->columns;
+  const double cost = (nxi_lapack_complex(l->t) ? 32.0 : 8.0) / 3 * (double)count * l->least;
+  const nxi_stage_piece pieces[] = {
+      piece(&l->matrix, l->t, count), piece(&l->tau_q, l->t, l->least),
+      piece(&l->tau_p, l->t, l->least), piece(&l->diagonal, l->real, l->least),
+      piece(&l->beside, l->real, l->least - 1)};
+  nxi_stage_apart(task, cost, sizeof *l, reduce_whole, pieces, 1, 5);
 }
 
 /* Divide and conquer, or a block of the reflections of one side. */
