@@ -345,14 +345,15 @@ static void resist_partitions(uint32_t *x, int64_t n) {
 /* One row at a time, so that none is sorted beside others: few elements more than networks sort,
  * lengths at which the choice of pivots changes, values that no pivot divides. */
 static void partitions(void **state) {
-  static const int64_t lengths[] = {33,  63,  64,  65,  66,  96,   127,  128,  129,
-                                    130, 200, 257, 300, 700, 2047, 2048, 2049, 5000};
+  static const int64_t lengths[] = {33,  63,  64,  65,  66,  96,  127, 128,  129,  130,  200,
+                                    255, 256, 257, 258, 300, 513, 700, 2047, 2048, 2049, 5000};
   static const nx_dtype kinds[] = {NX_I32, NX_F32, NX_U64, NX_F64, NX_I16};
   (void)state;
   for (int k = 0; k < 5; k++)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
       check_new(kinds[k], (shape){1, lengths[i], 1}, i & 1, ANY_BITS, 1);
       check_new(kinds[k], (shape){1, lengths[i], 1}, i & 1, MOSTLY_EQUAL, 1);
+      check_new(kinds[k], (shape){1, lengths[i], 1}, !(i & 1), FEW_VALUES, 1);
     }
   uint32_t *x = memory(2000 * (int64_t)sizeof *x);
   resist_partitions(x, 2000);

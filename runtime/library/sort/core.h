@@ -129,6 +129,8 @@ typedef struct nxi_sort_quick {
   int64_t (*split)(const void *from, int64_t n, uint64_t bound, void *lower, void *higher);
   /* Sorts up to `most` integers, n >= 1; `to` may be `from`. */
   void (*network)(const void *from, void *to, int64_t n);
+  /* As nxi_sort_engine.scan; NULL: not quicker here. */
+  void (*scan)(const void *integers, int64_t n, nxi_sort_range *range);
   int64_t most;
   int64_t largest; /* more than these are sorted by digits sooner */
 } nxi_sort_quick;

@@ -270,9 +270,9 @@ SORT_TARGET static void ELEMENT_NAME(sort_parts)(const nxi_sort_quick *q, ELEMEN
 
 /* Sorts by partitions, where that is quicker than by digits; false: nothing is done. Few values are
  * one digit. */
-SORT_TARGET static bool ELEMENT_NAME(sort_quickly)(ELEMENT *a, ELEMENT *b, int64_t n,
+SORT_TARGET static bool ELEMENT_NAME(sort_quickly)(const nxi_sort_quick *quick, ELEMENT *a,
+                                                   ELEMENT *b, int64_t n,
                                                    const nxi_sort_range *range, uint32_t *counts) {
-  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
   if (quick == NULL || n > quick->largest || nxi_sort_width(range) <= SORT_DIGIT) return false;
   const int levels = 2 * (64 - __builtin_clzll((uint64_t)n));
   ELEMENT_NAME(sort_parts)(quick, a, b, a, n, levels, counts);
@@ -285,14 +285,20 @@ SORT_TARGET static void *ELEMENT_NAME(sort)(void *elements, void *room, int64_t 
   ELEMENT *a = elements, *b = room;
   if (ELEMENT_NAME(sort_few)(a, n)) return a;
   nxi_sort_range range;
+#ifdef ELEMENT_QUICK
+  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
+  if (quick && quick->scan && sizeof(KEY) == sizeof(ELEMENT)) quick->scan(a, n, &range);
+  else ELEMENT_NAME(scan)(a, n, &range);
+#else
   ELEMENT_NAME(scan)(a, n, &range);
+#endif
   if (range.descents == 0) return a;
   if (range.descents == n - 1) { /* strictly: no equal keys change places */
     ELEMENT_NAME(reverse)(a, n);
     return a;
   }
 #ifdef ELEMENT_QUICK
-  if (ELEMENT_NAME(sort_quickly)(a, b, n, &range, counts)) return a;
+  if (ELEMENT_NAME(sort_quickly)(quick, a, b, n, &range, counts)) return a;
 #endif
   return ELEMENT_NAME(sort_digits)(a, b, n, &range, counts);
 }

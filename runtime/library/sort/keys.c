@@ -158,6 +158,69 @@ EMITTER(64, 64, uint64_t)
 EMITTER(short_8, 8, uint16_t)
 EMITTER(short_16, 16, uint16_t)
 
+/* ---- numbers that lie one after the other, and their keys, by vectors
+ *
+ * Written for a width and its instructions at once: compilers take vectors apart before functions
+ * are inlined. The rest of a row goes to the loops above. */
+
+#if defined(__x86_64__)
+#define LINES(N, width, name, isa)                                                               \
+  typedef uint##N##_t name##_##N __attribute__((vector_size(width), aligned(N / 8), may_alias)); \
+  typedef int##N##_t name##_signed_##N __attribute__((vector_size(width)));                      \
+  __attribute__((target(isa))) static void encode_##name##_##N(                                  \
+      const nxi_sort_keys *k, const nxi_sort_stretch *row, int64_t begin, int64_t n,             \
+      void *elements, unsigned *found) {                                                         \
+    enum { LANES = 8 * width / N };                                                              \
+    const uint##N##_t sign = (uint##N##_t)k->sign, flip = (uint##N##_t)k->flip;                  \
+    const int##N##_t magnitude = (int##N##_t)k->magnitude, largest = (int##N##_t)k->largest;     \
+    const char *from = row->from + begin * row->from_stride;                                     \
+    char *to = elements;                                                                         \
+    name##_signed_##N nans = {0}, zeros = {0};                                                   \
+    const int64_t lines = row->from_stride == N / 8 ? n / LANES : 0,                             \
+                  floats = k->floats ? lines : 0;                                                \
+    for (int64_t i = 0; i < floats; i++, from += width, to += width) {                           \
+      const name##_##N x = *(const name##_##N *)(const void *)from;                              \
+      const name##_signed_##N bits = (name##_signed_##N)x, nan = (bits & magnitude) > largest,   \
+                              zero = x == sign;                                                  \
+      const name##_##N minus = (name##_##N)zero, key = x ^ ((name##_##N)(bits < 0) | sign);      \
+      *(name##_##N *)(void *)to = (((key & ~minus) | (minus & sign)) ^ flip) | (name##_##N)nan;  \
+      nans |= nan;                                                                               \
+      zeros |= zero;                                                                             \
+    }                                                                                            \
+    for (int64_t i = floats; i < lines; i++, from += width, to += width)                         \
+      *(name##_##N *)(void *)to = *(const name##_##N *)(const void *)from ^ flip;                \
+    for (int j = 0; j < LANES; j++)                                                              \
+      *found |= (nans[j] ? SORT_HAS_NAN : 0u) | (zeros[j] ? SORT_HAS_MINUS_ZERO : 0u);           \
+    if (lines * LANES < n)                                                                       \
+      encode_##N##_wide(k, row, begin + lines * LANES, n - lines * LANES, to, found);            \
+  }                                                                                              \
+  __attribute__((target(isa))) static void emit_##name##_##N(                                    \
+      const nxi_sort_keys *k, const nxi_sort_stretch *row, int64_t begin, int64_t n,             \
+      const void *elements) {                                                                    \
+    enum { LANES = 8 * width / N };                                                              \
+    const uint##N##_t sign = (uint##N##_t)k->sign, flip = (uint##N##_t)k->flip;                  \
+    const char *from = elements;                                                                 \
+    char *to = row->to + begin * row->to_stride;                                                 \
+    const int64_t lines = row->to_stride == N / 8 ? n / LANES : 0;                               \
+    for (int64_t i = 0; i < lines; i++, from += width, to += width) {                            \
+      name##_##N x = *(const name##_##N *)(const void *)from ^ flip;                             \
+      if (k->floats) x ^= ~(name##_##N)((name##_signed_##N)x < 0) | sign;                        \
+      *(name##_##N *)(void *)to = x;                                                             \
+    }                                                                                            \
+    if (lines * LANES < n)                                                                       \
+      emit_##N##_wide(k, row, begin + lines * LANES, n - lines * LANES, from);                   \
+  }
+#define LINES_WIDER "avx512f,avx512bw,avx512dq,avx512vl"
+LINES(32, 32, wide, "avx2")
+LINES(64, 32, wide, "avx2")
+LINES(32, 64, wider, LINES_WIDER)
+LINES(64, 64, wider, LINES_WIDER)
+#define LINES_OF(N, what) \
+  (!nxi_sort_wide() ? what##_##N : nxi_sort_wider() ? what##_wider_##N : what##_wide_##N)
+#else
+#define LINES_OF(N, what) what##_##N
+#endif
+
 static void emit_packed_index(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t begin,
                               int64_t n, const void *elements) {
   const uint64_t *from = elements;
@@ -256,16 +319,23 @@ static void number_form(nxi_sort_form *form, int bits) {
   const bool wide = nxi_sort_wide();
   form->element = bits == 64 ? SORT_64 : SORT_32;
   form->in_place = bits >= 32;
-#define NUMBER_FORM(N)                           \
-  case N:                                        \
-    form->encode = SORT_WIDER(wide, encode_##N); \
-    form->emit = SORT_WIDER(wide, emit_##N);     \
-    break;
   switch (bits) {
-    NUMBER_FORM(8)
-    NUMBER_FORM(16)
-    NUMBER_FORM(32)
-    NUMBER_FORM(64)
+    case 8:
+      form->encode = SORT_WIDER(wide, encode_8);
+      form->emit = SORT_WIDER(wide, emit_8);
+      break;
+    case 16:
+      form->encode = SORT_WIDER(wide, encode_16);
+      form->emit = SORT_WIDER(wide, emit_16);
+      break;
+    case 32:
+      form->encode = LINES_OF(32, encode);
+      form->emit = LINES_OF(32, emit);
+      break;
+    default:
+      form->encode = LINES_OF(64, encode);
+      form->emit = LINES_OF(64, emit);
+      break;
   }
 }
 

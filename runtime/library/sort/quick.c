@@ -7,7 +7,7 @@
  * is yet. One of the two places may be the keys' own, since nothing is stored beyond what was read.
  * So there are no branches that depend on keys.
  *
- * Networks (sort/network.h) sort what is left of eight vectors at most. */
+ * Networks (sort/network.h) sort what is left of eight or sixteen vectors at most. */
 #include "core.h"
 
 #if defined(__x86_64__)
@@ -111,14 +111,16 @@ AVX2_INLINE words_avx2 mirrored_32_avx2(words_avx2 v, int x) {
     default: return __builtin_shufflevector(v, v, X8(7));
   }
 }
-AVX2_INLINE words_avx2 ordered_32_avx2(words_avx2 a, words_avx2 b, int bit) {
-  const __m256i least = _mm256_min_epu32((__m256i)a, (__m256i)b),
-                most = _mm256_max_epu32((__m256i)a, (__m256i)b);
+AVX2_INLINE words_avx2 blended_32_avx2(words_avx2 a, words_avx2 b, int bit) {
   switch (bit) {
-    case 1: return (words_avx2)_mm256_blend_epi32(least, most, 0xaa);
-    case 2: return (words_avx2)_mm256_blend_epi32(least, most, 0xcc);
-    default: return (words_avx2)_mm256_blend_epi32(least, most, 0xf0);
+    case 1: return (words_avx2)_mm256_blend_epi32((__m256i)a, (__m256i)b, 0xaa);
+    case 2: return (words_avx2)_mm256_blend_epi32((__m256i)a, (__m256i)b, 0xcc);
+    default: return (words_avx2)_mm256_blend_epi32((__m256i)a, (__m256i)b, 0xf0);
   }
+}
+AVX2_INLINE words_avx2 ordered_32_avx2(words_avx2 a, words_avx2 b, int bit) {
+  return blended_32_avx2((words_avx2)_mm256_min_epu32((__m256i)a, (__m256i)b),
+                         (words_avx2)_mm256_max_epu32((__m256i)a, (__m256i)b), bit);
 }
 #define NETWORK_TARGET AVX2
 #define KEY            uint32_t
@@ -128,6 +130,7 @@ AVX2_INLINE words_avx2 ordered_32_avx2(words_avx2 a, words_avx2 b, int bit) {
 #define LEAST(a, b)    (words_avx2) _mm256_min_epu32((__m256i)(a), (__m256i)(b))
 #define MOST(a, b)     (words_avx2) _mm256_max_epu32((__m256i)(a), (__m256i)(b))
 #define ORDERED        ordered_32_avx2
+#define BLENDED        blended_32_avx2
 #define MIRRORED       mirrored_32_avx2
 #define LOW(a, b)      __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define HIGH(a, b)     __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
@@ -161,6 +164,29 @@ AVX2_INLINE words_avx2 ordered_32_avx2(words_avx2 a, words_avx2 b, int bit) {
 SPLIT_AVX512(uint32_t, 32, 16, __mmask16)
 SPLIT_AVX512(uint64_t, 64, 8, __mmask8)
 
+#define SCAN_AVX512(KEY, bits, LANES, mask)                                                     \
+  AVX512 static void scan_##bits##_avx512(const void *keys, int64_t n, nxi_sort_range *range) { \
+    const KEY *a = keys;                                                                        \
+    const __m512i one = _mm512_set1_epi##bits(1);                                               \
+    __m512i least = _mm512_set1_epi##bits((int##bits##_t)a[0]), most = least, lower = {0};      \
+    for (int64_t i = 1; i < n; i += (LANES)) {                                                  \
+      const mask all = (mask)(n - i < (LANES) ? (1u << (n - i)) - 1 : (1u << (LANES)) - 1);     \
+      const __m512i v = _mm512_maskz_loadu_epi##bits(all, a + i),                               \
+                    before = _mm512_maskz_loadu_epi##bits(all, a + i - 1);                      \
+      const mask below = _mm512_cmplt_epu##bits##_mask(v, before);                              \
+      least = _mm512_mask_min_epu##bits(least, all, least, v);                                  \
+      most = _mm512_max_epu##bits(most, v);                                                     \
+      lower = _mm512_mask_add_epi##bits(lower, below, lower, one);                              \
+    }                                                                                           \
+    *range = (nxi_sort_range){.least = (KEY)_mm512_reduce_min_epu##bits(least),                 \
+                              .most = (KEY)_mm512_reduce_max_epu##bits(most),                   \
+                              .first = a[0],                                                    \
+                              .last = a[n - 1],                                                 \
+                              .descents = (KEY)_mm512_reduce_add_epi##bits(lower)};             \
+  }
+SCAN_AVX512(uint32_t, 32, 16, __mmask16)
+SCAN_AVX512(uint64_t, 64, 8, __mmask8)
+
 #undef X8
 #define X8(x, at)                                                                             \
   (at) ^ (x), (at + 1) ^ (x), (at + 2) ^ (x), (at + 3) ^ (x), (at + 4) ^ (x), (at + 5) ^ (x), \
@@ -178,6 +204,16 @@ SPLIT_AVX512(uint64_t, 64, 8, __mmask8)
   }                                                                                                \
   AVX512_INLINE void store_##vector(KEY *to, vector v, int64_t n) {                                \
     _mm512_mask_storeu_epi##bits(to, first_##vector(n), (__m512i)v);                               \
+  }                                                                                                \
+  AVX512_INLINE vector blended_##vector(vector a, vector b, int bit) {                             \
+    return (vector)_mm512_mask_blend_epi##bits((mask)LANES_WITH(bit), (__m512i)a, (__m512i)b);     \
+  }                                                                                                \
+  /* Intel's processors find the least and the most of 64 bytes in one of two pipes alone. */      \
+  AVX512_INLINE void exchange_##vector(vector *a, vector *b) {                                     \
+    const __m512i x = (__m512i)(*a), y = (__m512i)(*b);                                            \
+    const mask ordered = _mm512_cmple_epu##bits##_mask(x, y);                                      \
+    *a = (vector)_mm512_mask_blend_epi##bits(ordered, y, x);                                       \
+    *b = (vector)_mm512_mask_blend_epi##bits(ordered, x, y);                                       \
   }                                                                                                \
   AVX512_INLINE vector ordered_##vector(vector a, vector b, int bit) {                             \
     const __m512i x = (__m512i)a, y = (__m512i)b;                                                  \
@@ -216,6 +252,8 @@ AVX512_INLINE longs_avx512 mirrored_longs_avx512(longs_avx512 v, int x) {
 #define LEAST(a, b)    (words_avx512) _mm512_min_epu32((__m512i)(a), (__m512i)(b))
 #define MOST(a, b)     (words_avx512) _mm512_max_epu32((__m512i)(a), (__m512i)(b))
 #define ORDERED        ordered_words_avx512
+#define BLENDED        blended_words_avx512
+#define EXCHANGE_TOO   exchange_words_avx512
 #define MIRRORED       mirrored_words_avx512
 #define LOW(a, b) \
   __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
@@ -225,27 +263,33 @@ AVX512_INLINE longs_avx512 mirrored_longs_avx512(longs_avx512 v, int x) {
 #define STORE store_words_avx512
 #include "network.h"
 
-#define KEY         uint64_t
-#define LANES       8
-#define VECTOR      longs_avx512
-#define NAME(what)  what##_64_avx512
-#define LEAST(a, b) (longs_avx512) _mm512_min_epu64((__m512i)(a), (__m512i)(b))
-#define MOST(a, b)  (longs_avx512) _mm512_max_epu64((__m512i)(a), (__m512i)(b))
-#define ORDERED     ordered_longs_avx512
-#define MIRRORED    mirrored_longs_avx512
-#define LOW(a, b)   __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define HIGH(a, b)  __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define LOAD        load_longs_avx512
-#define STORE       store_longs_avx512
+#define KEY          uint64_t
+#define LANES        8
+#define VECTOR       longs_avx512
+#define NAME(what)   what##_64_avx512
+#define LEAST(a, b)  (longs_avx512) _mm512_min_epu64((__m512i)(a), (__m512i)(b))
+#define MOST(a, b)   (longs_avx512) _mm512_max_epu64((__m512i)(a), (__m512i)(b))
+#define ORDERED      ordered_longs_avx512
+#define BLENDED      blended_longs_avx512
+#define EXCHANGE_TOO exchange_longs_avx512
+#define MIRRORED     mirrored_longs_avx512
+#define LOW(a, b)    __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH(a, b)   __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOAD         load_longs_avx512
+#define STORE        store_longs_avx512
 #include "network.h"
 #undef NETWORK_TARGET
 
 const nxi_sort_quick *nxi_sort_quick_of(int bits) {
-  static const nxi_sort_quick words = {split_32_avx2, network_32_avx2, 64, INT64_MAX},
-                              table_words = {split_32_avx2, network_32_avx512, 128, INT64_MAX},
-                              table_longs = {split_64_avx2, network_64_avx512, 64, 1 << 11},
-                              wider_words = {split_32_avx512, network_32_avx512, 128, INT64_MAX},
-                              wider_longs = {split_64_avx512, network_64_avx512, 64, INT64_MAX};
+  static const nxi_sort_quick words = {split_32_avx2, network_32_avx2, NULL, 64, INT64_MAX},
+                              table_words = {split_32_avx2, network_32_avx512, scan_32_avx512, 128,
+                                             INT64_MAX},
+                              table_longs = {split_64_avx2, network_64_avx512, scan_64_avx512, 64,
+                                             1 << 11},
+                              wider_words = {split_32_avx512, wide_network_32_avx512,
+                                             scan_32_avx512, 256, INT64_MAX},
+                              wider_longs = {split_64_avx512, wide_network_64_avx512,
+                                             scan_64_avx512, 128, INT64_MAX};
   if (!nxi_sort_wide()) return NULL;
   if (nxi_sort_wider() && nxi_sort_compresses()) return bits == 32 ? &wider_words : &wider_longs;
   if (nxi_sort_wider()) return bits == 32 ? &table_words : &table_longs;
