@@ -5,7 +5,7 @@
  * Before including: SORT_TARGET (attributes), ELEMENT (a type), KEY (an unsigned type), SIGNED_KEY,
  * KEY_OF(element), ELEMENT_NAME(function), ELEMENT_VECTORS(a, n) (sorts by vector instructions, or
  * is false), ELEMENT_LANES (elements that are looked at together), ELEMENT_QUICK (elements are
- * integers, which may be partitioned).
+ * integers, which may be partitioned), ELEMENT_KEY_ALONE (which are the key and nothing else).
  * Elements of equal keys keep their order, except those that are equal as integers.
  *
  * Where vectors are wide, a quicksort partitions elements from one of two arrays to both until few
@@ -91,6 +91,13 @@ SORT_TARGET static bool ELEMENT_NAME(finish)(ELEMENT *a, int64_t n) {
 /* Keys are compared as signed numbers, for which there are vector instructions. */
 SORT_TARGET static void ELEMENT_NAME(scan)(const void *elements, int64_t n, nxi_sort_range *range) {
   const ELEMENT *a = elements;
+#ifdef ELEMENT_KEY_ALONE
+  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
+  if (quick && quick->scan) {
+    quick->scan(a, n, range);
+    return;
+  }
+#endif
   const KEY sign = (KEY)((KEY)1 << (8 * sizeof(KEY) - 1));
   SIGNED_KEY least[ELEMENT_LANES], most[ELEMENT_LANES];
   KEY lower[ELEMENT_LANES] = {0};
@@ -270,9 +277,9 @@ SORT_TARGET static void ELEMENT_NAME(sort_parts)(const nxi_sort_quick *q, ELEMEN
 
 /* Sorts by partitions, where that is quicker than by digits; false: nothing is done. Few values are
  * one digit. */
-SORT_TARGET static bool ELEMENT_NAME(sort_quickly)(const nxi_sort_quick *quick, ELEMENT *a,
-                                                   ELEMENT *b, int64_t n,
+SORT_TARGET static bool ELEMENT_NAME(sort_quickly)(ELEMENT *a, ELEMENT *b, int64_t n,
                                                    const nxi_sort_range *range, uint32_t *counts) {
+  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
   if (quick == NULL || n > quick->largest || nxi_sort_width(range) <= SORT_DIGIT) return false;
   const int levels = 2 * (64 - __builtin_clzll((uint64_t)n));
   ELEMENT_NAME(sort_parts)(quick, a, b, a, n, levels, counts);
@@ -285,20 +292,14 @@ SORT_TARGET static void *ELEMENT_NAME(sort)(void *elements, void *room, int64_t 
   ELEMENT *a = elements, *b = room;
   if (ELEMENT_NAME(sort_few)(a, n)) return a;
   nxi_sort_range range;
-#ifdef ELEMENT_QUICK
-  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
-  if (quick && quick->scan && sizeof(KEY) == sizeof(ELEMENT)) quick->scan(a, n, &range);
-  else ELEMENT_NAME(scan)(a, n, &range);
-#else
   ELEMENT_NAME(scan)(a, n, &range);
-#endif
   if (range.descents == 0) return a;
   if (range.descents == n - 1) { /* strictly: no equal keys change places */
     ELEMENT_NAME(reverse)(a, n);
     return a;
   }
 #ifdef ELEMENT_QUICK
-  if (ELEMENT_NAME(sort_quickly)(quick, a, b, n, &range, counts)) return a;
+  if (ELEMENT_NAME(sort_quickly)(a, b, n, &range, counts)) return a;
 #endif
   return ELEMENT_NAME(sort_digits)(a, b, n, &range, counts);
 }
@@ -336,4 +337,5 @@ static const nxi_sort_engine ELEMENT_NAME(engine) = {
 #undef ELEMENT_NAME
 #undef ELEMENT_VECTORS
 #undef ELEMENT_QUICK
+#undef ELEMENT_KEY_ALONE
 #undef ELEMENT_LANES

@@ -9,6 +9,7 @@
 #define ELEMENT_NAME(what)    ENGINE(word_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(32, a, n)
 #define ELEMENT_QUICK
+#define ELEMENT_KEY_ALONE
 #define ELEMENT_LANES 16
 #include "engine.h"
 
@@ -19,6 +20,7 @@
 #define ELEMENT_NAME(what)    ENGINE(long_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(64, a, n)
 #define ELEMENT_QUICK
+#define ELEMENT_KEY_ALONE
 #define ELEMENT_LANES 8
 #include "engine.h"
 

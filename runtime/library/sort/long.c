@@ -15,6 +15,7 @@ enum {
   CACHE_BYTES = 1 << 20,  /* elements that one thread sorts at once */
   BUCKET_BYTES = 1 << 16, /* elements that are not worth being cut further ... */
   DEALT_BYTES = 1 << 18,  /* ... nor by partitions, of which a bucket's sort consists too */
+  SHARES = 8,             /* buckets at least, which threads divide among themselves */
   LEAST_BLOCK = 1 << 15,  /* elements */
   MOST_BLOCK = 1 << 19,   /* so that polls are not late */
   USUAL_BLOCKS = 64,      /* of a row, at most, as long as they are not longer than that */
@@ -78,7 +79,7 @@ static void choose_buckets(const nxi_sort *s, const nxi_sort_range *range, tally
                            int64_t n, cut *c) {
   const int64_t least = (is_dealt(s) ? DEALT_BYTES : BUCKET_BYTES) / (int64_t)s->form.engine->size;
   int64_t enough = n / 255 + 1, in_bucket = 0, before = begin, bucket = 0;
-  if (enough < least) enough = least;
+  if (enough < least && enough < n / SHARES) enough = least < n / SHARES ? least : n / SHARES;
   c->starts[0] = before;
   for (int v = 0; v < SORT_VALUES; v++) {
     if (in_bucket > 0 && in_bucket + t->totals[v] > enough) {
