@@ -111,7 +111,7 @@ OUTWARD = {
     "runtime/group": ("group", "nccl"),  # bindings have the one, runtime/cuda the other
     "runtime/launch": ("internal", "launch"),  # internal: a device's launch is made of it too
     "runtime/library": ("libraries", "scatter"),
-    "runtime/library/blas": ("blas", "level3"),
+    "runtime/library/blas": ("blas", "level2", "level3"),
     "runtime/library/floats": ("elimination", "multiply", "triangle", "windows"),
     "runtime/library/linalg": ("lapack",),
     "runtime/library/linalg/factors": ("lu", "reflections", "small_matrix"),

@@ -65,6 +65,25 @@ static void bits(nxg_op op, const int64_t *attrs, nx_dtype t, double diagonal, b
   drop(&all), free(a.data), free(b.data);
 }
 
+/* Sizes from which threads share the reductions to condensed forms, too. */
+enum { SHARED_EIGH = 768, SHARED_SVD = 512 };
+
+/* The same of one matrix, in two orders. */
+static void bits_of_one(nxg_op op, nx_dtype t, int64_t n) {
+  matrices a = random_matrices(t, 1, n, n);
+  outcome first = call(op, NULL, &a, NULL, usual), second = call(op, NULL, &a, NULL, backwards);
+  assert_true(first.status == NX_OK && first.tasks > n);
+  expect_part(&second, &first, 0);
+  stops(op, NULL, &a, NULL, &first);
+  drop(&first), drop(&second), free(a.data);
+}
+
+static void same_bits_of_shared_reductions(void **state) {
+  (void)state;
+  bits_of_one(NXG_eigh, NX_F64, SHARED_EIGH);
+  bits_of_one(NXG_svd, NX_F32, SHARED_SVD);
+}
+
 static void same_bits(void **state) {
   (void)state;
   static const int64_t yes[3] = {1, 1, 0};
@@ -237,30 +256,62 @@ static void cholesky(void **state) {
     }
 }
 
+static void check_eigh(nx_dtype t, int64_t n, int power, manner how) {
+  matrices a = hermitian(t, n, power);
+  outcome o = call(NXG_eigh, NULL, &a, NULL, how);
+  assert_int_equal(o.status, NX_OK);
+  draw(n); /* A (V x) = V (w x) */
+  apply(&o.results[1], 0, false, vx, vy);
+  apply_lower(&a, vy, vz);
+  for (int64_t i = 0; i < n; i++) vw[i] = vx[i] * get(&o.results[0], i);
+  for (int64_t i = 1; i < n; i++)
+    assert_true(creal(get(&o.results[0], i)) >= creal(get(&o.results[0], i - 1)));
+  static cd scaled[MOST];
+  apply(&o.results[1], 0, false, vw, scaled);
+  NEAR(vz, scaled, n, 100 * (double)n * unit(t) * size_of(vw, n));
+  apply(&o.results[1], 0, true, vy, vz); /* V^H (V x) = x */
+  NEAR(vz, vx, n, 100 * (double)n * unit(t) * size_of(vx, n));
+  drop(&o), free(a.data);
+}
+
 static void eigh(void **state) {
   (void)state;
   for (size_t ti = 0; ti < sizeof dtypes / sizeof *dtypes; ti++)
     for (int way = 0; way < 4; way++) {
       const nx_dtype t = dtypes[ti];
       const bool narrow = nxi_lapack_single(t);
-      const int64_t n = way == 0 ? 300 : 257;
       const int power = way < 2 ? 0 : (way == 2 ? 1 : -1) * (narrow ? 100 : 900);
-      matrices a = hermitian(t, n, power);
-      outcome o = call(NXG_eigh, NULL, &a, NULL, way & 1 ? backwards : usual);
-      assert_int_equal(o.status, NX_OK);
-      draw(n); /* A (V x) = V (w x) */
-      apply(&o.results[1], 0, false, vx, vy);
-      apply_lower(&a, vy, vz);
-      for (int64_t i = 0; i < n; i++) vw[i] = vx[i] * get(&o.results[0], i);
-      for (int64_t i = 1; i < n; i++)
-        assert_true(creal(get(&o.results[0], i)) >= creal(get(&o.results[0], i - 1)));
-      static cd scaled[MOST];
-      apply(&o.results[1], 0, false, vw, scaled);
-      NEAR(vz, scaled, n, 100 * (double)n * unit(t) * size_of(vw, n));
-      apply(&o.results[1], 0, true, vy, vz); /* V^H (V x) = x */
-      NEAR(vz, vx, n, 100 * (double)n * unit(t) * size_of(vx, n));
-      drop(&o), free(a.data);
+      check_eigh(t, way == 0 ? 300 : 257, power, way & 1 ? backwards : usual);
     }
+  check_eigh(NX_F32, SHARED_EIGH, 0, usual);
+  check_eigh(NX_F64, SHARED_EIGH + 37, 900, backwards);
+}
+
+static void check_svd(nx_dtype t, int64_t m, int64_t n, bool whole, int power, manner how) {
+  const int64_t k = m < n ? m : n, full[1] = {whole};
+  matrices a = random_matrices(t, 1, m, n);
+  for (int64_t i = 0; i < m * n; i++) set(&a, i, get(&a, i) * ldexp(1, power));
+  outcome o = call(NXG_svd, full, &a, NULL, how);
+  assert_int_equal(o.status, NX_OK);
+  const int64_t columns = o.results[0].type.shape[2], rows = o.results[2].type.shape[1];
+  assert_true(columns == (full[0] ? m : k) && rows == (full[0] ? n : k));
+  draw(n); /* A x = U (s (V x)) */
+  apply(&a, 0, false, vx, vy);
+  apply(&o.results[2], 0, false, vx, vz);
+  for (int64_t i = 0; i < columns; i++) vz[i] = i < k ? vz[i] * get(&o.results[1], i) : 0;
+  apply(&o.results[0], 0, false, vz, vw);
+  NEAR(vw, vy, m, 100 * (double)(m + n) * unit(t) * size_of(vy, m));
+  for (int64_t i = 1; i < k; i++)
+    assert_true(creal(get(&o.results[1], i)) <= creal(get(&o.results[1], i - 1)));
+  draw(columns); /* U^H (U x) = x, and V (V^H x) = x */
+  apply(&o.results[0], 0, false, vx, vy);
+  apply(&o.results[0], 0, true, vy, vz);
+  NEAR(vz, vx, columns, 100 * (double)m * unit(t) * size_of(vx, columns));
+  draw(rows);
+  apply(&o.results[2], 0, true, vx, vy);
+  apply(&o.results[2], 0, false, vy, vz);
+  NEAR(vz, vx, rows, 100 * (double)n * unit(t) * size_of(vx, rows));
+  drop(&o), free(a.data);
 }
 
 static void svd(void **state) {
@@ -269,33 +320,12 @@ static void svd(void **state) {
   for (size_t ti = 0; ti < sizeof dtypes / sizeof *dtypes; ti++)
     for (int way = 0; way < 8; way++) {
       const nx_dtype t = dtypes[ti];
-      const int64_t m = shapes[way % 3][0], n = shapes[way % 3][1], k = m < n ? m : n,
-                    full[1] = {way < 3};
       const int power = way < 6 ? 0 : (way == 6 ? 1 : -1) * (nxi_lapack_single(t) ? 100 : 900);
-      matrices a = random_matrices(t, 1, m, n);
-      for (int64_t i = 0; i < m * n; i++) set(&a, i, get(&a, i) * ldexp(1, power));
-      outcome o = call(NXG_svd, full, &a, NULL, way & 1 ? backwards : usual);
-      assert_int_equal(o.status, NX_OK);
-      const int64_t columns = o.results[0].type.shape[2], rows = o.results[2].type.shape[1];
-      assert_true(columns == (full[0] ? m : k) && rows == (full[0] ? n : k));
-      draw(n); /* A x = U (s (V x)) */
-      apply(&a, 0, false, vx, vy);
-      apply(&o.results[2], 0, false, vx, vz);
-      for (int64_t i = 0; i < columns; i++) vz[i] = i < k ? vz[i] * get(&o.results[1], i) : 0;
-      apply(&o.results[0], 0, false, vz, vw);
-      NEAR(vw, vy, m, 100 * (double)(m + n) * unit(t) * size_of(vy, m));
-      for (int64_t i = 1; i < k; i++)
-        assert_true(creal(get(&o.results[1], i)) <= creal(get(&o.results[1], i - 1)));
-      draw(columns); /* U^H (U x) = x, and V (V^H x) = x */
-      apply(&o.results[0], 0, false, vx, vy);
-      apply(&o.results[0], 0, true, vy, vz);
-      NEAR(vz, vx, columns, 100 * (double)m * unit(t) * size_of(vx, columns));
-      draw(rows);
-      apply(&o.results[2], 0, true, vx, vy);
-      apply(&o.results[2], 0, false, vy, vz);
-      NEAR(vz, vx, rows, 100 * (double)n * unit(t) * size_of(vx, rows));
-      drop(&o), free(a.data);
+      check_svd(t, shapes[way % 3][0], shapes[way % 3][1], way < 3, power,
+                way & 1 ? backwards : usual);
     }
+  check_svd(NX_F32, SHARED_SVD, SHARED_SVD, false, 0, backwards);
+  check_svd(NX_F64, SHARED_SVD + 11, SHARED_SVD + 90, true, 900, usual);
 }
 
 static void qr(void **state) {
@@ -468,11 +498,14 @@ static void interrupted(void **state) {
 
 NXT_MAIN(linalg_blocked) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(same_bits),  cmocka_unit_test(solve),      cmocka_unit_test(inv),
-      cmocka_unit_test(det),        cmocka_unit_test(triangular), cmocka_unit_test(singular),
-      cmocka_unit_test(on_threads), cmocka_unit_test(cholesky),   cmocka_unit_test(eigh),
-      cmocka_unit_test(svd),        cmocka_unit_test(qr),         cmocka_unit_test(not_finite),
-      cmocka_unit_test(no_state),   cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
+      cmocka_unit_test(same_bits),  cmocka_unit_test(same_bits_of_shared_reductions),
+      cmocka_unit_test(solve),      cmocka_unit_test(inv),
+      cmocka_unit_test(det),        cmocka_unit_test(triangular),
+      cmocka_unit_test(singular),   cmocka_unit_test(on_threads),
+      cmocka_unit_test(cholesky),   cmocka_unit_test(eigh),
+      cmocka_unit_test(svd),        cmocka_unit_test(qr),
+      cmocka_unit_test(not_finite), cmocka_unit_test(no_state),
+      cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -211,6 +211,38 @@ static void TABLE(eliminate)(const nxi_floats_elimination *e) {
   }
 }
 
+/* Columns first .. first + n - 1 of both products; n is a constant here. */
+static NXI_INLINE void TABLE(both_columns)(const nxi_floats_both *b, int64_t first, const int n) {
+  const REAL *a = (const REAL *)b->a + first * b->ld, *x = b->above_x;
+  REAL *y = b->above, *sums = (REAL *)b->beside + first, lanes[LANES];
+  VECTOR factor[4], sum[4];
+  UNROLL
+  for (int j = 0; j < n; j++) {
+    factor[j] = SPREAD(((const REAL *)b->beside_x)[first + j]);
+    sum[j] = ZERO;
+  }
+  for (int64_t i = 0; i < b->rows; i += LANES) {
+    const VECTOR xi = LOAD(x + i);
+    VECTOR yi = LOAD(y + i);
+    UNROLL
+    for (int j = 0; j < n; j++) {
+      const VECTOR v = LOAD(a + j * b->ld + i);
+      yi = FMA(v, factor[j], yi);
+      sum[j] = FMA(v, xi, sum[j]);
+    }
+    STORE(y + i, yi);
+  }
+  for (int j = 0; j < n; j++) {
+    STORE(lanes, sum[j]);
+    for (int k = 0; k < LANES; k++) sums[j] += lanes[k];
+  }
+}
+
+static void TABLE(both)(const nxi_floats_both *b) {
+  int64_t j = 0;
+  for (; j + 4 <= b->columns; j += 4) TABLE(both_columns)(b, j, 4);
+  for (; j < b->columns; j++) TABLE(both_columns)(b, j, 1);
+}
 #endif
 
 #define ROW(rows) {TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)}
@@ -233,7 +265,9 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
 #if !defined(PRODUCTS_ALONE)
     TABLE(triangle),
     TABLE(eliminate),
+    TABLE(both),
 #else
+    NULL,
     NULL,
     NULL,
 #endif

@@ -14,6 +14,7 @@ enum {
   NXI_FLOATS_CLASSES = 6, /* of blocks by rows: 1, 2, 3, 4, 6, 8 */
   NXI_FLOATS_VECTORS = 3, /* most vectors of a block */
   NXI_FLOATS_ELIMINATED = 8,
+  NXI_FLOATS_BOTH = 16,
 };
 
 /* What a kernel does with C: a chain of fma that begins at +0 is written, or added to C, or one
@@ -65,6 +66,17 @@ typedef struct nxi_floats_elimination {
   int32_t *pivots; /* for each row: which column was exchanged with the one of its number */
 } nxi_floats_elimination;
 
+/* Both products of a matrix that is stored by columns and is read once: above += a beside_x and
+ * beside += a^T above_x. `above` has its rows, a multiple of NXI_FLOATS_BOTH; `beside` has its
+ * columns. Bits depend on the lanes of a vector. */
+typedef struct nxi_floats_both {
+  int64_t rows, columns;
+  const void *a;
+  int64_t ld;
+  const void *above_x, *beside_x;
+  void *above, *beside;
+} nxi_floats_both;
+
 /* Blocks of so many rows, and 1 + j vectors. */
 typedef struct nxi_floats_class {
   int32_t rows; /* 0: no more classes */
@@ -81,6 +93,7 @@ typedef struct nxi_floats_kernels {
   void (*pick)(const void *from, int64_t step, int64_t n, void *to);
   void (*triangle)(const nxi_floats_triangle_block *block);
   void (*eliminate)(const nxi_floats_elimination *elimination);
+  void (*both)(const nxi_floats_both *both);
 } nxi_floats_kernels;
 
 #if defined(__x86_64__)

@@ -7,20 +7,16 @@
 
 #include <string.h>
 
+#include "runtime/library/blas/level2.h"
 #include "runtime/library/blas/level3.h"
 
-typedef void (*gemv_fn)(const char *trans, const int *m, const int *n, const void *alpha,
-                        const void *a, const int *lda, const void *x, const int *incx,
-                        const void *beta, void *y, const int *incy, size_t);
-typedef void (*larfg_fn)(const int *n, void *alpha, void *x, const int *incx, void *tau);
-typedef void (*scal_fn)(const int *n, const void *alpha, void *x, const int *incx);
 typedef void (*gebrd_fn)(const int *m, const int *n, void *a, const int *lda, void *d, void *e,
                          void *tau_q, void *tau_p, void *work, const int *lwork, int *info);
 
 enum {
   PANEL = 32,  /* columns */
   CHUNK = 64,  /* columns of a task */
-  LEAST = 256, /* columns of a matrix, below which threads would wait for each other too often */
+  LEAST = 512, /* columns of a matrix, below which threads would wait for each other too often */
   REST = 128,  /* columns that are left to LAPACK, at least */
 };
 
@@ -73,37 +69,6 @@ int64_t nxi_bidiagonal_tasks(const nxi_bidiagonal *b, uint32_t stage) {
   return chunks(b->columns) - from / CHUNK;
 }
 
-/* ---- routines. Numbers are 1, -1 or 0. */
-
-static const void *number(nx_dtype t, int x) {
-  static const double wide[3] = {0, 1, -1};
-  static const float narrow[3] = {0, 1, -1};
-  const int i = x < 0 ? 2 : x;
-  return t == NX_F32 ? (const void *)&narrow[i] : (const void *)&wide[i];
-}
-
-typedef struct vector {
-  void *at;
-  int step;
-} vector;
-
-/* y = (alpha) a x + (beta) y, or with the transpose; m x n is what a has. */
-static void multiply(nx_dtype t, const char *trans, int m, int n, int alpha, const void *a, int ld,
-                     vector x, int beta, vector y) {
-  if (m == 0 || n == 0) return;
-  ((gemv_fn)nxi_lapack(NXI_LAPACK_gemv, t))(trans, &m, &n, number(t, alpha), a, &ld, x.at, &x.step,
-                                            number(t, beta), y.at, &y.step, 1);
-}
-
-static void reflect(nx_dtype t, int n, char *first, char *rest, int step, void *tau) {
-  ((larfg_fn)nxi_lapack(NXI_LAPACK_larfg, t))(&n, first, rest, &step, tau);
-}
-
-static void scale(nx_dtype t, int n, const void *by, void *x) {
-  const int one = 1;
-  ((scal_fn)nxi_lapack(NXI_LAPACK_scal, t))(&n, by, x, &one);
-}
-
 /* ---- a column. Indices count from the panel's first row and column. */
 
 static char *a_at(const panel *p, int row, int column) {
@@ -122,12 +87,13 @@ static char *number_at(const panel *p, void *array, int i) {
 /* Brings column i up to date and makes its reflection, of which the 1 is stored too. */
 static void make_column(const panel *p, int i) {
   const int m = p->rows - i;
-  const vector column = {a_at(p, i, i), 1};
+  const nxi_vector column = {a_at(p, i, i), 1};
   char *below = a_at(p, i + 1 < p->rows ? i + 1 : i, i);
-  multiply(p->t, "N", m, i, -1, a_at(p, i, 0), p->ld, (vector){y_at(p, i, 0), p->columns}, 1,
-           column);
-  multiply(p->t, "N", m, i, -1, x_at(p, i, 0), p->rows, (vector){a_at(p, 0, i), 1}, 1, column);
-  reflect(p->t, m, column.at, below, 1, number_at(p, p->at->tau_q, i));
+  nxi_multiply_vector(p->t, "N", m, i, -1, a_at(p, i, 0), p->ld,
+                      (nxi_vector){y_at(p, i, 0), p->columns}, 1, column);
+  nxi_multiply_vector(p->t, "N", m, i, -1, x_at(p, i, 0), p->rows, (nxi_vector){a_at(p, 0, i), 1},
+                      1, column);
+  nxi_reflection(p->t, m, column.at, (nxi_vector){below, 1}, number_at(p, p->at->tau_q, i));
   memcpy(number_at(p, p->at->diagonal, i), column.at, (size_t)nxi_dtype_size(p->t));
   nxi_store_one(p->t, column.at);
 }
@@ -136,18 +102,19 @@ static void make_column(const panel *p, int i) {
  * date and makes its reflection. */
 static void make_row(const panel *p, int i) {
   const int m = p->rows - i, n = p->columns - i - 1, known = i + 1;
-  const vector v = {a_at(p, i, i), 1}, y = {y_at(p, i + 1, i), 1}, some = {y_at(p, 0, i), 1},
-               row = {a_at(p, i, i + 1), p->ld};
+  const nxi_vector v = {a_at(p, i, i), 1}, y = {y_at(p, i + 1, i), 1}, some = {y_at(p, 0, i), 1},
+                   row = {a_at(p, i, i + 1), p->ld};
   char *right = a_at(p, i, i + 2 < p->columns ? i + 2 : i + 1);
-  multiply(p->t, "T", m, i, 1, a_at(p, i, 0), p->ld, v, 0, some);
-  multiply(p->t, "N", n, i, -1, y_at(p, i + 1, 0), p->columns, some, 1, y);
-  multiply(p->t, "T", m, i, 1, x_at(p, i, 0), p->rows, v, 0, some);
-  multiply(p->t, "T", i, n, -1, a_at(p, 0, i + 1), p->ld, some, 1, y);
-  scale(p->t, n, number_at(p, p->at->tau_q, i), y.at);
-  multiply(p->t, "N", n, known, -1, y_at(p, i + 1, 0), p->columns, (vector){a_at(p, i, 0), p->ld},
-           1, row);
-  multiply(p->t, "T", i, n, -1, a_at(p, 0, i + 1), p->ld, (vector){x_at(p, i, 0), p->rows}, 1, row);
-  reflect(p->t, n, row.at, right, p->ld, number_at(p, p->at->tau_p, i));
+  nxi_multiply_vector(p->t, "T", m, i, 1, a_at(p, i, 0), p->ld, v, 0, some);
+  nxi_multiply_vector(p->t, "N", n, i, -1, y_at(p, i + 1, 0), p->columns, some, 1, y);
+  nxi_multiply_vector(p->t, "T", m, i, 1, x_at(p, i, 0), p->rows, v, 0, some);
+  nxi_multiply_vector(p->t, "T", i, n, -1, a_at(p, 0, i + 1), p->ld, some, 1, y);
+  nxi_scale_vector(p->t, n, number_at(p, p->at->tau_q, i), y.at);
+  nxi_multiply_vector(p->t, "N", n, known, -1, y_at(p, i + 1, 0), p->columns,
+                      (nxi_vector){a_at(p, i, 0), p->ld}, 1, row);
+  nxi_multiply_vector(p->t, "T", i, n, -1, a_at(p, 0, i + 1), p->ld,
+                      (nxi_vector){x_at(p, i, 0), p->rows}, 1, row);
+  nxi_reflection(p->t, n, row.at, (nxi_vector){right, p->ld}, number_at(p, p->at->tau_p, i));
   memcpy(number_at(p, p->at->beside, i), row.at, (size_t)nxi_dtype_size(p->t));
   nxi_store_one(p->t, row.at);
 }
@@ -156,16 +123,16 @@ static void make_row(const panel *p, int i) {
 static void end_row(const panel *p, int i) {
   const int m = p->rows - i - 1, n = p->columns - i - 1, known = i + 1,
             parts = (int)(chunks(p->b->columns) - (p->first + i + 1) / CHUNK);
-  const vector u = {a_at(p, i, i + 1), p->ld}, x = {x_at(p, i + 1, i), 1},
-               some = {x_at(p, 0, i), 1},
-               ones = {p->sums + (int64_t)p->rows * parts * nxi_dtype_size(p->t), 1};
+  const nxi_vector u = {a_at(p, i, i + 1), p->ld}, x = {x_at(p, i + 1, i), 1},
+                   some = {x_at(p, 0, i), 1},
+                   ones = {p->sums + (int64_t)p->rows * parts * nxi_dtype_size(p->t), 1};
   for (int k = 0; k < parts; k++) nxi_store_one(p->t, nxi_at(p->t, ones.at, k, 0, 1));
-  multiply(p->t, "N", m, parts, 1, p->sums, p->rows, ones, 0, x);
-  multiply(p->t, "T", n, known, 1, y_at(p, i + 1, 0), p->columns, u, 0, some);
-  multiply(p->t, "N", m, known, -1, a_at(p, i + 1, 0), p->ld, some, 1, x);
-  multiply(p->t, "N", i, n, 1, a_at(p, 0, i + 1), p->ld, u, 0, some);
-  multiply(p->t, "N", m, i, -1, x_at(p, i + 1, 0), p->rows, some, 1, x);
-  scale(p->t, m, number_at(p, p->at->tau_p, i), x.at);
+  nxi_multiply_vector(p->t, "N", m, parts, 1, p->sums, p->rows, ones, 0, x);
+  nxi_multiply_vector(p->t, "T", n, known, 1, y_at(p, i + 1, 0), p->columns, u, 0, some);
+  nxi_multiply_vector(p->t, "N", m, known, -1, a_at(p, i + 1, 0), p->ld, some, 1, x);
+  nxi_multiply_vector(p->t, "N", i, n, 1, a_at(p, 0, i + 1), p->ld, u, 0, some);
+  nxi_multiply_vector(p->t, "N", m, i, -1, x_at(p, i + 1, 0), p->rows, some, 1, x);
+  nxi_scale_vector(p->t, m, number_at(p, p->at->tau_p, i), x.at);
 }
 
 /* A task of the product of column i's reflection, or row i's, and what is right of the column. */
@@ -173,12 +140,12 @@ static void multiply_chunk(const panel *p, int step, int i, int64_t task) {
   int width;
   const int column = chunk_of(p->first + i + 1, p->b->columns, task, &width) - p->first;
   if (step == LEFT)
-    multiply(p->t, "T", p->rows - i, width, 1, a_at(p, i, column), p->ld,
-             (vector){a_at(p, i, i), 1}, 0, (vector){y_at(p, column, i), 1});
+    nxi_multiply_vector(p->t, "T", p->rows - i, width, 1, a_at(p, i, column), p->ld,
+                        (nxi_vector){a_at(p, i, i), 1}, 0, (nxi_vector){y_at(p, column, i), 1});
   else
-    multiply(p->t, "N", p->rows - i - 1, width, 1, a_at(p, i + 1, column), p->ld,
-             (vector){a_at(p, i, column), p->ld}, 0,
-             (vector){nxi_at(p->t, p->sums, 0, task, p->rows), 1});
+    nxi_multiply_vector(p->t, "N", p->rows - i - 1, width, 1, a_at(p, i + 1, column), p->ld,
+                        (nxi_vector){a_at(p, i, column), p->ld}, 0,
+                        (nxi_vector){nxi_at(p->t, p->sums, 0, task, p->rows), 1});
 }
 
 /* A task of the update of what is right of and below the panel. */

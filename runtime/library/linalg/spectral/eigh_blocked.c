@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh of a large matrix. The matrix is reduced to a tridiagonal one on one thread (half of that
- * work is memory-bound). Its vectors are computed by divide and conquer on one thread, while other
- * threads form the blocks of reflections. Then the reflections are applied to panels of vectors. */
+/* eigh of a large matrix. The matrix is reduced to a tridiagonal one (tridiagonal.h). Its vectors
+ * are computed by divide and conquer on one thread, while other threads form the blocks of
+ * reflections. Then the reflections are applied to panels of vectors. */
 #include "eigh_blocked.h"
 
 #include <math.h>
@@ -12,23 +12,21 @@
 #include "runtime/library/blas/level3.h"
 #include "runtime/library/linalg/rescale.h"
 #include "runtime/library/linalg/factors/reflections.h"
+#include "tridiagonal.h"
 
-typedef void (*sytrd_fn)(const char *uplo, const int *n, void *a, const int *lda, void *d, void *e,
-                         void *tau, void *work, const int *lwork, int *info, size_t);
 typedef void (*stedc_fn)(const char *vectors, const int *n, void *d, void *e, void *z,
                          const int *ldz, void *work, const int *lwork, int *iwork,
                          const int *liwork, int *info, size_t);
 
-enum { REDUCE, SOLVE, CHECK, APPLY, STAGES };
-enum {
-  PANEL = 128,
-  BLOCK = 64
-}; /* vectors of a task; columns that the reduction does together, at most */
+/* After taking the matrix, and the stages of its reduction. */
+enum { SOLVE, CHECK, APPLY, STAGES };
+enum { PANEL = 128 }; /* vectors of a task */
 
 typedef struct blocked {
   nxi_stages stages; /* first */
   nx_dtype t, real;
   int n, lwork, liwork;
+  nxi_tridiagonal form;
   nxi_reflections q;
   nxi_layout matrix, tau, diagonal, beside, vectors, blocks, work, integers, state;
 } blocked;
@@ -38,8 +36,16 @@ typedef struct found {
   int info, scale; /* the matrix was multiplied by 2^scale */
 } found;
 
-static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
+/* The stage after those of the reduction; less than 0: it is the stage before them, or one of
+ * them. */
+static int later(const blocked *l, uint32_t stage) {
+  return (int)stage - 1 - (int)nxi_tridiagonal_stages(&l->form);
+}
+
+static int64_t tasks_of(const nxi_stages *stages, uint32_t number) {
   const blocked *l = (const void *)stages;
+  const int stage = later(l, number);
+  if (stage < 0) return number == 0 ? 1 : nxi_tridiagonal_tasks(&l->form, number - 1);
   if (stage == SOLVE) return 1 + nxi_reflections_blocks(&l->q);
   return stage == APPLY ? (l->n + PANEL - 1) / PANEL : 1;
 }
@@ -61,16 +67,6 @@ static double cost_of(const blocked *l, bool real) {
   return 4.0 / 3 * n * n * n * (!real && nxi_lapack_complex(l->t) ? 4 : 1);
 }
 
-static void sytrd(const nxi_stages *stages, char *m) {
-  const blocked *l = (const void *)stages;
-  int info;
-  nxi_lapack_enter();
-  ((sytrd_fn)nxi_lapack(NXI_LAPACK_sytrd, l->t))(
-      "U", &l->n, m + l->matrix.at, &l->n, m + l->diagonal.at, m + l->beside.at, m + l->tau.at,
-      m + l->work.at, &l->lwork, &info, 1);
-  nxi_lapack_leave();
-}
-
 static void stedc(const nxi_stages *stages, char *m) {
   const blocked *l = (const void *)stages;
   found *f = (void *)(m + l->state.at);
@@ -81,7 +77,7 @@ static void stedc(const nxi_stages *stages, char *m) {
   nxi_lapack_leave();
 }
 
-static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char *from) {
+static nx_status take(const blocked *l, const nxi_stage_task *task, const char *from) {
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
   *f = (found){0, 0};
@@ -94,11 +90,29 @@ static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char
   memcpy(a, from, (size_t)l->n * (size_t)l->n * (size_t)nxi_dtype_size(l->t));
   f->scale = nxi_scale_for(l->t, largest);
   if (f->scale) nxi_scale(l->t, (int64_t)l->n * l->n, a, f->scale);
+  return NX_OK;
+}
+
+static void reduce_at(const blocked *l, char *m, uint32_t stage, int64_t task) {
+  const nxi_tridiagonal_arrays at = {m + l->matrix.at, m + l->diagonal.at, m + l->beside.at,
+                                     m + l->tau.at, m + l->work.at};
+  nxi_tridiagonal_run(&l->form, &at, stage, task);
+}
+
+static void reduce_whole(const nxi_stages *stages, char *m) {
+  reduce_at((const void *)stages, m, 0, 0);
+}
+
+/* A stage of the reduction, or, where threads do not share it, all of it. */
+static void reduce(const blocked *l, const nxi_stage_task *task) {
+  if (l->form.panels > 0) {
+    reduce_at(l, task->memory, task->stage - 1, task->task);
+    return;
+  }
   const nxi_stage_piece pieces[] = {
       piece(&l->matrix, l->t, (int64_t)l->n * l->n), piece(&l->tau, l->t, l->n - 1),
       piece(&l->diagonal, l->real, l->n), piece(&l->beside, l->real, l->n - 1)};
-  nxi_stage_apart(task, cost_of(l, false), sizeof *l, sytrd, pieces, 1, 4);
-  return NX_OK;
+  nxi_stage_apart(task, cost_of(l, false), sizeof *l, reduce_whole, pieces, 1, 4);
 }
 
 static void solve(const blocked *l, const nxi_stage_task *task) {
@@ -139,9 +153,9 @@ static nx_status run(const nxi_stage_task *task) {
   const blocked *l = (const void *)task->stages;
   const nxg_call_part *part = task->part;
   char *m = task->memory;
-  switch (task->stage) {
-    case REDUCE:
-      return reduce(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
+  if (task->stage == 0)
+    return take(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
+  switch (later(l, task->stage)) {
     case SOLVE:
       if (task->task == 0) solve(l, task);
       else
@@ -149,14 +163,15 @@ static nx_status run(const nxi_stage_task *task) {
                              m + l->blocks.at, task->own);
       return NX_OK;
     case CHECK: return check(l, task);
-    default: apply(l, task); return NX_OK;
+    case APPLY: apply(l, task); return NX_OK;
+    default: reduce(l, task); return NX_OK;
   }
 }
 
 static void lay_out(blocked *l) {
   const int64_t n = l->n;
   int64_t *all = &l->stages.bytes;
-  const int64_t solving = 1 + 4 * n + n * n, reducing = n * BLOCK;
+  const int64_t solving = 1 + 4 * n + n * n, reducing = nxi_tridiagonal_work(&l->form);
   l->liwork = (int)(3 + 5 * n);
   l->lwork = (int)(solving > reducing ? solving : reducing);
   nxi_lay_out(&l->matrix, all, l->t, n * n);
@@ -184,9 +199,10 @@ nx_status nxi_eigh_blocked_prepare(const nxg_call *call, nxg_call_work *work, nx
   l->real = nxi_lapack_single(l->t) ? NX_F32 : NX_F64;
   l->n = (int)n;
   l->q = (nxi_reflections){l->t, NXI_REFLECT_BACKWARDS, l->n, l->n - 1, 0, l->n};
+  l->form = nxi_tridiagonal_of(l->t, l->n);
   lay_out(l);
   l->stages.batches = nxi_batches(a, 2);
-  l->stages.count = STAGES;
+  l->stages.count = 1 + nxi_tridiagonal_stages(&l->form) + STAGES;
   l->stages.tasks = tasks_of;
   l->stages.run = run;
   work->state = l;
