@@ -130,7 +130,8 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
   if (status == NX_OK) status = nxi_load_controls(e, poll, report, d);
   if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
   if (status != NX_OK) return status;
-  e->cannot_fail = e->options.executor == NXI_COMPILED && !e->plan->checks && !has_calls(e->plan);
+  e->cannot_fail =
+      e->options.executor == NXI_COMPILED && !e->lacks && !e->plan->checks && !has_calls(e->plan);
   e->brief = is_brief(e);
   return NX_OK;
 }

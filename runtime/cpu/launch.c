@@ -90,7 +90,7 @@ static nx_status run_kernel(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
   for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
   set_params(r, s);
-  if (r->executable->code == NULL)
+  if (r->executable->code == NULL || r->executable->code[s->kernel] == NULL)
     return interpret_kernel(kernel_of(r)->ir, r->buffers, r->params, r->d);
   int64_t tasks = task_count(r);
   if (tasks <= 1) {

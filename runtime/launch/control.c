@@ -75,6 +75,7 @@ static nx_status load_body(nxi_executable *e, const nxg_graph *g, const nxi_poll
                            nxi_executable **out, nxi_compile_report *report, nxi_diag *d) {
   nxi_executable_options o = e->options;
   nxi_compile_report own = {0};
+  o.at_first = false; /* a loop runs its body many times */
   o.target = &e->plan->target;
   bool host = o.device == NULL || !o.device->kind->own_memory;
   if (o.executor == NXI_COMPILED && host && !o.printed && is_slight(g))

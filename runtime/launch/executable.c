@@ -156,6 +156,7 @@ void nxi_executable_destroy(nxi_executable *e) {
 
 const nxp_plan *nxi_executable_plan(const nxi_executable *e) { return e->plan; }
 bool nxi_executable_cannot_fail(const nxi_executable *e) { return e->cannot_fail; }
+bool nxi_executable_lacks(const nxi_executable *e) { return e->lacks; }
 bool nxi_executable_is_brief(const nxi_executable *e) { return e->brief; }
 
 nx_status nxi_executable_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {

@@ -13,7 +13,8 @@ struct nxi_executable {
   nxp_plan *plan;
   nxi_executable_options options;
   bool cannot_fail, brief;
-  nxi_kernel **code; /* indexed by kernel; NULL: kernels are interpreted */
+  bool lacks;        /* some of `code` is NULL: these kernels are interpreted */
+  nxi_kernel **code; /* indexed by kernel; NULL: all are interpreted */
   /* Indexed by step: the functions that execute a call on the host. NULL: there are no calls. */
   const nxg_functions **functions;
   /* Indexed by step: the executables of bodies. NULL: there is no control flow. */
@@ -76,6 +77,9 @@ nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, bool 
  * of the plan meanwhile. kind: of the kernel. */
 nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, const nxi_kernel_kind *kind,
                           nxi_compile_report *report, nxi_diag *d);
+/* at_first.c. Of each kernel, whether it may be interpreted until there is code for it; work: room
+ * for as many numbers as there are kernels. */
+void nxi_may_lack_code(const nxp_plan *p, bool *may, double *work);
 /* together.c: loads the machine code of all kernels, on the threads of the pool. */
 nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
                             nxi_diag *d);

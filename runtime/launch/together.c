@@ -20,6 +20,7 @@ enum { FEW = 3, MANY = 8 };
 typedef struct loading {
   uint32_t number; /* of the kernel */
   nxi_kernel_kind kind;
+  bool may_lack;     /* code that is not there is done without */
   uint64_t integers; /* of a kernel that is compiled as it is: a hash of them */
   size_t weight;     /* instructions of all kernels that one thread loads */
   nx_status status;
@@ -138,17 +139,35 @@ static void sort_loadings(loadings *all) {
   qsort(all->of, all->n, sizeof *all->of, by_weight);
 }
 
+/* Finds the kernels that are interpreted until there is code for them. */
+static bool find_lacking(const loadings *all) {
+  const nxp_plan *p = all->executable->plan;
+  if (!all->executable->options.at_first || p->options.on_gpu) return true;
+  double *work = nxi_malloc((p->n_kernels + 1) * sizeof *work);
+  bool *may = nxi_malloc((p->n_kernels + 1) * sizeof *may);
+  const bool done = work != NULL && may != NULL;
+  if (done) nxi_may_lack_code(p, may, work);
+  for (uint32_t i = 0; done && i < all->n; i++) all->of[i].may_lack = may[i];
+  nxi_free(may);
+  nxi_free(work);
+  return done;
+}
+
 static bool make_loadings(loadings *all) {
   const nxp_plan *p = all->executable->plan;
   all->n = p->n_kernels;
   all->of = nxi_calloc((size_t)all->n + 1, sizeof *all->of);
   if (all->of == NULL) return false;
+  if (!find_lacking(all)) {
+    nxi_free(all->of);
+    return false;
+  }
   for (uint32_t i = 0; i < all->n; i++) {
     all->of[i].number = i;
     if (p->options.on_gpu) continue;
     all->of[i].kind = nxi_kind_of(p->kernels[i].ir);
     all->of[i].kind.varies = all->executable->options.varies;
-    all->of[i].kind.found_only = all->executable->options.found_only;
+    all->of[i].kind.found_only = all->executable->options.found_only || all->of[i].may_lack;
     all->of[i].kind.all = p->kernels[i].varies;
   }
   sort_loadings(all);
@@ -180,6 +199,7 @@ static void load_one(loadings *all, loading *l, int worker) {
   if (goes_on && p->kernels[l->number].ir != NULL) {
     nxi_diag_clear(&l->d);
     l->status = nxi_load_kernel(all->executable, l->number, &l->kind, &l->report, &l->d);
+    if (l->may_lack && l->report.absent) l->status = NX_OK;
   }
   if (!goes_on || l->status != NX_OK) atomic_store(&all->stopped, true);
 }
@@ -225,6 +245,7 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
     report->generic_hits += one->generic_hits;
     report->generic_misses += one->generic_misses;
     compile_ms += one->compile_ms;
+    all->executable->lacks = all->executable->lacks || one->absent;
     if (p->kernels[i].scratch_bytes > p->scratch_bytes)
       p->scratch_bytes = p->kernels[i].scratch_bytes;
   }

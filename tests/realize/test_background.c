@@ -196,6 +196,79 @@ static void long_work_is_compiled_at_once(void **state) {
   nx_context_release(c);
 }
 
+/* ---- kernels that do little, in graphs that are compiled at once */
+
+/* The sum of the squares of a product, beside the exponentials of a row, which are added to a row
+ * of `assigned` if it is not NULL. Returns how many kernels they have. */
+static uint32_t squares(nx_context *c, nx_tensor *x, nx_tensor *assigned, uint32_t bits[2]) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  const int64_t begin[2] = {1, 0}, end[2] = {2, 300}, place[1] = {7};
+  nx_tensor *product = nx_matmul(x, x), *square = nx_mul(product, product);
+  nx_tensor *made[3] = {nx_reduce_sum(square, NX_ALL_AXES, 0), NULL, assigned};
+  nx_tensor_release(product), nx_tensor_release(square); /* or it would be a result, too */
+  nx_scope *s = nx_scope_begin(c);
+  nx_tensor *row = nx_shrink(x, begin, end, 2);
+  made[1] = nx_reshape(nx_exp(row), (const int64_t[]){300}, 1, 0);
+  if (assigned) OK(nx_assign(nx_shrink(assigned, begin, end, 2), nx_exp(nx_add(row, made[0]))));
+  OK(nx_realize(c, made, assigned ? 3 : 2, &o));
+  nx_scalar item;
+  OK(nx_read(made[0], &bits[0], sizeof *bits, NULL));
+  OK(nx_item(made[1], place, 1, &item, NULL));
+  const float f = (float)item.v.f[0];
+  memcpy(&bits[1], &f, sizeof f);
+  nx_scope_end(s);
+  nx_tensor_release(made[0]);
+  assert_int_equal(report.interpreted, 0);
+  return report.kernels;
+}
+
+/* The exponentials of a row do not wait for code: they are interpreted with the same bits, and
+ * their code is made once the graph was met again. */
+static void kernels_that_do_little(void **state) {
+  nx_context *c = new_context();
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(-1), NX_NUMBER(3e-5), 300 * 300),
+            *square = nx_reshape(x, (int64_t[]){300, 300}, 2, 0);
+  uint32_t first[2], bits[2];
+  (void)state;
+  OK(nx_realize(c, &square, 1, NULL));
+  const uint64_t before = compiled(c);
+  const uint32_t kernels = squares(c, square, NULL, first);
+  assert_true(kernels >= 2);
+  assert_int_equal(compiled(c), before + kernels - 1);
+  for (int i = 0; i < 20; i++) pause_briefly();
+  assert_int_equal(compiled(c), before + kernels - 1); /* it may never come again */
+  for (const time_t begin = time(NULL); compiled(c) < before + kernels;) {
+    assert_int_equal(squares(c, square, NULL, bits), kernels);
+    assert_memory_equal(bits, first, sizeof bits);
+    assert_true(time(NULL) - begin <= SECONDS);
+  }
+  for (int i = 0; i < 20; i++) pause_briefly();
+  assert_int_equal(squares(c, square, NULL, bits), kernels);
+  assert_memory_equal(bits, first, sizeof bits);
+  assert_int_equal(compiled(c), before + kernels);
+  nx_tensor_release(x), nx_tensor_release(square);
+  nx_context_release(c);
+}
+
+/* The interpreter may find no memory, and must not once an array is being overwritten. */
+static void little_beside_assignments(void **state) {
+  nx_context *c = new_context();
+  nx_tensor *arrays[2];
+  uint32_t bits[2];
+  (void)state;
+  for (int i = 0; i < 2; i++)
+    arrays[i] = nx_full(c, 0, NX_F32, (int64_t[]){300, 300}, 2, NX_NUMBER(i ? 0 : 1e-3));
+  OK(nx_realize(c, arrays, 2, NULL));
+  const uint64_t before = compiled(c);
+  const uint32_t kernels = squares(c, arrays[0], arrays[1], bits);
+  assert_true(kernels >= 2);
+  /* the row that is assigned does as little, and has code */
+  assert_true(compiled(c) - before >= kernels - 1);
+  nx_tensor_release(arrays[0]), nx_tensor_release(arrays[1]);
+  nx_context_release(c);
+}
+
 /* A row is assigned to a cache, whose rows so far are multiplied by a column. Returns whether it
  * was interpreted. */
 static bool append(nx_context *c, nx_tensor *cache, int64_t row) {
@@ -458,6 +531,8 @@ NXT_MAIN(background) {
       cmocka_unit_test(first_results_do_not_wait_for_the_compiler), /* nothing is compiled yet */
       cmocka_unit_test(interpreted_until_code_is_there),
       cmocka_unit_test(long_work_is_compiled_at_once),
+      cmocka_unit_test(kernels_that_do_little),
+      cmocka_unit_test(little_beside_assignments),
       cmocka_unit_test(caches_that_grow),
       cmocka_unit_test(code_of_changing_shapes),
       cmocka_unit_test(small_graphs_of_changing_shapes),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* How the plan of a run's key is made. Tiny graphs are interpreted until that has taken about as
  * long as compiling them would. Graphs that the interpreter is done with before the compiler are
- * interpreted while their code is made in the background. */
+ * interpreted while their code is made in the background. Of others, kernels that do little are
+ * interpreted likewise. */
 #include "obtain.h"
 
 #include "background.h"
@@ -78,8 +79,9 @@ typedef struct made {
   double interpreted_ms, alike_ms; /* alike: of all graphs with the same operations */
   double most_ms;                  /* as in nxi_plan */
   nxi_alike_code alike_code;
-  double unstarted_ms;            /* as in nx_context */
-  bool interpreted, waits, alike; /* as in nxi_plan */
+  double unstarted_ms;        /* as in nx_context */
+  bool interpreted, at_first; /* there is such an executable */
+  bool waits, alike;          /* as in nxi_plan */
   nxi_executable *executable;
   nxi_compile_report report;
   bool interpret, tiny;
@@ -148,6 +150,13 @@ static nx_status make_unstarted(nxi_run *run, nxg_graph *g, nxi_executable_optio
   return status;
 }
 
+/* Whether kernels that do little may be interpreted: where it is likely that others share their
+ * code it pays at once. */
+static bool may_lack(const nxi_run *run, const made *m, bool code) {
+  return code && !m->tiny && !m->alike && nxi_debug_background() &&
+         !nxi_device_kind_of(run->context, run->device)->own_memory;
+}
+
 static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
                                nxi_diag *d) {
   nxi_executor_kind kind = options->executor;
@@ -157,7 +166,7 @@ static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_option
   bool code = !m->interpret && kind == NXI_COMPILED && !m->waits,
        brief = code && may_wait(run, g, brief_ms),
        late = code && !brief && options->unstarted && may_wait(run, g, unstarted_ms);
-  if ((brief || late) && m->interpreted) {
+  if (code && (m->at_first || ((brief || late) && m->interpreted))) {
     m->job = nxi_code_job_create(g, options);
     return m->job ? NX_OK : nxi_oom(d);
   }
@@ -165,6 +174,7 @@ static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_option
   if (late && nxi_interpreter_ms(g, unstarted_ms) + m->unstarted_ms <= unstarted_ms)
     return make_unstarted(run, g, options, m, d);
   if (m->interpret) options->executor = NXI_GRAPH_INTERP;
+  options->at_first = may_lack(run, m, code);
   return make_executable(run, g, options, m, d);
 }
 
@@ -198,6 +208,10 @@ static nx_status make_plan(nxi_run *run, made *m, nxi_diag *d) {
 nxi_executable *nxi_plan_ready(const nxi_run *run, const nxi_plan *p, bool *interpret) {
   NXI_HELD(&run->context->run_lock);
   bool useful = !p->compiled; /* existing code can run even if no more can be compiled */
+  if (useful && p->at_first && !p->waits) {
+    *interpret = false;
+    return p->pending || executor_of(run) != NXI_COMPILED ? p->at_first : NULL;
+  }
   *interpret = useful && (p->pending || interprets(run, executor_of(run), p->tiny,
                                                    p->interpreted_ms, p->most_ms));
   return *interpret ? p->interpreted : p->compiled;
@@ -234,7 +248,9 @@ static void keep_made(nx_context *c, nxi_plan *p, made *m) {
   if (m->later) p->later = m->job;
   else if (m->job) start_job(c, p, m->job);
   if (!m->executable) return;
-  nxi_executable **at = m->interpret ? &p->interpreted : &p->compiled;
+  nxi_executable **at = m->interpret                          ? &p->interpreted
+                        : nxi_executable_lacks(m->executable) ? &p->at_first
+                                                              : &p->compiled;
   if (*at) { /* LLVM was lost after the graph had been interpreted once */
     nxi_executable_destroy(m->executable);
     m->executable = *at;
@@ -258,6 +274,7 @@ nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool 
               .alike_code = nxi_plan_alike_code(c->plans, p),
               .unstarted_ms = c->unstarted_ms,
               .interpreted = p->interpreted != NULL,
+              .at_first = p->at_first != NULL,
               .waits = p->waits,
               .alike = p->alike};
     nxi_run_unlock(c);

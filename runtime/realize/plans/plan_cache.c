@@ -36,6 +36,7 @@ nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_pl
 static void plan_free(nxi_plan *p) {
   nxi_executable_destroy(p->interpreted);
   nxi_executable_destroy(p->compiled);
+  nxi_executable_destroy(p->at_first);
   nxi_code_job_destroy(p->later);
   nxi_free(p->key);
   nxi_free(p);
@@ -207,8 +208,13 @@ const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run) 
 
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
   note_recent(cache, p);
-  p->users--;
-  if (!p->users && !p->compiled && !p->interpreted) drop(cache, p); /* making the plan failed */
+  if (--p->users) return;
+  if (p->compiled) { /* nobody runs the other any more */
+    nxi_executable_destroy(p->at_first);
+    p->at_first = NULL;
+  } else if (!p->interpreted && !p->at_first) {
+    drop(cache, p); /* making the plan failed */
+  }
 }
 
 /* ---- what plans store */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: ISC */
+/* Which kernels of a plan may be interpreted until their code is there: those that do so little
+ * that the interpreter of kernels, slow as it is, is done with them long before LLVM would be. */
+#include "internal.h"
+
+#include <string.h>
+
+/* Lanes of instructions, of 3 to 8 ns each: half a millisecond at most. The shortest kernel is
+ * compiled in two to four. */
+static const double most_work = 1 << 16;
+
+/* How often the instruction runs in one launch; -1: that is not known before. */
+static double times_of(const nxk_kernel *k, nxk_value instr) {
+  double n = 1;
+  for (nxk_value v = k->instrs[instr].block; v != NXK_NONE; v = k->instrs[v].block) {
+    const nxk_instr *in = &k->instrs[v];
+    if (in->op == NXK_region && k->level == NXK_BOUND && k->regions[in->imm].tasks_param >= 0)
+      return -1;
+    if (in->op != NXK_for) continue;
+    const nxk_loop *l = &k->loops[in->imm];
+    if (l->lower.value != NXK_NONE || l->upper.value != NXK_NONE) return -1;
+    double trips = ((double)l->upper.constant - (double)l->lower.constant) / (double)l->step;
+    n *= trips > 0 ? trips : 0;
+  }
+  return n;
+}
+
+/* What the interpreter does for the kernel, in lanes of simple instructions; above most_work if it
+ * is more or is not known. */
+static double work_of(const nxk_kernel *k) {
+  const double cleared = (double)nxk_scratch_bytes(k) / 64;
+  double work = 0;
+  for (nxk_value v = 0; v < k->n_instrs && work <= most_work; v++) {
+    const nxk_instr *in = &k->instrs[v];
+    const double times = times_of(k, v);
+    const bool function = in->op < NXK_SCALAR_COUNT && nxk_scalars[in->op].flags & NXK_FUNC;
+    if (times < 0) return most_work + 1;
+    work += times * (in->lanes + 1) * (function ? nxk_scalars[in->op].cost : 1);
+    if (in->op != NXK_for) work += in->block == NXK_NONE ? cleared : 0;
+    else if (k->loops[in->imm].kind != NXK_SEQ) work += times * cleared;
+  }
+  return work;
+}
+
+static void except(const nxp_step *s, double *work) {
+  if (s != NULL) work[s->kernel] = most_work + 1;
+}
+
+/* Kernels inside products run once for each row, or for each unit of a packed tile. */
+static void except_inside(const nxp_step *s, double *work) {
+  except(s->epilogue, work);
+  for (int32_t i = 0; s->staging != NULL && i < s->staging->n_parts; i++)
+    except(s->staging->parts[i].kernel, work);
+  if (s->chain != NULL) except_inside(s->chain->product, work);
+}
+
+/* The interpreter may find no memory, so it does nothing once an input is being overwritten. */
+void nxi_may_lack_code(const nxp_plan *p, bool *may, double *work) {
+  bool overwriting = false;
+  memset(work, 0, p->n_kernels * sizeof *work);
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    const nxp_step *s = &p->steps[i];
+    overwriting = overwriting || s->overwrites;
+    except_inside(s, work);
+    if (s->kind != NXP_STEP_KERNEL) continue;
+    if (overwriting) except(s, work);
+    else if (work[s->kernel] <= most_work) work[s->kernel] += work_of(p->kernels[s->kernel].ir);
+  }
+  for (uint32_t i = 0; i < p->n_kernels; i++) may[i] = work[i] > 0 && work[i] <= most_work;
+}
