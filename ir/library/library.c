@@ -105,6 +105,20 @@ static nx_status take_rows(nxg_call *call, const int64_t *attrs, uint32_t n, nxi
   return at == n ? NX_OK : bad_rows(call, 0, d);
 }
 
+/* As a memset, but for the extents: an array of rank 0 has none, and all of them are 8 KB. */
+static void clear(nxg_call *call) {
+  call->n_operands = call->n_results = call->n_attrs = 0;
+  for (uint32_t i = 0; i < NXG_CALL_OPERANDS; i++) {
+    call->operands[i].dtype = 0;
+    call->operands[i].rank = 0;
+  }
+  for (uint32_t i = 0; i < NXG_CALL_RESULTS; i++) {
+    call->results[i].dtype = 0;
+    call->results[i].rank = 0;
+  }
+  memset(call->attrs, 0, sizeof call->attrs);
+}
+
 nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
                          uint32_t n_attrs, nxg_call *out, nxi_diag *d) {
   const char *name = nxg_ops[op].name;
@@ -116,7 +130,7 @@ nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const
   if (n_attrs < nxg_call_attrs(op) || n_attrs > NXG_CALL_MOST_ATTRS)
     return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: it has %u attributes where %u are wanted",
                     name, n_attrs, nxg_call_attrs(op));
-  memset(out, 0, sizeof *out);
+  clear(out);
   out->op = op;
   out->n_operands = n_args;
   out->n_results = r->n_results;
