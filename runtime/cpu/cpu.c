@@ -110,7 +110,15 @@ static bool has_calls(const nxp_plan *p) {
   return false;
 }
 
-enum { BRIEF_WORK = 1 << 13 }; /* instructions, each on one element: a few microseconds at most */
+/* Instructions, each on one element, that take a few microseconds at most: for each byte of the
+ * result, which is of vectors, unless those are of 16 bytes, where a product with a sum may be
+ * twenty; and in any case. */
+enum { BRIEF_WORK_OF_BYTE = 16, BRIEF_WORK = 1 << 13 };
+
+static int64_t brief_work(const nxi_executable *e) {
+  const int64_t work = e->plan->outputs[0].bytes * BRIEF_WORK_OF_BYTE;
+  return e->options.target->vector_bytes < 32 || work < BRIEF_WORK ? BRIEF_WORK : work;
+}
 
 static bool is_brief(const nxi_executable *e) {
   const nxp_plan *p = e->plan;
@@ -119,7 +127,7 @@ static bool is_brief(const nxi_executable *e) {
       p->outputs[0].in_place_of >= 0 || p->outputs[0].bytes > NXI_SMALL_BUFFER)
     return false;
   const nxp_kernel *k = &p->kernels[p->steps[0].kernel];
-  return k->tasks_param < 0 && k->tasks <= 1 && p->work <= BRIEF_WORK;
+  return k->tasks_param < 0 && k->tasks <= 1 && p->work <= brief_work(e);
 }
 
 static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *o,

@@ -8,6 +8,7 @@
 
 #include "codegen_llvm/codegen_llvm.h"
 #include "ir/alloc.h"
+#include "ir/target.h"
 #include "nx/debug.h"
 #include "runtime/record/context.h"
 #include "tests/util/api.h"
@@ -110,6 +111,28 @@ static void same_bits(void **state) {
       release(t);
     }
   }
+}
+
+static nx_tensor *logarithm(nx_tensor *a, nx_tensor *b) { return (void)b, nx_log(a); }
+
+/* A function of a thousand numbers is some tens of thousands of instructions, each on one of them,
+ * and takes no longer than one that waits for each of ten. */
+static void thousand(void **state) {
+  enum { MANY = 1000 };
+  const int64_t n = MANY;
+  float x[MANY], wanted[MANY], is[MANY];
+  (void)state;
+  if (nxi_target_host()->vector_bytes < 32) skip();
+  for (int i = 0; i < MANY; i++) x[i] = (float)i * 0.37f - 1;
+  nx_tensor *a = GOOD(nx_from_data(ctx, 0, NX_F32, &n, 1, x, sizeof x)), *t = GOOD(nx_log(a));
+  read_generally(t, wanted);
+  release(t);
+  warm(logarithm, a, a);
+  t = GOOD(nx_log(a));
+  OK(nx_read(t, is, sizeof is, NULL));
+  assert_memory_equal(is, wanted, sizeof is);
+  release(t);
+  release(a);
 }
 
 /* ---- what goes the general way */
@@ -371,6 +394,7 @@ static void threads(void **state) {
 NXT_MAIN(brief) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(same_bits),
+      IN_SCOPE(thousand),
       IN_SCOPE(polled),
       IN_SCOPE(at_once),
       IN_SCOPE(polled_while_waiting),
