@@ -149,11 +149,12 @@ static bool take_call(nxh_recorder *r, int64_t kind,
           : kind == NXH_OUTFEED ? h->outfeed
           : kind == NXH_SEND    ? h->send
                                 : h->receive;
+  bool feeds = kind == NXH_INFEED || kind == NXH_OUTFEED;
   return *call != NULL ||
          nxh_fail(r, NX_INVALID_ARGUMENT,
                   "the program exchanges with its host, and there is no function for it: "
-                  "nx_stablehlo_options.host, field %s",
-                  fields[kind]);
+                  "nx_stablehlo_options.host, field %s%s",
+                  fields[kind], feeds ? " (PJRT has no call for its other side)" : "");
 }
 
 static site *make_site(nxh_recorder *r, const nxh_op *op, int64_t kind) {

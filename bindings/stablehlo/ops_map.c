@@ -100,7 +100,8 @@ bool nxh_cbrt(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return nxh_set(r, op, 0, nx_pow(x, number_like(r, x, 1.0 / 3)));
 }
 
-/* -i log((x + iy) / sqrt(x^2 + y^2)), of c64 in c128: the quotient may be close to 1. */
+/* -i log((x + iy) / sqrt(x^2 + y^2)), in c128. Where the quotient is close to 1, its logarithm has
+ * few digits, which are enough for c64, and for saying that atan(y / x) is the same angle. */
 bool nxh_atan2(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   nx_tensor *y = NULL, *x = NULL;
   if (!take_pair(r, op, &y, &x)) return false;
@@ -110,8 +111,12 @@ bool nxh_atan2(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   y = nx_cast(y, NX_C128);
   nx_tensor *turned = nx_complex(nx_neg(nx_imag(y)), nx_real(y));
   nx_tensor *length = nx_sqrt(nx_add(nx_mul(x, x), nx_mul(y, y)));
-  nx_tensor *angle = nx_log(nx_div(nx_add(x, turned), length));
-  return nxh_set(r, op, 0, nx_cast(nx_complex(nx_imag(angle), nx_neg(nx_real(angle))), dtype));
+  nx_tensor *log = nx_log(nx_div(nx_add(x, turned), length));
+  nx_tensor *angle = nx_complex(nx_imag(log), nx_neg(nx_real(log)));
+  if (dtype == NX_C64) return nxh_set(r, op, 0, nx_cast(angle, dtype));
+  nx_tensor *tangent = nx_atan(nx_div(y, x));
+  nx_tensor *apart = nx_abs(nx_sub(nx_real(angle), nx_real(tangent)));
+  return nxh_set(r, op, 0, nx_where(nx_cmplt(apart, number_like(r, apart, 1)), tangent, angle));
 }
 
 /* ---- comparison and choice */

@@ -223,7 +223,7 @@ static void test_no_infeed(void **state) {
                       "(tensor<2xf32>, !stablehlo.token)\n"
                       "  return %a#0 : tensor<2xf32>\n}\n",
                       &l),
-          NXJ_INVALID_ARGUMENT, "there is no function for it");
+          NXJ_INVALID_ARGUMENT, "PJRT has no call for its other side");
   drop_client(c);
 }
 

@@ -131,9 +131,13 @@ def elementwise():
         v = (q * 0.5 + 0.3).astype(dtype)
         angle = -1j * np.log((v + 1j * wide) / np.sqrt(wide * wide + v.astype(wide.dtype) ** 2))
         short("atan2", [p, v], angle.astype(dtype))
+        # of a small angle the quotient is close to 1, and its logarithm has few digits
+        small, right = (p * 1e-9).astype(dtype), (np.abs(v) + 1j * v.imag).astype(dtype)
+        module([f"%s = stablehlo.atan2 %a, %b : {kind(p)}",
+                f"%r = stablehlo.divide %s, %a : {kind(p)}"], [small, right], 1 / right)
         op("abs", [p], np.abs(p))
-        op("real", [p], p.real, exact=True)
-        op("imag", [p], p.imag, exact=True)
+        for name in ("real", "imag"):
+            op(name, [p], getattr(p, name), exact=True)
     op("complex", [x, y], (x + 1j * y).astype("complex64"), exact=True)
     op("is_finite", [np.array([1, np.inf, -np.inf, np.nan], "float32")],
        np.array([True, False, False, False]), exact=True)
@@ -577,18 +581,9 @@ def routines():
         "  return\n}\n")
 
 
-elementwise()
-choices()
-moves()
-reductions()
-control()
-products()
-special()
-by_letters()
-selected()
-implicit()
-by_groups()
-routines()
+for part in (elementwise, choices, moves, reductions, control, products, special, by_letters,
+             selected, implicit, by_groups, routines):
+    part()
 text = "// -----\n".join(modules)
 done = subprocess.run([sys.argv[1], "-"], input=text, text=True)
 if done.returncode:
