@@ -83,8 +83,9 @@ typedef struct nxg_call_work {
   /* Gives the tasks and the grain of a phase if there are more phases than the arrays above hold;
    * else NULL. */
   void (*phase)(const void *state, uint32_t phase, int64_t *tasks, int64_t *grain);
-  double cost; /* roughly the floating-point operations of the call */
-  void *state; /* data that `prepare` made for all runs, or NULL */
+  double cost;      /* roughly the floating-point operations of the call */
+  bool cannot_fail; /* whatever the operands hold */
+  void *state;      /* data that `prepare` made for all runs, or NULL */
 } nxg_call_work;
 
 /* Some tasks of one phase. All memory is aligned to 64 bytes, except that of operands, which is

@@ -104,9 +104,12 @@ static const char *interpreted(const nxi_device *device) {
 
 static bool runs(const nxi_target *t) { return t->block_threads == 0; }
 
-static bool has_calls(const nxp_plan *p) {
-  for (uint32_t i = 0; i < p->n_steps; i++)
-    if (p->steps[i].kind == NXP_STEP_CALL || p->steps[i].kind == NXP_STEP_CONTROL) return true;
+static bool calls_may_fail(const nxp_plan *p) {
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    if (p->steps[i].kind == NXP_STEP_CONTROL) return true;
+    if (p->steps[i].kind != NXP_STEP_CALL) continue;
+    if (!p->steps[i].call->work.cannot_fail) return true;
+  }
   return false;
 }
 
@@ -130,6 +133,29 @@ static bool is_brief(const nxi_executable *e) {
   return k->tasks_param < 0 && k->tasks <= 1 && p->work <= brief_work(e);
 }
 
+/* Locks are held meanwhile: this is 40 us at most, where nothing is a vector, and mostly 5. */
+enum { QUICK_WORK = 1 << 17, QUICK_STEPS = 4 };
+
+static bool is_quick_step(const nxp_plan *p, const nxp_step *s) {
+  if (s->kind == NXP_STEP_KERNEL) {
+    const nxp_kernel *k = &p->kernels[s->kernel];
+    return k->tasks_param < 0 && k->tasks <= 1;
+  }
+  return s->kind == NXP_STEP_CALL && nxi_call_is_of_one_task(&s->call->work);
+}
+
+static bool is_quick(const nxi_executable *e) {
+  const nxp_plan *p = e->plan;
+  if (!e->cannot_fail || p->n_steps > QUICK_STEPS || p->work > QUICK_WORK ||
+      p->temporary_bytes > NXI_QUICK_BYTES)
+    return false;
+  for (uint32_t i = 0; i < p->n_outputs; i++)
+    if (p->outputs[i].in_place_of >= 0) return false;
+  for (uint32_t i = 0; i < p->n_steps; i++)
+    if (!is_quick_step(p, &p->steps[i])) return false;
+  return true;
+}
+
 static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
                       const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {
   nx_status status = nxi_cpu_find_blas(g, d);
@@ -138,9 +164,10 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
   if (status == NX_OK) status = nxi_load_controls(e, poll, report, d);
   if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
   if (status != NX_OK) return status;
-  e->cannot_fail =
-      e->options.executor == NXI_COMPILED && !e->lacks && !e->plan->checks && !has_calls(e->plan);
+  e->cannot_fail = e->options.executor == NXI_COMPILED && !e->lacks && !e->plan->checks &&
+                   !calls_may_fail(e->plan);
   e->brief = is_brief(e);
+  e->quick = is_quick(e);
   return NX_OK;
 }
 

@@ -6,6 +6,16 @@
 
 #include <stdatomic.h>
 
+bool nxi_call_is_of_one_task(const nxg_call_work *work) {
+  bool one = true;
+  for (uint32_t i = 0; one && i < work->n_phases; i++) {
+    int64_t tasks, grain;
+    nxg_call_phase(work, i, &tasks, &grain);
+    one = tasks <= grain;
+  }
+  return one;
+}
+
 typedef struct call_run {
   const nxp_call *call;
   const nxg_functions *functions;
@@ -68,7 +78,11 @@ static void run_part(void *arg, int worker, int64_t begin, int64_t end) {
 
 nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, void *const *buffers,
                        nxi_pool *pool, const nxi_poll *poll, nxi_diag *d) {
-  call_run r = {.call = call, .functions = functions, .buffers = buffers, .poll = poll};
+  call_run r; /* most of it is room for a sentence, which is not cleared */
+  r.call = call;
+  r.functions = functions;
+  r.buffers = buffers;
+  r.poll = poll;
   r.sentence[0] = 0;
   nxi_poll own = {poll->fn != NULL ? ask : NULL, &r};
   atomic_init(&r.stop, false);

@@ -12,13 +12,7 @@
 /* The number of threads that may run the call at once, each of which needs separate scratch
  * memory. */
 static int32_t workers(const nxp_plan *p, const nxg_call_work *work) {
-  bool one = true;
-  for (uint32_t i = 0; one && i < work->n_phases; i++) {
-    int64_t tasks, grain;
-    nxg_call_phase(work, i, &tasks, &grain);
-    one = tasks <= grain;
-  }
-  return one ? 1 : p->threads;
+  return nxi_call_is_of_one_task(work) ? 1 : p->threads;
 }
 
 /* Reserves scratch memory for the call and for its threads. Calls that the host executes for a GPU
@@ -158,6 +152,7 @@ const nxp_plan *nxi_executable_plan(const nxi_executable *e) { return e->plan; }
 bool nxi_executable_cannot_fail(const nxi_executable *e) { return e->cannot_fail; }
 bool nxi_executable_lacks(const nxi_executable *e) { return e->lacks; }
 bool nxi_executable_is_brief(const nxi_executable *e) { return e->brief; }
+bool nxi_executable_is_quick(const nxi_executable *e) { return e->quick; }
 
 nx_status nxi_executable_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
   if (!nxi_trace_is_on()) return e->kind->launch(e, l, d);

@@ -12,7 +12,7 @@ struct nxi_executable {
   const nxi_device_kind *kind; /* loads and launches it */
   nxp_plan *plan;
   nxi_executable_options options;
-  bool cannot_fail, brief;
+  bool cannot_fail, brief, quick;
   bool lacks;        /* some of `code` is NULL: these kernels are interpreted */
   nxi_kernel **code; /* indexed by kernel; NULL: all are interpreted */
   /* Indexed by step: the functions that execute a call on the host. NULL: there are no calls. */
@@ -31,6 +31,8 @@ nx_status nxi_load_plan(nxi_executable *e, const nxg_graph *g, const nxp_options
                         const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d);
 /* Prepares functions of the host for the calls that the device does not execute itself. */
 nx_status nxi_load_calls(nxi_executable *e, nxi_diag *d);
+/* call.c: whether each phase of a call is so little work that one thread does it. */
+bool nxi_call_is_of_one_task(const nxg_call_work *work);
 /* control.c: makes executables of the bodies of control flow, after the plan's kernels. */
 nx_status nxi_load_controls(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
                             nxi_diag *d);

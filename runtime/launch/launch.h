@@ -62,14 +62,18 @@ void nxi_executable_destroy(nxi_executable *e); /* NULL is allowed */
 /* Its plan, packed: outputs, what it stores, temporary memory, work. */
 const nxp_plan *nxi_executable_plan(const nxi_executable *e);
 /* Whether an interruption is the only way a launch can fail. Interpreters can fail because they
- * allocate; compiled steps cannot. Library calls can fail because of the values of their operands,
- * and checks of indices can fail. */
+ * allocate; compiled steps cannot. Most library calls can fail because of the values of their
+ * operands, and checks of indices can fail. */
 bool nxi_executable_cannot_fail(const nxi_executable *e);
 /* Whether kernels of it are interpreted for want of code (options.at_first). */
 bool nxi_executable_lacks(const nxi_executable *e);
 /* Whether a launch is one call of machine code on the calling thread, of microseconds, that writes
  * one small result and nothing else, and cannot fail. */
 bool nxi_executable_is_brief(const nxi_executable *e);
+/* Whether a launch is a few calls of machine code or of the library on the calling thread, of
+ * microseconds together, that write no input, need little memory, and cannot fail. */
+enum { NXI_QUICK_BYTES = 1 << 16 };
+bool nxi_executable_is_quick(const nxi_executable *e);
 
 typedef struct nxi_launch {
   void *const *inputs;     /* first element of each graph input */

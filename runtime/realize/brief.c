@@ -21,8 +21,7 @@ enum {
   FEW_POINTERS = 2 * MOST_NODES
 };
 
-/* A workspace; NULL without memory. */
-static nxi_run *workspace(nx_context *c) {
+nxi_run *nxi_brief_workspace(nx_context *c) {
   NXI_HELD(&c->run_lock);
   if (!c->brief_run) c->brief_run = nxi_calloc(1, sizeof *c->brief_run);
   if (c->brief_run) c->brief_run->context = c;
@@ -53,7 +52,7 @@ bool nxi_brief_run(nx_context *c, nxi_node *n) {
   NXI_HELD(&c->run_lock);
   NXI_HELD(&c->record_lock);
   if (!is_usual(c, n)) return false;
-  nxi_run *run = workspace(c);
+  nxi_run *run = nxi_brief_workspace(c);
   if (!run) return false;
   run->device = n->device;
   void *at[FEW_POINTERS + 1];
@@ -72,8 +71,7 @@ bool nxi_brief_run(nx_context *c, nxi_node *n) {
   return true;
 }
 
-/* Whether somebody is told of each run. Of plans NX_DEBUG tells when they are made. */
-static bool is_watched(void) {
+bool nxi_brief_watched(void) {
   return nxi_debug_flags() & (NXI_DEBUG_time | NXI_DEBUG_nan) || nxi_trace_is_on();
 }
 
@@ -89,7 +87,7 @@ static bool take_run_lock(nx_context *c, bool may_wait) {
 }
 
 nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both, bool may_wait) {
-  if (is_watched()) return NXI_BRIEF_NOT;
+  if (nxi_brief_watched()) return NXI_BRIEF_NOT;
   nxi_record_lock(c);
   if (!both && s->value->state == NXI_REALIZED) return NXI_BRIEF_RECORD;
   if (!take_run_lock(c, may_wait)) return NXI_BRIEF_NOT;

@@ -117,6 +117,7 @@ struct nxi_run {
   uint32_t n_spans, cap_spans;
   /* two buffers that are read or written overlap: everything is read before anything is written */
   bool may_alias;
+  void *temporary; /* of brief calls: memory of the host, with room to align it */
   void **pointers; /* launch arrays */
   uint32_t cap_pointers;
 
@@ -289,6 +290,10 @@ nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t by
 /* Computes a pending value at once, if that takes microseconds and nothing unusual concerns it.
  * False: nothing was done, and the general way has to be gone. Both locks. */
 bool nxi_brief_run(nx_context *c, nxi_node *n);
+/* The workspace of brief runs; NULL without memory. run_lock. */
+nxi_run *nxi_brief_workspace(nx_context *c);
+/* Whether somebody is told of each run. Of plans NX_DEBUG tells when they are made. */
+bool nxi_brief_watched(void);
 /* If the value of s is realised, or nxi_brief_run can compute it: takes record_lock, and run_lock
  * too where it computed or `both` are wanted, and tells which. Else it takes none. Without a
  * report: such runs are not counted. may_wait: for run_lock, which a thread that walks through a

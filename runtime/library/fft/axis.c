@@ -427,7 +427,7 @@ void nxi_fft_axis_run(const nxi_fft_axis *a, const nxi_fft_part *part) {
 
 int64_t nxi_fft_axis_own_bytes(const nxi_fft_axis *a) {
   bool staged = layout_of(a) == STAGED && nxi_fft_line_local(a->line);
-  if (layout_of(a) == ROWS && is_half(a)) return nxi_fft_real_own_bytes(a->line);
+  if (layout_of(a) == ROWS) return nxi_fft_rows_own_bytes(a->line, a->outer, is_half(a));
   return nxi_fft_own_bytes(a->line) + (staged ? stage_bytes(a) : 0);
 }
 

@@ -137,6 +137,7 @@ nx_status nxi_fft_prepare(const nxg_call *c, const nxi_target *target, nxg_call_
   const nxg_array *result = &c->results[0], *operand = &c->operands[0];
   work->n_phases = 1;
   work->grain[0] = 1;
+  work->cannot_fail = true;
   if (nxg_elements(result->rank, result->shape) == 0) return NX_OK;
   fft *f = nxi_calloc(1, sizeof *f);
   if (!f) return nxi_oom(d);

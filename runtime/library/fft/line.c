@@ -453,9 +453,10 @@ int64_t nxi_fft_own_bytes(const nxi_fft_line *l) {
   return copies_bytes(l, l->n * nxi_fft_column_lanes(l));
 }
 
-int64_t nxi_fft_real_own_bytes(const nxi_fft_line *l) {
-  return goes_to_lanes(l) ? copies_bytes(l, (l->n + 1) * nxi_fft_column_lanes(l))
-                          : nxi_fft_own_bytes(l);
+int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real) {
+  if (l->way != NXI_FFT_PASSES) return nxi_fft_own_bytes(l);
+  bool together = goes_to_lanes(l) && rows >= nxi_fft_lanes(l);
+  return copies_bytes(l, together ? (l->n + real) * nxi_fft_column_lanes(l) : l->n);
 }
 
 int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups) {

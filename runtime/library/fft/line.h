@@ -73,7 +73,8 @@ const void *nxi_fft_line_unit(nxi_fft_line *l, int64_t n, int64_t count);
 bool nxi_fft_line_local(const nxi_fft_line *l);
 /* Bytes for each thread, and for `groups` transforms that are shared by tasks; multiples of 64. */
 int64_t nxi_fft_own_bytes(const nxi_fft_line *l);
-int64_t nxi_fft_real_own_bytes(const nxi_fft_line *l); /* for nxi_fft_real_rows, too */
+/* The same for batches of so many rows at most; real: for nxi_fft_real_rows, too. */
+int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real);
 int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups);
 
 /* Transforms that are rows: of n pairs each, one every pitch reals. Source and target may be the

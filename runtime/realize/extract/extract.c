@@ -47,6 +47,7 @@ void nxi_run_free(nxi_run *run) {
   nxi_free(run->slots);
   nxi_free(run->stored);
   nxi_free(run->edges);
+  nxi_free(run->temporary);
   nxi_free(run->pointers);
   nxi_free(run->spans);
   nxi_free(run->lineages);

@@ -129,18 +129,41 @@ static bool add_result(nxi_call *k, uint32_t i) {
 
 static nx_status make_graph(nxi_run *run, nxg_graph **out, nxi_diag *d);
 
-bool nxi_call_key(nxi_call *k) {
-  NXI_HELD(&k->run->context->run_lock);
-  nxi_run *run = k->run;
+/* extra: the numbers of old values and of alias ranges. */
+static void begin_key(nxi_run *run, nx_function *f, uint64_t extra, uint64_t head[4]) {
+  NXI_HELD(&run->context->run_lock);
   nxi_run_reset(run);
   run->context->epoch++;
-  run->device = k->f->device;
+  run->device = f->device;
   run->make_graph = make_graph;
-  run->user = k->f;
+  run->user = f;
   run->debugging = nxi_debug_key();
-  uint64_t head[4] = {CALL_MARK, k->f->id, (uint64_t)k->f->device | (uint64_t)run->debugging << 32,
-                      (uint64_t)(k->n_values - k->n_inputs) | (uint64_t)k->n_alias_ranges << 32};
+  head[0] = CALL_MARK;
+  head[1] = f->id;
+  head[2] = (uint64_t)f->device | (uint64_t)run->debugging << 32;
+  head[3] = extra;
   run->device_word = 2;
+}
+
+bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inputs) {
+  uint64_t words[4 + 3 * NXI_BRIEF_INPUTS + 1 + NXI_BRIEF_OUTPUTS];
+  begin_key(run, f, 0, words);
+  uint32_t n = 4;
+  for (uint32_t i = 0; i < f->n_in; i++) {
+    words[n++] = nxi_buffer_aligned(inputs[i], false) ? NXG_INPUT_ALIGNED : 0;
+    words[n++] = (uint64_t)nxi_run_alias(run, inputs[i]);
+    words[n++] = 0; /* dense */
+  }
+  words[n++] = f->n_out;
+  for (uint64_t i = 0; i < f->n_out; i++) words[n++] = WHOLE | i << 8;
+  return nxi_key_words(run, words, n);
+}
+
+bool nxi_call_key(nxi_call *k) {
+  nxi_run *run = k->run;
+  uint64_t head[4];
+  begin_key(run, k->f, (uint64_t)(k->n_values - k->n_inputs) | (uint64_t)k->n_alias_ranges << 32,
+            head);
   bool good = nxi_key_words(run, head, 4);
   for (uint32_t i = 0; good && i < k->n_inputs; i++) good = add_key_input(k, i);
   for (uint32_t i = k->n_inputs; good && i < k->n_values; i++) good = add_old_value(k, i);

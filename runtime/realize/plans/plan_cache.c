@@ -184,9 +184,8 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
 
 /* Called where the plan was found in the general way. */
 static void note_recent(nxi_plan_cache *cache, nxi_plan *p) {
-  if (p->recent || p->function || p->n_key > RECENT_WORDS || !p->compiled ||
-      !nxi_executable_is_brief(p->compiled))
-    return;
+  if (p->recent || p->n_key > RECENT_WORDS || !p->compiled) return;
+  if (!(p->function ? nxi_executable_is_quick : nxi_executable_is_brief)(p->compiled)) return;
   nxi_plan **place = recent_place(cache, p->key, p->n_key);
   if (*place) (*place)->recent = false;
   *place = p;

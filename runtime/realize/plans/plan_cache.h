@@ -34,7 +34,8 @@ void nxi_plan_cache_destroy(nxi_plan_cache *cache);
 /* The plan of a run's key, entered if it is new (*miss then says why, else NULL); the caller is one
  * of its users until nxi_plan_leave. NULL without memory. */
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
-/* The code of a plan that makes its one result in microseconds and cannot fail, of this key; NULL:
+/* The code of a plan that makes its result (that of a call: its results) in microseconds and cannot
+ * fail, of this key; NULL:
  * there is none, or it was not used lately. Nobody becomes a user of the plan, so the lock is kept
  * while the code runs. */
 const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run);
