@@ -168,6 +168,80 @@ static void so_is_one_of_numbers_of_bf16(void **state) {
 #endif
 }
 
+/* ---- zeros at the ends of rows of A, which are left out where that changes no bit */
+
+/* Which elements of A are +0, and what is odd about the others. */
+typedef enum pattern {
+  BELOW,     /* those above the diagonal */
+  ABOVE,     /* those below it */
+  BAND,      /* those far from it on either side */
+  EMPTY,     /* those of most rows */
+  UNDERFLOW, /* as BELOW, and sums become -0 */
+  PATTERNS
+} pattern;
+
+static bool is_left_out(pattern kind, int64_t i, int64_t d, int64_t slope) {
+  if (kind == ABOVE) return d < i * slope;
+  if (kind == BAND) return d < i * slope || d > i * slope + 60;
+  if (kind == EMPTY) return i % 11 != 10;
+  return d > i * slope;
+}
+
+static void put(const nxi_floats_kernels *f, void *x, int64_t i, double value) {
+  if (f->size == 4) ((float *)x)[i] = (float)value;
+  else ((double *)x)[i] = value;
+}
+
+/* odd: -1, or what the last element of B is: it is multiplied by zeros alone. */
+static void check_zeros(const nxi_floats_kernels *f, const problem *q, int how, pattern kind,
+                        double odd) {
+  nxi_floats_product p = {.m = q->m,
+                          .n = q->n,
+                          .k = q->k,
+                          .b_transposed = how & 1,
+                          .a_ld = q->k + q->more[0],
+                          .b_ld = (how & 1 ? q->k : q->n) + q->more[1],
+                          .c_ld = q->n + q->more[2]};
+  const int64_t b_rows = how & 1 ? q->n : q->k, b_row = how & 1 ? q->k : q->n,
+                c_elements = (q->m - 1) * p.c_ld + q->n;
+  const double tiny = f->size == 4 ? 0x1p-80 : 0x1p-600;
+  void *a = filled(q->m, q->k, p.a_ld, f->size, 1, ANY),
+       *b = filled(b_rows, b_row, p.b_ld, f->size, 2, ANY),
+       *c = filled(q->m, q->n, p.c_ld, f->size, 3, ANY),
+       *room = how & 2 ? aligned_alloc(64, NXI_FLOATS_ROOM) : NULL;
+  for (int64_t i = 0; i < q->m; i++)
+    for (int64_t d = 0; d < q->k; d++) {
+      if (is_left_out(kind, i, d, q->k / q->m)) put(f, a, i * p.a_ld + d, 0);
+      else if (kind == UNDERFLOW) put(f, a, i * p.a_ld + d, i % 3 == 1 ? -tiny : tiny);
+    }
+  for (int64_t d = 0; kind == UNDERFLOW && d < (b_rows - 1) * p.b_ld + b_row; d++)
+    put(f, b, d, d % 5 == 1 ? -tiny : tiny);
+  if (odd != -1) put(f, b, (b_rows - 1) * p.b_ld + b_row - 1, odd);
+  p.a = a, p.b = b, p.c = c;
+  nxi_floats_multiply(f, &p, room);
+  compare(&p, c, c_elements, f->size);
+  free(a), free(b), free(c), free(room);
+}
+
+static void zeros_change_no_bit(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  static const problem some[] = {{70, 37, 320, {3, 0, 1}}, {67, 64, 128, {0, 1200, 0}}};
+  static const struct {
+    const char *isa;
+    const nxi_floats_kernels *kernels[2];
+  } sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
+              {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
+  const double odd[] = {-1, INFINITY, NAN, 0};
+  nxi_target target;
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    for (int how = 0; how < 8 && nxi_target_for_isa(sets[i].isa, &target); how++)
+      for (size_t j = 0; j < 2 * sizeof odd / sizeof *odd; j++)
+        for (pattern kind = BELOW; kind < PATTERNS; kind++)
+          check_zeros(sets[i].kernels[how >> 2], &some[j % 2], how & 3, kind, odd[j / 2]);
+#endif
+}
+
 /* ---- triangular systems */
 
 /* What an element of x has to be; those before it in its column are known. */
@@ -375,6 +449,7 @@ NXT_MAIN(floats) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_product_is_its_chains_of_fma),
       cmocka_unit_test(so_is_one_of_numbers_of_bf16),
+      cmocka_unit_test(zeros_change_no_bit),
       cmocka_unit_test(a_solution_is_its_chains_of_fma),
       cmocka_unit_test(an_elimination_is_its_chains_of_fma),
       cmocka_unit_test(other_types_have_none),

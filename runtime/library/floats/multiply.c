@@ -11,6 +11,7 @@
 
 #include "ir/target.h"
 #include "pairs.h"
+#include "zeros.h"
 
 enum {
   FAR = 4096,  /* bytes from one row of B to the next: on a page of its own, and copied */
@@ -27,6 +28,9 @@ enum {
   STRIPS_ROOM = 640 << 10, /* bytes of the copy of B, which stays in a cache, and of that of A */
   ROWS_ROOM = NXI_FLOATS_ROOM - STRIPS_ROOM,
 };
+
+_Static_assert(PASSING / (NXI_FLOATS_ZEROS_DEPTH * 4) / 4 <= NXI_FLOATS_SPANS,
+               "spans of as many blocks of four rows as pass by at once");
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -121,7 +125,23 @@ typedef struct strip_of {
   const char *at; /* its rows, ld apart */
   int64_t ld;
   char *copy; /* where the first block copies them to, one behind the other, or NULL */
+  const nxi_floats_span *spans; /* what counts of the rows of each block; NULL: all */
 } strip_of;
+
+/* One block. If steps at the ends of its chains are left out and that may matter, all are made. */
+static void multiply_span(const nxi_floats_kernels *f, const nxi_floats_class *class,
+                          int64_t columns, const nxi_floats_block *block,
+                          const nxi_floats_span *span) {
+  const nxi_floats_kernel multiply = class->multiply[(columns + f->lanes - 1) / f->lanes - 1];
+  nxi_floats_block part = *block;
+  part.depth = span->end - span->begin;
+  part.a = (const char *)part.a + span->begin * part.along * f->size;
+  part.b = (const char *)part.b + span->begin * part.b_ld * f->size;
+  multiply(&part);
+  if (span->end < block->depth &&
+      nxi_floats_has_minus_zero(f, part.c, part.c_ld, class->rows, columns))
+    multiply(block);
+}
 
 /* Rows row .. row + rows - 1 of a strip of C. rows_copy: those of A, or NULL where they lie. */
 static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
@@ -147,6 +167,8 @@ static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product
       f->copies[vectors - 1](&block);
       block.b = s->copy;
       block.b_ld = s->width;
+    } else if (s->spans) {
+      multiply_span(f, class, s->width, &block, &s->spans[i / f->rows]);
     } else {
       class->multiply[vectors - 1](&block);
     }
@@ -171,13 +193,16 @@ static void multiply_slowly(const nxi_floats_product *p, bool single) {
 }
 
 /* Columns first .. first + columns - 1 of the same rows; some rows of A pass by all strips. room:
- * memory for strips of B, NULL: they are read where they lie; filled: they are there already. */
+ * memory for strips of B, NULL: they are read where they lie; filled: they are there already.
+ * zeros: or NULL, nothing is known of the operands. */
 static void multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
                             int64_t rows, const char *rows_copy, int64_t first, int64_t columns,
-                            char *room, bool filled) {
+                            char *room, bool filled, nxi_floats_zeros *zeros) {
+  nxi_floats_span spans[NXI_FLOATS_SPANS];
   const int64_t width = nxi_floats_strip_width(f, p->n), bytes = p->k * f->size,
                 some = larger(PASSING / bytes / f->rows, 1) * f->rows;
-  for (int64_t i = 0; i < rows; i += some)
+  for (int64_t i = 0; i < rows; i += some) {
+    const bool shorter = zeros && nxi_floats_spans_of(zeros, row + i, least(some, rows - i), spans);
     for (int64_t j = 0; j < columns; j += width) {
       const int64_t wide = least(width, columns - j);
       const char *source = (const char *)p->b + (first + j) * f->size;
@@ -187,22 +212,25 @@ static void multiply_strips(const nxi_floats_kernels *f, const nxi_floats_produc
                               .width = wide,
                               .at = copy && !copies ? copy : source,
                               .ld = copy && !copies ? wide : p->b_ld,
-                              .copy = copies ? copy : NULL};
+                              .copy = copies ? copy : NULL,
+                              .spans = shorter ? spans : NULL};
       multiply_strip(f, p, row + i, least(some, rows - i), rows_copy ? rows_copy + i * bytes : NULL,
                      &strip);
     }
+  }
 }
 
 /* Rows row .. row + rows - 1 of C. room: for strips of B; one block of rows reads them once. */
 static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
-                          int64_t rows, const char *rows_copy, char *room) {
+                          int64_t rows, const char *rows_copy, char *room,
+                          nxi_floats_zeros *zeros) {
   if (rows <= f->rows && !p->b_transposed) room = NULL;
   const int64_t width = nxi_floats_strip_width(f, p->n), bytes = p->k * f->size,
                 some = room ? larger(STRIPS_ROOM / bytes / width, 1) * width : p->n;
   for (int64_t first = 0; first < p->n; first += some) {
     const int64_t columns = least(some, p->n - first);
     if (p->b_transposed) transpose_strips(f, p, first, columns, width, room);
-    multiply_strips(f, p, row, rows, rows_copy, first, columns, room, p->b_transposed);
+    multiply_strips(f, p, row, rows, rows_copy, first, columns, room, p->b_transposed, zeros);
   }
 }
 
@@ -217,10 +245,12 @@ static void multiply_many(const nxi_floats_kernels *f, const nxi_floats_product 
   const int64_t rows = copies ? most : p->m;
   char *strips = room && copies_b(f, p) ? room : NULL,
        *copy = copies ? (char *)room + STRIPS_ROOM : NULL;
+  nxi_floats_zeros zeros;
+  nxi_floats_zeros_begin(&zeros, f, p);
   for (int64_t row = 0; row < p->m; row += rows) {
     const int64_t some = least(rows, p->m - row);
     if (copies) nxi_floats_copy_rows(f, p, row, some, copy);
-    multiply_rows(f, p, row, some, copy, strips);
+    multiply_rows(f, p, row, some, copy, strips, &zeros);
   }
 }
 
@@ -307,7 +337,7 @@ static bool streams(const nxi_floats_kernels *f, const nxi_floats_product *p) {
 
 void nxi_floats_multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
                                 const void *strips) {
-  multiply_strips(f, p, 0, p->m, NULL, 0, p->n, (char *)strips, true);
+  multiply_strips(f, p, 0, p->m, NULL, 0, p->n, (char *)strips, true, NULL);
 }
 
 void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
