@@ -236,9 +236,7 @@ static void copy_image(const run *r, const nxi_packed_tile *packed, void *memory
 
 /* Whether it does so: there are loops for it, and kernels are not interpreted. */
 static bool copies_images(const run *r) {
-  const nxp_step *s = r->step;
-  return s->staging != NULL && s->staging->windows != NULL && r->executable->code != NULL &&
-         nxi_floats_kernels_for(s->dtype) != NULL;
+  return r->executable->code != NULL && nxi_copies_images(r->step);
 }
 
 static void run_staging(void *user, int worker, const nxi_packed_tile *packed, void **base) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Which kernels of a plan may be interpreted until their code is there: those that do so little
- * that the interpreter of kernels, slow as it is, is done with them long before LLVM would be. */
+/* Which kernels of a plan need no code: those that are never run; and until it is there those that
+ * do so little that the interpreter of kernels, slow as it is, is done with them long before LLVM
+ * would be. */
 #include "internal.h"
+#include "runtime/library/floats/windows.h"
 
 #include <string.h>
 
@@ -67,4 +69,31 @@ void nxi_may_lack_code(const nxp_plan *p, bool *may, double *work) {
     else if (work[s->kernel] <= most_work) work[s->kernel] += work_of(p->kernels[s->kernel].ir);
   }
   for (uint32_t i = 0; i < p->n_kernels; i++) may[i] = work[i] > 0 && work[i] <= most_work;
+}
+
+/* ---- kernels that are never run */
+
+bool nxi_copies_images(const nxp_step *s) {
+  return s->staging != NULL && s->staging->windows != NULL && s->chain == NULL &&
+         nxi_floats_kernels_for(s->dtype) != NULL;
+}
+
+static void set_packing(const nxp_step *s, bool *needed, bool value) {
+  for (int32_t i = 0; s->staging != NULL && i < s->staging->n_parts; i++)
+    needed[s->staging->parts[i].kernel->kernel] = value;
+}
+
+static void need(const nxp_step *s, bool *needed) {
+  if (s->kind == NXP_STEP_KERNEL) needed[s->kernel] = true;
+  if (s->epilogue != NULL) needed[s->epilogue->kernel] = true;
+  if (!nxi_copies_images(s)) set_packing(s, needed, true);
+  if (s->chain != NULL) need(s->chain->product, needed);
+}
+
+void nxi_find_needed(const nxp_plan *p, bool *needed) {
+  memset(needed, true, p->n_kernels * sizeof *needed);
+  if (p->options.on_gpu) return;
+  for (uint32_t i = 0; i < p->n_steps; i++)
+    if (nxi_copies_images(&p->steps[i])) set_packing(&p->steps[i], needed, false);
+  for (uint32_t i = 0; i < p->n_steps; i++) need(&p->steps[i], needed);
 }

@@ -79,7 +79,12 @@ nx_status nxi_bind_generic(const nxk_kernel *logical, const nxi_target *t, bool 
  * of the plan meanwhile. kind: of the kernel. */
 nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, const nxi_kernel_kind *kind,
                           nxi_compile_report *report, nxi_diag *d);
-/* at_first.c. Of each kernel, whether it may be interpreted until there is code for it; work: room
+/* at_first.c. Whether the step of a product packs windows by copying what it needs of the image, if
+ * kernels are code: its own kernels for that are not run. */
+bool nxi_copies_images(const nxp_step *s);
+/* Of each kernel, whether a step runs it. */
+void nxi_find_needed(const nxp_plan *p, bool *needed);
+/* Of each kernel, whether it may be interpreted until there is code for it; work: room
  * for as many numbers as there are kernels. */
 void nxi_may_lack_code(const nxp_plan *p, bool *may, double *work);
 /* together.c: loads the machine code of all kernels, on the threads of the pool. */

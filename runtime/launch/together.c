@@ -139,39 +139,51 @@ static void sort_loadings(loadings *all) {
   qsort(all->of, all->n, sizeof *all->of, by_weight);
 }
 
-/* Finds the kernels that are interpreted until there is code for them. */
-static bool find_lacking(const loadings *all) {
-  const nxp_plan *p = all->executable->plan;
-  if (!all->executable->options.at_first || p->options.on_gpu) return true;
-  double *work = nxi_malloc((p->n_kernels + 1) * sizeof *work);
-  bool *may = nxi_malloc((p->n_kernels + 1) * sizeof *may);
-  const bool done = work != NULL && may != NULL;
-  if (done) nxi_may_lack_code(p, may, work);
-  for (uint32_t i = 0; done && i < all->n; i++) all->of[i].may_lack = may[i];
-  nxi_free(may);
-  nxi_free(work);
-  return done;
+/* What is found out about the kernels of a plan before any is loaded. */
+typedef struct wants {
+  bool *needed, *may_lack;
+  double *work;
+} wants;
+
+static bool find_wants(const nxi_executable *e, wants *w) {
+  const nxp_plan *p = e->plan;
+  w->needed = nxi_malloc(p->n_kernels + 1);
+  w->may_lack = nxi_calloc((size_t)p->n_kernels + 1, 1);
+  w->work = nxi_malloc((p->n_kernels + 1) * sizeof *w->work);
+  if (w->needed == NULL || w->may_lack == NULL || w->work == NULL) return false;
+  nxi_find_needed(p, w->needed);
+  if (e->options.at_first && !p->options.on_gpu) nxi_may_lack_code(p, w->may_lack, w->work);
+  return true;
+}
+
+static void free_wants(wants *w) {
+  nxi_free(w->needed);
+  nxi_free(w->may_lack);
+  nxi_free(w->work);
+}
+
+static void fill_loading(const nxi_executable *e, uint32_t number, bool may_lack, loading *l) {
+  const nxp_plan *p = e->plan;
+  *l = (loading){.number = number, .may_lack = may_lack};
+  if (p->options.on_gpu) return;
+  l->kind = nxi_kind_of(p->kernels[number].ir);
+  l->kind.varies = e->options.varies;
+  l->kind.found_only = e->options.found_only || may_lack;
+  l->kind.all = p->kernels[number].varies;
 }
 
 static bool make_loadings(loadings *all) {
-  const nxp_plan *p = all->executable->plan;
-  all->n = p->n_kernels;
-  all->of = nxi_calloc((size_t)all->n + 1, sizeof *all->of);
-  if (all->of == NULL) return false;
-  if (!find_lacking(all)) {
-    nxi_free(all->of);
-    return false;
-  }
-  for (uint32_t i = 0; i < all->n; i++) {
-    all->of[i].number = i;
-    if (p->options.on_gpu) continue;
-    all->of[i].kind = nxi_kind_of(p->kernels[i].ir);
-    all->of[i].kind.varies = all->executable->options.varies;
-    all->of[i].kind.found_only = all->executable->options.found_only || all->of[i].may_lack;
-    all->of[i].kind.all = p->kernels[i].varies;
-  }
-  sort_loadings(all);
-  return true;
+  const nxi_executable *e = all->executable;
+  const uint32_t n = e->plan->n_kernels;
+  wants w = {0};
+  all->of = nxi_calloc((size_t)n + 1, sizeof *all->of);
+  bool done = all->of != NULL && find_wants(e, &w);
+  for (uint32_t i = 0; done && i < n; i++)
+    if (w.needed[i]) fill_loading(e, i, w.may_lack[i], &all->of[all->n++]);
+  free_wants(&w);
+  if (done) sort_loadings(all);
+  else nxi_free(all->of);
+  return done;
 }
 
 static void free_loadings(loadings *all) {
@@ -246,8 +258,8 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
     report->generic_misses += one->generic_misses;
     compile_ms += one->compile_ms;
     all->executable->lacks = all->executable->lacks || one->absent;
-    if (p->kernels[i].scratch_bytes > p->scratch_bytes)
-      p->scratch_bytes = p->kernels[i].scratch_bytes;
+    const int64_t scratch = p->kernels[all->of[i].number].scratch_bytes;
+    if (scratch > p->scratch_bytes) p->scratch_bytes = scratch;
   }
   report->compile_ms += compile_ms < ms ? compile_ms : ms;
 }

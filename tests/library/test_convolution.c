@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "ir/target.h"
+#include "runtime/library/floats/windows.h"
 
 /* Images [n, channels, size[0], size[1]], or the same with channels last; `out` channels of
  * results. */
@@ -314,6 +315,25 @@ static void memory_does_not_grow_with_the_windows(void **state) {
   assert_true(bytes[1] <= bytes[0] || bytes[1] >= unfolded);
 }
 
+/* Kernels that would pack windows, where these are copied from the image instead, have no code. */
+static void no_code_for_what_is_copied(void **state) {
+  const convolution c = {"", 8, 64, {56, 56}, 64, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false};
+  nx_context *own = ctx;
+  nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = ""};
+  nx_report report = {.size = sizeof report};
+  nx_run_options options = {.size = sizeof options, .report = &report};
+  (void)state;
+  OK(nx_context_create(&o, &ctx));
+  nx_scope *scope = nx_scope_begin(ctx);
+  nx_tensor *y = forward_of(&c, NX_F32, windows(&c, NX_F32));
+  OK(nx_realize(ctx, &y, 1, &options));
+  nx_scope_end(scope);
+  nx_context_release(ctx);
+  ctx = own;
+  if (nxi_floats_kernels_for(NX_F32) == NULL || report.kernels == 0) skip();
+  assert_true(report.kernel_misses < report.kernels);
+}
+
 /* Few rows times weights of four bits with a scale for each 20 rows. Two columns are one byte. */
 static nx_tensor *quantised_product(int64_t m, int64_t k, int64_t n) {
   const int64_t x[2] = {m, k}, w[2] = {k, n}, s[3] = {k / 20, 1, n}, groups[3] = {k / 20, 20, n};
@@ -373,6 +393,7 @@ NXT_MAIN(convolution) {
       IN_SCOPE(it_is_what_it_is_defined_to_be),
       IN_SCOPE(memory_does_not_hold_the_windows),
       IN_SCOPE(memory_does_not_grow_with_the_windows),
+      IN_SCOPE(no_code_for_what_is_copied),
       IN_SCOPE(packed_bytes_of_two_columns_have_the_same_bits),
       IN_SCOPE(interrupted_it_is_done_again),
   };
