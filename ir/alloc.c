@@ -106,18 +106,27 @@ bool nxi_grow_array(void *array_pointer, uint32_t *capacity, uint32_t need, size
 
 /* ---- arena: blocks double up to a limit, the newest is the one being filled */
 
-enum { FIRST_BLOCK = 2048, LARGEST_BLOCK = 8 << 20, ALIGNMENT = 16 };
+enum { LARGEST_BLOCK = 8 << 20, ALIGNMENT = 16 };
 
 struct nxi_arena_block {
   _Alignas(ALIGNMENT) struct nxi_arena_block *next;
 };
+
+/* glibc has blocks of up to a kibibyte at hand for each thread, but not for calloc. */
+enum { FIRST_BLOCK = 1024 - sizeof(struct nxi_arena_block) };
+
+static struct nxi_arena_block *zeroed_block(size_t bytes) {
+  if (bytes > 1024) return nxi_calloc(1, bytes);
+  void *p = nxi_malloc(bytes);
+  return p ? memset(p, 0, bytes) : NULL;
+}
 
 static bool add_block(nxi_arena *a, size_t bytes) {
   size_t capacity = a->capacity ? a->capacity * 2 : FIRST_BLOCK;
   if (capacity > LARGEST_BLOCK) capacity = LARGEST_BLOCK;
   if (capacity < bytes) capacity = bytes;
   if (capacity > SIZE_MAX - sizeof(struct nxi_arena_block)) return false;
-  struct nxi_arena_block *block = nxi_calloc(1, sizeof *block + capacity);
+  struct nxi_arena_block *block = zeroed_block(sizeof *block + capacity);
   if (!block) return false;
   block->next = a->blocks;
   a->blocks = block;

@@ -5,11 +5,13 @@
 
 #include "coefficients.h"
 
+#ifndef NXI_EXPAND_NUMBERS
 nxk_value nxi_expand_poly(const expand *e, nxk_value x, const double *c, int count) {
   nxk_value p = x_f(e, c[count - 1]);
   for (int j = count - 2; j >= 0; j--) p = x_fma(e, p, x, x_f(e, c[j]));
   return p;
 }
+#endif
 
 nxk_value nxi_expand_clamp(const expand *e, nxk_value x, double low, double high) {
   nxk_value lowest = x_f(e, low), highest = x_f(e, high);
@@ -105,12 +107,12 @@ static nxk_value log_tail(const expand *e, nxk_value f, nxk_value lost) {
   if (!e->wide) {
     nxk_value square = x_mul(e, f, f),
               tail = x_fma(e, X_POLY_OF(e, f, nxi_log_f32), f, x_f(e, -0.5));
-    return lost == NXK_NONE ? x_mul(e, square, tail) : x_fma(e, square, tail, lost);
+    return x_is(lost) ? x_fma(e, square, tail, lost) : x_mul(e, square, tail);
   }
   nxk_value s = x_div(e, f, x_add(e, f, x_f(e, 2))), square = x_mul(e, s, s);
   nxk_value half = x_mul(e, f, x_f(e, 0.5)), area = x_mul(e, half, f);
   nxk_value inner = x_fma(e, X_POLY_OF(e, square, nxi_log_f64), square, area);
-  nxk_value tail = lost == NXK_NONE ? x_mul(e, s, inner) : x_fma(e, s, inner, lost);
+  nxk_value tail = x_is(lost) ? x_fma(e, s, inner, lost) : x_mul(e, s, inner);
   return x_fnma(e, half, f, tail);
 }
 
@@ -120,7 +122,7 @@ expand_pair nxi_expand_log_parts(const expand *e, nxk_value k, nxk_value f, nxk_
   nxk_value ln2 = x_f2(e, 0x1.62e4p-1, 0x1.62e42ffp-1);
   nxk_value high = x_fma(e, k, ln2, f);
   nxk_value lost = x_sub(e, f, x_fnma(e, k, ln2, high));
-  if (low != NXK_NONE) lost = x_add(e, lost, low);
+  if (x_is(low)) lost = x_add(e, lost, low);
   lost = x_fma(e, k, x_f2(e, 0x1.7f7d1cp-20, -0x1.718432a1b0e26p-35), lost);
   expand_pair out = {high, log_tail(e, f, lost)};
   return out;
@@ -166,7 +168,7 @@ static nxk_value log_sum_to_base(const expand *e, nxk_value k, nxk_value f, cons
 
 static nxk_value log_normal(const expand *e, nxk_value x, nxk_value less, const log_base *b) {
   expand_split s = nxi_expand_split(e, x);
-  nxk_value k = less == NXK_NONE ? s.k : x_sub(e, s.k, less);
+  nxk_value k = x_is(less) ? x_sub(e, s.k, less) : s.k;
   nxk_value f = x_sub(e, s.m, x_f(e, 1));
   return b ? log_sum_to_base(e, k, f, b) : nxi_expand_log_sum(e, k, f, NXK_NONE);
 }
@@ -199,8 +201,8 @@ nxk_value nxi_expand_log_pair(const expand *e, nxk_value u, nxk_value c, nxk_val
   scale = x_bits(e, e->f,
                  x_op2(e, NXK_min, scale, x_u(e, e->wide ? 0x7fe0000000000000u : 0x7f000000u)));
   nxk_value f = x_fma(e, c, scale, x_sub(e, s.m, x_f(e, 1)));
-  if (low != NXK_NONE) low = x_mul(e, low, scale);
-  return nxi_expand_log_sum(e, more == NXK_NONE ? s.k : x_add(e, s.k, more), f, low);
+  if (x_is(low)) low = x_mul(e, low, scale);
+  return nxi_expand_log_sum(e, x_is(more) ? x_add(e, s.k, more) : s.k, f, low);
 }
 
 nxk_value nxi_expand_log1p(const expand *e, nxk_value x) {

@@ -10,6 +10,13 @@
 
 #include "ir/kernel/kernel.h"
 
+#ifdef NXI_EXPAND_NUMBERS
+#include "numbers.h"
+#define X_LINKAGE static inline
+#else
+#define X_LINKAGE
+#endif
+
 /* Where to append, and the float dtype with the integer dtypes of its width. */
 typedef struct expand {
   nxk_kernel *k;
@@ -23,6 +30,9 @@ static inline expand expand_as(nxk_kernel *k, nx_dtype f) {
   return e;
 }
 
+#ifndef NXI_EXPAND_NUMBERS
+/* Whether there is a value. */
+#define x_is(v) ((v) != NXK_NONE)
 /* These macros evaluate their operands from left to right (ir/kernel/kernel.h). */
 #define x_op1(e, op, a)       NXK_SCALAR1((e)->k, op, a)
 #define x_op2(e, op, a, b)    NXK_SCALAR2((e)->k, op, a, b)
@@ -35,6 +45,14 @@ static inline nxk_value x_f2(const expand *e, double narrow, double wide) {
 }
 static inline nxk_value x_i(const expand *e, int64_t x) { return nxk_const_i(e->k, e->i, x); }
 static inline nxk_value x_u(const expand *e, uint64_t x) { return nxk_const(e->k, e->u, x); }
+static inline nxk_value x_cast(const expand *e, nx_dtype t, nxk_value a) {
+  return nxk_cast_to(e->k, t, a);
+}
+static inline nxk_value x_bits(const expand *e, nx_dtype t, nxk_value a) {
+  if (e->k->failed) return NXK_NONE; /* a is then not a value */
+  return nxk_dtype(e->k, a) == t ? a : nxk_scalar(e->k, NXK_bitcast, t, a, NXK_NONE, NXK_NONE);
+}
+#endif
 
 #define x_neg(e, a)          x_op1(e, NXK_neg, a)
 #define x_abs(e, a)          x_op1(e, NXK_abs, a)
@@ -73,17 +91,14 @@ static inline nxk_value x_negated_fma(const expand *e, nxk_value a, nxk_value b,
     nxk_value nxk_c_ = (c);                     \
     x_negated_fma((e), nxk_a_, nxk_b_, nxk_c_); \
   })
-static inline nxk_value x_cast(const expand *e, nx_dtype t, nxk_value a) {
-  return nxk_cast_to(e->k, t, a);
-}
-static inline nxk_value x_bits(const expand *e, nx_dtype t, nxk_value a) {
-  if (e->k->failed) return NXK_NONE; /* a is then not a value */
-  return nxk_dtype(e->k, a) == t ? a : nxk_scalar(e->k, NXK_bitcast, t, a, NXK_NONE, NXK_NONE);
-}
 
 /* c[0] + c[1] x + ... by Horner's rule. Horner rounds least, and the iterations of a kernel's loop
  * are independent, so its latency is hidden. */
+#ifdef NXI_EXPAND_NUMBERS
+#define nxi_expand_poly(e, x, c, count) x_poly((e)->wide, x, c, count)
+#else
 nxk_value nxi_expand_poly(const expand *e, nxk_value x, const double *c, int count);
+#endif
 /* The table NAME_f32 or NAME_f64 by the dtype. */
 #define X_POLY(e, x, name)                                                      \
   ((e)->wide ? nxi_expand_poly((e), (x), nxi_##name##_f64,                      \
@@ -103,11 +118,11 @@ typedef struct expand_pair {
 typedef struct expand_reduced {
   nxk_value n, r, high;
 } expand_reduced;
-expand_reduced nxi_expand_reduce_ln2(const expand *e, nxk_value x);
-nxk_value nxi_expand_reduced_low(const expand *e, expand_reduced a);
+X_LINKAGE expand_reduced nxi_expand_reduce_ln2(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_reduced_low(const expand *e, expand_reduced a);
 
 /* x clamped; NaN stays NaN. */
-nxk_value nxi_expand_clamp(const expand *e, nxk_value x, double low, double high);
+X_LINKAGE nxk_value nxi_expand_clamp(const expand *e, nxk_value x, double low, double high);
 /* To what x of e^x is limited below (nxi_expand_exp). */
 static inline double x_least_exp(const expand *e) { return e->wide ? -2842.5 : -359.5; }
 
@@ -115,24 +130,41 @@ static inline double x_least_exp(const expand *e) { return e->wide ? -2842.5 : -
 typedef struct expand_split {
   nxk_value k, m;
 } expand_split;
-expand_split nxi_expand_split(const expand *e, nxk_value x);
+X_LINKAGE expand_split nxi_expand_split(const expand *e, nxk_value x);
 
 /* k ln2 + log(1 + f) + low, for |f| <= 0.415, low far below f (or NXK_NONE), k integral. */
-nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_value low);
+X_LINKAGE nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_value low);
 /* The same, not yet added up; the low part may be a fifth of the high one. */
-expand_pair nxi_expand_log_parts(const expand *e, nxk_value k, nxk_value f, nxk_value low);
+X_LINKAGE expand_pair nxi_expand_log_parts(const expand *e, nxk_value k, nxk_value f,
+                                           nxk_value low);
 /* more ln2 + log(u + c + low) for positive normal u, |c| at most half an ulp of u if u >= 2, |low|
  * far below ulp(u); low and more may be NXK_NONE. */
-nxk_value nxi_expand_log_pair(const expand *e, nxk_value u, nxk_value c, nxk_value low,
-                              nxk_value more);
+X_LINKAGE nxk_value nxi_expand_log_pair(const expand *e, nxk_value u, nxk_value c, nxk_value low,
+                                        nxk_value more);
 /* log of a positive normal f64 for f32 functions that work in f64: relative error below 2^-29. */
-nxk_value nxi_expand_log_wide(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_log_wide(const expand *e, nxk_value x);
 
 /* a + b exactly, for |a| >= |b| or a = 0. */
-expand_pair nxi_expand_fast_sum(const expand *e, nxk_value a, nxk_value b);
+X_LINKAGE expand_pair nxi_expand_fast_sum(const expand *e, nxk_value a, nxk_value b);
 /* a * b exactly (short of underflow). */
-expand_pair nxi_expand_product(const expand *e, nxk_value a, nxk_value b);
+X_LINKAGE expand_pair nxi_expand_product(const expand *e, nxk_value a, nxk_value b);
 
+X_LINKAGE nxk_value nxi_expand_exp(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_expm1(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_log(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_exp2(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_log2(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_log10(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_cbrt(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_logistic(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_logaddexp(const expand *e, nxk_value a, nxk_value b);
+X_LINKAGE nxk_value nxi_expand_log1p(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_sinh(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_cosh(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_tanh(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_erf(const expand *e, nxk_value x);
+
+#ifndef NXI_EXPAND_NUMBERS
 /* x = q pi/2 + r + low, |r| <= pi/4 or a little above; q modulo 4 in the low bits (unsigned). */
 typedef struct expand_quadrant {
   nxk_value q, r, low;
@@ -143,31 +175,17 @@ nxk_value nxi_expand_sine(const expand *e, expand_quadrant a);
 expand_pair nxi_expand_sine_parts(const expand *e, expand_quadrant a); /* not yet added up */
 nxk_value nxi_expand_tangent(const expand *e, expand_quadrant a);
 
-nxk_value nxi_expand_exp(const expand *e, nxk_value x);
-nxk_value nxi_expand_expm1(const expand *e, nxk_value x);
-nxk_value nxi_expand_log(const expand *e, nxk_value x);
-nxk_value nxi_expand_exp2(const expand *e, nxk_value x);
-nxk_value nxi_expand_log2(const expand *e, nxk_value x);
-nxk_value nxi_expand_log10(const expand *e, nxk_value x);
-nxk_value nxi_expand_cbrt(const expand *e, nxk_value x);
-nxk_value nxi_expand_logistic(const expand *e, nxk_value x);
-nxk_value nxi_expand_logaddexp(const expand *e, nxk_value a, nxk_value b);
 /* The quotient toward minus infinity, and the remainder that has the sign of b. */
 nxk_value nxi_expand_floor_div(const expand *e, nxk_value a, nxk_value b);
 nxk_value nxi_expand_floor_mod(const expand *e, nxk_value a, nxk_value b);
-nxk_value nxi_expand_log1p(const expand *e, nxk_value x);
 nxk_value nxi_expand_trig(const expand *e, nxk_op op, nxk_value x); /* sin cos tan */
 nxk_value nxi_expand_asin(const expand *e, nxk_value x);
 nxk_value nxi_expand_acos(const expand *e, nxk_value x);
 nxk_value nxi_expand_atan(const expand *e, nxk_value x);
 nxk_value nxi_expand_atan2(const expand *e, nxk_value y, nxk_value x);
-nxk_value nxi_expand_sinh(const expand *e, nxk_value x);
-nxk_value nxi_expand_cosh(const expand *e, nxk_value x);
-nxk_value nxi_expand_tanh(const expand *e, nxk_value x);
 nxk_value nxi_expand_asinh(const expand *e, nxk_value x);
 nxk_value nxi_expand_acosh(const expand *e, nxk_value x);
 nxk_value nxi_expand_atanh(const expand *e, nxk_value x);
-nxk_value nxi_expand_erf(const expand *e, nxk_value x);
 nxk_value nxi_expand_erfc(const expand *e, nxk_value x);
 nxk_value nxi_expand_erfinv(const expand *e, nxk_value x);
 nxk_value nxi_expand_lgamma(const expand *e, nxk_value x);
@@ -183,5 +201,6 @@ nxk_value nxi_expand_incomplete_beta(const expand *e, const nxk_value *args);
 /* Functions of complex numbers, in f64 for f32 parts: one part of the result. */
 nxk_value nxi_expand_complex(const expand *e, nxk_op op, const nxk_value *args);
 nxk_value nxi_expand_pow_integer(nxk_kernel *k, nx_dtype t, nxk_value x, nxk_value y);
+#endif
 
 #endif

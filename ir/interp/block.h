@@ -14,7 +14,8 @@ enum { NXG_BLOCK = 128 };
  * operands gets one of them again. Bools are bytes, 0 or 1. */
 typedef void nxg_block_loop(void *restrict result, const void *a, const void *b, const void *c);
 
-/* The loop of an operation; NULL: there is none. from: the type of the last operand. */
+/* The loop of an operation, or of a function that has one; NULL: there is none. from: the type of
+ * the last operand. */
 typedef nxg_block_loop *nxg_block_loops(nxk_op op, nx_dtype from, nx_dtype to);
 nxg_block_loops nxg_block_generic;
 /* On x86-64 alone; they need AVX2 and FMA, and AVX-512 F, VL, BW and DQ. */

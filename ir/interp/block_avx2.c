@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The loops over blocks, and sums of products, for AVX2 and FMA. */
+/* The loops over blocks, sums of products, and lanes of reductions, for AVX2 and FMA. */
 #if defined(__x86_64__)
 #include <math.h>
 #include <string.h>
@@ -11,14 +11,19 @@
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else
 #pragma GCC target("avx2,fma")
+#pragma GCC optimize("no-trapping-math") /* comparisons become masks */
 #endif
 
 #define NXG_LOOPS        nxg_block_avx2
 #define NXG_VECTOR_BYTES 32
+#include "block_functions.h"
 #include "block_loops.h"
 
 #define NXG_DOTS nxg_dots_avx2
 #include "dot_loops.h"
+
+#define NXG_ROUNDS nxg_rounds_avx2
+#include "round_loops.h"
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The loops over blocks for AVX-512. */
+/* The loops over blocks, and lanes of reductions, for AVX-512. */
 #if defined(__x86_64__)
 #include <math.h>
 #include <string.h>
@@ -11,11 +11,16 @@
     __attribute__((target("avx2,fma,avx512f,avx512vl,avx512bw,avx512dq"))), apply_to = function)
 #else
 #pragma GCC target("avx2,fma,avx512f,avx512vl,avx512bw,avx512dq,prefer-vector-width=512")
+#pragma GCC optimize("no-trapping-math") /* comparisons become masks */
 #endif
 
 #define NXG_LOOPS        nxg_block_avx512
 #define NXG_VECTOR_BYTES 64
+#include "block_functions.h"
 #include "block_loops.h"
+
+#define NXG_ROUNDS nxg_rounds_avx512
+#include "round_loops.h"
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -9,6 +9,7 @@
 
 #define NXG_DOTS nxg_dots_generic
 #include "dot_loops.h"
+#include "rounds.h"
 
 bool nxg_block_has_avx2(void) {
 #if defined(__x86_64__)
@@ -47,4 +48,14 @@ const nxg_dots *nxg_dots_host(nx_dtype t) {
   if (atomic_load(&most_bytes) >= 32 && nxg_block_has_avx2()) return nxg_dots_avx2(t);
 #endif
   return nxg_dots_generic(t);
+}
+
+nxg_rounds *nxg_rounds_host(nxk_reduce_kind kind, nx_dtype t) {
+#if defined(__x86_64__)
+  nxg_block_loops *loops = nxg_block_host();
+  if (loops == nxg_block_avx512) return nxg_rounds_avx512(kind, t);
+  if (loops == nxg_block_avx2) return nxg_rounds_avx2(kind, t);
+#endif
+  (void)kind, (void)t;
+  return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The loops of block.h, compiled for one instruction set by each file that includes this. Counts
  * are constant and results restricted, so that compilers make vectors of them. NXG_LOOPS: the name
- * of the table. */
+ * of the table. Where block_functions.h is included before, functions have rows, too. */
 #include <math.h>
 #include <string.h>
 
@@ -156,6 +156,9 @@ static nxg_block_loop *const loops[NXK_SCALAR_COUNT][NXI_DTYPE_COUNT] = {
   FLOAT_ROWS(f32, NX_F32)   FLOAT_ROWS(f64, NX_F64)
   ROW(umulh, u64, NX_U64)   ROW(not, bool, NX_BOOL) ROW(and, bool, NX_BOOL)
   ROW(or, bool, NX_BOOL)    ROW(ne, bool, NX_BOOL)
+#ifdef FUNCTION_ROWS
+  FUNCTION_ROWS
+#endif
 };
 
 #define CAST(from, F, to, T) [F][T] = from##_to_##to,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The expansion of a function as a list of loops over a block. Each value has a place: an operand,
- * a constant, which is repeated over a block of its own, or one of the temporaries, which values
- * share that are not needed at the same time. A loop of the expansion repeats its steps; its
- * carries have two places, for this iteration and for the next. */
+/* A function is one loop over a block where there is such a loop (block_functions.h), and else its
+ * expansion as a list of loops. Each value has a place: an operand, a constant, which is repeated
+ * over a block of its own, or one of the temporaries, which values share that are not needed at the
+ * same time. A loop of the expansion repeats its steps; its carries have two places, for this
+ * iteration and for the next. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct nxg_function {
   char *constants;
   uint32_t n_steps, n_operands, n_constants, n_temporaries;
   uint16_t result;
+  bool is_loop; /* of one operand */
   int64_t size;
 };
 
@@ -230,21 +232,40 @@ static bool make(making *m, nxk_value result) {
   return good;
 }
 
-nxg_function *nxg_function_create(nxk_op op, nx_dtype type, nxg_block_loops *loops) {
+/* A function that is one loop. */
+static bool make_of_loop(nxg_function *f, nxg_block_loop *loop) {
+  f->steps = nxi_calloc(1, sizeof *f->steps);
+  f->constants = nxi_calloc(1, CELL);
+  if (f->steps == NULL || f->constants == NULL) return false;
+  f->is_loop = true;
+  f->n_steps = 1;
+  f->n_temporaries = 1;
+  f->result = (uint16_t)f->n_operands;
+  f->steps[0] = (block_step){.loop = loop, .result = f->result};
+  return true;
+}
+
+static bool make_of_expansion(nxg_function *f, nxk_op op, nx_dtype type, nxg_block_loops *loops) {
   nxk_kernel *k = nxk_create(NXK_BOUND, nxk_op_name(op));
-  nxg_function *f = nxi_calloc(1, sizeof *f);
   bool good = false;
-  if (k && f) {
+  if (k) {
     nxk_value args[MOST_OPERANDS] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
-    f->n_operands = (uint32_t)nxk_scalars[op].arity;
-    f->size = nxi_dtype_size(type);
     for (uint32_t i = 0; i < f->n_operands; i++) args[i] = nxk_param(k, nxk_add_param(k, type));
     nxk_value result = nxk_expand_function(k, op, args);
     making m = {.k = k, .f = f, .loops = loops};
     good = !k->failed && result < k->n_instrs && make(&m, result);
   }
   nxk_destroy(k);
-  if (good) return f;
+  return good;
+}
+
+nxg_function *nxg_function_create(nxk_op op, nx_dtype type, nxg_block_loops *loops) {
+  nxg_function *f = nxi_calloc(1, sizeof *f);
+  if (f == NULL) return NULL;
+  f->n_operands = (uint32_t)nxk_scalars[op].arity;
+  f->size = nxi_dtype_size(type);
+  nxg_block_loop *loop = loops(op, type, type);
+  if (loop ? make_of_loop(f, loop) : make_of_expansion(f, op, type, loops)) return f;
   nxg_function_destroy(f);
   return NULL;
 }
@@ -298,7 +319,7 @@ void nxg_function_apply(const nxg_function *f, void *result, const void *const *
     for (uint32_t i = 0; i < f->n_operands; i++) {
       at[i] = (char *)(uintptr_t)operands[i] + done * f->size;
       if (n - done >= NXG_BLOCK) continue;
-      memset(ends[i], 0, CELL);
+      memset(ends[i], 0, (size_t)(NXG_BLOCK * f->size));
       at[i] = memcpy(ends[i], at[i], (size_t)bytes);
     }
     run_block(f, at);
@@ -321,8 +342,23 @@ static const nxg_function *find(nxk_op op, nx_dtype type) {
   return f;
 }
 
+/* Whole blocks of a function that is one loop need no temporaries. */
+static int64_t apply_loop(const nxg_function *f, char *result, const void *const *operands,
+                          int64_t n) {
+  const char *x = operands[0];
+  int64_t done = 0;
+  for (; done + NXG_BLOCK <= n; done += NXG_BLOCK)
+    f->steps[0].loop(result + done * f->size, x + done * f->size, NULL, NULL);
+  return done;
+}
+
 static void apply(const nxg_step *s, void *result, const void *const *operands, int64_t n) {
-  nxg_function_apply(find(s->scalar, nxi_compute_dtype(s->dtype)), result, operands, n);
+  const nxg_function *f = find(s->scalar, nxi_compute_dtype(s->dtype));
+  const int64_t done = f->is_loop ? apply_loop(f, result, operands, n) : 0;
+  if (done == n) return;
+  const char *rest[MOST_OPERANDS];
+  for (uint32_t i = 0; i < f->n_operands; i++) rest[i] = (const char *)operands[i] + done * f->size;
+  nxg_function_apply(f, (char *)result + done * f->size, (const void *const *)rest, n - done);
 }
 
 nxg_map_kernel nxg_find_function(nxk_op op, nx_dtype type) {

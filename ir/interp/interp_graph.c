@@ -9,7 +9,7 @@
 #include "ir/platform/clock.h"
 
 enum {
-  STACK_BYTES = 8192,        /* scratch memory up to this lives on the stack */
+  STACK_BYTES = 1 << 15,     /* scratch memory up to this lives on the stack */
   POLL_NS = 10 * 1000 * 1000 /* between polls; the interface promises twice that */
 };
 

@@ -10,6 +10,7 @@
 
 #include "ir/graph/control.h"
 #include "ir/library/library.h"
+#include "rounds.h"
 
 /* Where a value's first element is. NXG_PIECE: in scratch memory that has one piece of the value at
  * a time, of steps that run together. */
@@ -95,7 +96,8 @@ struct nxg_step {
   bool lanes;         /* reduce */
   nxg_map_kernel kernel;
   nxg_reduce_kernel reduce;
-  nxg_access to;    /* the result */
+  nxg_rounds *rounds; /* reduce in lanes: NULL if there are none */
+  nxg_access to;      /* the result */
   nxg_access *args; /* for a reduction: the first elements of the runs, and the elements of a run */
   int64_t *numbers; /* parameters of the step */
   nxg_place temporary; /* matmul of small floats, or with a vector */
@@ -168,6 +170,7 @@ typedef struct nxg_source {
   nx_dtype dtype;
   nxg_run_state *run;
   int64_t taken; /* elements since nxg_stopped was last called */
+  nxg_rounds *rounds;
 } nxg_source;
 /* The next n <= NXG_CHUNK elements; buffer has room for them. */
 const void *nxg_source_next(nxg_source *s, void *buffer, int64_t n);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "block.h"
 #include "interp_graph.h"
 
 /* ---- loops */
@@ -147,8 +148,26 @@ static void evaluate(const nxg_step *s, void *result, const void *const *operand
   }
 }
 
+/* Whole blocks by the vectors of this processor (block.h), the rest by the loop above. */
+static void in_blocks(const nxg_step *s, void *result, const void *const *operands, int64_t n) {
+  const nx_dtype type = s->widen ? NX_F32 : s->dtype;
+  const int64_t size = nxi_dtype_size(type),
+                result_size = s->narrow ? size : nxi_dtype_size(s->result);
+  nxg_block_loop *loop = n < NXG_BLOCK ? NULL : nxg_block_host()(s->scalar, type, type);
+  const char *at[2] = {operands[0], operands[s->n_args - 1]};
+  char *to = result;
+  for (; loop != NULL && n >= NXG_BLOCK; n -= NXG_BLOCK) {
+    loop(to, at[0], at[1], at[0]);
+    for (int k = 0; k < 2; k++) at[k] += NXG_BLOCK * size;
+    to += NXG_BLOCK * result_size;
+  }
+  if (n > 0) kernels[s->scalar][type](s, to, (const void *const[]){at[0], at[1]}, n);
+}
+
 nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type) {
-  nxg_map_kernel found = kernels[op][type] ? kernels[op][type] : nxg_find_function(op, type);
+  const bool vectors = (type == NX_F32 || type == NX_F64) && nxg_block_host() != nxg_block_generic;
+  if (kernels[op][type]) return vectors ? in_blocks : kernels[op][type];
+  nxg_map_kernel found = nxg_find_function(op, type);
   return found ? found : evaluate;
 }
 

@@ -16,14 +16,15 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
 #define COMBINE(kind, name, T, combination) \
   static inline T combine_##kind##_##name(T x, T y) { return (T)(combination); }
 /* A block of n elements; returns how many of its lanes exist. */
-#define BLOCK(kind, name, T, rounds)                                                     \
-  static int block_##kind##_##name(T *part, const T *x, int64_t n, int lanes) {          \
-    const int width = n < lanes ? (int)n : lanes;                                        \
-    int64_t k = lanes;                                                                   \
-    for (int l = 0; l < width; l++) part[l] = x[l];                                      \
-    if (lanes == LANES) k = rounds(part, x, n);                                          \
-    for (; k < n; k++) part[k % lanes] = combine_##kind##_##name(part[k % lanes], x[k]); \
-    return width;                                                                        \
+#define BLOCK(kind, name, T, rounds)                                                             \
+  static int block_##kind##_##name(T *part, const T *x, int64_t n, int lanes, nxg_rounds *all) { \
+    const int width = n < lanes ? (int)n : lanes;                                                \
+    int64_t k = lanes;                                                                           \
+    if (all != NULL && width == LANES) return all(part, x, n), LANES;                            \
+    for (int l = 0; l < width; l++) part[l] = x[l];                                              \
+    if (lanes == LANES) k = rounds(part, x, n);                                                  \
+    for (; k < n; k++) part[k % lanes] = combine_##kind##_##name(part[k % lanes], x[k]);         \
+    return width;                                                                                \
   }
 /* All lanes at once, as long as there are elements for all; returns the first element after. */
 #define ROUNDS(kind, name, T)                                                               \
@@ -49,9 +50,39 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
     return k;                                                                         \
   }
 
+/* The upper half of 16 lanes joins the lower one until one is left. */
+#define HALVES(kind, name, T)                                                            \
+  static void halves_##kind##_##name(T *part) {                                          \
+    for (int l = 0; l < 8; l++) part[l] = combine_##kind##_##name(part[l], part[l + 8]); \
+    for (int l = 0; l < 4; l++) part[l] = combine_##kind##_##name(part[l], part[l + 4]); \
+    for (int l = 0; l < 2; l++) part[l] = combine_##kind##_##name(part[l], part[l + 2]); \
+    part[0] = combine_##kind##_##name(part[0], part[1]);                                 \
+  }
+/* The same where a branch for each pair would be guessed wrong half of the time. */
+#define VECTOR_HALVES(kind, name, T, V, W, combination)                    \
+  static void halves_##kind##_##name(T *part) {                            \
+    V all[LANES * sizeof(T) / sizeof(V)], x, y;                            \
+    memcpy(all, part, sizeof all);                                         \
+    for (size_t half = sizeof all / sizeof *all / 2; half > 0; half /= 2)  \
+      for (size_t l = 0; l < half; l++) {                                  \
+        x = all[l], y = all[l + half];                                     \
+        all[l] = (combination);                                            \
+      }                                                                    \
+    for (size_t half = sizeof(V) / sizeof(T) / 2; half > 0; half /= 2) {   \
+      x = all[0], y = half == 2 ? UPPER_HALF_##name(x) : SECOND_##name(x); \
+      all[0] = (combination);                                              \
+    }                                                                      \
+    memcpy(part, all, sizeof *part);                                       \
+  }
+#define UPPER_HALF_f32(x) __builtin_shufflevector(x, x, 2, 3, 2, 3)
+#define SECOND_f32(x)     __builtin_shufflevector(x, x, 1, 1, 1, 1)
+#define UPPER_HALF_f64(x) __builtin_shufflevector(x, x, 1, 1) /* there are two in all */
+#define SECOND_f64(x)     __builtin_shufflevector(x, x, 1, 1)
+
 #define REDUCE(kind, name, T, identity, combination) \
   COMBINE(kind, name, T, combination)                \
   ROUNDS(kind, name, T)                              \
+  HALVES(kind, name, T)                              \
   REDUCE_BY(kind, name, T, identity)
 #define REDUCE_BY(kind, name, T, identity)                                                         \
   BLOCK(kind, name, T, rounds_##kind##_##name)                                                     \
@@ -60,13 +91,9 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
     for (int l = 0; l < all && l < LANES; l++)                                                     \
       b[l] = l < width ? combine_##kind##_##name(a[l], b[l]) : a[l];                               \
   }                                                                                                \
-  /* The upper half of the lanes joins the lower one until one is left. */                         \
   static void fold_##kind##_##name(T *part, int width, int lanes) {                                \
     if (width == LANES) {                                                                          \
-      for (int l = 0; l < 8; l++) part[l] = combine_##kind##_##name(part[l], part[l + 8]);         \
-      for (int l = 0; l < 4; l++) part[l] = combine_##kind##_##name(part[l], part[l + 4]);         \
-      for (int l = 0; l < 2; l++) part[l] = combine_##kind##_##name(part[l], part[l + 2]);         \
-      part[0] = combine_##kind##_##name(part[0], part[1]);                                         \
+      halves_##kind##_##name(part);                                                                \
       return;                                                                                      \
     }                                                                                              \
     for (int half = lanes / 2; half; half /= 2)                                                    \
@@ -85,7 +112,8 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
       int64_t m = n - done < size ? n - done : size;                                               \
       int level = 0;                                                                               \
       if (nxg_source_stopped(source, m)) return;                                                   \
-      width = block_##kind##_##name(part, nxg_source_next(source, buffer, m), m, lanes);           \
+      width = block_##kind##_##name(part, nxg_source_next(source, buffer, m), m, lanes,            \
+                                    source->rounds);                                               \
       for (; blocks >> level & 1; level++, width = lanes)                                          \
         join_##kind##_##name(part, tree[level], width, lanes);                                     \
       if (n > size) memcpy(tree[level], part, sizeof part);                                        \
@@ -105,6 +133,8 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
   COMBINE(min, name, T, x != x || x < y || (x == y && signbit(x)) ? x : y) \
   VECTOR_ROUNDS(max, name, T, V, W, NXG_MAX(V, W, top, x, y))              \
   VECTOR_ROUNDS(min, name, T, V, W, NXG_MIN(V, W, top, x, y))              \
+  VECTOR_HALVES(max, name, T, V, W, NXG_MAX(V, W, top, x, y))              \
+  VECTOR_HALVES(min, name, T, V, W, NXG_MIN(V, W, top, x, y))              \
   REDUCE_BY(max, name, T, 0)                                               \
   REDUCE_BY(min, name, T, 0)
 /* max and min of bools, which the source gives as 0 and 1: "any" and "all", defined for no elements
@@ -209,7 +239,7 @@ void nxg_step_reduce(const nxg_step *s, nxg_run_state *r) {
   nxg_cursor outer;
   nxg_cursor_start(&outer, &s->args[0], nxg_address(r, s->args[0].place));
   for (int64_t i = 0; i < s->n; i++, nxg_cursor_next(&outer), to += size) {
-    nxg_source source = {.dtype = s->dtype, .run = r};
+    nxg_source source = {.dtype = s->dtype, .run = r, .rounds = s->rounds};
     float wide = 0;
     if (i % 64 == 0 && nxg_stopped(r)) return;
     nxg_cursor_start(&source.cursor, &s->args[1], outer.at);

@@ -321,6 +321,7 @@ static nx_status plan_reduce_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run 
   s->lanes = run.order == NXK_ORDER_LANES;
   s->narrow = nxi_is_small_float(result);
   s->reduce = nxg_find_reduce(kind, in->t);
+  s->rounds = s->lanes ? nxg_rounds_host(kind, nxi_compute_dtype(in->t)) : NULL;
   s->to.place = to;
   nx_status status = nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[0]);
   if (status) return status;

@@ -55,15 +55,19 @@ COPIERS(2, uint16_t)
 COPIERS(4, uint32_t)
 COPIERS(8, uint64_t)
 
-/* n times the same element: rows of a broadcast are filled by vectors. */
-#define REPEATERS(name, T, V)                                          \
-  static void repeat_##name(void *dense, const char *at, int64_t n) {  \
-    T *out = dense;                                                    \
-    const T x = *(const T *)(const void *)at;                          \
-    const V all = (V){0} + x;                                          \
-    const int64_t many = sizeof(V) / sizeof(T);                        \
-    for (; n >= many; n -= many, out += many) *(V *)(void *)out = all; \
-    for (int64_t i = 0; i < n; i++) out[i] = x;                        \
+/* n times the same element: rows of a broadcast are filled by vectors, the last of which may lie
+ * over the one before it. */
+#define REPEATERS(name, T, V)                                         \
+  static void repeat_##name(void *dense, const char *at, int64_t n) { \
+    enum { MANY = sizeof(V) / sizeof(T) };                            \
+    T *out = dense, *const end = out + n;                             \
+    const T x = *(const T *)(const void *)at;                         \
+    const V all = (V){0} + x;                                         \
+    for (; end - out >= 4 * MANY; out += 4 * MANY)                    \
+      for (int k = 0; k < 4; k++) ((V *)(void *)out)[k] = all;        \
+    for (; end - out >= MANY; out += MANY) *(V *)(void *)out = all;   \
+    if (out < end && n >= MANY) *(V *)(void *)(end - MANY) = all;     \
+    for (; out < end && n < MANY; out++) *out = x;                    \
   }
 REPEATERS(4, uint32_t, nxg_u32s)
 REPEATERS(8, uint64_t, nxg_u64s)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Functions applied to blocks give what the scalar evaluator gives, bit for bit (any NaN for a
  * NaN): every function on every type that has loops, for each instruction set, for lengths that
- * are not multiples of a block. */
+ * are not multiples of a block. So do basic operations of floats, and the lanes of reductions. */
 #include "ir/interp/block.h"
+#include "ir/interp/interp_graph.h"
 #include "tests/util/runner.h"
 #include "tests/util/share.h"
 
@@ -88,6 +89,80 @@ static void compare_all(nxg_block_loops *loops) {
       }
 }
 
+/* ---- basic operations of floats, by the loops of this processor and what follows them */
+
+static void compare_map(nxk_op op, nx_dtype t, int64_t n) {
+  static _Alignas(64) char data[2][3 * N * 8], result[3 * N * 8];
+  const nxk_scalar_info *info = &nxk_scalars[op];
+  const nx_dtype to = op == NXK_eq || op == NXK_ne || op == NXK_lt || op == NXK_le ? NX_BOOL : t;
+  const int64_t size = nxi_dtype_size(t), result_size = nxi_dtype_size(to);
+  const void *operands[2] = {data[0] + size, data[1] + size}; /* not aligned to vectors */
+  const nxg_step s = {.scalar = op, .dtype = t, .result = to, .n_args = (uint32_t)info->arity};
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < n; i++) nxi_store_element(data[k] + (i + 1) * size, t, operand(t, i, k));
+  memset(result, 0x5a, sizeof result);
+  nxg_find_map(op, t)(&s, result, operands, n);
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t args[2], got = nxi_load_element(result + i * result_size, to);
+    for (int k = 0; k < 2; k++) args[k] = nxi_load_element(data[k] + (i + 1) * size, t);
+    uint64_t expected = nxk_eval(op, t, to, args);
+    if (!same(to, got, expected))
+      fail_msg("%s of %s of %llx, %llx: %llx, not %llx", nxk_op_name(op), nxi_dtypes[t].name,
+               (unsigned long long)args[0], (unsigned long long)args[1], (unsigned long long)got,
+               (unsigned long long)expected);
+  }
+  assert_int_equal(result[n * result_size], 0x5a);
+}
+
+static void basic_operations(void **unused) {
+  static const nxk_op ops[] = {NXK_neg,  NXK_abs, NXK_sqrt, NXK_rint, NXK_trunc, NXK_floor,
+                               NXK_ceil, NXK_add, NXK_sub,  NXK_mul,  NXK_div,   NXK_mod,
+                               NXK_max,  NXK_min, NXK_eq,   NXK_ne,   NXK_lt,    NXK_le};
+  (void)unused;
+  state = 88172645463325252u;
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    for (int t = 0; t < 2; t++) {
+      compare_map(ops[i], types[t], 1);
+      compare_map(ops[i], types[t], NXG_BLOCK);
+      compare_map(ops[i], types[t], 2 * NXG_BLOCK + 17);
+    }
+}
+
+/* ---- lanes of reductions */
+
+#if defined(__x86_64__)
+static void compare_rounds(nxg_rounds *rounds, nxk_op op, nx_dtype t, int64_t n) {
+  static char data[(2 * N + 1) * 8];
+  const int64_t size = nxi_dtype_size(t);
+  uint64_t lanes[NXG_ROUND] = {0};
+  _Alignas(64) char part[NXG_ROUND * 8];
+  assert_non_null(rounds);
+  for (int i = 0; i < n; i++) {
+    uint64_t x = operand(t, i, 0), args[2] = {lanes[i % NXG_ROUND], x};
+    nxi_store_element(data + (i + 1) * size, t, x);
+    lanes[i % NXG_ROUND] = i < NXG_ROUND ? x : nxk_eval(op, t, t, args);
+  }
+  rounds(part, data + size, n);
+  for (int l = 0; l < NXG_ROUND; l++)
+    if (!same(t, nxi_load_element(part + l * size, t), lanes[l]))
+      fail_msg("%s of %ld %s: lane %d", nxk_op_name(op), (long)n, nxi_dtypes[t].name, l);
+}
+
+static void compare_all_rounds(nxg_rounds *(*get)(nxk_reduce_kind kind, nx_dtype t)) {
+  static const struct {
+    nxk_reduce_kind kind;
+    nxk_op op;
+  } kinds[] = {{NXK_SUM, NXK_add}, {NXK_PROD, NXK_mul}, {NXK_MAX, NXK_max}, {NXK_MIN, NXK_min}};
+  state = 88172645463325252u;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (int t = 0; t < 2; t++) {
+      for (int64_t n = NXG_ROUND; n < 3 * NXG_ROUND; n++)
+        compare_rounds(get(kinds[i].kind, types[t]), kinds[i].op, types[t], n);
+      compare_rounds(get(kinds[i].kind, types[t]), kinds[i].op, types[t], 256);
+    }
+}
+#endif
+
 static void any_processor(void **unused) {
   (void)unused;
   compare_all(nxg_block_generic);
@@ -98,17 +173,20 @@ static void avx2(void **unused) {
   (void)unused;
   if (!nxg_block_has_avx2()) skip();
   compare_all(nxg_block_avx2);
+  compare_all_rounds(nxg_rounds_avx2);
 }
 
 static void avx512(void **unused) {
   (void)unused;
   if (!nxg_block_has_avx512()) skip();
   compare_all(nxg_block_avx512);
+  compare_all_rounds(nxg_rounds_avx512);
 }
 #endif
 
 NXT_MAIN(blocks) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(basic_operations),
       cmocka_unit_test(any_processor),
 #if defined(__x86_64__)
       cmocka_unit_test(avx2),
