@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* qr of a large matrix. LAPACK works on the transposed matrix, whose panels of rows are factored as
- * L Q' (linalg/qr.c). The next panel is factored as soon as its rows have been updated, while other
- * threads still update the rows below. Then panels of Q are computed from the identity. Stage k
- * updates the rows below panel k - 1, and its first task factors panel k; the last stage computes R
- * and Q. */
+ * L Q' (linalg/qr.c), by way of a copy, which is columns. The next panel is factored as soon as its
+ * rows have been updated, while other threads still update the rows below. Then panels of Q are
+ * computed from the identity. Stage k updates the rows below panel k - 1, and its first task
+ * factors panel k; the last stage computes R and Q. */
 #include "qr_blocked.h"
 
 #include <string.h>
@@ -14,10 +14,19 @@
 #include "runtime/library/linalg/rescale.h"
 #include "reflections.h"
 
-typedef void (*gelqf_fn)(const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
+typedef void (*geqrf_fn)(const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
                          const int *lwork, int *info);
 
-enum { PANEL = NXI_REFLECTIONS, CHUNK = 2 * PANEL }; /* rows */
+typedef void (*larft_fn)(const char *direct, const char *stored, const int *n, const int *k,
+                         const void *v, const int *ldv, const void *tau, void *t, const int *ldt,
+                         size_t, size_t);
+typedef void (*larfb_fn)(const char *side, const char *trans, const char *direct,
+                         const char *stored, const int *m, const int *n, const int *k,
+                         const void *v, const int *ldv, const void *t, const int *ldt, void *c,
+                         const int *ldc, void *work, const int *ldwork, size_t, size_t, size_t,
+                         size_t);
+
+enum { PANEL = NXI_REFLECTIONS, CHUNK = 2 * PANEL, PART = 16 }; /* rows */
 
 typedef struct blocked {
   nxi_stages stages; /* first */
@@ -38,17 +47,48 @@ static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
                                       : chunks(l->inner) + chunks(l->inner);
 }
 
-static void factor(const blocked *l, const nxi_stage_task *task, int panel) {
-  char *m = task->memory;
-  const int first = panel * PANEL, count = l->least - first < PANEL ? l->least - first : PANEL,
-            columns = l->columns - first, lwork = PANEL * PANEL;
+/* A panel, transposed: its columns are beside each other, `rows` elements each. */
+typedef struct turned {
+  int rows, columns;
+  char *a, *tau, *work;
+} turned;
+
+/* Factors `count` columns from `first` on, one by one. */
+static void factor_part(nx_dtype t, const turned *p, int first, int count) {
+  const int rows = p->rows - first, lwork = PART * PART;
   int info;
+  ((geqrf_fn)nxi_lapack(NXI_LAPACK_geqrf, t))(&rows, &count, nxi_at(t, p->a, first, first, p->rows),
+                                              &p->rows, nxi_at(t, p->tau, first, 0, 1), p->work,
+                                              &lwork, &info);
+}
+
+/* Applies their reflections to the columns behind. */
+static void apply_part(nx_dtype t, const turned *p, int first) {
+  const int rows = p->rows - first, count = PART, rest = p->columns - first - PART;
+  const void *v = nxi_at(t, p->a, first, first, p->rows);
+  ((larft_fn)nxi_lapack(NXI_LAPACK_larft, t))(
+      "F", "C", &rows, &count, v, &p->rows, nxi_at(t, p->tau, first, 0, 1), p->work, &count, 1, 1);
+  ((larfb_fn)nxi_lapack(NXI_LAPACK_larfb, t))(
+      "L", "C", "F", "C", &rows, &rest, &count, v, &p->rows, p->work, &count,
+      nxi_at(t, p->a, first, first + PART, p->rows), &p->rows, nxi_at(t, p->work, 0, PART, PART),
+      &rest, 1, 1, 1, 1);
+}
+
+static void factor(const blocked *l, const nxi_stage_task *task, int panel) {
+  char *m = task->memory, *own = (char *)task->own + l->work.at;
+  const int first = panel * PANEL, all = l->least - first < PANEL ? l->least - first : PANEL;
+  char *a = nxi_at(l->t, m + l->matrix.at, first, first, l->rows);
+  const bool conjugate = nxi_lapack_complex(l->t);
+  const turned p = {l->columns - first, all, nxi_at(l->t, own, 0, PANEL, PANEL),
+                    nxi_at(l->t, m + l->tau.at, first, 0, 1), own};
+  nxi_transpose(l->t, p.rows, all, a, l->rows, p.a, p.rows, conjugate);
   nxi_lapack_enter();
-  ((gelqf_fn)nxi_lapack(NXI_LAPACK_gelqf, l->t))(
-      &count, &columns, nxi_at(l->t, m + l->matrix.at, first, first, l->rows), &l->rows,
-      nxi_at(l->t, m + l->tau.at, first, 0, l->rows), (char *)task->own + l->work.at, &lwork,
-      &info);
+  for (int part = 0; part < all; part += PART) {
+    factor_part(l->t, &p, part, all - part < PART ? all - part : PART);
+    if (part + PART < all) apply_part(l->t, &p, part);
+  }
   nxi_lapack_leave();
+  nxi_transpose(l->t, all, p.rows, p.a, p.rows, a, l->rows, conjugate);
   nxi_reflections_make(&l->q, panel, m + l->matrix.at, m + l->tau.at, m + l->blocks.at, task->own);
 }
 
@@ -151,7 +191,7 @@ nx_status nxi_qr_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_
   nxi_lay_out(&l->tau, &l->stages.bytes, l->t, l->least);
   nxi_lay_out(&l->blocks, &l->stages.bytes, NX_U8, nxi_reflections_bytes(&l->q));
   l->stages.own_bytes = nxi_reflections_own_bytes(&l->q, CHUNK);
-  nxi_lay_out(&l->work, &l->stages.own_bytes, l->t, PANEL * PANEL);
+  nxi_lay_out(&l->work, &l->stages.own_bytes, l->t, PANEL * (PANEL + (int64_t)l->columns));
   l->stages.batches = nxi_batches(a, 2);
   l->stages.count = (uint32_t)l->panels + 2;
   l->stages.tasks = tasks_of;

@@ -6,7 +6,7 @@
 
 #include "runtime/library/blas/level3.h"
 
-enum { BLOCK = NXI_REFLECTIONS };
+enum { BLOCK = NXI_REFLECTIONS, FEW = 16 };
 
 int nxi_reflections_blocks(const nxi_reflections *r) { return (r->count + BLOCK - 1) / BLOCK; }
 
@@ -20,7 +20,7 @@ int64_t nxi_reflections_bytes(const nxi_reflections *r) {
 }
 
 int64_t nxi_reflections_own_bytes(const nxi_reflections *r, int width) {
-  const int64_t make = 2 * matrix_bytes(r, BLOCK, BLOCK), apply = matrix_bytes(r, BLOCK, width);
+  const int64_t make = 3 * matrix_bytes(r, BLOCK, BLOCK), apply = matrix_bytes(r, BLOCK, width);
   return make > apply ? make : apply;
 }
 
@@ -57,46 +57,60 @@ static void lay_down(const nxi_reflections *r, const block *b, int i, const void
   const int after = r->length - one - 1;
   if (r->form == NXI_REFLECT_COLUMNS)
     memcpy(rest, nxi_at(r->t, a, one + 1, k, r->ld), (size_t)after * size);
-  if (r->form == NXI_REFLECT_ROWS) /* a row is a matrix of one row */
-    nxi_transpose(r->t, after, 1, nxi_at(r->t, a, k, one + 1, r->ld), r->ld, rest,
-                  after > 0 ? after : 1, true);
 }
 
-/* x = -tau x, of n elements; *at = tau. */
-static void scale_by_tau(nx_dtype t, const void *tau, int i, int n, void *x, void *at) {
-  const float *tau_f = tau;
-  const double *tau_d = tau;
-  float *f = x;
-  double *d = x;
-  memcpy(at, (const char *)tau + (size_t)i * (size_t)nxi_dtype_size(t), (size_t)nxi_dtype_size(t));
-  for (int k = 0; k < n; k++) switch (t) {
-      case NX_F32: f[k] *= -tau_f[i]; break;
-      case NX_F64: d[k] *= -tau_d[i]; break;
-      case NX_C64: {
-        const float re = f[2 * k], im = f[2 * k + 1], p = -tau_f[2 * i], q = -tau_f[2 * i + 1];
-        f[2 * k] = re * p - im * q;
-        f[2 * k + 1] = re * q + im * p;
-        break;
-      }
-      default: {
-        const double re = d[2 * k], im = d[2 * k + 1], p = -tau_d[2 * i], q = -tau_d[2 * i + 1];
-        d[2 * k] = re * p - im * q;
-        d[2 * k + 1] = re * q + im * p;
-      }
-    }
-}
-
-/* T, upper triangular, of (I - V' T' V'^H) (I - tau v v^H): its next column is -tau T' V'^H v, then
- * tau. gram: V^H V. */
-static void join(const nxi_reflections *r, const block *b, const void *tau, char *gram, char *t) {
-  memset(t, 0, (size_t)matrix_bytes(r, BLOCK, BLOCK));
+/* The same of all reflections of a block whose vectors are rows of a. */
+static void lay_down_rows(const nxi_reflections *r, const block *b, const void *a) {
+  nxi_transpose(r->t, b->high - b->low, b->count, nxi_at(r->t, a, b->begin, b->low, r->ld), r->ld,
+                b->v, r->length, true);
   for (int i = 0; i < b->count; i++) {
-    char *column = nxi_at(r->t, t, 0, i, BLOCK), *with = nxi_at(r->t, gram, 0, i, BLOCK);
-    const int k = number_of(r, b->begin + i);
-    if (i > 0)
-      nxi_product(r->t, i, 1, i, (nxi_factor){"N", t, BLOCK}, (nxi_factor){"N", with, BLOCK},
-                  column, BLOCK);
-    scale_by_tau(r->t, tau, k, i, column, nxi_at(r->t, column, i, 0, BLOCK));
+    char *v = nxi_at(r->t, b->v, 0, i, r->length);
+    memset(v, 0, (size_t)i * (size_t)nxi_dtype_size(r->t));
+    nxi_store_one(r->t, nxi_at(r->t, v, i, 0, r->length));
+  }
+}
+
+/* Column i, from row `first` on, of T of reflections that begin with number `first`. */
+#define JOIN(name, T)                                                                     \
+  static void join_##name(int first, int i, const T *tau, int number, const T *g, T *t) { \
+    T *column = t + i * BLOCK;                                                            \
+    for (int k = first; k < i; k++)                                                       \
+      for (int j = first; j <= k; j++) column[j] += t[k * BLOCK + j] * g[i * BLOCK + k];  \
+    for (int j = first; j < i; j++) column[j] *= -tau[number];                            \
+    column[i] = tau[number];                                                              \
+  }
+JOIN(f32, float)
+JOIN(f64, double)
+JOIN(c64, float _Complex)
+JOIN(c128, double _Complex)
+
+static void join_column(nx_dtype t, int first, int i, const void *tau, int number, const void *gram,
+                        void *to) {
+  switch (t) {
+    case NX_F32: join_f32(first, i, tau, number, gram, to); break;
+    case NX_F64: join_f64(first, i, tau, number, gram, to); break;
+    case NX_C64: join_c64(first, i, tau, number, gram, to); break;
+    default: join_c128(first, i, tau, number, gram, to);
+  }
+}
+
+/* T, upper triangular, of (I - V' T' V'^H) (I - V'' T'' V''^H): T' and T'', and in the corner
+ * -T' V'^H V'' T''. T'' is that of a few, of which the next column is -tau T'' V''^H v, then tau.
+ * gram: V^H V; room: as large. */
+static void join(const nxi_reflections *r, const block *b, const void *tau, char *gram, char *t,
+                 char *room) {
+  memset(t, 0, (size_t)matrix_bytes(r, BLOCK, BLOCK));
+  for (int first = 0; first < b->count; first += FEW) {
+    const int few = b->count - first < FEW ? b->count - first : FEW;
+    const nxi_factor before = {"N", t, BLOCK}, product = {"N", room, BLOCK},
+                     with = {"N", nxi_at(r->t, gram, 0, first, BLOCK), BLOCK},
+                     own = {"N", nxi_at(r->t, t, first, first, BLOCK), BLOCK};
+    for (int i = first; i < first + few; i++)
+      join_column(r->t, first, i, tau, number_of(r, b->begin + i), gram, t);
+    if (first == 0) continue;
+    nxi_product(r->t, first, few, first, before, with, room, BLOCK);
+    nxi_subtract_product(NULL, r->t, first, few, few, product, own,
+                         nxi_at(r->t, t, 0, first, BLOCK), BLOCK);
   }
 }
 
@@ -104,12 +118,14 @@ void nxi_reflections_make(const nxi_reflections *r, int number, const void *a, c
                           void *blocks, void *own) {
   const block b = block_of(r, number, blocks);
   const int rows = b.high - b.low;
-  char *gram = own, *t = gram + matrix_bytes(r, BLOCK, BLOCK);
-  for (int i = 0; i < b.count; i++)
+  char *gram = own, *t = gram + matrix_bytes(r, BLOCK, BLOCK),
+       *room = t + matrix_bytes(r, BLOCK, BLOCK);
+  if (r->form == NXI_REFLECT_ROWS) lay_down_rows(r, &b, a);
+  for (int i = 0; i < b.count && r->form != NXI_REFLECT_ROWS; i++)
     lay_down(r, &b, b.begin + i, a, nxi_at(r->t, b.v, 0, i, r->length));
   nxi_product(r->t, b.count, b.count, rows, (nxi_factor){"C", b.v, r->length},
               (nxi_factor){"N", b.v, r->length}, gram, BLOCK);
-  join(r, &b, tau, gram, t);
+  join(r, &b, tau, gram, t, room);
   nxi_product(r->t, rows, b.count, b.count, (nxi_factor){"N", b.v, r->length},
               (nxi_factor){"N", t, BLOCK}, b.vt, r->length);
 }
