@@ -68,6 +68,9 @@ NX_INLINE void nx_load_columns(nx_u32 (&to)[4], const void *at) {
 NX_INLINE void nx_copy_start(void *to, const void *from, int bytes) {
 #ifdef NX_ON_HOST
   nx_host_copy_start("cp.async.cg.shared.global", to, from, bytes);
+#elif defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800 /* no such copies: at once */
+  const uint4 none = {}, got = bytes > 0 ? *(const uint4 *)from : none;
+  *(uint4 *)to = got; /* callers there have 16 bytes or none */
 #else
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :
@@ -78,7 +81,7 @@ NX_INLINE void nx_copy_start(void *to, const void *from, int bytes) {
 NX_INLINE void nx_copy_group() {
 #ifdef NX_ON_HOST
   nx_host_copy_group("cp.async.commit_group");
-#else
+#elif !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" : : : "memory");
 #endif
 }
@@ -86,7 +89,7 @@ NX_INLINE void nx_copy_group() {
 template <int n> NX_INLINE void nx_copy_wait() {
 #ifdef NX_ON_HOST
   nx_host_copy_wait("cp.async.wait_group", n);
-#else
+#elif !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory");
 #endif
 }

@@ -23,7 +23,7 @@ enum { ROWS = sizeof rows / sizeof *rows, FIRST = NXG_OP_COUNT - ROWS };
 
 /* Rows of library.def are the last ones of graph_ops.def. Scans have results like calls. */
 static const row *row_of(nxg_op op) {
-  static const row scan = {.n_results = 1, .keys = ""};
+  static const row scan = {.n_results = 1, .keys = "axis"};
   return nxg_is_scan(op) ? &scan : &rows[op - FIRST];
 }
 
@@ -158,8 +158,13 @@ nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const
 static void call_of_scan(const nxg_node *n, nxg_call *out) {
   nxg_array a = {.dtype = n->dtype, .rank = n->rank};
   memcpy(a.shape, n->shape, (size_t)n->rank * sizeof *n->shape);
-  *out = (nxg_call){
-      .op = (nxg_op)n->op, .n_operands = 1, .n_results = 1, .operands = {a}, .results = {a}};
+  *out = (nxg_call){.op = (nxg_op)n->op,
+                    .n_operands = 1,
+                    .n_results = 1,
+                    .n_attrs = 1,
+                    .operands = {a},
+                    .results = {a},
+                    .attrs = {n->attrs[0]}};
 }
 
 nx_status nxg_call_of_node(const nxg_graph *g, uint32_t node, nxg_call *out, nxi_diag *d) {

@@ -76,8 +76,12 @@ enum { NXP_SMALL_MATMUL = 32, NXP_SMALL_ON_GPU = 16, NXP_FEW_ON_GPU = 1 << 22 };
 /* True if this matmul is computed by a generated kernel. */
 bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products products);
 
-/* True if this scan is carried out as a call. */
-bool nxp_scan_called(const nxg_node *n, nxp_products products);
+/* True if this scan, a node of the graph, is carried out as a call. */
+bool nxp_scan_called(const nxg_graph *g, const nxg_node *n, nxp_products products);
+/* Whether a block of threads scans a whole row of so many blocks of 1024 elements. */
+static inline bool nxp_scan_row_fits(int64_t blocks, int64_t element_bytes) {
+  return blocks <= 16 && blocks * element_bytes <= 64;
+}
 
 /* The matrix of f16 or bf16 that operand i of a product of f32 is a cast of, if both operands are
  * of one such dtype, and the product reads them so; UINT32_MAX: it reads f32. */

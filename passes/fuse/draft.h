@@ -91,7 +91,7 @@ static inline bool nxp_is_view(const nxp_clusterer *c, uint32_t node) {
 /* Whether a node is a library call, or a scan that is done by one. */
 static inline bool nxp_is_call(const nxp_clusterer *c, const nxg_node *n) {
   return nxg_ops[n->op].kind == NXG_KIND_CALL || nxg_is_control(n->op) ||
-         nxp_scan_called(n, c->o->products);
+         nxp_scan_called(c->g, n, c->o->products);
 }
 
 /* Whether a node is computed by a library, so that its operands must be in memory. */

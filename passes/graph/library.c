@@ -332,7 +332,7 @@ nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph 
       rewrite_matmul(&r, i, products);
     else if (is_top_of_sort(g, &g->nodes[i], products)) rewrite_top(&r, i);
     else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL || nxg_is_control(g->nodes[i].op) ||
-             nxp_scan_called(&g->nodes[i], products))
+             nxp_scan_called(g, &g->nodes[i], products))
       rewrite_call(&r, i);
     else if (g->nodes[i].op == NXG_update || g->nodes[i].op == NXG_scatter)
       rewrite_update(&r, i, products);

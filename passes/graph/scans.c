@@ -8,17 +8,51 @@
 #include "rewrite.h"
 
 enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256, CALLED_ROWS = 256 };
+/* Where a generated kernel is as good: elements that are few, bytes of neighbouring columns. */
+enum { FEW = 1 << 18, COLUMN_BYTES = 1 << 14 };
 
-/* Whether a library call does the scan: on a GPU, one along contiguous memory in plain order, which
- * is long and has few lines. */
-bool nxp_scan_called(const nxg_node *n, nxp_products products) {
-  if (!(products & NXP_ON_GPU) || !nxg_is_scan(n->op) || nxk_takes_pairs(nxg_reduce_kind(n->op)))
+/* Whether the value is nothing but a result, and of an input, so that a generated kernel would do
+ * nothing else, either. */
+static bool is_alone(const nxg_graph *g, const nxg_node *n) {
+  const uint32_t node = (uint32_t)(n - g->nodes);
+  const nxg_node *x = &g->nodes[n->args[0]];
+  nxg_view v;
+  nxg_node_view(g, n->args[0], &v);
+  v.offset = 0;
+  if (g->nodes[x->op == NXG_view ? x->args[0] : n->args[0]].op != NXG_input ||
+      !nxg_view_is_contiguous(&v))
     return false;
-  int64_t axis = n->attrs[0], length = n->shape[axis],
-          rows = nxg_node_elements(n) / (length ? length : 1);
-  return n->attrs[1] == 0 && axis + 1 == n->rank && length >= LONG && rows > 0 &&
-         rows <= CALLED_ROWS && !nxi_is_complex(n->dtype) && !nxi_is_nibble(n->dtype) &&
-         n->dtype != NX_BOOL;
+  for (uint32_t i = node + 1; i < g->n_nodes; i++)
+    for (uint32_t k = 0; k < g->nodes[i].n_args; k++)
+      if (g->nodes[i].args[k] == node) return false;
+  return true;
+}
+
+/* Whether a call does this scan of short rows or of columns, if it is alone. Rows begin at
+ * multiples of 16 bytes. */
+static bool suits(const nxg_node *n, int64_t length, int64_t elements) {
+  const int64_t axis = n->attrs[0], size = nxi_dtype_size(n->dtype);
+  int64_t columns = 1;
+  for (int64_t i = axis + 1; i < n->rank; i++) columns *= n->shape[i];
+  if (elements < FEW || length <= NXK_SCAN_BLOCK || nxi_is_small_float(n->dtype)) return false;
+  if (axis + 1 == n->rank)
+    return length * size % 16 == 0 &&
+           nxp_scan_row_fits((length + NXK_SCAN_BLOCK - 1) / NXK_SCAN_BLOCK, size);
+  return size >= 4 && columns * size % 16 == 0 && columns >= 32 &&
+         elements / length * size >= COLUMN_BYTES;
+}
+
+/* Whether a library call does the scan: on a GPU, one in plain order that is long, along contiguous
+ * memory, and has few lines; and others that are alone. */
+bool nxp_scan_called(const nxg_graph *g, const nxg_node *n, nxp_products products) {
+  if (!(products & NXP_ON_GPU) || !nxg_is_scan(n->op) || nxk_takes_pairs(nxg_reduce_kind(n->op)) ||
+      n->attrs[1] != 0 || nxi_is_complex(n->dtype) || nxi_is_nibble(n->dtype) ||
+      n->dtype == NX_BOOL)
+    return false;
+  const int64_t axis = n->attrs[0], length = n->shape[axis], elements = nxg_node_elements(n);
+  const int64_t rows = elements / (length ? length : 1);
+  if (axis + 1 == n->rank && length >= LONG && rows > 0 && rows <= CALLED_ROWS) return true;
+  return suits(n, length, elements) && is_alone(g, n);
 }
 
 static bool worth_it(const nxg_node *n) {
@@ -259,7 +293,7 @@ nx_status nxg_pass_scans(const nxg_graph *g, nxp_products products, nxg_graph **
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     const nxg_node *n = &g->nodes[i];
-    bool called = nxp_scan_called(n, products);
+    bool called = nxp_scan_called(g, n, products);
     if (called && nxi_is_small_float(n->dtype)) widen(&r, i);
     else if (called || !nxg_is_scan(n->op) || !worth_it(n)) nxg_rewrite_copy(&r, i);
     else if (nxk_takes_pairs(nxg_reduce_kind(n->op))) take_pairs_apart(&r, i);

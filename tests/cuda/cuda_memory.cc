@@ -8,6 +8,8 @@
 
 #include "codegen_cuda/prelude.cuh"
 
+#include "codegen_cuda/mma.cuh"
+
 #include "codegen_cuda/scan.cuh"
 
 static int failures;
@@ -72,37 +74,37 @@ static void all_is_there() {
 
 /* ---- scans */
 
-template <class T>
-static void scan(const T *from, T *to, nx_i64 length, nx_u32 tiles, nx_u32 *ticket, nx_u32 *state,
-                 nx_u64 *totals, nx_u64 *prefix) {
-  nx_scan_lines<T, NX_SCAN_SUM, false>(from, to, length, tiles, tiles, ticket,
-                                       nx_scan_shown<T>{state, totals, prefix}, (T *)nx_shared);
+/* In order, by a carrier, or in any order, by looking back. */
+enum { TILE_BLOCKS = 8, TILE = TILE_BLOCKS * NX_SCAN_BLOCK, THREADS = 128 };
+template <class T, bool exact>
+static void scan(const T *from, T *to, nx_i64 length, nx_u32 tiles, nx_u32 *ticket, nx_u64 *totals,
+                 nx_u64 *prefix) {
+  nx_scan_lines<T, NX_SCAN_SUM, exact, THREADS, TILE_BLOCKS, true>(
+      from, to, length, tiles, tiles, 1, ticket, nx_scan_shown<T>{totals, prefix}, (T *)nx_shared);
 }
 
 /* Whether the scan of n numbers whose sums have bits in both halves of a word is right. */
-template <class T> static bool scan_is_right(nx_i64 n, uint64_t seed) {
+template <class T, bool exact> static bool scan_is_right(nx_i64 n, uint64_t seed) {
   const int words = nx_scan_shown<T>::words;
-  const T step = sizeof(T) == 8 ? (T)(1 + 0x1p-30) : 1;
-  nx_u32 tiles = (nx_u32)((n + NX_SCAN_TILE - 1) / NX_SCAN_TILE), ticket = 0;
-  std::vector<T> from(n, step), to(n);
-  std::vector<nx_u64> totals(tiles * NX_SCAN_BLOCKS * words), prefix(tiles * words);
-  std::vector<nx_u32> state(tiles);
-  const T *source = from.data();
-  T *target = to.data();
+  const T step = exact ? (T)(((nx_u64)1 << 32) + 1) : sizeof(T) == 8 ? (T)(1 + 0x1p-30) : 1;
+  nx_u32 tiles = (nx_u32)((n + TILE - 1) / TILE), ticket = 0;
+  std::vector<T> memory(2 * n + 16, step);
+  std::vector<nx_u64> totals(tiles * TILE_BLOCKS * words), prefix(tiles * words);
+  T *source = (T *)(((uintptr_t)memory.data() + 15) / 16 * 16), *target = source + (n + 3) / 4 * 4;
   nx_u64 *t = totals.data(), *p = prefix.data();
-  nx_u32 *count = &ticket, *s = state.data();
-  void *values[] = {&source, &target, &n, &tiles, &count, &s, &t, &p};
-  nx_host_launch<scan<T>>(values, 6, NX_SCAN_THREADS, 0, seed,
-                          ((NX_SCAN_BLOCKS * (NX_SCAN_BLOCK + 3) + 3) / 4 * 4) * sizeof(T) + 8);
+  nx_u32 *count = &ticket;
+  void *values[] = {&source, &target, &n, &tiles, &count, &t, &p};
+  nx_host_launch<scan<T, exact>>(values, (int)tiles + !exact, THREADS, 0, seed,
+                                 16 + TILE_BLOCKS * (NX_SCAN_BLOCK + 6) * sizeof(T));
   for (nx_i64 i = 0; i < n; i++)
-    if (to[i] != (T)(i + 1) * step) return false;
+    if (target[i] != (T)(i + 1) * step) return false;
   return true;
 }
 
-template <class T> static int wrong_scans(int tries) {
+template <class T, bool exact> static int wrong_scans(int tries) {
   int wrong = 0;
   for (int seed = 1; seed <= tries; seed++)
-    wrong += !scan_is_right<T>(4 * NX_SCAN_TILE + 5, (uint64_t)seed);
+    wrong += !scan_is_right<T, exact>(4 * TILE + 5, (uint64_t)seed);
   return wrong;
 }
 
@@ -115,8 +117,10 @@ int main() {
   expect(whole == 0, "messages with fences are wrong");
   expect(none > 0 && half > 0 && other > 0 && early > 0, "a fence that is missing is not noticed");
   all_is_there();
-  const int floats = wrong_scans<float>(60), doubles = wrong_scans<double>(60);
-  printf("of 60 scans of f32 and of f64 %d and %d are wrong\n", floats, doubles);
-  expect(floats == 0 && doubles == 0, "scans are wrong");
+  const int floats = wrong_scans<float, false>(60), doubles = wrong_scans<double, false>(30),
+            integers = wrong_scans<nx_i64, true>(60);
+  printf("of 60 scans of f32, 30 of f64 and 60 of i64 %d, %d and %d are wrong\n", floats, doubles,
+         integers);
+  expect(floats == 0 && doubles == 0 && integers == 0, "scans are wrong");
   return failures != 0;
 }

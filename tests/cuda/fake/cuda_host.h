@@ -183,7 +183,7 @@ struct nx_host_copy {
   const void *from;
   int bytes, group;
 };
-enum { NX_HOST_COPIES = 64 };
+enum { NX_HOST_COPIES = 128 };
 struct nx_host_thread {
   ucontext_t context; /* where it begins, when it is wanted for the first time */
   jmp_buf at;         /* where it goes on: without asking the system, as contexts would */
@@ -448,7 +448,7 @@ static void nx_host_grid(void (*entry)(void *), void *given, int blocks, int thr
   nx_host_patience = 1 << (6 + 2 * nx_host_draw(3));
   gridDim.x = blocks;
   const size_t copied = (size_t)shared + NX_HOST_GUARD;
-  int begun = 0, last = -1, now, slots = 1 + nx_host_draw(NX_HOST_BLOCKS);
+  int begun = 0, last = -1, now, slots = 2 + nx_host_draw(NX_HOST_BLOCKS - 1);
   for (int slot = 0; slot < NX_HOST_BLOCKS; slot++) {
     nx_view_begin(&residents[slot].view);
     residents[slot].number = -1;
