@@ -132,6 +132,10 @@ NX_INLINE void nx_take(const T *from, T *to, const int *info, nx_i64 n, nx_i64 r
 template <class T> NX_INLINE void nx_identity(T *to, nx_i64 n, nx_i64 rows, nx_i64 columns) {
   NX_EACH(i, n * rows * columns) to[i] = nx_number<T>(i / columns % rows == i % columns);
 }
+/* The addresses of matrices that lie one behind the other. */
+template <class T> NX_INLINE void nx_addresses(const T *a, nx_u64 *to, nx_i64 each, nx_i64 n) {
+  NX_EACH(i, n) to[i] = (nx_u64)(a + i * each);
+}
 /* Sets zeros above the diagonal, and flags matrices that are not Cholesky factors. */
 template <class T> NX_INLINE void nx_lower(T *a, int *info, nx_i64 n, nx_i64 matrices) {
   NX_EACH(i, matrices * n * n) {

@@ -134,7 +134,8 @@ NX_INLINE void nx_scan_bring(T *to, const T *from, int i, int n, bool wide) {
 
 /* ---- long lines in order */
 
-/* What tiles show: of each the totals of its blocks, and its prefix; 64-bit numbers in two words. */
+/* What tiles show: of each the totals of its blocks, and its prefix; in two words if numbers have
+ * 64 bits. */
 template <class T> struct nx_scan_shown {
   volatile nx_u64 *totals, *prefix;
   static const int words = sizeof(T) == 8 ? 2 : 1;

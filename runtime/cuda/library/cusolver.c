@@ -14,6 +14,7 @@
 enum {
   STATUS_NOT_STARTED = 1,
   STATUS_MEMORY = 2,
+  LOWER = 0,
   UPPER = 1,
   PLAIN = 0,
   TRANSPOSED = 1,
@@ -236,13 +237,28 @@ nx_status nxi_cusolver_cholesky(const nxi_cusolver_job *j, nxi_diag *d) {
   work w;
   nx_status status = enter(&w, j, "cholesky", d);
   if (status != NX_OK) return status;
-  int result = cusolver.potrf_size(w.s->handle, w.s->params, UPPER, j->n, w.type, j->a, j->n,
+  int result = cusolver.potrf_size(w.s->handle, w.s->params, LOWER, j->n, w.type, j->a, j->n,
                                    w.type, &w.device, &w.host);
   status = lend(&w, result, d);
   for (int64_t i = 0; i < j->count && status == NX_OK && result == 0; i++)
-    result = cusolver.potrf(w.s->handle, w.s->params, UPPER, j->n, w.type,
+    result = cusolver.potrf(w.s->handle, w.s->params, LOWER, j->n, w.type,
                             matrix(&w, j->a, i, j->n * j->n), j->n, w.type, w.at, w.device,
                             host_of(&w, i), w.host, info_of(&w, i));
+  return leave(&w, status, result, d);
+}
+
+nx_status nxi_cusolver_cholesky_batch(const nxi_cusolver_job *j, uint64_t addresses, nxi_diag *d) {
+  work w;
+  const int n = (int)j->n;
+  nx_status status = enter(&w, j, "cholesky", d);
+  int result = 0;
+  if (status != NX_OK) return status;
+  for (int64_t i = 0; i < j->count && result == 0; i += MOST_AT_ONCE) {
+    const int64_t left = j->count - i;
+    result = cusolver.potrf_batched[index_of(j->dtype)](
+        w.s->handle, UPPER, n, addresses + (uint64_t)i * 8, n, info_of(&w, i),
+        (int)(left < MOST_AT_ONCE ? left : MOST_AT_ONCE));
+  }
   return leave(&w, status, result, d);
 }
 

@@ -22,8 +22,11 @@ typedef struct nxi_cusolver_job {
   uint64_t a, info;
 } nxi_cusolver_job;
 
-/* Replaces the upper triangle by R with A = R^H R. */
+/* Replaces the lower triangle by L with A = L L^H. */
 nx_status nxi_cusolver_cholesky(const nxi_cusolver_job *j, nxi_diag *d);
+/* Replaces the upper triangle by R with A = R^H R, of all matrices at once. addresses: memory with
+ * the address of each. */
+nx_status nxi_cusolver_cholesky_batch(const nxi_cusolver_job *j, uint64_t addresses, nxi_diag *d);
 /* A = P L U in place; pivots: n 64-bit numbers for each matrix, counted from 1. */
 nx_status nxi_cusolver_lu(const nxi_cusolver_job *j, uint64_t pivots, nxi_diag *d);
 /* Solves op(A) y = x with these factors in `a`; y replaces x, which has k columns. info is a single

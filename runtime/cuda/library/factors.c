@@ -19,6 +19,17 @@ static int64_t small_items(const nxi_linalg *l, int64_t tasks, int64_t tiles) {
   return (tasks + warps - 1) / warps * BLOCK;
 }
 
+/* How a Cholesky factor is computed. Of matrices in C order cuSOLVER sees the upper triangle, of
+ * which it computes one factor half as fast as of the lower one, and so they are turned; those of a
+ * batch it computes together, and then as fast as kernels, or more so. */
+typedef enum way { BY_KERNELS, IN_BATCHES, ONE_BY_ONE } way;
+enum { FEW = 4, MOST_IN_BATCH = 1024 };
+static way way_of(const nxi_linalg *l) {
+  const bool batch = l->n > WARP_MOST && l->n <= MOST_IN_BATCH && l->count >= FEW;
+  if (batch && nxi_cusolver_missing() == NULL) return IN_BATCHES;
+  return nxi_linalg_is_own(l->n, l->count) ? BY_KERNELS : ONE_BY_ONE;
+}
+
 static bool takes(nxi_gpu *g, const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
   (void)g;
@@ -41,7 +52,7 @@ static const char *lacks(const nxg_call *call) {
   return uses ? nxi_cusolver_missing() : NULL;
 }
 
-enum { FACTORS, PIVOTS, TURNED };
+enum { FACTORS, PIVOTS, TURNED, ADDRESSES };
 
 static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d) {
   bool cholesky = call->op == NXG_cholesky, triangular = call->op == NXG_triangular_solve,
@@ -53,12 +64,15 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *wo
        turns = call->op == NXG_solve && l->k > 1 && !own, small = is_small(l);
   if (!triangular) nxi_linalg_piece(l, FACTORS, l->n * l->n, size);
   if (!triangular && !cholesky) nxi_linalg_piece(l, PIVOTS, l->n, 8);
+  const way how = cholesky ? way_of(l) : BY_KERNELS;
+  if (how == IN_BATCHES) nxi_linalg_piece(l, ADDRESSES, 1, 8);
   if (turns) nxi_linalg_piece(l, TURNED, l->n * l->k, size);
   NXI_LINALG_NEED(l, take, cholesky);
   NXI_LINALG_NEED(l, lower, cholesky);
-  NXI_LINALG_NEED(l, cholesky, cholesky && own && !small);
+  NXI_LINALG_NEED(l, cholesky, cholesky && how == BY_KERNELS && !small);
+  NXI_LINALG_NEED(l, addresses, how == IN_BATCHES);
   NXI_LINALG_NEED(l, small_cholesky, cholesky && small);
-  NXI_LINALG_NEED(l, adjoint, cholesky && call->attrs[0] != 0);
+  NXI_LINALG_NEED(l, adjoint, cholesky && (call->attrs[0] != 0 || how == ONE_BY_ONE));
   NXI_LINALG_NEED(l, lu, own && !small && (solves || determinant));
   NXI_LINALG_NEED(l, small_lu, small && (solves || determinant));
   NXI_LINALG_NEED(l, determinant, determinant);
@@ -73,23 +87,42 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *wo
 
 /* ---- cholesky */
 
+static void turn(nxi_linalg_run *run, uint64_t from, uint64_t to) {
+  const int64_t n = run->l->n;
+  nxi_linalg_turn(run, NXI_ARRAYS_adjoint, from, to, n, n, n * n, n * n);
+}
+
+/* Replaces the lower triangles of matrices in C order by factors L. other: as much memory. What the
+ * library has of a turned matrix is in column-major order A^T, conjugate, of which it gives L^T. */
+static void factor_lower(nxi_linalg_run *run, uint64_t a, uint64_t other) {
+  const nxi_linalg *l = run->l;
+  int64_t n = l->n, count = l->count, each = n * n;
+  uint64_t addresses = run->piece[ADDRESSES];
+  const way how = way_of(l);
+  if (how == BY_KERNELS && is_small(l))
+    NXI_LINALG_START(run, small_cholesky, small_items(l, count, 32), &a, &n, &count);
+  else if (how == BY_KERNELS) NXI_LINALG_START(run, cholesky, count * BLOCK, &a, &n, &count);
+  if (how == BY_KERNELS) return;
+  if (how == IN_BATCHES) NXI_LINALG_START(run, addresses, count, &a, &addresses, &each, &count);
+  else turn(run, a, other);
+  if (run->status != NX_OK) return;
+  nxi_cusolver_job job = nxi_linalg_job(run, how == IN_BATCHES ? a : other, n, n);
+  run->status = how == IN_BATCHES ? nxi_cusolver_cholesky_batch(&job, addresses, run->d)
+                                  : nxi_cusolver_cholesky(&job, run->d);
+  if (how == ONE_BY_ONE) turn(run, other, a);
+}
+
 static nx_status run_cholesky(nxi_linalg_run *run) {
   const nxi_linalg *l = run->l;
   bool upper = run->r->call->attrs[0] != 0;
-  uint64_t result = run->r->results[0], a = upper ? run->piece[FACTORS] : result,
+  uint64_t result = run->r->results[0], piece = run->piece[FACTORS], a = upper ? piece : result,
            operand = run->r->operands[0];
   int64_t n = l->n, count = l->count, all = count * n * n;
   int lower = 1;
   NXI_LINALG_START(run, take, all, &operand, &a, &run->flags, &count, &n, &n, &lower);
-  if (is_small(l)) NXI_LINALG_START(run, small_cholesky, small_items(l, count, 32), &a, &n, &count);
-  else if (nxi_linalg_is_own(n, count))
-    NXI_LINALG_START(run, cholesky, count * BLOCK, &a, &n, &count);
-  else if (run->status == NX_OK) {
-    nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
-    run->status = nxi_cusolver_cholesky(&job, run->d);
-  }
+  factor_lower(run, a, upper ? result : piece);
   NXI_LINALG_START(run, lower, all, &a, &run->flags, &n, &count);
-  if (upper) nxi_linalg_turn(run, NXI_ARRAYS_adjoint, a, result, n, n, n * n, n * n);
+  if (upper) turn(run, a, result);
   return nxi_linalg_end(run, NX_NOT_POSITIVE_DEFINITE);
 }
 

@@ -146,21 +146,50 @@ static int good_work(const void *h, int64_t m, int64_t n, uint64_t work, size_t 
 EXPORT int cusolverDnXpotrf_bufferSize(void *h, void *params, int triangle, int64_t n, int type,
                                        uint64_t a, int64_t lda, int compute, size_t *device,
                                        size_t *host) {
-  if (triangle != 1 || a == 0 || compute != type) return INVALID;
+  if (triangle != 0 || a == 0 || compute != type) return INVALID;
   SIZES(n, n, params, type, lda);
 }
 EXPORT int cusolverDnXpotrf(void *h, void *params, int triangle, int64_t n, int type, uint64_t a,
                             int64_t lda, int compute, uint64_t work, size_t device, void *host_work,
                             size_t host, uint64_t info) {
   int own_n = (int)n, ld = (int)lda, result = 0, t = index_of(type);
-  if (triangle != 1 || compute != type) return INVALID;
+  if (triangle != 0 || compute != type) return INVALID;
   WORKS(n, n, params, type, lda);
   char *at = nxt_fake_host(a);
-  lapack(t, "potrf", "potrf")("U", &own_n, at, &ld, &result, (size_t)1);
-  for (int64_t j = 0; j < n - 1; j++) set_nan(t, at + (j * lda + j + 1) * size_of(t), n - 1 - j);
+  lapack(t, "potrf", "potrf")("L", &own_n, at, &ld, &result, (size_t)1);
+  for (int64_t j = 1; j < n; j++) set_nan(t, at + j * lda * size_of(t), j);
   put_info(info, result);
   return 0;
 }
+
+/* The addresses are what a kernel has written, so they are those of the host. */
+static int factor_batch(void *h, int t, int triangle, int n, uint64_t addresses, int lda,
+                        uint64_t info, int batches) {
+  const handle *own = h;
+  if (own == NULL || own->mark != HANDLE || own->stream == NULL || triangle != 1 || n < 1 ||
+      lda < n || batches < 1 || batches > 16384 || addresses == 0 || info == 0)
+    return INVALID;
+  char **at = (char **)nxt_fake_host(addresses);
+  for (int i = 0; i < batches; i++) {
+    int result = 0;
+    lapack(t, "potrf", "potrf")("U", &n, at[i], &lda, &result, (size_t)1);
+    for (int64_t j = 0; j < n - 1; j++)
+      set_nan(t, at[i] + (j * lda + j + 1) * size_of(t), n - 1 - j);
+    put_info(info + (uint64_t)i * 4, result);
+  }
+  nxt_fake_cuda()->products++;
+  return 0;
+}
+#define BATCHES(letter, t)                                                                      \
+  EXPORT int cusolverDn##letter##potrfBatched(void *h, int triangle, int n, uint64_t addresses, \
+                                              int lda, uint64_t info, int batches) {            \
+    SETTLED;                                                                                    \
+    return factor_batch(h, t, triangle, n, addresses, lda, info, batches);                      \
+  }
+BATCHES(S, 0)
+BATCHES(D, 1)
+BATCHES(C, 2)
+BATCHES(Z, 3)
 
 EXPORT int cusolverDnXgetrf_bufferSize(void *h, void *params, int64_t m, int64_t n, int type,
                                        uint64_t a, int64_t lda, int compute, size_t *device,

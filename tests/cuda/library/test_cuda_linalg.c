@@ -55,8 +55,8 @@ static void same(nx_tensor *is, nx_tensor *wanted, nx_dtype t) {
  * have a block of threads each. */
 static const struct {
   int64_t count, n;
-} sizes[] = {{3, 5}, {1, 70}, {2, 66}, {4, 65}, {2, 1}, {2, 34}, {9, 32}};
-enum { SIZES = 7, QUICK = 3 };
+} sizes[] = {{3, 5}, {1, 70}, {2, 66}, {4, 65}, {2, 1}, {2, 34}, {9, 32}, {5, 33}};
+enum { SIZES = 8, QUICK = 3 };
 
 static void factors(void **state) {
   (void)state;
@@ -268,6 +268,8 @@ static void failures_are_found(void **state) {
                           *b = GOOD(tensor_in(ctx, CUDA, NX_F64, NX_SHAPE(3, n, 2), 0));
     fails(nx_cholesky(spoilt(n, 1, 1, -1), NX_LOWER), NX_NOT_POSITIVE_DEFINITE);
     fails(nx_cholesky(nan, NX_UPPER), NX_NOT_POSITIVE_DEFINITE);
+    nx_tensor *twice[] = {spoilt(n, 1, 1, -1), spoilt(n, 2, 1, NAN)}; /* a batch of six */
+    fails(nx_cholesky(GOOD(nx_cat(twice, 2, 0)), NX_LOWER), NX_NOT_POSITIVE_DEFINITE);
     fails(nx_cholesky(spoilt(n, n - 1, n - 1, INFINITY), NX_LOWER), NX_NOT_POSITIVE_DEFINITE);
     fails(nx_solve(zero, b, 0), NX_SINGULAR);
     fails(nx_inv(zero), NX_SINGULAR);
