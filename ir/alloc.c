@@ -11,6 +11,7 @@
 
 enum { LARGE_PAGE = 2 << 20 };
 
+static _Atomic bool counting;               /* a test has asked; the atomic addition costs time */
 static _Atomic int64_t allocations;         /* numbers given out so far */
 static _Atomic int64_t failing_number = -1; /* the allocation that fails, -1: none */
 static _Atomic bool failing_sticky;         /* and every one after it */
@@ -18,19 +19,24 @@ static _Atomic size_t largest;
 static _Thread_local size_t refused;
 
 void nxi_alloc_fail(int64_t after, bool sticky) {
+  atomic_store(&counting, true);
   atomic_store(&failing_number, -1);
   atomic_store(&failing_sticky, sticky);
   if (after >= 0) atomic_store(&failing_number, atomic_load(&allocations) + after);
 }
 
 bool nxi_alloc_should_fail(void) {
+  if (!atomic_load_explicit(&counting, memory_order_relaxed)) return false;
   int64_t number = atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
   int64_t failing = atomic_load_explicit(&failing_number, memory_order_relaxed);
   if (failing < 0 || number < failing) return false;
   return number == failing || atomic_load_explicit(&failing_sticky, memory_order_relaxed);
 }
 
-int64_t nxi_alloc_count(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
+int64_t nxi_alloc_count(void) {
+  atomic_store(&counting, true);
+  return atomic_load_explicit(&allocations, memory_order_relaxed);
+}
 
 /* Large blocks get huge pages if the system has them. The first access of a small page costs
  * several times as much as clearing it, and a graph of a million operations has a hundred thousand

@@ -21,7 +21,7 @@ char *nxi_strdup(const char *s);
 void nxi_alloc_fail(int64_t after, bool sticky);
 /* True when the next tensor-data allocation must fail (counts as one allocation). */
 bool nxi_alloc_should_fail(void);
-/* Allocations seen since the process started. */
+/* Allocations since this, or nxi_alloc_fail, was first called. */
 int64_t nxi_alloc_count(void);
 /* Tests: the most bytes asked for at once since the last call. Process wide. */
 size_t nxi_alloc_largest(void);

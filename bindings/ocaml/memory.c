@@ -90,14 +90,50 @@ value nx_ocaml_import(value context, value mode, value dtype, value layout, valu
  * flagged external; of the other flags "mapped" is what this is. */
 typedef struct lent {
   struct caml_ba_proxy proxy; /* first: the runtime knows this part */
-  nx_mapping *mapping;
+  union {
+    nx_mapping *mapping;
+    struct lent *next; /* of those that are spare */
+  };
 } lent;
+
+/* Spare ones. A minor collection frees as many at once as it has found, for which the allocator of
+ * the C library takes locks. Who finds another domain here goes to that all the same. */
+enum { MOST_SPARE = 4096 };
+static struct {
+  atomic_flag taken;
+  lent *first;
+  int n;
+} spare = {.taken = ATOMIC_FLAG_INIT};
+
+static lent *take_lent(void) {
+  lent *l = NULL;
+  if (!atomic_flag_test_and_set_explicit(&spare.taken, memory_order_acquire)) {
+    l = spare.first;
+    if (l) {
+      spare.first = l->next;
+      spare.n--;
+      __builtin_prefetch(spare.first);
+    }
+    atomic_flag_clear_explicit(&spare.taken, memory_order_release);
+  }
+  return l ? l : malloc(sizeof *l);
+}
+
+static void give_lent(lent *l) {
+  bool kept = false;
+  if (!atomic_flag_test_and_set_explicit(&spare.taken, memory_order_acquire)) {
+    kept = spare.n < MOST_SPARE;
+    if (kept) l->next = spare.first, spare.first = l, spare.n++;
+    atomic_flag_clear_explicit(&spare.taken, memory_order_release);
+  }
+  if (!kept) free(l);
+}
 
 static void finalize_lent(value array) {
   lent *l = (lent *)Caml_ba_array_val(array)->proxy;
   if (l->proxy.refcount-- != 1) return;
   nx_mapping_release(l->mapping);
-  free(l);
+  give_lent(l);
 }
 
 /* Those of any bigarray, with a finaliser of our own: the runtime copies them to what is cut out,
@@ -126,7 +162,7 @@ static value wrap(lent *l, int kind, intnat n) {
   size_t bytes;
   void *base = nx_mapping_base(l->mapping, &bytes);
   if (n < 0) n = (intnat)bytes / -n;
-  value array = caml_alloc_custom_mem(&lent_blocks, SIZEOF_BA_ARRAY + sizeof(intnat), bytes);
+  value array = nx_ocaml_block(&lent_blocks, SIZEOF_BA_ARRAY + sizeof(intnat), bytes);
   struct caml_ba_array *b = Caml_ba_array_val(array);
   b->data = base ? base : nothing;
   b->num_dims = 1;
@@ -143,7 +179,7 @@ value nx_ocaml_map(value tensor, uint32_t access, int kind, intnat n) {
   CAMLparam1(tensor);
   CAMLlocal2(raised, array);
   raised = Val_unit;
-  lent *l = malloc(sizeof *l);
+  lent *l = take_lent();
   if (!l) caml_raise_out_of_memory();
   mapping_of m = {Tensor_val(tensor), access, NULL};
   nx_context *context = nx_context_of(m.tensor);
@@ -154,7 +190,7 @@ value nx_ocaml_map(value tensor, uint32_t access, int kind, intnat n) {
   }
   if (status != NX_OK || raised != Val_unit) {
     nx_mapping_release(m.mapping);
-    free(l);
+    give_lent(l);
     nx_ocaml_check(status, raised);
     CAMLreturn(Val_unit); /* never: that has raised */
   }

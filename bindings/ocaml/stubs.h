@@ -39,6 +39,8 @@ int32_t nx_ocaml_extents(value array, int64_t out[NX_MAX_RANK]);
 size_t nx_ocaml_axes(value array, int32_t out[NX_MAX_RANK]);
 /* Raises Nx_engine.Error with what is in this thread's error slot, and empties the slot. */
 _Noreturn void nx_ocaml_raise(void);
+/* A custom block of `size` bytes that holds `bytes` outside of the heap. */
+value nx_ocaml_block(struct custom_operations *of, uintnat size, size_t bytes);
 /* A block for a handle, whose reference it takes. `bytes` is what the collector is told that the
  * block holds outside of its heap. */
 value nx_ocaml_box(nx_tensor *tensor, size_t bytes);

@@ -59,7 +59,7 @@ static nx_status separate(nx_context *c, nxi_storage *s, nxi_node *value, nxi_bu
     uint8_t kept = NXI_NODE_FOREIGN | NXI_NODE_EXPOSED;
     uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
     atomic_store_explicit(&leaf->flags, flags & kept, memory_order_relaxed);
-    atomic_fetch_and_explicit(&value->flags, (uint8_t)~kept, memory_order_relaxed);
+    nxi_node_unmark(value, kept);
   }
   nxi_storage_set(c, s, leaf);
   return NX_OK;
@@ -100,7 +100,7 @@ static nx_mapping *mapping_begin(nx_context *c, nxi_storage *s, uint32_t access)
   *m = (nx_mapping){.head = {.kind = NXI_MAPPING}, .context = c, .storage = s, .access = access};
   atomic_init(&m->head.refs, 1);
   m->watched = watched;
-  nxi_context_ref(c);
+  if (c->live_mappings++ == 0) nxi_context_ref(c); /* all have one */
   return m;
 }
 
@@ -115,14 +115,16 @@ static void pin(nx_context *c, nxi_storage *s, nxi_node *value, nx_mapping *m) {
   nxi_buffer *b = value->buffer;
   bool write = m->access & NX_MAP_WRITE;
   s->refs++;
-  m->buffer = b;
+  m->buffer = b; /* which a storage that is pinned holds */
   m->pins = !(s->flags & NXI_STORAGE_READ_ONLY);
-  nxi_buffer_ref(b);
-  if (!m->pins) return;
-  nxi_storage_pin(c, s, b, write);
+  if (!m->pins) {
+    nxi_buffer_ref(b);
+    return;
+  }
+  nxi_storage_pin(c, s, b, write, true);
   if (!write) return;
   if (value->op == NXG_full) value->op = NXI_OP_LEAF; /* not a constant any more */
-  atomic_fetch_or_explicit(&value->flags, NXI_NODE_EXPOSED, memory_order_relaxed);
+  nxi_node_mark(value, NXI_NODE_EXPOSED);
 }
 
 /* One round with the realised value; *done when the mapping is made. No lock. */
@@ -240,8 +242,9 @@ static nx_status map(nxi_action *a, nx_tensor *t, uint32_t access, nx_mapping **
   if (status) {
     nxi_record_lock(c);
     mapping_end(c, m);
+    bool last = --c->live_mappings == 0;
     nxi_record_unlock(c);
-    nxi_context_unref(c);
+    if (last) nxi_context_unref(c);
     return status;
   }
   if (m->watched) watch(m);
@@ -283,7 +286,7 @@ void nxi_mapping_teardown(nx_context *c, nx_mapping *m) {
   nxi_storage *s = m->storage;
   if (m->pins && m->access & NX_MAP_WRITE) nxi_buffer_host_written(m->buffer);
   if (m->pins) nxi_storage_unpin(c, s, m->access & NX_MAP_WRITE);
-  nxi_buffer_unref(c, m->buffer);
+  else nxi_buffer_unref(c, m->buffer);
   nxi_storage_unref(c, s);
   mapping_end(c, m);
 }

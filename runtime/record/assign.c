@@ -174,7 +174,7 @@ nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *sr
   uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
   if (s->pins && !(flags & NXI_NODE_TRACED)) value->home = s;
   if (s->write_pins) {
-    atomic_fetch_or_explicit(&value->flags, NXI_NODE_EXPOSED, memory_order_relaxed);
+    nxi_node_mark(value, NXI_NODE_EXPOSED);
     nxi_table_remove(c, value);
   }
   *exposed |=

@@ -64,8 +64,9 @@ typedef struct nxi_table {
   uint32_t set_used; /* operations in sets */
 } nxi_table;
 
-/* Sizes of spare buffers, in steps of the allocator's 64 bytes, and how many of each are kept. */
-enum { NXI_SPARE_SIZES = 16, NXI_MOST_SPARE = 4 };
+/* Sizes of spare buffers, in steps of the allocator's 64 bytes; how many bytes of each are kept,
+ * since a collector frees thousands at a time; and how many are looked at for the exact size. */
+enum { NXI_SPARE_SIZES = 16, NXI_SPARE_BYTES = 1 << 18, NXI_SPARE_LOOK = 4 };
 
 /* The first of devices.def. */
 enum { NXI_DEVICE_CPU = 0 };
@@ -108,10 +109,11 @@ struct nx_context {
   /* small buffers that nobody uses, by size, for the next that are made: the allocator counts them
    * as live, unless there is a limit to that, or somebody asks (nxi_buffers_drop_spare) */
   nxi_buffer *spare_buffers[NXI_SPARE_SIZES];
+  uint32_t n_spare[NXI_SPARE_SIZES];
   bool spares;
   nxi_session *sessions;
   _Atomic uint32_t capturing; /* sessions */
-  uint64_t live_nodes, live_storages, live_tensors;
+  uint64_t live_nodes, live_storages, live_tensors, live_mappings;
   nxi_node *numbers[NXI_NUMBERS]; /* of the last numbers that were operands, or NULL */
   uint32_t numbers_kept;          /* those of them of which the context has a reference */
   /* pending.c: changed under record_lock, read without */

@@ -69,7 +69,7 @@ static void mark(const nxi_import_source *source, nxi_storage *s, nxi_node *n, n
     flags |= NXI_NODE_EXPOSED;
     s->flags |= NXI_STORAGE_SHARED;
     b->file = source->file;
-    nxi_storage_pin(s->context, s, b, true);
+    nxi_storage_pin(s->context, s, b, true, false);
   }
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
 }

@@ -155,6 +155,16 @@ static inline nxi_node **nxi_node_args(nxi_node *n) {
   return (nxi_node **)(void *)(n->tail + n->rank + n->n_attrs);
 }
 
+/* Sets, clears flags. record_lock, so that a load and a store do, which cost little. */
+static inline void nxi_node_mark(nxi_node *n, uint8_t flags) {
+  uint8_t now = atomic_load_explicit(&n->flags, memory_order_relaxed);
+  atomic_store_explicit(&n->flags, now | flags, memory_order_relaxed);
+}
+static inline void nxi_node_unmark(nxi_node *n, uint8_t flags) {
+  uint8_t now = atomic_load_explicit(&n->flags, memory_order_relaxed);
+  atomic_store_explicit(&n->flags, now & (uint8_t)~flags, memory_order_relaxed);
+}
+
 /* Whether the node names bodies (ir/graph/body.h), which it holds. */
 static inline bool nxi_node_controls(const nxi_node *n) {
   return n->op >= NXG_while && n->op <= NXG_scan;

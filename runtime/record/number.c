@@ -66,12 +66,12 @@ static bool has_flag(const nxi_node *n, uint8_t flag) {
 static void count_not(nx_context *c, nxi_node *n) {
   nxi_pending_end(c, n);
   c->live_nodes--;
-  atomic_fetch_or_explicit(&n->flags, NXI_NODE_KEPT, memory_order_relaxed);
+  nxi_node_mark(n, NXI_NODE_KEPT);
 }
 
 static void count_again(nx_context *c, nxi_node *n) {
   if (!has_flag(n, NXI_NODE_KEPT)) return;
-  atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_KEPT, memory_order_relaxed);
+  nxi_node_unmark(n, NXI_NODE_KEPT);
   c->live_nodes++;
   if (n->state == NXI_PENDING || n->state == NXI_RUNNING) nxi_pending_begin(c, n);
 }
@@ -104,7 +104,7 @@ static void forget_place(nx_context *c, uint32_t place) {
   bool kept;
   nxi_node *n = leave(c, place, &kept);
   if (!n) return;
-  atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_NUMBER, memory_order_relaxed);
+  nxi_node_unmark(n, NXI_NODE_NUMBER);
   if (kept) nxi_node_unref(c, n);
 }
 
@@ -133,7 +133,7 @@ nxi_node *nxi_number_node(nx_context *c, const nxi_number *number, const nxi_ope
   n = make(c, number, o, device);
   if (!n || !has_flag(n, NXI_NODE_LISTED) || has_flag(n, NXI_NODE_NUMBER)) return n;
   forget_place(c, place);
-  atomic_fetch_or_explicit(&n->flags, NXI_NODE_NUMBER, memory_order_relaxed);
+  nxi_node_mark(n, NXI_NODE_NUMBER);
   c->numbers[place] = n;
   keep(c, place);
   return n;

@@ -89,24 +89,24 @@ static void free_small(nx_context *c, nxi_buffer *b) {
 
 /* Keeps a small buffer for the next one; false: there are enough. */
 static bool spare(nx_context *c, nxi_buffer *b) {
-  nxi_buffer **place = nxi_spare_place(c, b->bytes);
-  if (!place) return false;
-  int n = 0;
-  for (const nxi_buffer *s = *place; s; s = s->next) n++;
-  if (n == NXI_MOST_SPARE) return false;
+  const uint32_t size = nxi_spare_size(c, b->bytes);
+  if (!size || c->n_spare[size] >= NXI_SPARE_BYTES / (64 * size)) return false;
   nxi_buffer_unused(b->data, b->bytes);
-  b->next = *place;
-  *place = b;
+  b->next = c->spare_buffers[size];
+  c->spare_buffers[size] = b;
+  c->n_spare[size]++;
   return true;
 }
 
 void nxi_buffers_drop_spare(nx_context *c) {
   nxi_record_lock(c);
-  for (int i = 0; i < NXI_SPARE_SIZES; i++)
+  for (int i = 0; i < NXI_SPARE_SIZES; i++) {
     for (nxi_buffer *b; (b = c->spare_buffers[i]);) {
       c->spare_buffers[i] = b->next;
       free_small(c, b);
     }
+    c->n_spare[i] = 0;
+  }
   nxi_record_unlock(c);
 }
 
@@ -238,8 +238,7 @@ void nxi_storage_set(nx_context *c, nxi_storage *s, nxi_node *value) {
   if (old) nxi_storage_unname(s, old);
   nxi_storage_name(s, value);
   s->value = value;
-  if (s->flags & NXI_STORAGE_HOLD)
-    atomic_fetch_or_explicit(&value->flags, NXI_NODE_HOLD, memory_order_relaxed);
+  if (s->flags & NXI_STORAGE_HOLD) nxi_node_mark(value, NXI_NODE_HOLD);
   if (old) nxi_node_unref(c, old);
 }
 
@@ -311,7 +310,10 @@ static void head_teardown(nx_context *c, nxi_head *h) {
       if (--c->live_tensors) return;
       break;
     }
-    case NXI_MAPPING: nxi_mapping_teardown(c, (nx_mapping *)h); break;
+    case NXI_MAPPING:
+      nxi_mapping_teardown(c, (nx_mapping *)h);
+      if (--c->live_mappings) return;
+      break;
     case NXI_FUNCTION: nxi_function_teardown(c, (nx_function *)h); break;
     case NXI_CUSTOM: nxi_custom_teardown(c, (nx_custom *)h); break;
     case NXI_EVENT: nxi_event_teardown((nx_event *)h); break;

@@ -66,10 +66,10 @@ void nxi_numbers_drop(nx_context *c);
 void nxi_run_callbacks(nx_context *c, bool collecting);
 bool nxi_callbacks_wait(const nx_context *c); /* those of an action */
 
-/* Where spare buffers of so many bytes are; NULL: none are kept. record_lock */
-static inline nxi_buffer **nxi_spare_place(nx_context *c, int64_t bytes) {
+/* Which spare buffers are of so many bytes; 0: none are kept. */
+static inline uint32_t nxi_spare_size(const nx_context *c, int64_t bytes) {
   uint64_t size = ((uint64_t)bytes + 63) / 64;
-  return c->spares && size < NXI_SPARE_SIZES ? &c->spare_buffers[size] : NULL;
+  return c->spares && size < NXI_SPARE_SIZES ? (uint32_t)size : 0;
 }
 
 static inline void nxi_buffer_ref(nxi_buffer *b) {
@@ -86,7 +86,8 @@ static inline bool nxi_buffer_is_hosts(const nxi_buffer *b) {
 }
 /* A storage without pins keeps this memory in its place from here on, for one that shows it; and
  * takes one pin back. */
-void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write);
+/* both: run_lock is held, too. */
+void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write, bool both);
 void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write);
 
 /* ---- storage.c: making what objects.c tears down */

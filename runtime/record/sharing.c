@@ -38,11 +38,14 @@ static bool is_known_twice(const nx_context *c, const nxi_buffer *b) {
   return false;
 }
 
-void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write) {
+void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write, bool both) {
   if (!s->pins++) {
     s->pinned = b;
     b->pinner = s;
-    nxi_buffer_ref(b);
+    /* With both locks nobody else can take a reference of what has one. */
+    if (both && atomic_load_explicit(&b->refs, memory_order_relaxed) == 1)
+      atomic_store_explicit(&b->refs, 2, memory_order_relaxed);
+    else nxi_buffer_ref(b);
     nxi_buffer_show(c, b);
   }
   s->write_pins += write;
@@ -50,8 +53,7 @@ void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write) {
 
 void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write) {
   nxi_buffer *b = s->pinned;
-  if (write && --s->write_pins == 0)
-    atomic_fetch_and_explicit(&s->value->flags, (uint8_t)~NXI_NODE_EXPOSED, memory_order_relaxed);
+  if (write && --s->write_pins == 0) nxi_node_unmark(s->value, NXI_NODE_EXPOSED);
   if (--s->pins || !b) return;
   if (s->value->home == s) s->value->home = NULL;
   s->pinned = NULL;
@@ -64,8 +66,7 @@ void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write) {
 
 static void forget_foreign(nxi_node *n) {
   /* A bool's bytes are normal after a copy only, so that its values are copied as before. */
-  if (n->dtype != NX_BOOL)
-    atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_FOREIGN, memory_order_relaxed);
+  if (n->dtype != NX_BOOL) nxi_node_unmark(n, NXI_NODE_FOREIGN);
 }
 
 /* The pin of the import goes; mappings keep theirs. Both locks. */
@@ -82,8 +83,7 @@ static void take_memory(nx_context *c, nxi_storage *s) {
   if (there) forget_foreign(there);
   forget_foreign(s->value);
   end_pin(c, s);
-  if (there && !b->pinner)
-    atomic_fetch_and_explicit(&there->flags, (uint8_t)~NXI_NODE_EXPOSED, memory_order_relaxed);
+  if (there && !b->pinner) nxi_node_unmark(there, NXI_NODE_EXPOSED);
 }
 
 /* The storage gets a copy, if its value is still this one; both locks. *done: it has. */

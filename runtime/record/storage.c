@@ -28,11 +28,14 @@ nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out, nxi_
 
 /* A spare buffer of exactly so many bytes, or NULL. */
 static nxi_buffer *take_spare(nx_context *c, int64_t bytes) {
-  nxi_buffer **at = nxi_spare_place(c, bytes), *b;
-  if (!at) return NULL;
-  while ((b = *at) && b->bytes != bytes) at = &b->next;
+  const uint32_t size = nxi_spare_size(c, bytes);
+  nxi_buffer **at = &c->spare_buffers[size], *b;
+  if (!size) return NULL;
+  for (int i = 0; (b = *at) && b->bytes != bytes; at = &b->next)
+    if (++i == NXI_SPARE_LOOK) return NULL;
   if (!b) return NULL;
   *at = b->next;
+  c->n_spare[size]--;
   nxi_buffer_used(b->data, bytes);
   return b;
 }
@@ -279,10 +282,10 @@ void nx_hold(nx_tensor *t, bool on) {
   nxi_storage *s = t->storage;
   if (on) {
     s->flags |= NXI_STORAGE_HOLD;
-    atomic_fetch_or_explicit(&s->value->flags, NXI_NODE_HOLD, memory_order_relaxed);
+    nxi_node_mark(s->value, NXI_NODE_HOLD);
   } else {
     s->flags &= (uint8_t)~NXI_STORAGE_HOLD;
-    atomic_fetch_and_explicit(&s->value->flags, (uint8_t)~NXI_NODE_HOLD, memory_order_relaxed);
+    nxi_node_unmark(s->value, NXI_NODE_HOLD);
   }
   nxi_record_unlock(t->context);
 }

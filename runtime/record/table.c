@@ -130,7 +130,7 @@ __attribute__((noinline)) static bool grow_sets(nxi_table *t) {
     size_t set = (size_t)set_of(&grown, n) * NXI_SET;
     int32_t place = free_place(grown.set_tags + set);
     if (place < 0) {
-      atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_LISTED, memory_order_relaxed);
+      nxi_node_unmark(n, NXI_NODE_LISTED);
       continue;
     }
     put(&grown, set, place, t->set_tags[i], n);
@@ -247,7 +247,7 @@ nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_array *type, ui
 /* Apart, so that the usual way saves no registers for it. */
 __attribute__((noinline)) static void forget_number(nx_context *c, nxi_node *n) {
   nxi_number_forget(c, n);
-  atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_NUMBER, memory_order_relaxed);
+  nxi_node_unmark(n, NXI_NODE_NUMBER);
   nxi_table_remove(c, n);
 }
 

@@ -97,7 +97,7 @@ static void donate(async_call *k) {
     nxi_storage *s = k->in[i]->storage;
     /* NOLINTNEXTLINE: `values` lie behind `gone` */
     if (!k->gone[i] || s->pins || s->value != k->values[i]) continue;
-    atomic_fetch_or_explicit(&s->value->flags, NXI_NODE_GIVEN, memory_order_relaxed);
+    nxi_node_mark(s->value, NXI_NODE_GIVEN);
     nxi_storage_set(k->f->context, s, k->gone[i]);
     k->gone[i] = NULL;
   }

@@ -333,7 +333,7 @@ static void assign_targets(nxi_call *k) {
     if (s->pins) {
       uint8_t kept = NXI_NODE_EXPOSED | NXI_NODE_FOREIGN,
               flags = atomic_load_explicit(&t->before->flags, memory_order_relaxed);
-      atomic_fetch_or_explicit(&t->leaf->flags, flags & kept, memory_order_relaxed);
+      nxi_node_mark(t->leaf, flags & kept);
       t->leaf->home = s;
     }
     nxi_storage_set(k->a->context, s, t->leaf);
