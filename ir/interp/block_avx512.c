@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The loops over blocks, and lanes of reductions, for AVX-512. */
+/* The loops over blocks, sums of products, and lanes of reductions, for AVX-512. */
 #if defined(__x86_64__)
 #include <math.h>
 #include <string.h>
 
 #include "block.h"
+#include "dots.h"
 
 #if defined(__clang__)
 #pragma clang attribute push( \
@@ -18,6 +19,9 @@
 #define NXG_VECTOR_BYTES 64
 #include "block_functions.h"
 #include "block_loops.h"
+
+#define NXG_DOTS nxg_dots_avx512
+#include "dot_loops.h"
 
 #define NXG_ROUNDS nxg_rounds_avx512
 #include "round_loops.h"

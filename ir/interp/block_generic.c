@@ -45,7 +45,9 @@ nxg_block_loops *nxg_block_host(void) {
 
 const nxg_dots *nxg_dots_host(nx_dtype t) {
 #if defined(__x86_64__)
-  if (atomic_load(&most_bytes) >= 32 && nxg_block_has_avx2()) return nxg_dots_avx2(t);
+  nxg_block_loops *loops = nxg_block_host();
+  if (loops == nxg_block_avx512) return nxg_dots_avx512(t);
+  if (loops == nxg_block_avx2) return nxg_dots_avx2(t);
 #endif
   return nxg_dots_generic(t);
 }

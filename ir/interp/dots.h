@@ -19,9 +19,10 @@ typedef struct nxg_dots {
   void (*many)(const void *x, const void *rows, int64_t row_bytes, int64_t n, void *result);
 } nxg_dots;
 
-/* Of f32 and f64; NULL of other types. avx2: on x86-64 alone. */
+/* Of f32 and f64; NULL of other types. avx2, avx512: on x86-64 alone. */
 const nxg_dots *nxg_dots_generic(nx_dtype t);
 const nxg_dots *nxg_dots_avx2(nx_dtype t);
+const nxg_dots *nxg_dots_avx512(nx_dtype t);
 const nxg_dots *nxg_dots_host(nx_dtype t); /* the best that this processor has */
 
 #endif

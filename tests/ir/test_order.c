@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "ir/graph/graph.h"
+#include "ir/interp/block.h"
 #include "ir/interp/dots.h"
 #include "passes/graph/passes.h"
 #include "tests/util/runner.h"
@@ -218,9 +219,8 @@ static void products_with_vectors(void **state) {
     }
 }
 
-/* The loops for any processor and for this one give the same. */
-static void products_of_any_processor(void **state) {
-  (void)state;
+/* The loops for any processor, for this one, and for one with narrower vectors give the same. */
+static void compare_products(const nxg_dots *(*const get[2])(nx_dtype t)) {
   static double x[MOST_PRODUCTS], m[MOST_PRODUCTS * NXG_DOT_COLUMNS];
   for (int i = 0; i < MOST_PRODUCTS * NXG_DOT_COLUMNS; i++) m[i] = matrix[i] / 3;
   for (int n = 1; n <= MOST_PRODUCTS; n += n < 20 ? 1 : 57) {
@@ -228,8 +228,7 @@ static void products_of_any_processor(void **state) {
     float b[2][NXG_DOT_COLUMNS], few[2];
     for (int i = 0; i < n; i++) x[i] = vector[i] / 7;
     for (int k = 0; k < 2; k++) {
-      const nxg_dots *f64 = k ? nxg_dots_host(NX_F64) : nxg_dots_generic(NX_F64),
-                     *f32 = k ? nxg_dots_host(NX_F32) : nxg_dots_generic(NX_F32);
+      const nxg_dots *f64 = get[k](NX_F64), *f32 = get[k](NX_F32);
       f64->many(x, m, sizeof a[0], n, a[k]), f64->one(x, m, n, &one[k]);
       f32->many(vector, matrix, sizeof b[0], n, b[k]), f32->one(vector, matrix, n, &few[k]);
     }
@@ -237,6 +236,15 @@ static void products_of_any_processor(void **state) {
     assert_memory_equal(b[0], b[1], sizeof b[0]);
     assert_true(one[0] == one[1] && few[0] == few[1]);
   }
+}
+
+static void products_of_any_processor(void **state) {
+  (void)state;
+  compare_products((const nxg_dots *(*const[2])(nx_dtype)){nxg_dots_generic, nxg_dots_host});
+#if defined(__x86_64__)
+  if (nxg_block_has_avx2())
+    compare_products((const nxg_dots *(*const[2])(nx_dtype)){nxg_dots_generic, nxg_dots_avx2});
+#endif
 }
 
 /* ---- which axes form a run */
