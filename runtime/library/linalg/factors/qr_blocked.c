@@ -37,14 +37,17 @@ typedef struct blocked {
   nxi_layout work; /* work memory of a thread, after that of the reflections */
 } blocked;
 
+/* Rows of Q', of which the later ones take longer, and of R, that are one task. */
+static int last_chunk(const blocked *l) { return l->inner > 512 ? CHUNK : PANEL; }
+static int last_chunks(const blocked *l) { return (l->inner + last_chunk(l) - 1) / last_chunk(l); }
+
 static int chunks(int rows) { return rows > 0 ? (rows + CHUNK - 1) / CHUNK : 0; }
 
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
   const blocked *l = (const void *)stages;
   if (stage == 0) return chunks(l->rows);
   if (stage < (uint32_t)l->panels) return 1 + chunks(l->rows - ((int)stage + 1) * PANEL);
-  return stage == (uint32_t)l->panels ? chunks(l->rows - l->least)
-                                      : chunks(l->inner) + chunks(l->inner);
+  return stage == (uint32_t)l->panels ? chunks(l->rows - l->least) : 2 * last_chunks(l);
 }
 
 /* A panel, transposed: its columns are beside each other, `rows` elements each. */
@@ -142,8 +145,9 @@ static int count_of(int first, int all) { return all - first < CHUNK ? all - fir
 
 static void finish(const blocked *l, const nxi_stage_task *task, int i) {
   const nxg_call_part *part = task->part;
-  const int all = chunks(l->inner), first = (i < all ? i : i - all) * CHUNK;
-  const int which = i < all ? 0 : 1, count = count_of(first, l->inner);
+  const int all = last_chunks(l), most = last_chunk(l), which = i < all ? 0 : 1,
+            first = (i - which * all) * most,
+            count = l->inner - first < most ? l->inner - first : most;
   char *to = nxi_item(&part->call->results[which], part->results[which], 2, task->index);
   if (which == 0) make_q(l, task, to, first, count);
   else make_r(l, task, to, first, count);
