@@ -168,7 +168,7 @@ static void run_any(nxg_op op, nx_dtype t, shape s, const int64_t *attrs, void *
 }
 
 static void *run_call(nxg_op op, nx_dtype t, shape s, bool descending, void *x, int64_t pieces) {
-  void *result;
+  void *result = NULL;
   run_any(op, t, s, (const int64_t[]){1, descending}, x, pieces, &result);
   return result;
 }
@@ -401,6 +401,29 @@ static void greatest_keys(void **state) {
   }
 }
 
+/* So many of 64 bits that they are dealt by partitions, many of them the greatest: in order, and
+ * the numbers that there were. */
+static void dealt(void **state) {
+  enum { N = (1 << 22) + 77 };
+  (void)state;
+  uint64_t *x = memory(N * (int64_t)sizeof *x), sum = 0;
+  for (int64_t i = 0; i < N; i++) {
+    x[i] = random_bits() % 3 ? random_bits() : UINT64_MAX;
+    sum += x[i] * x[i] * x[i];
+  }
+  for (int descending = 0; descending < 2; descending++) {
+    uint64_t *sorted = run_call(NXG_sort, NX_U64, (shape){1, N, 1}, descending, x, 7), got = 0;
+    for (int64_t i = 0; i < N; i++) {
+      got += sorted[i] * sorted[i] * sorted[i];
+      if (i > 0 && (descending ? sorted[i - 1] < sorted[i] : sorted[i - 1] > sorted[i]))
+        fail_msg("number %lld is out of order", (long long)i);
+    }
+    assert_true(got == sum);
+    free(sorted);
+  }
+  free(x);
+}
+
 /* Rows that are too long for the cache, a thread each. */
 static void cut_rows(void **state) {
   (void)state;
@@ -467,10 +490,11 @@ static int without_vectors(void **state) {
 }
 
 NXT_MAIN(sort) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(short_rows), cmocka_unit_test(many_rows), cmocka_unit_test(long_rows),
-      cmocka_unit_test(columns),    cmocka_unit_test(one_row),   cmocka_unit_test(cut_rows),
-      cmocka_unit_test(partitions), cmocka_unit_test(stopped),   cmocka_unit_test(greatest_keys)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(short_rows),    cmocka_unit_test(many_rows),
+                                     cmocka_unit_test(long_rows),     cmocka_unit_test(columns),
+                                     cmocka_unit_test(one_row),       cmocka_unit_test(cut_rows),
+                                     cmocka_unit_test(partitions),    cmocka_unit_test(stopped),
+                                     cmocka_unit_test(greatest_keys), cmocka_unit_test(dealt)};
   const struct CMUnitTest rows[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),
                                     cmocka_unit_test(partitions)};
   int failed = cmocka_run_group_tests_name("with vectors", tests, with_vectors, NULL);

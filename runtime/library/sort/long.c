@@ -15,6 +15,7 @@ enum {
   CACHE_BYTES = 1 << 20,  /* elements that one thread sorts at once */
   BUCKET_BYTES = 1 << 16, /* elements that are not worth being cut further ... */
   DEALT_BYTES = 1 << 18,  /* ... nor by partitions, of which a bucket's sort consists too */
+  DEALT_LONGS = 1 << 22,  /* elements of 64 bits of a row that are worth it */
   SHARES = 8,             /* buckets at least, which threads divide among themselves */
   LEAST_BLOCK = 1 << 15,  /* elements */
   MOST_BLOCK = 1 << 19,   /* so that polls are not late */
@@ -61,9 +62,13 @@ static int shift_of(const nxi_sort_range *range) {
   return width > SORT_VALUE_BITS ? width - SORT_VALUE_BITS : 0;
 }
 
-/* Whether elements go to their buckets by partitions. */
+/* Whether elements go to their buckets by partitions: those of 64 bits where these are quick, and
+ * if the row is so long that moving them one by one waits for memory. */
 static bool is_dealt(const nxi_sort *s) {
-  return s->form.element == SORT_32 && nxi_sort_quick_of(32) != NULL;
+  if (s->form.element == SORT_32) return nxi_sort_quick_of(32) != NULL;
+  if (s->form.element != SORT_64 || s->length < DEALT_LONGS) return false;
+  const nxi_sort_quick *quick = nxi_sort_quick_of(64);
+  return quick != NULL && quick->largest == INT64_MAX;
 }
 
 /* The greatest key below those of a value. What follows the value of the greatest key would have
