@@ -6,8 +6,7 @@
  *
  * The cost model, in vector operations for each element (scalar_ops.def):
  *  - A value used by several groups that cannot be merged is computed in each of them if that
- *    costs at most RECOMPUTE_COST. Storing and loading an element costs about as much, and needs
- *    an allocation.
+ *    costs at most RECOMPUTE_COST, as much as storing and loading it (GPU: nxp_is_made_again).
  *  - A value read at several positions of one group (x and x shifted) is stored if computing it
  *    at each costs more than RECOMPUTE_COST a position.
  *  - An expensive value that is broadcast along outer axes would be computed again at every
@@ -482,9 +481,10 @@ static bool is_read_as_half(const nxp_clusterer *c, uint32_t node, const usage *
 
 static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxp_node_state *s = &c->nodes[node];
-  if (u->n_contexts <= NXP_MAX_CONTEXTS && is_read_as_half(c, node, u)) return false;
   if (u->n_contexts > NXP_MAX_CONTEXTS) return true; /* more groups than a node can list */
-  if (u->n_contexts > 1 && s->expense > (c->o->tight ? TIGHT_COST : RECOMPUTE_COST)) return true;
+  if (is_read_as_half(c, node, u)) return false;
+  const uint32_t most = c->o->tight ? TIGHT_COST : RECOMPUTE_COST;
+  if (u->n_contexts > 1 && s->expense > most && !nxp_is_made_again(c, node)) return true;
   /* Both words of a block of random bits are results of one computation. */
   uint32_t ways = c->g->nodes[node].op == NXG_threefry ? (u->ways + 1) / 2 : u->ways;
   if (u->place.space == NXP_SPACE_ANY && ways > 1 && s->expense > RECOMPUTE_COST) return true;

@@ -206,6 +206,28 @@ uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n) {
   return best;
 }
 
+bool nxp_is_made_again(const nxp_clusterer *c, uint32_t node) {
+  enum { GPU_COST = 40, STEPS = 12 };
+  const int64_t elements = nxg_node_elements(&c->g->nodes[node]);
+  uint32_t from = node, cost = 0;
+  if (c->o->target->block_threads == 0) return false;
+  for (int step = 0; step < STEPS && cost <= GPU_COST; step++) {
+    const nxg_node *n = &c->g->nodes[from];
+    uint32_t next = from, large = 0;
+    if (nxg_ops[n->op].kind != NXG_KIND_MAP || c->nodes[from].must_store) return step > 0;
+    cost += nxp_own_cost(n);
+    for (uint32_t i = 0; i < n->n_args; i++) {
+      const uint32_t x = nxp_is_view(c, n->args[i]) ? c->g->nodes[n->args[i]].args[0] : n->args[i];
+      if (nxg_node_elements(&c->g->nodes[x]) < elements || x == next) continue;
+      next = x;
+      large++;
+    }
+    if (large != 1) return false;
+    from = next;
+  }
+  return false;
+}
+
 bool nxp_rests_on_reduction(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
                             uint32_t reduced, int *budget) {
   const nxg_node *n = &c->g->nodes[node];

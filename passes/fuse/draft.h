@@ -106,6 +106,9 @@ static inline const nxp_shape *nxp_draft_full(const nxp_clusterer *c, const nxp_
 /* If memory is exhausted, the shape is not changed and c->failed is set. */
 void nxp_draft_set_full(nxp_clusterer *c, nxp_draft *d, const nxp_shape *full);
 
+/* Whether a GPU computes the value in each of two kernels sooner than one kernel stores it and both
+ * load it: it costs less than that, and comes from one array of its own size. */
+bool nxp_is_made_again(const nxp_clusterer *c, uint32_t node);
 /* Allocates `nodes` (zeroed) and fills first_user and user. False: memory is exhausted. */
 bool nxp_index_users(nxp_clusterer *c);
 /* Decides of each node what must have memory, and what its value costs from loads. */

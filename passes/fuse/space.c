@@ -140,8 +140,8 @@ bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis) {
 
 /* Bytes of the narrowest strip that is worth a loop, but 32 columns at most. */
 enum { NARROWEST = 128 };
-/* On a GPU a block of threads computes a row, or some columns. There must be at least that many
- * blocks, or rows must be short (in bytes). */
+/* On a GPU a block of threads computes a row, which has to fit in its registers (bytes), or some
+ * columns, of which there must be at least so many blocks, or which must be as short. */
 enum { GPU_BLOCKS = 132, GPU_COLUMNS = 8, GPU_ROW = 128 << 10 };
 
 bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,
@@ -150,7 +150,7 @@ bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes
   if (points * run <= 1 << 15) return true;
   bool last = full->rank > 0 && (reduced >> (full->rank - 1) & 1);
   if (t->block_threads > 0)
-    return run * element_bytes <= GPU_ROW || points / (last ? 1 : GPU_COLUMNS) >= GPU_BLOCKS;
+    return run * element_bytes <= GPU_ROW || (!last && points / GPU_COLUMNS >= GPU_BLOCKS);
   int64_t columns = last ? 1 : element_bytes > 4 ? NARROWEST / element_bytes : 32;
   return run * element_bytes * columns <= t->l2_bytes / 2 && points / columns >= 8;
 }
