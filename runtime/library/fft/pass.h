@@ -189,10 +189,14 @@ static INLINE void NAME(wide_prime)(const nxi_fft_pass *p, const REAL *w, int64_
 }
 
 /* The last vector of a row may overlap the one before it, so some elements are computed twice. The
- * pass is copied to a local variable, because for the compiler stores could alias the caller's. */
-static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, NAME(side) s,
-                              NAME(side) t) {
-  const nxi_fft_pass p = *pass;
+ * pass is copied to a local variable, because for the compiler stores could alias the caller's.
+ * one: there is one group, as in all passes of a single transform, and no factors follow; then the
+ * numbers of the loop fit the integer registers. On the stack they waited for stores of results
+ * that had the same lower 12 bits of an address. */
+static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const bool one,
+                              NAME(side) s, NAME(side) t) {
+  nxi_fft_pass p = *pass;
+  if (one) p.groups = 1, p.by_row = NULL;
   const REAL *w = p.twiddles;
   const int64_t by = p.groups * s.pitch, next = p.done * p.groups * t.pitch,
                 r = radix ? radix : p.radix;
@@ -218,11 +222,12 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, NAME(si
 /* Calls the pass with constant layouts for the most frequent combinations. */
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
   NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
-#define FORM(from, to, a, b)                                \
-  if (s.layout == from && t.layout == to) {                 \
-    s.layout = from, t.layout = to, s.step = a, t.step = b; \
-    NAME(wide)(p, radix, s, t);                             \
-    return;                                                 \
+#define FORM(from, to, a, b)                                            \
+  if (s.layout == from && t.layout == to) {                             \
+    s.layout = from, t.layout = to, s.step = a, t.step = b;             \
+    if (p->groups == 1 && !p->by_row) NAME(wide)(p, radix, true, s, t); \
+    else NAME(wide)(p, radix, false, s, t);                             \
+    return;                                                             \
   }
   if (each) {
     FORM(PLANAR, PLANAR, 1, 1)
@@ -232,7 +237,7 @@ static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool
     FORM(PLANAR, SWAPPED, 1, 2)
   }
 #undef FORM
-  NAME(wide)(p, radix, s, t);
+  NAME(wide)(p, radix, false, s, t);
 }
 
 /* clang-format off: it takes the list for one declaration */
