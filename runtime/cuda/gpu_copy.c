@@ -136,11 +136,12 @@ static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
     lane->memory = memory;
 }
 
+enum { LARGE_COPY = 32 << 20 };
 /* For a copy that fills large slots the lane gets them, if there is pinned memory for it. Lane's
  * lock, inside. */
 static void widen_lane(const nxi_gpu *g, nxi_gpu_lane *lane, int64_t bytes) {
   void *memory = NULL;
-  const bool worth = bytes >= (int64_t)NXI_GPU_SLOTS * NXI_GPU_LARGE_SLOT_BYTES;
+  const bool worth = bytes >= LARGE_COPY;
   if (lane->memory == NULL || lane->tried_large || !worth || nxi_pool_size(g->base.pool) == 1)
     return;
   lane->tried_large = true;

@@ -55,7 +55,7 @@ typedef struct nxi_gpu_marks {
 /* A lane between the host and the GPU for one direction: a stream of copies, and pinned memory
  * through which they go, piece by piece. Slots become large with the first large copy: then the
  * threads of the pool fill and empty each of them together. */
-enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10, NXI_GPU_LARGE_SLOT_BYTES = 4 << 20 };
+enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10, NXI_GPU_LARGE_SLOT_BYTES = 8 << 20 };
 typedef struct nxi_gpu_lane {
   nxi_mutex lock; /* of the whole copy */
   void *stream;   /* NULL: not made yet */
