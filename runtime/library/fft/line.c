@@ -8,8 +8,15 @@
 /* Rows of up to SHORT bytes of real parts are transformed several together, in lanes; rows with
  * narrow passes up to NARROW elements. Longer rows are faster one at a time: what many of them need
  * together leaves the first-level cache. TOGETHER: times the lanes, of real rows that go through
- * both of their steps before the next ones. */
-enum { SHORT = 800, NARROW = 4096, TOGETHER = 4, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
+ * both of their steps before the next ones. IN_TARGET: see starts_in_target. */
+enum {
+  IN_TARGET = 1 << 13,
+  SHORT = 800,
+  NARROW = 4096,
+  TOGETHER = 4,
+  STRIP_BYTES = 1 << 14,
+  CHUNK_PAIRS = 8192
+};
 
 static void *at(const nxi_fft_line *l, const void *p, int64_t reals) {
   return (char *)(uintptr_t)p + reals * l->real_bytes;
@@ -185,7 +192,18 @@ static void convert_row(const nxi_fft_line *l, nxi_fft_rows from, nxi_fft_rows t
   run_pass(l->kernels, 0, &p);
 }
 
+/* Whether the first of three passes may write to the target, as planar rows: then one working
+ * copy less shares the first-level cache with source and target. */
+static bool starts_in_target(const nxi_fft_line *l, const nxi_fft_rows *source,
+                             const nxi_fft_rows *target) {
+  int64_t bytes = l->n * l->real_bytes;
+  bool fits = bytes <= IN_TARGET && bytes % 64 == 0 && (uintptr_t)target->re % 64 == 0;
+  return fits && source->re != target->re && l->passes == 3 && l->stage[0].row && l->stage[1].row &&
+         l->stage[2].last;
+}
+
 static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows target, void *scratch) {
+  const bool starts = starts_in_target(l, &data, &target);
   if (l->passes == 0 || !l->stage[0].row) {
     nxi_fft_rows first = planar(l, scratch, 1, l->n, 0);
     convert_row(l, data, first);
@@ -194,6 +212,7 @@ static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows targe
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
     nxi_fft_rows to = planar(l, scratch, i % 2, l->n, s->groups);
+    if (starts && i == 0) to = (nxi_fft_rows){target.re, at(l, target.re, l->n), s->groups, false};
     if (s->row) {
       data.pitch = data.im ? s->groups : 2 * s->groups;
       nxi_fft_pass p = {.source = data,
