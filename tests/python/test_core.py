@@ -458,6 +458,28 @@ class Errors(unittest.TestCase):
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, old)
 
+    @needs_numpy
+    @not_sanitized
+    def test_signals_reach_numpy(self):
+        """NumPy forgets what a buffer fails with, and would have it computed once more."""
+
+        def stop(*_):
+            raise KeyboardInterrupt
+
+        old = signal.signal(signal.SIGALRM, stop)
+        try:
+            for make in (np.asarray, np.array, memoryview):
+                x = y = nx.ones((1500, 1500))
+                for _ in range(200):
+                    y = y @ x / 1500
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                with self.assertRaises(KeyboardInterrupt):
+                    make(y)
+            self.assertEqual(np.asarray(x[:2, 0]).tolist(), [1, 1])
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, old)
+
     @not_sanitized
     def test_signals_in_lapack(self):
         """One call of LAPACK goes on by itself, and nobody waits for it: not what is computed next,

@@ -336,11 +336,12 @@ static PyObject *html(PyObject *self, PyObject *unused) {
   return of != NULL ? core_call(of, self) : NULL;
 }
 
-/* For NumPy where it cannot take the buffer: a dtype that it lacks. */
+/* For NumPy where it cannot take the buffer: a dtype that it lacks, or an interruption. */
 static PyObject *as_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
   static char *names[] = {"dtype", "copy", NULL};
   PyObject *dtype = Py_None, *copied = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &dtype, &copied)) return NULL;
+  if (core_raise_kept(self) < 0) return NULL;
   nx_tensor *x = core_tensor(self);
   PyObject *numpy = PyImport_ImportModule("numpy");
   if (numpy == NULL) return NULL;

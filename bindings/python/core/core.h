@@ -162,6 +162,9 @@ nx_tensor *core_seen(nx_tensor *x);
 /* ---- exchange.c */
 
 int core_getbuffer(PyObject *self, Py_buffer *view, int flags);
+/* Raises what the buffer of this array failed with at last, if a signal's handler raised that; 0:
+ * nothing. */
+int core_raise_kept(const PyObject *array);
 void core_releasebuffer(PyObject *self, Py_buffer *view);
 PyObject *core_place(PyObject *self, PyObject *array);
 PyObject *core_from_buffer(PyObject *o, int copy);

@@ -61,12 +61,38 @@ static void describe(Py_buffer *view, lent *l, nx_tensor *x, int flags) {
   view->internal = l;
 }
 
+/* ---- NumPy forgets what a buffer failed with, and asks the array itself (`__array__`): what a
+ * handler of a signal has raised while the array was computed is kept for that. */
+
+static PyObject *kept;          /* the exception, or NULL */
+static const PyObject *refused; /* the array, which may not exist any more */
+
+static void keep(const PyObject *array) {
+  PyObject *type, *value, *where;
+  PyErr_Fetch(&type, &value, &where);
+  PyErr_NormalizeException(&type, &value, &where);
+  Py_XDECREF(kept); /* another thread's */
+  kept = Py_XNewRef(value);
+  refused = array;
+  PyErr_Restore(type, value, where);
+}
+
+int core_raise_kept(const PyObject *array) {
+  PyObject *exception = kept;
+  kept = NULL;
+  if (exception != NULL && array == refused)
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+  Py_XDECREF(exception);
+  return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
 int core_getbuffer(PyObject *self, Py_buffer *view, int flags) {
   nx_tensor *x = core_tensor(self);
   bool writes = (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE;
   bool known = format_of(nx_dtype_of(x)) != NULL;
   lent *l = known ? PyMem_Calloc(1, sizeof *l) : NULL;
   view->obj = NULL;
+  Py_CLEAR(kept);
   if (l == NULL) {
     if (known) PyErr_NoMemory();
     else PyErr_SetString(PyExc_BufferError, "nx: buffers have no format for this dtype");
@@ -78,6 +104,7 @@ int core_getbuffer(PyObject *self, Py_buffer *view, int flags) {
   core_begin(&a);
   nx_status status = seen ? nx_map(seen, access, &a.options, &l->mapping) : NX_OK;
   if (core_end(&a, status) < 0 || seen == NULL) {
+    if (status == NX_INTERRUPTED) keep(self);
     nx_tensor_release(seen);
     PyMem_Free(l);
     return -1;
