@@ -20,7 +20,7 @@ typedef void (*stedc_fn)(const char *vectors, const int *n, void *d, void *e, vo
 
 /* After taking the matrix, and the stages of its reduction. */
 enum { SOLVE, CHECK, APPLY, STAGES };
-enum { PANEL = 128 }; /* vectors of a task */
+enum { PANEL = 128, ASKED = 64 }; /* vectors of a task; rows taken before the poll is asked */
 
 typedef struct blocked {
   nxi_stages stages; /* first */
@@ -81,15 +81,16 @@ static nx_status take(const blocked *l, const nxi_stage_task *task, const char *
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
   *f = (found){0, 0};
-  if (!nxi_lower_is_finite(l->t, l->n, from)) return NX_NO_CONVERGENCE;
+  const int64_t row = l->n * nxi_dtype_size(l->t);
   double largest = 0;
-  for (int64_t i = 0; i < l->n; i++) {
-    const char *row = from + i * l->n * nxi_dtype_size(l->t);
-    largest = fmax(largest, nxi_largest(l->t, i + 1, row));
+  for (int64_t i = 0; i < l->n; i++, from += row, a += row) {
+    if (i % ASKED == 0 && task->part->stopped(task->part->user)) return NX_OK;
+    if (!nxi_all_finite(l->t, i + 1, from)) return NX_NO_CONVERGENCE;
+    largest = fmax(largest, nxi_largest(l->t, i + 1, from));
+    memcpy(a, from, (size_t)row);
   }
-  memcpy(a, from, (size_t)l->n * (size_t)l->n * (size_t)nxi_dtype_size(l->t));
   f->scale = nxi_scale_for(l->t, largest);
-  if (f->scale) nxi_scale(l->t, (int64_t)l->n * l->n, a, f->scale);
+  if (f->scale) nxi_scale(l->t, (int64_t)l->n * l->n, m + l->matrix.at, f->scale);
   return NX_OK;
 }
 

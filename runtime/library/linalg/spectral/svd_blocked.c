@@ -5,6 +5,7 @@
  * file are those of LAPACK, for which A is transposed (linalg/svd.c). */
 #include "svd_blocked.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/alloc.h"
@@ -20,7 +21,10 @@ typedef void (*bdsdc_fn)(const char *uplo, const char *vectors, const int *n, vo
 
 /* After taking the matrix, and the stages of its reduction. */
 enum { SOLVE, CHECK, APPLY, STAGES };
-enum { PANEL = 128 }; /* vectors of a task */
+enum {
+  PANEL = 128,
+  ASKED = 1 << 18
+}; /* vectors of a task; elements taken before the poll is asked */
 
 typedef struct blocked {
   nxi_stages stages; /* first */
@@ -73,9 +77,17 @@ static nx_status take(const blocked *l, const nxi_stage_task *task, const char *
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
   *f = (found){0, 0};
-  if (!nxi_all_finite(l->t, count, from)) return NX_NO_CONVERGENCE;
-  memcpy(a, from, (size_t)(count * nxi_dtype_size(l->t)));
-  f->scale = nxi_scale_for(l->t, nxi_largest(l->t, count, a));
+  const int64_t size = nxi_dtype_size(l->t);
+  double largest = 0;
+  for (int64_t i = 0; i < count; i += ASKED) {
+    const int64_t n = count - i < ASKED ? count - i : ASKED;
+    const char *some = from + i * size;
+    if (task->part->stopped(task->part->user)) return NX_OK;
+    if (!nxi_all_finite(l->t, n, some)) return NX_NO_CONVERGENCE;
+    largest = fmax(largest, nxi_largest(l->t, n, some));
+    memcpy(a + i * size, some, (size_t)(n * size));
+  }
+  f->scale = nxi_scale_for(l->t, largest);
   nxi_scale(l->t, count, a, f->scale);
   return NX_OK;
 }
