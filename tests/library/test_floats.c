@@ -128,6 +128,14 @@ static void check(const nxi_floats_kernels *f, const problem *q, int how, number
   free(a), free(b), free(c), free(before), free(room);
 }
 
+#if defined(__x86_64__)
+static const struct {
+  const char *isa;
+  const nxi_floats_kernels *kernels[2]; /* of f32 and f64 */
+} sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
+            {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
+#endif
+
 static const problem problems[] = {
     {9, 9, 1, {0, 0, 0}},        {16, 48, 5, {0, 0, 0}},    {23, 49, 40, {1, 2, 3}},
     {10, 63, 17, {0, 3000, 0}},  {13, 100, 33, {0, 0, 60}}, {31, 24, 70, {2000, 1, 0}},
@@ -140,11 +148,6 @@ static const problem problems[] = {
 static void a_product_is_its_chains_of_fma(void **state) {
   (void)state;
 #if defined(__x86_64__)
-  static const struct {
-    const char *isa;
-    const nxi_floats_kernels *kernels[2];
-  } sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
-              {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
   nxi_target target;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
     for (int how = 0; how < 32 && nxi_target_for_isa(sets[i].isa, &target); how++)
@@ -227,11 +230,6 @@ static void zeros_change_no_bit(void **state) {
   (void)state;
 #if defined(__x86_64__)
   static const problem some[] = {{70, 37, 320, {3, 0, 1}}, {67, 64, 128, {0, 1200, 0}}};
-  static const struct {
-    const char *isa;
-    const nxi_floats_kernels *kernels[2];
-  } sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
-              {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
   const double odd[] = {-1, INFINITY, NAN, 0};
   nxi_target target;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
@@ -317,11 +315,6 @@ static void a_solution_is_its_chains_of_fma(void **state) {
   (void)state;
 #if defined(__x86_64__)
   static const int64_t columns[] = {1, 3, 8, 17, 24, 50};
-  static const struct {
-    const char *isa;
-    const nxi_floats_kernels *kernels[2];
-  } sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
-              {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
   nxi_target target;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
     for (int how = 0; how < 16 && nxi_target_for_isa(sets[i].isa, &target); how++) {
@@ -419,11 +412,6 @@ static void check_factors(const nxi_floats_kernels *f, int64_t factored, int64_t
 static void an_elimination_is_its_chains_of_fma(void **state) {
   (void)state;
 #if defined(__x86_64__)
-  static const struct {
-    const char *isa;
-    const nxi_floats_kernels *kernels[2];
-  } sets[] = {{"avx2", {&nxi_floats_avx2_f32, &nxi_floats_avx2_f64}},
-              {"avx512", {&nxi_floats_avx512_f32, &nxi_floats_avx512_f64}}};
   nxi_target target;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
     for (int k = 0; k < 2 && nxi_target_for_isa(sets[i].isa, &target); k++) {
