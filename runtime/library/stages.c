@@ -54,7 +54,8 @@ static nx_status run_together(const nxi_stages *s, nxg_call_part *part) {
   return NX_OK;
 }
 
-static nx_status run_alone(const nxi_stages *s, nxg_call_part *part, int64_t index) {
+static nx_status run_alone(const nxg_call_part *part, int64_t index, const void *stages) {
+  const nxi_stages *s = stages;
   nxi_stage_task t = {s, part, index, 0, 0, part->own, (char *)part->own + aligned(s->bytes)};
   nx_status status = NX_OK;
   for (; !status && t.stage < s->count; t.stage++) {
@@ -68,18 +69,7 @@ static nx_status run_alone(const nxi_stages *s, nxg_call_part *part, int64_t ind
 }
 
 nx_status nxi_stages_run(const nxi_stages *stages, nxg_call_part *part) {
-  if (stages->together) return run_together(stages, part);
-  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
-    const nx_status status = run_alone(stages, part, i);
-    if (status == NX_OK) continue;
-    if (nxi_is_nan_instead(part->call, status)) {
-      nxi_store_nans(part, i);
-      continue;
-    }
-    part->failed = i;
-    return status;
-  }
-  return NX_OK;
+  return stages->together ? run_together(stages, part) : nxi_each_of(part, run_alone, stages);
 }
 
 /* ---- a task apart */

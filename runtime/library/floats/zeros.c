@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "runtime/library/linalg/lapack.h"
+
 enum {
   LEAST_ROWS = 16, /* of A: B may have to be read once more */
   LEAST_COLUMNS = 16,
@@ -58,37 +60,14 @@ static nxi_floats_span span_of(const nxi_floats_zeros *z, const char *row, int64
   return (nxi_floats_span){(int32_t)begin, (int32_t)end};
 }
 
-static bool are_finite_f32(const float *x, int64_t n) {
-  const uint32_t exponent = 0x7f800000u;
-  uint32_t bad = 0;
-  for (int64_t i = 0; i < n; i++) {
-    uint32_t bits;
-    memcpy(&bits, x + i, sizeof bits);
-    bad |= (bits & exponent) == exponent;
-  }
-  return bad == 0;
-}
-
-static bool are_finite_f64(const double *x, int64_t n) {
-  const uint64_t exponent = UINT64_C(0x7ff) << 52;
-  uint64_t bad = 0;
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t bits;
-    memcpy(&bits, x + i, sizeof bits);
-    bad |= (bits & exponent) == exponent;
-  }
-  return bad == 0;
-}
-
 static bool b_is_finite(const nxi_floats_zeros *z) {
   const nxi_floats_product *p = z->p;
   const int64_t rows = p->b_transposed ? p->n : p->k, n = p->b_transposed ? p->k : p->n;
+  const nx_dtype t = z->f->size == (int32_t)sizeof(float) ? NX_F32 : NX_F64;
   const char *row = p->b;
   bool finite = true;
   for (int64_t i = 0; i < rows && finite; i++, row += p->b_ld * z->f->size)
-    finite = z->f->size == (int32_t)sizeof(float)
-                 ? are_finite_f32((const float *)(const void *)row, n)
-                 : are_finite_f64((const double *)(const void *)row, n);
+    finite = nxi_all_finite(t, n, row);
   return finite;
 }
 

@@ -130,7 +130,8 @@ static bool one_apart(const nxg_call_part *part, int64_t index, item_fn one, nx_
   return true;
 }
 
-static nx_status do_one(const nxg_call_part *part, int64_t index, item_fn one) {
+static nx_status do_one(const nxg_call_part *part, int64_t index, const void *user) {
+  const item_fn one = *(const item_fn *)user;
   const arrays *state = part->state;
   nx_status status;
   if (state && state->each > nxi_apart_cost && one_apart(part, index, one, &status)) return status;
@@ -139,15 +140,5 @@ static nx_status do_one(const nxg_call_part *part, int64_t index, item_fn one) {
 
 nx_status nxi_each_item(nxg_call_part *part,
                         nx_status (*one)(const nxg_call_part *part, int64_t index)) {
-  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
-    nx_status status = do_one(part, i, one);
-    if (status == NX_OK) continue;
-    if (nxi_is_nan_instead(part->call, status)) {
-      nxi_store_nans(part, i);
-      continue;
-    }
-    part->failed = i;
-    return status;
-  }
-  return NX_OK;
+  return nxi_each_of(part, do_one, &one);
 }

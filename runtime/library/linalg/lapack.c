@@ -113,15 +113,26 @@ void nxi_zero_triangle(nx_dtype t, int64_t rows, int64_t columns, void *a, bool 
   }
 }
 
+/* By bits, which compilers make vectors of: all ones in the exponent are infinity or NaN. */
 bool nxi_all_finite(nx_dtype t, int64_t n, const void *a) {
-  bool single = t == NX_F32 || t == NX_C64;
-  n *= t == NX_C64 || t == NX_C128 ? 2 : 1;
-  const float *f = a;
-  const double *g = a;
-  bool finite = true; /* x - x is 0 for finite x only */
-  for (int64_t i = 0; single && i < n; i++) finite &= f[i] - f[i] == 0;
-  for (int64_t i = 0; !single && i < n; i++) finite &= g[i] - g[i] == 0;
-  return finite;
+  const uint32_t narrow = 0x7f800000u;
+  const uint64_t wide = UINT64_C(0x7ff) << 52;
+  const char *from = a;
+  bool bad = false;
+  n *= nxi_lapack_complex(t) ? 2 : 1;
+  if (nxi_lapack_single(t))
+    for (int64_t i = 0; i < n; i++) {
+      uint32_t bits;
+      memcpy(&bits, from + i * (int64_t)sizeof bits, sizeof bits);
+      bad |= (bits & narrow) == narrow;
+    }
+  else
+    for (int64_t i = 0; i < n; i++) {
+      uint64_t bits;
+      memcpy(&bits, from + i * (int64_t)sizeof bits, sizeof bits);
+      bad |= (bits & wide) == wide;
+    }
+  return !bad;
 }
 
 void nxi_store_one(nx_dtype t, void *to) {
@@ -186,6 +197,22 @@ void nxi_store_info(const nxg_call_part *part, int64_t index, int info) {
 
 int64_t nxi_batches_to_do(const nxg_call *call, int64_t n) {
   return n > 0 || nxg_call_has_info(call) ? nxi_batches(&call->operands[0], 2) : 0;
+}
+
+nx_status nxi_each_of(nxg_call_part *part,
+                      nx_status (*one)(const nxg_call_part *part, int64_t index, const void *user),
+                      const void *user) {
+  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
+    nx_status status = one(part, i, user);
+    if (status == NX_OK) continue;
+    if (nxi_is_nan_instead(part->call, status)) {
+      nxi_store_nans(part, i);
+      continue;
+    }
+    part->failed = i;
+    return status;
+  }
+  return NX_OK;
 }
 
 void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double elements) {

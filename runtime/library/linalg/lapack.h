@@ -55,6 +55,10 @@ int64_t nxi_batches(const nxg_array *a, int32_t matrix);
 void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index);
 /* Computes one item after the other, until the poll says to stop or one fails; or makes the
  * results of one that fails NaN. */
+nx_status nxi_each_of(nxg_call_part *part,
+                      nx_status (*one)(const nxg_call_part *part, int64_t index, const void *user),
+                      const void *user);
+/* The same; what takes long is done apart. */
 nx_status nxi_each_item(nxg_call_part *part,
                         nx_status (*one)(const nxg_call_part *part, int64_t index));
 /* Whether a failure with this status is no failure of the call: nxg_call_gives_nan, and the matrix

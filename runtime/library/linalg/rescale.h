@@ -6,6 +6,7 @@
 #define NXI_RESCALE_H
 
 #include "lapack.h"
+#include "runtime/library/stages.h"
 
 typedef struct nxi_layout {
   int64_t at; /* bytes from the start of the matrix's memory */
@@ -18,6 +19,11 @@ static inline int64_t nxi_layout_bytes(nx_dtype t, int64_t rows, int64_t columns
 static inline void nxi_lay_out(nxi_layout *array, int64_t *all, nx_dtype t, int64_t n) {
   array->at = *all;
   *all += nxi_layout_bytes(t, n, 1);
+}
+
+/* Of an array its first n elements. */
+static inline nxi_stage_piece nxi_piece_of(const nxi_layout *array, nx_dtype t, int64_t n) {
+  return (nxi_stage_piece){array->at, n * nxi_dtype_size(t)};
 }
 
 /* The largest magnitude of a real or imaginary part. */

@@ -57,10 +57,6 @@ bool nxi_lower_is_finite(nx_dtype t, int64_t n, const char *a) {
   return finite;
 }
 
-static nxi_stage_piece piece(const nxi_layout *array, nx_dtype t, int64_t n) {
-  return (nxi_stage_piece){array->at, n * nxi_dtype_size(t)};
-}
-
 /* Roughly the operations of either step that is one call of LAPACK. */
 static double cost_of(const blocked *l, bool real) {
   const double n = l->n;
@@ -111,16 +107,16 @@ static void reduce(const blocked *l, const nxi_stage_task *task) {
     return;
   }
   const nxi_stage_piece pieces[] = {
-      piece(&l->matrix, l->t, (int64_t)l->n * l->n), piece(&l->tau, l->t, l->n - 1),
-      piece(&l->diagonal, l->real, l->n), piece(&l->beside, l->real, l->n - 1)};
+      nxi_piece_of(&l->matrix, l->t, (int64_t)l->n * l->n), nxi_piece_of(&l->tau, l->t, l->n - 1),
+      nxi_piece_of(&l->diagonal, l->real, l->n), nxi_piece_of(&l->beside, l->real, l->n - 1)};
   nxi_stage_apart(task, cost_of(l, false), sizeof *l, reduce_whole, pieces, 1, 4);
 }
 
 static void solve(const blocked *l, const nxi_stage_task *task) {
-  const nxi_stage_piece pieces[] = {piece(&l->diagonal, l->real, l->n),
-                                    piece(&l->beside, l->real, l->n - 1),
+  const nxi_stage_piece pieces[] = {nxi_piece_of(&l->diagonal, l->real, l->n),
+                                    nxi_piece_of(&l->beside, l->real, l->n - 1),
                                     {l->state.at, (int64_t)sizeof(found)},
-                                    piece(&l->vectors, l->real, (int64_t)l->n * l->n)};
+                                    nxi_piece_of(&l->vectors, l->real, (int64_t)l->n * l->n)};
   nxi_stage_apart(task, cost_of(l, true), sizeof *l, stedc, pieces, 3, 4);
 }
 

@@ -57,10 +57,6 @@ static int64_t tasks_of(const nxi_stages *stages, uint32_t number) {
   return stage == APPLY ? panels(l->left) + panels(l->right) : 1;
 }
 
-static nxi_stage_piece piece(const nxi_layout *array, nx_dtype t, int64_t n) {
-  return (nxi_stage_piece){array->at, n * nxi_dtype_size(t)};
-}
-
 static void bdsdc(const nxi_stages *stages, char *m) {
   const blocked *l = (const void *)stages;
   found *f = (void *)(m + l->state.at);
@@ -111,9 +107,9 @@ static void reduce(const blocked *l, const nxi_stage_task *task) {
   const int64_t count = (int64_t)l->rows * l->columns;
   const double cost = (nxi_lapack_complex(l->t) ? 32.0 : 8.0) / 3 * (double)count * l->least;
   const nxi_stage_piece pieces[] = {
-      piece(&l->matrix, l->t, count), piece(&l->tau_q, l->t, l->least),
-      piece(&l->tau_p, l->t, l->least), piece(&l->diagonal, l->real, l->least),
-      piece(&l->beside, l->real, l->least - 1)};
+      nxi_piece_of(&l->matrix, l->t, count), nxi_piece_of(&l->tau_q, l->t, l->least),
+      nxi_piece_of(&l->tau_p, l->t, l->least), nxi_piece_of(&l->diagonal, l->real, l->least),
+      nxi_piece_of(&l->beside, l->real, l->least - 1)};
   nxi_stage_apart(task, cost, sizeof *l, reduce_whole, pieces, 1, 5);
 }
 
@@ -129,11 +125,11 @@ static void solve(const blocked *l, const nxi_stage_task *task) {
     return;
   }
   const int64_t k = l->least;
-  const nxi_stage_piece pieces[] = {piece(&l->diagonal, l->real, k),
-                                    piece(&l->beside, l->real, k - 1),
+  const nxi_stage_piece pieces[] = {nxi_piece_of(&l->diagonal, l->real, k),
+                                    nxi_piece_of(&l->beside, l->real, k - 1),
                                     {l->state.at, (int64_t)sizeof(found)},
-                                    piece(&l->u, l->real, k * k),
-                                    piece(&l->vt, l->real, k * k)};
+                                    nxi_piece_of(&l->u, l->real, k * k),
+                                    nxi_piece_of(&l->vt, l->real, k * k)};
   nxi_stage_apart(task, 8.0 / 3 * (double)(k * k) * (double)k, sizeof *l, bdsdc, pieces, 3, 5);
 }
 
