@@ -111,10 +111,10 @@ static void destroy(nx_context *c) {
   nxi_record_unlock(c);
   nxi_buffers_drop_spare(c);
   nxi_free(c->deferred);
-  nxi_callbacks_orphan(c);
   nxi_run_free(c->spare_run);
   nxi_run_free(c->brief_run);
   nxi_executor_destroy(c);
+  nxi_callbacks_orphan(c);
   nxi_devices_destroy(c->devices);
   nxi_offload_destroy(c->offload);
   nxi_pool_destroy(c->pool);

@@ -7,6 +7,7 @@
 #include "ir/op.h"
 #include "ir/platform/cpus.h"
 #include "ir/platform/lock.h"
+#include "runtime/record/custom.h"
 
 enum { STACK_BYTES = 2 << 20 }; /* twice what LLVM's guard reserves on the first thread */
 
@@ -45,10 +46,19 @@ void nxi_code_job_destroy(nxi_code_job *j) {
   nxi_free(j);
 }
 
-static void destroy_jobs(nxi_code_job *j) {
+/* One that was started. It has its graph's custom operations, which the program may have released
+ * meanwhile. */
+static void end_job(nx_context *c, nxi_code_job *j) {
+  nxi_record_lock(c);
+  nxi_customs_unref(c, j->graph);
+  nxi_record_unlock(c);
+  nxi_code_job_destroy(j);
+}
+
+static void end_jobs(nx_context *c, nxi_code_job *j) {
   for (nxi_code_job *next; j; j = next) {
     next = j->next;
-    nxi_code_job_destroy(j);
+    end_job(c, j);
   }
 }
 
@@ -102,7 +112,7 @@ static void *background_main(void *argument) {
     work(b, j);
     b->current = NULL;
     nxi_run_unlock(c);
-    nxi_code_job_destroy(j);
+    end_job(c, j);
     nxi_run_lock(c);
   }
   nxi_run_unlock(c);
@@ -121,6 +131,7 @@ bool nxi_background_start(nxi_background *b, nxi_code_job *j, nxi_plan *p) {
   if (!nxi_threads_have_heaps() || !start_thread(b)) return false;
   j->plan = p;
   j->next = NULL;
+  nxi_customs_ref(j->graph);
   p->users++;
   p->pending = true;
   if (b->first) b->last->next = j;
@@ -149,8 +160,8 @@ void nxi_background_destroy(nxi_background *b) {
   nxi_condition_wake_all(&b->wanted);
   nxi_run_unlock(b->context);
   if (b->running) nxi_thread_join(&b->thread);
-  destroy_jobs(b->first);
-  destroy_jobs(b->lost);
+  end_jobs(b->context, b->first);
+  end_jobs(b->context, b->lost);
   nxi_condition_destroy(&b->wanted);
   nxi_free(b);
 }

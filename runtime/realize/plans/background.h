@@ -23,8 +23,8 @@ void nxi_background_destroy(nxi_background *b);
 nxi_code_job *nxi_code_job_create(nxg_graph *g, const nxi_executable_options *o);
 void nxi_code_job_destroy(nxi_code_job *j); /* one that was not started; NULL is allowed */
 /* Starts the job for a plan, which is `pending` until it ends, and gives the plan a user. The job
- * is the thread's then. False: there is no thread, or no memory for its work, and nothing was
- * done. run_lock. */
+ * is the thread's then, and references its custom operations, which the caller's run still has.
+ * False: there is no thread, or no memory for its work, and nothing was done. run_lock. */
 bool nxi_background_start(nxi_background *b, nxi_code_job *j, nxi_plan *p);
 /* In a child of fork: there is no thread, and no plan is pending. run_lock. */
 void nxi_background_forked(nxi_background *b);
