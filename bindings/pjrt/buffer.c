@@ -7,9 +7,9 @@
 
 /* ---- values */
 
-nxj_value *nxj_value_new(nxj_device *d, int type, const int64_t *dims, int32_t rank,
+nxj_value *nxj_value_new(nxj_device *d, int type, const int64_t *shape, int32_t rank,
                          nxj_event *ready, nx_tensor *tensor) {
-  nxj_value *v = nxi_malloc(sizeof *v + (size_t)rank * sizeof *dims);
+  nxj_value *v = nxi_malloc(sizeof *v + nxj_shape_bytes(rank));
   if (v == NULL) {
     nx_tensor_release(tensor);
     return NULL;
@@ -22,7 +22,7 @@ nxj_value *nxj_value_new(nxj_device *d, int type, const int64_t *dims, int32_t r
   v->imported = false;
   v->type = type;
   v->rank = rank;
-  if (rank > 0) memcpy(v->dims, dims, (size_t)rank * sizeof *dims);
+  if (rank > 0) memcpy(v->shape, shape, nxj_shape_bytes(rank));
   return v;
 }
 
@@ -49,7 +49,7 @@ nxj_error *nxj_value_wait(nxj_value *v, nx_tensor **tensor) {
 /* ---- buffers */
 
 nxj_buffer *nxj_buffer_new(nxj_value *v) {
-  nxj_buffer *b = v != NULL ? nxi_malloc(sizeof *b + (size_t)v->rank * sizeof *v->dims) : NULL;
+  nxj_buffer *b = v != NULL ? nxi_malloc(sizeof *b + nxj_shape_bytes(v->rank)) : NULL;
   if (b == NULL) {
     nxj_value_drop(v);
     return NULL;
@@ -62,7 +62,7 @@ nxj_buffer *nxj_buffer_new(nxj_value *v) {
   b->external = 0;
   b->type = v->type;
   b->rank = v->rank;
-  if (v->rank > 0) memcpy(b->dims, v->dims, (size_t)v->rank * sizeof *v->dims);
+  if (v->rank > 0) memcpy(b->shape, v->shape, nxj_shape_bytes(v->rank));
   return b;
 }
 
@@ -129,7 +129,7 @@ nxj_error *nxj_buffer_type(void *args) {
 
 nxj_error *nxj_buffer_dims(void *args) {
   NXJ_TAKE(buffer_dims, n);
-  a->dims = a->buffer->dims;
+  a->dims = a->buffer->shape;
   a->n = (size_t)a->buffer->rank;
   return NULL;
 }
@@ -141,15 +141,10 @@ nxj_error *nxj_buffer_dynamic(void *args) {
   return NULL;
 }
 
-/* Axes from the innermost: the last `rank` of these. */
-static const int64_t axes[NX_MAX_RANK] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21,
-                                          20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10,
-                                          9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
-
 nxj_error *nxj_buffer_layout(void *args) {
   NXJ_TAKE(buffer_layout, layout);
   a->layout.type = NXJ_TILED;
-  a->layout.tiled.minor_to_major = axes + (NX_MAX_RANK - a->buffer->rank);
+  a->layout.tiled.minor_to_major = a->buffer->shape + a->buffer->rank;
   a->layout.tiled.n = (size_t)a->buffer->rank;
   a->layout.tiled.tiles = NULL;
   a->layout.tiled.tile_ranks = NULL;
@@ -159,7 +154,7 @@ nxj_error *nxj_buffer_layout(void *args) {
 
 nxj_error *nxj_buffer_size(void *args) {
   NXJ_TAKE(buffer_size, n);
-  size_t n = (size_t)nxj_elements(a->buffer->dims, (size_t)a->buffer->rank);
+  size_t n = (size_t)nxj_elements(a->buffer->shape, (size_t)a->buffer->rank);
   a->n = (n * nx_dtype_bits(nxj_dtype_of(a->buffer->type)) + 7) / 8;
   return NULL;
 }

@@ -22,7 +22,7 @@ static bool named(const nxh_attr *dict, const char *name) {
 static nxj_error *fill_shape(nxj_port *p, const nxh_type *t, const nxh_sharding *s,
                              const char *bad) {
   if (p->token) return NULL;
-  if (bad == NULL && !nxh_local_shape(s, t, p->dims)) bad = "a tensor that cannot be divided so";
+  if (bad == NULL && !nxh_local_shape(s, t, p->shape)) bad = "a tensor that cannot be divided so";
   return bad == NULL ? NULL : nxj_fail(NXJ_UNIMPLEMENTED, "nx: the program has %s", bad);
 }
 
@@ -31,8 +31,8 @@ static nxj_error *token_port(nxj_port *p) {
   p->token = true;
   p->type = NXJ_TYPE_PRED;
   p->rank = 1;
-  p->dims = nxi_calloc(1, sizeof *p->dims);
-  return p->dims != NULL ? NULL : nxj_no_memory();
+  p->shape = nxi_calloc(2, sizeof *p->shape);
+  return p->shape != NULL ? NULL : nxj_no_memory();
 }
 
 static nxj_error *fill_port(nxj_port *p, const nxh_type *t, const char *what, size_t i) {
@@ -44,10 +44,11 @@ static nxj_error *fill_port(nxj_port *p, const nxh_type *t, const char *what, si
                     t->kind == NXH_TENSOR ? "elements of type" : "the type", (int)t->text.length,
                     t->text.at, t->kind == NXH_TENSOR ? "are" : "is");
   p->rank = t->rank;
-  p->dims = nxi_malloc(((size_t)t->rank + 1) * sizeof *p->dims);
-  if (p->dims == NULL) return nxj_no_memory();
+  p->shape = nxi_malloc(nxj_shape_bytes(t->rank) + 1);
+  if (p->shape == NULL) return nxj_no_memory();
+  nxj_set_c_order(p->shape, (size_t)t->rank);
   for (int32_t k = 0; k < t->rank; k++) {
-    p->dims[k] = t->shape[k];
+    p->shape[k] = t->shape[k];
     if (t->shape[k] < 0)
       return nxj_fail(NXJ_UNIMPLEMENTED, "nx: %s %zu of the program has extents that are not known",
                       what, i);
@@ -56,7 +57,7 @@ static nxj_error *fill_port(nxj_port *p, const nxh_type *t, const char *what, si
 }
 
 static int64_t bytes_of(const nxj_port *p) {
-  int64_t n = nxj_elements(p->dims, (size_t)p->rank);
+  int64_t n = nxj_elements(p->shape, (size_t)p->rank);
   return n < 0 ? 0 : (n * (int64_t)nx_dtype_bits(nxj_dtype_of(p->type)) + 7) / 8;
 }
 
@@ -91,7 +92,7 @@ static void match_donors(nxj_executable *e, const nxh_function *f) {
 
 static bool same_shape(const nxj_port *a, const nxj_port *b) {
   return a->type == b->type && a->rank == b->rank &&
-         memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+         memcmp(a->shape, b->shape, nxj_shape_bytes(a->rank)) == 0;
 }
 
 /* 1 + the number of the argument that a result is; 0: it is computed, or donated. */
@@ -123,6 +124,7 @@ static nxj_error *fill_results(nxj_executable *e, const nxh_module *m, const nxh
       error = fill_shape(&e->out[i], &f->results[i], all != NULL ? &all[i] : &whole, bad);
   }
   nxi_free(all);
+  if (error == NULL) error = nxj_fill_layouts(e, m, f);
   if (error == NULL) match_donors(e, f);
   if (error == NULL) find_arguments(e, m, f);
   for (size_t i = 0; error == NULL && i < e->n_in; i++) e->in_bytes += bytes_of(&e->in[i]);
@@ -164,7 +166,7 @@ static nxj_error *fill_answers(nxj_executable *e) {
   for (size_t i = 0; i < e->n_out; i++) {
     e->types[i] = e->out[i].type;
     e->ranks[i] = (size_t)e->out[i].rank;
-    for (int32_t k = 0; k < e->out[i].rank; k++) e->dims[dims++] = e->out[i].dims[k];
+    for (int32_t k = 0; k < e->out[i].rank; k++) e->dims[dims++] = e->out[i].shape[k];
   }
   for (size_t i = 0; i < n; i++) {
     e->kinds[i] = nxj_memory_kind;
@@ -180,7 +182,7 @@ void nxj_executable_drop(nxj_executable *e) {
   nxj_free_shardings(e);
   nxj_layouts_free(e->in_layouts, e->n_in);
   nxj_layouts_free(e->out_layouts, e->n_out);
-  for (size_t i = 0; e->in != NULL && i < e->n_in + e->n_out; i++) nxi_free(e->in[i].dims);
+  for (size_t i = 0; e->in != NULL && i < e->n_in + e->n_out; i++) nxi_free(e->in[i].shape);
   nxi_free(e->in);
   nxi_free(e->types);
   nxi_free(e->ranks);
@@ -271,8 +273,15 @@ static nxj_error *choose_devices(nxj_loaded *l) {
   return NULL;
 }
 
-static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate,
-                                const uint8_t *unwanted, nx_stablehlo_mesh *mesh) {
+/* What all functions of an executable are recorded with: a byte and an order for each tensor among
+ * the arguments, and among the results. */
+typedef struct recording {
+  uint8_t *donate, *unwanted;
+  const int32_t **in_orders, **out_orders;
+  nx_stablehlo_mesh *mesh;
+} recording;
+
+static nxj_error *make_function(nxj_loaded *l, int i, const recording *how) {
   const nxj_options *given = &l->executable->options;
   nxj_place place = {i, given->replicas * given->partitions, &l->executable->bound};
   const nx_stablehlo_custom customs[] = {
@@ -287,9 +296,11 @@ static nxj_error *make_function(nxj_loaded *l, int i, const uint8_t *donate,
                             .device = l->devices[i]->index,
                             .customs = customs,
                             .n_customs = sizeof customs / sizeof *customs,
-                            .donate = donate,
-                            .unwanted = unwanted,
-                            .mesh = mesh,
+                            .donate = how->donate,
+                            .unwanted = how->unwanted,
+                            .input_orders = how->in_orders,
+                            .output_orders = how->out_orders,
+                            .mesh = how->mesh,
                             .replica = l->logical[i].replica,
                             .partition = l->logical[i].partition};
   nx_status s =
@@ -308,21 +319,45 @@ static nxj_error *make_mesh(nxj_loaded *l, nx_stablehlo_mesh **out) {
       nx_stablehlo_mesh_create(l->client->context, o->replicas, o->partitions, devices, NULL, out));
 }
 
+/* The axes of a port from the outermost; NULL: C order, of which there is nothing to say. */
+static const int32_t *order_of(const nxj_port *p, int32_t **room) {
+  size_t rank = (size_t)p->rank;
+  if (nxj_has_c_order(p->shape, rank)) return NULL;
+  int32_t *order = *room;
+  *room += rank;
+  for (size_t k = 0; k < rank; k++) order[k] = (int32_t)p->shape[2 * rank - 1 - k];
+  return order;
+}
+
+static void fill_recording(const nxj_executable *e, recording *how, int32_t *room) {
+  for (size_t i = 0, at = 0; i < e->n_in; i++) {
+    if (e->in[i].token) continue;
+    how->donate[at] = e->in[i].donated;
+    how->in_orders[at++] = order_of(&e->in[i], &room);
+  }
+  for (size_t i = 0, at = 0; i < e->n_out; i++) {
+    if (e->out[i].token) continue;
+    how->unwanted[at] = e->out[i].argument > 0;
+    how->out_orders[at++] = order_of(&e->out[i], &room);
+  }
+}
+
 static nxj_error *make_functions(nxj_loaded *l) {
   const nxj_executable *e = l->executable;
   int n = e->options.replicas * e->options.partitions;
-  uint8_t *donate = nxi_calloc(e->n_in + e->n_out + 1, 1);
-  if (donate == NULL) return nxj_no_memory();
-  uint8_t *unwanted = donate + e->n_in;
-  for (size_t i = 0, at = 0; i < e->n_in; i++)
-    if (!e->in[i].token) donate[at++] = e->in[i].donated;
-  for (size_t i = 0, at = 0; i < e->n_out; i++)
-    if (!e->out[i].token) unwanted[at++] = e->out[i].argument > 0;
-  nx_stablehlo_mesh *mesh = NULL;
-  nxj_error *error = n > 1 ? make_mesh(l, &mesh) : NULL;
-  for (int i = 0; error == NULL && i < n; i++) error = make_function(l, i, donate, unwanted, mesh);
-  nx_stablehlo_mesh_release(mesh);
-  nxi_free(donate);
+  size_t ports = e->n_in + e->n_out + 2, axes = 0;
+  for (size_t i = 0; i < e->n_in + e->n_out; i++) axes += (size_t)e->in[i].rank;
+  const int32_t **orders =
+      nxi_calloc(1, ports * (sizeof *orders + 1) + (axes + 1) * sizeof(int32_t));
+  if (orders == NULL) return nxj_no_memory();
+  int32_t *room = (int32_t *)(orders + ports);
+  uint8_t *bytes = (uint8_t *)(room + axes + 1);
+  recording how = {bytes, bytes + e->n_in, orders, orders + e->n_in, NULL};
+  fill_recording(e, &how, room);
+  nxj_error *error = n > 1 ? make_mesh(l, &how.mesh) : NULL;
+  for (int i = 0; error == NULL && i < n; i++) error = make_function(l, i, &how);
+  nx_stablehlo_mesh_release(how.mesh);
+  nxi_free(orders);
   return error;
 }
 

@@ -63,7 +63,7 @@ nxj_error *nxj_executable_memory(void *args) {
   int64_t aliases = 0;
   for (size_t i = 0; i < e->n_in; i++)
     if (e->in[i].donated)
-      aliases += (nxj_elements(e->in[i].dims, (size_t)e->in[i].rank) *
+      aliases += (nxj_elements(e->in[i].shape, (size_t)e->in[i].rank) *
                   (int64_t)nx_dtype_bits(nxj_dtype_of(e->in[i].type))) /
                  8;
   a->arguments = e->in_bytes;

@@ -166,7 +166,7 @@ static nxj_error *copy_to(nxj_buffer *b, nxj_device *d, nxj_buffer **out) {
     return nxj_no_memory();
   }
   j->in[0] = from;
-  j->out[0] = nxj_value_new(d, b->type, b->dims, b->rank, j->done, NULL);
+  j->out[0] = nxj_value_new(d, b->type, b->shape, b->rank, j->done, NULL);
   nxj_buffer *made = j->out[0] != NULL ? nxj_buffer_new(nxj_value_keep(j->out[0])) : NULL;
   bool now = made != NULL && nxj_in_callback();
   if (now) nxj_job_run(j);
@@ -192,9 +192,31 @@ nxj_error *nxj_copy_to_memory(void *args) {
 
 /* ---- calls */
 
-static bool same_dims(const nxj_buffer *b, const nxj_port *p) {
+static bool same_shape(const nxj_buffer *b, const nxj_port *p) {
   return b->rank == p->rank &&
-         (p->rank == 0 || memcmp(b->dims, p->dims, (size_t)p->rank * sizeof *p->dims) == 0);
+         (p->rank == 0 || memcmp(b->shape, p->shape, nxj_shape_bytes(p->rank)) == 0);
+}
+
+/* Axes along which there is one element, or none, lie anywhere. */
+static bool same_order(const nxj_buffer *b, const nxj_port *p) {
+  const int64_t *in = b->shape + b->rank, *of = p->shape + p->rank;
+  for (int32_t i = 0, k = 0; i < b->rank; i++) {
+    if (b->shape[in[i]] == 1) continue;
+    while (p->shape[of[k]] == 1) k++;
+    if (in[i] != of[k++]) return nxj_elements(b->shape, (size_t)b->rank) == 0;
+  }
+  return true;
+}
+
+static nxj_error *check_shape(const nxj_buffer *b, const nxj_port *p, size_t i) {
+  size_t bytes = (size_t)p->rank * sizeof *p->shape;
+  if (same_shape(b, p)) return NULL;
+  if (b->rank != p->rank || memcmp(b->shape, p->shape, bytes) != 0)
+    return nxj_fail(NXJ_INVALID_ARGUMENT,
+                    "nx: argument %zu has other dimensions than the program takes", i);
+  if (same_order(b, p)) return NULL;
+  return nxj_fail(NXJ_INVALID_ARGUMENT,
+                  "nx: argument %zu has another layout than the program takes", i);
 }
 
 static nxj_error *check_input(const nxj_buffer *b, const nxj_port *p, const nxj_device *d,
@@ -208,10 +230,7 @@ static nxj_error *check_input(const nxj_buffer *b, const nxj_port *p, const nxj_
     return nxj_fail(NXJ_INVALID_ARGUMENT,
                     "nx: argument %zu has elements %s, and the program takes %s", i,
                     nxj_type_name(b->type), nxj_type_name(p->type));
-  if (!same_dims(b, p))
-    return nxj_fail(NXJ_INVALID_ARGUMENT,
-                    "nx: argument %zu has other dimensions than the program takes", i);
-  return NULL;
+  return check_shape(b, p, i);
 }
 
 static bool is_kept(const nxj_execute_options *o, size_t i) {
@@ -250,7 +269,7 @@ static nxj_error *make_outputs(nxj_job *j, nxj_buffer **out) {
   const nxj_executable *e = j->loaded->executable;
   for (size_t i = 0; i < j->n_out; i++) {
     const nxj_port *p = &e->out[i];
-    j->out[i] = nxj_value_new(j->device, p->type, p->dims, p->rank, j->done, NULL);
+    j->out[i] = nxj_value_new(j->device, p->type, p->shape, p->rank, j->done, NULL);
     if (j->out[i] == NULL) return nxj_no_memory();
     out[i] = nxj_buffer_new(nxj_value_keep(j->out[i]));
     if (out[i] == NULL) return nxj_no_memory();

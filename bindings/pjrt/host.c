@@ -12,17 +12,27 @@ typedef struct request {
   nxj_device *device;
   nx_dtype dtype;
   int type;
-  const int64_t *dims;
   size_t rank, size; /* bytes of an element of the host */
   int64_t elements;
-  int64_t strides[NX_MAX_RANK];
+  int64_t shape[2 * NX_MAX_RANK]; /* of the value */
+  /* axes as they lie in the buffer: extents, and strides of the host's array in bytes */
+  int64_t dims[NX_MAX_RANK], strides[NX_MAX_RANK];
 } request;
 
+/* Puts the axes into the order of the layout: their extents, and strides of the host's array, axis
+ * by axis; NULL: those of the buffer. */
+static void set_order(request *r, const int64_t *strides) {
+  int64_t own[NX_MAX_RANK];
+  if (strides == NULL) nxj_strides_of(NULL, r->shape, r->rank, r->size, own);
+  nxj_in_memory(r->shape, r->rank, r->shape, r->dims);
+  nxj_in_memory(r->shape, r->rank, strides != NULL ? strides : own, r->strides);
+}
+
+/* The request is for C order. */
 static nxj_error *check(request *r, nxj_client *c, nxj_device *device, nxj_memory *memory, int type,
                         const int64_t *dims, size_t rank) {
   r->type = type;
   r->dtype = nxj_dtype_of(type);
-  r->dims = dims;
   r->rank = rank;
   if (r->dtype == 0)
     return nxj_fail(NXJ_UNIMPLEMENTED, "nx: there are no buffers of elements %s",
@@ -35,18 +45,24 @@ static nxj_error *check(request *r, nxj_client *c, nxj_device *device, nxj_memor
   if (r->elements < 0)
     return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: a buffer of %s cannot have these dimensions",
                     nxj_type_name(type));
-  nxj_strides_of(NULL, dims, rank, r->size, r->strides);
+  if (rank > 0) memcpy(r->shape, dims, rank * sizeof *dims);
+  nxj_set_c_order(r->shape, rank);
+  set_order(r, NULL);
   return nxj_memory_of(c, device, memory, &r->device);
 }
 
-/* Buffers lie in C order. */
-static nxj_error *check_layout(const request *r, const nxj_memory_layout *layout) {
-  int64_t strides[NX_MAX_RANK];
-  if (layout == NULL || (nxj_strides_of(layout, r->dims, r->rank, r->size, strides) &&
-                         nxj_is_c_order(r->dims, strides, r->rank, r->size)))
-    return NULL;
-  return nxj_fail(NXJ_UNIMPLEMENTED,
-                  "nx: buffers lie in C order, and another layout was asked for");
+/* Takes the layout that is asked for, and the host's strides; NULL: C order. */
+static nxj_error *check_layout(request *r, const nxj_memory_layout *layout,
+                               const int64_t *strides) {
+  int64_t c_order[NX_MAX_RANK];
+  nxj_strides_of(NULL, r->shape, r->rank, r->size, c_order);
+  if (!nxj_set_layout(r->shape, r->rank, r->size, layout))
+    return nxj_fail(NXJ_UNIMPLEMENTED,
+                    "nx: a layout of a buffer of rank %zu was asked for that has tiles, gaps, or "
+                    "other axes",
+                    r->rank);
+  set_order(r, strides != NULL ? strides : c_order);
+  return NULL;
 }
 
 /* A buffer of a tensor, which is taken, on the device that was asked for. */
@@ -62,7 +78,7 @@ static nxj_error *finish(const request *r, nx_tensor *t, nxj_buffer **out) {
     nx_tensor_release(t);
     return nxj_of_status(s);
   }
-  nxj_value *v = nxj_value_new(r->device, r->type, r->dims, (int32_t)r->rank, nxj_event_over(), t);
+  nxj_value *v = nxj_value_new(r->device, r->type, r->shape, (int32_t)r->rank, nxj_event_over(), t);
   *out = nxj_buffer_new(v);
   return *out != NULL ? NULL : nxj_no_memory();
 }
@@ -168,14 +184,14 @@ nxj_error *nxj_from_host(void *args) {
   NXJ_TAKE(from_host, buffer);
   request r;
   nxj_error *e = check(&r, a->client, a->device, a->memory, a->type, a->dims, a->rank);
-  if (e == NULL) e = check_layout(&r, a->layout);
   if (e != NULL) return e;
   if (a->data == NULL && r.elements > 0)
     return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the host's array is NULL");
   if (a->n_strides != 0 && a->n_strides != a->rank)
     return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: %zu strides of an array of rank %zu", a->n_strides,
                     a->rank);
-  for (size_t i = 0; i < a->n_strides; i++) r.strides[i] = a->strides[i];
+  e = check_layout(&r, a->layout, a->n_strides != 0 ? a->strides : NULL);
+  if (e != NULL) return e;
   if (a->semantics >= NXJ_ZERO_COPY && r.elements * (int64_t)r.size >= LEAST_IMPORT &&
       may_import(&r, a->data))
     return from_host_as_is(&r, a);
@@ -184,15 +200,26 @@ nxj_error *nxj_from_host(void *args) {
   return e;
 }
 
+/* Memory without gaps becomes a buffer of that layout. */
+static nxj_error *take_order(request *r, const nxj_memory_layout *layout) {
+  int64_t strides[NX_MAX_RANK];
+  if (nxj_set_layout(r->shape, r->rank, r->size, layout)) return set_order(r, NULL), NULL;
+  if (layout->type != NXJ_STRIDED || !nxj_strides_of(layout, r->shape, r->rank, r->size, strides))
+    return nxj_fail(NXJ_UNIMPLEMENTED,
+                    "nx: memory with tiles, or of another rank than %zu, cannot "
+                    "be taken over",
+                    r->rank);
+  return set_order(r, strides), NULL;
+}
+
 /* DLPack comes this way. */
 nxj_error *nxj_view_of_memory(void *args) {
   NXJ_TAKE(view_of_memory, buffer);
   request r;
   nxj_memory *memory = NXJ_HAS(a, memory) ? a->memory : NULL;
   nxj_error *e = check(&r, a->client, a->device, memory, a->type, a->dims, a->rank);
+  if (e == NULL) e = take_order(&r, a->layout);
   if (e != NULL) return e;
-  if (!nxj_strides_of(a->layout, a->dims, a->rank, r.size, r.strides))
-    return nxj_fail(NXJ_UNIMPLEMENTED, "nx: memory with tiles cannot be taken over");
 import given = {.on_delete = a->on_delete, .data = a->data, .user = a->user };
   if (may_import(&r, a->data)) return imported(&r, a->data, &given, &a->buffer);
   e = copied(&r, a->data, &a->buffer);
@@ -204,7 +231,7 @@ nxj_error *nxj_uninitialized(void *args) {
   NXJ_TAKE(uninitialized, buffer);
   request r;
   nxj_error *e = check(&r, a->client, a->device, a->memory, a->type, a->dims, a->rank);
-  if (e == NULL) e = check_layout(&r, a->layout);
+  if (e == NULL) e = check_layout(&r, a->layout, NULL);
   if (e != NULL) return e;
   nx_tensor *t = nx_full(r.device->client->context, r.device->index, r.dtype, r.dims,
                          (int32_t)r.rank, NX_INTEGER(0));
@@ -215,11 +242,12 @@ nxj_error *nxj_error_buffer(void *args) {
   NXJ_TAKE(error_buffer, buffer);
   request r;
   nxj_error *e = check(&r, a->client, NULL, a->memory, a->type, a->dims, a->rank);
+  if (e == NULL) e = check_layout(&r, a->layout, NULL);
   if (e != NULL) return e;
   nxj_event *failed = nxj_event_new();
   if (failed == NULL) return nxj_no_memory();
   nxj_event_finish(failed, nxj_fail_text(a->code, a->text, a->n));
-  nxj_value *v = nxj_value_new(r.device, r.type, r.dims, (int32_t)r.rank, failed, NULL);
+  nxj_value *v = nxj_value_new(r.device, r.type, r.shape, (int32_t)r.rank, failed, NULL);
   nxj_event_drop(failed);
   a->buffer = nxj_buffer_new(v);
   return a->buffer != NULL ? NULL : nxj_no_memory();
@@ -233,21 +261,21 @@ typedef struct reading {
   void *data;
   size_t offset, n; /* of raw bytes */
   bool raw;
-  int64_t strides[NX_MAX_RANK];
+  int64_t dims[NX_MAX_RANK], strides[NX_MAX_RANK]; /* as of a request */
 } reading;
 
 /* Through packed elements, if the host wants others. */
 static nxj_error *read_otherwise(const reading *r, nx_tensor *t) {
   const nxj_value *v = r->value;
   nx_dtype dtype = nxj_dtype_of(v->type);
-  size_t size = nxj_host_size(dtype), n = (size_t)nxj_elements(v->dims, (size_t)v->rank);
+  size_t size = nxj_host_size(dtype), n = (size_t)nxj_elements(v->shape, (size_t)v->rank);
   bool half = nxj_is_half(dtype);
   size_t bytes = half ? (n + 1) / 2 : n * size;
   uint8_t *packed = nxi_malloc(bytes + n + 1), *wide = half ? packed + bytes : packed;
   if (packed == NULL) return nxj_no_memory();
   nx_status s = nx_read(t, packed, bytes, NULL);
   if (s == NX_OK && half) nxj_unpack_halves(wide, packed, n, dtype == NX_I4);
-  if (s == NX_OK) nxj_scatter(r->data, wide, v->dims, r->strides, (size_t)v->rank, size);
+  if (s == NX_OK) nxj_scatter(r->data, wide, r->dims, r->strides, (size_t)v->rank, size);
   nxi_free(packed);
   return nxj_of_status(s);
 }
@@ -273,9 +301,9 @@ static nxj_error *read_now(const reading *r) {
   if (r->raw) return read_raw(r, t);
   nx_dtype dtype = nxj_dtype_of(v->type);
   size_t size = nxj_host_size(dtype);
-  if (nxj_is_half(dtype) || !nxj_is_c_order(v->dims, r->strides, (size_t)v->rank, size))
+  if (nxj_is_half(dtype) || !nxj_is_c_order(r->dims, r->strides, (size_t)v->rank, size))
     return read_otherwise(r, t);
-  size_t bytes = (size_t)nxj_elements(v->dims, (size_t)v->rank) * size;
+  size_t bytes = (size_t)nxj_elements(v->shape, (size_t)v->rank) * size;
   return nxj_of_status(nx_read(t, r->data, bytes, NULL));
 }
 
@@ -329,7 +357,8 @@ nxj_error *nxj_to_host(void *args) {
   NXJ_TAKE(to_host, event);
   nxj_buffer *b = a->buffer;
   size_t size = nxj_host_size(nxj_dtype_of(b->type));
-  size_t n = (size_t)nxj_elements(b->dims, (size_t)b->rank) * size;
+  size_t rank = (size_t)b->rank, n = (size_t)nxj_elements(b->shape, rank) * size;
+  int64_t strides[NX_MAX_RANK];
   reading r = {.data = a->data};
   if (a->data == NULL) {
     a->n = n;
@@ -338,9 +367,11 @@ nxj_error *nxj_to_host(void *args) {
   }
   nxj_error *e = check_room(a, n);
   if (e != NULL) return e;
-  if (!nxj_strides_of(a->layout, b->dims, (size_t)b->rank, size, r.strides))
+  if (!nxj_strides_of(a->layout, b->shape, rank, size, strides))
     return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: a layout that does not fit an array of rank %d",
                     b->rank);
+  nxj_in_memory(b->shape, rank, b->shape, r.dims);
+  nxj_in_memory(b->shape, rank, strides, r.strides);
   r.value = nxj_buffer_value(b);
   return r.value == NULL ? nxj_deleted("a copy") : read_value(&r, &a->event);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Arrays of the host in any order of their elements, and the extension of the interface by which
- * callers ask for layouts: those of buffers are always C order. */
+/* In which order the elements of buffers and of the host's arrays lie, copies between these, and
+ * the extension of the interface by which callers ask for layouts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,30 +33,86 @@ static void c_order(const int64_t *dims, size_t rank, size_t size, int64_t *stri
   }
 }
 
-/* Axes from the one whose elements are neighbours to the outermost. */
-static bool by_axes(const int64_t *axes, const int64_t *dims, size_t rank, size_t size,
-                    int64_t *strides) {
-  int64_t step = (int64_t)size;
+/* ---- layouts of buffers: axes from the one whose elements are neighbours to the outermost */
+
+void nxj_set_c_order(int64_t *shape, size_t rank) {
+  for (size_t i = 0; i < rank; i++) shape[rank + i] = (int64_t)(rank - 1 - i);
+}
+
+bool nxj_has_c_order(const int64_t *shape, size_t rank) {
+  for (size_t i = 0; i < rank; i++)
+    if (shape[rank + i] != (int64_t)(rank - 1 - i)) return false;
+  return true;
+}
+
+void nxj_in_memory(const int64_t *shape, size_t rank, const int64_t *of_axes, int64_t *out) {
+  for (size_t k = 0; k < rank; k++) out[k] = of_axes[shape[2 * rank - 1 - k]];
+}
+
+static bool are_axes(const int64_t *axes, size_t n, size_t rank) {
   uint64_t seen = 0;
+  if (n != rank || rank > NX_MAX_RANK) return false;
   for (size_t i = 0; i < rank; i++) {
     if (axes[i] < 0 || axes[i] >= (int64_t)rank || (seen >> axes[i] & 1)) return false;
     seen |= (uint64_t)1 << axes[i];
-    strides[axes[i]] = step;
-    if (dims[axes[i]] > 0) step *= dims[axes[i]];
   }
   return true;
 }
 
-bool nxj_strides_of(const nxj_memory_layout *layout, const int64_t *dims, size_t rank, size_t size,
+/* The axes by their strides, and those that are alike as in C order. */
+static void sort_axes(const int64_t *strides, size_t rank, int64_t *axes) {
+  for (size_t i = 0; i < rank; i++) {
+    int64_t axis = (int64_t)(rank - 1 - i);
+    size_t k = i;
+    for (; k > 0 && strides[axes[k - 1]] > strides[axis]; k--) axes[k] = axes[k - 1];
+    axes[k] = axis;
+  }
+}
+
+bool nxj_set_layout(int64_t *shape, size_t rank, size_t size, const nxj_memory_layout *layout) {
+  int64_t axes[NX_MAX_RANK], dims[NX_MAX_RANK], strides[NX_MAX_RANK], turned[2 * NX_MAX_RANK];
+  if (layout == NULL) return nxj_set_c_order(shape, rank), true;
+  bool tiled = layout->type == NXJ_TILED;
+  const int64_t *given = tiled ? layout->tiled.minor_to_major : axes;
+  if (tiled && (layout->tiled.n_tiles != 0 || !are_axes(given, layout->tiled.n, rank)))
+    return false;
+  if (!tiled) {
+    if (layout->strides.n != rank) return false;
+    if (nxj_is_c_order(shape, layout->strides.bytes, rank, size))
+      return nxj_set_c_order(shape, rank), true;
+    sort_axes(layout->strides.bytes, rank, axes);
+  }
+  if (rank > 0) {
+    memcpy(turned, shape, rank * sizeof *shape);
+    memcpy(turned + rank, given, rank * sizeof *shape);
+  }
+  nxj_in_memory(turned, rank, shape, dims);
+  if (!tiled) nxj_in_memory(turned, rank, layout->strides.bytes, strides);
+  if (!tiled && !nxj_is_c_order(dims, strides, rank, size)) return false;
+  if (rank > 0) memcpy(shape + rank, given, rank * sizeof *shape);
+  return true;
+}
+
+static void by_axes(const int64_t *axes, const int64_t *dims, size_t rank, size_t size,
                     int64_t *strides) {
-  if (layout == NULL) return c_order(dims, rank, size, strides), true;
+  int64_t step = (int64_t)size;
+  for (size_t i = 0; i < rank; i++) {
+    strides[axes[i]] = step;
+    if (dims[axes[i]] > 0) step *= dims[axes[i]];
+  }
+}
+
+bool nxj_strides_of(const nxj_memory_layout *layout, const int64_t *shape, size_t rank, size_t size,
+                    int64_t *strides) {
+  if (layout == NULL) return by_axes(shape + rank, shape, rank, size, strides), true;
   if (layout->type == NXJ_STRIDED) {
     if (layout->strides.n != rank) return false;
     for (size_t i = 0; i < rank; i++) strides[i] = layout->strides.bytes[i];
     return true;
   }
-  if (layout->tiled.n_tiles != 0 || layout->tiled.n != rank) return false;
-  return by_axes(layout->tiled.minor_to_major, dims, rank, size, strides);
+  if (layout->tiled.n_tiles != 0) return false;
+  if (!are_axes(layout->tiled.minor_to_major, layout->tiled.n, rank)) return false;
+  return by_axes(layout->tiled.minor_to_major, shape, rank, size, strides), true;
 }
 
 bool nxj_is_c_order(const int64_t *dims, const int64_t *strides, size_t rank, size_t size) {
@@ -150,13 +206,13 @@ struct nxj_layout {
   char text[160];
 };
 
-static nxj_layout *layout_new(int type, size_t rank) {
+static nxj_layout *layout_new(int type, const int64_t *axes, size_t rank) {
   nxj_layout *l = nxi_malloc(sizeof *l);
   if (l == NULL) return NULL;
   l->text[0] = '{';
   l->n = 1;
-  for (size_t i = rank; i-- > 0 && l->n < sizeof l->text - 16;)
-    l->n += (size_t)snprintf(l->text + l->n, 8, i ? "%zu," : "%zu", i);
+  for (size_t i = 0; i < rank && l->n < sizeof l->text - 16; i++)
+    l->n += (size_t)snprintf(l->text + l->n, 8, i + 1 < rank ? "%d," : "%d", (int)axes[i]);
   bool half = type == NXJ_TYPE_S4 || type == NXJ_TYPE_U4 || type == NXJ_TYPE_F4E2M1;
   l->n += (size_t)snprintf(l->text + l->n, 16, "%s}", half ? ":E(4)" : "");
   return l;
@@ -182,7 +238,12 @@ static nxj_error *layout_serialize(void *args) {
 
 static nxj_error *layout_default(void *args) {
   NXJ_TAKE(layout_default, layout);
-  nxj_layout *l = layout_new(a->type, a->n);
+  int64_t shape[2 * NX_MAX_RANK] = {0};
+  if (a->n > NX_MAX_RANK)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: a buffer of rank %zu; the highest is %d", a->n,
+                    NX_MAX_RANK);
+  nxj_set_c_order(shape, a->n);
+  nxj_layout *l = layout_new(a->type, shape + a->n, a->n);
   if (l == NULL) return nxj_no_memory();
   a->layout = l;
   return NULL;
@@ -190,7 +251,8 @@ static nxj_error *layout_default(void *args) {
 
 static nxj_error *layout_of_buffer(void *args) {
   NXJ_TAKE(layout_of_buffer, layout);
-  nxj_layout *l = layout_new(a->buffer->type, (size_t)a->buffer->rank);
+  const nxj_buffer *b = a->buffer;
+  nxj_layout *l = layout_new(b->type, b->shape + b->rank, (size_t)b->rank);
   if (l == NULL) return nxj_no_memory();
   a->layout = l;
   return NULL;
@@ -205,7 +267,8 @@ static nxj_error *layouts_of(const nxj_port *ports, size_t n, nxj_layout ***kept
   list = nxi_calloc(n + 1, sizeof *list);
   bool good = list != NULL;
   for (size_t i = 0; good && i < n; i++)
-    good = (list[i] = layout_new(ports[i].type, (size_t)ports[i].rank)) != NULL;
+    good = (list[i] = layout_new(ports[i].type, ports[i].shape + ports[i].rank,
+                                 (size_t)ports[i].rank)) != NULL;
   nxj_lock();
   bool first = good && *kept == NULL;
   if (first) *kept = list;

@@ -138,7 +138,11 @@ int nxj_type_of(const struct nxh_type *type);
 const char *nxj_type_name(int type);
 
 /* ---- values and buffers (buffer.c). A value is what a buffer holds, also one that is still being
- * computed; a buffer is a caller's handle of a value, and has none any more when it is deleted. */
+ * computed; a buffer is a caller's handle of a value, and has none any more when it is deleted.
+ *
+ * A shape is `rank` extents, and behind them the layout: the axes from the one whose elements are
+ * neighbours in memory to the outermost. The tensor of a value has the extents in the order of the
+ * memory, the outermost first, and lies in C order. */
 
 typedef struct nxj_value {
   atomic_uint refs;
@@ -149,7 +153,7 @@ typedef struct nxj_value {
   bool imported; /* in memory of the host, which wants it back soon */
   int type;
   int32_t rank;
-  int64_t dims[];
+  int64_t shape[];
 } nxj_value;
 
 struct nxj_buffer {
@@ -161,11 +165,11 @@ struct nxj_buffer {
   uint64_t external;
   int type;
   int32_t rank;
-  int64_t dims[];
+  int64_t shape[];
 };
 
 /* A value to come. NULL: no memory. `ready` is kept; the tensor is taken. */
-nxj_value *nxj_value_new(nxj_device *d, int type, const int64_t *dims, int32_t rank,
+nxj_value *nxj_value_new(nxj_device *d, int type, const int64_t *shape, int32_t rank,
                          nxj_event *ready, nx_tensor *tensor);
 nxj_value *nxj_value_keep(nxj_value *v);
 void nxj_value_drop(nxj_value *v);
@@ -180,11 +184,22 @@ NXJ_ERROR *nxj_deleted(const char *what);
 /* Waits for the value. */
 nxj_error *nxj_value_wait(nxj_value *v, nx_tensor **tensor);
 
+/* ---- layouts (layout.c) */
+
+static inline size_t nxj_shape_bytes(int32_t rank) { return 2 * (size_t)rank * sizeof(int64_t); }
+/* Writes the layout of a shape: C order, or a caller's for elements of `size` bytes, NULL: C order.
+ * False, and the shape as it was: tiles, gaps, or axes that it has not. */
+void nxj_set_c_order(int64_t *shape, size_t rank);
+bool nxj_set_layout(int64_t *shape, size_t rank, size_t size, const nxj_memory_layout *layout);
+bool nxj_has_c_order(const int64_t *shape, size_t rank);
+/* A number of each axis, in the order in which the axes lie in memory, the outermost first. */
+void nxj_in_memory(const int64_t *shape, size_t rank, const int64_t *of_axes, int64_t *out);
+
 /* ---- copies between arrays of the host (layout.c) */
 
-/* Strides in bytes of an array of `dims` with `size` bytes an element; layout NULL: C order. False:
- * a layout that is none of these dims, or has tiles. */
-bool nxj_strides_of(const nxj_memory_layout *layout, const int64_t *dims, size_t rank, size_t size,
+/* Strides in bytes, axis by axis, of an array of the host with `size` bytes an element; layout
+ * NULL: that of the shape. False: a layout that is none of this shape, or has tiles. */
+bool nxj_strides_of(const nxj_memory_layout *layout, const int64_t *shape, size_t rank, size_t size,
                     int64_t *strides);
 bool nxj_is_c_order(const int64_t *dims, const int64_t *strides, size_t rank, size_t size);
 /* From strided elements to packed ones, or back. */
@@ -216,7 +231,7 @@ void nxj_layouts_free(nxj_layout **list, size_t n);
 typedef struct nxj_port {
   int type;
   int32_t rank;
-  int64_t *dims;
+  int64_t *shape;  /* as of a value */
   uint8_t donated; /* of a result: an argument is donated to it */
   bool token;      /* for the caller an array without elements; the function has none for it */
   /* of a result that the program returns as it came: 1 + the argument's number; else 0. The
@@ -229,9 +244,14 @@ typedef struct nxj_options {
   bool portable;
   int n_assigned; /* 0: none given */
   int assigned[32];
+  const char *bytes; /* the message, which outlives this */
+  size_t n;
 } nxj_options;
 /* Reads a CompileOptionsProto; an error if it is malformed, or names what is no option. */
 nxj_error *nxj_read_options(const char *bytes, size_t n, nxj_options *out);
+/* The axes, from the innermost, that options name as the layout of an argument, or with `result` of
+ * a result: how many, 0: none are named, -1: more than NX_MAX_RANK, or tiles. */
+int nxj_layout_option(const nxj_options *o, bool result, size_t i, int64_t axes[NX_MAX_RANK]);
 /* The devices of an executable as a DeviceAssignmentProto; its size. */
 size_t nxj_write_assignment(const nxj_loaded *l, char out[4096]);
 
@@ -279,6 +299,11 @@ struct nxj_loaded {
 };
 
 bool nxj_fill_shardings(nxj_executable *e); /* false: no memory */
+/* The layouts of arguments and results, as the program and its options say them (orders.c). */
+struct nxh_module;
+struct nxh_function;
+nxj_error *nxj_fill_layouts(nxj_executable *e, const struct nxh_module *m,
+                            const struct nxh_function *f);
 void nxj_free_shardings(nxj_executable *e);
 nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
                        nxj_executable **out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Compile options: a message of protocol buffers, CompileOptionsProto, of which the few fields that
- * say for how many devices a program is are read, and the names of what overrides XLA's flags;
- * DeviceAssignmentProto, also written. */
+ * say for how many devices a program is are read, layouts, and the names of what overrides XLA's
+ * flags; DeviceAssignmentProto, also written. */
 #include <string.h>
 
 #include "objects.h"
@@ -155,7 +155,7 @@ static nxj_error *check_override(reader r) {
 nxj_error *nxj_read_options(const char *bytes, size_t n, nxj_options *out) {
   const uint8_t *from = (const uint8_t *)bytes;
   reader r = {from, from != NULL ? from + n : from, false};
-  *out = (nxj_options){.replicas = 1, .partitions = 1};
+  *out = (nxj_options){.replicas = 1, .partitions = 1, .bytes = bytes, .n = n};
   field f = {0};
   bool good = true;
   while (good && next_field(&r, &f)) {
@@ -168,6 +168,55 @@ nxj_error *nxj_read_options(const char *bytes, size_t n, nxj_options *out) {
   if (out->partitions == 0) out->partitions = 1;
   if (good && !r.bad && out->replicas > 0 && out->partitions > 0) return NULL;
   return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the compile options are malformed");
+}
+
+/* ---- layouts: a list of ShapeProto of the arguments, and one of the results, a tuple's if these
+ * are not one */
+
+/* The field i of those of a number that has bytes; false: there is none. */
+static bool find(reader r, uint32_t number, size_t i, reader *out) {
+  field f = {0};
+  while (next_field(&r, &f)) {
+    if (f.number != number || f.kind != 2) continue;
+    *out = f.bytes;
+    if (i-- == 0) return true;
+  }
+  return false;
+}
+
+static int add_axis(int64_t axes[NX_MAX_RANK], int n, uint64_t axis) {
+  if (n < 0 || n == NX_MAX_RANK) return -1;
+  axes[n] = axis < NX_MAX_RANK ? (int64_t)axis : -1;
+  return n + 1;
+}
+
+/* minor_to_major of a LayoutProto: packed, or field by field. */
+static int read_axes(reader r, int64_t axes[NX_MAX_RANK]) {
+  field f = {0};
+  int n = 0;
+  while (next_field(&r, &f)) {
+    if (f.number == 6) return -1; /* tiles */
+    if (f.number != 1) continue;
+    if (f.kind == 0) n = add_axis(axes, n, f.value);
+    for (reader list = f.bytes; f.kind == 2 && list.at < list.end;) {
+      n = add_axis(axes, n, varint(&list));
+      if (list.bad) return -1;
+    }
+  }
+  return r.bad ? -1 : n;
+}
+
+int nxj_layout_option(const nxj_options *o, bool result, size_t i, int64_t axes[NX_MAX_RANK]) {
+  const uint8_t *from = (const uint8_t *)o->bytes;
+  reader r = {from, from != NULL ? from + o->n : from, false}, shape, inner;
+  if (!find(r, result ? 3 : 1, result ? 0 : i, &shape)) return 0;
+  if (result && !find(shape, 2, 0, &shape)) return 0;
+  if (result && find(shape, 4, 0, &inner)) {
+    if (!find(shape, 4, i, &shape)) return 0;
+  } else if (result && i > 0) {
+    return 0;
+  }
+  return find(shape, 5, 0, &inner) ? read_axes(inner, axes) : 0;
 }
 
 /* ---- writing. All numbers here are below 128. */

@@ -5,7 +5,7 @@
 #include "ir/dtype.h"
 #include "record.h"
 
-static bool list_length(const nxh_attr *a, uint32_t *n) {
+bool nxh_length(const nxh_attr *a, uint32_t *n) {
   if (a->kind == NXH_LIST) *n = a->list.n;
   else if (a->kind == NXH_ELEMENTS && nxh_elements(a->elements.type) <= 4096)
     *n = (uint32_t)nxh_elements(a->elements.type);
@@ -30,7 +30,7 @@ bool nxh_integers(nxh_recorder *r, const nxh_op *op, const char *name, int64_t *
   const nxh_attr *a = nxh_get(op, name);
   *n = 0;
   if (a == NULL) return false;
-  bool ok = list_length(a, n) && *n <= most;
+  bool ok = nxh_length(a, n) && *n <= most;
   for (uint32_t i = 0; ok && i < *n; i++) ok = nxh_entry(a, i, &out[i]);
   return ok || nxh_fail(r, NX_INVALID_ARGUMENT, "%s is no list of at most %u integers", name, most);
 }
@@ -99,7 +99,7 @@ bool nxh_padding(nxh_recorder *r, const nxh_op *op, uint32_t n, int64_t *before,
   const nxh_attr *a = nxh_get(op, "padding");
   uint32_t length = 0;
   bool ok = a == NULL ||
-            (list_length(a, &length) && (length == 2 * n || (a->kind == NXH_LIST && length == n)));
+            (nxh_length(a, &length) && (length == 2 * n || (a->kind == NXH_LIST && length == n)));
   for (uint32_t i = 0; ok && i < n; i++) {
     before[i] = after[i] = 0;
     if (a != NULL) ok = pair_entry(a, 2 * i, &before[i]) && pair_entry(a, 2 * i + 1, &after[i]);

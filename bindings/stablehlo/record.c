@@ -425,7 +425,45 @@ typedef struct ports {
   const nx_type *types; /* of the inputs, or NULL */
   size_t n_types;
   const uint8_t *unwanted; /* of the tensors among the results, or NULL */
+  const int32_t *const *input_orders, *const *output_orders;
 } ports;
+
+/* ---- inputs and outputs whose axes are in another order than in the program */
+
+static bool check_order(nxh_recorder *r, const int32_t *order, int32_t rank, const char *what,
+                        uint32_t i) {
+  uint32_t seen = 0;
+  for (int32_t k = 0; k < rank; k++)
+    if (order[k] >= 0 && order[k] < rank) seen |= 1U << order[k];
+  if (__builtin_popcount(seen) == rank) return true;
+  return nxh_fail(r, NX_INVALID_ARGUMENT, "the order of %s %u is none of %d axes", what, i, rank);
+}
+
+/* The placeholder of an input, of which *t, a placeholder too, becomes the program's view. */
+static nx_tensor *order_input(nxh_recorder *r, const ports *p, nx_tensor **t) {
+  const int32_t *order = p->input_orders != NULL ? p->input_orders[p->n_in] : NULL;
+  int32_t rank = nx_rank(*t), back[NX_MAX_RANK];
+  int64_t shape[NX_MAX_RANK];
+  if (order == NULL) return *t;
+  if (!check_order(r, order, rank, "input", p->n_in)) return NULL;
+  for (int32_t k = 0; k < rank; k++) {
+    shape[k] = nx_shape(*t)[order[k]];
+    back[order[k]] = k;
+  }
+  nx_tensor *input = nx_placeholder(r->c, r->device, nx_dtype_of(*t), shape, rank);
+  *t = nx_permute(input, back, (size_t)rank);
+  return *t != NULL ? input : NULL;
+}
+
+/* Output i of those that are wanted and not. */
+static bool add_output(nxh_recorder *r, ports *p, uint32_t i, nx_tensor *t) {
+  const int32_t *order = p->output_orders != NULL ? p->output_orders[i] : NULL;
+  if (p->unwanted != NULL && p->unwanted[i] != 0) return true;
+  if (order != NULL && !check_order(r, order, nx_rank(t), "output", i)) return false;
+  if (order != NULL) t = nx_permute(t, order, (size_t)nx_rank(t));
+  p->outputs[p->n_out++] = t;
+  return t != NULL;
+}
 
 /* The extents of the next input; NULL: those of its type, or a failure. */
 static const int64_t *extents_of(nxh_recorder *r, const ports *p, const nxh_type *type) {
@@ -452,7 +490,9 @@ static bool make_inputs(nxh_recorder *r, const nxh_function *f, ports *p) {
     if (r->d->status != NX_OK) return false;
     p->args[i] = nxh_is_sharded(r) ? nxh_shard_input(r, f, i) : nxh_placeholder_of(r, type, shape);
     if (p->args[i] == NULL) return false;
-    p->inputs[p->n_in++] = p->args[i];
+    nx_tensor *input = order_input(r, p, &p->args[i]);
+    if (input == NULL) return false;
+    p->inputs[p->n_in++] = input;
     if ((p->args[i] = nxh_cleaned(r, p->args[i], type->form)) == NULL) return false;
   }
   if (p->types != NULL && p->n_types != p->n_in)
@@ -467,9 +507,7 @@ static bool make_function(nxh_recorder *r, const nxh_function *f, const uint8_t 
   char name[64];
   if (!make_inputs(r, f, p) || !nxh_record_body(r, f, NULL, p->args, p->results)) return false;
   for (uint32_t i = 0, at = 0; i < f->n_results; i++) {
-    if (p->results[i] == NULL) continue;
-    if (p->unwanted == NULL || p->unwanted[at] == 0) p->outputs[p->n_out++] = p->results[i];
-    at++;
+    if (p->results[i] != NULL && !add_output(r, p, at++, p->results[i])) return false;
   }
   snprintf(name, sizeof name, "%.*s", f->name.length < 63 ? (int)f->name.length : 63, f->name.at);
   nx_function_options o = {.size = sizeof o, .name = name, .donate = donate};
@@ -493,7 +531,9 @@ nx_status nxh_make_function(const nxh_module *m, nx_context *c, const nx_stableh
   ports p = {.args = nxi_calloc(n, sizeof(void *)),
              .types = options->inputs,
              .n_types = options->n_inputs,
-             .unwanted = options->unwanted};
+             .unwanted = options->unwanted,
+             .input_orders = options->input_orders,
+             .output_orders = options->output_orders};
   nx_scope *scope = nx_scope_begin(c);
   if (p.args == NULL || scope == NULL) {
     nxi_free(p.args);

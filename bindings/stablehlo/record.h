@@ -112,6 +112,7 @@ bool nxh_list_of(nxh_recorder *r, const nxh_op *op, const char *name, uint32_t n
 bool nxh_need_integers(nxh_recorder *r, const nxh_op *op, const char *name, int64_t *out,
                        uint32_t n);
 /* Entry i of a list or of elements, of which there are as many. False: it is no integer. */
+bool nxh_length(const nxh_attr *a, uint32_t *n); /* false: it is none, or beyond 4096 */
 bool nxh_entry(const nxh_attr *a, uint32_t i, int64_t *out);
 int64_t nxh_integer(const nxh_op *op, const char *name, int64_t otherwise);
 /* One axis, or a rank; -1: out of range. */

@@ -22,7 +22,7 @@ static nxh_sharding *at(const known *k, nxh_value v) {
   return v >= k->f->body.first && v < k->f->end ? &k->all[v - k->f->body.first] : NULL;
 }
 
-static bool of_elements(const nxh_row *row) {
+bool nxh_of_elements(const nxh_row *row) {
   static nxh_record *const kinds[] = {nxh_unary,    nxh_binary,    nxh_logic, nxh_compare,
                                       nxh_select,   nxh_clamp,     nxh_sign,  nxh_convert,
                                       nxh_divide,   nxh_remainder, nxh_abs,   nxh_precision,
@@ -314,7 +314,7 @@ static bool is_layout(const nxh_row *row, const nxh_op *op) {
 static void follow_op(const known *k, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
-  if (of_elements(row) || row->record == nxh_reverse) from_operands(k, op);
+  if (nxh_of_elements(row) || row->record == nxh_reverse) from_operands(k, op);
   else if (row->record == nxh_transpose) from_transpose(k, op);
   else if (row->record == nxh_slice || row->record == nxh_dynamic_slice) from_slice(k, op);
   else if (row->record == nxh_reshape) from_reshape(k, op);

@@ -52,6 +52,8 @@ const char *nxh_result_shardings(const nxh_module *m, const nxh_function *f, nxh
  * function says. */
 const char *nxh_follow(const nxh_module *m, const nxh_function *f, const nxh_sharding *const *args,
                        nxh_sharding **out);
+/* Whether an operation computes each element of its result of the elements at that place. */
+bool nxh_of_elements(const nxh_row *row);
 /* Into how many parts a dimension is divided, and which of them a place has; of NXH_TERMS, of how
  * many terms the value is the sum, and which of them a place has. */
 int64_t nxh_parts_of(const nxh_sharding *s, int32_t dimension);

@@ -132,6 +132,11 @@ typedef struct nx_stablehlo_options {
   const uint8_t *unwanted;
   /** what `infeed`, `outfeed`, and `send` and `recv` of the host call; copied. NULL: refused */
   const nx_stablehlo_host *host;
+  /** for each input, and for each output, those that are not wanted too, NULL or the axes of the
+   * program's tensor in another order: the function takes, or gives, the tensor transposed like
+   * nx_permute does by these. NULL: all are as in the program */
+  const int32_t *const *input_orders;
+  const int32_t *const *output_orders;
 } nx_stablehlo_options;
 
 /** Records a function of the module; of a mesh, once for each process, and these functions are

@@ -197,6 +197,30 @@ static bool divide(made *m) {
   return true;
 }
 
+/* Arrays and a program whose elements lie in other orders than C's. */
+static bool turn(made *m) {
+  static const char text[] =
+      "func.func @main(%a: tensor<1x3xf32> {mhlo.layout_mode = \"{0,1}\"}) -> "
+      "(tensor<3x1xf32> {mhlo.layout_mode = \"auto\"}) {\n"
+      "  %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<1x3xf32>) -> tensor<3x1xf32>\n"
+      "  return %0 : tensor<3x1xf32>\n"
+      "}\n";
+  static const int64_t dims[] = {1, 3}, axes[] = {0, 1};
+  nxj_memory_layout l = {.size = sizeof l, .type = NXJ_TILED};
+  l.tiled.minor_to_major = axes;
+  l.tiled.n = 2;
+  drop_loaded(m->l);
+  m->l = NULL;
+  if (!ok(try_compile(m->c, text, &m->l))) return false;
+  drop_buffer(m->in[0]);
+  m->in[0] = NULL;
+  ARGS(from_host, a, .client = m->c, .data = ones, .type = NXJ_TYPE_F32, .dims = dims, .rank = 2,
+       .layout = &l);
+  if (!ok(RUN(Client_BufferFromHostBuffer, &a))) return false;
+  m->in[0] = a.buffer;
+  return ok(await(a.done));
+}
+
 /* ---- ends */
 
 static void drop(made *m) {
@@ -212,7 +236,8 @@ static void drop(made *m) {
 /* Steps before `step` go well; in that one allocation `after` fails. How many it made. */
 static int64_t try_step(bool (*const *steps)(made *), int step, int64_t after) {
   made m = {0};
-  for (int i = 0; i < step && steps[step] != divide; i++) assert_true(steps[i](&m));
+  int before_it = steps[step] == turn ? 3 : step;
+  for (int i = 0; i < before_it && steps[step] != divide; i++) assert_true(steps[i](&m));
   int64_t before = nxi_alloc_count();
   nxi_alloc_fail(after, false);
   bool went = steps[step](&m);
@@ -225,8 +250,8 @@ static int64_t try_step(bool (*const *steps)(made *), int step, int64_t after) {
 }
 
 static void fails(int step) {
-  static bool (*const steps[])(made *) = {make, build, give,      run,  take,
-                                          copy, store, call_back, lend, divide};
+  static bool (*const steps[])(made *) = {make,  build,     give, run,    take, copy,
+                                          store, call_back, lend, divide, turn};
   failures = 0;
   for (int64_t after = 0, n = 1; after <= n; after++) n = try_step(steps, step, after);
   assert_true(failures > 0 || step == 4);
@@ -263,6 +288,11 @@ static void divides(void **state) {
   fails(9);
 }
 
+static void turns(void **state) {
+  (void)state;
+  fails(10);
+}
+
 NXT_MAIN(memory) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(makes_a_client), cmocka_unit_test(compiles),
@@ -270,6 +300,7 @@ NXT_MAIN(memory) {
       cmocka_unit_test(gives_arrays),   cmocka_unit_test(copies),
       cmocka_unit_test(stores),         cmocka_unit_test(calls_back),
       cmocka_unit_test(lends),          cmocka_unit_test(divides),
+      cmocka_unit_test(turns),
   };
   setenv("NX_CPU_DEVICES", "2", 1);
   alarm(100);

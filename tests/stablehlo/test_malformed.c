@@ -158,6 +158,43 @@ static void test_open_extents(void **state) {
   nx_function_release(f);
 }
 
+/* Inputs and outputs whose axes are in another order than the program's. */
+static void test_orders(void **state) {
+  (void)state;
+  static const char text[] = "func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> "
+                             "(tensor<2x3xf32>, tensor<2x3xf32>) {\n"
+                             "  %z = stablehlo.add %x, %y : tensor<2x3xf32>\n"
+                             "  return %x, %z : tensor<2x3xf32>, tensor<2x3xf32>\n}\n";
+  static const int32_t turned[] = {1, 0}, twice[] = {0, 0}, beyond[] = {0, 2};
+  const int32_t *in_orders[] = {NULL, twice}, *out_orders[] = {beyond, turned};
+  nx_stablehlo *m = NULL;
+  nx_function *f = NULL;
+  nx_stablehlo_options o = {.size = sizeof o,
+                            .device = device(),
+                            .unwanted = (const uint8_t[]){1, 0},
+                            .input_orders = in_orders,
+                            .output_orders = out_orders};
+  OK(nx_stablehlo_parse(text, sizeof text - 1, &m));
+  FAILS(NX_INVALID_ARGUMENT, nx_stablehlo_function(m, ctx, &o, &f));
+  in_orders[1] = turned;
+  OK(nx_stablehlo_function(m, ctx, &o, &f)); /* what is not wanted has no order */
+  nx_function_release(f);
+  o.unwanted = NULL;
+  f = NULL;
+  FAILS(NX_INVALID_ARGUMENT, nx_stablehlo_function(m, ctx, &o, &f));
+  out_orders[0] = NULL;
+  OK(nx_stablehlo_function(m, ctx, &o, &f));
+  nx_stablehlo_release(m);
+  float x[6] = {1, 2, 3, 4, 5, 6}, y[6] = {10, 40, 20, 50, 30, 60};
+  nx_tensor *in[2] = {GOOD(nx_from_data(ctx, device(), NX_F32, NX_SHAPE(2, 3), x, sizeof x)),
+                      GOOD(nx_from_data(ctx, device(), NX_F32, NX_SHAPE(3, 2), y, sizeof y))};
+  nx_tensor *out[2] = {NULL, NULL};
+  OK(nx_function_call(f, in, 2, out, 2, NULL));
+  EXPECT(GOOD(out[0]), 1, 2, 3, 4, 5, 6);
+  EXPECT(GOOD(out[1]), 11, 44, 22, 55, 33, 66);
+  nx_function_release(f);
+}
+
 /* The values of the program, from its text and from the artifact. */
 static void test_called(void **state) {
   (void)state;
@@ -189,7 +226,7 @@ NXT_MAIN(malformed) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(test_whole),        IN_SCOPE(test_cut_off), IN_SCOPE(test_changed),
       IN_SCOPE(test_arguments),    IN_SCOPE(test_memory),  IN_SCOPE(test_called),
-      IN_SCOPE(test_open_extents),
+      IN_SCOPE(test_open_extents), IN_SCOPE(test_orders),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
