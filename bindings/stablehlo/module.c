@@ -33,7 +33,8 @@ const char *nxh_bad_quant(const nxh_quant *q, nx_dtype storage) {
   int64_t most = (INT64_C(1) << bits) - 1, least = nxi_is_signed(storage) ? -most - 1 : 0;
   if (q->min < least || q->max > most || q->min >= q->max)
     return "the limits of a quantized type are not those of its storage";
-  if (q->n == 0 || (q->axis < 0 && q->n != 1)) return "a quantized type has no scale";
+  if (q->n == 0 || (q->axis < 0 && q->rank == 0 && q->n != 1))
+    return "a quantized type has no scale";
   for (uint32_t i = 0; i < q->n; i++) {
     if (!(q->scales[i] > 0) || isinf(q->scales[i])) return "a scale is not positive and finite";
     if (q->zeros[i] < q->min || q->zeros[i] > q->max) return "a zero point is beyond the storage";
@@ -51,10 +52,18 @@ bool nxh_make_real(nxh_module *m, nxh_type *type) {
   return type->real != NULL;
 }
 
+/* How the scales are spread; of blocks where there is one it does not matter. */
+static bool same_blocks(const nxh_quant *a, const nxh_quant *b) {
+  size_t bytes = (size_t)a->rank * sizeof *a->grid;
+  if (a->axis < 0 && a->n == 1) return true;
+  return a->rank == b->rank && (bytes == 0 || (memcmp(a->grid, b->grid, bytes) == 0 &&
+                                               memcmp(a->blocks, b->blocks, bytes) == 0));
+}
+
 bool nxh_quants_equal(const nxh_quant *a, const nxh_quant *b) {
   if (a == b) return true;
   return a != NULL && b != NULL && a->expressed == b->expressed && a->min == b->min &&
-         a->max == b->max && a->n == b->n && (a->axis < 0) == (b->axis < 0) &&
+         a->max == b->max && a->n == b->n && (a->axis < 0) == (b->axis < 0) && same_blocks(a, b) &&
          memcmp(a->scales, b->scales, a->n * sizeof *a->scales) == 0 &&
          memcmp(a->zeros, b->zeros, a->n * sizeof *a->zeros) == 0;
 }

@@ -46,9 +46,12 @@ typedef struct nxh_type nxh_type;
  * (element - zero) * scale, of the expressed type. */
 typedef struct nxh_quant {
   nx_dtype expressed;
-  int64_t min, max; /* of the storage */
-  int32_t axis;     /* along which each place has a scale of its own; -1: there is one */
-  uint32_t n;       /* scales and zeros: 1 without an axis */
+  int64_t min, max;      /* of the storage */
+  int32_t axis;          /* along which each place has a scale of its own; -1: none */
+  int32_t rank;          /* of a tensor in blocks that have a scale each; 0: there are none */
+  const int64_t *blocks; /* places of a block along each axis; 0: all that the axis has */
+  const int64_t *grid;   /* blocks along each axis */
+  uint32_t n;            /* scales and zeros: 1 without an axis or blocks */
   const double *scales;
   const int64_t *zeros;
 } nxh_quant;

@@ -16,10 +16,38 @@ static nx_tensor *constant(nxh_recorder *r, nx_dtype dtype, double value) {
   return nx_full(r->c, r->device, dtype, NULL, 0, &s);
 }
 
-/* One value, or one for each place of an axis, with extents that broadcast. */
+/* One value for each block, of as many places as they have; along an axis with one block, one. */
+static nx_tensor *in_blocks(nxh_recorder *r, const nxh_quant *q, const nx_tensor *x,
+                            nx_tensor *line) {
+  int64_t split[NX_MAX_RANK], filled[NX_MAX_RANK], whole[NX_MAX_RANK], places;
+  int32_t n = 0, rank = nx_rank(x);
+  bool fits = q->rank == rank;
+  for (int32_t i = 0; fits && i < rank; i++) {
+    int64_t blocks = q->grid[i], size = q->blocks[i], extent = nx_shape(x)[i];
+    bool several = blocks > 1 && size > 1;
+    fits = (size == 0 || (!__builtin_mul_overflow(blocks, size, &places) && places == extent)) &&
+           n + several < NX_MAX_RANK;
+    if (!fits) break;
+    whole[i] = blocks > 1 ? extent : 1;
+    split[n] = filled[n] = blocks;
+    n++;
+    if (several) split[n] = 1, filled[n++] = size;
+  }
+  if (fits)
+    return nx_reshape(nx_expand(nx_reshape(line, split, n, 0), filled, n), whole, rank,
+                      NX_MAY_COPY);
+  nxh_fail(r, NX_INVALID_ARGUMENT, "a type has blocks that a tensor of this shape has not");
+  return NULL;
+}
+
+/* One value, or one for each place of an axis or each block, with extents that broadcast. */
 static nx_tensor *along(nxh_recorder *r, const nxh_quant *q, const nx_tensor *x, nx_dtype dtype,
                         nx_dtype of, const void *data) {
   int64_t shape[NX_MAX_RANK], n = q->n;
+  if (q->rank > 0) {
+    nx_tensor *line = nx_from_data(r->c, r->device, of, &n, 1, data, (size_t)n * 8);
+    return in_blocks(r, q, x, nx_cast(line, dtype));
+  }
   if (q->axis < 0) return constant(r, dtype, of == NX_F64 ? q->scales[0] : (double)q->zeros[0]);
   if (q->axis >= nx_rank(x) || nx_shape(x)[q->axis] != n) {
     nxh_fail(r, NX_INVALID_ARGUMENT, "a type has %u scales along axis %d, which is not as long",
@@ -65,10 +93,12 @@ nx_tensor *nxh_quantize(nxh_recorder *r, nx_tensor *x, const nxh_type *type) {
 bool nxh_requantize(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   nx_tensor *x = nxh_in(r, op, 0);
+  if (x != NULL && op->n_results != 1)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u results", op->n_results);
   bool from = x != NULL && nxh_type_of(r->m, op->operands[0])->quant != NULL;
   bool to = x != NULL && nxh_type_of(r->m, op->first_result)->quant != NULL;
   bool fits = nxh_word_is(op->name, "stablehlo.uniform_quantize") ? to : from && !to;
-  if (x != NULL && (!fits || op->n_operands != 1 || op->n_results != 1))
+  if (x != NULL && (!fits || op->n_operands != 1))
     return nxh_fail(r, NX_INVALID_ARGUMENT, "operand and result are not quantized as they must be");
   return x != NULL && nxh_set(r, op, 0, x);
 }
@@ -79,7 +109,7 @@ bool nxh_requantize(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 typedef enum how {
   IN_FLOATS,  /* of what elements mean */
   AS_STORAGE, /* of elements: all are quantized alike, with one scale */
-  ALONG_AXES, /* the same, and each place of an axis may have its scale */
+  ALONG_AXES, /* the same, and each place of an axis, or each block, may have its scale */
   AS_THEY_ARE /* each result as the operand or the result of a region that it is */
 } how;
 
@@ -221,7 +251,7 @@ static bool one_scale(const nxh_recorder *r, const nxh_op *op) {
   const nxh_type *q = NULL;
   alike(r, op->n_results > 0 ? op->first_result : op->operands[0], &q);
   for (uint32_t i = 0; q == NULL && i < op->n_operands; i++) alike(r, op->operands[i], &q);
-  return q == NULL || q->quant == NULL || q->quant->axis < 0;
+  return q == NULL || q->quant == NULL || (q->quant->axis < 0 && q->quant->n == 1);
 }
 
 /* Which axis of the result an axis of the operand is; -1: none. */
@@ -246,6 +276,53 @@ static int32_t axis_after(nxh_recorder *r, const nxh_op *op, int32_t axis) {
   return -1;
 }
 
+/* ---- blocks that are moved */
+
+/* Which axis of the result each axis of the operand with several blocks is. */
+static bool axes_of_blocks(nxh_recorder *r, const nxh_op *op, const nxh_quant *from,
+                           int32_t *to_axis) {
+  const nxh_type *x = nxh_type_of(r->m, op->operands[0]), *y = nxh_type_of(r->m, op->first_result);
+  bool listed = nxh_get(op, "broadcast_dimensions") != NULL || nxh_get(op, "permutation") != NULL;
+  int32_t at = 0;
+  if (from->rank != x->rank) return false;
+  for (int32_t i = 0; i < x->rank; i++) {
+    if (listed) to_axis[i] = axis_after(r, op, i);
+    else { /* a reshape: axes of one place come and go */
+      while (x->shape[i] != 1 && at < y->rank && y->shape[at] == 1) at++;
+      to_axis[i] = x->shape[i] != 1 && at < y->rank ? at++ : -1;
+    }
+    int32_t k = to_axis[i];
+    if (from->grid[i] > 1 && (k < 0 || k >= y->rank || y->shape[k] != x->shape[i])) return false;
+  }
+  return true;
+}
+
+/* Each block has its scale in the result, which has no others. */
+static bool blocks_follow(nxh_recorder *r, const nxh_op *op, const nxh_quant *from,
+                          const nxh_quant *to) {
+  int32_t to_axis[NX_MAX_RANK];
+  int64_t steps[NX_MAX_RANK], step = 1, at[NX_MAX_RANK] = {0}, place = 0;
+  if (from->expressed != to->expressed || from->min != to->min || from->max != to->max ||
+      from->n != to->n || from->rank == 0 ||
+      to->rank != nxh_type_of(r->m, op->first_result)->rank ||
+      !axes_of_blocks(r, op, from, to_axis))
+    return false;
+  for (int32_t k = to->rank; k-- > 0; step *= to->grid[k]) steps[k] = step;
+  for (int32_t i = 0; i < from->rank; i++)
+    if (from->grid[i] > 1 && to->grid[to_axis[i]] != from->grid[i]) return false;
+  for (uint32_t n = 0; n < from->n; n++) {
+    if (to->scales[place] != from->scales[n] || to->zeros[place] != from->zeros[n]) return false;
+    for (int32_t i = from->rank; i-- > 0;) {
+      int64_t along = from->grid[i] > 1 ? steps[to_axis[i]] : 0;
+      place += along;
+      if (++at[i] < from->grid[i]) break;
+      place -= along * at[i];
+      at[i] = 0;
+    }
+  }
+  return true;
+}
+
 /* The scales of an axis go with it, or one scale becomes that of all places. */
 static bool axis_follows(nxh_recorder *r, const nxh_op *op) {
   const nxh_quant *from = quant_of(r, op->operands[0]), *to = quant_of(r, op->first_result);
@@ -253,7 +330,8 @@ static bool axis_follows(nxh_recorder *r, const nxh_op *op) {
     return nxh_same_elements(nxh_type_of(r->m, op->operands[0]),
                              nxh_type_of(r->m, op->first_result));
   if (from == NULL || to == NULL || (from->axis < 0) != (to->axis < 0)) return false;
-  if (from->axis < 0) return nxh_quants_equal(from, to);
+  if (from->axis < 0 && from->n == 1) return nxh_quants_equal(from, to);
+  if (from->axis < 0) return blocks_follow(r, op, from, to);
   if (from->axis >= nxh_type_of(r->m, op->operands[0])->rank) return false;
   if (axis_after(r, op, from->axis) != to->axis) return false;
   if (from->n != 1) return nxh_quants_equal(from, to);
@@ -331,13 +409,16 @@ bool nxh_record_carried(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
     if (nxh_word_is(op->name, kinds[i].name)) which = (int)kinds[i].how;
   if (take_form(r, op, row, &which, &done)) return done;
   if (which < 0) return nxh_fail(r, NX_UNSUPPORTED_DTYPE, "quantized values are not supported");
-  bool kept = which == IN_FLOATS || (which == AS_THEY_ARE && regions_keep(r, op)) ||
-              (which == AS_STORAGE && one_scale(r, op) && all_alike(r, op)) ||
-              (which == ALONG_AXES && op->n_operands > 0 && axis_follows(r, op));
+  bool kept =
+      which == IN_FLOATS || (which == AS_THEY_ARE && regions_keep(r, op)) ||
+      (which == AS_STORAGE && one_scale(r, op) && all_alike(r, op)) ||
+      (which == ALONG_AXES && op->n_operands > 0 && op->n_results == 1 && axis_follows(r, op));
   if (!kept)
     return nxh_fail(r, NX_INVALID_ARGUMENT,
                     "what is moved has to be quantized as what comes of it, with one scale%s",
-                    which == ALONG_AXES ? " or with those of the axis that it has there" : "");
+                    which == ALONG_AXES
+                        ? " or with those of the axis that it has there, or of its blocks"
+                        : "");
   bool outer = r->expressed;
   r->expressed = which == IN_FLOATS;
   bool ok = row->record(r, op, row);

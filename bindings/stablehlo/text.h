@@ -75,6 +75,9 @@ bool nxh_read_types(nxh_reader *r, const nxh_type **out, uint32_t *n);
 /* The element type that a word names; false: none that is known. dtype 0: one that is not here. */
 bool nxh_element_type(nxh_word w, nx_dtype *dtype, bool *index);
 
+/* text_quant.c: a quantized type, behind "!quant.uniform" */
+bool nxh_read_quant(nxh_reader *r, nxh_type *out);
+
 /* ---- text_attrs.c */
 
 bool nxh_read_attr(nxh_reader *r, nxh_attr *out);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Types in the text form. Element types that there are none of here are kept as their text, so that
  * who uses them can say what they were; those with dtype 0 that have a form (forms.h) are of it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "ir/dtype.h"
@@ -63,80 +62,6 @@ static nxh_word since(const nxh_reader *r, const char *from) {
   return (nxh_word){from, (uint32_t)(r->at - from)};
 }
 
-/* ---- quantized types */
-
-/* i8, u8 or i8<-127:127> */
-static bool read_storage(nxh_reader *r, nx_dtype *dtype, nxh_quant *q) {
-  char text[8];
-  nxh_word w;
-  bool index;
-  if (!nxh_read_word(r, &w)) return false;
-  int n = snprintf(text, sizeof text, "%s%.*s", *w.at == 'u' ? "ui" : "",
-                   w.length < 4 ? (int)w.length - (*w.at == 'u') : 0, w.at + (*w.at == 'u'));
-  if (!nxh_element_type((nxh_word){text, (uint32_t)n}, dtype, &index)) *dtype = 0;
-  if (!nxi_is_integer(*dtype)) return nxh_expected(r, "%.*s is no storage", (int)w.length, w.at);
-  bool is_signed = nxi_is_signed(*dtype);
-  int bits = nxi_dtypes[*dtype].bits - is_signed;
-  q->max = bits < 63 ? (INT64_C(1) << bits) - 1 : INT64_MAX;
-  q->min = is_signed ? -q->max - 1 : 0;
-  if (!nxh_eat(r, "<")) return true;
-  return nxh_read_integer(r, &q->min) && nxh_need(r, ":") && nxh_read_integer(r, &q->max) &&
-         nxh_need(r, ">");
-}
-
-/* 0.1:-30, or without a zero point. */
-static bool read_scale(nxh_reader *r, double *scale, int64_t *zero) {
-  *zero = 0;
-  return nxh_read_real(r, scale) && (!nxh_eat(r, ":") || nxh_read_integer(r, zero));
-}
-
-/* One, or those of an axis in braces. */
-static bool read_scales(nxh_reader *r, nxh_quant *q) {
-  double *scales = NULL;
-  int64_t *zeros = NULL;
-  uint32_t rooms[2] = {0, 0}, n = 0, m = 0;
-  bool ok = q->axis < 0 || nxh_need(r, "{"), more = true;
-  while (ok && more) {
-    ok = nxh_push(r, &scales, &n, &rooms[0], sizeof *scales) != NULL &&
-         nxh_push(r, &zeros, &m, &rooms[1], sizeof *zeros) != NULL &&
-         read_scale(r, &scales[n - 1], &zeros[m - 1]);
-    more = q->axis >= 0 && nxh_eat(r, ",");
-  }
-  q->n = n;
-  ok = ok && (q->axis < 0 || nxh_need(r, "}"));
-  bool kept = nxh_settle(r, scales, n, sizeof *scales, &q->scales);
-  return nxh_settle(r, zeros, m, sizeof *zeros, &q->zeros) && kept && ok;
-}
-
-/* Behind "!quant.uniform": <i8:f32, 0.1:-30> or <i8:f32:1, {0.1:-30, 0.2}>. Blocks of several axes
- * are not known, and skipped. */
-static bool read_quant(nxh_reader *r, nxh_type *out) {
-  const char *from = r->at;
-  nxh_quant q = {.axis = -1};
-  nxh_word w;
-  bool index;
-  int64_t axis = -1;
-  if (!nxh_need(r, "<") || !read_storage(r, &out->dtype, &q) || !nxh_need(r, ":") ||
-      !nxh_read_word(r, &w))
-    return false;
-  if (!nxh_element_type(w, &q.expressed, &index)) q.expressed = 0;
-  if (nxh_eat(r, ":")) {
-    if (nxh_peek(r) == '{') {
-      r->at = from;
-      out->dtype = 0;
-      return nxh_skip_brackets(r);
-    }
-    if (!nxh_read_integer(r, &axis)) return false;
-    if (axis < 0 || axis >= NX_MAX_RANK) return nxh_expected(r, "axis %lld", (long long)axis);
-  }
-  q.axis = (int32_t)axis;
-  if (!nxh_need(r, ",") || !read_scales(r, &q) || !nxh_need(r, ">")) return false;
-  const char *bad = nxh_bad_quant(&q, out->dtype);
-  if (bad != NULL) return nxh_expected(r, "%s", bad);
-  out->quant = nxi_arena_copy(&r->m->arena, &q, sizeof q);
-  return out->quant != NULL || nxh_no_memory(r);
-}
-
 /* A word without dots: the element type stands right behind the x of the last extent. */
 static bool read_scalar(nxh_reader *r, nxh_type *out) {
   const char *from = (nxh_peek(r), r->at);
@@ -146,7 +71,8 @@ static bool read_scalar(nxh_reader *r, nxh_type *out) {
     out->dtype = 0;
     if (!nxh_read_word(r, &name)) return false;
     bool uniform = nxh_word_is(name, "quant.uniform") && nxh_peek(r) == '<';
-    if (uniform ? !read_quant(r, out) : nxh_peek(r) == '<' && !nxh_skip_brackets(r)) return false;
+    if (uniform ? !nxh_read_quant(r, out) : nxh_peek(r) == '<' && !nxh_skip_brackets(r))
+      return false;
     out->text = since(r, from);
     return true;
   }

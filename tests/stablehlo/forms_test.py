@@ -340,6 +340,45 @@ def test_integer(kind, least, most, name):
     module(lines)
 
 
+def test_blocks(random):
+    """Quantized types with a scale for each block, there and back, and moved."""
+    rank = random.integers(1, 5)
+    grid, size = random.integers(1, 4, rank), random.integers(1, 4, rank)
+    named = [i for i in range(rank) if grid[i] > 1 or random.integers(2)]
+    shape = tuple(int(n) for n in grid * size)
+    scales = (2.0 ** random.integers(-3, 3, tuple(grid))).astype("f4")
+    zeros = random.integers(-9, 9, tuple(grid))
+    x = (random.integers(-4000, 4000, shape) / 16).astype("f4")
+    spread = np.kron(scales, np.ones(size, "f4")), np.kron(zeros, np.ones(size, int))
+    stored = np.clip(np.rint(x / spread[0] + spread[1]), -128, 127).astype("i1")
+
+    def element(names, scales, zeros):
+        def lists(s, z):
+            inner = [lists(a, b) for a, b in zip(s, z)] if s.ndim else []
+            return "{" + ", ".join(inner) + "}" if s.ndim else f"{float(s)}:{int(z)}"
+
+        axes = ", ".join(f"{i}:{n}" for i, n in names)
+        return f"!quant.uniform<i8:f32:{{{axes}}}, {lists(scales, zeros)}>"
+
+    def tensor(shape, element):
+        return f"tensor<{'x'.join(str(n) for n in shape)}x{element}>"
+
+    order = [int(i) for i in random.permutation(rank)]
+    turned = tuple(shape[i] for i in order)
+    q = tensor(shape, element([(i, size[i]) for i in named], scales, zeros))
+    t = tensor(turned, element([(order.index(i), size[i]) for i in named],
+                               scales.transpose(order), zeros.transpose(order)))
+    f, b, g = tensor(shape, "f32"), tensor(shape, "i8"), tensor(turned, "f32")
+    module([constant("x", x, f),
+            f"  %q = stablehlo.uniform_quantize %x : ({f}) -> {q}\n",
+            f"  %b = stablehlo.bitcast_convert %q : ({q}) -> {b}\n", expect("b", stored, b),
+            f"  %t = stablehlo.transpose %q, dims = {order} : ({q}) -> {t}\n",
+            f"  %y = stablehlo.uniform_dequantize %t : ({t}) -> {g}\n",
+            expect("y", ((stored - spread[1]) * spread[0]).astype("f4").transpose(order), g)])
+
+
+for seed in range(40):
+    test_blocks(np.random.default_rng(seed))
 for kind, row in FORMS.items():
     form = Form(*row)
     test_float(kind, form)

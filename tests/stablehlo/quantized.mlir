@@ -178,8 +178,122 @@ func.func @main(%x: tensor<2x!quant.uniform<i8:f32, 0.0:1>>) {
   return
 }
 // -----
-// refused: elements of type !quant.uniform
-func.func @main(%x: tensor<2xf32>) {
-  %y = stablehlo.uniform_quantize %x : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32:{0:1}, {0.5, 0.25}>>
+// Blocks of two axes: pairs of columns of each row, then halves of the rows. An axis that is not
+// named has one block.
+func.func @main() {
+  %x = stablehlo.constant dense<[[1.0, 2.0, 3.0, 4.0], [-1.0, 40.0, 0.5, 1.5]]> : tensor<2x4xf32>
+  %q = stablehlo.uniform_quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{0.5:1, 1.0}, {0.25:-3, 0.125:2}}>>
+  %s = stablehlo.bitcast_convert %q : (tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{0.5:1, 1.0}, {0.25:-3, 0.125:2}}>>) -> tensor<2x4xi8>
+  %w = stablehlo.constant dense<[[3, 5, 3, 4], [-7, 127, 6, 14]]> : tensor<2x4xi8>
+  stablehlo.custom_call @check.expect_eq(%s, %w) : (tensor<2x4xi8>, tensor<2x4xi8>) -> ()
+  %y = stablehlo.uniform_dequantize %q : (tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{0.5:1, 1.0}, {0.25:-3, 0.125:2}}>>) -> tensor<2x4xf32>
+  %v = stablehlo.constant dense<[[1.0, 2.0, 3.0, 4.0], [-1.0, 32.5, 0.5, 1.5]]> : tensor<2x4xf32>
+  stablehlo.custom_call @check.expect_eq(%y, %v) : (tensor<2x4xf32>, tensor<2x4xf32>) -> ()
+  %h = stablehlo.uniform_quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32:{1:2}, {{1.0, 0.5}}>>
+  %t = stablehlo.bitcast_convert %h : (tensor<2x4x!quant.uniform<i8:f32:{1:2}, {{1.0, 0.5}}>>) -> tensor<2x4xi8>
+  %u = stablehlo.constant dense<[[1, 2, 6, 8], [-1, 40, 1, 3]]> : tensor<2x4xi8>
+  stablehlo.custom_call @check.expect_eq(%t, %u) : (tensor<2x4xi8>, tensor<2x4xi8>) -> ()
+  return
+}
+// -----
+// Products with weights in blocks of what is summed, and sums of such tensors.
+func.func @main() {
+  %x = stablehlo.constant dense<[[1.0, 2.0, -1.0, 3.0]]> : tensor<1x4xf32>
+  %w = "stablehlo.constant"() <{value = dense<[[1, 2], [3, 4], [5, 6], [7, 8]]> : tensor<4x2xi8>}> : () -> tensor<4x2x!quant.uniform<i8:f32:{0:2, 1:1}, {{0.5, 1.0:1}, {2.0, 0.25:4}}>>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1x4xf32>, tensor<4x2x!quant.uniform<i8:f32:{0:2, 1:1}, {{0.5, 1.0:1}, {2.0, 0.25:4}}>>) -> tensor<1x2xf32>
+  %v = stablehlo.constant dense<[[35.5, 9.5]]> : tensor<1x2xf32>
+  stablehlo.custom_call @check.expect_eq(%y, %v) : (tensor<1x2xf32>, tensor<1x2xf32>) -> ()
+  %a = stablehlo.add %w, %w : tensor<4x2x!quant.uniform<i8:f32:{0:2, 1:1}, {{0.5, 1.0:1}, {2.0, 0.25:4}}>>
+  %s = stablehlo.bitcast_convert %a : (tensor<4x2x!quant.uniform<i8:f32:{0:2, 1:1}, {{0.5, 1.0:1}, {2.0, 0.25:4}}>>) -> tensor<4x2xi8>
+  %t = stablehlo.constant dense<[[2, 3], [6, 7], [10, 8], [14, 12]]> : tensor<4x2xi8>
+  stablehlo.custom_call @check.expect_eq(%s, %t) : (tensor<4x2xi8>, tensor<4x2xi8>) -> ()
+  return
+}
+// -----
+// What is moved takes the scales of its blocks with it; one block of a whole tensor is one scale.
+func.func @main() {
+  %x = "stablehlo.constant"() <{value = dense<[[1, 2, 3, 4], [5, 6, 7, 8]]> : tensor<2x4xi8>}> : () -> tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{0.5:1, 2.0}, {4.0, 1.0}}>>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{0.5:1, 2.0}, {4.0, 1.0}}>>) -> tensor<4x2x!quant.uniform<i8:f32:{0:2, 1:1}, {{0.5:1, 4.0}, {2.0, 1.0}}>>
+  %r = stablehlo.reshape %t : (tensor<4x2x!quant.uniform<i8:f32:{0:2, 1:1}, {{0.5:1, 4.0}, {2.0, 1.0}}>>) -> tensor<4x1x2x!quant.uniform<i8:f32:{0:2, 2:1}, {{{0.5:1, 4.0}}, {{2.0, 1.0}}}>>
+  %b = stablehlo.broadcast_in_dim %r, dims = [0, 1, 2] : (tensor<4x1x2x!quant.uniform<i8:f32:{0:2, 2:1}, {{{0.5:1, 4.0}}, {{2.0, 1.0}}}>>) -> tensor<4x2x2x!quant.uniform<i8:f32:{0:2, 2:1}, {{{0.5:1, 4.0}}, {{2.0, 1.0}}}>>
+  %y = stablehlo.uniform_dequantize %b : (tensor<4x2x2x!quant.uniform<i8:f32:{0:2, 2:1}, {{{0.5:1, 4.0}}, {{2.0, 1.0}}}>>) -> tensor<4x2x2xf32>
+  %w = stablehlo.constant dense<[[[0.0, 20.0], [0.0, 20.0]], [[0.5, 24.0], [0.5, 24.0]], [[6.0, 7.0], [6.0, 7.0]], [[8.0, 8.0], [8.0, 8.0]]]> : tensor<4x2x2xf32>
+  stablehlo.custom_call @check.expect_eq(%y, %w) : (tensor<4x2x2xf32>, tensor<4x2x2xf32>) -> ()
+  %z = "stablehlo.constant"() <{value = dense<[[2, 4]]> : tensor<1x2xi8>}> : () -> tensor<1x2x!quant.uniform<i8:f32:{}, {{0.5:1}}>>
+  %p = stablehlo.slice %z [0:1, 1:2] : (tensor<1x2x!quant.uniform<i8:f32:{}, {{0.5:1}}>>) -> tensor<1x1x!quant.uniform<i8:f32, 0.5:1>>
+  %f = stablehlo.uniform_dequantize %p : (tensor<1x1x!quant.uniform<i8:f32, 0.5:1>>) -> tensor<1x1xf32>
+  %g = stablehlo.constant dense<1.5> : tensor<1x1xf32>
+  stablehlo.custom_call @check.expect_eq(%f, %g) : (tensor<1x1xf32>, tensor<1x1xf32>) -> ()
+  return
+}
+// -----
+// refused: or of its blocks
+func.func @main(%x: tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5, 1.0}, {2.0, 4.0}}>>) -> tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5, 1.0}, {2.0, 4.0}}>> {
+  %y = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5, 1.0}, {2.0, 4.0}}>>) -> tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5, 1.0}, {2.0, 4.0}}>>
+  return %y : tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5, 1.0}, {2.0, 4.0}}>>
+}
+// -----
+// refused: with one scale
+func.func @main(%x: tensor<2x2x!quant.uniform<i8:f32:{0:1}, {{0.5}, {2.0}}>>) -> tensor<2x2x!quant.uniform<i8:f32:{0:1}, {{0.5}, {2.0}}>> {
+  %y = stablehlo.reverse %x, dims = [0] : tensor<2x2x!quant.uniform<i8:f32:{0:1}, {{0.5}, {2.0}}>>
+  return %y : tensor<2x2x!quant.uniform<i8:f32:{0:1}, {{0.5}, {2.0}}>>
+}
+// -----
+// refused: blocks that a tensor of this shape has not
+func.func @main(%x: tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:3}, {{0.5, 1.0}, {2.0, 4.0}}>>) -> tensor<2x4xf32> {
+  %y = stablehlo.uniform_dequantize %x : (tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:3}, {{0.5, 1.0}, {2.0, 4.0}}>>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+// -----
+// refused: blocks that a tensor of this shape has not
+func.func @main(%x: tensor<2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5}, {2.0}}>>) -> tensor<2xf32> {
+  %y = stablehlo.uniform_dequantize %x : (tensor<2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5}, {2.0}}>>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+// -----
+// refused: several scales along axis 1, which has no blocks
+func.func @main(%x: tensor<1x2x!quant.uniform<i8:f32:{0:1}, {{0.5, 0.25}}>>) {
+  return
+}
+// -----
+// refused: axis 2
+func.func @main(%x: tensor<1x2x!quant.uniform<i8:f32:{2:1}, {{0.5}}>>) {
+  return
+}
+// -----
+// refused: axis 0
+func.func @main(%x: tensor<1x2x!quant.uniform<i8:f32:{0:1, 0:1}, {{0.5}}>>) {
+  return
+}
+// -----
+// refused: a block of 0 places
+func.func @main(%x: tensor<1x2x!quant.uniform<i8:f32:{0:0}, {{0.5}}>>) {
+  return
+}
+// -----
+// refused: not as long as others
+func.func @main(%x: tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5, 1.0}, {0.5}}>>) {
+  return
+}
+// -----
+// refused: not as deep as others
+func.func @main(%x: tensor<2x2x!quant.uniform<i8:f32:{0:1, 1:1}, {{0.5, 1.0}, 0.5}>>) {
+  return
+}
+// -----
+// refused: not as deep as others
+func.func @main(%x: tensor<2x2x!quant.uniform<i8:f32:0, {{0.5, 1.0}}>>) {
+  return
+}
+// -----
+// refused: what is moved has to be quantized as what comes of it
+func.func @main(%x: tensor<2x!quant.uniform<i8:f32, 0.5>>) {
+  "stablehlo.transpose"(%x) <{permutation = array<i64: 0>}> : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> ()
+  return
+}
+// -----
+// refused: 0 results
+func.func @main(%x: tensor<2x!quant.uniform<i8:f32, 0.5>>) {
+  "stablehlo.uniform_dequantize"(%x) : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> ()
   return
 }
