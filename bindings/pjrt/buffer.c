@@ -20,6 +20,7 @@ nxj_value *nxj_value_new(nxj_device *d, int type, const int64_t *shape, int32_t 
   v->ready = nxj_event_keep(ready);
   v->tensor = tensor;
   v->imported = false;
+  v->held = 0;
   v->type = type;
   v->rank = rank;
   if (rank > 0) memcpy(v->shape, shape, nxj_shape_bytes(rank));
@@ -80,6 +81,22 @@ nxj_value *nxj_buffer_value(nxj_buffer *b) {
   nxj_value *v = b->value != NULL ? nxj_value_keep(b->value) : NULL;
   nxj_unlock();
   return v;
+}
+
+nxj_value *nxj_buffer_hold(nxj_buffer *b) {
+  nxj_lock();
+  nxj_value *v = b->value != NULL ? nxj_value_keep(b->value) : NULL;
+  if (v != NULL) v->held++;
+  nxj_unlock();
+  return v;
+}
+
+void nxj_value_let_go(nxj_value *v) {
+  if (v == NULL) return;
+  nxj_lock();
+  v->held--;
+  nxj_unlock();
+  nxj_value_drop(v);
 }
 
 nxj_value *nxj_buffer_take(nxj_buffer *b) {

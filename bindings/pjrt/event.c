@@ -12,6 +12,7 @@ typedef struct callback {
 struct nxj_event {
   atomic_uint refs;
   atomic_bool ready;
+  bool callers;                  /* made by the caller, who makes it ready */
   unsigned generation;           /* of the process that made it */
   nxj_error *error;              /* when it is ready */
   callback *callbacks, **newest; /* the lock */
@@ -150,6 +151,7 @@ nxj_error *nxj_event_create(void *args) {
   NXJ_TAKE(event, event);
   nxj_event *e = nxj_event_new();
   if (e == NULL) return nxj_no_memory();
+  e->callers = true;
   a->event = e;
   return NULL;
 }
@@ -158,6 +160,8 @@ nxj_error *nxj_event_set(void *args) {
   NXJ_TAKE(event_set, n);
   if (atomic_load(&a->event->ready))
     return nxj_fail(NXJ_FAILED_PRECONDITION, "nx: the event is ready already");
+  if (!a->event->callers)
+    return nxj_fail(NXJ_FAILED_PRECONDITION, "nx: the event is of work of the plugin's");
   nxj_event_finish(a->event, a->code == 0 ? NULL : nxj_fail_text(a->code, a->text, a->n));
   return NULL;
 }

@@ -14,7 +14,9 @@ enum { SHORT_NS = 100000 };
 /* ---- jobs */
 
 static void job_free(nxj_job *j) {
-  for (size_t i = 0; i < j->n_in; i++) nxj_value_drop(j->in[i]);
+  for (size_t i = 0; i < j->n_in; i++)
+    if (j->loaded != NULL) nxj_value_drop(j->in[i]);
+    else nxj_value_let_go(j->in[i]);
   for (size_t i = 0; i < j->n_out; i++) nxj_value_drop(j->out[i]);
   nxj_event_drop(j->done);
   nxj_loaded_drop(j->loaded);
@@ -158,11 +160,11 @@ void nxj_job_run(nxj_job *j) {
 static nxj_error *copy_to(nxj_buffer *b, nxj_device *d, nxj_buffer **out) {
   if (d->client != b->client)
     return nxj_fail(NXJ_UNIMPLEMENTED, "nx: the device belongs to another client");
-  nxj_value *from = nxj_buffer_value(b);
+  nxj_value *from = nxj_buffer_hold(b);
   if (from == NULL) return nxj_deleted("a copy");
   nxj_job *j = job_new(NULL, d, 1, 1);
   if (j == NULL) {
-    nxj_value_drop(from);
+    nxj_value_let_go(from);
     return nxj_no_memory();
   }
   j->in[0] = from;
@@ -249,17 +251,22 @@ static nxj_error *check_donated(nxj_buffer *const *in, const nxj_job *j) {
   return NULL;
 }
 
+static NXJ_ERROR *gone(size_t argument) {
+  return nxj_fail(NXJ_INVALID_ARGUMENT,
+                  "nx: argument %zu is a buffer that has been deleted or donated", argument);
+}
+
 /* The inputs of a job, each with a reference; those that are donated are still the buffers'. */
 static nxj_error *take_inputs(nxj_job *j, nxj_buffer *const *in, const nxj_execute_options *o) {
   const nxj_executable *e = j->loaded->executable;
   nxj_error *error = NULL;
   for (size_t i = 0; error == NULL && i < j->n_in; i++) {
+    if (in == NULL || in[i] == NULL)
+      return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: there is no argument %zu", i);
     error = check_input(in[i], &e->in[i], j->device, i);
     if (error != NULL) break;
     j->in[i] = nxj_buffer_value(in[i]);
-    if (j->in[i] == NULL)
-      error = nxj_fail(NXJ_INVALID_ARGUMENT,
-                       "nx: argument %zu is a buffer that has been deleted or donated", i);
+    if (j->in[i] == NULL) error = gone(i);
     j->give[i] = e->in[i].donated && !is_kept(o, i);
   }
   return error != NULL ? error : check_donated(in, j);
@@ -298,16 +305,30 @@ static bool is_short(const nxj_job *j) {
   return nxj_queue_is_idle(j->device);
 }
 
-/* Donated buffers have no value any more. */
-static void donate(nxj_job *const *jobs, const struct nxj_execute_args *a) {
+static bool gives(nxj_job *const *jobs, size_t n) {
+  for (size_t k = 0; k < n; k++)
+    if (memchr(jobs[k]->give, 1, jobs[k]->n_in) != NULL) return true;
+  return false;
+}
+
+/* Donated buffers have no value any more: all, or none if another thread has taken one meanwhile.
+ * Of what somebody still reads the function gets a copy. */
+static nxj_error *donate(nxj_job *const *jobs, const struct nxj_execute_args *a) {
+  size_t lost = SIZE_MAX;
+  if (!gives(jobs, a->n_devices)) return NULL;
+  nxj_lock();
   for (size_t k = 0; k < a->n_devices; k++)
+    for (size_t i = 0; i < jobs[k]->n_in; i++)
+      if (jobs[k]->give[i] && a->inputs[k][i]->value != jobs[k]->in[i]) lost = i;
+  for (size_t k = 0; lost == SIZE_MAX && k < a->n_devices; k++)
     for (size_t i = 0; i < jobs[k]->n_in; i++) {
       if (!jobs[k]->give[i]) continue;
-      nxj_lock();
       nxj_value *v = nxj_buffer_take(a->inputs[k][i]);
-      nxj_unlock();
-      nxj_value_drop(v);
+      jobs[k]->give[i] = v->held == 0;
+      nxj_value_drop(v); /* the job has one more reference */
     }
+  nxj_unlock();
+  return lost == SIZE_MAX ? NULL : gone(lost);
 }
 
 static void give_up(nxj_job **jobs, const struct nxj_execute_args *a) {
@@ -362,10 +383,10 @@ nxj_error *nxj_execute(void *args) {
   nxj_error *e = check_call(a);
   if (e != NULL) return e;
   e = begin(jobs, a);
+  if (e == NULL) e = donate(jobs, a);
   if (e == NULL) {
     for (size_t k = 0; a->done != NULL && k < a->n_devices; k++)
       a->done[k] = nxj_event_keep(jobs[k]->done);
-    donate(jobs, a);
     if (a->n_devices == 1 && (nxj_in_callback() || is_short(jobs[0]))) {
       nxj_job_run(jobs[0]);
       return NULL;

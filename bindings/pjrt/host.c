@@ -312,7 +312,7 @@ static void read_later(nxj_error *error, void *user) {
   if (error == NULL) error = read_now(r);
   nxj_event_finish(r->done, error);
   nxj_event_drop(r->done);
-  nxj_value_drop(r->value);
+  nxj_value_let_go(r->value);
   nxi_free(r);
 }
 
@@ -323,7 +323,7 @@ static nxj_error *read_value(const reading *given, nxj_event **event) {
   if (nxj_event_is_ready(given->value->ready)) {
     e = read_now(given);
     if (e == NULL) *event = nxj_event_over();
-    nxj_value_drop(given->value);
+    nxj_value_let_go(given->value);
     return e;
   }
   r = nxi_malloc(sizeof *r);
@@ -331,7 +331,7 @@ static nxj_error *read_value(const reading *given, nxj_event **event) {
   if (r == NULL || done == NULL) {
     nxi_free(r);
     nxj_event_drop(done);
-    nxj_value_drop(given->value);
+    nxj_value_let_go(given->value);
     return nxj_no_memory();
   }
   *r = *given;
@@ -342,7 +342,7 @@ static nxj_error *read_value(const reading *given, nxj_event **event) {
   if (e == NULL) return NULL;
   nxj_event_drop(done);
   nxj_event_drop(done);
-  nxj_value_drop(r->value);
+  nxj_value_let_go(r->value);
   nxi_free(r);
   return e;
 }
@@ -351,6 +351,18 @@ static nxj_error *check_room(const struct nxj_to_host_args *a, size_t n) {
   if (a->n >= n) return NULL;
   return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the buffer has %zu bytes, and there is room for %zu",
                   n, a->n);
+}
+
+/* Whether all elements that the host wants lie in the room that it has. */
+static bool fits(const reading *r, size_t rank, size_t size, size_t room) {
+  int64_t last = 0, step;
+  if (nxj_elements(r->dims, rank) == 0) return true;
+  for (size_t i = 0; i < rank; i++)
+    if (r->dims[i] > 1 &&
+        (r->strides[i] < 0 || __builtin_mul_overflow(r->dims[i] - 1, r->strides[i], &step) ||
+         __builtin_add_overflow(last, step, &last)))
+      return false;
+  return size <= room && (uint64_t)last <= room - size;
 }
 
 nxj_error *nxj_to_host(void *args) {
@@ -372,7 +384,11 @@ nxj_error *nxj_to_host(void *args) {
                     b->rank);
   nxj_in_memory(b->shape, rank, b->shape, r.dims);
   nxj_in_memory(b->shape, rank, strides, r.strides);
-  r.value = nxj_buffer_value(b);
+  if (!fits(&r, rank, size, a->n))
+    return nxj_fail(NXJ_INVALID_ARGUMENT,
+                    "nx: a layout whose elements lie outside of the %zu bytes that there are",
+                    a->n);
+  r.value = nxj_buffer_hold(b);
   return r.value == NULL ? nxj_deleted("a copy") : read_value(&r, &a->event);
 }
 
@@ -385,6 +401,6 @@ nxj_error *nxj_raw_to_host(void *args) {
     return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: bytes %lld and %lld more of a buffer of %zu bytes",
                     (long long)a->offset, (long long)a->n, size.n);
   reading r = {.data = a->data, .offset = (size_t)a->offset, .n = (size_t)a->n, .raw = true};
-  r.value = nxj_buffer_value(a->buffer);
+  r.value = nxj_buffer_hold(a->buffer);
   return r.value == NULL ? nxj_deleted("a copy") : read_value(&r, &a->event);
 }

@@ -151,6 +151,7 @@ typedef struct nxj_value {
   nxj_event *ready; /* then there is the tensor, or the event has an error */
   nx_tensor *tensor;
   bool imported; /* in memory of the host, which wants it back soon */
+  int held;      /* by how many that read it beside the device's queue; the lock */
   int type;
   int32_t rank;
   int64_t shape[];
@@ -178,6 +179,10 @@ nxj_buffer *nxj_buffer_new(nxj_value *v);
 void nxj_buffer_free(nxj_buffer *b);
 /* The buffer's value, kept; NULL: it is deleted. */
 nxj_value *nxj_buffer_value(nxj_buffer *b);
+/* The same for who reads it later, on another thread than the device's: a call that is given the
+ * buffer meanwhile does not take its memory. And the end of that, which drops the value. */
+nxj_value *nxj_buffer_hold(nxj_buffer *b);
+void nxj_value_let_go(nxj_value *v);
 /* Takes the value out of the buffer. The lock. */
 nxj_value *nxj_buffer_take(nxj_buffer *b);
 NXJ_ERROR *nxj_deleted(const char *what);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "plugin.h"
+#include "unreduced.h"
 
 #define V "tensor<3xf32>"
 static const char add[] = "func.func @main(%a: " V ", %b: " V ") -> " V " {\n"
@@ -100,6 +101,53 @@ static void damaged_options(void **state) {
   drop_client(c);
 }
 
+/* Of programs: layouts, donation, parts, functions of the caller. */
+static void damaged_programs(void **state) {
+  (void)state;
+  static const char text[] =
+      "func.func @main(%a: tensor<1x3xf32> {mhlo.layout_mode = \"{0,1}\", tf.aliasing_output = 0 : "
+      "i32}, %b: " V " {jax.buffer_donor = true}) -> (tensor<3x1xf32> {mhlo.layout_mode = "
+      "\"auto\"}, " V ") {\n"
+      "  %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<1x3xf32>) -> tensor<3x1xf32>\n"
+      "  %1 = stablehlo.custom_call @LayoutConstraint(%0) {result_layouts = [dense<[1, 0]> : "
+      "tensor<2xindex>], operand_layouts = [dense<[0, 1]> : tensor<2xindex>]} : "
+      "(tensor<3x1xf32>) -> tensor<3x1xf32>\n"
+      "  %2 = func.call @f(%b, %1) : (" V ", tensor<3x1xf32>) -> " V "\n"
+      "  return %1, %2 : tensor<3x1xf32>, " V "\n"
+      "}\n"
+      "func.func private @f(%a: " V ", %b: tensor<3x1xf32>) -> " V " {\n"
+      "  %0 = stablehlo.negate %a : " V "\n"
+      "  return %0 : " V "\n"
+      "}\n";
+  static char bytes[4096];
+  const char *const programs[] = {text, (const char *)unreduced};
+  const size_t sizes[] = {sizeof text - 1, sizeof unreduced};
+  seed random = 9;
+  assert_true(sizeof unreduced <= sizeof bytes);
+  nxj_client *c = make_client();
+  nxj_buffer *x = upload(c, ones, three, 1);
+  for (int i = 0; i < 2 * TRIES; i++) {
+    const char *program = programs[i % 2];
+    size_t size = sizes[i % 2];
+    nxj_program p = {.size = sizeof p, .code = bytes, .format = "mlir", .n_format = 4};
+    bool whole = i < 2; /* as they are they are good */
+    p.n = whole ? size : damage(&random, bytes, program, size);
+    if (whole) memcpy(bytes, program, p.n);
+    ARGS(client_compile, a, .client = c, .program = &p);
+    if (i % 2 == 1) a.options = "\x1a\x04\x20\x01\x28\x02", a.n_options = 6;
+    nxj_error *failed = RUN(Client_Compile, &a);
+    if (whole) good(failed);
+    if (failed != NULL) {
+      destroy_error(failed);
+      continue;
+    }
+    if (i % 2 == 0) call_it(a.loaded, x);
+    drop_loaded(a.loaded);
+  }
+  drop_buffer(x);
+  drop_client(c);
+}
+
 static void senseless_shapes(void **state) {
   (void)state;
   static const int64_t rows[][3] = {{-1, 2, 3},
@@ -140,12 +188,36 @@ static void senseless_layouts(void **state) {
     ARGS(to_host, a, .buffer = x, .layout = &layout, .data = got, .n = sizeof got);
     refused(RUN(Buffer_ToHostBuffer, &a), NXJ_INVALID_ARGUMENT, "layout");
   }
+  /* elements where the caller has no room */
+  static const int64_t wide[][2] = {{4, 4}, {1l << 40, 4}, {INT64_MAX, 4}, {-4, 4}, {5, 4}};
+  for (int i = 0; i < 5; i++) {
+    float room[2];
+    nxj_memory_layout layout = {.size = sizeof layout, .type = NXJ_STRIDED};
+    layout.strides.bytes = wide[i];
+    layout.strides.n = 2;
+    ARGS(to_host, a, .buffer = x, .layout = &layout, .data = room, .n = sizeof room);
+    nxj_error *e = RUN(Buffer_ToHostBuffer, &a);
+    if (i > 0) refused(e, NXJ_INVALID_ARGUMENT, "outside of the 8 bytes");
+    else good(e), good(await(a.event));
+  }
   char got[8];
   for (int64_t offset = -1; offset < 12; offset += 4) {
     ARGS(raw_to_host, a, .buffer = x, .data = got, .offset = offset, .n = 9 - offset);
     refused(RUN(Buffer_CopyRawToHost, &a), NXJ_INVALID_ARGUMENT, "of a buffer of 8 bytes");
   }
   drop_buffer(x);
+  drop_client(c);
+}
+
+static void arguments_that_are_missing(void **state) {
+  (void)state;
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile(c, add);
+  nxj_buffer *x = upload(c, ones, three, 1), *out = NULL;
+  refused(try_call(l, (nxj_buffer *[]){x, NULL}, 2, &out), NXJ_INVALID_ARGUMENT, "no argument 1");
+  refused(try_call(l, NULL, 2, &out), NXJ_INVALID_ARGUMENT, "no argument 0");
+  drop_buffer(x);
+  drop_loaded(l);
   drop_client(c);
 }
 
@@ -179,9 +251,10 @@ static void buffers_that_are_gone(void **state) {
 
 NXT_MAIN(hostile) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(damaged_executables),   cmocka_unit_test(damaged_options),
-      cmocka_unit_test(senseless_shapes),      cmocka_unit_test(senseless_layouts),
-      cmocka_unit_test(buffers_that_are_gone),
+      cmocka_unit_test(damaged_executables),        cmocka_unit_test(damaged_options),
+      cmocka_unit_test(senseless_shapes),           cmocka_unit_test(senseless_layouts),
+      cmocka_unit_test(buffers_that_are_gone),      cmocka_unit_test(damaged_programs),
+      cmocka_unit_test(arguments_that_are_missing),
   };
   setenv("NX_CPU_DEVICES", "2", 1);
   alarm(100);
