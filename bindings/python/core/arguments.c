@@ -22,6 +22,7 @@ int core_take_tensor(PyObject *o, bool nullable, nx_tensor **out) {
 }
 
 void core_list_free(core_list *l) {
+  for (size_t i = 0; l->tensors && i < l->n; i++) nx_tensor_release(((nx_tensor **)l->items)[i]);
   if (l->items != l->room) PyMem_Free(l->items);
 }
 
@@ -36,13 +37,17 @@ static int reserve(core_list *l, size_t n, size_t size) {
 
 int core_take_tensors(PyObject *o, core_list *out) {
   Py_ssize_t n = PySequence_Size(o);
-  out->items = out->room;
+  *out = (core_list){.items = out->room};
   if (n < 0 || reserve(out, (size_t)n, sizeof(nx_tensor *)) < 0) return -1;
   nx_tensor **to = out->items;
+  out->tensors = true;
+  out->n = 0;
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *item = PySequence_GetItem(o, i);
     int status = item ? core_take_tensor(item, false, &to[i]) : -1;
-    Py_XDECREF(item); /* the sequence has another reference */
+    if (status == 0) nx_tensor_retain(to[i]); /* the sequence may make its items, or lose them */
+    if (status == 0) out->n++;
+    Py_XDECREF(item);
     if (status < 0) return -1;
   }
   return 0;

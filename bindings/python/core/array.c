@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 PyTypeObject *core_array_type;
 
@@ -27,6 +28,8 @@ static int settle(void) {
   return core_end(&a, NX_OK);
 }
 
+int core_recorded(void) { return (++since_asked & 63) == 0 ? settle() : 0; }
+
 PyObject *core_wrap(nx_tensor *tensor) {
   if (tensor == NULL) return core_fail();
   core_array *a = PyObject_New(core_array, core_array_type);
@@ -37,7 +40,8 @@ PyObject *core_wrap(nx_tensor *tensor) {
   a->tensor = tensor;
   a->weak = false;
   a->element = 0;
-  if ((++since_asked & 63) == 0 && settle() < 0) Py_CLEAR(a);
+  a->weakrefs = NULL;
+  if (core_recorded() < 0) Py_CLEAR(a);
   return (PyObject *)a;
 }
 
@@ -52,6 +56,7 @@ nx_tensor *core_cast(nx_tensor *x, nx_dtype dtype) {
 
 static void dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
+  if (((core_array *)self)->weakrefs != NULL) PyObject_ClearWeakRefs(self);
   if (((core_array *)self)->element != 0) core_element_gone((core_array *)self);
   nx_tensor_release(core_tensor(self));
   PyObject_Free(self);
@@ -202,10 +207,12 @@ static PyGetSetDef properties[] = {
 
 static PyObject *realize(PyObject *self, PyObject *unused) {
   (void)unused;
-  nx_tensor *x = core_tensor(self);
+  nx_tensor *x = nx_tensor_retain(core_tensor(self)); /* another thread may settle the element */
   core_action a;
   core_begin(&a);
-  return core_end(&a, nx_realize(nx_context_of(x), &x, 1, &a.options)) < 0 ? NULL : Py_NewRef(self);
+  int done = core_end(&a, nx_realize(nx_context_of(x), &x, 1, &a.options));
+  nx_tensor_release(x);
+  return done < 0 ? NULL : Py_NewRef(self);
 }
 
 /* f"{x:.2f}" of an array without axes is its number's. */
@@ -296,8 +303,10 @@ static PyObject *reshape(PyObject *self, PyObject *args) {
   int64_t shape[NX_MAX_RANK], known = 1;
   int n = numbers(args, shape), open = -1;
   for (int i = 0; i < n; i++) {
-    if (shape[i] >= 0) known *= shape[i];
-    else if (open >= 0) return PyErr_Format(PyExc_ValueError, "nx: two extents of a shape are -1");
+    if (shape[i] >= 0) {
+      if (__builtin_mul_overflow(known, shape[i], &known)) known = INT64_MAX;
+    } else if (open >= 0)
+      return PyErr_Format(PyExc_ValueError, "nx: two extents of a shape are -1");
     else open = i;
   }
   if (n < 0) return NULL;
@@ -318,7 +327,12 @@ static PyObject *transpose(PyObject *self, PyObject *args) {
   if (PyTuple_Size(args) == 0) return reversed(self);
   int n = numbers(args, axes);
   if (n < 0) return NULL;
-  for (int i = 0; i < n; i++) order[i] = (int32_t)axes[i];
+  for (int i = 0; i < n; i++) {
+    if (axes[i] < -NX_MAX_RANK || axes[i] >= NX_MAX_RANK)
+      return PyErr_Format(PyExc_ValueError, "nx: transpose: there is no axis %lld",
+                          (long long)axes[i]);
+    order[i] = (int32_t)axes[i];
+  }
   return permuted(self, order, n);
 }
 
@@ -345,19 +359,24 @@ static PyObject *as_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
   nx_tensor *x = core_tensor(self);
   PyObject *numpy = PyImport_ImportModule("numpy");
   if (numpy == NULL) return NULL;
-  bool known = nx_dtype_of(x) != NX_BF16 && nx_dtype_bits(nx_dtype_of(x)) >= 8 &&
-               (core_kind(nx_dtype_of(x)) != 'f' || nx_dtype_bits(nx_dtype_of(x)) > 8);
+  bool known = core_has_format(nx_dtype_of(x));
   nx_dtype as = core_kind(nx_dtype_of(x)) == 'f' ? NX_F32
                 : nx_dtype_of(x) == NX_C32       ? NX_C64
                                                  : NX_I8;
-  known = known && nx_dtype_of(x) != NX_C32;
+  if (!known && copied == Py_False) {
+    Py_DECREF(numpy);
+    return PyErr_Format(PyExc_ValueError, "nx: NumPy has no such dtype: it gets a copy alone");
+  }
   PyObject *of = known ? Py_NewRef(self) : core_wrap(nx_cast(x, as));
   PyObject *view = of ? PyMemoryView_FromObject(of) : NULL;
-  PyObject *made = NULL;
-  if (view != NULL && dtype == Py_None)
-    made = PyObject_CallMethod(numpy, copied == Py_True ? "array" : "asarray", "(O)", view);
-  else if (view != NULL)
-    made = PyObject_CallMethod(numpy, copied == Py_True ? "array" : "asarray", "(OO)", view, dtype);
+  PyObject *args_of = view ? Py_BuildValue("(OO)", view, dtype) : NULL;
+  PyObject *words = args_of && copied != Py_None ? Py_BuildValue("{s:O}", "copy", copied) : NULL;
+  PyObject *how =
+      args_of ? PyObject_GetAttrString(numpy, copied == Py_None ? "asarray" : "array") : NULL;
+  PyObject *made = how && !PyErr_Occurred() ? PyObject_Call(how, args_of, words) : NULL;
+  Py_XDECREF(how);
+  Py_XDECREF(words);
+  Py_XDECREF(args_of);
   Py_XDECREF(view);
   Py_XDECREF(of);
   Py_DECREF(numpy);
@@ -441,6 +460,10 @@ static PyObject *at(PyObject *self, Py_ssize_t i) {
   return made;
 }
 
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(core_array, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
 static PyType_Slot own_slots[] = {
     {Py_tp_dealloc, dealloc},
     {Py_tp_repr, repr},
@@ -449,6 +472,7 @@ static PyType_Slot own_slots[] = {
     {Py_tp_iter, iterate},
     {Py_tp_getset, properties},
     {Py_tp_methods, methods},
+    {Py_tp_members, members},
     {Py_mp_subscript, core_getitem},
     {Py_mp_ass_subscript, core_setitem},
     {Py_mp_length, length},
@@ -467,8 +491,5 @@ int core_array_init(PyObject *module) {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   core_array_type = (PyTypeObject *)PyType_FromSpec(&spec);
   if (core_array_type == NULL) return -1;
-  /* NumPy leaves operations on both to this type. */
-  if (PyObject_SetAttrString((PyObject *)core_array_type, "__array_ufunc__", Py_None) < 0)
-    return -1;
   return PyModule_AddObjectRef(module, "Array", (PyObject *)core_array_type);
 }

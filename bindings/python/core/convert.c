@@ -46,7 +46,12 @@ static int explore(nest *s, PyObject *o, int32_t depth) {
     if (s->rank < 0) s->rank = depth;
     return note_leaf(s, o);
   }
-  if (depth == NX_MAX_RANK || (s->rank >= 0 && depth >= s->rank)) return uneven();
+  if (depth == NX_MAX_RANK) {
+    PyErr_Format(PyExc_ValueError, "nx: lists in lists, %d deep and more, are no array",
+                 NX_MAX_RANK);
+    return -1;
+  }
+  if (s->rank >= 0 && depth >= s->rank) return uneven();
   Py_ssize_t n = PySequence_Size(o);
   if (s->shape[depth] < 0) s->shape[depth] = n;
   if (s->shape[depth] != n) return uneven();
@@ -120,7 +125,7 @@ static PyObject *of_list(PyObject *o, nx_dtype dtype, nx_device device) {
   char wanted = dtype ? core_kind(dtype) : 0;
   bool whole = wanted == 'i' || wanted == 'u';
   if (s.kind == 'i' && (wanted == 'f' || wanted == 'c')) as = NX_F64;
-  if (s.kind == 'i' && whole && check_range(o, dtype) < 0) return NULL;
+  if ((s.kind == 'i' || s.kind == 'f') && whole && check_range(o, dtype) < 0) return NULL;
   int64_t n = 1, size = as == NX_BOOL ? 1 : as == NX_C128 ? 16 : 8;
   for (int32_t i = 0; i < s.rank; i++) n *= s.shape[i] < 0 ? 0 : s.shape[i];
   char *bytes = PyMem_Malloc((size_t)(n * size) + 1), *at = bytes;
@@ -199,14 +204,36 @@ static PyObject *converted(PyObject *a, nx_dtype dtype, nx_device device, int co
   return made;
 }
 
+/* The array with its elements side by side, in the machine's byte order. */
+static PyObject *tidied(PyObject *o, PyObject *dtype) {
+  PyObject *native = PyObject_CallMethod(dtype, "newbyteorder", "s", "=");
+  PyObject *made = native ? PyObject_CallMethod(o, "astype", "Os", native, "C") : NULL;
+  Py_XDECREF(native);
+  return made;
+}
+
+/* An array of NumPy whose elements lie as no array's here do: in another byte order, or beside what
+ * they are no multiple of (a field of records). It can be copied. */
+static PyObject *of_untidy(PyObject *o, PyObject *dtype, int copy) {
+  if (copy == 0)
+    return PyErr_Format(PyExc_ValueError, "nx: the byte order, alignment or strides need a copy");
+  PyObject *array = tidied(o, dtype), *made = array ? core_from_buffer(array, 1) : NULL;
+  Py_XDECREF(array);
+  return made;
+}
+
 /* An array of NumPy with a dtype that has no format of buffers (ml_dtypes): by its bytes. */
-static PyObject *of_foreign(PyObject *o) {
+static PyObject *of_foreign(PyObject *o, int copy) {
   PyObject *dtype = PyObject_GetAttrString(o, "dtype");
   nx_dtype code = dtype ? core_dtype_of(dtype) : 0;
+  if (code != 0 && core_has_format(code)) {
+    PyObject *made = of_untidy(o, dtype, copy);
+    Py_DECREF(dtype);
+    return made;
+  }
   Py_XDECREF(dtype);
   if (code == 0) return NULL;
-  if (nx_dtype_bits(code) > 16)
-    return PyErr_Format(PyExc_TypeError, "nx: elements in another byte order than the machine's");
+  if (copy == 0) return PyErr_Format(PyExc_ValueError, "nx: elements of this dtype need a copy");
   PyObject *view =
       PyObject_CallMethod(o, "view", "s", nx_dtype_bits(code) == 16 ? "uint16" : "uint8");
   PyObject *bits = view ? core_from_buffer(view, 1) : NULL;
@@ -216,24 +243,35 @@ static PyObject *of_foreign(PyObject *o) {
   return made;
 }
 
+static bool rank_of(PyObject *o, int32_t *rank) {
+  PyObject *n = PyObject_GetAttrString(o, "ndim");
+  *rank = n ? (int32_t)PyLong_AsLong(n) : -1;
+  Py_XDECREF(n);
+  PyErr_Clear();
+  return *rank >= 0;
+}
+
 static PyObject *taken(PyObject *o, int copy) {
   if (PyObject_CheckBuffer(o)) {
     PyObject *a = core_from_buffer(o, copy), *type, *value, *where;
     if (a != NULL || PyErr_ExceptionMatches(PyExc_MemoryError)) return a;
     PyErr_Fetch(&type, &value, &where); /* to ask for an attribute would lose it */
-    bool foreign = PyObject_HasAttrString(o, "dtype");
+    int32_t rank = 0;
+    bool foreign = PyObject_HasAttrString(o, "dtype") && rank_of(o, &rank) && rank <= NX_MAX_RANK;
     if (!foreign) return PyErr_Restore(type, value, where), NULL;
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(where);
-    return of_foreign(o);
+    return of_foreign(o, copy);
   }
   if (PyObject_HasAttrString(o, "__dlpack__")) return core_from_dlpack(o, 0, copy != 0);
   PyObject *numpy =
       PyObject_HasAttrString(o, "__array__") ? PyObject_CallMethod(o, "__array__", NULL) : NULL;
   if (numpy == NULL && !PyErr_Occurred())
     return PyErr_Format(PyExc_TypeError, "nx: %R is no array, nor does it convert to one", o);
-  PyObject *a = numpy ? core_from_buffer(numpy, copy) : NULL;
+  if (numpy != NULL && !PyObject_CheckBuffer(numpy))
+    PyErr_Format(PyExc_TypeError, "nx: __array__ of %R gives no array", o);
+  PyObject *a = numpy && !PyErr_Occurred() ? taken(numpy, copy) : NULL;
   Py_XDECREF(numpy);
   return a;
 }

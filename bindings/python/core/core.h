@@ -19,6 +19,7 @@ typedef struct core_array {
   /* Stands for a number of Python that a captured function takes: others decide dtypes. */
   bool weak;
   uint8_t element; /* its place in the list of index.c, from 1 on; 0: it is in none */
+  PyObject *weakrefs;
 } core_array;
 
 typedef struct core_dtype {
@@ -116,6 +117,9 @@ nx_dtype core_dtype_of_kind(char kind);
 
 extern PyTypeObject *core_array_type;
 int core_array_init(PyObject *module);
+/* After something was recorded: carries out what waits if there is much of it; -1 with an
+ * exception. */
+int core_recorded(void);
 /* An array of a handle, which it takes; raises for NULL. */
 PyObject *core_wrap(nx_tensor *tensor);
 static inline bool core_is_array(PyObject *o) { return Py_TYPE(o) == core_array_type; }
@@ -162,6 +166,8 @@ nx_tensor *core_seen(nx_tensor *x);
 /* ---- exchange.c */
 
 int core_getbuffer(PyObject *self, Py_buffer *view, int flags);
+/* Whether the protocol of buffers has a format for elements of this dtype. */
+bool core_has_format(nx_dtype t);
 /* Raises what the buffer of this array failed with at last, if a signal's handler raised that; 0:
  * nothing. */
 int core_raise_kept(const PyObject *array);
@@ -211,6 +217,7 @@ PyObject *core_chosen(PyObject *function, PyObject *of, bool names, const char *
 typedef struct core_list {
   void *items; /* of the element type asked for */
   size_t n;
+  bool tensors;  /* of which it holds references */
   void *room[8]; /* short lists */
 } core_list;
 void core_list_free(core_list *l);

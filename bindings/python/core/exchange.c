@@ -33,6 +33,8 @@ static char *format_of(nx_dtype t) {
   }
 }
 
+bool core_has_format(nx_dtype t) { return format_of(t) != NULL; }
+
 /* Whether the elements lie as who asks can take them. */
 static bool lies_well(const Py_buffer *v, int flags) {
   if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
@@ -142,8 +144,10 @@ PyObject *core_place(PyObject *self, PyObject *array) {
   nx_mapping *mapping = NULL;
   if (info.flags & NX_TENSOR_REALIZED && !nx_capturing(nx_context_of(x))) {
     core_action a;
+    if (core_settle_element((core_array *)array) < 0) return NULL;
     core_begin(&a);
-    if (core_end(&a, nx_map(x, NX_MAP_READ, &a.options, &mapping)) < 0) return NULL;
+    if (core_end(&a, nx_map(core_tensor(array), NX_MAP_READ, &a.options, &mapping)) < 0)
+      return NULL;
   }
   PyObject *base = PyLong_FromVoidPtr(nx_mapping_base(mapping, NULL));
   nx_mapping_release(mapping);
@@ -188,8 +192,10 @@ static void give_back(void *user) { core_locked(drop, user); }
 static bool measure(const Py_buffer *v, int64_t *strides, nx_import_desc *d) {
   int64_t low = 0, high = 0;
   bool empty = v->len == 0;
-  for (int i = 0; i < v->ndim; i++) {
-    Py_ssize_t stride = v->strides[i];
+  Py_ssize_t next = v->itemsize; /* without strides the elements lie in C order */
+  for (int i = v->ndim - 1; i >= 0; i--) {
+    Py_ssize_t stride = v->strides != NULL ? v->strides[i] : next;
+    next *= v->shape[i];
     if (v->shape[i] <= 1 || empty) stride = 0;
     if (stride % v->itemsize != 0) return false;
     strides[i] = stride / v->itemsize;
@@ -212,7 +218,12 @@ static nx_status import(Py_buffer *v, nx_dtype t, int copy, nx_tensor **out) {
     *out = nx_from_data(c, 0, t, shape, v->ndim, v->len ? v->buf : shape, (size_t)v->len);
     return *out ? NX_OK : NX_INVALID_ARGUMENT;
   }
-  if (v->ndim > NX_MAX_RANK || !measure(v, strides, &d)) {
+  if (v->ndim > NX_MAX_RANK) {
+    PyErr_Format(PyExc_ValueError, "nx: the buffer has %d axes, an array %d at most", v->ndim,
+                 NX_MAX_RANK);
+    return NX_INVALID_ARGUMENT;
+  }
+  if (!measure(v, strides, &d)) {
     PyErr_SetString(PyExc_ValueError,
                     "nx: the strides of the buffer are no multiples of its elements");
     return NX_INVALID_ARGUMENT;
@@ -323,6 +334,12 @@ static int64_t stream_of(const nx_tensor *x, PyObject *stream) {
   return 0;
 }
 
+static bool is_pair(PyObject *o, const char *what) {
+  if (PyTuple_Check(o) && PyTuple_Size(o) == 2) return true;
+  PyErr_Format(PyExc_TypeError, "nx: %s is a pair of integers, not %R", what, o);
+  return false;
+}
+
 /* Where the consumer wants it: at its own place, or in memory of the host. copy: as it asked, or
  * not. *stream: as in capsule_of. */
 static int choose_place(const nx_tensor *x, PyObject *device, PyObject *given, PyObject *copy,
@@ -330,6 +347,7 @@ static int choose_place(const nx_tensor *x, PyObject *device, PyObject *given, P
   place own, wanted;
   if (place_of(x, &own) < 0) return -1;
   wanted = own;
+  if (device != Py_None && !is_pair(device, "dl_device")) return -1;
   if (device != Py_None && !PyArg_ParseTuple(device, "ii", &wanted.type, &wanted.number)) return -1;
   const bool here = wanted.type == own.type && wanted.number == own.number;
   if (!here && (wanted.type != HOST || wanted.number != 0)) {
@@ -355,6 +373,7 @@ PyObject *core_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", names, &given, &version, &device, &copy))
     return NULL;
   if (choose_place(core_tensor(self), device, given, copy, &stream) < 0) return NULL;
+  if (version != Py_None && !is_pair(version, "max_version")) return NULL;
   long major = version != Py_None ? PyLong_AsLong(PyTuple_GetItem(version, 0)) : 0;
   if (PyErr_Occurred()) return NULL;
   if (core_settle_elements() < 0) return NULL;          /* others may write */

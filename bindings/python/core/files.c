@@ -30,6 +30,7 @@ static PyObject *save_npy(PyObject *self, PyObject *args) {
   PyObject *path = path_of(to);
   if (path == NULL) return NULL;
   core_action a;
+  if (core_settle_element((core_array *)array) < 0) return Py_DECREF(path), NULL;
   core_begin(&a);
   int done = core_end(&a, nx_save_npy(core_tensor(array), PyBytes_AsString(path), &a.options));
   Py_DECREF(path);

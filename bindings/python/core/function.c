@@ -9,13 +9,17 @@
 
 #include "tree.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 typedef struct jitted {
   PyObject_HEAD PyObject *function, *traces; /* key -> trace */
   PyObject *donated;                         /* numbers of positional arguments, a tuple */
   PyObject *fixed;                           /* numbers and names of arguments, a tuple, or NULL */
   PyObject *name;
+  PyObject *attributes; /* a dict, or NULL: those of the function, as functools.wraps copies them */
+  PyObject *weakrefs;
 } jitted;
 
 /* An array among the results. */
@@ -389,14 +393,6 @@ static PyObject *get_traces(PyObject *self, void *unused) {
   (void)unused;
   return PyLong_FromSsize_t(PyDict_Size(((jitted *)self)->traces));
 }
-static PyObject *get_wrapped(PyObject *self, void *unused) {
-  (void)unused;
-  return Py_NewRef(((jitted *)self)->function);
-}
-static PyObject *get_name(PyObject *self, void *unused) {
-  (void)unused;
-  return Py_NewRef(((jitted *)self)->name);
-}
 static PyObject *repr(PyObject *self) {
   return PyUnicode_FromFormat("<nx.jit of %R>", ((jitted *)self)->function);
 }
@@ -416,17 +412,20 @@ static int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(j->function);
   Py_VISIT(j->traces);
+  Py_VISIT(j->attributes);
   return 0;
 }
 static int clear(PyObject *self) {
   jitted *j = (jitted *)self;
   Py_CLEAR(j->function);
   Py_CLEAR(j->traces);
+  Py_CLEAR(j->attributes);
   return 0;
 }
 static void dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
+  if (((jitted *)self)->weakrefs != NULL) PyObject_ClearWeakRefs(self);
   clear(self);
   Py_CLEAR(((jitted *)self)->donated);
   Py_CLEAR(((jitted *)self)->fixed);
@@ -441,6 +440,26 @@ static PyObject *name_of(PyObject *function) {
   Py_XDECREF(name);
   PyErr_Clear();
   return PyUnicode_FromString("f");
+}
+
+/* What the function is called and says of itself is the captured function's, too. */
+static int take_attributes(PyObject *self, PyObject *function) {
+  PyObject *tools = PyImport_ImportModule("functools");
+  PyObject *done =
+      tools ? PyObject_CallMethod(tools, "update_wrapper", "OO", self, function) : NULL;
+  Py_XDECREF(done);
+  Py_XDECREF(tools);
+  return done != NULL ? 0 : -1;
+}
+
+/* As functions: a copy is the function itself, and it is pickled by its name. */
+static PyObject *copy(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return Py_NewRef(self);
+}
+static PyObject *reduce(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyObject_GetAttrString(self, "__qualname__");
 }
 
 /* jit(donate=..): what makes a captured function of one. */
@@ -470,13 +489,14 @@ static PyObject *jit(PyObject *self, PyObject *args, PyObject *kwargs) {
   jitted *j = PyObject_GC_New(jitted, jit_type);
   if (j == NULL) return NULL;
   j->function = Py_NewRef(function);
-  j->fixed = j->donated = j->name = NULL;
+  j->fixed = j->donated = j->name = j->attributes = j->weakrefs = NULL;
   j->traces = PyDict_New();
   bool good =
       j->traces != NULL && (j->donated = core_chosen(function, donate, false, "donate")) != NULL &&
       (fixed == Py_None || (j->fixed = core_chosen(function, fixed, true, "static")) != NULL) &&
       (j->name = name_of(function)) != NULL;
   PyObject_GC_Track((PyObject *)j);
+  good = good && take_attributes((PyObject *)j, function) == 0;
   if (!good) Py_CLEAR(j);
   return (PyObject *)j;
 }
@@ -536,16 +556,23 @@ static PyObject *parse(PyObject *self, PyObject *args, PyObject *kwargs) {
 static PyMethodDef methods[] = {
     {"dump", (PyCFunction)(void (*)(void))dump, METH_VARARGS | METH_KEYWORDS,
      "dump(stage, *arguments): what a call with these arguments runs, as text of one stage."},
+    {"__copy__", copy, METH_NOARGS, NULL},
+    {"__deepcopy__", copy, METH_O, NULL},
+    {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef properties[] = {
     {"traces", get_traces, NULL, "how often the function was captured", NULL},
-    {"__wrapped__", get_wrapped, NULL, "the function itself", NULL},
-    {"__name__", get_name, NULL, NULL, NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
-static PyType_Slot slots[] = {
-    {Py_tp_dealloc, dealloc},   {Py_tp_call, call},      {Py_tp_repr, repr},
-    {Py_tp_traverse, traverse}, {Py_tp_clear, clear},    {Py_tp_methods, methods},
-    {Py_tp_getset, properties}, {Py_tp_descr_get, bind}, {0, NULL}};
+static PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(jitted, attributes), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(jitted, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_dealloc, dealloc},   {Py_tp_call, call},
+                              {Py_tp_repr, repr},         {Py_tp_traverse, traverse},
+                              {Py_tp_clear, clear},       {Py_tp_methods, methods},
+                              {Py_tp_getset, properties}, {Py_tp_descr_get, bind},
+                              {Py_tp_members, members},   {0, NULL}};
 static PyType_Spec spec = {
     "nx.Jit", sizeof(jitted), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};

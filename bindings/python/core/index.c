@@ -67,6 +67,11 @@ static int take(basic *b, nx_tensor *x, PyObject *o, int32_t hidden) {
   return PySlice_Check(o) ? take_slice(b, x, o) : take_number(b, x, o);
 }
 
+static int too_many_axes(void) {
+  PyErr_Format(PyExc_IndexError, "nx: an array has %d axes at most", NX_MAX_RANK);
+  return FAILED;
+}
+
 static int parse(basic *b, nx_tensor *x, PyObject *key) {
   bool many = PyTuple_Check(key), open = false;
   Py_ssize_t n = many ? PyTuple_Size(key) : 1;
@@ -84,10 +89,11 @@ static int parse(basic *b, nx_tensor *x, PyObject *key) {
     open = open || o == Py_Ellipsis;
   }
   b->closed = taken == nx_rank(x) && taken > 0 && !open && fresh == 0;
-  if (taken > nx_rank(x) || fresh > NX_MAX_RANK) {
+  if (taken > nx_rank(x)) {
     PyErr_Format(PyExc_IndexError, "nx: %d indices for an array of rank %d", taken, nx_rank(x));
     return FAILED;
   }
+  if (fresh > NX_MAX_RANK) return too_many_axes();
   int status = PARSED;
   for (Py_ssize_t i = 0; i < n && status == PARSED; i++)
     status = take(b, x, many ? PyTuple_GetItem(key, i) : key, nx_rank(x) - taken);
@@ -100,10 +106,7 @@ static int parse(basic *b, nx_tensor *x, PyObject *key) {
 
 /* The view, the caller's; NULL with an exception. */
 static nx_tensor *view_of(nx_tensor *x, const basic *b) {
-  if (b->rank > NX_MAX_RANK) {
-    PyErr_SetString(PyExc_IndexError, "nx: an array has 32 axes at most");
-    return NULL;
-  }
+  if (b->rank > NX_MAX_RANK) return too_many_axes(), NULL;
   nx_tensor *v = nx_get(x, b->ranges, (size_t)b->n);
   if (v != NULL && b->reshaped) {
     nx_tensor *shaped = nx_reshape(v, b->shape, b->rank, 0);

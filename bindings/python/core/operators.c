@@ -47,6 +47,21 @@ static int whole(PyObject *number, nx_dtype t, nx_scalar *out) {
   return u > highest(t) ? 1 : 0;
 }
 
+static int refuse(PyObject *number, nx_dtype t, PyObject *error) {
+  PyObject *name = core_dtype_object(t);
+  if (name != NULL) PyErr_Format(error, "nx: %S is no number of dtype %S", number, name);
+  Py_XDECREF(name);
+  return -1;
+}
+
+/* Whether an integer dtype has a float without its fraction: 0, or -1 with an exception. */
+static int fits(PyObject *number, double v, nx_dtype t) {
+  if (isnan(v)) return refuse(number, t, PyExc_ValueError);
+  double below = (double)lowest(t) - 1, above = ldexp((double)(highest(t) / 2 + 1), 1);
+  bool beyond = nx_dtype_bits(t) == 64 && core_kind(t) == 'i' ? v < (double)lowest(t) : v <= below;
+  return beyond || v >= above ? refuse(number, t, PyExc_OverflowError) : 0;
+}
+
 int core_scalar(PyObject *number, nx_dtype t, nx_scalar *out) {
   char kind = core_number_kind(number), of = core_kind(t);
   if (kind == 'c') {
@@ -56,6 +71,7 @@ int core_scalar(PyObject *number, nx_dtype t, nx_scalar *out) {
   }
   if (kind == 'f' || of == 'f' || of == 'c') {
     *out = (nx_scalar){NX_SCALAR_F64, {.f = {PyFloat_AsDouble(number), 0}}};
+    if (kind == 'f' && (of == 'i' || of == 'u')) return fits(number, out->v.f[0], t);
     return PyErr_Occurred() ? -1 : 0;
   }
   if (of == 'b') {
@@ -64,12 +80,7 @@ int core_scalar(PyObject *number, nx_dtype t, nx_scalar *out) {
   }
   int status = whole(number, t, out);
   if (status == 0) return 0;
-  if (status != 2) {
-    PyObject *name = core_dtype_object(t);
-    PyErr_Format(PyExc_OverflowError, "nx: %S is no number of dtype %S", number, name);
-    Py_DECREF(name);
-  }
-  return -1;
+  return status == 2 ? -1 : refuse(number, t, PyExc_OverflowError);
 }
 
 /* ---- operands */
@@ -392,7 +403,7 @@ int core_assign(nx_tensor *x, PyObject *value) {
     nx_tensor *n = nx_full(nx_context_of(x), nx_device_of(x), t, NULL, 0, &s);
     nx_status status = n ? nx_assign(x, n) : NX_OUT_OF_MEMORY;
     nx_tensor_release(n);
-    return status == NX_OK ? 0 : (core_fail(), -1);
+    return status == NX_OK ? core_recorded() : (core_fail(), -1);
   }
   nx_device device = nx_device_of(core_is_array(value) ? core_tensor(value) : x);
   PyObject *v = core_array_of(value, 0, device, -1);
@@ -404,7 +415,7 @@ int core_assign(nx_tensor *x, PyObject *value) {
   if (src == NULL) return -1;
   nx_status status = nx_assign(x, src);
   nx_tensor_release(src);
-  return status == NX_OK ? 0 : (core_fail(), -1);
+  return status == NX_OK ? core_recorded() : (core_fail(), -1);
 }
 
 static int rank_of_kind(char kind) {

@@ -67,11 +67,28 @@ int core_tree_add_hidden(core_tree *t) {
   return add_leaf(t, NULL, x);
 }
 
+static int fix_items(core_tree *t, PyObject *o) {
+  int64_t n = PyTuple_Size(o);
+  if (put(t, &n, sizeof n) < 0) return -1;
+  if (Py_EnterRecursiveCall(" in the arguments of a captured function")) return -1;
+  int status = 0;
+  for (Py_ssize_t i = 0; i < n && status == 0; i++)
+    status = core_tree_fix(t, PyTuple_GetItem(o, i));
+  Py_LeaveRecursiveCall();
+  return status;
+}
+
+/* Objects are the same if they are equal and of one type; but 0.0 and -0.0 are equal, NaN is not
+ * even equal to itself, and (1,) equals (True,): floats are told apart by their bits, and tuples by
+ * their items. */
 int core_tree_fix(core_tree *t, PyObject *o) {
   uintptr_t type = (uintptr_t)Py_TYPE(o); /* the object keeps it */
   if (t->fixed == NULL) t->fixed = PyList_New(0);
   if (t->fixed == NULL || put(t, "S", 1) < 0 || put(t, &type, sizeof type) < 0) return -1;
-  return PyList_Append(t->fixed, o);
+  if (PyTuple_CheckExact(o)) return fix_items(t, o);
+  if (!PyFloat_CheckExact(o) && !PyComplex_CheckExact(o)) return PyList_Append(t->fixed, o);
+  double v[2] = {PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)};
+  return put(t, v, sizeof v);
 }
 
 static bool holds_arrays(PyObject *o) {
@@ -89,7 +106,8 @@ static bool holds_arrays(PyObject *o) {
  * holds arrays of the capture, would be wrong then. */
 static int add_other(core_tree *t, PyObject *o) {
   if (!t->results) return core_tree_fix(t, o);
-  bool changes = PyObject_Hash(o) == -1 || PyIter_Check(o) || holds_arrays(o);
+  bool changes = PyObject_Hash(o) == -1 || PyIter_Check(o) || holds_arrays(o) ||
+                 PyObject_HasAttrString(o, "__await__");
   PyErr_Clear();
   if (!changes) return core_tree_fix(t, o);
   PyErr_Format(PyExc_TypeError,
@@ -102,10 +120,14 @@ static int add_other(core_tree *t, PyObject *o) {
 /* ---- what an object is */
 
 /* That of a number that is an input. Numbers of other types, enumerations among them, are objects
- * like any other: a function may ask what they are. */
+ * like any other: a function may ask what they are. So are integers that no input holds. */
 static char number_kind(PyObject *o) {
-  bool plain =
-      PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
+  int beyond = 0;
+  if (PyLong_CheckExact(o)) {
+    (void)PyLong_AsLongLongAndOverflow(o, &beyond);
+    return beyond == 0 ? 'i' : 0;
+  }
+  bool plain = PyBool_Check(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
   return plain ? core_number_kind(o) : 0;
 }
 

@@ -58,6 +58,7 @@ from ._grids import mgrid as mgrid
 from ._grids import ogrid as ogrid
 from ._grids import r_ as r_
 from ._grids import s_ as s_
+from ._lib import AxisError as AxisError
 from ._warnings import errstate as errstate
 __array_api_version__: str
 __version__: str

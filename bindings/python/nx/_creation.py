@@ -130,8 +130,18 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
         n = max(0, -((start - stop) // step))
     else:
         n = max(0, math.ceil((stop - start) / step))
-    dtype = _dtype(dtype, INT64 if whole else FLOAT64)
+    dtype = _dtype(dtype, _whole(start, start + (n - 1) * step) if whole and n else
+                   INT64 if whole else FLOAT64)
     return calls.arange(device_number(device), dtype, start, step, n)
+
+
+def _whole(*ends: int) -> DType:
+    """The dtype of integers between these: int64, or uint64 where that alone has them."""
+    if min(ends) >= -2**63 and max(ends) < 2**63:
+        return INT64
+    if min(ends) >= 0 and max(ends) < 2**64:
+        return UINT64
+    raise OverflowError(f"arange: {min(ends)} to {max(ends)} are numbers of no dtype")
 
 
 def _as_number(x: Any) -> Any:

@@ -101,11 +101,15 @@ def complex_dtype(dtype: DType) -> DType:
     return COMPLEX128
 
 
+class AxisError(ValueError, IndexError):
+    """There is no such axis: an error of both kinds, as NumPy's is."""
+
+
 def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
-    """An axis counted from 0; IndexError if there is no such axis."""
+    """An axis counted from 0; AxisError if there is no such axis."""
     n = operator.index(axis)
     if not -ndim <= n < ndim:
-        raise IndexError(f"{what} {n} is out of bounds for an array of dimension {ndim}")
+        raise AxisError(f"{what} {n} is out of bounds for an array of dimension {ndim}")
     return n + ndim if n < 0 else n
 
 

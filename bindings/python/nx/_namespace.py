@@ -9,8 +9,10 @@ from . import _core, emath, fft, linalg, random, special
 from . import _apply, _creation, _dtypes, _elementwise, _files, _functions, _grids
 from . import _histograms, _indexing, _manipulation, _methods, _more, _nan, _padding, _places
 from . import _polynomials, _print, _products, _searching, _sharing, _statistics, _text, _warnings
+from . import _ufuncs  # noqa: F401
 from ._core import calls, devices, dump, realize, stats
 from ._dtypes import __array_namespace_info__
+from ._lib import AxisError
 
 _CORE = ("Jit", "jit", *(
     name for name, found in vars(_core).items()
@@ -30,7 +32,7 @@ ndarray = _core.Array
 newaxis = None
 pi = math.pi
 
-__all__ = ["__array_api_version__", "__array_namespace_info__", "__version__", "calls",
+__all__ = ["AxisError", "__array_api_version__", "__array_namespace_info__", "__version__", "calls",
            "devices", "dump", "e", "emath", "euler_gamma", "fft", "inf", "linalg", "nan", "ndarray",
            "newaxis", "pi", "random", "realize", "special", "stats"]
 
@@ -57,4 +59,4 @@ def _namespace(version: Any = None) -> Any:
 _export()
 _core.hooks(getitem=_indexing.getitem, setitem=_indexing.setitem, repr=_print.array_repr,
             html=_print.array_html, namespace=_namespace, str=_print.array_str,
-             attribute=_methods.attribute, names=_methods.names)
+            attribute=_methods.attribute, names=_methods.names)

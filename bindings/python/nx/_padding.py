@@ -12,7 +12,7 @@ from . import _core
 from ._core import Array, calls
 from ._creation import linspace
 from ._elementwise import rint
-from ._lib import INT64, arr, cast, constant, expand
+from ._lib import INT64, AxisError, arr, cast, constant, expand
 from ._manipulation import squeeze
 from ._statistics import max, mean, median, min
 
@@ -50,7 +50,7 @@ def _widths(given: Any, ndim: int) -> list[tuple]:
     pairs = [(0, 0)] * ndim
     for axis, width in given.items():
         if not -ndim <= operator.index(axis) < ndim:
-            raise IndexError(f"pad: axis {axis} is out of bounds for {ndim} dimensions")
+            raise AxisError(f"pad: axis {axis} is out of bounds for {ndim} dimensions")
         pairs[axis] = _pairs(width, 1, operator.index)[0]
     return pairs
 

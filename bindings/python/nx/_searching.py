@@ -404,6 +404,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     """How often each of 0, 1, .. occurs, or the sum of its weights. The largest is read (an
     action)."""
     x = arr(x)
+    if x.dtype.kind not in "biu":
+        raise TypeError(f"bincount: {x.dtype.name} are no integers")
     x = index_array(cast(x, INT64) if x.dtype is BOOL else x)
     if x.ndim != 1:
         raise ValueError(f"bincount: {x.ndim} dimensions, and must be 1")
