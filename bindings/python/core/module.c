@@ -145,6 +145,26 @@ static PyObject *result_type(PyObject *self, PyObject *const *args, Py_ssize_t n
   return core_dtype_object(both);
 }
 
+/* The shapes of arrays of one dtype, as bytes: what a plan of calls depends on. None, if one is no
+ * array, or has another dtype. */
+static PyObject *shapes(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+  (void)self;
+  enum { MOST = 4 };
+  int64_t of[MOST * (NX_MAX_RANK + 1)];
+  size_t at = 0;
+  if (n < 1 || n > MOST) return Py_NewRef(Py_None);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    if (!core_is_array(args[i]) || core_is_weak(args[i])) return Py_NewRef(Py_None);
+    nx_tensor *x = core_tensor(args[i]);
+    const int32_t rank = nx_rank(x);
+    if (nx_dtype_of(x) != nx_dtype_of(core_tensor(args[0]))) return Py_NewRef(Py_None);
+    of[at++] = rank;
+    if (rank > 0) memcpy(of + at, nx_shape(x), sizeof *of * (size_t)rank);
+    at += (size_t)rank;
+  }
+  return PyBytes_FromStringAndSize((const char *)of, (Py_ssize_t)(at * sizeof *of));
+}
+
 /* ---- making arrays */
 
 static int copy_of(PyObject *o) { return o == Py_None ? -1 : PyObject_IsTrue(o); }
@@ -306,6 +326,8 @@ static PyMethodDef functions[] = {
      "The dtype of an operation on two."},
     {"result_type", (PyCFunction)(void (*)(void))result_type, METH_FASTCALL,
      "The dtype of an operation on arrays, dtypes and Python numbers."},
+    {"shapes", (PyCFunction)(void (*)(void))shapes, METH_FASTCALL,
+     "A key of the shapes of arrays of one dtype; None of others."},
     {"array", (PyCFunction)(void (*)(void))array, METH_VARARGS | METH_KEYWORDS,
      "An array of any object."},
     {"from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_VARARGS | METH_KEYWORDS,

@@ -8,9 +8,10 @@ import operator
 from functools import lru_cache
 from typing import Any, Callable, Sequence
 
+from . import _core
 from ._core import Array, calls
 from ._keywords import with_out
-from ._lib import arr, axis_of, product, promoted, reshaped
+from ._lib import AxisError, arr, axis_of, product, promoted, reshaped
 
 __all__ = ["cross", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot",
            "vecdot"]
@@ -51,7 +52,7 @@ def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Array:
             raise ValueError("vecdot: an axis of arrays of different ranks is counted from the end")
         axis = axis_of(axis, a.ndim) - a.ndim
     if min(a.ndim, b.ndim) < -axis:
-        raise IndexError(f"vecdot: axis {axis} is out of bounds")
+        raise AxisError(f"vecdot: axis {axis} is out of bounds")
     if a.shape[axis] != b.shape[axis]:
         raise ValueError(f"vecdot: the shapes {a.shape} and {b.shape} differ along axis {axis}")
     return calls.vecdot(a, b, axis)
@@ -132,11 +133,18 @@ class _Program:
     def reshaped(self, x: int, old: Sequence[int], new: Sequence[int]) -> int:
         return x if tuple(old) == tuple(new) else self.call(reshaped, x, more=(tuple(new),))
 
-    def run(self, operands: list[Array], place: int) -> Array:
-        values = list(operands)
-        for function, places, more in self.steps:
-            values.append(function(*[values[i] for i in places], *more))
-        return values[place]
+    def function(self, place: int) -> Callable[..., Array]:
+        """The calls as one function of the operands, which gives the value of a place."""
+        known: dict[str, Any] = {}
+        lines = [f"def run({', '.join(f'v{i}' for i in range(self.operands))}):"]
+        for n, (function, places, more) in enumerate(self.steps):
+            known[f"f{n}"] = function
+            known |= {f"c{n}_{k}": constant for k, constant in enumerate(more)}
+            given = [*(f"v{i}" for i in places), *(f"c{n}_{k}" for k in range(len(more)))]
+            lines.append(f" v{self.operands + n} = f{n}({', '.join(given)})")
+        lines.append(f" return v{place}")
+        exec(compile("\n".join(lines), __file__, "exec"), known)  # in this file, for errors' lines
+        return known["run"]
 
 
 def _labels(text: str, rank: int, what: str) -> list:
@@ -273,8 +281,8 @@ def _cheapest(terms: list[_Term]) -> tuple[int, int]:
 
 
 @lru_cache(256)
-def _program(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[_Program, int]:
-    """The calls for operands of these shapes, and the place of the result."""
+def _program(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> Callable[..., Array]:
+    """The function of operands of these shapes."""
     p = _Program(len(shapes))
     labels, out = _parsed(subscripts, tuple(map(len, shapes)))
     terms = [_diagonals(p, _Term(i, *of)) for i, of in enumerate(zip(shapes, labels))]
@@ -285,18 +293,28 @@ def _program(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[_Pro
         b, a = terms.pop(j), terms.pop(i)
         kept = set(out).union(*(t.labels for t in terms))
         terms.append(_product(p, a, b, kept))
-    return p, _ordered(p, _summed(p, terms[0], set(out)), out)
+    return p.function(_ordered(p, _summed(p, terms[0], set(out)), out))
+
+
+_found: dict[tuple, Callable[..., Array]] = {}  # by subscripts and _core.shapes
 
 
 def einsum(subscripts: Any, /, *operands: Any) -> Array:
     """Sums of products by the letters of axes, as NumPy's einsum: "ij,jk->ik", with "..." and
     repeated letters; without "->" the letters that occur once, in order. Several operands are
     multiplied in pairs, the cheapest first."""
+    shapes = _core.shapes(*operands)
+    if shapes is not None and (run := _found.get((subscripts, shapes))) is not None:
+        return run(*operands)
     given = list(operands)
     if not isinstance(subscripts, str):
         subscripts, given = _lists([subscripts, *operands])
     if not given:
         raise ValueError("einsum: there are no operands")
     xs = promoted(*given) if len(given) > 1 else [arr(given[0])]
-    program, place = _program(subscripts, tuple([x.shape for x in xs]))
-    return program.run(xs, place)
+    run = _program(subscripts, tuple([x.shape for x in xs]))
+    if shapes is not None:
+        if len(_found) == 256:
+            _found.clear()
+        _found[subscripts, shapes] = run
+    return run(*xs)
