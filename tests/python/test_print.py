@@ -69,6 +69,34 @@ class Pictures(unittest.TestCase):
             self.assertIn(text, texts)
         self.assertIn("shape (2,), float64, cpu", html)
 
+    def boxes(self, svg):
+        """(left, top, right, bottom) of the boxes by what is written on them."""
+        space, found = "{http://www.w3.org/2000/svg}", {}
+        for box, text in zip(svg.iter(space + "rect"), list(svg.iter(space + "text"))[::2]):
+            x, y, w, h = (float(box.get(k)) for k in ("x", "y", "width", "height"))
+            found[text.text] = (x, y, x + w, y + h)
+        return found
+
+    def test_what_stands_where(self):
+        x = nx.ones((3, 4)).realize()
+        _, svg = self.picture(nx.sum(nx.exp(x) * 2, axis=0) / 3)
+        found = self.boxes(svg)
+        self.assertEqual(found["full 3"][1], found["reduce_sum"][1])
+        self.assertEqual(found["full 2"][1], found["exp"][1])
+        self.assertLess(found["exp"][2], found["full 2"][0])
+        width = float(svg.get("width"))
+        self.assertLess(max(box[2] for box in found.values()), width)
+
+    def test_pages_of_any_colour(self):
+        html, _ = self.picture(nx.exp(nx.ones(2).realize()) + 1)
+        self.assertEqual(set(re.findall(r'(?:fill|stroke)="([^"]*)"', html)),
+                         {"none", "currentColor", "#3b82f6"})
+
+    def test_previews_are_short(self):
+        x = nx.ones((20, 20)).realize()
+        self.assertLess(len(x._repr_html_()), 600)
+        self.assertGreater(len(repr(x)), 1000)
+
     def test_no_graph(self):
         x = nx.asarray([1.0, 2.0])
         self.assertIsNone(self.picture(x)[1])

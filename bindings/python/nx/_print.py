@@ -252,16 +252,19 @@ def array_str(x: Array, /) -> str:
 
 # ---- notebooks
 
+_PREVIEW = 200  # elements from which on a notebook shows the corners alone
+
 
 def array_html(x: Array, /) -> str:
     """Shape, dtype, the graph of what is not computed yet, and a preview."""
     from ._graph import svg
 
     head = f"Array, shape {x.shape}, {x.dtype.name}, {x.device}"
-    graph = svg(x)
+    graph, wrap = svg(x), ""
     try:
-        preview = _html.escape(array_repr(x))
+        with printoptions(threshold=min(_PREVIEW, _options["threshold"])):
+            preview = _html.escape(array_repr(x))
     except _core.Error as e:
-        preview = _html.escape(f"{type(e).__name__}: {e}")
+        preview, wrap = _html.escape(f"{type(e).__name__}: {e}"), ";white-space:pre-wrap"
     return (f"<div><div><b>{_html.escape(head)}</b></div>{graph}"
-            f"<pre style='margin:0.3em 0'>{preview}</pre></div>")
+            f"<pre style='margin:0.3em 0{wrap}'>{preview}</pre></div>")
