@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/platform/lock.h"
+#include "key_words.h"
 #include "runtime/realize/residency.h"
 #include "runtime/device.h"
 #include "runtime/debug.h"
@@ -87,45 +88,6 @@ static bool push(nxi_run *run, nxi_node *n) {
   run->stack[run->n_stack++] = (struct nxi_visit){n, 0};
   return true;
 }
-
-/* Records that node `slot` of the key is the value of n. */
-static bool place(nxi_run *run, nxi_node *n, uint32_t slot) {
-  uint32_t at = run->n_order;
-  if (!nxi_grow(&run->order, &run->cap_order, at + 1, sizeof *run->order) ||
-      !nxi_grow(&run->slots, &run->cap_slots, at + 1, sizeof *run->slots) ||
-      !nxi_grow(&run->stored, &run->cap_stored, at + 1, sizeof *run->stored))
-    return false;
-  run->order[at] = n;
-  run->slots[at] = slot;
-  run->stored[at] = 0;
-  run->n_order++;
-  run->n_hold += n->state == NXI_PENDING &&
-                 atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_HOLD;
-  n->epoch = run->context->epoch;
-  n->index = at;
-  return true;
-}
-
-/* ---- words of one node: head (op, dtype, rank, number of operands), number of attributes, shape,
- * attributes, operands */
-
-static inline uint64_t *node_words(nxi_run *run, uint32_t op, uint32_t dtype, int32_t rank,
-                                   const int64_t *shape, uint32_t n_attrs, uint32_t n_args) {
-  uint64_t words = 2 + (uint64_t)rank + n_attrs + n_args;
-  if (run->n_key + words > run->cap_key &&
-      (run->n_key + words > UINT32_MAX ||
-       !nxi_grow_array(&run->key, &run->cap_key, run->n_key + (uint32_t)words, sizeof *run->key)))
-    return NULL;
-  uint64_t *w = run->key + run->n_key;
-  run->n_key += (uint32_t)words;
-  run->slot = run->n_slots++;
-  *w++ = op | (uint64_t)dtype << 16 | (uint64_t)rank << 24 | (uint64_t)n_args << 32;
-  *w++ = n_attrs;
-  nxi_copy_few(w, shape, (uint32_t)rank);
-  return w + rank; /* the caller writes attributes and operands here */
-}
-
-static uint32_t slot_of(const nxi_run *run, const nxi_node *n) { return run->slots[n->index]; }
 
 /* The same of finite numbers of a usual float type: whether it is a whole number of -2 to 3, or a
  * half of 1 or -1. Integer instructions alone, for numbers of programs are met in every operation.
@@ -213,45 +175,6 @@ static bool emit_full_like(nxi_run *run, nxi_node *full, int32_t rank, const int
 }
 
 /* ---- inputs */
-
-/* Looks for an input with the same memory in the same form, among the latest ones. If it is found,
- * an update can read exactly what it writes, and may write in place. */
-static bool find_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape,
-                       const nxi_buffer *b, int64_t offset, const nxi_node *whole) {
-  uint32_t oldest = run->n_inputs > 16 ? run->n_inputs - 16 : 0;
-  for (uint32_t i = run->n_inputs; i-- > oldest;) {
-    const nxi_run_input *in = &run->inputs[i];
-    const uint64_t *w = run->key + in->words_at;
-    if (in->buffer != b || in->offset != offset || in->node != whole ||
-        w[0] != (NXG_input | (uint64_t)t << 16 | (uint64_t)rank << 24) ||
-        memcmp(w + 2, shape, (size_t)rank * sizeof *shape) != 0)
-      continue;
-    run->slot = in->slot;
-    return true;
-  }
-  return false;
-}
-
-static bool emit_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape, nxi_buffer *b,
-                       int64_t offset, int64_t bytes, nxi_node *whole) {
-  if (find_input(run, t, rank, shape, b, offset, whole)) return true;
-  if (!nxi_run_add_input(run, b, offset, bytes, whole)) return false;
-  uint32_t words_at = run->n_key;
-  uint64_t *w = node_words(run, NXG_input, (uint32_t)t, rank, shape, 2, 0);
-  if (!w) return false;
-  run->inputs[run->n_inputs - 1].flags_at = (uint32_t)(w - run->key);
-  run->inputs[run->n_inputs - 1].words_at = words_at;
-  run->inputs[run->n_inputs - 1].slot = run->slot;
-  w[0] = whole && nxi_buffer_aligned(b, run->own_memory) ? NXG_INPUT_ALIGNED : 0;
-  w[1] = (uint64_t)nxi_run_alias(run, b);
-  return true;
-}
-
-static bool emit_whole(nxi_run *run, nxi_node *n) {
-  int64_t bytes = nxi_dtype_bytes(n->dtype, n->elements);
-  run->n_given += (atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_GIVEN) != 0;
-  return emit_input(run, n->dtype, n->rank, nxi_node_shape(n), n->buffer, 0, bytes, n);
-}
 
 /* The node that a cell stands for: a cell without memory of its own stands for its operand. */
 static nxi_node *through_cells(nxi_node *n) {
@@ -553,14 +476,47 @@ static void begin(nxi_run *run) {
   run->context->epoch++;
 }
 
+enum { FLAT_ARGS = 3 };
+
+/* Whether n is one operation over whole values in memory, and of those that are written as they
+ * are. */
+static bool is_flat(nxi_node *n) {
+  nxi_node **args = nxi_node_args(n);
+  bool known = n->op < NXG_OP_COUNT && n->n_args && n->n_args <= FLAT_ARGS;
+  if (!known || n->op == NXG_view || n->op == NXG_pad || n->op == NXG_update ||
+      n->op == NXG_scatter || n->op == NXG_custom)
+    return false;
+  for (uint32_t i = 0; i < n->n_args; i++)
+    if (args[i]->state != NXI_REALIZED) return false;
+  return true;
+}
+
+/* Writes what visit would write of it, without a traversal. */
+static bool visit_flat(nxi_run *run, nxi_node *n) {
+  nxi_node **args = nxi_node_args(n);
+  uint32_t slots[FLAT_ARGS] = {0};
+  for (uint32_t i = 0; i < n->n_args; i++) {
+    if (!emit_whole(run, args[i])) return false;
+    slots[i] = run->slot;
+  }
+  uint64_t *w = node_words(run, n->op, n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, n->n_args);
+  if (!w) return false;
+  nxi_copy_few(w, nxi_node_attrs(n), n->n_attrs);
+  w += n->n_attrs;
+  for (uint32_t i = 0; i < n->n_args; i++) *w++ = slots[i];
+  run->n_states = nxi_node_lineage(n) != 0;
+  return place(run, n, run->slot);
+}
+
 bool nxi_extract_brief(nxi_run *run, nxi_node *root, uint32_t most_nodes) {
   NXI_HELD(&run->context->run_lock);
   nxi_diag d;
   nxi_diag_clear(&d);
   begin(run);
   run->most_nodes = most_nodes;
-  return visit(run, root, &d) == NX_OK && nxi_run_add_output(run, root) && !run->n_hold &&
-         !run->n_states && !run->n_updates && !run->n_given && end_key(run);
+  bool visited = is_flat(root) ? visit_flat(run, root) : visit(run, root, &d) == NX_OK;
+  return visited && nxi_run_add_output(run, root) && !run->n_hold && !run->n_states &&
+         !run->n_updates && !run->n_given && end_key(run);
 }
 
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d) {
