@@ -2,6 +2,7 @@
 /* Memory that OCaml and the library share: bigarrays as tensors, and the other way round. */
 #include "stubs.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -90,48 +91,65 @@ value nx_ocaml_import(value context, value mode, value dtype, value layout, valu
  * flagged external; of the other flags "mapped" is what this is. */
 typedef struct lent {
   struct caml_ba_proxy proxy; /* first: the runtime knows this part */
-  union {
-    nx_mapping *mapping;
-    struct lent *next; /* of those that are spare */
-  };
+  nx_mapping *mapping;
 } lent;
 
-/* Spare ones. A minor collection frees as many at once as it has found, for which the allocator of
- * the C library takes locks. Who finds another domain here goes to that all the same. */
-enum { MOST_SPARE = 4096 };
-static struct {
-  atomic_flag taken;
-  lent *first;
+/* Spare ones of this thread, each with one reference, so that using it stores nothing atomic. A
+ * minor collection frees as many at once as it has found, for which the allocator of the C library
+ * takes locks. They are in an array, for a list would wait for memory that has left the caches. */
+enum { MOST_SPARE = 2048 };
+typedef struct spares {
   int n;
-} spare = {.taken = ATOMIC_FLAG_INIT};
+  lent *all[MOST_SPARE];
+} spares;
+static _Thread_local spares *spare;
+static pthread_key_t spare_key;
+static bool spare_ends; /* with its thread: there is such a key */
+
+static void free_spares(void *of_thread) {
+  spares *s = of_thread;
+  while (s->n) free(s->all[--s->n]);
+  free(s);
+  spare = NULL;
+}
+
+/* NULL: this thread keeps none. */
+static spares *begin_spares(void) {
+  spares *s = spare_ends ? malloc(sizeof *s) : NULL;
+  if (!s) return NULL;
+  s->n = 0;
+  if (pthread_setspecific(spare_key, s)) {
+    free(s);
+    return NULL;
+  }
+  return spare = s;
+}
+
+static lent *new_lent(void) {
+  lent *l = malloc(sizeof *l);
+  if (l) l->proxy.refcount = 1;
+  return l;
+}
 
 static lent *take_lent(void) {
-  lent *l = NULL;
-  if (!atomic_flag_test_and_set_explicit(&spare.taken, memory_order_acquire)) {
-    l = spare.first;
-    if (l) {
-      spare.first = l->next;
-      spare.n--;
-      __builtin_prefetch(spare.first);
-    }
-    atomic_flag_clear_explicit(&spare.taken, memory_order_release);
-  }
-  return l ? l : malloc(sizeof *l);
+  spares *s = spare;
+  return s && s->n ? s->all[--s->n] : new_lent();
 }
 
 static void give_lent(lent *l) {
-  bool kept = false;
-  if (!atomic_flag_test_and_set_explicit(&spare.taken, memory_order_acquire)) {
-    kept = spare.n < MOST_SPARE;
-    if (kept) l->next = spare.first, spare.first = l, spare.n++;
-    atomic_flag_clear_explicit(&spare.taken, memory_order_release);
-  }
-  if (!kept) free(l);
+  spares *s = spare;
+  if (!s) s = begin_spares();
+  if (s && s->n < MOST_SPARE) s->all[s->n++] = l;
+  else free(l);
 }
 
 static void finalize_lent(value array) {
   lent *l = (lent *)Caml_ba_array_val(array)->proxy;
-  if (l->proxy.refcount-- != 1) return;
+  /* Who is the only one is alone with it: others would come from arrays that are alive. */
+  if (l->proxy.refcount != 1) {
+    if (l->proxy.refcount-- != 1) return;
+    l->proxy.refcount = 1;
+  }
   nx_mapping_release(l->mapping);
   give_lent(l);
 }
@@ -143,6 +161,7 @@ static struct custom_operations lent_blocks;
 value nx_ocaml_start(value any_bigarray) {
   lent_blocks = *Custom_ops_val(any_bigarray);
   lent_blocks.finalize = finalize_lent;
+  spare_ends = pthread_key_create(&spare_key, free_spares) == 0;
   return Val_unit;
 }
 
@@ -169,7 +188,6 @@ static value wrap(lent *l, int kind, intnat n) {
   b->flags = kind | CAML_BA_C_LAYOUT | CAML_BA_MAPPED_FILE;
   b->proxy = &l->proxy;
   b->dim[0] = n;
-  l->proxy.refcount = 1;
   l->proxy.data = b->data;
   l->proxy.size = bytes;
   return array;

@@ -180,7 +180,18 @@ let to_host (type a b) (t : (a, b) t) : (a, b) Nx_buffer.t =
 
 let moved t view = { t with view; handle = None }
 let expand t shape = moved t (View.expand t.view shape)
-let reshape t shape = moved t (View.reshape t.view shape)
+
+let rec all_ones (shape : int array) i = shape.(i) = 1 && (i = 0 || all_ones shape (i - 1))
+
+(* Reading an element ends here: one element is a scalar wherever it is, and needs no search. *)
+let reshape t shape =
+  let view = t.view in
+  let old = View.shape view in
+  let rank = Array.length old in
+  if Array.length shape = 0 && rank > 0 && all_ones old (rank - 1) then
+    moved t (View.create ~offset:(View.offset view) shape)
+  else moved t (View.reshape view shape)
+
 let permute t axes = moved t (View.permute t.view axes)
 let flip t axes = moved t (View.flip t.view axes)
 let copy t = guard @@ fun () -> fresh t.context t.dtype (shape t) (E.unary Copy_of (h t))
@@ -188,9 +199,30 @@ let copy t = guard @@ fun () -> fresh t.context t.dtype (shape t) (E.unary Copy_
 let contiguous t =
   if View.is_c_contiguous t.view && View.offset t.view = 0 then t else copy t
 
+(* Whether all bounds are those of a part that has elements; then [parts] are its extents, and the
+   result is where it begins. *)
+let part_of view (bounds : (int * int) array) (parts : int array) =
+  let shape = View.shape view and strides = View.strides view in
+  let rec go i offset =
+    if i = Array.length parts then offset
+    else
+      let start, stop = bounds.(i) in
+      if start < 0 || start >= stop || stop > shape.(i) then -1
+      else begin
+        parts.(i) <- stop - start;
+        go (i + 1) (offset + (start * strides.(i)))
+      end
+  in
+  go 0 (View.offset view)
+
 (* Nx's view refuses a part without elements; one of the library does not care where it is. *)
 let shrink t bounds =
-  if Array.for_all (fun (start, stop) -> start < stop) bounds then moved t (View.shrink t.view bounds)
+  let n = Array.length bounds in
+  let parts = Array.make n 0 in
+  let offset = if n = Array.length (shape t) then part_of t.view bounds parts else -1 in
+  if offset >= 0 then moved t (View.create ~offset ~strides:(View.strides t.view) parts)
+  else if Array.for_all (fun (start, stop) -> start < stop) bounds then
+    moved t (View.shrink t.view bounds)
   else buffer t.context t.dtype (Array.map (fun (start, stop) -> Stdlib.max 0 (stop - start)) bounds)
 
 let pad t padding value =
