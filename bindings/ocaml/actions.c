@@ -4,8 +4,6 @@
 
 #include <stdatomic.h>
 
-extern value caml_gc_full_major(value unit);
-
 typedef struct watch {
   value *raised; /* a root of the action's caller */
   bool begun;
@@ -17,6 +15,14 @@ static bool handle_signals(value *raised) {
   if (!Is_exception_result(result)) return false;
   *raised = Extract_exception(result);
   return true;
+}
+
+/* A collection runs finalisers of the program, which may raise. Nothing may pass through here. */
+static bool collect_all(nx_context *context, value *raised) {
+  value result = caml_callback_exn(*caml_named_value("nx.full_major"), Val_unit);
+  if (Is_exception_result(result)) *raised = Extract_exception(result);
+  nx_context_collect(context);
+  return *raised == Val_unit;
 }
 
 /* A handler that runs in an action of this thread reads what it wants: what else waits is very
@@ -69,8 +75,8 @@ nx_status nx_ocaml_perform(nx_context *context, nx_ocaml_work *work, void *user,
     }
     if (status != NX_OUT_OF_MEMORY || *raised != Val_unit || attempt == 2) return status;
     nx_error_take(NULL);
-    caml_gc_full_major(Val_unit); /* garbage holds the memory: its finalisers release it */
-    nx_context_collect(context);
+    /* Garbage holds the memory: its finalisers release it. */
+    if (!collect_all(context, raised)) return NX_INTERRUPTED;
   }
 }
 
@@ -122,10 +128,7 @@ static void compute_pending(nx_context *context, value *raised) {
   if (in_action) return;
   realization r = {context, NULL, 0, NX_DO_PENDING};
   recorded = 0;
-  if (atomic_exchange(&interrupted, false)) {
-    caml_gc_full_major(Val_unit);
-    nx_context_collect(context);
-  }
+  if (atomic_exchange(&interrupted, false) && !collect_all(context, raised)) return;
   nx_status status = nx_ocaml_perform(context, realize, &r, raised);
   uint64_t bytes;
   left_operations = (int64_t)nx_pending(context, &bytes);
@@ -179,11 +182,10 @@ value nx_ocaml_realize(value context, value tensors) {
   CAMLlocal1(raised);
   raised = Val_unit;
   mlsize_t n = Wosize_val(tensors);
-  nx_tensor **list = caml_stat_alloc(n * sizeof *list + 1);
-  for (mlsize_t i = 0; i < n; i++) list[i] = Tensor_val(Field(tensors, i));
+  nx_tensor **list = nx_ocaml_handles(tensors);
   realization r = {Context_val(context), list, n, 0};
   nx_status status = nx_ocaml_perform(r.context, realize, &r, &raised);
-  caml_stat_free(list);
+  nx_ocaml_handles_free(list, n);
   nx_ocaml_check(status, raised);
   CAMLreturn(Val_unit);
 }

@@ -12,21 +12,13 @@ static struct custom_operations function_blocks = {.identifier = "nx.function",
                                                    .deserialize = custom_deserialize_default,
                                                    .compare_ext = custom_compare_ext_default};
 
-/* The handles of an array of tensors, to be freed with caml_stat_free. */
-static nx_tensor **handles(value array) {
-  mlsize_t n = Wosize_val(array);
-  nx_tensor **list = caml_stat_alloc(n * sizeof *list + 1);
-  for (mlsize_t i = 0; i < n; i++) list[i] = Tensor_val(Field(array, i));
-  return list;
-}
-
 value nx_ocaml_function(value context, value inputs, value outputs) {
-  nx_tensor **in = handles(inputs), **out = handles(outputs);
+  nx_tensor **in = nx_ocaml_handles(inputs), **out = nx_ocaml_handles(outputs);
   nx_function *f = NULL;
   nx_status status = nx_function_create(Context_val(context), in, Wosize_val(inputs), out,
                                         Wosize_val(outputs), NULL, &f);
-  caml_stat_free(in);
-  caml_stat_free(out);
+  nx_ocaml_handles_free(in, Wosize_val(inputs));
+  nx_ocaml_handles_free(out, Wosize_val(outputs));
   if (status) nx_ocaml_raise();
   value block = caml_alloc_custom(&function_blocks, sizeof(nx_function *), 0, 1);
   Function_val(block) = f;
@@ -71,11 +63,11 @@ value nx_ocaml_call(value context, value function, value inputs) {
   nx_function_info info = {.size = sizeof info};
   nx_function_describe(i.function, &info);
   i.n_out = info.outputs;
-  i.in = handles(inputs);
+  i.in = nx_ocaml_handles(inputs);
   i.out = caml_stat_alloc(i.n_out * sizeof *i.out + 1);
   for (size_t k = 0; k < i.n_out; k++) i.out[k] = NULL;
   nx_status status = nx_ocaml_perform(Context_val(context), call, &i, &raised);
-  caml_stat_free(i.in);
+  nx_ocaml_handles_free(i.in, i.n_in);
   if (status != NX_OK || raised != Val_unit) {
     for (size_t k = 0; k < i.n_out; k++) nx_tensor_release(i.out[k]);
     caml_stat_free(i.out);

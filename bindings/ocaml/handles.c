@@ -186,11 +186,28 @@ int32_t nx_ocaml_extents(value array, int64_t out[NX_MAX_RANK]) {
   return (int32_t)n;
 }
 
+int32_t nx_ocaml_axis(value number) {
+  intnat axis = Long_val(number);
+  return axis < INT32_MIN ? INT32_MIN : axis > INT32_MAX ? INT32_MAX : (int32_t)axis;
+}
+
 size_t nx_ocaml_axes(value array, int32_t out[NX_MAX_RANK]) {
   mlsize_t n = Wosize_val(array);
   if (n > NX_MAX_RANK) caml_invalid_argument("nx: more than 32 axes");
-  for (mlsize_t i = 0; i < n; i++) out[i] = (int32_t)Long_val(Field(array, i));
+  for (mlsize_t i = 0; i < n; i++) out[i] = nx_ocaml_axis(Field(array, i));
   return n;
+}
+
+nx_tensor **nx_ocaml_handles(value array) {
+  mlsize_t n = Wosize_val(array);
+  nx_tensor **list = caml_stat_alloc(n * sizeof *list + 1);
+  for (mlsize_t i = 0; i < n; i++) list[i] = nx_tensor_retain(Tensor_val(Field(array, i)));
+  return list;
+}
+
+void nx_ocaml_handles_free(nx_tensor **list, size_t n) {
+  for (size_t i = 0; i < n; i++) nx_tensor_release(list[i]);
+  caml_stat_free(list);
 }
 
 /* ---- contexts */
@@ -198,7 +215,7 @@ size_t nx_ocaml_axes(value array, int32_t out[NX_MAX_RANK]) {
 value nx_ocaml_context(value threads, value memory_limit) {
   nx_context_options options = {.size = sizeof options,
                                 .flags = NX_DEFER_EXPOSED,
-                                .threads = Int_val(threads),
+                                .threads = nx_ocaml_axis(threads),
                                 .memory_limit = (size_t)Long_val(memory_limit)};
   nx_context *context = NULL;
   if (nx_context_create(&options, &context)) nx_ocaml_raise();

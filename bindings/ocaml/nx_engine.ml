@@ -34,6 +34,7 @@ external start : ('a, 'b) bigarray -> unit = "nx_ocaml_start"
 let () =
   Callback.register_exception "nx.error"
     (Error { status = Internal; operation = ""; sentence = ""; place = 0; place_text = ""; index = -1 });
+  Callback.register "nx.full_major" Gc.full_major;
   start (Bigarray.Genarray.create Bigarray.Char Bigarray.c_layout [| 1 |]);
   Printexc.register_printer (function
     | Error f when f.place_text <> "" -> Some (Printf.sprintf "nx: %s (%s)" f.sentence f.place_text)

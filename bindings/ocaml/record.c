@@ -71,27 +71,27 @@ value nx_ocaml_reduce(value op, value x, value axes, value keep) {
 
 value nx_ocaml_argmax(value x, value axis, value keep) {
   uint32_t flags = Bool_val(keep) ? NX_KEEPDIMS : 0;
-  return nx_ocaml_recorded(nx_reduce_argmax(Tensor_val(x), Int_val(axis), flags, NX_I32));
+  return nx_ocaml_recorded(nx_reduce_argmax(Tensor_val(x), nx_ocaml_axis(axis), flags, NX_I32));
 }
 
 value nx_ocaml_argmin(value x, value axis, value keep) {
   uint32_t flags = Bool_val(keep) ? NX_KEEPDIMS : 0;
-  return nx_ocaml_recorded(nx_reduce_argmin(Tensor_val(x), Int_val(axis), flags, NX_I32));
+  return nx_ocaml_recorded(nx_reduce_argmin(Tensor_val(x), nx_ocaml_axis(axis), flags, NX_I32));
 }
 
 value nx_ocaml_sort(value x, value axis, value descending) {
   uint32_t flags = Bool_val(descending) ? NX_DESCENDING : 0;
-  return nx_ocaml_recorded(nx_sort(Tensor_val(x), Int_val(axis), flags));
+  return nx_ocaml_recorded(nx_sort(Tensor_val(x), nx_ocaml_axis(axis), flags));
 }
 
 value nx_ocaml_argsort(value x, value axis, value descending) {
   uint32_t flags = Bool_val(descending) ? NX_DESCENDING : 0;
-  return nx_ocaml_recorded(nx_argsort(Tensor_val(x), Int_val(axis), flags, NX_I32));
+  return nx_ocaml_recorded(nx_argsort(Tensor_val(x), nx_ocaml_axis(axis), flags, NX_I32));
 }
 
 value nx_ocaml_scan(value op, value x, value axis) {
   nx_scan_op scan = (nx_scan_op)Int_val(op);
-  return nx_ocaml_recorded(nx_associative_scan(Tensor_val(x), scan, Int_val(axis)));
+  return nx_ocaml_recorded(nx_associative_scan(Tensor_val(x), scan, nx_ocaml_axis(axis)));
 }
 
 /* ---- movement */
@@ -150,7 +150,7 @@ value nx_ocaml_cat(value tensors, value axis) {
   mlsize_t n = Wosize_val(tensors);
   nx_tensor **list = caml_stat_alloc(n * sizeof *list + 1);
   for (mlsize_t i = 0; i < n; i++) list[i] = Tensor_val(Field(tensors, i));
-  nx_tensor *result = nx_cat(list, n, Int_val(axis));
+  nx_tensor *result = nx_cat(list, n, nx_ocaml_axis(axis));
   caml_stat_free(list);
   return nx_ocaml_recorded(result);
 }
@@ -158,7 +158,7 @@ value nx_ocaml_cat(value tensors, value axis) {
 /* ---- by index, windows */
 
 value nx_ocaml_gather(value data, value indices, value axis) {
-  return nx_ocaml_recorded(nx_gather(Tensor_val(data), Tensor_val(indices), Int_val(axis)));
+  return nx_ocaml_recorded(nx_gather(Tensor_val(data), Tensor_val(indices), nx_ocaml_axis(axis)));
 }
 
 /* how: the mode, and 2 if indices are unique. */
@@ -166,7 +166,7 @@ value nx_ocaml_scatter(value x, value indices, value updates, value axis, value 
   nx_scatter_mode mode = Int_val(how) & 1 ? NX_SCATTER_ADD : NX_SCATTER_SET;
   uint32_t flags = Int_val(how) & 2 ? NX_UNIQUE_INDICES : 0;
   return nx_ocaml_recorded(nx_scatter(Tensor_val(x), Tensor_val(indices), Tensor_val(updates),
-                                      Int_val(axis), mode, flags));
+                                      nx_ocaml_axis(axis), mode, flags));
 }
 
 typedef struct window {

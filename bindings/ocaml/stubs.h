@@ -35,7 +35,9 @@ void nx_ocaml_scalar(value number, nx_scalar *out);
 value nx_ocaml_number(const nx_scalar *scalar);
 /* An int array as extents, its length; more than NX_MAX_RANK entries are Invalid_argument. */
 int32_t nx_ocaml_extents(value array, int64_t out[NX_MAX_RANK]);
-/* The same as axes. */
+/* An axis; what no tensor has stays what no tensor has. */
+int32_t nx_ocaml_axis(value number);
+/* The same of an array as axes. */
 size_t nx_ocaml_axes(value array, int32_t out[NX_MAX_RANK]);
 /* Raises Nx_engine.Error with what is in this thread's error slot, and empties the slot. */
 _Noreturn void nx_ocaml_raise(void);
@@ -44,6 +46,10 @@ value nx_ocaml_block(struct custom_operations *of, uintnat size, size_t bytes);
 /* A block for a handle, whose reference it takes. `bytes` is what the collector is told that the
  * block holds outside of its heap. */
 value nx_ocaml_box(nx_tensor *tensor, size_t bytes);
+/* The handles of an array of tensors, with a reference each: while an action waits, others may
+ * write the array. */
+nx_tensor **nx_ocaml_handles(value array);
+void nx_ocaml_handles_free(nx_tensor **list, size_t n);
 /* An array of such blocks, each of the size of its elements. */
 value nx_ocaml_box_all(nx_tensor *const *tensors, size_t n);
 /* The same for what a recording call has given: raises if that is NULL, tells the collector the

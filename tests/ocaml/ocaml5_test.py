@@ -20,6 +20,7 @@ STANDIN = ("standin/nx_buffer.ml", "standin/nx_core.ml", "../../bindings/ocaml/n
 PROGRAMS = {  # sources beside check.ml; what stands in for Nx is linked where they name it
     "engine": (),
     "lifetimes": (),
+    "misuse": (),
     "domains": (),
     "backend": (*STANDIN, OUTPUTS),
     "backend results": (*STANDIN, RESULTS, "standin/nx_backend.ml"),
