@@ -199,21 +199,21 @@ let copy t = guard @@ fun () -> fresh t.context t.dtype (shape t) (E.unary Copy_
 let contiguous t =
   if View.is_c_contiguous t.view && View.offset t.view = 0 then t else copy t
 
-(* Whether all bounds are those of a part that has elements; then [parts] are its extents, and the
-   result is where it begins. *)
+(* Whether all bounds are those of a part that has elements, and not of all; then [parts] are its
+   extents, and the result is where it begins. -1 else. *)
 let part_of view (bounds : (int * int) array) (parts : int array) =
   let shape = View.shape view and strides = View.strides view in
-  let rec go i offset =
-    if i = Array.length parts then offset
+  let rec go i offset all =
+    if i = Array.length parts then if all then -1 else offset
     else
       let start, stop = bounds.(i) in
       if start < 0 || start >= stop || stop > shape.(i) then -1
       else begin
         parts.(i) <- stop - start;
-        go (i + 1) (offset + (start * strides.(i)))
+        go (i + 1) (offset + (start * strides.(i))) (all && stop - start = shape.(i))
       end
   in
-  go 0 (View.offset view)
+  go 0 (View.offset view) true
 
 (* Nx's view refuses a part without elements; one of the library does not care where it is. *)
 let shrink t bounds =

@@ -17,13 +17,14 @@ STUBS = ("actions", "function", "handles", "memory", "record")
 OUTPUTS = "../../bindings/ocaml/nx_backend.ml"
 RESULTS = "../../bindings/ocaml/nx_backend_results.ml"
 STANDIN = ("standin/nx_buffer.ml", "standin/nx_core.ml", "../../bindings/ocaml/nx_tensors.ml")
+VALUES = "backend_values.ml"
 PROGRAMS = {  # sources beside check.ml; what stands in for Nx is linked where they name it
     "engine": (),
     "lifetimes": (),
     "misuse": (),
     "domains": (),
-    "backend": (*STANDIN, OUTPUTS),
-    "backend results": (*STANDIN, RESULTS, "standin/nx_backend.ml"),
+    "backend": (*STANDIN, OUTPUTS, VALUES),
+    "backend results": (*STANDIN, RESULTS, "standin/nx_backend.ml", VALUES),
 }
 
 

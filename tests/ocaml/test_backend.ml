@@ -3,48 +3,8 @@
    computed here. *)
 
 open Nx_core
-module B : Backend_intf.S = Nx_backend
+open Backend_values
 open Check
-
-let c = B.create_context ()
-
-(* ---- in and out *)
-
-let product = Array.fold_left ( * ) 1
-
-let tensor dtype shape f =
-  let n = product shape in
-  let buffer = Nx_buffer.create dtype n in
-  for i = 0 to n - 1 do
-    Nx_buffer.set buffer i (f i)
-  done;
-  B.reshape (B.from_host c buffer) shape
-
-(* Elements in C order, through the view and the buffer of the storage. *)
-let values t =
-  let v = B.view t and buffer = B.to_host t in
-  let shape = View.shape v and strides = View.strides v in
-  Array.init (product shape) (fun i ->
-      let rest = ref i and place = ref (View.offset v) in
-      for axis = Array.length shape - 1 downto 0 do
-        place := !place + (strides.(axis) * (!rest mod shape.(axis)));
-        rest := !rest / shape.(axis)
-      done;
-      Nx_buffer.get buffer !place)
-
-let shape t = View.shape (B.view t)
-let into dtype shape f = let out = B.buffer c dtype shape in f ~out; out
-let like x f = into (B.dtype x) (shape x) f
-
-(* [3; 4] in several layouts *)
-let layouts dtype f =
-  let base = tensor dtype [| 5; 6 |] f in
-  [ ("plain", tensor dtype [| 3; 4 |] f);
-    ("permuted", B.permute (tensor dtype [| 4; 3 |] f) [| 1; 0 |]);
-    ("part", B.shrink base [| (1, 4); (2, 6) |]);
-    ("flipped", B.flip (B.shrink base [| (0, 3); (1, 5) |]) [| true; false |]);
-    ("expanded", B.expand (tensor dtype [| 3; 1 |] f) [| 3; 4 |]);
-    ("computed", like (tensor dtype [| 3; 4 |] f) (fun ~out -> B.neg ~out (tensor dtype [| 3; 4 |] f))) ]
 
 (* ---- elementwise *)
 
@@ -365,6 +325,16 @@ let test_movement () =
     (values (B.reshape (B.contiguous (B.permute x [| 1; 0 |])) [| 6 |]));
   same "flip" ( = ) [| 2l; 1l; 0l; 5l; 4l; 3l |] (values (B.flip x [| false; true |]));
   same "shrink" ( = ) [| 1l; 2l |] (values (B.shrink x [| (0, 1); (1, 3) |]));
+  let t = B.permute (B.flip x [| false; true |]) [| 1; 0 |] in
+  same "an element of a view" ( = ) [| 4l |] (values (B.reshape (B.shrink t [| (1, 2); (1, 2) |]) [||]));
+  same "a scalar of a scalar" ( = ) [| 4l |] (values (B.reshape (B.reshape (B.shrink t [| (1, 2); (1, 2) |]) [||]) [||]));
+  same "a part of a view" ( = ) [| 4l; 3l |] (values (B.shrink t [| (1, 3); (1, 2) |]));
+  check "all of a view" (B.view (B.shrink t [| (0, 3); (0, 2) |]) == B.view t);
+  List.iter
+    (fun bounds ->
+      raises "bounds outside of a view" (function Invalid_argument _ -> true | _ -> false)
+        (fun () -> B.shrink t bounds))
+    [ [| (0, 4); (0, 2) |]; [| (-1, 2); (0, 2) |]; [| (0, 3) |]; [| (0, 3); (0, 2); (0, 1) |] ];
   check "shrink to nothing" (values (B.shrink x [| (0, 0); (1, 3) |]) = [||]);
   same "expand" ( = ) [| 5l; 5l; 5l |] (values (B.expand (tensor Dtype.Int32 [| 1 |] (fun _ -> 5l)) [| 3 |]));
   same "pad" ( = ) [| 7l; 0l; 1l; 2l; 7l; 3l; 4l; 5l |] (values (B.pad x [| (0, 0); (1, 0) |] 7l));

@@ -87,7 +87,12 @@ end = struct
   let moved v by = v.offset + Array.fold_left ( + ) 0 (Array.mapi (fun i n -> n * v.strides.(i)) by)
 
   let shrink v bounds =
-    { v with shape = Array.map (fun (a, b) -> b - a) bounds; offset = moved v (Array.map fst bounds) }
+    if Array.length bounds <> Array.length v.shape
+       || not (Array.for_all2 (fun (a, b) n -> 0 <= a && a < b && b <= n) bounds v.shape)
+    then invalid_arg "shrink: bounds outside of the shape";
+    if Array.for_all2 (fun (a, b) n -> a = 0 && b = n) bounds v.shape then v
+    else
+      { v with shape = Array.map (fun (a, b) -> b - a) bounds; offset = moved v (Array.map fst bounds) }
 
   let flip v axes =
     { v with
