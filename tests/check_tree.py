@@ -91,7 +91,7 @@ OUTWARD = {
     "ir/graph": ("body", "control", "graph", "view"),
     "ir/interp": ("interp",),
     "ir/kernel": ("build", "kernel"),
-    "ir/library": ("custom", "library", "scatter", "tiles", "windows"),
+    "ir/library": ("custom", "library", "scatter", "seen", "tiles", "windows"),
     "ir/text": ("graph_text", "near", "print_kernel", "scalar_text"),
     "passes": ("apply", "pipeline", "read"),
     "passes/bind": ("bind",),

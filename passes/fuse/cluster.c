@@ -6,9 +6,9 @@
  *
  * The cost model, in vector operations for each element (scalar_ops.def):
  *  - A value used by several groups that cannot be merged is computed in each of them if that
- *    costs at most RECOMPUTE_COST, as much as storing and loading it (GPU: nxp_is_made_again).
+ *    costs at most nxp_cheap, as much as storing and loading it (GPU: nxp_is_made_again).
  *  - A value read at several positions of one group (x and x shifted) is stored if computing it
- *    at each costs more than RECOMPUTE_COST a position.
+ *    at each costs more than nxp_cheap a position.
  *  - An expensive value that is broadcast along outer axes would be computed again at every
  *    point there. It is stored if it has at most a quarter of the points.
  *  - A reduction joins the group of its users if they iterate over its kept axes, or over its
@@ -31,7 +31,7 @@
 
 #include <string.h>
 
-enum { MAX_SIZE = 320, MAX_READS = 24, MAX_ROOTS = 8, RECOMPUTE_COST = 6, TIGHT_COST = 64 };
+enum { MAX_SIZE = 320, MAX_READS = 24, MAX_ROOTS = 8, TIGHT_COST = 64 };
 
 /* ---- merging */
 
@@ -483,13 +483,13 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
   const nxp_node_state *s = &c->nodes[node];
   if (u->n_contexts > NXP_MAX_CONTEXTS) return true; /* more groups than a node can list */
   if (is_read_as_half(c, node, u)) return false;
-  const uint32_t most = c->o->tight ? TIGHT_COST : RECOMPUTE_COST;
+  const uint32_t cheap = nxp_cheap(c, node), most = c->o->tight ? TIGHT_COST : cheap;
   if (u->n_contexts > 1 && s->expense > most && !nxp_is_made_again(c, node)) return true;
   /* Both words of a block of random bits are results of one computation. */
   uint32_t ways = c->g->nodes[node].op == NXG_threefry ? (u->ways + 1) / 2 : u->ways;
-  if (u->place.space == NXP_SPACE_ANY && ways > 1 && s->expense > RECOMPUTE_COST) return true;
-  if (u->broadcast && u->place.space == NXP_SPACE_ANY && s->expense > RECOMPUTE_COST) return true;
-  if (u->broadcast && u->place.space == NXP_SPACE_OUTER && s->expense > RECOMPUTE_COST) {
+  if (u->place.space == NXP_SPACE_ANY && ways > 1 && s->expense > cheap) return true;
+  if (u->broadcast && u->place.space == NXP_SPACE_ANY && s->expense > cheap) return true;
+  if (u->broadcast && u->place.space == NXP_SPACE_OUTER && s->expense > cheap) {
     /* The value is hoisted out of the inner loops, and need not be stored, if the axes that it does
      * not depend on are the last ones, or those that the group reduces. */
     const nxp_draft *d = &c->drafts[u->contexts[0]];

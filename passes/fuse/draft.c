@@ -164,6 +164,21 @@ static void examine_reads(nxp_clusterer *c, uint32_t node) {
   s->mixes = s->reads == NXP_BOTH && !both;
 }
 
+enum { RECOMPUTE_COST = 6, MASK_COST = 24 };
+
+uint32_t nxp_cheap(const nxp_clusterer *c, uint32_t node) {
+  const bool mask = c->nodes[node].of_indices && c->g->nodes[node].dtype == NX_BOOL;
+  return mask && c->o->target->block_threads == 0 ? MASK_COST : RECOMPUTE_COST;
+}
+
+static bool is_of_indices(const nxp_clusterer *c, uint32_t node) {
+  const nxg_node *n = &c->g->nodes[node];
+  const bool moves = nxg_ops[n->op].kind == NXG_KIND_MAP || nxp_is_view(c, node);
+  bool all = moves || n->op == NXG_arange || n->op == NXG_eye || n->op == NXG_full;
+  for (uint32_t a = 0; a < n->n_args; a++) all = all && c->nodes[n->args[a]].of_indices;
+  return all && !c->nodes[node].must_store;
+}
+
 void nxp_examine_nodes(nxp_clusterer *c) {
   const nxg_graph *g = c->g;
   for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -194,7 +209,10 @@ void nxp_examine_nodes(nxp_clusterer *c) {
     if (!c->o->fuse && read && !nxp_is_leaf(c, i) && !nxp_is_view(c, i)) s->must_store = true;
   }
   for (uint32_t i = 0; i < g->n_outputs; i++) c->nodes[g->outputs[i].node].must_store = true;
-  for (uint32_t i = 0; i < g->n_nodes; i++) examine_reads(c, i);
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    examine_reads(c, i);
+    c->nodes[i].of_indices = is_of_indices(c, i);
+  }
 }
 
 uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n) {

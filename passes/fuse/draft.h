@@ -60,6 +60,7 @@ typedef struct nxp_node_state {
   uint32_t group;   /* that stores it */
   uint32_t uses;    /* ways in which it is read: directly, and through each view */
   uint32_t expense; /* cost of computing it from loads */
+  bool of_indices;  /* computed of indices and constants, without loads */
 } nxp_node_state;
 
 typedef struct nxp_clusterer {
@@ -105,6 +106,10 @@ static inline const nxp_shape *nxp_draft_full(const nxp_clusterer *c, const nxp_
 }
 /* If memory is exhausted, the shape is not changed and c->failed is set. */
 void nxp_draft_set_full(nxp_clusterer *c, nxp_draft *d, const nxp_shape *full);
+
+/* The cost up to which a value is computed again rather than stored. On a processor it is more for
+ * masks of indices alone: passes/plan/seen.c sees what they hide where they are used. */
+uint32_t nxp_cheap(const nxp_clusterer *c, uint32_t node);
 
 /* Whether a GPU computes the value in each of two kernels sooner than one kernel stores it and both
  * load it: it costs less than that, and comes from one array of its own size. */

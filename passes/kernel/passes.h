@@ -14,6 +14,9 @@ nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d);
 bool nxk_has_functions(const nxk_kernel *k);
 /* Removes instructions that nothing uses, and merges equal ones. Returns a new kernel. */
 nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d);
+/* Leaves out divisions of +0 and exponentials that are +0 where whole vectors are such ones. For
+ * kernels of which that is known to be common. Logical level. New kernel; NULL: out of memory. */
+nxk_kernel *nxk_skip_zeros(const nxk_kernel *k, nxi_diag *d);
 /* Sets needed[v] (room for k->n_instrs, zeroed) for each instruction that has an effect, or that
  * such an instruction uses, directly or not. */
 void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed);

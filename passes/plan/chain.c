@@ -8,6 +8,8 @@
 #include "build.h"
 
 #include "ir/library/tiles.h"
+#include "passes/kernel/passes.h"
+#include "seen.h"
 
 /* A chain, by its nodes, and by how it is cut. */
 typedef struct link {
@@ -240,6 +242,30 @@ static nx_status add_second(nxp_step_builder *s, const link *l, uint32_t node, n
   return NX_OK;
 }
 
+/* Notes which columns of the first product are used at all. */
+static bool note_seen(nxp_step_builder *s, const link *l, const nxk_kernel *k,
+                      const nxp_kernel_binding *binding, nxp_chain *chain) {
+  const nxp_group *e = &s->b->clusters->groups[l->reader];
+  const uint32_t axis = NXP_PARAM_AXIS | (uint32_t)(e->rank - 2);
+  nxp_row_kernel row = {k, chain->rows_read, NXK_NONE, l->m, l->n};
+  nxi_seen seen;
+  for (uint32_t i = 0; i < binding->n_params && l->m > 1; i++)
+    if (binding->params[i] == axis) row.row = i;
+  if (!nxp_columns_seen(&row, &seen)) return true;
+  chain->seen = nxi_arena_copy(&s->b->plan->arena, &seen, sizeof seen);
+  return chain->seen != NULL;
+}
+
+/* Numbers in place of hidden ones mostly are small powers, which are zero. */
+static nx_status skip_hidden(const nxp_step_builder *s, const nxp_chain *chain, nxk_kernel **k) {
+  if (chain->seen == NULL) return NX_OK;
+  nxk_kernel *skips = nxk_skip_zeros(*k, s->b->d);
+  if (skips == NULL) return s->b->d->status;
+  nxk_destroy(*k);
+  *k = skips;
+  return NX_OK;
+}
+
 /* The link that was found for the product of a group. */
 static void find_again(const nxp_step_builder *s, uint32_t group, link *l) {
   const nxp_clusters *c = s->b->clusters;
@@ -266,7 +292,8 @@ nx_status nxp_add_chain(nxp_step_builder *s, uint32_t node, uint32_t *number) {
                                       "what follows a product of a chain has no kernel of rows");
   for (uint32_t i = 0; i < binding.n_buffers; i++)
     if (binding.buffer_nodes[i] == l.made) chain->rows_made = i;
-  status = add_first(s, &l, k, &binding, chain);
+  status = note_seen(s, &l, k, &binding, chain) ? skip_hidden(s, chain, &k) : nxi_oom(b->d);
+  if (status == NX_OK) status = add_first(s, &l, k, &binding, chain);
   *number = b->plan->n_steps;
   if (status == NX_OK) status = add_second(s, &l, node, chain);
   nxk_destroy(k);

@@ -15,6 +15,7 @@
 #include "ir/kernel/kernel.h"
 #include "ir/library/library.h"
 #include "ir/library/scatter.h"
+#include "ir/library/seen.h"
 #include "ir/library/windows.h"
 #include "ir/poll.h"
 #include "ir/target.h"
@@ -162,6 +163,7 @@ typedef struct nxp_chain {
   uint32_t rows_read;     /* the epilogue's buffer with rows of the product .. */
   uint32_t rows_made;     /* .. and the one with rows of the other product's first operand */
   int64_t block_bytes[2]; /* of each thread, for the one and the other; equal addresses: the same */
+  nxi_seen *seen;         /* what the epilogue uses of a product; NULL: all of it */
 } nxp_chain;
 
 /* What is added to a product: one row to all of its rows, or a matrix that lies as the result does,

@@ -99,12 +99,28 @@ static void put_epilogue(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
   put_buffers(out, s->epilogue);
 }
 
+static void put_border(nxi_text *out, const nxi_border *b) {
+  if (b->per_row != 0) nxi_text_add(out, "%lld per row ", (long long)b->per_row);
+  nxi_text_add(out, b->per_row != 0 ? "%+lld" : "%lld", (long long)b->at);
+}
+
+/* The columns of a product that are used. */
+static void put_seen(nxi_text *out, const nxi_seen *seen) {
+  if (seen == NULL) return;
+  nxi_text_add(out, "    its columns from ");
+  put_border(out, &seen->begin);
+  nxi_text_add(out, " to before ");
+  put_border(out, &seen->end);
+  nxi_text_add(out, "\n");
+}
+
 /* A product that another one multiplies block by block, and that one. */
 static void put_products(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
   const nxp_chain *c = s->chain;
   if (c != NULL) {
     nxi_text_add(out, "%lld rows at a time, each block in one thread: ", (long long)c->rows);
     put_matmul(out, p, c->product);
+    put_seen(out, c->seen);
     put_buffers(out, c->product);
     put_epilogue(out, p, c->product);
     nxi_text_add(out, "    then ");

@@ -275,7 +275,8 @@ static nx_status run_chain(run *r, const nxi_blas *blas, const nxi_poll *poll) {
   nxi_matmul_chain c = {.rows = s->chain->rows,
                         .block_bytes = {s->chain->block_bytes[0], s->chain->block_bytes[1]},
                         .between = {run_between, r},
-                        .after = {s->epilogue != NULL ? run_epilogue : NULL, r}};
+                        .after = {s->epilogue != NULL ? run_epilogue : NULL, r},
+                        .seen = s->chain->seen};
   describe_product(r, s->chain->product, &c.products[0]);
   describe_product(r, s, &c.products[1]);
   return nxi_matmul_chained(blas, r->launch->pool, poll, &c, r->d);

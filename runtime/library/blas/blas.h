@@ -14,6 +14,7 @@
 
 #include "ir/diag.h"
 #include "ir/dtype.h"
+#include "ir/library/seen.h"
 #include "ir/library/tiles.h"
 #include "ir/library/windows.h"
 #include "ir/poll.h"
@@ -139,6 +140,9 @@ typedef struct nxi_matmul_chain {
   int64_t block_bytes[2]; /* from one worker's block to the next: of the result, of the operand */
   nxi_epilogue between;
   nxi_epilogue after; /* on each block of the second product; fn may be NULL */
+  /* what `between` uses of one product of the batch, NULL: all; the rest of a block is any
+   * numbers */
+  const nxi_seen *seen;
 } nxi_matmul_chain;
 
 /* pool and poll may be NULL. As nxi_matmul_panels, whose bits both products have. */

@@ -2,6 +2,7 @@
 /* Matrix products on the pool: the run over the library calls that ir/library/tiles.h cuts them
  * into. */
 #include <stdatomic.h>
+#include <string.h>
 
 #include "blas.h"
 #include "buffers.h"
@@ -360,6 +361,9 @@ typedef struct chain_run {
   const nxi_matmul_chain *chain;
   nxi_tiles tiles[2];
   int64_t blocks; /* of each product of the batch */
+  /* with columns that are not used: the block of the worker has numbers everywhere, as what reads
+   * it computes with all of them */
+  bool cleared[NXI_POOL_MAX_THREADS];
 } chain_run;
 
 /* Multiplies rows begin .. end - 1, which are whole tiles, of one product. The rows of a (which ==
@@ -372,6 +376,9 @@ static void run_rows(const chain_run *r, int which, int64_t batch, int64_t begin
   for (int64_t row = begin; row < end; row += t->rows)
     for (int64_t column = 0; column < p->n; column += t->columns)
       for (int64_t d = 0; d < larger(p->k, 1); d += t->depth) {
+        const bool sees = which == 0 && r->chain->seen;
+        nxi_seen seen;
+        if (sees) seen = nxi_seen_from(r->chain->seen, row, column);
         char *a = which == 1 ? rows + ((row - begin) * p->a.ld + d) * size
                              : operand_at(p, &p->a, NULL, batch, row, d),
              *c = which == 0 ? rows + ((row - begin) * p->c.ld + column) * size
@@ -387,16 +394,19 @@ static void run_rows(const chain_run *r, int which, int64_t batch, int64_t begin
                                           .b_ld = p->b.ld,
                                           .c = c,
                                           .c_ld = p->c.ld,
-                                          .add = d > 0};
+                                          .add = d > 0,
+                                          .seen = sees ? &seen : NULL};
         multiply(r->blas, p, &piece);
       }
 }
 
 static void run_blocks(void *arg, int worker, int64_t begin, int64_t end) {
-  const chain_run *r = arg;
+  chain_run *r = arg;
   const nxi_matmul_chain *c = r->chain;
   char *result = (char *)c->products[0].c.base + worker * c->block_bytes[0],
        *operand = (char *)c->products[1].a.base + worker * c->block_bytes[1];
+  if (c->seen && !r->cleared[worker]) memset(result, 0, (size_t)c->block_bytes[0]);
+  r->cleared[worker] = true;
   for (int64_t i = begin; i < end; i++) {
     int64_t batch = i / r->blocks, first = i % r->blocks * c->rows,
             last = smaller(first + c->rows, c->products[0].m);

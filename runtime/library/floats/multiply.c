@@ -73,14 +73,25 @@ bool nxi_floats_wants_room(const nxi_floats_kernels *f, const nxi_floats_product
   return tries_pairs(f, p) || p->a_transposed || copies_b(f, p) || p->n <= FEW;
 }
 
-/* Some strips of a B whose columns are contiguous: each becomes rows of `width` numbers, of which
- * the last one may have fewer. */
-static void transpose_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
-                             int64_t column, int64_t columns, int64_t width, char *to) {
+/* Whether nothing of these rows and columns of C counts. */
+static bool is_hidden(const nxi_floats_product *p, int64_t row, int64_t rows, int64_t column,
+                      int64_t columns) {
+  int64_t begin, end;
+  if (!p->seen) return false;
+  nxi_seen_by(p->seen, row, row + rows, &begin, &end);
+  return column >= end || column + columns <= begin;
+}
+
+/* Some strips, for some rows of A, of a B whose columns are contiguous: each becomes rows of
+ * `width` numbers, of which the last one may have fewer. */
+static void transpose_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
+                             int64_t rows, int64_t column, int64_t columns, int64_t width,
+                             char *to) {
   const char *from = (const char *)p->b + column * p->b_ld * f->size;
   for (int64_t j = 0; j < columns; j += width)
-    f->transpose(from + j * p->b_ld * f->size, p->b_ld, least(width, columns - j), p->k,
-                 to + j * p->k * f->size);
+    if (!is_hidden(p, row, rows, column + j, least(width, columns - j)))
+      f->transpose(from + j * p->b_ld * f->size, p->b_ld, least(width, columns - j), p->k,
+                   to + j * p->k * f->size);
 }
 
 const nxi_floats_class *nxi_floats_class_of(const nxi_floats_kernels *f, int64_t rows) {
@@ -167,6 +178,8 @@ static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product
       f->copies[vectors - 1](&block);
       block.b = s->copy;
       block.b_ld = s->width;
+    } else if (is_hidden(p, row + i, n, s->column, s->width)) {
+      continue;
     } else if (s->spans) {
       multiply_span(f, class, s->width, &block, &s->spans[i / f->rows]);
     } else {
@@ -229,7 +242,7 @@ static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product 
                 some = room ? larger(STRIPS_ROOM / bytes / width, 1) * width : p->n;
   for (int64_t first = 0; first < p->n; first += some) {
     const int64_t columns = least(some, p->n - first);
-    if (p->b_transposed) transpose_strips(f, p, first, columns, width, room);
+    if (p->b_transposed) transpose_strips(f, p, row, rows, first, columns, width, room);
     multiply_strips(f, p, row, rows, rows_copy, first, columns, room, p->b_transposed, zeros);
   }
 }

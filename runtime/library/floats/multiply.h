@@ -4,6 +4,7 @@
 #define NXI_FLOATS_MULTIPLY_H
 
 #include "ir/dtype.h"
+#include "ir/library/seen.h"
 #include "kernels.h"
 
 /* Row-major: c is m x n, a is m x k (stored k x m if a_transposed), b is k x n (stored n x k if
@@ -15,8 +16,9 @@ typedef struct nxi_floats_product {
   int64_t a_ld, b_ld;
   void *c;
   int64_t c_ld;
-  bool add;         /* c = c + a b */
-  bool b_is_cached; /* this thread has just written b: it is read where it lies */
+  bool add;             /* c = c + a b */
+  bool b_is_cached;     /* this thread has just written b: it is read where it lies */
+  const nxi_seen *seen; /* or NULL; other elements of c may stay as they are */
 } nxi_floats_product;
 
 /* Bytes that nxi_floats_multiply may use for operands. */
