@@ -125,6 +125,8 @@ typedef struct body {
   uint32_t n_in, n_out;
   nx_tensor *const *init; /* what a loop carries into its first step */
   uint32_t n_init;
+  uint32_t n_slices; /* of a scan: so many arguments come first, and are its last inputs */
+  uint32_t n_stacks; /* and so many results */
 } body;
 
 static bool record_constants(nxh_recorder *r, const body *b) {
@@ -168,7 +170,7 @@ static nx_tensor *add_truth(nxh_recorder *r, body *b) {
 
 static bool take_inputs(nxh_recorder *r, body *b) {
   const nxh_region *region = b->region;
-  for (uint32_t i = 0; i < region->n_args; i++)
+  for (uint32_t i = b->n_slices; i < region->n_args; i++)
     if (nxh_type_of(r->m, region->first + i)->kind != NXH_TOKEN &&
         !add_input(r, b, region->first + i, b->n_in < b->n_init ? b->init[b->n_in] : NULL, false))
       return false;
@@ -176,8 +178,10 @@ static bool take_inputs(nxh_recorder *r, body *b) {
   for (uint32_t i = 0; i < b->captured->n; i++)
     if (!add_input(r, b, b->captured->items[i], b->saved[i], true)) return false;
   /* a capture has an input at least */
-  if ((b->n_in == 0 || b->meets) && add_truth(r, b) == NULL) return false;
+  if ((b->n_in + b->n_slices == 0 || b->meets) && add_truth(r, b) == NULL) return false;
   if (b->meets) nxh_use_token(r, b->inputs[b->n_in - 1]);
+  for (uint32_t i = 0; i < b->n_slices; i++)
+    if (!add_input(r, b, region->first + i, NULL, false)) return false;
   return true;
 }
 
@@ -196,7 +200,7 @@ static bool take_outputs(nxh_recorder *r, body *b) {
   const nxh_op *last = nxh_last(b->region);
   if (b->test == b->region) return b->outputs[b->n_out++] = b->answer, true;
   for (uint32_t i = 0; i < last->n_operands; i++) {
-    nxh_value v = last->operands[i];
+    nxh_value v = last->operands[(i + b->n_stacks) % last->n_operands];
     if (nxh_type_of(r->m, v)->kind == NXH_TOKEN) continue;
     if ((b->outputs[b->n_out++] = nxh_value_of(r, v)) == NULL) return false;
   }
@@ -331,7 +335,124 @@ bool nxh_while(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   return ok;
 }
 
-/* regions: in the order of the branches. */
+/* ---- scans: a step takes a slice of each input, along one axis, and what is carried, and gives a
+ * slice of each stack, and what is carried on */
+
+typedef struct scan {
+  uint32_t n_inputs, n_inits, n_stacks;
+  int32_t axis;
+  int64_t steps;
+} scan;
+
+static bool read_scan(nxh_recorder *r, const nxh_op *op, scan *s) {
+  int64_t sizes[2];
+  const nxh_region *region = op->n_regions == 1 ? &op->regions[0] : NULL;
+  const nxh_op *last = region != NULL ? nxh_last(region) : NULL;
+  if (!nxh_need_integers(r, op, "operandSegmentSizes", sizes, 2)) return false;
+  bool fits = sizes[0] >= 0 && sizes[1] >= 0 && sizes[0] <= op->n_operands &&
+              sizes[1] == op->n_operands - sizes[0] && op->n_operands > 0 &&
+              sizes[1] <= op->n_results && !r->over_arrays;
+  if (!fits || last == NULL || region->n_args != op->n_operands ||
+      last->n_operands != op->n_results)
+    return nxh_fail(r, NX_INVALID_ARGUMENT,
+                    "a scan wants a region with an argument an operand, and a value a result");
+  s->n_inputs = (uint32_t)sizes[0];
+  s->n_inits = (uint32_t)sizes[1];
+  s->n_stacks = op->n_results - s->n_inits;
+  s->axis = nxh_axis(op, "dimension", -1);
+  s->steps = nxh_integer(op, "scan_dim_size", -1);
+  if (s->steps >= 0 || s->n_inputs > 0 || s->n_stacks == 0) return true;
+  const nxh_type *t = nxh_result_type(r, op, 0);
+  if (t->kind == NXH_TENSOR && s->axis >= 0 && s->axis < t->rank) s->steps = t->shape[s->axis];
+  return true;
+}
+
+/* Moves an axis to the front, or back from there. */
+static nx_tensor *move_axis(nx_tensor *x, int32_t axis, bool back) {
+  int32_t order[NX_MAX_RANK], rank = nx_rank(x);
+  for (int32_t i = 0; i < rank; i++)
+    order[i] = back ? (i == axis  ? 0
+                       : i < axis ? i + 1
+                                  : i)
+                    : (i == 0      ? axis
+                       : i <= axis ? i - 1
+                                   : i);
+  return nx_permute(x, order, (size_t)rank);
+}
+
+/* The inputs with their slices in front, which all have as many. */
+static bool take_stacked(nxh_recorder *r, const nxh_op *op, scan *s, nx_tensor **stacked) {
+  for (uint32_t i = 0; i < s->n_inputs; i++) {
+    nx_tensor *x = nxh_in(r, op, i);
+    if (x == NULL) return false;
+    if (s->axis < 0 || s->axis >= nx_rank(x))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "input %u has no axis dimension", i);
+    int64_t n = nx_shape(x)[s->axis];
+    if (s->steps < 0) s->steps = n;
+    if (s->steps != n)
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "input %u has %lld slices of %lld", i, (long long)n,
+                      (long long)s->steps);
+    if ((stacked[i] = move_axis(x, s->axis, false)) == NULL) return false;
+  }
+  return s->steps >= 0 || nxh_fail(r, NX_INVALID_ARGUMENT, "how many steps a scan has is not said");
+}
+
+static bool give_scan(nxh_recorder *r, const nxh_op *op, const scan *s, nx_tensor *const *out) {
+  for (uint32_t i = 0; i < op->n_results; i++) {
+    nx_tensor *x = i < s->n_stacks ? out[s->n_inits + i] : out[i - s->n_stacks];
+    if (i < s->n_stacks && (s->axis < 0 || s->axis >= nx_rank(x)))
+      return nxh_fail(r, NX_INVALID_ARGUMENT, "result %u has no axis dimension", i);
+    if (!nxh_set(r, op, i, i < s->n_stacks ? move_axis(x, s->axis, true) : x)) return false;
+  }
+  return true;
+}
+
+static bool run_scan(nxh_recorder *r, const nxh_op *op, scan *s, const values *captured,
+                     const values *constants) {
+  size_t room = (size_t)op->n_operands + captured->n + op->n_results + 2;
+  nx_tensor **list = nxi_calloc(room, sizeof *list);
+  if (list == NULL) return nxi_oom(r->d), false;
+  nx_tensor **stacked = list;
+  tensors init = {.items = list + s->n_inputs}, extra = {.items = list + op->n_operands};
+  nx_tensor **out = extra.items + captured->n + 1;
+  nx_loop_options how = {.size = sizeof how, .reverse = nxh_flag(op, "is_reverse")};
+  nx_function *step = NULL;
+  bool ok = take_stacked(r, op, s, stacked) &&
+            take_tensors(r, &init, op->operands + s->n_inputs, s->n_inits) &&
+            take_tensors(r, &extra, captured->items, captured->n);
+  if (ok && init.n != s->n_inits) ok = nxh_fail(r, NX_INVALID_ARGUMENT, "a scan carries no tokens");
+  body b = {.region = &op->regions[0],
+            .captured = captured,
+            .constants = constants,
+            .meets = one_meets(r, op),
+            .init = init.items,
+            .n_init = init.n,
+            .n_slices = s->n_inputs,
+            .n_stacks = s->n_stacks};
+  ok = ok && (step = make_body(r, b)) != NULL;
+  if (ok && b.meets) extra.items[extra.n++] = r->token;
+  ok = ok &&
+       nx_scan(step, s->steps, init.items, init.n, extra.items, extra.n, stacked, s->n_inputs, &how,
+               out, op->n_results) == NX_OK &&
+       give_scan(r, op, s, out);
+  nx_function_release(step);
+  nxi_free(list);
+  return ok;
+}
+
+bool nxh_scan(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
+  (void)row;
+  values captured = {0}, constants = {0};
+  scan s = {0};
+  bool ok = read_scan(r, op, &s) && collect_all(r, op, &captured, &constants) &&
+            run_scan(r, op, &s, &captured, &constants);
+  nxi_free(captured.items);
+  nxi_free(constants.items);
+  return ok;
+}
+
+/* ---- branches. regions: in the order of the branches */
+
 static bool run_case(nxh_recorder *r, const nxh_op *op, nx_tensor *index,
                      const nxh_region *const *regions, uint32_t n, const values *captured,
                      const values *constants) {

@@ -117,6 +117,7 @@ static const struct {
   const char *name;
   how how;
 } kinds[] = {
+    {"chlo.scan", AS_THEY_ARE},
     {"func.call", AS_THEY_ARE},
     {"stablehlo.abs", IN_FLOATS},
     {"stablehlo.add", IN_FLOATS},

@@ -214,7 +214,7 @@ nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scat
 nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update, nxh_index_select;
 /* ops_control.c: whether the region calls what has a side effect, by the caller's table. */
 bool nxh_has_effects(nxh_recorder *r, const nxh_region *region);
-nxh_record nxh_while, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
+nxh_record nxh_while, nxh_scan, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;
 /* ops_exchange.c */
 enum { NXH_INFEED, NXH_OUTFEED, NXH_SEND, NXH_RECV };
 nxh_record nxh_exchange;

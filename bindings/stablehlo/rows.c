@@ -63,6 +63,7 @@ static const nxh_row rows[] = {
     BINARY("chlo.next_after", nx_nextafter),
     BINARY("chlo.polygamma", nx_polygamma),
     OTHER("chlo.ragged_dot", nxh_ragged_dot),
+    OTHER("chlo.scan", nxh_scan),
     UNARY("chlo.sinh", nx_sinh),
     UNARY("chlo.square", nx_square),
     UNARY("chlo.tan", nx_tan),

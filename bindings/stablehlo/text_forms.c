@@ -226,6 +226,23 @@ static bool read_while(nxh_reader *r, nxh_draft *op) {
   return ok;
 }
 
+/* (%x, ..) inits(%a, ..) dimension=0 [attributes {..}] {..} : types */
+static bool read_scan(nxh_reader *r, nxh_draft *op) {
+  int64_t sizes[2], axis;
+  for (int side = 0; side < 2; side++) {
+    uint32_t before = op->n_operands;
+    if ((side > 0 && !nxh_need(r, "inits")) || !nxh_need(r, "(")) return false;
+    while (!nxh_eat(r, ")"))
+      if ((op->n_operands > before && !nxh_need(r, ",")) || !nxh_read_operand(r, op)) return false;
+    sizes[side] = op->n_operands - before;
+  }
+  if (!nxh_need(r, "dimension") || !nxh_need(r, "=") || !nxh_read_integer(r, &axis) ||
+      !add_integer(r, op, "dimension", axis) || !add_list(r, op, "operandSegmentSizes", sizes, 2))
+    return false;
+  if (nxh_eat(r, "attributes") && !nxh_read_dict(r, &op->attrs)) return false;
+  return nxh_read_region(r, op, NULL, NULL, 0) && nxh_read_op_type(r, op);
+}
+
 /* ---- reduce */
 
 /* (%x init: %a), (%y init: %b) */
@@ -386,15 +403,11 @@ static const struct {
   const char *name;
   bool (*read)(nxh_reader *, nxh_draft *);
 } forms[] = {
-    {"stablehlo.constant", read_constant},
-    {"func.call", read_call},
-    {"stablehlo.custom_call", read_call},
-    {"stablehlo.composite", read_composite},
-    {"func.return", read_return},
-    {"stablehlo.return", read_return},
-    {"stablehlo.while", read_while},
-    {"stablehlo.reduce", read_reduce},
-    {"stablehlo.convolution", read_convolution},
+    {"stablehlo.constant", read_constant}, {"func.call", read_call},
+    {"stablehlo.custom_call", read_call},  {"stablehlo.composite", read_composite},
+    {"func.return", read_return},          {"stablehlo.return", read_return},
+    {"stablehlo.while", read_while},       {"chlo.scan", read_scan},
+    {"stablehlo.reduce", read_reduce},     {"stablehlo.convolution", read_convolution},
 };
 
 bool nxh_read_form(nxh_reader *r, nxh_draft *op) {
