@@ -35,6 +35,8 @@ static void fork_parent(void *object) {
 
 static void fork_child(void *object) {
   nx_context *c = object;
+  nxi_lock_child(&c->run_lock);
+  nxi_lock_child(&c->record_lock);
   nxi_condition_init(&c->changed); /* no thread of the child waits for it */
   for (nxi_run *run = c->runs, *next; run; run = next) {
     next = run->next;
@@ -150,8 +152,8 @@ static nx_status create_context(const nx_context_options *options, nx_context **
   atomic_init(&c->refs, 1);
   c->watched = watched;
   c->flags = o.flags;
-  nxi_lock_init(&c->run_lock);
-  nxi_lock_init(&c->record_lock);
+  nxi_lock_init_biased(&c->run_lock);
+  nxi_lock_init_biased(&c->record_lock);
   nx_status status = nxi_condition_init(&c->changed) ? create(c, &o, &d) : nxi_oom(&d);
   if (nxi_oom_in(&d, status, "context")) {
     destroy(c);
@@ -165,6 +167,7 @@ static nx_status create_context(const nx_context_options *options, nx_context **
 nx_status nx_context_create(const nx_context_options *options, nx_context **out) {
   nxi_fp environment = nxi_fp_enter();
   nxi_stay_loaded();
+  if (nxi_thread_is_alone()) nxi_bias_prepare(); /* then it takes a microsecond */
   nx_status status = create_context(options, out);
   nxi_fp_leave(environment);
   return status;

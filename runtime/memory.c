@@ -334,7 +334,11 @@ static node *shrink_cache(nxi_allocator *a, int64_t keep) {
 
 static void lock_all(void *object) { nxi_lock_take(&((nxi_allocator *)object)->lock); }
 static void unlock_all(void *object) { nxi_lock_give(&((nxi_allocator *)object)->lock); }
-static const nxi_fork_hooks fork_hooks = {lock_all, unlock_all, unlock_all};
+static void unlock_in_child(void *object) {
+  nxi_lock_child(&((nxi_allocator *)object)->lock);
+  unlock_all(object);
+}
+static const nxi_fork_hooks fork_hooks = {lock_all, unlock_all, unlock_in_child};
 
 static int64_t default_cache_limit(void) {
   int64_t all = nxi_machine_memory();
@@ -352,7 +356,7 @@ nx_status nxi_allocator_create(const nxi_allocator_options *options, nxi_allocat
   a->cache_limit = o.cache_limit > 0   ? o.cache_limit
                    : o.cache_limit < 0 ? 0
                                        : default_cache_limit();
-  nxi_lock_init(&a->lock);
+  nxi_lock_init_biased(&a->lock);
   if (nxi_fork_register(&a->fork_entry, &fork_hooks, a) != NX_OK) {
     nxi_free(a);
     return nxi_oom(d);

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bias.h"
 #include "config.h"
 #include "ir/platform/thread.h"
 
@@ -25,7 +26,7 @@
 #endif
 
 typedef struct nxi_lock {
-  nxi_mutex mutex;
+  nxi_bias bias;
 #if NX_CHECKS
   _Atomic uintptr_t owner; /* 0: no thread */
 #endif
@@ -52,33 +53,52 @@ static inline void nxi_lock_own(nxi_lock *l, bool held) {
 #define NXI_NOT_HELD(lock) NXI_RULE(!nxi_lock_is_held(lock), #lock " is held")
 #define NXI_NO_LOCK()      NXI_RULE(nxi_locks_held == 0, "a lock is held")
 
-#define NXI_LOCK_INITIALIZER {.mutex = NXI_MUTEX_INITIALIZER}
+/* Has never an owner (bias.h). */
+#define NXI_LOCK_INITIALIZER                  \
+  {                                           \
+    .bias = {.mutex = NXI_MUTEX_INITIALIZER } \
+  }
 static inline void nxi_lock_init(nxi_lock *l) {
   *l = (nxi_lock)NXI_LOCK_INITIALIZER;
-  nxi_mutex_init(&l->mutex);
+  nxi_mutex_init(&l->bias.mutex);
 }
-static inline void nxi_lock_destroy(nxi_lock *l) { nxi_mutex_destroy(&l->mutex); }
+/* One that may have an owner. What destroys it must wait for who has given it a moment ago: whoever
+ * uses it has a reference of the object that it is in. */
+static inline void nxi_lock_init_biased(nxi_lock *l) {
+  nxi_lock_init(l);
+  nxi_bias_init(&l->bias);
+}
+static inline void nxi_lock_destroy(nxi_lock *l) { nxi_mutex_destroy(&l->bias.mutex); }
+/* In a child after fork, of one that the forking thread holds. */
+static inline void nxi_lock_child(nxi_lock *l) {
+  NXI_HELD(l);
+  nxi_bias_child(&l->bias);
+}
 static inline void nxi_lock_take(nxi_lock *l) {
   NXI_NOT_HELD(l);
-  nxi_mutex_lock(&l->mutex);
+  nxi_bias_lock(&l->bias);
   nxi_lock_own(l, true);
 }
 static inline bool nxi_lock_try(nxi_lock *l) {
-  if (!nxi_mutex_try(&l->mutex)) return false;
+  if (!nxi_bias_try(&l->bias)) return false;
   nxi_lock_own(l, true);
   return true;
 }
 static inline void nxi_lock_give(nxi_lock *l) {
   NXI_HELD(l);
   nxi_lock_own(l, false);
-  nxi_mutex_unlock(&l->mutex);
+  nxi_bias_unlock(&l->bias);
 }
 /* Unlocks the lock while it waits for the condition, at most until that time of nxi_now_ns;
  * negative: without a limit. */
 static inline void nxi_lock_wait(nxi_condition *condition, nxi_lock *l, int64_t until_ns) {
   NXI_HELD(l);
   nxi_lock_own(l, false);
-  nxi_condition_wait_until(condition, &l->mutex, until_ns);
+  uint32_t turn = nxi_condition_begin(condition);
+  nxi_bias_unlock(&l->bias);
+  nxi_condition_sleep(condition, turn, until_ns);
+  nxi_bias_lock(&l->bias);
+  nxi_condition_end(condition);
   nxi_lock_own(l, true);
 }
 

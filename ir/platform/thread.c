@@ -24,6 +24,14 @@ void nxi_shared_lock_init(nxi_shared_lock *l, bool writers_first) {
   pthread_rwlockattr_destroy(&attributes);
 }
 
+_Thread_local uint64_t nxi_thread_number __attribute__((tls_model("initial-exec"))) = UINT64_MAX;
+
+uint64_t nxi_thread_give_number(void) {
+  static _Atomic uint64_t numbers;
+  nxi_thread_number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
+  return nxi_thread_number;
+}
+
 /* A thread inherits the set of blocked signals, so all signals are blocked while it is started. */
 bool nxi_thread_start(nxi_thread *t, size_t stack_bytes, void *(*body)(void *arg), void *arg) {
   pthread_attr_t attributes;

@@ -63,6 +63,15 @@ static inline void nxi_mutex_unlock(nxi_mutex *m) {
   if (__builtin_expect(before == 2, 0)) nxi_mutex_wake_next(m);
 }
 
+/* What a thread does while it waits for a moment without sleeping. */
+static inline void nxi_relax(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 /* ---- conditions: waits may end spuriously. Who changes what is waited for does so with the mutex.
  */
 
@@ -81,6 +90,10 @@ static inline void nxi_condition_destroy(nxi_condition *c) { (void)c; }
 static inline void nxi_condition_wake_all(nxi_condition *c) {
   if (atomic_load_explicit(&c->waiting, memory_order_seq_cst)) nxi_condition_wake(c);
 }
+/* A wait in three steps: the first with the lock, the second without it, the third with it. */
+uint32_t nxi_condition_begin(nxi_condition *c);
+void nxi_condition_sleep(nxi_condition *c, uint32_t turn, int64_t ns);
+void nxi_condition_end(nxi_condition *c);
 /* Waits at most until that time of nxi_now_ns; negative: without a limit. */
 void nxi_condition_wait_until(nxi_condition *c, nxi_mutex *m, int64_t ns);
 static inline void nxi_condition_wait(nxi_condition *c, nxi_mutex *m) {
@@ -117,6 +130,16 @@ static inline void nxi_once_run(nxi_once *o, void (*work)(void)) { pthread_once(
 
 /* A number of the calling thread, unique among the threads that exist at the same time. Never 0. */
 static inline uintptr_t nxi_thread_self(void) { return (uintptr_t)pthread_self(); }
+
+/* A number of the calling thread that no other one has had: of what nxi_thread_self says of a
+ * thread that has ended, the next one may have the same. From 1 on; UINT64_MAX: it has none yet.
+ * initial-exec: locks read it, and a call for its address in a shared library would cost more than
+ * they do. */
+extern _Thread_local uint64_t nxi_thread_number __attribute__((tls_model("initial-exec")));
+uint64_t nxi_thread_give_number(void);
+static inline uint64_t nxi_thread_own_number(void) {
+  return nxi_thread_number != UINT64_MAX ? nxi_thread_number : nxi_thread_give_number();
+}
 
 typedef struct nxi_thread {
   pthread_t os;

@@ -9,18 +9,9 @@
 #include "ir/platform/lock.h"
 #include "record.h"
 
-/* A number of this thread that no other one has had: the C library gives what pthread_self says of
- * a thread that has ended to the next one, which is not in the capture that the other left open. */
-static uint64_t this_thread(void) {
-  static _Atomic uint64_t numbers;
-  static _Thread_local uint64_t number;
-  if (!number) number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
-  return number;
-}
-
 static nxi_session *session_of_thread(nx_context *c) {
   if (!c->sessions) return NULL;
-  uint64_t self = this_thread();
+  uint64_t self = nxi_thread_own_number();
   for (nxi_session *s = c->sessions; s; s = s->next)
     if (s->thread == self) return s;
   return NULL;
@@ -86,7 +77,7 @@ bool nxi_capture_placeholder(nx_context *c, nxi_storage *s) {
   if (!session) {
     session = nxi_calloc(1, sizeof *session);
     if (!session) return false;
-    session->thread = this_thread();
+    session->thread = nxi_thread_own_number();
     session->start = s->id;
     session->next = c->sessions;
     c->sessions = session;

@@ -7,7 +7,9 @@
  *
  * The key is that of the general way (function_key.c), so a result has the same bits either way.
  * Whatever is unusual goes the general way: views, results that are new tensors or inputs too,
- * values that others hold or host code may see, donations, effects, reports, polls, traces. */
+ * values that others hold or host code may see, donations, effects, reports, polls, traces. A
+ * function whose plan is not quick would make its key twice in each call: it asks more and more
+ * rarely, since a plan may become quick, when its code is there. */
 #include "function_call.h"
 #include "ir/platform/lock.h"
 #include "runtime/device.h"
@@ -98,6 +100,32 @@ static bool launch(nxi_run *run, const nx_function *f, const nxi_executable *e, 
   return true;
 }
 
+enum { FREE_MISSES = 4, MOST_PAUSES = 1 << 10 };
+
+/* The plan, if it is a quick one. run_lock. */
+static const nxi_executable *quick_plan(nx_function *f, const nxi_run *run) {
+  NXI_HELD(&f->context->run_lock);
+  const nxi_executable *e = nxi_plan_brief(f->context->plans, run);
+  if (e) {
+    f->misses = 0;
+    return e;
+  }
+  uint32_t more = ++f->misses > FREE_MISSES ? 1u << (f->misses - FREE_MISSES) : 0;
+  if (more >= MOST_PAUSES) {
+    more = MOST_PAUSES;
+    f->misses--;
+  }
+  atomic_store_explicit(&f->pauses, more, memory_order_relaxed);
+  return NULL;
+}
+
+/* Whether this call does not ask for a quick plan, since others before it found none. */
+static bool pauses(nx_function *f) {
+  uint32_t left = atomic_load_explicit(&f->pauses, memory_order_relaxed);
+  if (left) atomic_store_explicit(&f->pauses, left - 1, memory_order_relaxed);
+  return left != 0;
+}
+
 /* Both locks. */
 static bool call(nx_function *f, nx_tensor *const *in, nx_tensor *const *out) {
   nx_context *c = f->context;
@@ -109,7 +137,7 @@ static bool call(nx_function *f, nx_tensor *const *in, nx_tensor *const *out) {
   if (c->sessions || !find_memory(f, in, out, buffers, at)) return false;
   nxi_run *run = nxi_brief_workspace(c);
   if (!run || !nxi_call_key_of_whole(run, f, buffers)) return false;
-  const nxi_executable *e = nxi_plan_brief(c->plans, run);
+  const nxi_executable *e = quick_plan(f, run);
   if (!e || !launch(run, f, e, at)) return false;
   for (uint32_t i = 0; i < f->n_out; i++) renew(c, out[i]->storage->value);
   c->brief_runs++;
@@ -121,6 +149,7 @@ bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor *const *out)
   if (!is_plain(f) || nxi_callbacks_wait(c) || nxi_brief_watched()) return false;
   for (uint32_t i = 0; i < f->n_out; i++)
     if (!out[i]) return false;
+  if (pauses(f)) return false;
   nxi_run_lock(c);
   nxi_record_lock(c);
   bool done = call(f, in, out);

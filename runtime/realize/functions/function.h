@@ -31,6 +31,8 @@ struct nx_function {
   uint8_t *donate;   /* n_in flags */
   char (*names)[16]; /* of inputs and outputs without a name of their own */
   bool watched;
+  uint32_t misses;         /* brief calls in a row that found no quick plan; run_lock */
+  _Atomic uint32_t pauses; /* calls that do not ask for one again (brief_call.c) */
 };
 
 /* function.c. A function with its context and graph, one reference; takes neither on failure. */
