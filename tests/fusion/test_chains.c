@@ -86,6 +86,16 @@ static const sample samples[] = {
      GRAPH("%tame0: f32[16,40,36], %tame1: f32[16,36,2100], %tame2: f32[16,2100,34]", "%y",
            " %s = matmul %tame0, %tame1\n" SOFTMAX("2") " %y = matmul %p, %tame2\n"),
      1},
+    {"blocks of which some rows are made at a time",
+     GRAPH("%tame0: f32[4,640,36], %tame1: f32[4,36,1500], %tame2: f32[4,1500,34]", "%y",
+           " %s = matmul %tame0, %tame1\n" SOFTMAX("2") " %y = matmul %p, %tame2\n"),
+     1},
+    {"the same, transposed, with an epilogue",
+     GRAPH("%tame0: f64[4,637,36], %tame1: f64[4,1000,36], %tame2: f64[4,1000,34], %tame3: f64[]",
+           "%y",
+           " %k = permute %tame1 axes=[0,2,1]\n %q = matmul %tame0, %k\n"
+           " %s = mul %q, %tame3\n" SOFTMAX("2") " %h = matmul %p, %tame2\n %y = neg %h\n"),
+     1},
     {"three products: the third one has none",
      GRAPH("%tame0: f32[16,40,36], %tame1: f32[16,36,50], %tame2: f32[16,50,40], %tame3: "
            "f32[16,40,36]",

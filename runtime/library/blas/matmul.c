@@ -7,6 +7,7 @@
 #include "blas.h"
 #include "buffers.h"
 #include "ir/alloc.h"
+#include "ir/target.h"
 #include "runtime/library/floats/multiply.h"
 #include "runtime/library/floats/windows.h"
 
@@ -354,67 +355,141 @@ static void use_scratch(matmul_run *r, const nxi_matmul_scratch *s, char *memory
   for (int64_t i = 0; i < s->tiles; i++) atomic_init(&r->open[i], (int32_t)r->shares);
 }
 
-/* ---- chains */
+/* ---- chains. A block is made some rows at a time, which stay in the second level from one product
+ * to the other. What is behind them in the block's memory has the first product's second operand in
+ * the order of its loops, if its columns are contiguous. */
+
+enum { CHAIN_ROWS_MIN = 32, CHAIN_ROWS_UNIT = 16, CHAIN_PART_OF_CACHE = 4 };
 
 typedef struct chain_run {
   const nxi_blas *blas;
   const nxi_matmul_chain *chain;
+  const nxi_floats_kernels *own; /* or NULL: blocks are made whole */
   nxi_tiles tiles[2];
   int64_t blocks; /* of each product of the batch */
-  /* with columns that are not used: the block of the worker has numbers everywhere, as what reads
-   * it computes with all of them */
+  int64_t rows;   /* that are made at a time */
+  bool strips;    /* of the first product's second operand are made for each block */
+  /* with columns that are not used: the worker's rows have numbers everywhere, as what reads them
+   * computes with all of them */
   bool cleared[NXI_POOL_MAX_THREADS];
 } chain_run;
 
-/* Multiplies rows begin .. end - 1, which are whole tiles, of one product. The rows of a (which ==
- * 1) or of c (which == 0) are at `rows`. */
-static void run_rows(const chain_run *r, int which, int64_t batch, int64_t begin, int64_t end,
-                     char *rows) {
+/* Rows of a block, which are whole tiles or any of those of our own loops, and what is known for
+ * all rows of the block. */
+typedef struct chain_rows {
+  int64_t batch, begin, end;
+  char *result, *operand; /* of the first product; of the second, the same or not */
+  char *strips;           /* or NULL */
+  nxi_floats_look look;   /* at the second product's second operand */
+} chain_rows;
+
+/* Part of one product: rows and columns from there on, and the inner extent from `d` on. */
+static nxi_floats_product chain_piece(const chain_run *r, int which, const chain_rows *x,
+                                      int64_t row, int64_t column, int64_t d) {
   const nxi_matmul *p = &r->chain->products[which];
   const nxi_tiles *t = &r->tiles[which];
-  int64_t size = nxi_dtype_size(p->type);
-  for (int64_t row = begin; row < end; row += t->rows)
+  const int64_t size = nxi_dtype_size(p->type), in = row - x->begin;
+  return (nxi_floats_product){.m = smaller(t->rows, x->end - row),
+                              .n = smaller(t->columns, p->n - column),
+                              .k = smaller(t->depth, p->k - d),
+                              .a = which == 1 ? x->operand + (in * p->a.ld + d) * size
+                                              : operand_at(p, &p->a, NULL, x->batch, row, d),
+                              .b = operand_at(p, &p->b, NULL, x->batch, d, column),
+                              .a_transposed = p->a.transposed,
+                              .b_transposed = p->b.transposed,
+                              .a_ld = p->a.ld,
+                              .b_ld = p->b.ld,
+                              .c = which == 0 ? x->result + (in * p->c.ld + column) * size
+                                              : operand_at(p, &p->c, NULL, x->batch, row, column),
+                              .c_ld = p->c.ld,
+                              .add = d > 0};
+}
+
+/* The first product for all rows of x, whose tiles do not count. */
+static nxi_floats_product whole_piece(const chain_run *r, const chain_rows *x) {
+  nxi_floats_product piece = chain_piece(r, 0, x, x->begin, 0, 0);
+  piece.m = x->end - x->begin;
+  piece.n = r->chain->products[0].n;
+  piece.k = r->chain->products[0].k;
+  return piece;
+}
+
+static void run_rows(const chain_run *r, int which, chain_rows *x) {
+  const nxi_matmul *p = &r->chain->products[which];
+  const nxi_tiles *t = &r->tiles[which];
+  const bool sees = which == 0 && r->chain->seen, one = t->columns >= p->n && t->depth >= p->k;
+  nxi_seen seen;
+  for (int64_t row = x->begin; row < x->end; row += t->rows)
     for (int64_t column = 0; column < p->n; column += t->columns)
       for (int64_t d = 0; d < larger(p->k, 1); d += t->depth) {
-        const bool sees = which == 0 && r->chain->seen;
-        nxi_seen seen;
+        nxi_floats_product piece = chain_piece(r, which, x, row, column, d);
         if (sees) seen = nxi_seen_from(r->chain->seen, row, column);
-        char *a = which == 1 ? rows + ((row - begin) * p->a.ld + d) * size
-                             : operand_at(p, &p->a, NULL, batch, row, d),
-             *c = which == 0 ? rows + ((row - begin) * p->c.ld + column) * size
-                             : operand_at(p, &p->c, NULL, batch, row, column);
-        const nxi_floats_product piece = {.m = smaller(t->rows, end - row),
-                                          .n = smaller(t->columns, p->n - column),
-                                          .k = smaller(t->depth, p->k - d),
-                                          .a = a,
-                                          .b = operand_at(p, &p->b, NULL, batch, d, column),
-                                          .a_transposed = p->a.transposed,
-                                          .b_transposed = p->b.transposed,
-                                          .a_ld = p->a.ld,
-                                          .b_ld = p->b.ld,
-                                          .c = c,
-                                          .c_ld = p->c.ld,
-                                          .add = d > 0,
-                                          .seen = sees ? &seen : NULL};
+        piece.seen = sees ? &seen : NULL;
+        piece.look = which == 1 && one ? &x->look : NULL;
         multiply(r->blas, p, &piece);
       }
+}
+
+static void run_strips(const chain_run *r, const chain_rows *x, bool makes) {
+  nxi_floats_product piece = whole_piece(r, x);
+  nxi_seen seen;
+  if (r->chain->seen) seen = nxi_seen_from(r->chain->seen, x->begin, 0);
+  piece.seen = r->chain->seen ? &seen : NULL;
+  if (makes) nxi_floats_make_strips(r->own, &piece, x->strips);
+  else nxi_floats_multiply_strips(r->own, &piece, x->strips);
+}
+
+static void run_block(const chain_run *r, int worker, chain_rows *x) {
+  const nxi_matmul_chain *c = r->chain;
+  const int64_t last = x->end;
+  if (x->strips) run_strips(r, x, true);
+  for (; x->begin < last; x->begin = x->end) {
+    x->end = smaller(x->begin + r->rows, last);
+    if (x->strips) run_strips(r, x, false);
+    else run_rows(r, 0, x);
+    c->between.fn(c->between.user, worker, x->batch, x->begin, x->end);
+    run_rows(r, 1, x);
+    if (c->after.fn) c->after.fn(c->after.user, worker, x->batch, x->begin, x->end);
+  }
 }
 
 static void run_blocks(void *arg, int worker, int64_t begin, int64_t end) {
   chain_run *r = arg;
   const nxi_matmul_chain *c = r->chain;
-  char *result = (char *)c->products[0].c.base + worker * c->block_bytes[0],
-       *operand = (char *)c->products[1].a.base + worker * c->block_bytes[1];
-  if (c->seen && !r->cleared[worker]) memset(result, 0, (size_t)c->block_bytes[0]);
+  const nxi_matmul *first = &c->products[0];
+  char *result = (char *)first->c.base + worker * c->block_bytes[0];
+  const int64_t bytes = r->rows * first->c.ld * nxi_dtype_size(first->type);
+  if (c->seen && !r->cleared[worker]) memset(result, 0, (size_t)smaller(bytes, c->block_bytes[0]));
   r->cleared[worker] = true;
   for (int64_t i = begin; i < end; i++) {
-    int64_t batch = i / r->blocks, first = i % r->blocks * c->rows,
-            last = smaller(first + c->rows, c->products[0].m);
-    run_rows(r, 0, batch, first, last, result);
-    c->between.fn(c->between.user, worker, batch, first, last);
-    run_rows(r, 1, batch, first, last, operand);
-    if (c->after.fn) c->after.fn(c->after.user, worker, batch, first, last);
+    const int64_t row = i % r->blocks * c->rows;
+    chain_rows x = {.batch = i / r->blocks,
+                    .begin = row,
+                    .end = smaller(row + c->rows, first->m),
+                    .result = result,
+                    .operand = (char *)c->products[1].a.base + worker * c->block_bytes[1],
+                    .strips = r->strips ? result + bytes : NULL};
+    run_block(r, worker, &x);
   }
+}
+
+/* Decides how many rows are made at a time. */
+static void divide_blocks(chain_run *r) {
+  const nxi_matmul *p = &r->chain->products[0];
+  const int64_t row = p->c.ld * nxi_dtype_size(p->type), block = smaller(r->chain->rows, p->m);
+  r->own = p->k > 0 ? nxi_floats_kernels_for(p->type) : NULL;
+  r->rows = r->chain->rows;
+  if (!r->own || r->tiles[0].depth < p->k) return;
+  int64_t rows = nxi_target_host()->l2_bytes / CHAIN_PART_OF_CACHE / row;
+  const chain_rows x = {.end = block, .result = p->c.base};
+  const nxi_floats_product whole = whole_piece(r, &x);
+  const int64_t bytes = nxi_floats_strips_bytes(r->own, &whole),
+                left = (r->chain->block_bytes[0] - bytes) / row;
+  if (bytes > 0) rows = smaller(rows, left);
+  rows = rows / CHAIN_ROWS_UNIT * CHAIN_ROWS_UNIT;
+  if (rows < CHAIN_ROWS_MIN || rows >= block) return;
+  r->rows = rows;
+  r->strips = bytes > 0;
 }
 
 nx_status nxi_matmul_chained(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
@@ -430,6 +505,7 @@ nx_status nxi_matmul_chained(const nxi_blas *blas, nxi_pool *pool, const nxi_pol
     if (status != NX_OK) return status;
   }
   r.blocks = ceil_div(chain->products[0].m, chain->rows);
+  if (batches > 0) divide_blocks(&r);
   nx_status status = nxi_pool_run_polled(pool, poll, run_blocks, &r, batches * r.blocks, 1);
   return status == NX_OK ? NX_OK : nxi_fail(d, status, "matmul", "interrupted");
 }

@@ -348,6 +348,15 @@ static bool streams(const nxi_floats_kernels *f, const nxi_floats_product *p) {
   return p->m <= FEW && !p->b_transposed && !p->b_is_cached && p->k * p->n * f->size > STRIPS_ROOM;
 }
 
+int64_t nxi_floats_strips_bytes(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  return p->b_transposed && !tries_pairs(f, p) ? p->k * p->n * f->size : 0;
+}
+
+void nxi_floats_make_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
+                            void *strips) {
+  transpose_strips(f, p, 0, p->m, 0, p->n, nxi_floats_strip_width(f, p->n), strips);
+}
+
 void nxi_floats_multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
                                 const void *strips) {
   multiply_strips(f, p, 0, p->m, NULL, 0, p->n, (char *)strips, true, NULL);

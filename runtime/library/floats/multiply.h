@@ -7,6 +7,11 @@
 #include "ir/library/seen.h"
 #include "kernels.h"
 
+/* Whether all numbers of B are finite, once somebody has looked. */
+typedef struct nxi_floats_look {
+  bool looked, finite;
+} nxi_floats_look;
+
 /* Row-major: c is m x n, a is m x k (stored k x m if a_transposed), b is k x n (stored n x k if
  * b_transposed). */
 typedef struct nxi_floats_product {
@@ -16,9 +21,10 @@ typedef struct nxi_floats_product {
   int64_t a_ld, b_ld;
   void *c;
   int64_t c_ld;
-  bool add;             /* c = c + a b */
-  bool b_is_cached;     /* this thread has just written b: it is read where it lies */
-  const nxi_seen *seen; /* or NULL; other elements of c may stay as they are */
+  bool add;              /* c = c + a b */
+  bool b_is_cached;      /* this thread has just written b: it is read where it lies */
+  nxi_floats_look *look; /* or NULL: of products with the same b, for the next ones */
+  const nxi_seen *seen;  /* or NULL; other elements of c may stay as they are */
 } nxi_floats_product;
 
 /* Bytes that nxi_floats_multiply may use for operands. */
@@ -34,6 +40,11 @@ bool nxi_floats_wants_room(const nxi_floats_kernels *f, const nxi_floats_product
  * the last one has the rest. A lies as p says. */
 void nxi_floats_multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
                                 const void *strips);
+
+/* Bytes of such strips of B; 0: they would not help, or B is not transposed. */
+int64_t nxi_floats_strips_bytes(const nxi_floats_kernels *f, const nxi_floats_product *p);
+/* Makes them, as far as what counts of the product needs them. */
+void nxi_floats_make_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, void *strips);
 
 /* Columns of a strip for so many columns. */
 int64_t nxi_floats_strip_width(const nxi_floats_kernels *f, int64_t columns);

@@ -20,6 +20,7 @@ void nxi_floats_zeros_begin(nxi_floats_zeros *z, const nxi_floats_kernels *f,
   const bool worth = !p->a_transposed && !p->add && p->k >= NXI_FLOATS_ZEROS_DEPTH &&
                      p->m >= LEAST_ROWS && p->n >= LEAST_COLUMNS;
   *z = (nxi_floats_zeros){.f = f, .p = worth ? p : NULL};
+  if (p->look) z->look = *p->look;
 }
 
 typedef uint64_t word __attribute__((vector_size(16)));
@@ -62,17 +63,18 @@ static nxi_floats_span span_of(const nxi_floats_zeros *z, const char *row, int64
 
 static bool b_is_finite(const nxi_floats_zeros *z) {
   const nxi_floats_product *p = z->p;
-  const int64_t rows = p->b_transposed ? p->n : p->k, n = p->b_transposed ? p->k : p->n;
+  int64_t rows = p->b_transposed ? p->n : p->k, n = p->b_transposed ? p->k : p->n;
   const nx_dtype t = z->f->size == (int32_t)sizeof(float) ? NX_F32 : NX_F64;
   const char *row = p->b;
   bool finite = true;
+  if (n == p->b_ld) n *= rows, rows = 1;
   for (int64_t i = 0; i < rows && finite; i++, row += p->b_ld * z->f->size)
     finite = nxi_all_finite(t, n, row);
   return finite;
 }
 
 bool nxi_floats_spans_of(nxi_floats_zeros *z, int64_t row, int64_t rows, nxi_floats_span *spans) {
-  if (!z->p || (z->looked && !z->finite)) return false;
+  if (!z->p || (z->look.looked && !z->look.finite)) return false;
   const int64_t step = z->f->rows, ld = z->p->a_ld * z->f->size;
   bool any = false;
   for (int64_t i = 0; i < rows; i += step) {
@@ -81,8 +83,9 @@ bool nxi_floats_spans_of(nxi_floats_zeros *z, int64_t row, int64_t rows, nxi_flo
     *s = span_of(z, (const char *)z->p->a + (row + i) * ld, some);
     any = any || s->end - s->begin <= z->p->k - z->p->k / GAIN;
   }
-  if (any && !z->looked) z->looked = true, z->finite = b_is_finite(z);
-  return any && z->finite;
+  if (any && !z->look.looked) z->look = (nxi_floats_look){true, b_is_finite(z)};
+  if (any && z->p->look) *z->p->look = z->look;
+  return any && z->look.finite;
 }
 
 bool nxi_floats_has_minus_zero(const nxi_floats_kernels *f, const void *c, int64_t ld, int64_t rows,

@@ -26,7 +26,7 @@ typedef struct nxi_floats_span {
 typedef struct nxi_floats_zeros {
   const nxi_floats_kernels *f;
   const nxi_floats_product *p; /* NULL: nothing is left out */
-  bool looked, finite;         /* at B: it is read once, when zeros are found in A */
+  nxi_floats_look look;        /* at B: it is read once, when zeros are found in A */
 } nxi_floats_zeros;
 
 /* Zeros are worth looking for: rows of A are contiguous, long, and more than some. */

@@ -113,26 +113,28 @@ void nxi_zero_triangle(nx_dtype t, int64_t rows, int64_t columns, void *a, bool 
   }
 }
 
-/* By bits, which compilers make vectors of: all ones in the exponent are infinity or NaN. */
+/* By bits, which compilers make vectors of: all ones in the exponent are infinity or NaN. One more
+ * there reaches the sign's place, without the sign. */
 bool nxi_all_finite(nx_dtype t, int64_t n, const void *a) {
-  const uint32_t narrow = 0x7f800000u;
-  const uint64_t wide = UINT64_C(0x7ff) << 52;
+  const uint32_t narrow = 0x800000u;
+  const uint64_t wide = UINT64_C(1) << 52;
   const char *from = a;
-  bool bad = false;
+  uint32_t all = 0;
+  uint64_t all_wide = 0;
   n *= nxi_lapack_complex(t) ? 2 : 1;
   if (nxi_lapack_single(t))
     for (int64_t i = 0; i < n; i++) {
       uint32_t bits;
       memcpy(&bits, from + i * (int64_t)sizeof bits, sizeof bits);
-      bad |= (bits & narrow) == narrow;
+      all |= (bits & INT32_MAX) + narrow;
     }
   else
     for (int64_t i = 0; i < n; i++) {
       uint64_t bits;
       memcpy(&bits, from + i * (int64_t)sizeof bits, sizeof bits);
-      bad |= (bits & wide) == wide;
+      all_wide |= (bits & INT64_MAX) + wide;
     }
-  return !bad;
+  return (all >> 31) == 0 && (all_wide >> 63) == 0;
 }
 
 void nxi_store_one(nx_dtype t, void *to) {
