@@ -154,6 +154,50 @@ static void test_targets(void **state) {
   }
 }
 
+/* Results that go past the caches. There are as many rows as are done together twice, and some. */
+static void check_past(int bytes, nxg_op kind, int64_t n, int32_t n_axes, nxi_target *target) {
+  static const int64_t axes[] = {0, 1};
+  int64_t rows = n > 700 ? 7 : 37, shape[2] = {rows, kind == NXG_irfft ? n / 2 + 1 : n};
+  fft_call c = {.kind = kind,
+                .dtype = dtype_of(kind, bytes),
+                .rank = 2,
+                .shape = shape,
+                .n_axes = n_axes,
+                .axes = axes + 2 - n_axes};
+  if (kind == NXG_irfft) c.size = n;
+  nxg_call call;
+  assert_int_equal(infer(&c, &call, NULL), NX_OK);
+  void *x = numbers(bytes, 2 * rows * (n + 1));
+  target->l3_bytes = 0;
+  void *through = run_on(target, false, &c, x);
+  target->l3_bytes = 1;
+  void *past = run_on(target, false, &c, x);
+  same(through, past, bytes_of(&call.results[0]), target->isa, n);
+  free(x), free(through), free(past);
+}
+
+static void test_past(void **state) {
+  (void)state;
+  static const char *const names[] = {"generic", "avx2", "avx512"};
+  nxi_target target;
+  for (int i = 0; i < 3; i++) {
+    if (!nxi_target_for_isa(names[i], &target)) continue;
+    for (int bytes = F32; bytes <= F64; bytes += 4) {
+      for (int kind = NXG_fft; kind <= NXG_irfft; kind++) {
+        nxg_op k = (nxg_op)kind;
+        for (int64_t n = 1; n < 70; n++) check_past(bytes, k, n, 1, &target);
+        for (int64_t n = 96; n < 3000; n += n / 4) check_past(bytes, k, n, 1, &target);
+        for (int64_t n = 64; n <= 4096; n *= 2) check_past(bytes, k, n, 1, &target);
+        check_past(bytes, k, 1009, 1, &target);
+        check_past(bytes, k, 2018, 1, &target);
+        check_past(bytes, k, 32768, 1, &target);
+        check_past(bytes, k, 100, 2, &target);
+        check_past(bytes, k, 1000, 2, &target);
+      }
+    }
+  }
+}
+
 static void check_order(int bytes, nxg_op kind, int32_t rank, const int64_t *shape, int32_t n_axes,
                         const int64_t *axes) {
   fft_call c = {.kind = kind,
@@ -312,9 +356,9 @@ static void test_memory(void **state) {
 
 NXT_MAIN(fft_bits) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_places),  cmocka_unit_test(test_targets), cmocka_unit_test(test_order),
-      cmocka_unit_test(test_refused), cmocka_unit_test(test_empty),   cmocka_unit_test(test_polls),
-      cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_places), cmocka_unit_test(test_targets), cmocka_unit_test(test_order),
+      cmocka_unit_test(test_past),   cmocka_unit_test(test_refused), cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_polls),  cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

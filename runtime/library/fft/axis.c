@@ -57,8 +57,13 @@ static int64_t half_steps(const nxi_fft_axis *a) { return a->n / 4 + 1; }
 static nxi_fft_batch rows_batch(const axis_run *r, int64_t row, int64_t count) {
   const nxi_fft_axis *a = r->a;
   int64_t from = a->source_extent * source_reals(a), to = a->target_extent * target_reals(a);
-  nxi_fft_batch b = {
-      at(a, r->source, row * from), at(a, r->target, row * to), from, to, count, a->inverse};
+  nxi_fft_batch b = {at(a, r->source, row * from),
+                     at(a, r->target, row * to),
+                     from,
+                     to,
+                     count,
+                     a->inverse,
+                     a->past};
   return b;
 }
 
@@ -70,31 +75,25 @@ static void rows_halves(const axis_run *r, int64_t row, int64_t begin, int64_t e
   half_step(r->a, joins ? b.source : b.target, b.target, begin, end);
 }
 
-/* Rows row .. row + count - 1. */
-static void transform_rows(const axis_run *r, int64_t row, int64_t count) {
+/* A real row whose line is a chirp. */
+static void transform_chirp(const axis_run *r, int64_t row) {
   const nxi_fft_axis *a = r->a;
-  nxi_fft_batch b = rows_batch(r, row, count);
-  if (a->form != NXI_FFT_COMPLEX) {
-    int64_t done = nxi_fft_real_rows(a->line, &b, a->unit, r->own);
-    row += done, count -= done;
-    b = rows_batch(r, row, count);
-  }
+  nxi_fft_batch b = rows_batch(r, row, 1);
   if (a->form == NXI_FFT_TO_REAL) {
-    for (int64_t i = 0; i < count; i++) rows_halves(r, row + i, 0, half_steps(a));
+    rows_halves(r, row, 0, half_steps(a));
     b.source = b.target;
-    b.source_pitch = b.target_pitch;
   }
   nxi_fft_batch_here(a->line, &b, r->own);
-  for (int64_t i = 0; a->form == NXI_FFT_FROM_REAL && i < count; i++)
-    rows_halves(r, row + i, 0, half_steps(a));
+  if (a->form == NXI_FFT_FROM_REAL) rows_halves(r, row, 0, half_steps(a));
 }
 
-/* Both steps of real transforms are done while a row is in a cache. */
 static void rows_tasks(const axis_run *r, int64_t begin, int64_t end) {
   const nxi_fft_axis *a = r->a;
-  int64_t some = a->form == NXI_FFT_COMPLEX ? end - begin : nxi_fft_rows_together(a->line);
-  for (int64_t row = begin; row < end; row += some)
-    transform_rows(r, row, end - row < some ? end - row : some);
+  nxi_fft_batch b = rows_batch(r, begin, end - begin);
+  if (a->form == NXI_FFT_COMPLEX) nxi_fft_batch_here(a->line, &b, r->own);
+  else if (a->line->way == NXI_FFT_PASSES) nxi_fft_real_rows(a->line, &b, a->unit, r->own);
+  else
+    for (int64_t row = begin; row < end; row++) transform_chirp(r, row);
 }
 
 static int64_t chunks_of(int64_t elements) { return (elements + CHUNK - 1) / CHUNK; }
@@ -124,6 +123,7 @@ static void shared_rows_tasks(const axis_run *r, int64_t group, uint32_t phase, 
                               int64_t end) {
   const nxi_fft_axis *a = r->a;
   nxi_fft_batch b = rows_batch(r, group * group_size(a), group_count(a, group));
+  if (a->form == NXI_FFT_FROM_REAL) b.past = false; /* the halves read it */
   if (a->form == NXI_FFT_TO_REAL) {
     b.source = b.target;
     b.source_pitch = b.target_pitch;
@@ -149,7 +149,8 @@ static void columns_tasks(const axis_run *r, int64_t begin, int64_t end) {
                        a->inner * from,
                        a->inner * to,
                        1,
-                       a->inverse};
+                       a->inverse,
+                       false};
     if (a->form == NXI_FFT_COMPLEX) nxi_fft_columns(a->line, &b, count, r->own);
     else nxi_fft_real_columns(a->line, &b, count, a->unit, r->own);
   }
@@ -282,7 +283,7 @@ static void staged_tasks(const axis_run *run, int64_t begin, int64_t end) {
   axis_run r = *run;
   const nxi_fft_axis *a = r.a;
   char *stage = r.own, *scratch = stage + stage_bytes(a);
-  nxi_fft_batch b = {stage, stage, stage_pitch(a), stage_pitch(a), 0, a->inverse};
+  nxi_fft_batch b = {stage, stage, stage_pitch(a), stage_pitch(a), 0, a->inverse, false};
   for (int64_t block = begin; block < end; block++) {
     set_block(&r, block);
     b.count = r.count;
@@ -355,8 +356,9 @@ static void whole_tasks(const nxi_fft_axis *a, int64_t *tasks, int64_t *grain) {
   int64_t lanes;
   switch (layout_of(a)) {
     case ROWS:
+      lanes = nxi_fft_rows_together(a->line);
       *tasks = a->outer;
-      *grain = grain_of(a->n);
+      *grain = (grain_of(a->n) + lanes - 1) / lanes * lanes;
       break;
     case SIDE_BY_SIDE:
       lanes = nxi_fft_column_lanes(a->line);
@@ -399,7 +401,7 @@ static void stage_tasks(const axis_run *r, const phase *p, int64_t begin, int64_
   else if (p->step == HALVES) stage_halves(r, r->shared, first, last);
   else {
     char *row = at(a, r->shared, p->row * pitch);
-    nxi_fft_batch b = {row, row, pitch, pitch, 1, a->inverse};
+    nxi_fft_batch b = {row, row, pitch, pitch, 1, a->inverse, false};
     nxi_fft_batch_shared(a->line, &b, p->inner, begin, end, r->own, r->shared + stage_bytes(a));
   }
 }

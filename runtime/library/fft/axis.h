@@ -12,6 +12,7 @@ typedef enum nxi_fft_form { NXI_FFT_COMPLEX, NXI_FFT_FROM_REAL, NXI_FFT_TO_REAL 
 typedef struct nxi_fft_axis {
   nxi_fft_form form;
   bool inverse;
+  bool past; /* the caches, where it is rows that are the result */
   const nxi_fft_line *line;
   int64_t outer, n, inner, source_extent, target_extent;
   const void *unit; /* exp(-2 pi i k / n) for real numbers of even n */

@@ -22,6 +22,36 @@
 #define JOIN(a, b, c)  JOIN_(a, b, c)
 #define NAME(name)     JOIN(name, BITS, WIDTH)
 
+/* ---- stores past the caches, of whole vectors; what is before and after them is copied */
+static INLINE void stream_row(char *to, const char *from, int64_t bytes) {
+  int64_t at = 0;
+#if FFT_FMA && FFT_BYTES >= 32
+  at = (int64_t)(-(uintptr_t)to % FFT_BYTES);
+  if (at > bytes) at = bytes;
+  memcpy(to, from, (size_t)at);
+  for (; at + FFT_BYTES <= bytes; at += FFT_BYTES) {
+#if FFT_BYTES == 64
+    _mm512_stream_si512((void *)(to + at), _mm512_loadu_si512(from + at));
+#else
+    _mm256_stream_si256((void *)(to + at), _mm256_loadu_si256((const void *)(from + at)));
+#endif
+  }
+#endif
+  memcpy(to + at, from + at, (size_t)(bytes - at));
+}
+
+static void stream(const nxi_fft_streamed *s) {
+  for (int64_t row = 0; row < s->rows; row++)
+    stream_row((char *)s->to + row * s->to_pitch, (const char *)s->from + row * s->from_pitch,
+               s->bytes);
+}
+
+static void stream_end(void) {
+#if FFT_FMA && FFT_BYTES >= 32
+  _mm_sfence();
+#endif
+}
+
 /* ---- f32 */
 #define REAL  float
 #define BITS  32
@@ -110,9 +140,10 @@
    narrow_9_##b##x##w,  \
    narrow_16_##b##x##w, \
    narrow_0_##b##x##w}
-#define MOVES(b, w)                                                                         \
-  .gather = gather_##b##x##w, .scatter = scatter_##b##x##w, .multiply = multiply_##b##x##w, \
-  .split = split_##b##x##w, .join = join_##b##x##w
+#define MOVES(b, w)                                                                       \
+  .stream = stream, .stream_end = stream_end, .gather = gather_##b##x##w,                 \
+  .scatter = scatter_##b##x##w, .multiply = multiply_##b##x##w, .split = split_##b##x##w, \
+  .join = join_##b##x##w
 #define TABLE_(isa, type) nxi_fft_##isa##_##type
 #define TABLE(isa, type)  TABLE_(isa, type)
 

@@ -76,6 +76,13 @@ typedef struct nxi_fft_half_lanes {
   const void *unit;
 } nxi_fft_half_lanes;
 
+/* Rows of so many bytes, one every so many. */
+typedef struct nxi_fft_streamed {
+  void *to;
+  const void *from;
+  int64_t to_pitch, from_pitch, rows, bytes;
+} nxi_fft_streamed;
+
 typedef struct nxi_fft_kernels {
   int32_t widths;                /* the widest first */
   int32_t width[NXI_FFT_WIDTHS]; /* elements */
@@ -98,6 +105,10 @@ typedef struct nxi_fft_kernels {
       /* half pairs of the packed transform -> half + 1 of the spectrum; in place */
       const nxi_fft_half *);
   void (*join)(const nxi_fft_half *); /* the reverse, times 2 */
+  /* Copies rows past the caches, where there are such stores; other threads may be told of it after
+   * the end. */
+  void (*stream)(const nxi_fft_streamed *);
+  void (*stream_end)(void);
   void (*split_lanes[NXI_FFT_WIDTHS])(
       const nxi_fft_half_lanes *); /* planar -> pairs; lanes >= width */
   void (*join_lanes[NXI_FFT_WIDTHS])(const nxi_fft_half_lanes *); /* pairs -> planar, times 2 */

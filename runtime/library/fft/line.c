@@ -7,16 +7,8 @@
 
 /* Rows of up to SHORT bytes of real parts are transformed several together, in lanes; rows with
  * narrow passes up to NARROW elements. Longer rows are faster one at a time: what many of them need
- * together leaves the first-level cache. TOGETHER: times the lanes, of real rows that go through
- * both of their steps before the next ones. IN_TARGET: see starts_in_target. */
-enum {
-  IN_TARGET = 1 << 13,
-  SHORT = 800,
-  NARROW = 4096,
-  TOGETHER = 4,
-  STRIP_BYTES = 1 << 14,
-  CHUNK_PAIRS = 8192
-};
+ * together leaves the first-level cache. IN_TARGET: see starts_in_target. */
+enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
 
 static void *at(const nxi_fft_line *l, const void *p, int64_t reals) {
   return (char *)(uintptr_t)p + reals * l->real_bytes;
@@ -62,8 +54,21 @@ typedef struct lanes_run {
   void *scratch;      /* two copies of (n + spare) * lanes */
   int64_t spare;      /* rows behind the others of a copy */
   int32_t first_copy; /* the copy that the first pass may write */
+  int64_t next;       /* reals from the source to neighbours that are fetched meanwhile; 0: none */
   const void *by_row, *by_lane;
 } lanes_run;
+
+static void fetch(const char *p, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
+}
+
+/* Fetches part i of l->passes of the source's neighbours. Hardware does not foresee rows that lie
+ * far apart. */
+static void fetch_neighbours(const nxi_fft_line *l, const lanes_run *r, int32_t i) {
+  const int64_t end = l->n * (i + 1) / l->passes, bytes = 2 * r->lanes * l->real_bytes;
+  for (int64_t row = l->n * i / l->passes; row < end; row++)
+    fetch(at(l, r->source.re, row * r->source.pitch + r->next), bytes);
+}
 
 /* A single pass could overwrite what it still has to read, so its result goes to a working copy and
  * is then copied to the target. */
@@ -75,6 +80,7 @@ static void run_lanes(const nxi_fft_line *l, const lanes_run *r) {
     static const nxi_fft_stage copying = {.radix = 1, .done = 1, .groups = 1};
     const nxi_fft_stage *s = i < l->passes ? &l->stage[i] : &copying;
     bool ends = i == l->passes - 1 + alone;
+    if (r->next && i < l->passes) fetch_neighbours(l, r, i);
     nxi_fft_rows to = ends ? r->target : planar(l, r->scratch, copy, elements, r->lanes);
     nxi_fft_pass p = {
         .source = from, .target = to, .done = s->done, .groups = s->groups, .lanes = r->lanes};
@@ -134,14 +140,19 @@ void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t
   k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
 }
 
+static void stream_row(const nxi_fft_line *l, void *to, const void *from, int64_t reals) {
+  l->kernels->stream(&(nxi_fft_streamed){to, from, 0, 0, 1, reals * l->real_bytes});
+}
+
 static nxi_fft_rows exchanged(nxi_fft_rows planar) {
   return (nxi_fft_rows){planar.im, planar.re, planar.pitch, false};
 }
 
 /* Transforms short rows: copies them to lanes, transforms them there, and copies them back.
  * Hardware does not foresee which pieces of the next rows are wanted, so they are fetched while
- * these are copied. unit: rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the
- * former to the latter, and the other step of that is done in lanes, too. NULL: n pairs. */
+ * these are copied. What goes past the caches is laid down as rows in a working copy first. unit:
+ * rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the former to the latter, and
+ * the other step of that is done in lanes, too. NULL: n pairs. */
 static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t lanes,
                       const void *unit, void *scratch) {
   const nxi_fft_kernels *k = l->kernels;
@@ -161,7 +172,10 @@ static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row
   r.target = joins ? exchanged(to) : to;
   run_lanes(l, &r);
   if (splits) k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
-  k->scatter(&to, &target, l->n + splits, lanes, more);
+  void *result = target.re;
+  if (b->past) target.re = planar(l, scratch, 1 - l->passes % 2, elements, lanes).re;
+  k->scatter(&to, &target, l->n + splits, lanes, more && !b->past);
+  if (b->past) stream_row(l, result, target.re, lanes * b->target_pitch);
 }
 
 /* ---- one row */
@@ -202,7 +216,15 @@ static bool starts_in_target(const nxi_fft_line *l, const nxi_fft_rows *source,
          l->stage[2].last;
 }
 
-static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows target, void *scratch) {
+/* Fetches part i of l->passes of a row of n pairs. */
+static void fetch_part(const nxi_fft_line *l, const char *row, int32_t i) {
+  int64_t lines = (2 * l->n * l->real_bytes + 63) / 64, begin = lines * i / l->passes;
+  fetch(row + 64 * begin, 64 * (lines * (i + 1) / l->passes - begin));
+}
+
+/* next: a row that is fetched to a cache meanwhile, or NULL. */
+static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows target, void *scratch,
+                    const void *next) {
   const bool starts = starts_in_target(l, &data, &target);
   if (l->passes == 0 || !l->stage[0].row) {
     nxi_fft_rows first = planar(l, scratch, 1, l->n, 0);
@@ -211,6 +233,7 @@ static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows targe
   }
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
+    if (next) fetch_part(l, next, i);
     nxi_fft_rows to = planar(l, scratch, i % 2, l->n, s->groups);
     if (starts && i == 0) to = (nxi_fft_rows){target.re, at(l, target.re, l->n), s->groups, false};
     if (s->row) {
@@ -275,7 +298,7 @@ static int64_t wave_bytes(const nxi_fft_line *l) {
 static void run_chirp(const nxi_fft_line *l, const void *source, void *target, bool inverse,
                       char *scratch) {
   int64_t m = l->inner->n;
-  nxi_fft_batch b = {scratch, scratch, 2 * m, 2 * m, 1, false};
+  nxi_fft_batch b = {scratch, scratch, 2 * m, 2 * m, 1, false, false};
   chirp_product(l, TO_WAVE, source, scratch, target, inverse, 0, m);
   nxi_fft_batch_here(l->inner, &b, scratch + wave_bytes(l));
   chirp_product(l, THROUGH, source, scratch, target, inverse, 0, m);
@@ -295,7 +318,7 @@ static bool goes_to_lanes(const nxi_fft_line *l) {
 }
 
 int64_t nxi_fft_rows_together(const nxi_fft_line *l) {
-  return goes_to_lanes(l) ? TOGETHER * nxi_fft_column_lanes(l) : 1;
+  return goes_to_lanes(l) ? nxi_fft_lanes(l) : 1;
 }
 
 /* As many rows as fill lanes. */
@@ -312,23 +335,59 @@ static int64_t run_together(const nxi_fft_line *l, const nxi_fft_batch *b, const
   return row;
 }
 
-int64_t nxi_fft_real_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
-                          void *scratch) {
-  return run_together(l, b, unit, scratch);
+/* The pairs of the working copy that no pass reads or writes when the last results are written,
+ * and of the one that the first pass does not write. */
+static void *last_pairs(const nxi_fft_line *l, void *scratch) {
+  bool last = l->passes > 0 && l->stage[l->passes - 1].last;
+  return planar(l, scratch, (l->passes + last) % 2, l->n, 0).re;
+}
+static void *first_pairs(const nxi_fft_line *l, void *scratch) {
+  return planar(l, scratch, l->stage[0].row != NULL, l->n, 0).re;
+}
+
+/* One row, with both steps of a real transform if there is a unit. */
+static void run_one(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, const void *unit,
+                    void *scratch) {
+  const nxi_fft_kernels *k = l->kernels;
+  const void *source = at(l, b->source, row * b->source_pitch), *next = NULL;
+  void *result = at(l, b->target, row * b->target_pitch),
+       *target = b->past ? last_pairs(l, scratch) : result;
+  nxi_fft_half h = {source, target, l->n, 0, l->n / 2 + 1, unit};
+  if (b->past && row + 1 < b->count) next = at(l, source, b->source_pitch);
+  if (unit && b->inverse) {
+    if (b->past) h.target = first_pairs(l, scratch);
+    k->join(&h);
+    source = h.target;
+  }
+  nxi_fft_rows from = {at(l, source, 0), NULL, 0, b->inverse}, to = {target, NULL, 0, b->inverse};
+  run_row(l, from, to, scratch, next);
+  if (unit && !b->inverse) {
+    h.source = target;
+    k->split(&h);
+  }
+  if (b->past) stream_row(l, result, target, b->target_pitch);
+}
+
+static void run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
+                     void *scratch) {
+  int64_t row = run_together(l, b, unit, scratch);
+  for (; row < b->count; row++) run_one(l, b, row, unit, scratch);
+  if (b->past) l->kernels->stream_end();
+}
+
+void nxi_fft_real_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
+                       void *scratch) {
+  run_rows(l, b, unit, scratch);
 }
 
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *scratch) {
-  int64_t row = run_together(l, b, NULL, scratch);
-  for (; row < b->count; row++) {
-    const void *source = at(l, b->source, row * b->source_pitch);
-    void *target = at(l, b->target, row * b->target_pitch);
-    if (l->way == NXI_FFT_CHIRP) {
-      run_chirp(l, source, target, b->inverse, scratch);
-      continue;
-    }
-    nxi_fft_rows from = {at(l, source, 0), NULL, 0, b->inverse}, to = {target, NULL, 0, b->inverse};
-    run_row(l, from, to, scratch);
+  if (l->way == NXI_FFT_PASSES) {
+    run_rows(l, b, NULL, scratch);
+    return;
   }
+  for (int64_t row = 0; row < b->count; row++)
+    run_chirp(l, at(l, b->source, row * b->source_pitch), at(l, b->target, row * b->target_pitch),
+              b->inverse, scratch);
 }
 
 /* ---- strips */
@@ -355,13 +414,18 @@ typedef struct shared_run {
   char *own, *shared;
 } shared_run;
 
-/* The rows that the first step writes have gaps between them, so that they do not compete for the
- * same sets of the cache. */
-static int64_t middle_pitch(const nxi_fft_line *l) {
-  return 2 * (l->second->n + 3 * nxi_fft_lanes(l) / 2);
+/* What the first step makes of a strip lies in one piece, which is written in order, and of which
+ * the second step reads a square at a time. There are gaps between strips, so that squares do not
+ * compete for the same sets of the cache. */
+static int64_t strips_of(const nxi_fft_line *l, int64_t total) {
+  return nxi_fft_strips(total, nxi_fft_lanes(l));
+}
+static int64_t strip_reals(const nxi_fft_line *l) {
+  enum { GAP = 17 };
+  return 2 * nxi_fft_lanes(l) * (l->first->n + GAP);
 }
 static int64_t middle_bytes(const nxi_fft_line *l) {
-  return (l->first->n * middle_pitch(l) * l->real_bytes + 63) / 64 * 64;
+  return strips_of(l, l->second->n) * strip_reals(l) * l->real_bytes;
 }
 /* Bytes of memory for one transform: the rows between the two steps, or the wave of a chirp. */
 static int64_t each_bytes(const nxi_fft_line *l) {
@@ -371,10 +435,6 @@ static char *middle(const shared_run *r, int64_t transform) {
   return r->shared + transform * each_bytes(r->l);
 }
 static int64_t least_rows(const nxi_fft_line *l) { return 16 / l->real_bytes; }
-static int64_t strips_of(const nxi_fft_line *l, int64_t total) {
-  return nxi_fft_strips(total, nxi_fft_lanes(l));
-}
-
 static void first_step(const shared_run *r, int64_t begin, int64_t end) {
   const nxi_fft_line *l = r->l;
   int64_t columns = l->second->n, lanes = nxi_fft_lanes(l), strips = strips_of(l, columns);
@@ -382,14 +442,32 @@ static void first_step(const shared_run *r, int64_t begin, int64_t end) {
     int64_t transform = task / strips, strip = task % strips, first, count;
     nxi_fft_strip(columns, lanes, least_rows(l), strip, &first, &count);
     const void *source = at(l, r->b->source, transform * r->b->source_pitch + 2 * first);
-    lanes_run run = {
-        .source = {at(l, source, 0), NULL, 2 * columns, r->b->inverse},
-        .target = {at(l, middle(r, transform), 2 * first), NULL, middle_pitch(l), false},
-        .lanes = count,
-        .scratch = r->own,
-        .by_row = at(l, l->by_row, 2 * strip * l->first->n),
-        .by_lane = l->by_lane};
+    void *target = at(l, middle(r, transform), strip * strip_reals(l));
+    lanes_run run = {.source = {at(l, source, 0), NULL, 2 * columns, r->b->inverse},
+                     .target = {target, NULL, 2 * lanes, false},
+                     .lanes = count,
+                     .scratch = r->own,
+                     .next = task + 1 < end && strip + 1 < strips ? 2 * count : 0,
+                     .by_row = at(l, l->by_row, 2 * strip * l->first->n),
+                     .by_lane = l->by_lane};
     run_lanes(l->first, &run);
+  }
+}
+
+/* Copies rows first .. first + count - 1 of the second step from the strips of the first one. */
+static void gather_strips(const shared_run *r, int64_t transform, int64_t first, int64_t count,
+                          const nxi_fft_rows *planar) {
+  const nxi_fft_line *l = r->l;
+  int64_t lanes = nxi_fft_lanes(l), strips = strips_of(l, l->second->n), column, columns;
+  for (int64_t strip = 0; strip < strips; strip++) {
+    int64_t place = strip * strip_reals(l) + 2 * lanes * first;
+    nxi_fft_strip(l->second->n, lanes, least_rows(l), strip, &column, &columns);
+    nxi_fft_rows from = {at(l, middle(r, transform), place), NULL, 2 * lanes, false}, to = *planar;
+    to.re = at(l, to.re, column * count);
+    to.im = at(l, to.im, column * count);
+    if (strip + 1 < strips)
+      fetch(at(l, from.re, strip_reals(l)), 2 * lanes * count * l->real_bytes);
+    l->kernels->gather(&from, &to, columns, count, false);
   }
 }
 
@@ -399,17 +477,24 @@ static void second_step(const shared_run *r, int64_t begin, int64_t end) {
   for (int64_t task = begin; task < end; task++) {
     int64_t transform = task / strips, first, count;
     nxi_fft_strip(rows, lanes, least_rows(l), task % strips, &first, &count);
-    nxi_fft_rows source = {at(l, middle(r, transform), first * middle_pitch(l)), NULL,
-                           middle_pitch(l), false};
     void *target = at(l, r->b->target, transform * r->b->target_pitch + 2 * first);
     lanes_run run = {.source = planar(line, r->own, 0, line->n * count, count),
                      .target = {target, NULL, 2 * rows, r->b->inverse},
                      .lanes = count,
                      .scratch = r->own,
                      .first_copy = 1};
-    line->kernels->gather(&source, &run.source, line->n, count, false);
+    gather_strips(r, transform, first, count, &run.source);
+    if (r->b->past) { /* by the working copy that the last pass does not read */
+      run.target.re = planar(line, r->own, line->passes % 2, line->n * count, 0).re;
+      run.target.pitch = 2 * count;
+    }
     run_lanes(line, &run);
+    int64_t bytes = 2 * count * l->real_bytes;
+    if (r->b->past)
+      l->kernels->stream(&(nxi_fft_streamed){target, run.target.re, 2 * rows * l->real_bytes, bytes,
+                                             line->n, bytes});
   }
+  if (r->b->past) l->kernels->stream_end();
 }
 
 static int64_t chunks_of(const nxi_fft_line *l) {
@@ -454,7 +539,7 @@ void nxi_fft_batch_shared(const nxi_fft_line *l, const nxi_fft_batch *b, uint32_
     chirp_tasks(&r, (nxi_chirp_step)(phase / (1 + STEPS)), begin, end);
   } else { /* the waves in place; the shared memory after them is for the steps */
     int64_t pitch = each_bytes(l) / l->real_bytes;
-    nxi_fft_batch waves = {shared, shared, pitch, pitch, b->count, false};
+    nxi_fft_batch waves = {shared, shared, pitch, pitch, b->count, false, false};
     nxi_fft_batch_shared(l->inner, &waves, phase % (1 + STEPS) - 1, begin, end, own,
                          middle(&r, b->count));
   }

@@ -84,15 +84,14 @@ typedef struct nxi_fft_batch {
   void *target;
   int64_t source_pitch, target_pitch, count;
   bool inverse;
+  bool past; /* the caches, if rows of the target have no gaps */
 } nxi_fft_batch;
 /* Computes a batch on this thread; l must be local. */
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);
-/* The same of the first rows of a batch of 2 n real numbers and n + 1 pairs (from the latter with
- * b->inverse), as far as they are done several together. unit: exp(-2 pi i k / 2 n), k <= n / 2.
- * Returns how many. */
-int64_t nxi_fft_real_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
-                          void *own);
-/* How many rows such a batch should have at least, if a cache shall hold it. */
+/* The same of a batch of 2 n real numbers and n + 1 pairs (from the latter with b->inverse); l must
+ * be computed in passes. unit: exp(-2 pi i k / 2 n), k <= n / 2. */
+void nxi_fft_real_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit, void *own);
+/* The best multiple for numbers of rows that are computed on one thread. */
 int64_t nxi_fft_rows_together(const nxi_fft_line *l);
 
 /* For an l that is not local: the phases run one after the other, and the tasks of each in any
