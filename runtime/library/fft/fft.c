@@ -86,7 +86,7 @@ static nx_status plan_axis(fft *f, int32_t i, const nxg_call *c, int32_t axis, b
  * the last cache has for this run. Neighbours use it, too, on machines with many processors, so a
  * thread counts on SHARE bytes of it. */
 static bool goes_past(const nxg_call *c, const nxi_target *t) {
-  enum { SHARE = 4 << 20 };
+  enum { SHARE = 8 << 20 };
   const nxg_array *in = &c->operands[0], *out = &c->results[0];
   int64_t bytes = nxg_elements(in->rank, in->shape) * nxi_dtype_size(in->dtype) +
                   nxg_elements(out->rank, out->shape) * nxi_dtype_size(out->dtype),
