@@ -146,6 +146,25 @@ class Numbers(Peer):
                          [[2.0**70], [2.0**71]])
 
 
+    @needs_numpy
+    def test_options_of_functions(self):
+        x = nx.asarray([0.5, 1.5, 1.75])
+        for bins in (2.5, 1j, None, np.float32(2)):
+            with self.assertRaises(TypeError):
+                nx.histogram(x, bins)
+        for bins in (np.int64(2), nx.asarray(2), 2):
+            self.assertEqual(nx.histogram(x, bins)[0].tolist(), [1, 2])
+        self.assertEqual(nx.polyder(x, 2**70).tolist(), [])
+        self.assertEqual(nx.diff(nx.ones((2, 3)), 2**70).shape, (2, 0))
+        with self.assertRaises(TypeError):
+            nx.bincount(x)
+        for number in (12345, 1.5):
+            self.assertEqual([nx.round(number, n).item() for n in (2**63, -(2**63))], [number, 0])
+        wide = nx.ones((2, 3), dtype="int4")
+        self.assertEqual([nx.isfortran(y) for y in (wide, wide.T, wide[:, 0])],
+                         [False, True, False])
+
+
 class Captured(unittest.TestCase):
     def test_fixed_objects_that_are_equal(self):
         sign = nx.jit(lambda x, k: x * math.copysign(1, k), static=1)

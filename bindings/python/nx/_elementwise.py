@@ -172,6 +172,10 @@ def round(x: Any, /, decimals: int = 0) -> Array:
     x, decimals = arr(x), operator.index(decimals)
     if decimals == 0:
         return rint(x)
+    if decimals > 308:  # no float64 has so many
+        return x
+    if decimals < -308:
+        return x * 0
     if x.dtype.kind in "biu":
         if decimals > 0:
             return x

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, Callable, Sequence
 
 from . import _core
@@ -67,6 +68,10 @@ def histogram_bin_edges(x: Any, /, bins: Any = 10, range: Any = None,
             raise TypeError("histogram: no rule for the number of intervals takes weights")
         low, high = _ends(x, range)
         return linspace(low, high, _number(x, bins, range, low, high) + 1, device=x.device)
+    if isinstance(bins, (float, complex)):
+        raise TypeError(f"histogram: {bins!r} is neither a number of intervals nor edges")
+    if getattr(bins, "ndim", 1) == 0:
+        bins = operator.index(bins)
     if not isinstance(bins, int):
         return _checked(operands(x, bins)[1])
     if bins < 1:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from . import _core
 from ._core import Array, calls
@@ -50,7 +50,18 @@ def asfortranarray(x: Any, /, dtype: Any = None) -> Array:
 def isfortran(x: Any, /) -> bool:
     """Whether the first axis of x is the dense one in memory, and the last one is not."""
     x = arr(x)
-    return memoryview(x).f_contiguous and not memoryview(x).c_contiguous
+    axes = range(x.ndim)
+    return x.size > 0 and _is_dense(x, axes) and not _is_dense(x, reversed(axes))
+
+
+def _is_dense(x: Array, axes: Iterable[int]) -> bool:
+    """Whether the elements lie side by side, along the first of these axes first."""
+    step = x.itemsize
+    for i in axes:
+        if x.shape[i] != 1 and x.strides[i] != step:
+            return False
+        step *= x.shape[i]
+    return True
 
 
 def require(x: Any, /, dtype: Any = None, requirements: Any = None) -> Array:

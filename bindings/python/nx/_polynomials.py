@@ -157,7 +157,7 @@ def polyder(p: Any, /, m: int = 1) -> Array:
     p, m = _vector(p, "polyder"), operator.index(m)
     if m < 0:
         raise ValueError(f"polyder: {m} is not a number of times")
-    for _ in range(m):
+    for _ in range(min(m, p.size + 1)):  # nothing is left then
         n = max(p.size - 1, 0)
         powers = calls.arange(0, _core.dtypes["int64"], n, -1, n)
         p = p[:n] * powers
