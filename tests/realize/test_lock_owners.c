@@ -22,7 +22,6 @@ typedef struct shared {
   nxi_condition changed;
   uint64_t count;        /* under the lock */
   int inside;            /* under the lock: 1 while somebody is in there */
-  int owned;             /* under the lock: how often a thread was the owner */
   int turn;              /* under the lock */
   _Atomic int away, bad; /* threads that have ended; who met another one inside */
 } shared;
@@ -54,7 +53,6 @@ static void *rows(void *argument) {
   shared *s = argument;
   for (int i = 0; i < ROUNDS; i++) {
     for (int k = 0; k < ROW; k++) once(s);
-    s->owned += is_owned(s);
     nxi_pause_ns(i % 4 ? 1000 : 200000);
   }
   return NULL;
