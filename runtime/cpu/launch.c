@@ -299,8 +299,8 @@ static nx_status run_alone(run *r, const nxi_blas *blas, const nxi_poll *poll) {
 }
 
 static nx_status run_matmul(run *r, const nxi_poll *poll) {
-  const nxi_blas *blas = nxi_blas_get(r->d);
-  if (blas == NULL) return r->d->status;
+  const nxi_blas *blas = nxi_products_are_own() ? NULL : nxi_blas_get(r->d);
+  if (blas == NULL && !nxi_products_are_own()) return r->d->status;
   r->failed = false;
   nx_status status = r->step->chain != NULL ? run_chain(r, blas, poll) : run_alone(r, blas, poll);
   return status == NX_OK && r->failed ? nxi_oom(r->d) : status;

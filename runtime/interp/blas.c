@@ -38,9 +38,11 @@ static nx_status multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int
                           int64_t b_row, int64_t b_column, void *c, nxi_diag *d) {
   nxi_diag why;
   nxi_diag_clear(&why);
-  const nxi_blas *blas = nxi_blas_get(&why);
+  const bool own = nxi_products_are_own();
+  const nxi_blas *blas = own ? NULL : nxi_blas_get(&why);
   operand left, right;
-  if (blas == NULL) return why.status == NX_OUT_OF_MEMORY ? nxi_oom(d) : NX_DEVICE_UNAVAILABLE;
+  if (blas == NULL && !own)
+    return why.status == NX_OUT_OF_MEMORY ? nxi_oom(d) : NX_DEVICE_UNAVAILABLE;
   if (!make_operand(t, m, k, a, a_row, a_column, &left)) return nxi_oom(d);
   nx_status status = NX_OUT_OF_MEMORY;
   if (make_operand(t, k, n, b, b_row, b_column, &right)) {

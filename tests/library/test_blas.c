@@ -17,8 +17,9 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
-#include "runtime/library/blas/blas.h"
 #include "ir/target.h"
+#include "nx/nx.h"
+#include "runtime/library/blas/blas.h"
 #include "tests/util/runner.h"
 
 static const nxi_blas *blas; /* NULL: not installed */
@@ -85,6 +86,40 @@ static void test_library(void **state) {
 
 /* Loading changes the environment for a moment only. In a process of its own each time: it happens
  * once. */
+static bool in_process(const char *name) {
+  char line[512];
+  bool found = false;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps && !found && fgets(line, sizeof line, maps)) found = strstr(line, name) != NULL;
+  if (maps) fclose(maps);
+  return found;
+}
+
+/* Products that are loops of our own need no library, so a process that has no others loads none:
+ * looked at by main, before anything asks for it. */
+static bool multiplied, loaded;
+
+static void multiply_first(void) {
+  nx_context *c;
+  nx_scalar sum = {0};
+  const int64_t last[] = {1023, 1023}; /* a product that is too large to be interpreted */
+  if (nx_context_create(NULL, &c) != NX_OK) return;
+  nx_tensor *x = nx_full(c, 0, NX_F32, NX_SHAPE(1024, 1024), NX_NUMBER(0.5)), *y = nx_matmul(x, x);
+  multiplied = nx_item(y, last, 2, &sum, NULL) == NX_OK && sum.v.f[0] == 256;
+  loaded = in_process("openblas");
+  nx_tensor_release(x);
+  nx_tensor_release(y);
+  nx_context_release(c);
+}
+
+static void test_own_products(void **state) {
+  (void)state;
+  need_library();
+  assert_true(multiplied);
+  assert_int_equal(loaded, !nxi_products_are_own());
+  assert_true(in_process("openblas"));
+}
+
 static void test_environment_restored(void **state) {
   (void)state;
   need_library();
@@ -442,14 +477,21 @@ static int run_bench(const char *peer_file) {
 NXT_MAIN(blas) {
   bool benching = argc > 2 && strcmp(argv[1], "bench") == 0;
   if (!benching) setenv("OPENBLAS_NUM_THREADS", "7", 1);
+  if (!benching) multiply_first();
   blas = nxi_blas_get(NULL);
   if (benching) return run_bench(argv[2]);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_library),      cmocka_unit_test(test_environment_restored),
-      cmocka_unit_test(test_gemm_sizes),   cmocka_unit_test(test_gemm_refuses),
-      cmocka_unit_test(test_many_threads), cmocka_unit_test(test_tiles),
-      cmocka_unit_test(test_products),     cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_interrupted),  cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_own_products),
+      cmocka_unit_test(test_library),
+      cmocka_unit_test(test_environment_restored),
+      cmocka_unit_test(test_gemm_sizes),
+      cmocka_unit_test(test_gemm_refuses),
+      cmocka_unit_test(test_many_threads),
+      cmocka_unit_test(test_tiles),
+      cmocka_unit_test(test_products),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

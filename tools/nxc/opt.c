@@ -55,7 +55,7 @@ int nxc_opt(int argc, char **argv) {
   if (nxi_debug_init(&d) != NX_OK) return nxc_failure("nxc", &d);
   char *text = nxc_read_program(file, &size);
   if (text == NULL) return NXC_FAILED;
-  nxp_apply_options how = {&target, nxi_blas_get(NULL) != NULL};
+  nxp_apply_options how = {&target, nxi_products_are_own() || nxi_blas_get(NULL) != NULL};
   nx_status status = each ? apply_each(text, size, passes, &how, &out, &d)
                           : nxp_apply(text, size, passes, &how, &out, &d);
   nxi_free(text);

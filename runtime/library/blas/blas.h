@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products: OpenBLAS, which is loaded when it is first needed, and loops of our own
- * (runtime/library/floats) in its place on processors for which there are any.
+/* Matrix products: loops of our own (runtime/library/floats) on processors for which there are any,
+ * and OpenBLAS on others, which is loaded when it is first needed.
  *
  * A product is cut into panels by its shape alone, each panel is multiplied by one thread, and our
  * own pool runs them. The bits of a result of the library's therefore depend on the shape, the
@@ -144,6 +144,10 @@ typedef struct nxi_matmul_chain {
    * numbers */
   const nxi_seen *seen;
 } nxi_matmul_chain;
+
+/* Whether all products of floats are loops of our own here: what follows then needs no library, and
+ * blas may be NULL. */
+bool nxi_products_are_own(void);
 
 /* pool and poll may be NULL. As nxi_matmul_panels, whose bits both products have. */
 nx_status nxi_matmul_chained(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "blas.h"
-#include "buffers.h"
 #include "ir/alloc.h"
 #include "ir/target.h"
+#include "rooms.h"
 #include "runtime/library/floats/multiply.h"
 #include "runtime/library/floats/windows.h"
 
@@ -38,6 +38,10 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- the run */
+
+bool nxi_products_are_own(void) {
+  return nxi_floats_kernels_for(NX_F32) != NULL && nxi_floats_kernels_for(NX_F64) != NULL;
+}
 
 /* Where matrix number `batch` starts. */
 static char *matrix_at(const nxi_matmul *p, const nxi_matrix *matrix, int64_t batch) {
@@ -158,30 +162,18 @@ static void multiply(const nxi_blas *blas, const nxi_matmul *p, const nxi_floats
                                            piece->b, piece->b_ld, piece->c, piece->c_ld);
     return;
   }
-  if (!nxi_floats_wants_room(own, piece)) {
-    nxi_floats_multiply(own, piece, NULL);
-    return;
-  }
-  nxi_blas_enter(blas);
-  void *room = nxi_blas_buffer_take();
+  void *room = nxi_floats_wants_room(own, piece) ? nxi_room_take() : NULL;
   nxi_floats_multiply(own, piece, room);
-  nxi_blas_buffer_give(room);
-  nxi_blas_leave(blas);
+  nxi_room_give(room);
 }
 
 /* Multiplies a piece of a tile by windows of the image at piece->b. */
 static void multiply_windows(const matmul_run *r, const nxi_floats_product *piece, int64_t column) {
   const nxi_staging *s = r->p->staging;
   const nxi_floats_kernels *own = nxi_floats_kernels_for(r->p->type);
-  if (!piece->a_transposed) {
-    nxi_image_multiply(own, piece, s->windows, s->layout, column, piece->b, NULL);
-    return;
-  }
-  nxi_blas_enter(r->blas);
-  void *room = nxi_blas_buffer_take();
+  void *room = piece->a_transposed ? nxi_room_take() : NULL;
   nxi_image_multiply(own, piece, s->windows, s->layout, column, piece->b, room);
-  nxi_blas_buffer_give(room);
-  nxi_blas_leave(r->blas);
+  nxi_room_give(room);
 }
 
 /* Makes one library call, for the piece of the inner extent that starts at `begin`. staged: the
