@@ -178,6 +178,16 @@ static nxl_ref bound(nxl_emitter *e, nxk_bound_value v) {
   return v.value == NXK_NONE ? nxl_i64(e, v.constant) : e->values[v.value];
 }
 
+/* Whether the body does not run twice. Three of four loops of kernels are such, of dimensions that
+ * fill one vector or one task, and a loop costs LLVM more time than most bodies. */
+static bool runs_once(const nxl_emitter *e, nxk_value v, const nxk_loop *loop) {
+  for (uint32_t i = 0; loop->kind == NXK_TASK && i < e->k->n_regions; i++)
+    if (e->k->regions[i].instr == e->k->instrs[v].block)
+      return e->k->regions[i].tasks_param < 0 && e->k->regions[i].tasks == 1;
+  return loop->lower.value == NXK_NONE && loop->upper.value == NXK_NONE &&
+         loop->step >= loop->upper.constant - loop->lower.constant;
+}
+
 static void begin_for(nxl_emitter *e, nxk_value v) {
   LLVMBuilderRef b = e->builder;
   nxl_block *block = &e->blocks[v];
@@ -193,6 +203,11 @@ static void begin_for(nxl_emitter *e, nxk_value v) {
     block->guarded = !(known && loop->lower.constant < loop->upper.constant);
   }
   block->before = LLVMGetInsertBlock(b);
+  block->once = runs_once(e, v, loop);
+  if (block->once && !block->guarded) { /* no loop, and no block */
+    e->values[v] = block->lower;
+    return;
+  }
   block->body = LLVMAppendBasicBlockInContext(e->context, e->function, "loop");
   block->after = LLVMAppendBasicBlockInContext(e->context, e->function, "");
   if (block->guarded)
@@ -200,6 +215,8 @@ static void begin_for(nxl_emitter *e, nxk_value v) {
                     block->after);
   else LLVMBuildBr(b, block->body);
   LLVMPositionBuilderAtEnd(b, block->body);
+  e->values[v] = loop->kind == NXK_TASK ? nxl_i64(e, 0) : block->lower;
+  if (block->once) return;
   e->values[v] = LLVMBuildPhi(b, e->i64, "");
   LLVMAddIncoming(e->values[v], &block->lower, &block->before, 1);
 }
@@ -207,6 +224,8 @@ static void begin_for(nxl_emitter *e, nxk_value v) {
 static void begin_carry(nxl_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   nxl_ref initial = e->values[in->args[0]];
+  e->values[v] = e->next[v] = initial;
+  if (e->blocks[in->block].once) return;
   e->values[v] = LLVMBuildPhi(e->builder, LLVMTypeOf(initial), "");
   LLVMAddIncoming(e->values[v], &initial, &e->blocks[in->block].before, 1);
   e->next[v] = e->values[v];
@@ -216,7 +235,7 @@ static void begin_carry(nxl_emitter *e, nxk_value v) {
 static void end_carry(nxl_emitter *e, nxk_value v, const nxl_block *block,
                       LLVMBasicBlockRef latch) {
   nxl_ref initial = e->values[e->k->instrs[v].args[0]], next = e->next[v];
-  LLVMAddIncoming(e->values[v], &next, &latch, 1);
+  if (!block->once) LLVMAddIncoming(e->values[v], &next, &latch, 1);
   if (block->guarded) {
     nxl_ref phi = LLVMBuildPhi(e->builder, LLVMTypeOf(next), "");
     LLVMAddIncoming(phi, &next, &latch, 1);
@@ -225,16 +244,21 @@ static void end_carry(nxl_emitter *e, nxk_value v, const nxl_block *block,
   }
 }
 
-static void end_for(nxl_emitter *e, nxk_value v) {
+/* The end of a body that may run again. */
+static void go_on(nxl_emitter *e, nxk_value v, const nxl_block *block, LLVMBasicBlockRef latch) {
   LLVMBuilderRef b = e->builder;
-  const nxl_block *block = &e->blocks[v];
-  const nxk_loop *loop = &e->k->loops[e->k->instrs[v].imm];
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
-  nxl_ref next = nxl_advance(e, e->values[v], loop->step);
+  nxl_ref next = nxl_advance(e, e->values[v], e->k->loops[e->k->instrs[v].imm].step);
   LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, block->upper, ""), block->body,
                   block->after);
   LLVMAddIncoming(e->values[v], &next, &latch, 1);
-  LLVMPositionBuilderAtEnd(b, block->after);
+}
+
+static void end_for(nxl_emitter *e, nxk_value v) {
+  const nxl_block *block = &e->blocks[v];
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  if (!block->once) go_on(e, v, block, latch);
+  else if (block->guarded) LLVMBuildBr(e->builder, block->after);
+  if (!block->once || block->guarded) LLVMPositionBuilderAtEnd(e->builder, block->after);
   nxk_value last = v + 1;
   while (e->k->instrs[last].op == NXK_carry) end_carry(e, last++, block, latch);
   for (nxk_value carry = v + 1; carry < last; carry++) e->values[carry] = e->next[carry];

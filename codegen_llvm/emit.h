@@ -21,6 +21,7 @@ typedef struct nxl_block {
       after; /* of a for; for a cold, body is the block that its `end` closed */
   nxl_ref lower, upper, predicate;
   bool guarded; /* a for whose body may not run at all */
+  bool once;    /* a for whose body does not run again */
 } nxl_block;
 
 enum { NXL_MOST_CAPTURED = 24 };
