@@ -463,15 +463,29 @@ static bool give_back_untouched(nxi_allocator *a, void *buffer, int64_t bytes) {
   return true;
 }
 
+static bool is_ready(const nxi_allocator *a, int64_t bytes) {
+  NXI_HELD(&a->lock);
+  return is_small(bytes) || a->bins[bin_of(block_bytes(bytes))];
+}
+
+bool nxi_buffer_ready(nxi_allocator *a, int64_t bytes) {
+  nxi_lock_take(&a->lock);
+  bool ready = bytes <= NXI_QUICK_BUFFER && is_ready(a, bytes);
+  nxi_lock_give(&a->lock);
+  return ready;
+}
+
 bool nxi_buffer_alloc_small(nxi_allocator *a, int64_t bytes, void **out) {
-  if (bytes < 0 || bytes > SMALL_MAX || nxi_alloc_should_fail()) return false;
+  if (bytes < 0 || bytes > NXI_QUICK_BUFFER || nxi_alloc_should_fail()) return false;
+  int64_t rounded = is_small(bytes) ? 0 : block_bytes(bytes);
   void *p = NULL;
   node *drop = NULL;
   nxi_lock_take(&a->lock);
-  if (!alloc_locked(a, bytes, 0, &p, &drop)) p = NULL;
+  if (!is_ready(a, bytes) || !alloc_locked(a, bytes, rounded, &p, &drop)) p = NULL;
   nxi_lock_give(&a->lock);
   if (!p) return false;
   UNPOISON(p, (size_t)bytes);
+  if (rounded) POISON((char *)p + bytes, (size_t)(rounded - bytes));
   *out = p;
   return true;
 }

@@ -44,10 +44,13 @@ void nxi_allocator_destroy(nxi_allocator *a);
 nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag *d);
 void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes);
 
-/* The same of at most NXI_SMALL_BUFFER bytes. It takes constant time but for a mapping of a
- * megabyte now and then, so that the caller may hold locks. False: there is none now. */
-enum { NXI_SMALL_BUFFER = 4096 - 64 };
+/* The same of at most NXI_QUICK_BUFFER bytes. It takes constant time but for a mapping of a
+ * megabyte now and then, so that the caller may hold locks. False: there is none now. Of more than
+ * NXI_SMALL_BUFFER bytes there is one if one of that size was freed, which nxi_buffer_ready says;
+ * these are freed without locks, by nxi_buffer_free. */
+enum { NXI_SMALL_BUFFER = 4096 - 64, NXI_QUICK_BUFFER = 1 << 16 };
 bool nxi_buffer_alloc_small(nxi_allocator *a, int64_t bytes, void **out);
+bool nxi_buffer_ready(nxi_allocator *a, int64_t bytes);
 void nxi_buffer_free_small(nxi_allocator *a, void *buffer, int64_t bytes);
 /* Tells the address sanitizer that nobody may touch a buffer until it is used again: by who keeps
  * it for the next one. */

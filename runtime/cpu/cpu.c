@@ -119,7 +119,9 @@ static bool calls_may_fail(const nxp_plan *p) {
 enum { BRIEF_WORK_OF_BYTE = 16, BRIEF_WORK = 1 << 13 };
 
 static int64_t brief_work(const nxi_executable *e) {
-  const int64_t work = e->plan->outputs[0].bytes * BRIEF_WORK_OF_BYTE;
+  const int64_t bytes = e->plan->outputs[0].bytes;
+  const int64_t work =
+      BRIEF_WORK_OF_BYTE * (bytes < NXI_SMALL_BUFFER ? bytes : (int64_t)NXI_SMALL_BUFFER);
   return e->options.target->vector_bytes < 32 || work < BRIEF_WORK ? BRIEF_WORK : work;
 }
 
@@ -127,7 +129,7 @@ static bool is_brief(const nxi_executable *e) {
   const nxp_plan *p = e->plan;
   if (!e->cannot_fail || e->code == NULL || p->n_steps != 1 || p->n_outputs != 1 ||
       p->steps[0].kind != NXP_STEP_KERNEL || p->temporary_bytes > 0 || p->n_stored > 0 ||
-      p->outputs[0].in_place_of >= 0 || p->outputs[0].bytes > NXI_SMALL_BUFFER)
+      p->outputs[0].in_place_of >= 0 || p->outputs[0].bytes > NXI_QUICK_BUFFER)
     return false;
   const nxp_kernel *k = &p->kernels[p->steps[0].kernel];
   return k->tasks_param < 0 && k->tasks <= 1 && p->work <= brief_work(e);

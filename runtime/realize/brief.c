@@ -17,7 +17,7 @@
 
 enum {
   MOST_NODES = 32,
-  MOST_ELEMENTS = 1 << 12, /* of the result; NXI_SMALL_BUFFER bytes are the limit that counts */
+  MOST_ELEMENTS = 1 << 12, /* of the result, which has NXI_QUICK_BUFFER bytes at most */
   FEW_POINTERS = 2 * MOST_NODES
 };
 
@@ -45,7 +45,9 @@ static bool is_usual(const nx_context *c, const nxi_node *n) {
       n->op == NXG_view || n->device != NXI_DEVICE_CPU || n->home || c->deferred_used)
     return false;
   nxg_kind kind = nxg_ops[n->op].kind;
-  return kind != NXG_KIND_CALL && n->op != NXG_matmul && n->op != NXG_custom;
+  if (kind == NXG_KIND_CALL || n->op == NXG_matmul || n->op == NXG_custom) return false;
+  int64_t bytes = nxi_dtype_bytes(n->dtype, n->elements);
+  return bytes <= NXI_SMALL_BUFFER || nxi_buffer_ready(c->allocator, bytes);
 }
 
 bool nxi_brief_run(nx_context *c, nxi_node *n) {

@@ -124,7 +124,7 @@ void nxi_buffer_unref(nx_context *c, nxi_buffer *b) {
     b->shown = 1;
     nxi_buffer_hide(c, b);
   }
-  if (b->small && !b->device && !b->formers) {
+  if (b->small && b->bytes <= NXI_SMALL_BUFFER && !b->device && !b->formers) {
     if (!spare(c, b)) free_small(c, b);
     return;
   }

@@ -95,8 +95,8 @@ void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write);
 nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes);
 nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out,
                             nxi_diag *d); /* no lock */
-/* One of at most NXI_SMALL_BUFFER bytes, which is had in constant time; NULL: not now. Both it and
- * its memory go back under the lock. record_lock. */
+/* One of at most NXI_QUICK_BUFFER bytes, which is had in constant time; NULL: not now. Both it and
+ * its memory go back under the lock, if it has at most NXI_SMALL_BUFFER. record_lock. */
 nxi_buffer *nxi_buffer_create_small(nx_context *c, int64_t bytes);
 /* Gives back what is kept for such buffers, so that the allocator counts what is live. No lock. */
 void nxi_buffers_drop_spare(nx_context *c);

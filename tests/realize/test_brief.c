@@ -143,6 +143,47 @@ static int32_t count_polls(void *stop) {
   return *(const int *)stop;
 }
 
+/* Results of more than a small block take memory that was freed before; with none of their size
+ * free they go the general way. */
+static void four_thousand(void **state) {
+  enum { MANY = 4096, KEPT = 3 };
+  const int64_t n = MANY;
+  float x[MANY], wanted[MANY], is[MANY];
+  (void)state;
+  if (!compiles() || nxi_target_host()->vector_bytes < 32) skip();
+  for (int i = 0; i < MANY; i++) x[i] = 0.25f + (float)i * 0.37f;
+  nx_tensor *a = GOOD(nx_from_data(ctx, 0, NX_F32, &n, 1, x, sizeof x));
+  nx_tensor *t = GOOD(chain(a, a));
+  read_generally(t, wanted);
+  release(t);
+  warm(chain, a, a);
+  nx_tensor *kept[KEPT];
+  uint64_t before = ctx->brief_runs;
+  nx_stats stats = {.size = sizeof stats}, after = {.size = sizeof after};
+  nx_context_stats(ctx, &stats);
+  for (int i = 0; i < KEPT; i++) {
+    kept[i] = GOOD(chain(a, a));
+    OK(nx_realize(ctx, &kept[i], 1, NULL));
+  }
+  assert_in_range(ctx->brief_runs - before, 1, KEPT - 1);
+  for (int i = 0; i < KEPT; i++) {
+    OK(nx_read(kept[i], is, sizeof is, NULL));
+    assert_memory_equal(is, wanted, sizeof is);
+    release(kept[i]);
+  }
+  nx_context_collect(ctx);
+  nx_context_stats(ctx, &after);
+  assert_int_equal(after.live_bytes, stats.live_bytes);
+  before = ctx->brief_runs;
+  for (int i = 0; i < KEPT; i++) {
+    t = GOOD(chain(a, a));
+    OK(nx_read(t, is, sizeof is, NULL));
+    assert_memory_equal(is, wanted, sizeof is);
+    release(t);
+  }
+  assert_int_equal(ctx->brief_runs, before + KEPT);
+}
+
 static void polled(void **state) {
   (void)state;
   nx_tensor *a = operand(ctx, 0), *b = operand(ctx, 1);
@@ -395,6 +436,7 @@ NXT_MAIN(brief) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(same_bits),
       IN_SCOPE(thousand),
+      IN_SCOPE(four_thousand),
       IN_SCOPE(polled),
       IN_SCOPE(at_once),
       IN_SCOPE(polled_while_waiting),
