@@ -42,27 +42,18 @@ bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d) {
   return false;
 }
 
-/* The usual numbers in the usual dtypes: whole numbers, and those that are normal in f32, rounded
- * once. Integer instructions alone, since entering the floating-point environment takes as long as
- * recording. False: the others. */
+/* The usual numbers in the usual dtypes, without entering the floating-point environment. False:
+ * the others. */
 static bool usual_bits(const nx_scalar *v, nx_dtype dtype, uint64_t bits[2]) {
-  enum { CUT = 52 - 23, BIAS = 1023 - 127 };
   const int64_t whole = INT64_C(1) << 24;
-  uint64_t wide = nxi_bits_f64(v->v.f[0]), exponent = wide >> 52 & 0x7ff;
-  uint64_t magnitude = wide & INT64_MAX; /* and to nearest, ties to even: a carry may go on into */
-  uint64_t cut =
-      (magnitude + (1 << (CUT - 1)) - 1 + (magnitude >> CUT & 1)) >> CUT; /* the exponent */
-  bool normal = magnitude == 0 || (exponent > BIAS && cut >> 23 < BIAS + 0xff);
   bits[1] = 0;
-  if (v->kind == NX_SCALAR_I64 && (dtype == NX_I32 || dtype == NX_I64))
-    bits[0] = dtype == NX_I32 ? (uint32_t)v->v.i : (uint64_t)v->v.i;
-  else if (v->kind == NX_SCALAR_I64 && v->v.i >= -whole && v->v.i <= whole && dtype == NX_F32)
-    bits[0] = nxi_bits_f32((float)v->v.i);
-  else if (v->kind == NX_SCALAR_I64 && v->v.i >= -whole && v->v.i <= whole && dtype == NX_F64)
-    bits[0] = nxi_bits_f64((double)v->v.i);
-  else if (v->kind == NX_SCALAR_F64 && dtype == NX_F64 && exponent != 0x7ff) bits[0] = wide;
-  else if (v->kind == NX_SCALAR_F64 && dtype == NX_F32 && normal)
-    bits[0] = (wide >> 32 & 0x80000000) | (magnitude ? cut - ((uint64_t)BIAS << 23) : 0);
+  if (v->kind == NX_SCALAR_F64) return nxi_usual_float(v->v.f[0], dtype, bits);
+  if (v->kind != NX_SCALAR_I64) return false;
+  bool exact = v->v.i >= -whole && v->v.i <= whole;
+  if (dtype == NX_I32) bits[0] = (uint32_t)v->v.i;
+  else if (dtype == NX_I64) bits[0] = (uint64_t)v->v.i;
+  else if (dtype == NX_F32 && exact) bits[0] = nxi_bits_f32((float)v->v.i);
+  else if (dtype == NX_F64 && exact) bits[0] = nxi_bits_f64((double)v->v.i);
   else return false;
   return true;
 }

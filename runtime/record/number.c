@@ -17,30 +17,6 @@
 #include "objects.h"
 #include "pending.h"
 
-static uint32_t place_of(const nxi_number *number, const nxi_operand *o) {
-  uint64_t mix = number->bits[0] ^ (number->bits[1] << 1) ^ (uint64_t)number->dtype;
-  for (int32_t i = 0; i < o->rank; i++) mix = mix * 31 + (uint64_t)o->shape[i];
-  return (uint32_t)((mix * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % NXI_NUMBERS;
-}
-
-static bool is_constant_of(nxi_node *full, const nxi_number *number) {
-  const int64_t *attrs = nxi_node_attrs(full);
-  return (uint64_t)attrs[0] == number->bits[0] &&
-         (full->n_attrs < 3 || (uint64_t)attrs[2] == number->bits[1]);
-}
-
-/* Whether n is the node of this number. Its constant may have got memory meanwhile, which would be
- * read instead of the number; it has left the table then. */
-static bool is_node_of(nxi_node *n, const nxi_number *number, const nxi_operand *o,
-                       int32_t device) {
-  if (n->dtype != number->dtype || n->device != device || n->rank != o->rank ||
-      (o->rank && memcmp(nxi_node_shape(n), o->shape, (size_t)o->rank * sizeof *o->shape)))
-    return false;
-  nxi_node *full = o->rank ? nxi_node_args(n)[0] : n;
-  return (atomic_load_explicit(&full->flags, memory_order_relaxed) & NXI_NODE_LISTED) &&
-         is_constant_of(full, number);
-}
-
 static nxi_node *make(nx_context *c, const nxi_number *number, const nxi_operand *o,
                       int32_t device) {
   static const int64_t repeats[NXG_MAX_RANK];
@@ -124,9 +100,9 @@ void nxi_numbers_drop(nx_context *c) {
 nxi_node *nxi_number_node(nx_context *c, const nxi_number *number, const nxi_operand *o,
                           int32_t device) {
   NXI_HELD(&c->record_lock);
-  uint32_t place = place_of(number, o);
-  nxi_node *n = c->numbers[place];
-  if (n && is_node_of(n, number, o, device)) {
+  uint32_t place = nxi_number_place(number, (uint32_t)o->rank, o->shape);
+  nxi_node *n = nxi_number_find(c, place, number, (uint32_t)o->rank, o->shape, device);
+  if (n) {
     n->refs++;
     return n;
   }

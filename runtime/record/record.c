@@ -284,10 +284,19 @@ static inline nxi_node *whole_value(const nx_tensor *t, int32_t device) {
 }
 
 /* Apart, so that the usual way saves no registers for it. */
-__attribute__((noinline)) static nxi_node *alike_number(nx_context *c, const nxi_number *number,
-                                                        nxi_node *n) {
+__attribute__((noinline)) static nxi_node *new_number(nx_context *c, const nxi_number *number,
+                                                      nxi_node *n) {
   nxi_operand o = {.rank = n->rank, .shape = nxi_node_shape(n)};
   return nxi_number_node(c, number, &o, n->device);
+}
+
+static inline nxi_node *alike_number(nx_context *c, const nxi_number *number, nxi_node *n) {
+  const int64_t *shape = nxi_node_shape(n);
+  uint32_t place = nxi_number_place(number, n->rank, shape);
+  nxi_node *known = nxi_number_find(c, place, number, n->rank, shape, n->device);
+  if (!known) return new_number(c, number, n);
+  known->refs++;
+  return known;
 }
 
 /* values: those of the operands, NULL: the number. n: how many. */

@@ -100,6 +100,23 @@ static inline bool nxi_plain_operands(nx_tensor *const *t, uint32_t n) {
       return false;
   return true;
 }
+/* The usual doubles as an element of f32 or f64: those that are normal there, rounded once, to
+ * nearest, ties to even. Integer instructions alone, since entering the floating-point environment
+ * takes as long as recording. False: the others. */
+static inline bool nxi_usual_float(double value, nx_dtype dtype, uint64_t *bits) {
+  enum { CUT = 52 - 23, BIAS = 1023 - 127 };
+  uint64_t wide = nxi_bits_f64(value), exponent = wide >> 52 & 0x7ff, magnitude = wide & INT64_MAX;
+  if (dtype == NX_F64) {
+    *bits = wide;
+    return exponent != 0x7ff;
+  }
+  /* a carry may go on into the exponent */
+  uint64_t cut = (magnitude + (1 << (CUT - 1)) - 1 + (magnitude >> CUT & 1)) >> CUT;
+  if (dtype != NX_F32 || (magnitude && (exponent <= BIAS || cut >> 23 >= BIAS + 0xff)))
+    return false;
+  *bits = (wide >> 32 & 0x80000000) | (magnitude ? cut - ((uint64_t)BIAS << 23) : 0);
+  return true;
+}
 /* bits: of a complex dtype those of both parts. */
 bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
                      nxi_diag *d);

@@ -7,12 +7,6 @@
 #include "runtime/record/number.h"
 #include "runtime/record/record.h"
 
-/* What nxg_op_admits says of an elementwise operation and the dtype of a tensor, in few steps. */
-static inline bool admits(nxg_op op, nx_dtype dtype) {
-  if (op == NXG_complex || nxg_ops[op].kind != NXG_KIND_MAP) return nxg_op_admits(op, dtype);
-  return (nxi_dtypes[dtype].cls & nxg_ops[op].admits) != 0;
-}
-
 /* True if the dtypes are what the operation admits; the reason comes from nxg_infer. */
 static inline bool plain_dtypes(nxg_op op, nx_tensor *const *t, uint32_t n) {
   uint32_t first = op == NXG_where;
@@ -20,7 +14,7 @@ static inline bool plain_dtypes(nxg_op op, nx_tensor *const *t, uint32_t n) {
   nx_dtype dtype = t[first]->storage->dtype;
   for (uint32_t i = first + 1; i < n; i++)
     if (t[i]->storage->dtype != dtype) return false;
-  return admits(op, dtype);
+  return nxi_map_admits(op, dtype);
 }
 
 static inline bool same_shapes(nx_tensor *const *t, uint32_t n) {

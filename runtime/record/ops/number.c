@@ -74,36 +74,61 @@ static nx_tensor *refuse(const binary_row *row, const nx_tensor *x, int32_t plac
   return nxi_fail_null(&d);
 }
 
-/* The number is operand `place` of what was called, 0 or 1. */
-static nx_tensor *record(const binary_row *row, nx_tensor *x, const nx_scalar *value,
-                         int32_t place) {
-  const char *name = nxg_ops[row->op].name;
-  if (!nxi_have_tensor(name, !place, x)) return NULL;
-  nx_dtype dtype = x->storage->dtype;
-  nxi_number number = {.dtype = dtype, .called = row->op};
-  if (!nxg_op_admits(row->op, dtype)) return refuse(row, x, !place);
-  nxi_diag d;
-  nxi_diag_clear(&d);
-  if (!nxi_scalar_bits(name, value, dtype, number.bits, &d)) return nxi_fail_null(&d);
-  int32_t at = place ^ row->turned;
-  nxi_alike a = {.like = x, .op = row->op, .n = 2, .number = &number};
-  a.dtype = (uint8_t)nxi_map_result(row->op, dtype);
-  a.t[!at] = x;
-  nx_tensor *result;
-  if (nxi_record_alike(&a, &result)) return result;
+/* The number is operand `at` of what is recorded. Apart, so that the usual way saves no registers
+ * for it. */
+__attribute__((noinline)) static nx_tensor *record_generally(const nxi_alike *a, nx_tensor *x,
+                                                             int32_t at) {
   nxi_operand o[2];
   o[at] = (nxi_operand){.rank = x->rank, .shape = nxi_shape(x)};
   o[!at] = nxi_operand_of(x);
   nxi_recording r = {.context = x->context,
-                     .op = row->op,
-                     .dtype = a.dtype,
+                     .op = a->op,
+                     .dtype = a->dtype,
                      .device = x->storage->device,
                      .rank = x->rank,
                      .shape = nxi_shape(x),
                      .n_operands = 2,
                      .operands = o,
-                     .number = &number};
+                     .number = a->number};
   return nxi_record(&r);
+}
+
+__attribute__((noinline)) static bool unusual_bits(const char *name, const nx_scalar *value,
+                                                   nxi_number *number) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  bool good = nxi_scalar_bits(name, value, number->dtype, number->bits, &d);
+  if (!good) nxi_fail_null(&d);
+  return good;
+}
+
+/* The number is operand `place` of what was called, 0 or 1. */
+static inline nx_tensor *record(const binary_row *row, nx_tensor *x, const nx_scalar *value,
+                                int32_t place) {
+  const nxg_op op = (nxg_op)row->op;
+  const char *name = nxg_ops[op].name;
+  if (!nxi_have_tensor(name, !place, x)) return NULL;
+  nx_dtype dtype = x->storage->dtype;
+  nxi_number number;
+  number.dtype = dtype;
+  number.called = row->op;
+  number.bits[1] = 0;
+  bool usual =
+      value && value->kind == NX_SCALAR_F64 && nxi_usual_float(value->v.f[0], dtype, number.bits);
+  if (!nxi_map_admits(op, dtype)) return refuse(row, x, !place);
+  if (!usual && !unusual_bits(name, value, &number)) return NULL;
+  int32_t at = place ^ row->turned;
+  nxi_alike a;
+  a.like = x;
+  a.op = row->op;
+  a.dtype =
+      nxg_ops[op].result == NXG_RESULT_SAME ? (uint8_t)dtype : (uint8_t)nxi_map_result(op, dtype);
+  a.n = 2;
+  a.number = &number;
+  a.t[at] = NULL;
+  a.t[!at] = x;
+  nx_tensor *result;
+  return nxi_record_alike(&a, &result) ? result : record_generally(&a, x, at);
 }
 
 static nx_tensor *record_with(nx_binary_op op, nx_tensor *x, const nx_scalar *value,
