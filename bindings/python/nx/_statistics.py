@@ -275,7 +275,8 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None,
     axis = axis_of(axis, x.ndim)
     if prepend is not None or append is not None:
         x = _joined(x, prepend, append, axis)
-    for _ in range(min(n, x.shape[axis] + 1)):  # nothing is left then
+    most = x.shape[axis] + 1  # nothing is left then
+    for _ in range(n if n < most else most):
         m = x.shape[axis]
         a, b = _cut(x, axis, 1 if m else 0, m), _cut(x, axis, 0, m - 1 if m else 0)
         x = a ^ b if x.dtype is BOOL else a - b
