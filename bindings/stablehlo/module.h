@@ -225,6 +225,10 @@ int64_t nxh_elements(const nxh_type *t);
 /* Reads what "sdy.mesh" says (shard_read.c). */
 bool nxh_read_grid(nxi_arena *arena, nxh_word name, const nxh_attr *mesh, nxh_grid *out);
 
+/* Makes the meshes of a module that says by mhlo.sharding how it is divided (shard_text.c), before
+ * anything asks for them. False: out of memory. */
+bool nxh_note_shardings(nxh_module *m);
+
 /* Text, whose text[size] is 0. NX_PARSE with line and column; NX_OUT_OF_MEMORY. The module refers
  * to `text`. */
 nx_status nxh_read_text(const char *text, size_t size, nxh_module *out, nxi_diag *d);

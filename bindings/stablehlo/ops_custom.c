@@ -240,9 +240,7 @@ static bool record_lapack(nxh_recorder *r, const nxh_op *op, nxh_word name) {
 
 /* Calls that say where work belongs. */
 static bool is_annotation(nxh_word target) {
-  return nxh_word_is(target, "Sharding") || nxh_word_is(target, "SPMDFullToShardShape") ||
-         nxh_word_is(target, "SPMDShardToFullShape") ||
-         nxh_word_is(target, "annotate_device_placement");
+  return nxh_word_is(target, "Sharding") || nxh_word_is(target, "annotate_device_placement");
 }
 
 bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
@@ -251,6 +249,8 @@ bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (nxh_call_of_table(r, op, target, &ok) || nxh_dynamic_call(r, op, target, &ok)) return ok;
   if (nxh_word_is(target, "LayoutConstraint")) return nxh_constrain(r, op, row);
   if (is_annotation(target)) return nxh_identity(r, op, row);
+  bool into = nxh_word_is(target, "SPMDFullToShardShape");
+  if (into || nxh_word_is(target, "SPMDShardToFullShape")) return nxh_manual_edge(r, op, into);
   if (nxh_word_is(target, "dce_sink")) return true; /* keeps its operands from being left out */
   if (nxh_word_is(target, "ApproxTopK")) return nxh_approx_top_k(r, op);
   if (nxh_word_is(target, "tridiagonal_solve_perturbed_ffi")) return perturbed_solve(r, op);

@@ -60,6 +60,8 @@ typedef struct nxh_recorder {
 /* Has the process's collectives and effects ordered by another token. */
 void nxh_use_token(nxh_recorder *r, nx_tensor *token);
 
+/* shards.c: a custom call by which XLA enters, or leaves, what each process does with its part */
+bool nxh_manual_edge(nxh_recorder *r, const nxh_op *op, bool into);
 /* Records a failure in the operation. Returns false. */
 bool nxh_fail(nxh_recorder *r, nx_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

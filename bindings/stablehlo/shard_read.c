@@ -91,6 +91,7 @@ static uint32_t axes_of(const nxh_grid *g, const nxh_attr *names) {
 const char *nxh_read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
                               nxh_sharding *s) {
   *s = (nxh_sharding){0};
+  if (a->kind == NXH_STRING) return nxh_read_sharding_text(m, a->word, rank, s);
   bool terms = is_list(a, 4);
   if (!(terms || is_list(a, 3)) || a->list.items[0].kind != NXH_SYMBOL ||
       a->list.items[1].kind != NXH_LIST || a->list.items[2].kind != NXH_LIST)
@@ -123,9 +124,9 @@ void nxh_divide_open(nxh_sharding *s, const nxh_sharding *known, const nxh_type 
 }
 
 const nxh_attr *nxh_sharding_attr(const nxh_attr *attrs) {
-  return attrs != NULL && attrs->kind == NXH_DICT
-             ? nxh_find(attrs->dict.items, attrs->dict.n, "sdy.sharding")
-             : NULL;
+  if (attrs == NULL || attrs->kind != NXH_DICT) return NULL;
+  const nxh_attr *a = nxh_find(attrs->dict.items, attrs->dict.n, "sdy.sharding");
+  return a != NULL ? a : nxh_find(attrs->dict.items, attrs->dict.n, "mhlo.sharding");
 }
 
 const char *nxh_sharding_of(const nxh_module *m, const nxh_attr *attrs, int32_t rank,

@@ -227,7 +227,8 @@ static void from_list(const known *k, const nxh_op *op, const nxh_attr *list, ui
   const nxh_type *type = nxh_type_of(k->m, op->first_result + i);
   nxh_sharding s;
   if (type->kind != NXH_TENSOR || nxh_read_sharding(k->m, list, type->rank, &s) != NULL) return;
-  bool empty = s.grid->n == 0 && i < op->n_operands; /* a mesh without axes says nothing */
+  bool empty =
+      s.grid != NULL && s.grid->n == 0 && i < op->n_operands; /* a mesh without axes says nothing */
   const nxh_sharding *before = empty ? at(k, op->operands[i]) : NULL;
   bool constrains = op->n_regions == 0 && op->n_operands == 1 && at(k, op->operands[0]) != NULL;
   if (constrains) nxh_divide_open(&s, at(k, op->operands[0]), type);
@@ -306,9 +307,16 @@ static void from_loop(const known *k, const nxh_op *op) {
   }
 }
 
-static bool is_layout(const nxh_row *row, const nxh_op *op) {
-  return row->record == nxh_custom_call &&
-         nxh_word_is(nxh_name(op, "call_target_name"), "LayoutConstraint");
+static bool calls(const nxh_row *row, const nxh_op *op, const char *target) {
+  return row->record == nxh_custom_call && nxh_word_is(nxh_name(op, "call_target_name"), target);
+}
+
+/* What XLA's own calls say; those of a manual part say nothing of a whole. */
+static bool from_annotation(const known *k, const nxh_row *row, const nxh_op *op) {
+  bool says = calls(row, op, "Sharding") || calls(row, op, "SPMDShardToFullShape");
+  const nxh_attr *text = says ? nxh_get(op, "mhlo.sharding") : NULL;
+  if (text != NULL) from_list(k, op, text, 0);
+  return text != NULL;
 }
 
 static void follow_op(const known *k, const nxh_op *op) {
@@ -328,7 +336,8 @@ static void follow_op(const known *k, const nxh_op *op) {
   else if (row->record == nxh_call) from_call(k, op);
   else if (row->record == nxh_constrain && nxh_get(op, "sharding") != NULL)
     from_list(k, op, nxh_get(op, "sharding"), 0);
-  bool as_it_is = row->record == nxh_identity || is_layout(row, op) ||
+  else if (from_annotation(k, row, op)) return;
+  bool as_it_is = row->record == nxh_identity || calls(row, op, "LayoutConstraint") ||
                   (row->record == nxh_constrain && nxh_get(op, "sharding") == NULL);
   for (uint32_t i = 0; as_it_is && i < op->n_results && i < op->n_operands; i++)
     if (at(k, op->operands[i]) != NULL) *at(k, op->first_result + i) = *at(k, op->operands[i]);

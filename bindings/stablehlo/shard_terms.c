@@ -128,7 +128,10 @@ bool nxh_record_term(nxh_recorder *r, const nxh_op *op) {
 
 bool nxh_gathers(const nxh_recorder *r, const nxh_op *op) {
   nxh_sharding s;
-  if (nxh_word_is(op->name, "sdy.manual_computation")) return true;
+  nxh_word target = nxh_name(op, "call_target_name");
+  if (nxh_word_is(op->name, "sdy.manual_computation") ||
+      nxh_word_is(target, "SPMDFullToShardShape") || nxh_word_is(target, "SPMDShardToFullShape"))
+    return true;
   const nxh_attr *a = nxh_word_is(op->name, "sdy.sharding_constraint") && op->n_results == 1
                           ? nxh_get(op, "sharding")
                           : NULL;

@@ -461,6 +461,30 @@ static bool give_parts(nxh_recorder *r, const nxh_op *op, nx_tensor *const *resu
   return true;
 }
 
+/* XLA's own way into a part and out of it: the sharding of the whole is that of the call before, or
+ * of the call itself. */
+bool nxh_manual_edge(nxh_recorder *r, const nxh_op *op, bool into) {
+  const nxh_frame *f = r->frame;
+  if (op->n_operands != 1 || op->n_results != 1)
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands,
+                    op->n_results);
+  nxh_value v = op->operands[0];
+  const nxh_op *before = v >= f->base && v - f->base < f->n ? f->defs[v - f->base] : NULL;
+  const nxh_attr *text = into ? before != NULL ? nxh_get(before, "mhlo.sharding") : NULL
+                              : nxh_get(op, "mhlo.sharding");
+  nxh_sharding s = {0};
+  const char *bad = NULL;
+  if (nxh_is_sharded(r) && text != NULL)
+    bad = nxh_read_sharding(r->m, text, nxh_type_of(r->m, v)->rank, &s);
+  if (bad != NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad);
+  if (into) return nxh_set(r, op, 0, part_of(r, v, &s));
+  nx_tensor *part = nxh_value_of(r, v);
+  if (part == NULL) return false;
+  if (f->shards == NULL || !is_divided(&s)) return nxh_set(r, op, 0, gather(r, part, &s));
+  f->shards[op->first_result - f->base] = (nxh_shard){part, s};
+  return true;
+}
+
 /* What each process does with its part of the operands. */
 bool nxh_manual(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;

@@ -41,6 +41,9 @@ const char *nxh_sharding_of(const nxh_module *m, const nxh_attr *attrs, int32_t 
 const nxh_attr *nxh_sharding_attr(const nxh_attr *attrs);
 const char *nxh_read_sharding(const nxh_module *m, const nxh_attr *a, int32_t rank,
                               nxh_sharding *out);
+/* The same of the text of mhlo.sharding. */
+const char *nxh_read_sharding_text(const nxh_module *m, nxh_word text, int32_t rank,
+                                   nxh_sharding *out);
 /* Divides dimensions that are open as those of a value are that is known: `known`. */
 void nxh_divide_open(nxh_sharding *s, const nxh_sharding *known, const nxh_type *type);
 /* How each result of a program is divided (shard_results.c): a new list, which nxi_free frees.

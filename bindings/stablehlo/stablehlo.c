@@ -39,6 +39,10 @@ nx_status nx_stablehlo_parse(const void *bytes, size_t size, nx_stablehlo **out)
     nx_stablehlo_release(m);
     return nxi_error_report(&d);
   }
+  if (!nxh_note_shardings(&m->module)) {
+    nx_stablehlo_release(m);
+    return nxi_oom(&d), nxi_error_report(&d);
+  }
   *out = m;
   return NX_OK;
 }

@@ -119,29 +119,42 @@ static void damaged_programs(void **state) {
       "  %0 = stablehlo.negate %a : " V "\n"
       "  return %0 : " V "\n"
       "}\n";
+  static const char tiled[] =
+      "func.func @main(%a: tensor<4x2xf32> {mhlo.sharding = \"{devices=[2,1]<=[2]}\"}, %b: "
+      "tensor<4x2xf32> {mhlo.sharding = \"{devices=[1,2]1,0}\"}) -> (tensor<4x2xf32> "
+      "{mhlo.sharding = \"{devices=[1,1,2]<=[2] last_tile_dim_replicate}\"}) {\n"
+      "  %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = \"{devices=[1,2]<=[2]}\"} : "
+      "(tensor<4x2xf32>) -> tensor<4x2xf32>\n"
+      "  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = \"{manual}\"} : "
+      "(tensor<4x2xf32>) -> tensor<4x1xf32>\n"
+      "  %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {mhlo.sharding = "
+      "\"{devices=[1,2]<=[2]}\"} : (tensor<4x1xf32>) -> tensor<4x2xf32>\n"
+      "  %3 = stablehlo.add %2, %b : tensor<4x2xf32>\n"
+      "  return %3 : tensor<4x2xf32>\n"
+      "}\n";
   static char bytes[4096];
-  const char *const programs[] = {text, (const char *)unreduced};
-  const size_t sizes[] = {sizeof text - 1, sizeof unreduced};
+  const char *const programs[] = {text, (const char *)unreduced, tiled};
+  const size_t sizes[] = {sizeof text - 1, sizeof unreduced, sizeof tiled - 1};
   seed random = 9;
   assert_true(sizeof unreduced <= sizeof bytes);
   nxj_client *c = make_client();
   nxj_buffer *x = upload(c, ones, three, 1);
-  for (int i = 0; i < 2 * TRIES; i++) {
-    const char *program = programs[i % 2];
-    size_t size = sizes[i % 2];
+  for (int i = 0; i < 3 * TRIES; i++) {
+    const char *program = programs[i % 3];
+    size_t size = sizes[i % 3];
     nxj_program p = {.size = sizeof p, .code = bytes, .format = "mlir", .n_format = 4};
-    bool whole = i < 2; /* as they are they are good */
+    bool whole = i < 3; /* as they are they are good */
     p.n = whole ? size : damage(&random, bytes, program, size);
     if (whole) memcpy(bytes, program, p.n);
     ARGS(client_compile, a, .client = c, .program = &p);
-    if (i % 2 == 1) a.options = "\x1a\x04\x20\x01\x28\x02", a.n_options = 6;
+    if (i % 3 > 0) a.options = "\x1a\x04\x20\x01\x28\x02", a.n_options = 6;
     nxj_error *failed = RUN(Client_Compile, &a);
     if (whole) good(failed);
     if (failed != NULL) {
       destroy_error(failed);
       continue;
     }
-    if (i % 2 == 0) call_it(a.loaded, x);
+    if (i % 3 == 0) call_it(a.loaded, x);
     drop_loaded(a.loaded);
   }
   drop_buffer(x);
