@@ -2,6 +2,8 @@
 /* How a product is cut into calls of a library for processors. */
 #include "tiles.h"
 
+#include <math.h>
+
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -101,7 +103,7 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   if (m <= 0 || n <= 0 || batches <= 0) return t;
   if (k < 1) k = 1;
   int64_t area = tile_area((double)batches * (double)m * (double)n, k);
-  int64_t rows = 1;
+  int64_t rows = larger((int64_t)sqrt((double)area) - 1, 1);
   while (rows * rows < area) rows++;
   if (n < ceil_div(area, rows)) rows = ceil_div(area, n);
   if (m <= SKINNY) {
