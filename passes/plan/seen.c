@@ -150,6 +150,17 @@ static columns compared(const seer *s, const nxk_instr *in, nxk_value loop, bool
   return meet(s, not_negative(s, &x, &y, 0), not_negative(s, &y, &x, 0));
 }
 
+static columns when(const seer *s, nxk_value v, nxk_value loop, bool truth, int depth);
+
+/* The same of one condition or another, as a third one is true or not. */
+static columns chosen(const seer *s, const nxk_instr *in, nxk_value loop, bool truth, int depth) {
+  const columns first = meet(s, when(s, in->args[0], loop, true, depth - 1),
+                             when(s, in->args[1], loop, truth, depth - 1)),
+                second = meet(s, when(s, in->args[0], loop, false, depth - 1),
+                              when(s, in->args[2], loop, truth, depth - 1));
+  return join(s, first, second);
+}
+
 /* Columns for which a condition in the loop may be `truth`. */
 static columns when(const seer *s, nxk_value v, nxk_value loop, bool truth, int depth) {
   const nxk_instr *in = &s->k->instrs[v];
@@ -163,6 +174,7 @@ static columns when(const seer *s, nxk_value v, nxk_value loop, bool truth, int 
                     y = when(s, in->args[1], loop, truth, depth - 1);
       return (in->op == NXK_and) == truth ? meet(s, x, y) : join(s, x, y);
     }
+    case NXK_select: return chosen(s, in, loop, truth, depth);
     case NXK_lt:
     case NXK_le:
     case NXK_eq:

@@ -68,6 +68,9 @@ static const sample samples[] = {
     {"backwards", "from 0 to before -1 per row +200",
      OF_I32(" %t = full 200 : i32[]\n %a = add %i, %j\n %v = cmplt %a, %t\n"
             " %s = where %v, %q, %n\n")},
+    {"a triangle of truth values", "from 0 to before 1 per row +1",
+     OF_I32(" %t = full true : bool[]\n %f = full false : bool[]\n %u = cmple %j, %i\n"
+            " %v = where %u, %t, %f\n %s = where %v, %q, %n\n")},
     {"padding", "from 0 to before 70",
      OF_I32(" %t = full 70 : i32[]\n %v = cmplt %j, %t\n %s = where %v, %q, %n\n")},
     {"a mask from outside, and a triangle", "from 0 to before 1 per row +1",
