@@ -72,22 +72,54 @@ nx_tensor *nxh_of_type(nx_tensor *x, nx_dtype type) {
   return x == NULL || nx_dtype_of(x) == type ? x : nx_cast(x, type);
 }
 
-nx_tensor *nxh_product(nxh_recorder *r, nxh_side *a, nxh_side *b, nx_dtype dtype) {
+static bool contracts_last(const nxh_side *s) {
+  bool last = false;
+  for (uint32_t i = 0; i < s->n_contracted; i++)
+    last = last || s->contracted[i] == nx_rank(s->x) - 1;
+  return last;
+}
+
+static int32_t add_extents(const nxh_side *s, const int32_t *axes, uint32_t n_axes, int64_t *shape,
+                           int32_t n) {
+  for (uint32_t i = 0; i < n_axes; i++) shape[n++] = nx_shape(s->x)[axes[i]];
+  return n;
+}
+
+/* The product with the free axes of `a` before those of `b`. */
+static nx_tensor *multiplied(const nxh_side *a, const nxh_side *b) {
   int64_t shape[3 * NX_MAX_RANK];
-  int32_t n = 0;
+  int32_t n = add_extents(a, a->batch, a->n_batch, shape, 0);
+  n = add_extents(a, a->rest, a->n_rest, shape, n);
+  n = add_extents(b, b->rest, b->n_rest, shape, n);
+  return nx_reshape(nx_matmul(as_matrices(a, true), as_matrices(b, false)), shape, n, NX_MAY_COPY);
+}
+
+/* The axes of a product whose operands were exchanged, in the order that they were to have. */
+static nx_tensor *in_order(nx_tensor *y, const nxh_side *a, const nxh_side *b) {
+  int32_t order[3 * NX_MAX_RANK];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < a->n_batch; i++) order[n++] = (int32_t)i;
+  for (uint32_t i = 0; i < a->n_rest; i++) order[n++] = (int32_t)(a->n_batch + b->n_rest + i);
+  for (uint32_t i = 0; i < b->n_rest; i++) order[n++] = (int32_t)(a->n_batch + i);
+  return nx_permute(y, order, n);
+}
+
+/* Where rows of the second operand and columns of the first are contiguous, as of the weights and
+ * the values of attention in JAX, the product is that of the second and the first, whose result is
+ * transposed. Chains of products are found in this form (passes/plan/chain.c). */
+nx_tensor *nxh_product(nxh_recorder *r, nxh_side *a, nxh_side *b, nx_dtype dtype) {
   if (!nxh_sort_axes(r, a) || !nxh_sort_axes(r, b)) return NULL;
   if (!same_extents(a, a->batch, a->n_batch, b, b->batch, b->n_batch) ||
       !same_extents(a, a->contracted, a->n_contracted, b, b->contracted, b->n_contracted)) {
     nxh_fail(r, NX_INVALID_ARGUMENT, "the operands' axes do not fit each other");
     return NULL;
   }
-  for (uint32_t i = 0; i < a->n_batch; i++) shape[n++] = nx_shape(a->x)[a->batch[i]];
-  for (uint32_t i = 0; i < a->n_rest; i++) shape[n++] = nx_shape(a->x)[a->rest[i]];
-  for (uint32_t i = 0; i < b->n_rest; i++) shape[n++] = nx_shape(b->x)[b->rest[i]];
   a->x = nxh_of_type(a->x, dtype);
   b->x = nxh_of_type(b->x, dtype);
   if (a->x == NULL || b->x == NULL) return NULL;
-  return nx_reshape(nx_matmul(as_matrices(a, true), as_matrices(b, false)), shape, n, NX_MAY_COPY);
+  const bool exchanges =
+      a->size_rest > 1 && b->size_rest > 1 && contracts_last(b) && !contracts_last(a);
+  return exchanges ? in_order(multiplied(b, a), a, b) : multiplied(a, b);
 }
 
 bool nxh_dot(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {

@@ -342,6 +342,11 @@ def products():
     p, q = integers(3, 4, dtype="int8"), integers(4, 2, dtype="int8")
     module([f"%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({kind(p)}, "
             f"{kind(q)}) -> tensor<3x2xi32>"], [p, q], p.astype("int32") @ q.astype("int32"), True)
+    # Contracted axes are the first ones of %a and the last ones of %b, so operands are exchanged.
+    s, t = floats(4, 2, 5, 3, 2), floats(2, 6, 4, 7, 5)
+    module([f"%r = stablehlo.dot_general %a, %b, batching_dims = [1] x [0], contracting_dims = "
+            f"[0, 2] x [2, 4] : ({kind(s)}, {kind(t)}) -> tensor<2x3x2x6x7xf32>"],
+           [s, t], np.einsum("kbcmn,bpkqc->bmnpq", s, t))
     x, w = floats(1, 2, 6), floats(3, 2, 3)
     wanted = np.array([[[sum(np.pad(x[0], ((0, 0), (1, 1)))[c, 2 * i + k] * w[o, c, k]
                              for c in range(2) for k in range(3)) for i in range(3)]
