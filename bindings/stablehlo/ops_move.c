@@ -12,6 +12,29 @@ static bool same_words(const nxh_type *type, nx_dtype own) {
          nxi_dtypes[own].bits == nxi_dtypes[type->dtype].bits;
 }
 
+/* Elements of a list that is seen as numbers in equal steps, not as memory. */
+enum { STEPS_MIN = 64 };
+
+static int64_t integer_at(const nxh_attr *value, int64_t i) {
+  const nx_dtype t = value->elements.type->dtype;
+  return (int64_t)nxi_cast_bits(nxi_load_at(value->elements.data, t, i), t, NX_I64);
+}
+
+/* JAX computes some positions while it traces; as nx_arange a mask of them is one of indices
+ * (passes/plan/seen.c). NULL, and no failure: the constant is something else. */
+static nx_tensor *in_steps(nxh_recorder *r, const nxh_attr *value) {
+  const nxh_type *t = value->elements.type;
+  const int64_t n = t->rank == 1 ? t->shape[0] : 0;
+  if ((t->dtype != NX_I32 && t->dtype != NX_I64) || value->splat || n < STEPS_MIN) return NULL;
+  const int64_t first = integer_at(value, 0), last = integer_at(value, n - 1),
+                step = (int64_t)((uint64_t)integer_at(value, 1) - (uint64_t)first);
+  bool small =
+      step != 0 && first == (int32_t)first && last == (int32_t)last && step == (int32_t)step;
+  for (int64_t i = 0; i < n && small; i++) small = integer_at(value, i) == first + i * step;
+  return small ? nx_arange(r->c, r->device, t->dtype, NX_INTEGER(first), NX_INTEGER(step), n)
+               : NULL;
+}
+
 bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   const nxh_attr *value = nxh_get(op, "value");
@@ -27,8 +50,9 @@ bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (value->elements.type->form != type->form)
     return nxh_fail(r, NX_INVALID_ARGUMENT,
                     "a constant with elements of another type than its own");
-  nx_tensor *t =
-      nxh_constant(r, op->first_result, &s)
+  nx_tensor *t = own == type->dtype && type->form == NULL ? in_steps(r, value) : NULL;
+  if (t != NULL) return nxh_set(r, op, 0, t);
+  t = nxh_constant(r, op->first_result, &s)
           ? nx_full(r->c, r->device, own, type->shape, type->rank, &s)
           : nx_from_data(r->c, r->device, own, type->shape, value->splat ? 0 : type->rank,
                          value->elements.data, value->elements.bytes);

@@ -32,3 +32,12 @@ def dense(a):
         return number(b[()]) if b.ndim == 0 else "[" + ", ".join(lists(c) for c in b) + "]"
 
     return f"dense<{lists(a)}> : {kind(a)}"
+
+
+def in_steps():
+    """Lists of integers in equal steps, or nearly."""
+    rising, falling = np.arange(-70, 200, 3, dtype="int32"), np.arange(0, -900, -9, dtype="int64")
+    return (rising, rising[::-1].copy(), falling, falling + 2**40,
+            np.arange(2**31 - 200, 2**31, dtype="int64"),
+            np.where(np.arange(100) == 71, 5, np.arange(100)).astype("int32"),
+            (np.arange(100, dtype="int64") * 2**31).astype("int32"), np.full(80, 7, "int64"))

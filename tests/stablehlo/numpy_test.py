@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 
-from modules import NAMES, dense, kind
+from modules import NAMES, dense, in_steps, kind
 
 random = np.random.default_rng(1)
 modules = []
@@ -181,6 +181,8 @@ def choices():
 
 
 def moves():
+    for x in in_steps():
+        op("reshape", [x], x.reshape(2, -1), exact=True)
     x = integers(2, 3, 4)
     module([f"%r = stablehlo.transpose %a, dims = [2, 0, 1] : ({kind(x)}) -> tensor<4x2x3xi32>"],
            [x], x.transpose(2, 0, 1), True)
@@ -342,7 +344,6 @@ def products():
     p, q = integers(3, 4, dtype="int8"), integers(4, 2, dtype="int8")
     module([f"%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({kind(p)}, "
             f"{kind(q)}) -> tensor<3x2xi32>"], [p, q], p.astype("int32") @ q.astype("int32"), True)
-    # Contracted axes are the first ones of %a and the last ones of %b, so operands are exchanged.
     s, t = floats(4, 2, 5, 3, 2), floats(2, 6, 4, 7, 5)
     module([f"%r = stablehlo.dot_general %a, %b, batching_dims = [1] x [0], contracting_dims = "
             f"[0, 2] x [2, 4] : ({kind(s)}, {kind(t)}) -> tensor<2x3x2x6x7xf32>"],
