@@ -72,6 +72,7 @@ static const nxh_row rows[] = {
     OTHER("func.call", nxh_call),
     OTHER("sdy.manual_computation", nxh_manual),
     OTHER("sdy.sharding_constraint", nxh_constrain),
+    OTHER("sdy.sharding_group", nxh_nothing),
     OTHER("stablehlo.abs", nxh_abs),
     LOGIC("stablehlo.add", nx_add),
     OTHER("stablehlo.after_all", nxh_nothing),

@@ -319,6 +319,10 @@ static bool from_annotation(const known *k, const nxh_row *row, const nxh_op *op
   return text != NULL;
 }
 
+static bool is_group(const nxh_op *op) {
+  return op->n_operands == 1 && nxh_word_is(op->name, "sdy.sharding_group");
+}
+
 static void follow_op(const known *k, const nxh_op *op) {
   const nxh_row *row = nxh_find_row(op->name);
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
@@ -344,8 +348,43 @@ static void follow_op(const known *k, const nxh_op *op) {
   if (row->record == nxh_manual) from_manual(k, op);
 }
 
+/* A value of which nothing is known, and what it is the same as, through conversions of its type
+ * between dialects. */
+static void give_to(const known *k, const nxh_region *region, nxh_value v, const nxh_sharding *s) {
+  for (uint32_t i = region->n_ops; i-- > 0;) {
+    const nxh_op *op = &region->ops[i];
+    bool same = op->n_results == 1 && op->first_result == v && op->n_operands == 1 &&
+                nxh_word_is(op->name, "builtin.unrealized_conversion_cast");
+    if (!same || at(k, op->operands[0]) == NULL) continue;
+    if (at(k, v)->grid == NULL) set_summed(k, v, s);
+    v = op->operands[0];
+  }
+  if (at(k, v)->grid == NULL) set_summed(k, v, s);
+}
+
+/* The values of a group are divided alike, as the first of them that is known. */
+static void from_group(const known *k, const nxh_region *region, uint32_t last) {
+  int64_t group = nxh_integer(&region->ops[last], "group_id", -1);
+  const nxh_sharding *s = NULL;
+  nxh_value first = NXH_NONE;
+  for (uint32_t give = 0; give < 2; give++)
+    for (uint32_t i = 0; i <= last; i++) {
+      const nxh_op *op = &region->ops[i];
+      if (!is_group(op) || nxh_integer(op, "group_id", -1) != group) continue;
+      nxh_value v = op->operands[0];
+      nxh_sharding *of = at(k, v);
+      if (of == NULL) continue;
+      if (s == NULL && of->grid != NULL) s = of, first = v;
+      else if (give > 0 && s != NULL && of->grid == NULL &&
+               same_shape(nxh_type_of(k->m, v), nxh_type_of(k->m, first)))
+        give_to(k, region, v, s);
+    }
+}
+
 static void follow_all(const known *k, const nxh_region *region) {
-  for (uint32_t i = 0; i < region->n_ops; i++) follow_op(k, &region->ops[i]);
+  for (uint32_t i = 0; i < region->n_ops; i++)
+    if (is_group(&region->ops[i])) from_group(k, region, i);
+    else follow_op(k, &region->ops[i]);
 }
 
 static void follow(const known *k) { follow_all(k, &k->f->body); }

@@ -208,6 +208,7 @@ static const struct {
     {"mesh", "mesh sym_name"},
     {"return", ""},
     {"sharding_constraint", "sharding"},
+    {"sharding_group", "group_id"},
 };
 
 const char *nxh_sdy_op(nxh_word name) {

@@ -3,6 +3,7 @@
  * of a sum. */
 #include <unistd.h>
 
+#include "alike.h"
 #include "branches.h"
 #include "called.h"
 #include "divided.h"
@@ -302,6 +303,34 @@ static void sums_alone(void **state) {
   drop_client(c);
 }
 
+/* A result of which nothing is known is divided as the argument that it is grouped with. */
+static void divides_alike(void **state) {
+  (void)state;
+  static const float x[] = {0, 0, 0, 0}, want[] = {0, 3, 6, 9};
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile_parts(c, alike, sizeof alike, 2);
+  nxj_buffer *in[2], *out[2], *const *lists[2], **places[2];
+  for (int i = 0; i < 2; i++) {
+    in[i] = upload_to(c, i, x, 2);
+    lists[i] = &in[i];
+    places[i] = &out[i];
+  }
+  nxj_execute_options o = {.size = sizeof o};
+  ARGS(execute, a, .loaded = l, .options = &o, .inputs = lists, .n_devices = 2, .n_inputs = 1,
+       .outputs = places);
+  good(RUN(LoadedExecutable_Execute, &a));
+  for (int i = 0; i < 2; i++) {
+    ARGS(buffer_dims, dims, .buffer = out[i]);
+    good(RUN(Buffer_Dimensions, &dims));
+    assert_true(dims.n == 1 && dims.dims[0] == 2);
+    expect(out[i], want + (ptrdiff_t)2 * i, 2);
+    drop_buffer(in[i]);
+    drop_buffer(out[i]);
+  }
+  drop_loaded(l);
+  drop_client(c);
+}
+
 NXT_MAIN(divided) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(divides),
@@ -313,6 +342,7 @@ NXT_MAIN(divided) {
       cmocka_unit_test(sums_alone),
       cmocka_unit_test(makes_terms),
       cmocka_unit_test(calls),
+      cmocka_unit_test(divides_alike),
   };
   setenv("NX_CPU_DEVICES", "4", 1);
   alarm(100);
