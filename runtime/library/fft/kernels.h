@@ -93,11 +93,11 @@ typedef struct nxi_fft_kernels {
   /* Any groups and done, any radix except 1; planar result; source and target differ. */
   void (*narrow[NXI_FFT_RADICES])(const nxi_fft_tail *);
   /* Transposes `lanes` transforms, each a row of n pairs, to n planar rows of `lanes` elements, and
-   * back. more: as many transforms follow these, and are fetched to a cache meanwhile. */
+   * back. */
   void (*gather)(const nxi_fft_rows *transforms, const nxi_fft_rows *planar, int64_t n,
-                 int64_t lanes, bool more);
+                 int64_t lanes);
   void (*scatter)(const nxi_fft_rows *planar, const nxi_fft_rows *transforms, int64_t n,
-                  int64_t lanes, bool more);
+                  int64_t lanes);
   /* target = source * factor, n pairs; swapped sources and targets as above. */
   void (*multiply)(const nxi_fft_rows *source, const void *factor, const nxi_fft_rows *target,
                    int64_t n);

@@ -55,11 +55,19 @@ typedef struct lanes_run {
   int64_t spare;      /* rows behind the others of a copy */
   int32_t first_copy; /* the copy that the first pass may write */
   int64_t next;       /* reals from the source to neighbours that are fetched meanwhile; 0: none */
+  const void *after, *result; /* so many bytes are fetched meanwhile, too; NULL: none */
+  int64_t after_bytes, result_bytes;
   const void *by_row, *by_lane;
 } lanes_run;
 
 static void fetch(const char *p, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
+}
+
+/* Fetches part i of l->passes of some memory. */
+static void fetch_part(const nxi_fft_line *l, const void *p, int64_t bytes, int32_t i) {
+  int64_t lines = (bytes + 63) / 64, begin = lines * i / l->passes;
+  fetch((const char *)p + 64 * begin, 64 * (lines * (i + 1) / l->passes - begin));
 }
 
 /* Fetches part i of l->passes of the source's neighbours. Hardware does not foresee rows that lie
@@ -80,7 +88,11 @@ static void run_lanes(const nxi_fft_line *l, const lanes_run *r) {
     static const nxi_fft_stage copying = {.radix = 1, .done = 1, .groups = 1};
     const nxi_fft_stage *s = i < l->passes ? &l->stage[i] : &copying;
     bool ends = i == l->passes - 1 + alone;
-    if (r->next && i < l->passes) fetch_neighbours(l, r, i);
+    if (i < l->passes) {
+      if (r->next) fetch_neighbours(l, r, i);
+      if (r->after) fetch_part(l, r->after, r->after_bytes, i);
+      if (r->result) fetch_part(l, r->result, r->result_bytes, i);
+    }
     nxi_fft_rows to = ends ? r->target : planar(l, r->scratch, copy, elements, r->lanes);
     nxi_fft_pass p = {
         .source = from, .target = to, .done = s->done, .groups = s->groups, .lanes = r->lanes};
@@ -149,33 +161,40 @@ static nxi_fft_rows exchanged(nxi_fft_rows planar) {
 }
 
 /* Transforms short rows: copies them to lanes, transforms them there, and copies them back.
- * Hardware does not foresee which pieces of the next rows are wanted, so they are fetched while
- * these are copied. What goes past the caches is laid down as rows in a working copy first. unit:
- * rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the former to the latter, and
- * the other step of that is done in lanes, too. NULL: n pairs. */
+ * The next rows, and those of the result, are fetched in order between passes: hardware does not
+ * foresee pieces of many rows in turn. What goes past the caches is laid down as rows in a working
+ * copy first. unit: rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the former to
+ * the latter, and the other step of that is done in lanes, too. NULL: n pairs. */
 static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t lanes,
                       const void *unit, void *scratch) {
   const nxi_fft_kernels *k = l->kernels;
-  const bool more = row + 2 * lanes <= b->count, swapped = b->inverse && !unit,
-             joins = b->inverse && unit, splits = unit && !joins;
+  const bool swapped = b->inverse && !unit, joins = b->inverse && unit, splits = unit && !joins;
+  const int64_t in = lanes * b->source_pitch, out = lanes * b->target_pitch;
   nxi_fft_rows source = {at(l, b->source, row * b->source_pitch), NULL, b->source_pitch, swapped};
   nxi_fft_rows target = {at(l, b->target, row * b->target_pitch), NULL, b->target_pitch, swapped};
-  lanes_run r = {.lanes = lanes, .scratch = scratch, .spare = unit != NULL, .first_copy = 1};
+  lanes_run r = {.lanes = lanes,
+                 .scratch = scratch,
+                 .spare = unit != NULL,
+                 .first_copy = 1,
+                 .after_bytes = in * l->real_bytes,
+                 .result_bytes = out * l->real_bytes};
   nxi_fft_half_lanes h = {.half = l->n, .lanes = lanes, .unit = unit};
   int64_t elements = (l->n + r.spare) * lanes;
   nxi_fft_rows from = planar(l, scratch, 0, elements, lanes),
                to = planar(l, scratch, l->passes % 2, elements, lanes);
-  k->gather(&source, &from, l->n + joins, lanes, more);
+  k->gather(&source, &from, l->n + joins, lanes);
   h.planar = h.pairs = joins ? from : to;
   if (joins) k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
   r.source = joins ? exchanged(from) : from; /* exchanged parts make the transform inverse */
   r.target = joins ? exchanged(to) : to;
+  if (row + 2 * lanes <= b->count) r.after = at(l, source.re, in);
+  if (!b->past) r.result = target.re;
   run_lanes(l, &r);
   if (splits) k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
   void *result = target.re;
   if (b->past) target.re = planar(l, scratch, 1 - l->passes % 2, elements, lanes).re;
-  k->scatter(&to, &target, l->n + splits, lanes, more && !b->past);
-  if (b->past) stream_row(l, result, target.re, lanes * b->target_pitch);
+  k->scatter(&to, &target, l->n + splits, lanes);
+  if (b->past) stream_row(l, result, target.re, out);
 }
 
 /* ---- one row */
@@ -216,12 +235,6 @@ static bool starts_in_target(const nxi_fft_line *l, const nxi_fft_rows *source,
          l->stage[2].last;
 }
 
-/* Fetches part i of l->passes of a row of n pairs. */
-static void fetch_part(const nxi_fft_line *l, const char *row, int32_t i) {
-  int64_t lines = (2 * l->n * l->real_bytes + 63) / 64, begin = lines * i / l->passes;
-  fetch(row + 64 * begin, 64 * (lines * (i + 1) / l->passes - begin));
-}
-
 /* next: a row that is fetched to a cache meanwhile, or NULL. */
 static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows target, void *scratch,
                     const void *next) {
@@ -233,7 +246,7 @@ static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows targe
   }
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
-    if (next) fetch_part(l, next, i);
+    if (next) fetch_part(l, next, 2 * l->n * l->real_bytes, i);
     nxi_fft_rows to = planar(l, scratch, i % 2, l->n, s->groups);
     if (starts && i == 0) to = (nxi_fft_rows){target.re, at(l, target.re, l->n), s->groups, false};
     if (s->row) {
@@ -467,7 +480,7 @@ static void gather_strips(const shared_run *r, int64_t transform, int64_t first,
     to.im = at(l, to.im, column * count);
     if (strip + 1 < strips)
       fetch(at(l, from.re, strip_reals(l)), 2 * lanes * count * l->real_bytes);
-    l->kernels->gather(&from, &to, columns, count, false);
+    l->kernels->gather(&from, &to, columns, count);
   }
 }
 

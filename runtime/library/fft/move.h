@@ -30,15 +30,7 @@ static void NAME(scatter_slowly)(const nxi_fft_rows *p, const nxi_fft_rows *t, i
   }
 }
 
-/* Fetches a piece of each of as many rows as a vector has lanes. Some of them may be in no array:
- * then nothing is fetched, or in vain. */
-static INLINE void NAME(fetch)(const REAL *first, int64_t pitch, int64_t at) {
-  UNROLL for (int i = 0; i < WIDTH; i++) __builtin_prefetch(
-      (const void *)((uintptr_t)first + (uintptr_t)(i * pitch + at) * sizeof *first));
-}
-
-static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n, int64_t lanes,
-                         bool more) {
+static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n, int64_t lanes) {
   enum { H = NAME(pairs) };
   REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
   int64_t lane = 0;
@@ -51,7 +43,6 @@ static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n
         a[i] = NAME(load)(from + i * t->pitch + 2 * j);
         b[i] = NAME(load)(from + (i + H) * t->pitch + 2 * j);
       }
-      if (more) NAME(fetch)(from, t->pitch, lanes * t->pitch + 2 * j);
       NAME(transpose_pairs)(a);
       NAME(transpose_pairs)(b);
       UNROLL for (int i = 0; i < H; i++) {
@@ -63,8 +54,7 @@ static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n
   NAME(gather_slowly)(t, p, n, lane, lanes);
 }
 
-static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n, int64_t lanes,
-                          bool more) {
+static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n, int64_t lanes) {
   enum { H = NAME(pairs) };
   const REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
   int64_t lane = 0;
@@ -85,7 +75,6 @@ static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t 
         NAME(store)(to + i * t->pitch + 2 * j, a[i]);
         NAME(store)(to + (i + H) * t->pitch + 2 * j, b[i]);
       }
-      if (more) NAME(fetch)(to, t->pitch, lanes * t->pitch + 2 * j);
     }
   }
   NAME(scatter_slowly)(p, t, n, lane, lanes);
