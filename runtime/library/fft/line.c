@@ -163,8 +163,8 @@ static nxi_fft_rows exchanged(nxi_fft_rows planar) {
 /* Transforms short rows: copies them to lanes, transforms them there, and copies them back.
  * The next rows, and those of the result, are fetched in order between passes: hardware does not
  * foresee pieces of many rows in turn. What goes past the caches is laid down as rows in a working
- * copy first. unit: rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the former to
- * the latter, and the other step of that is done in lanes, too. NULL: n pairs. */
+ * copy first. unit: rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the former
+ * to the latter, and the other step of that is done in lanes, too. NULL: n pairs. */
 static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t lanes,
                       const void *unit, void *scratch) {
   const nxi_fft_kernels *k = l->kernels;
