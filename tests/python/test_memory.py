@@ -5,11 +5,13 @@ works the next time. The library's own allocations fail in tests in C (tests/pro
 tests/realize)."""
 
 import array
+import ctypes
 import gc
 import threading
 import time
 import tracemalloc
 import unittest
+import weakref
 from dataclasses import dataclass
 
 try:
@@ -55,6 +57,10 @@ OPERATIONS = {
     "a dataclass": lambda x, i: OF_PAIR(Pair(x, 2.0)),
     "a capture": lambda x, i: nx.jit(lambda x: (x + 1, {"k": 2.0}, x))(x),
     "static": lambda x, i: nx.jit(lambda x, n: x * n, static=1)(x, 3),
+    "static tuples": lambda x, i: nx.jit(lambda x, n: x * 2, static=1)(x, (1.5, (2, True))),
+    "einsum": lambda x, i: nx.einsum("ij,kj->ik", x, x),
+    "weak references": lambda x, i: weakref.ref(x * 1),
+    "memory without strides": lambda x, i: core.array((ctypes.c_double * 3)(1, 2, 3), copy=False),
     "a decorator": lambda x, i: nx.jit(donate=0),
     "text of a function": lambda x, i: CAPTURED.dump("graph", {"x": x, "k": [i, "text"]}, 2.0),
     "parse": lambda x, i: core.parse(TEXT)(x),
