@@ -16,13 +16,15 @@ static bool same_key(nxi_node *a, nxi_node *b) {
          a->size == b->size && !memcmp(a->tail, b->tail, a->size - sizeof *a);
 }
 
-/* Multiplies the words that were mixed so far with a number, and folds the product: each bit of the
- * word changes about half of the result. */
+/* Multiplies the words that were mixed so far with a number, or with that and another word, and
+ * folds the product: each bit of the words changes about half of the result. */
 __extension__ typedef unsigned __int128 wide;
-static inline uint64_t mix(uint64_t hash, uint64_t word) {
-  wide product = (wide)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+#define ODD UINT64_C(0x9e3779b97f4a7c15)
+static inline uint64_t mix_two(uint64_t hash, uint64_t word, uint64_t other) {
+  wide product = (wide)(hash ^ word) * (ODD ^ other);
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
+static inline uint64_t mix(uint64_t hash, uint64_t word) { return mix_two(hash, word, 0); }
 
 /* The hash is over operand ids, not addresses, so that it is the same in every run. Returns the
  * newest of them, 0 if there are none. Fields have places that they do not have in the node, so
@@ -31,12 +33,18 @@ static inline uint64_t mix(uint64_t hash, uint64_t word) {
 static inline uint64_t hash_node(nxi_node *n) {
   uint64_t type = (uint64_t)n->rank | (uint64_t)n->dtype << 8 | (uint64_t)n->op << 16 |
                   (uint64_t)n->device << 32 | (uint64_t)n->n_args << 40;
-  uint64_t hash = mix(UINT64_C(0xd6e8feb86659fd93), type);
-  uint32_t words = n->rank + n->n_attrs;
-  for (uint32_t i = 0; i < words; i++) hash = mix(hash, (uint64_t)n->tail[i]);
+  uint32_t words = n->rank + n->n_attrs, i = 0, n_args = n->n_args;
   nxi_node **args = nxi_node_args(n);
-  uint64_t newest = 0;
-  for (uint32_t i = 0; i < n->n_args; i++) {
+  uint64_t newest = 0, hash = UINT64_C(0xd6e8feb86659fd93);
+  if (words) hash = mix_two(hash, type, (uint64_t)n->tail[i++]);
+  else hash = mix(hash, type);
+  for (; i < words; i++) hash = mix(hash, (uint64_t)n->tail[i]);
+  if (n_args == 2) {
+    uint64_t first = args[0]->id, second = args[1]->id;
+    n->hash = mix_two(hash, first, second);
+    return first > second ? first : second;
+  }
+  for (i = 0; i < n_args; i++) {
     uint64_t id = args[i]->id;
     hash = mix(hash, id);
     newest = id > newest ? id : newest;
