@@ -233,6 +233,48 @@ static bool write_affine(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   return true;
 }
 
+enum { INDEX_BITS = 48, MOST_BITS = 61, DEPTH = 16 };
+
+static int bits_of_constant(int64_t x) {
+  return x == 0 ? 1 : 65 - __builtin_clzll((uint64_t)(x < 0 ? -(x + 1) : x) | 1);
+}
+
+/* Bits that hold an integer in all lanes, with its sign; 64: nothing is known. */
+static int bits_of(const nxk_kernel *k, nxk_value v, int depth) {
+  const nxk_instr *in = &k->instrs[v];
+  const int all = nxi_is_integer((nx_dtype)in->dtype) ? nxi_dtypes[in->dtype].bits + 1 : 64;
+  int x, y;
+  if (depth == 0 || in->dtype != NX_I64) return all < 64 ? all : 64;
+  if (in->op == NXK_const) return bits_of_constant((int64_t)in->imm);
+  if (in->op == NXK_for || in->op == NXK_param) return INDEX_BITS;
+  if (in->op == NXK_cast) return bits_of(k, in->args[0], depth - 1);
+  if (in->n_args != 2) return 64;
+  x = bits_of(k, in->args[0], depth - 1);
+  y = bits_of(k, in->args[1], depth - 1);
+  if (x > MOST_BITS || y > MOST_BITS) return 64;
+  switch (in->op) {
+    case NXK_add:
+    case NXK_sub: return (x > y ? x : y) + 1;
+    case NXK_mul: return x + y;
+    case NXK_min:
+    case NXK_max: return x > y ? x : y;
+    default: return 64;
+  }
+}
+
+static bool is_far_from_ends(const nxb_binder *b, nxk_value v) {
+  return bits_of(b->from, v, DEPTH) <= MOST_BITS;
+}
+
+/* The limit of an index that is far from the ends of its type, or one that is as far from all of
+ * it: what is subtracted below does not overflow. */
+static nxk_value within(nxb_binder *b, nxk_value end, nxk_value limit) {
+  const int64_t most = INT64_C(1) << MOST_BITS;
+  if (is_far_from_ends(b, end)) return limit;
+  limit = nxb_op(b, NXK_max, limit, nxb_int(b, -most));
+  return nxb_op(b, NXK_min, limit, nxb_int(b, most));
+}
+
 /* The lanes below `limit` of an index that grows by `step` from lane to lane, a power of two. */
 static nxk_value lanes_below(nxb_binder *b, const nxb_lane_map *map, nxk_value base, int64_t step,
                              nxk_value limit) {
@@ -253,6 +295,7 @@ static bool write_active(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   int64_t step = nxb_step_of(map, index), most = b->threads == 0 ? 8 : 1;
   if (step < 1 || step > most || (step & (step - 1)) != 0 || nxb_step_of(map, end) != 0)
     return false;
+  if (!is_far_from_ends(b, index)) return false; /* it may wrap around between two lanes */
   nxk_value base = nxb_base_of(b, map, index), limit = nxb_base_of(b, map, end);
   if (b->to->failed || nxb_lanes_of(b, limit) > 1 || nxb_lanes_of(b, base) > 1) return false;
   int64_t constant;
@@ -260,7 +303,7 @@ static bool write_active(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
     if (!nxb_is_constant(b->to, limit, &constant) || constant == INT64_MAX) return false;
     limit = nxb_int(b, constant + 1);
   }
-  nxk_value active = lanes_below(b, map, base, step, limit);
+  nxk_value active = lanes_below(b, map, base, step, within(b, end, limit));
   nxb_set_value(map, v,
                 index_left ? active : nxk_scalar(b->to, NXK_not, 0, active, NXK_NONE, NXK_NONE), 0);
   return true;

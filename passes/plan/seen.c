@@ -111,7 +111,7 @@ static bool line_of_constant(const nxk_instr *in, line *out) {
   if (!nxi_is_integer(t) && !nxi_is_float(t)) return false;
   const int64_t x = (int64_t)nxi_cast_bits(in->imm, t, NX_I64);
   *out = (line){0, 0, x};
-  return nxi_cast_bits((uint64_t)x, NX_I64, t) == in->imm && x < most_of(t) && -x <= most_of(t);
+  return nxi_cast_bits((uint64_t)x, NX_I64, t) == in->imm && x < most_of(t) && x >= -most_of(t);
 }
 
 /* The value of v in the loop over columns; false: it is no such number. */

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import consumer
 
-# Which libraries a process has open that has multiplied matrices with code that it compiled.
+# Which libraries a process has open that has multiplied matrices with code that it compiled, and
+# has made an inverse.
 PRODUCT = r"""
 #include <nx/nx.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@ int main(void) {
   nx_tensor *x = nx_from_data(c, 0, NX_F32, NX_SHAPE(300, 300), data, sizeof data);
   nx_tensor *y = nx_matmul(nx_exp(x), nx_exp(x));
   if (nx_read(y, data, sizeof data, NULL) != NX_OK || data[7] != 300) return 2;
+  nx_tensor *inverse = nx_inv(nx_eye(c, 0, NX_F32, 64, 64, 0));
+  if (nx_read(inverse, data, 64 * 64 * 4, NULL) != NX_OK || data[65] != 1) return 3;
   char line[4096];
   FILE *maps = fopen("/proc/self/maps", "r");
   while (maps != NULL && fgets(line, sizeof line, maps))

@@ -175,7 +175,7 @@ def round(x: Any, /, decimals: int = 0) -> Array:
     if decimals > 308:  # no float64 has so many
         return x
     if decimals < -308:
-        return x * 0
+        return cast(x * 0, x.dtype) if x.dtype.kind in "biu" else calls.where(isfinite(x), x * 0, x)
     if x.dtype.kind in "biu":
         if decimals > 0:
             return x

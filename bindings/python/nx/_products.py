@@ -303,7 +303,7 @@ def einsum(subscripts: Any, /, *operands: Any) -> Array:
     """Sums of products by the letters of axes, as NumPy's einsum: "ij,jk->ik", with "..." and
     repeated letters; without "->" the letters that occur once, in order. Several operands are
     multiplied in pairs, the cheapest first."""
-    shapes = _core.shapes(*operands)
+    shapes = _core.shapes(*operands) if isinstance(subscripts, str) else None
     if shapes is not None and (run := _found.get((subscripts, shapes))) is not None:
         return run(*operands)
     given = list(operands)
