@@ -225,6 +225,29 @@ uint32_t nxt_add_matmul(nxt_generator *gen) {
   return product;
 }
 
+/* Positions, compared with a number: small, or at an end of the type, where sums wrap around. */
+static void add_positions(nxt_generator *gen) {
+  const nx_dtype t = nxt_chance(&gen->r, 70) ? NX_I64 : NX_I32;
+  const int64_t most = t == NX_I64 ? INT64_MAX : INT32_MAX,
+                shape[1] = {1 + nxt_below(&gen->r, 400)};
+  int64_t from[2] = {nxt_below(&gen->r, 100) - 50, 1 + nxt_below(&gen->r, 2)},
+          limit[2] = {nxt_below(&gen->r, 80) - 40, -1};
+  if (nxt_chance(&gen->r, 20)) from[0] += most - 60;
+  if (nxt_chance(&gen->r, 40)) limit[0] = nxt_chance(&gen->r, 50) ? most : -most - 1;
+  for (int i = 0; i < 2; i++) from[i] = (int64_t)nxi_cast_bits((uint64_t)from[i], NX_I64, t);
+  limit[0] = (int64_t)nxi_cast_bits((uint64_t)limit[0], NX_I64, t);
+  uint32_t pair[2] = {nxt_try(gen, NXG_arange, 0, NULL, from, 2, t, 1, shape),
+                      nxt_try(gen, NXG_full, 0, NULL, limit, 2, t, 1, shape)};
+  if (pair[0] == UINT32_MAX || pair[1] == UINT32_MAX) return;
+  if (nxt_chance(&gen->r, 40)) pair[0] ^= pair[1], pair[1] ^= pair[0], pair[0] ^= pair[1];
+  uint32_t chosen[3] = {
+      nxt_try(gen, nxt_chance(&gen->r, 50) ? NXG_cmplt : NXG_cmple, 2, pair, NULL, 0, 0, 0, NULL)};
+  const nx_dtype of = nxt_random_dtype(gen);
+  for (int i = 1; i < 3; i++) chosen[i] = nxt_matching(gen, of, 1, shape);
+  if (chosen[1] != UINT32_MAX && chosen[2] != UINT32_MAX)
+    nxt_try(gen, NXG_where, 3, chosen, NULL, 0, 0, 0, NULL);
+}
+
 static void add_leaf(nxt_generator *gen) {
   int32_t rank;
   int64_t shape[NXG_MAX_RANK], attrs[4];
@@ -274,7 +297,7 @@ static void add_chain(nxt_generator *gen) {
 }
 
 static void add_something(nxt_generator *gen) {
-  int64_t dice = nxt_below(&gen->r, 126);
+  int64_t dice = nxt_below(&gen->r, 128);
   if (nxt_chance(&gen->r, 1)) {
     add_chain(gen);
     return;
@@ -300,6 +323,7 @@ static void add_something(nxt_generator *gen) {
   else if (dice < 108) nxt_add_pad(gen);
   else if (dice < 112) nxt_add_cat(gen);
   else if (dice < 114) nxt_add_alias_update(gen);
+  else if (dice < 115) add_positions(gen);
   else nxt_add_in_a_way(gen);
 }
 
