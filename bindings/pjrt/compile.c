@@ -319,13 +319,18 @@ static nxj_error *make_mesh(nxj_loaded *l, nx_stablehlo_mesh **out) {
       nx_stablehlo_mesh_create(l->client->context, o->replicas, o->partitions, devices, NULL, out));
 }
 
-/* The axes of a port from the outermost; NULL: C order, of which there is nothing to say. */
+/* The axes of a port from the outermost, as in tensors of it; NULL: C order, of which there is
+ * nothing to say. */
 static const int32_t *order_of(const nxj_port *p, int32_t **room) {
+  int64_t own[NX_MAX_RANK], axes[NX_MAX_RANK];
   size_t rank = (size_t)p->rank;
   if (nxj_has_c_order(p->shape, rank)) return NULL;
+  for (size_t k = 0; k < rank; k++) own[k] = (int64_t)k;
+  nxj_in_memory(p->shape, rank, own, axes);
+  if (memcmp(own, axes, rank * sizeof *own) == 0) return NULL;
   int32_t *order = *room;
   *room += rank;
-  for (size_t k = 0; k < rank; k++) order[k] = (int32_t)p->shape[2 * rank - 1 - k];
+  for (size_t k = 0; k < rank; k++) order[k] = (int32_t)axes[k];
   return order;
 }
 

@@ -46,7 +46,15 @@ bool nxj_has_c_order(const int64_t *shape, size_t rank) {
 }
 
 void nxj_in_memory(const int64_t *shape, size_t rank, const int64_t *of_axes, int64_t *out) {
-  for (size_t k = 0; k < rank; k++) out[k] = of_axes[shape[2 * rank - 1 - k]];
+  const int64_t *next = shape + 2 * rank; /* from the outermost axis inwards */
+  bool empty = nxj_elements(shape, rank) == 0;
+  for (size_t k = 0; k < rank; k++) {
+    out[k] = of_axes[k];
+    if (empty || shape[k] == 1) continue;
+    do next--;
+    while (shape[*next] == 1);
+    out[k] = of_axes[*next];
+  }
 }
 
 static bool are_axes(const int64_t *axes, size_t n, size_t rank) {
@@ -69,8 +77,23 @@ static void sort_axes(const int64_t *strides, size_t rank, int64_t *axes) {
   }
 }
 
+static void by_axes(const int64_t *axes, const int64_t *dims, size_t rank, size_t size,
+                    int64_t *strides) {
+  int64_t step = (int64_t)size;
+  for (size_t i = 0; i < rank; i++) {
+    strides[axes[i]] = step;
+    if (dims[axes[i]] > 0) step *= dims[axes[i]];
+  }
+}
+
+static bool same_strides(const int64_t *dims, const int64_t *a, const int64_t *b, size_t rank) {
+  for (size_t i = 0; i < rank; i++)
+    if (dims[i] != 1 && a[i] != b[i]) return false;
+  return true;
+}
+
 bool nxj_set_layout(int64_t *shape, size_t rank, size_t size, const nxj_memory_layout *layout) {
-  int64_t axes[NX_MAX_RANK], dims[NX_MAX_RANK], strides[NX_MAX_RANK], turned[2 * NX_MAX_RANK];
+  int64_t axes[NX_MAX_RANK], strides[NX_MAX_RANK];
   if (layout == NULL) return nxj_set_c_order(shape, rank), true;
   bool tiled = layout->type == NXJ_TILED;
   const int64_t *given = tiled ? layout->tiled.minor_to_major : axes;
@@ -81,25 +104,11 @@ bool nxj_set_layout(int64_t *shape, size_t rank, size_t size, const nxj_memory_l
     if (nxj_is_c_order(shape, layout->strides.bytes, rank, size))
       return nxj_set_c_order(shape, rank), true;
     sort_axes(layout->strides.bytes, rank, axes);
+    by_axes(axes, shape, rank, size, strides);
+    if (!same_strides(shape, layout->strides.bytes, strides, rank)) return false;
   }
-  if (rank > 0) {
-    memcpy(turned, shape, rank * sizeof *shape);
-    memcpy(turned + rank, given, rank * sizeof *shape);
-  }
-  nxj_in_memory(turned, rank, shape, dims);
-  if (!tiled) nxj_in_memory(turned, rank, layout->strides.bytes, strides);
-  if (!tiled && !nxj_is_c_order(dims, strides, rank, size)) return false;
   if (rank > 0) memcpy(shape + rank, given, rank * sizeof *shape);
   return true;
-}
-
-static void by_axes(const int64_t *axes, const int64_t *dims, size_t rank, size_t size,
-                    int64_t *strides) {
-  int64_t step = (int64_t)size;
-  for (size_t i = 0; i < rank; i++) {
-    strides[axes[i]] = step;
-    if (dims[axes[i]] > 0) step *= dims[axes[i]];
-  }
 }
 
 bool nxj_strides_of(const nxj_memory_layout *layout, const int64_t *shape, size_t rank, size_t size,

@@ -142,7 +142,8 @@ const char *nxj_type_name(int type);
  *
  * A shape is `rank` extents, and behind them the layout: the axes from the one whose elements are
  * neighbours in memory to the outermost. The tensor of a value has the extents in the order of the
- * memory, the outermost first, and lies in C order. */
+ * memory, the outermost first, and lies in C order. Axes that lie anywhere, of extent 1 or of an
+ * array without elements, have the places that they have in the shape, whatever the layout says. */
 
 typedef struct nxj_value {
   atomic_uint refs;
@@ -197,7 +198,7 @@ static inline size_t nxj_shape_bytes(int32_t rank) { return 2 * (size_t)rank * s
 void nxj_set_c_order(int64_t *shape, size_t rank);
 bool nxj_set_layout(int64_t *shape, size_t rank, size_t size, const nxj_memory_layout *layout);
 bool nxj_has_c_order(const int64_t *shape, size_t rank);
-/* A number of each axis, in the order in which the axes lie in memory, the outermost first. */
+/* A number of each axis, in the order of the axes of a value's tensor. */
 void nxj_in_memory(const int64_t *shape, size_t rank, const int64_t *of_axes, int64_t *out);
 
 /* ---- copies between arrays of the host (layout.c) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Buffers, arguments and results whose elements lie in another order than C's: what a caller says
  * of them, is told of them, and reads; and layouts that there are none of. */
+#include <stdio.h>
 #include <unistd.h>
 
 #include "plugin.h"
@@ -182,6 +183,123 @@ static void layouts_of_nothing(void **state) {
   drop_client(c);
 }
 
+/* ---- axes that lie anywhere */
+
+/* "tensor<2x1xf32>" */
+static void type_of(char out[32], const int64_t *extents) {
+  snprintf(out, 32, "tensor<%dx%dx%dxf32>", (int)extents[0], (int)extents[1], (int)extents[2]);
+}
+
+static const char *const orders[] = {"{2,1,0}", "{2,0,1}", "{1,2,0}",
+                                     "{1,0,2}", "{0,2,1}", "{0,1,2}"};
+static void order_of(int i, int64_t axes[3]) {
+  for (int k = 0; k < 3; k++) axes[k] = orders[i][1 + 2 * k] - '0';
+}
+
+static bool all_alike(const int64_t *extents, int a, int b) {
+  int64_t x[3], y[3];
+  int i = 0, k = 0;
+  order_of(a, x);
+  order_of(b, y);
+  if (extents[0] * extents[1] * extents[2] == 0) return true;
+  for (;; i++, k++) {
+    while (i < 3 && extents[x[i]] == 1) i++;
+    while (k < 3 && extents[y[k]] == 1) k++;
+    if (i == 3 || k == 3) return i == k;
+    if (x[i] != y[k]) return false;
+  }
+}
+
+/* The buffer says the layout that it was asked for, and has these elements in C order. */
+static void expect_three(nxj_buffer *b, int order, const float *want, size_t n) {
+  static const int64_t c_order[] = {2, 1, 0};
+  float got[N] = {0};
+  int64_t axes[3];
+  ARGS(buffer_layout, said, .buffer = b);
+  good(RUN(Buffer_GetMemoryLayout, &said));
+  order_of(order, axes);
+  assert_memory_equal(said.layout.tiled.minor_to_major, axes, sizeof axes);
+  nxj_memory_layout l = tiled(c_order, 3);
+  ARGS(to_host, t, .buffer = b, .layout = &l, .data = got, .n = n * sizeof *got);
+  good(RUN(Buffer_ToHostBuffer, &t));
+  good(await(t.event));
+  assert_memory_equal(got, want, n * sizeof *got);
+  drop_buffer(b);
+}
+
+static const float negated[N] = {-1, -2, -3, -4, -5, -6};
+
+/* A program of an argument in order `in`, and two results in order `out`; buffers in each order. */
+static void try_orders(nxj_client *c, const int64_t *extents, int in, int out, bool donated) {
+  char text[512], type[32];
+  size_t n = (size_t)(extents[0] * extents[1] * extents[2]);
+  type_of(type, extents);
+  snprintf(text, sizeof text,
+           "func.func @main(%%a: %s {mhlo.layout_mode = \"%s\"%s}) -> "
+           "(%s {mhlo.layout_mode = \"%s\"}, %s {mhlo.layout_mode = \"%s\"}) {\n"
+           "  %%0 = stablehlo.negate %%a : %s\n"
+           "  return %%0, %%a : %s, %s\n"
+           "}\n",
+           type, orders[in], donated ? ", tf.aliasing_output = 0 : i32" : "", type, orders[out],
+           type, orders[out], type, type, type);
+  nxj_loaded *l = compile(c, text);
+  for (int k = 0; k < 6; k++) {
+    int64_t axes[3];
+    order_of(k, axes);
+    nxj_memory_layout layout = tiled(axes, 3);
+    static const int64_t none[] = {0, 0, 0};
+    const int64_t strides[] = {4 * extents[1] * extents[2], 4 * extents[2], 4};
+    ARGS(from_host, a, .client = c, .data = data, .type = NXJ_TYPE_F32, .dims = extents, .rank = 3,
+         .strides = n == 0 ? none : strides, .n_strides = 3, .layout = &layout);
+    good(RUN(Client_BufferFromHostBuffer, &a));
+    drop_event(a.done);
+    nxj_buffer *results[2] = {NULL, NULL};
+    nxj_error *e = try_call(l, &a.buffer, 1, results);
+    if (!all_alike(extents, in, k)) refused(e, NXJ_INVALID_ARGUMENT, "another layout");
+    else {
+      good(e);
+      expect_three(results[0], out, negated, n);
+      expect_three(results[1], out, data, n);
+    }
+    if (e != NULL || !donated) expect_three(a.buffer, k, data, n);
+    else drop_buffer(a.buffer);
+  }
+  drop_loaded(l);
+}
+
+/* An axis of extent 1, and all of an array without elements: an argument in any such order is the
+ * one that a program takes, and a result says the order that it was asked for. */
+static void some_axes_lie_anywhere(void **state) {
+  (void)state;
+  static const int64_t all[][3] = {{1, 2, 3}, {2, 1, 3}, {2, 3, 1}, {1, 6, 1},
+                                   {1, 1, 1}, {0, 2, 3}, {2, 0, 1}, {1, 3, 0}};
+  nxj_client *c = make_client();
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (int in = 0; in < 6; in++) try_orders(c, all[i], in, (in * 5 + (int)i) % 6, in % 2 != 0);
+  drop_client(c);
+}
+
+/* Strides of such axes may be anything. */
+static void strides_of_such_axes(void **state) {
+  (void)state;
+  static const int64_t extents[][2] = {{1, 6}, {6, 1}, {3, 0}, {2, 0}, {0, 3}};
+  static const int64_t strides[][2] = {{4, 4}, {4, 4}, {4, 4}, {4, 8}, {12, 4}};
+  nxj_client *c = make_client();
+  for (int i = 0; i < 5; i++) {
+    nxj_memory_layout l = {.size = sizeof l, .type = NXJ_STRIDED};
+    l.strides.bytes = strides[i], l.strides.n = 2;
+    ARGS(from_host, a, .client = c, .data = data, .type = NXJ_TYPE_F32, .dims = extents[i],
+         .rank = 2, .layout = &l);
+    good(RUN(Client_BufferFromHostBuffer, &a));
+    drop_event(a.done);
+    float got[N];
+    good(try_download(a.buffer, got, i < 2 ? N : 0));
+    if (i < 2) assert_memory_equal(got, data, sizeof got);
+    drop_buffer(a.buffer);
+  }
+  drop_client(c);
+}
+
 /* ---- programs */
 
 #define M     "tensor<2x3xf32>"
@@ -356,7 +474,8 @@ NXT_MAIN(layouts) {
       cmocka_unit_test(memory_in_order_is_taken), cmocka_unit_test(layouts_of_nothing),
       cmocka_unit_test(programs_say_layouts),     cmocka_unit_test(options_say_layouts),
       cmocka_unit_test(results_are_arguments),    cmocka_unit_test(donates),
-      cmocka_unit_test(refuses_layouts),
+      cmocka_unit_test(refuses_layouts),          cmocka_unit_test(some_axes_lie_anywhere),
+      cmocka_unit_test(strides_of_such_axes),
   };
   setenv("NX_CPU_DEVICES", "2", 1);
   alarm(100);
