@@ -20,7 +20,7 @@ nxj_value *nxj_value_new(nxj_device *d, int type, const int64_t *shape, int32_t 
   v->ready = nxj_event_keep(ready);
   v->tensor = tensor;
   v->imported = false;
-  v->held = 0;
+  atomic_init(&v->held, 0);
   v->type = type;
   v->rank = rank;
   if (rank > 0) memcpy(v->shape, shape, nxj_shape_bytes(rank));
@@ -83,19 +83,30 @@ nxj_value *nxj_buffer_value(nxj_buffer *b) {
   return v;
 }
 
-nxj_value *nxj_buffer_hold(nxj_buffer *b) {
+size_t nxj_buffers_hold(nxj_buffer *const *list, nxj_value **values, size_t n) {
+  size_t i = 0;
   nxj_lock();
-  nxj_value *v = b->value != NULL ? nxj_value_keep(b->value) : NULL;
-  if (v != NULL) v->held++;
+  for (; i < n && list[i]->value != NULL; i++) {
+    values[i] = nxj_value_keep(list[i]->value);
+    atomic_fetch_add_explicit(&values[i]->held, 1, memory_order_relaxed);
+  }
   nxj_unlock();
+  return i;
+}
+
+nxj_value *nxj_buffer_hold(nxj_buffer *b) {
+  nxj_value *v = NULL;
+  nxj_buffers_hold(&b, &v, 1);
   return v;
+}
+
+void nxj_value_end_hold(nxj_value *v) {
+  atomic_fetch_sub_explicit(&v->held, 1, memory_order_release);
 }
 
 void nxj_value_let_go(nxj_value *v) {
   if (v == NULL) return;
-  nxj_lock();
-  v->held--;
-  nxj_unlock();
+  nxj_value_end_hold(v);
   nxj_value_drop(v);
 }
 

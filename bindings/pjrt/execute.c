@@ -15,8 +15,8 @@ enum { SHORT_NS = 100000 };
 
 static void job_free(nxj_job *j) {
   for (size_t i = 0; i < j->n_in; i++)
-    if (j->loaded != NULL) nxj_value_drop(j->in[i]);
-    else nxj_value_let_go(j->in[i]);
+    if (j->holds) nxj_value_let_go(j->in[i]);
+    else nxj_value_drop(j->in[i]);
   for (size_t i = 0; i < j->n_out; i++) nxj_value_drop(j->out[i]);
   nxj_event_drop(j->done);
   nxj_loaded_drop(j->loaded);
@@ -45,6 +45,7 @@ static nxj_job *job_new(nxj_loaded *l, nxj_device *d, size_t n_in, size_t n_out)
   j->out = j->in + n_in;
   j->tensors = (nx_tensor **)(j->out + n_out);
   j->give = (uint8_t *)(j->tensors + n + 1);
+  j->holds = true;
   return j;
 }
 
@@ -256,20 +257,18 @@ static NXJ_ERROR *gone(size_t argument) {
                   "nx: argument %zu is a buffer that has been deleted or donated", argument);
 }
 
-/* The inputs of a job, each with a reference; those that are donated are still the buffers'. */
+/* The inputs of a job, each held; those that are donated are still the buffers'. */
 static nxj_error *take_inputs(nxj_job *j, nxj_buffer *const *in, const nxj_execute_options *o) {
   const nxj_executable *e = j->loaded->executable;
-  nxj_error *error = NULL;
-  for (size_t i = 0; error == NULL && i < j->n_in; i++) {
+  for (size_t i = 0; i < j->n_in; i++) {
     if (in == NULL || in[i] == NULL)
       return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: there is no argument %zu", i);
-    error = check_input(in[i], &e->in[i], j->device, i);
-    if (error != NULL) break;
-    j->in[i] = nxj_buffer_value(in[i]);
-    if (j->in[i] == NULL) error = gone(i);
+    nxj_error *error = check_input(in[i], &e->in[i], j->device, i);
+    if (error != NULL) return error;
     j->give[i] = e->in[i].donated && !is_kept(o, i);
   }
-  return error != NULL ? error : check_donated(in, j);
+  size_t n = nxj_buffers_hold(in, j->in, j->n_in);
+  return n < j->n_in ? gone(n) : check_donated(in, j);
 }
 
 static nxj_error *make_outputs(nxj_job *j, nxj_buffer **out) {
@@ -312,7 +311,8 @@ static bool gives(nxj_job *const *jobs, size_t n) {
 }
 
 /* Donated buffers have no value any more: all, or none if another thread has taken one meanwhile.
- * Of what somebody still reads the function gets a copy. */
+ * Of what somebody still reads the function gets a copy, and of all in a callback, which may be
+ * ahead of calls in the queue. */
 static nxj_error *donate(nxj_job *const *jobs, const struct nxj_execute_args *a) {
   size_t lost = SIZE_MAX;
   if (!gives(jobs, a->n_devices)) return NULL;
@@ -324,7 +324,8 @@ static nxj_error *donate(nxj_job *const *jobs, const struct nxj_execute_args *a)
     for (size_t i = 0; i < jobs[k]->n_in; i++) {
       if (!jobs[k]->give[i]) continue;
       nxj_value *v = nxj_buffer_take(a->inputs[k][i]);
-      jobs[k]->give[i] = v->held == 0;
+      int held = atomic_load_explicit(&v->held, memory_order_acquire); /* by the job too */
+      jobs[k]->give[i] = held == 1 && !nxj_in_callback();
       nxj_value_drop(v); /* the job has one more reference */
     }
   nxj_unlock();

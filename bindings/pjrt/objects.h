@@ -152,7 +152,8 @@ typedef struct nxj_value {
   nxj_event *ready; /* then there is the tensor, or the event has an error */
   nx_tensor *tensor;
   bool imported; /* in memory of the host, which wants it back soon */
-  int held;      /* by how many that read it beside the device's queue; the lock */
+  /* By how many that read it, and are not in the device's queue. One more: with the lock. */
+  atomic_int held;
   int type;
   int32_t rank;
   int64_t shape[];
@@ -180,9 +181,13 @@ nxj_buffer *nxj_buffer_new(nxj_value *v);
 void nxj_buffer_free(nxj_buffer *b);
 /* The buffer's value, kept; NULL: it is deleted. */
 nxj_value *nxj_buffer_value(nxj_buffer *b);
-/* The same for who reads it later, on another thread than the device's: a call that is given the
- * buffer meanwhile does not take its memory. And the end of that, which drops the value. */
+/* The same for who reads it later, and is not in the device's queue: a call that is given the
+ * buffer meanwhile does not take its memory. Of several: how many, up to the first that is
+ * deleted. */
 nxj_value *nxj_buffer_hold(nxj_buffer *b);
+size_t nxj_buffers_hold(nxj_buffer *const *list, nxj_value **values, size_t n);
+/* The end of that; the second drops the value too. */
+void nxj_value_end_hold(nxj_value *v);
 void nxj_value_let_go(nxj_value *v);
 /* Takes the value out of the buffer. The lock. */
 nxj_value *nxj_buffer_take(nxj_buffer *b);
@@ -328,6 +333,7 @@ struct nxj_job {
   nxj_value **in, **out; /* behind the job */
   nx_tensor **tensors;   /* room for those of both */
   uint8_t *give;         /* n_in: donated */
+  bool holds;            /* its inputs; a call in a queue does not: the order is enough */
   nxj_send_info *sends;  /* of this call, with the receives behind them */
   nxj_receive_info *receives;
   size_t n_sends, n_receives;

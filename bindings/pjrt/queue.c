@@ -107,6 +107,14 @@ static bool start(nxj_queue *q) {
   return q->started;
 }
 
+/* Who is given an input's memory from now on comes behind the call. What copies read may be another
+ * device's: they hold it until they are done. */
+static void end_holds(nxj_job *j) {
+  if (j->loaded == NULL) return;
+  for (size_t i = 0; i < j->n_in; i++) nxj_value_end_hold(j->in[i]);
+  j->holds = false;
+}
+
 bool nxj_queues_add(nxj_job *const *jobs, size_t n) {
   bool good = true;
   nxj_lock();
@@ -116,6 +124,7 @@ bool nxj_queues_add(nxj_job *const *jobs, size_t n) {
     jobs[i]->next = NULL;
     *q->last = jobs[i];
     q->last = &jobs[i]->next;
+    end_holds(jobs[i]);
   }
   nxj_queues_changed();
   nxj_unlock();

@@ -265,6 +265,61 @@ static void refuses_names(void **state) {
   drop_client(c);
 }
 
+/* What a function is given to do, and whether the call it is ahead of has been made. */
+static struct {
+  nxj_loaded *loaded;
+  nxj_buffer *in, *out;
+  nxj_error *error;
+  atomic_int entered, queued;
+} giving;
+
+static int give_away(uint64_t user, const void *const *in, void *const *out, char *sentence) {
+  (void)user;
+  (void)sentence;
+  memcpy(out[0], in[0], sizeof ones);
+  atomic_store(&giving.entered, 1);
+  while (!atomic_load(&giving.queued)) usleep(100);
+  giving.error = try_call(giving.loaded, &giving.in, 1, &giving.out);
+  return 0;
+}
+
+/* A call that a function makes is ahead of those in the queue: what it is given is still theirs. */
+static void donates_ahead_of_the_queue(void **state) {
+  (void)state;
+  nxj_client *c = make_client();
+  uint64_t f = exported.make(give_away, count, 1);
+  nxj_loaded *l = compile_with(c, pure, f);
+  nxj_loaded *reader = compile(c, "func.func @main(%x: " V ") -> " V " {\n"
+                                  "  %0 = stablehlo.negate %x : " V "\n"
+                                  "  return %0 : " V "\n"
+                                  "}\n");
+  giving.loaded =
+      compile(c, "func.func @main(%x: " V " {tf.aliasing_output = 0 : i32}) -> " V " {\n"
+                 "  %0 = stablehlo.add %x, %x : " V "\n"
+                 "  return %0 : " V "\n"
+                 "}\n");
+  exported.drop(f);
+  nxj_buffer *x = upload(c, ones, three, 1), *called = NULL, *read = NULL;
+  giving.in = upload(c, ones, three, 1);
+  float got[3];
+  good(try_call(l, &x, 1, &called)); /* the first: on the queue's thread */
+  while (!atomic_load(&giving.entered)) usleep(100);
+  good(try_call(reader, &giving.in, 1, &read));
+  atomic_store(&giving.queued, 1);
+  good(try_download(called, got, 3));
+  good(giving.error);
+  assert_true(is_deleted(giving.in));
+  good(try_download(giving.out, got, 3));
+  assert_true(got[0] == 2 && got[2] == 6);
+  good(try_download(read, got, 3));
+  assert_true(got[0] == -1 && got[2] == -3);
+  nxj_buffer *all[] = {x, called, read, giving.in, giving.out};
+  for (int i = 0; i < 5; i++) drop_buffer(all[i]);
+  nxj_loaded *programs[] = {l, reader, giving.loaded};
+  for (int i = 0; i < 3; i++) drop_loaded(programs[i]);
+  drop_client(c);
+}
+
 /* The last test: there is no way back. */
 static void ends(void **state) {
   (void)state;
@@ -289,7 +344,8 @@ NXT_MAIN(callbacks) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gives_values),  cmocka_unit_test(keeps_order),
       cmocka_unit_test(takes_nothing), cmocka_unit_test(takes_many),
-      cmocka_unit_test(refuses_names), cmocka_unit_test(ends),
+      cmocka_unit_test(refuses_names), cmocka_unit_test(donates_ahead_of_the_queue),
+      cmocka_unit_test(ends),
   };
   alarm(100);
   load_plugin();

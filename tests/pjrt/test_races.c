@@ -3,6 +3,7 @@
  * by another thread, and the process forks in the middle of calls. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -165,6 +166,108 @@ static void donates_once(void **state) {
   drop_client(c);
 }
 
+/* ---- a call reads a buffer while another thread gives it away */
+
+enum { FEW = 64, MORE = 120, TRIES = 400 };
+#define S "tensor<64xf32>"
+static const int64_t few[] = {FEW};
+static const char giving[] =
+    "func.func @main(%a: " S " {tf.aliasing_output = 0 : i32}) -> " S " {\n"
+    "  %0 = stablehlo.add %a, %a : " S "\n"
+    "  return %0 : " S "\n"
+    "}\n";
+static const char reads[] = "  %0 = stablehlo.negate %a : " S "\n"
+                            "  return %0 : " S "\n"
+                            "}\n";
+/* It takes so long that calls are the queue's. */
+static const char reads_long[] =
+    "  %n = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "  %most = stablehlo.constant dense<1001> : tensor<i32>\n"
+    "  %r:2 = stablehlo.while(%i = %n, %x = %a) : tensor<i32>, " S "\n"
+    "    cond {\n"
+    "      %c = stablehlo.compare LT, %i, %most : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "      stablehlo.return %c : tensor<i1>\n"
+    "    } do {\n"
+    "      %j = stablehlo.add %i, %one : tensor<i32>\n"
+    "      %y = stablehlo.negate %x : " S "\n"
+    "      stablehlo.return %j, %y : tensor<i32>, " S "\n"
+    "    }\n"
+    "  return %r#1 : " S "\n"
+    "}\n";
+
+/* Many more arguments: from taking the first to using it takes a while. */
+static nxj_loaded *compile_reader(nxj_client *c, const char *body) {
+  char text[16384];
+  int n = snprintf(text, sizeof text, "func.func @main(%%a: " S);
+  for (int i = 0; i < MORE; i++) n += snprintf(text + n, sizeof text - (size_t)n, ", %%b%d: " S, i);
+  snprintf(text + n, sizeof text - (size_t)n, ") -> " S " {\n%s", body);
+  return compile(c, text);
+}
+
+typedef struct giver {
+  nxj_loaded *loaded;
+  nxj_buffer *in, *out;
+  nxj_error *error;
+  int spin;
+  atomic_int *meet;
+} giver;
+
+static void meet(atomic_int *n, int spin) {
+  atomic_fetch_add(n, 1);
+  while (atomic_load(n) < 2) continue;
+  for (volatile int i = 0; i < spin; i++) continue;
+}
+
+static void *give_away(void *user) {
+  giver *g = user;
+  meet(g->meet, g->spin);
+  g->error = try_call(g->loaded, &g->in, 1, &g->out);
+  return NULL;
+}
+
+static void expect_few(nxj_buffer *b, float factor) {
+  float got[FEW];
+  good(try_download(b, got, FEW));
+  for (int i = 0; i < FEW; i++) assert_true(got[i] == (float)i * factor);
+  drop_buffer(b);
+}
+
+/* A call that was accepted reads what there was. */
+static void reads_before_donation(void **state) {
+  const char *bodies[] = {reads, reads_long};
+  float numbers[FEW];
+  (void)state;
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile(c, giving);
+  for (int i = 0; i < FEW; i++) numbers[i] = (float)i;
+  nxj_buffer *other = upload(c, numbers, few, 1), *in[1 + MORE];
+  for (int i = 0; i < MORE; i++) in[1 + i] = other;
+  for (int k = 0; k < 2; k++) {
+    nxj_loaded *reader = compile_reader(c, bodies[k]);
+    for (int i = 0; i < TRIES; i++) {
+      atomic_int both = 0;
+      pthread_t thread;
+      in[0] = upload(c, numbers, few, 1);
+      giver g = {.loaded = l, .in = in[0], .spin = i % 100 * 100, .meet = &both};
+      assert_int_equal(pthread_create(&thread, NULL, give_away, &g), 0);
+      nxj_buffer *out;
+      meet(&both, 0);
+      nxj_error *e = try_call(reader, in, 1 + MORE, &out);
+      pthread_join(thread, NULL);
+      if (e == NULL) expect_few(out, -1);
+      else refused(e, NXJ_INVALID_ARGUMENT, "argument 0 is a buffer that has been deleted");
+      good(g.error);
+      expect_few(g.out, 2);
+      drop_buffer(in[0]);
+    }
+    drop_loaded(reader);
+  }
+  drop_buffer(other);
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* ---- forks in the middle of calls */
 
 typedef struct busy {
@@ -228,9 +331,8 @@ static void forks_in_calls(void **state) {
 
 NXT_MAIN(races) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(copies_before_donation),
-      cmocka_unit_test(lends_before_donation),
-      cmocka_unit_test(donates_once),
+      cmocka_unit_test(copies_before_donation), cmocka_unit_test(lends_before_donation),
+      cmocka_unit_test(donates_once),           cmocka_unit_test(reads_before_donation),
       cmocka_unit_test(forks_in_calls),
   };
   setenv("NX_CPU_DEVICES", "2", 1);
