@@ -17,7 +17,7 @@ HEAD = """# SPDX-License-Identifier: ISC
 # Made by gen_stubs.py.
 import builtins
 from contextlib import AbstractContextManager
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from ._core import Array as Array, DType as DType
 from ._dtypes import finfo_object, iinfo_object, _Info

@@ -2,9 +2,12 @@
 """Functions as operations: those of Python, called when their results are computed, and those of
 programs in text."""
 
+from __future__ import annotations
+
 from typing import Any, Callable
 
 from . import _core
+from ._core import Array
 
 __all__ = ["custom", "parse", "progress", "report", "token"]
 
@@ -13,13 +16,14 @@ progress = _core.progress
 report = _core.report
 
 
-def token():
+def token() -> Array:
     """What orders calls of functions that have effects: they are called in the order in which they
     were recorded with it. Realising it calls them."""
     return _core.calls.token(0)
 
 
-def custom(function: Callable[..., Any], *operands, results, order=None, name: str = "python"):
+def custom(function: Callable[..., Any], *operands: Any, results: Any, order: Any = None,
+           name: str = "python") -> Any:
     """Records a call of `function`, and returns its results: one, or a tuple.
 
     When they are computed the function gets arrays, the values of the operands, on any thread, and
