@@ -79,9 +79,9 @@ typedef struct nx_custom_desc {
   /** Computes all elements of all results. It is called on some thread, the one that realises or
    * another, without locks, in the default floating-point environment; several calls may overlap
    * in time, of ordered ones with one token none do. It may use the library, this context
-   * included, and realise; to wait for what the run computes that called it is
-   * NX_INVALID_ARGUMENT. Returns NX_OK, or a status, of which nx_custom_fail says more: then the
-   * run fails with it. */
+   * included, and realise; to wait for what the run computes that called it, or to realise within
+   * 64 calls what calls again, is NX_INVALID_ARGUMENT. Returns NX_OK, or a status, of which
+   * nx_custom_fail says more: then the run fails with it. */
   nx_status (*run)(const nx_custom_call *call);
   void *user;
   /** Called with `user` once, when nothing can call the function any more: as a callback of an

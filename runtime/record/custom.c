@@ -172,6 +172,7 @@ static _Thread_local uint32_t depth;
 
 uint64_t nxi_custom_effects(void) { return effects; }
 uint32_t nxi_custom_depth(void) { return depth; }
+void nxi_custom_set_depth(uint32_t now) { depth = now; }
 
 /* What nx_custom_call.run points to. */
 typedef struct call_state {
@@ -198,11 +199,16 @@ static void describe(const nxg_array *types, const nx_dtype *seen, void *const *
                         nxg_elements(types[i].rank, types[i].shape), data[i]};
 }
 
-/* An error that the function has left to its thread is its own: the run reports another. */
+static const char too_deep[] = "calls are nested deeper than";
+
+/* An error that the function has left to its thread is its own: the run reports another. That calls
+ * are too deep is said as the innermost of them says it. */
 static void take_error(nx_status before, nx_status status, char *sentence, size_t room) {
   nx_error left = {.size = sizeof left};
   if (before || !nx_error_take(&left)) return;
-  if (status && !sentence[0]) snprintf(sentence, room, "%s", left.message);
+  if (!status || sentence[0]) return;
+  const char *deep = strstr(left.message, too_deep);
+  snprintf(sentence, room, "%s", deep ? deep : left.message);
 }
 
 /* A status of the table: callers may return anything. */
@@ -216,6 +222,10 @@ static nx_status run(const nxg_custom *f, const nxg_call_part *part, void *strea
   nx_array operands[NXG_CALL_OPERANDS], results[NXG_CALL_RESULTS];
   uint32_t hidden = f->ordered, n_operands = f->n_operands - f->hides;
   call_state state = {part, sentence, room};
+  if (depth >= NXI_CUSTOM_DEPTH) {
+    snprintf(sentence, room, "%s %d", too_deep, NXI_CUSTOM_DEPTH);
+    return NX_INVALID_ARGUMENT;
+  }
   describe(f->operands, f->seen_operands, part->operands, n_operands, operands);
   describe(f->results, f->seen_results, part->results, f->n_results - hidden, results);
   nx_custom_call call = {.size = sizeof call,

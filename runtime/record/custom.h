@@ -39,8 +39,12 @@ nx_context *nxi_custom_context(const nx_custom *f);
 /* Whether the kernel of f is one elementwise loop (ops/custom_kernel.c). */
 bool nxi_kernel_is_elementwise(const nxg_custom *f);
 
-/* How many ordered operations this thread has called so far, and how many calls it is in. */
+/* How many ordered operations this thread has called so far. */
 uint64_t nxi_custom_effects(void);
+/* How many calls this thread is in: its own, and those that the thread was in which handed it its
+ * work. At most NXI_CUSTOM_DEPTH: a call may realise what calls again, without an end. */
+enum { NXI_CUSTOM_DEPTH = 64 };
 uint32_t nxi_custom_depth(void);
+void nxi_custom_set_depth(uint32_t depth);
 
 #endif

@@ -194,8 +194,9 @@ int core_files_init(PyObject *module);
 /* ---- custom.c */
 
 int core_custom_init(PyObject *module);
-/* Raises the exception of a function of Python that a run has called, if the message is its. */
-bool core_raise_pending(const char *message);
+/* The exception of a function of Python that a run has called, if the message is its: a reference,
+ * which is the caller's. NULL: it is not. */
+PyObject *core_take_pending(const char *message);
 /* Whether this thread is inside of such a function. */
 bool core_in_custom(void);
 /* Raises an exception, which is a class, in all of them, at their next line of Python. */

@@ -32,13 +32,11 @@ static void keep_exception(const nx_custom_call *call) {
   pending = value;
 }
 
-bool core_raise_pending(const char *message) {
-  if (pending == NULL || strstr(message, said) == NULL) return false;
+PyObject *core_take_pending(const char *message) {
+  if (pending == NULL || strstr(message, said) == NULL) return NULL;
   PyObject *e = pending;
   pending = NULL;
-  PyErr_SetObject((PyObject *)Py_TYPE(e), e);
-  Py_DECREF(e);
-  return true;
+  return e;
 }
 
 /* ---- calls that are under way, by thread; under the interpreter lock */

@@ -144,7 +144,7 @@ static PyObject *where_of(uint64_t tag) {
 
 /* ---- classes */
 
-static PyObject *base_class, *classes[32];
+static PyObject *base_class, *classes[32], *too_deep; /* of NX_INVALID_ARGUMENT, by its sentence */
 
 static const struct row {
   nx_status status;
@@ -171,14 +171,14 @@ static const struct row {
     {NX_TIMED_OUT, "TimedOut", "Another member of a group did not come.", &PyExc_RuntimeError},
 };
 
-static int add_class(PyObject *module, const struct row *row) {
+static int add_class(PyObject *module, const struct row *row, PyObject **to) {
   char name[64] = "nx.";
   strncat(name, row->name, sizeof name - 4);
   PyObject *bases = PyTuple_Pack(2, base_class, *row->builtin);
   PyObject *made = bases ? PyErr_NewExceptionWithDoc(name, row->doc, bases, NULL) : NULL;
   Py_XDECREF(bases);
   if (made == NULL) return -1;
-  classes[row->status] = made;
+  *to = made;
   return PyModule_AddObjectRef(module, row->name, made);
 }
 
@@ -189,7 +189,11 @@ int core_error_init(PyObject *module) {
       NULL, NULL);
   if (base_class == NULL || PyModule_AddObjectRef(module, "Error", base_class) < 0) return -1;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (add_class(module, &rows[i]) < 0) return -1;
+    if (add_class(module, &rows[i], &classes[rows[i].status]) < 0) return -1;
+  static const struct row deep = {NX_INVALID_ARGUMENT, "TooDeep",
+                                  "Functions of nx.custom call each other too deep.",
+                                  &PyExc_RecursionError};
+  if (add_class(module, &deep, &too_deep) < 0) return -1;
   classes[NX_SINGULAR] = classes[NX_NO_CONVERGENCE] = classes[NX_NOT_POSITIVE_DEFINITE];
   name_lasti = PyUnicode_InternFromString("f_lasti");
   name_back = PyUnicode_InternFromString("f_back");
@@ -214,6 +218,31 @@ static PyObject *sentence(const nx_error *e, PyObject *where, bool later) {
                               PyTuple_GetItem(where, 0), PyTuple_GetItem(where, 1));
 }
 
+static PyObject *class_of(const nx_error *e) {
+  const bool deep = e->status == NX_INVALID_ARGUMENT && strcmp(e->op, "custom") == 0 &&
+                    strstr(e->message, "calls are nested deeper") != NULL;
+  return deep ? too_deep : core_error_class(e->status);
+}
+
+/* The exception of a function of Python, with a note of where its call was recorded: once, if it
+ * comes through several. */
+static void note(PyObject *error, PyObject *where) {
+  if (!PyTuple_Check(where)) return;
+  PyObject *text = PyUnicode_FromFormat("nx.custom: recorded in %U, line %S",
+                                        PyTuple_GetItem(where, 0), PyTuple_GetItem(where, 1));
+  PyObject *notes = PyObject_GetAttrString(error, "__notes__");
+  PyErr_Clear();
+  int there = notes && text ? PySequence_Contains(notes, text) : 0;
+  PyErr_Clear();
+  PyObject *done = text && there == 0 ? PyObject_CallMethod(error, "add_note", "O", text) : NULL;
+  PyErr_Clear();
+  if (!PyObject_HasAttrString(error, "where")) PyObject_SetAttrString(error, "where", where);
+  PyErr_Clear(); /* a class of the function's own may refuse either */
+  Py_XDECREF(done);
+  Py_XDECREF(notes);
+  Py_XDECREF(text);
+}
+
 static int set(PyObject *error, const char *name, PyObject *value) {
   int status = value ? PyObject_SetAttrString(error, name, value) : -1;
   Py_XDECREF(value);
@@ -226,9 +255,16 @@ static PyObject *fail(bool later) {
   if (PyErr_Occurred()) return NULL; /* of a signal, or of Python that the library called */
   if (e.status == NX_OK)
     return PyErr_Format(PyExc_SystemError, "nx: a call failed without a reason");
-  if (core_raise_pending(e.message)) return NULL;
-  PyObject *where = where_of(e.tag), *text = sentence(&e, where, later);
-  PyObject *class = core_error_class(e.status), *error = text ? core_call(class, text) : NULL;
+  PyObject *where = where_of(e.tag), *raised = core_take_pending(e.message);
+  if (raised != NULL) {
+    note(raised, where);
+    PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+    Py_DECREF(raised);
+    Py_DECREF(where);
+    return NULL;
+  }
+  PyObject *text = sentence(&e, where, later);
+  PyObject *class = class_of(&e), *error = text ? core_call(class, text) : NULL;
   Py_XDECREF(text);
   if (error != NULL && set(error, "status", PyUnicode_FromString(nx_status_name(e.status))) == 0 &&
       set(error, "op", PyUnicode_FromString(e.op)) == 0 &&

@@ -31,6 +31,7 @@ from ._core import NotWritable as NotWritable
 from ._core import OutOfMemory as OutOfMemory
 from ._core import ParseError as ParseError
 from ._core import TimedOut as TimedOut
+from ._core import TooDeep as TooDeep
 from ._core import Unbound as Unbound
 from ._core import UnsupportedDtype as UnsupportedDtype
 from ._core import calls as calls

@@ -10,6 +10,7 @@
 #include "ir/platform/fork.h"
 #include "ir/platform/futex.h"
 #include "ir/platform/thread.h"
+#include "runtime/record/custom.h"
 
 _Atomic int64_t nxi_offload_poll_ns = 10 * 1000 * 1000;
 
@@ -27,6 +28,7 @@ struct nxi_offloaded {
   void *arg;
   nx_status status;
   uint32_t forks; /* of the process, when the work began */
+  uint32_t depth; /* of calls of custom operations that the work is in */
   _Atomic uint32_t state;
 };
 
@@ -55,6 +57,7 @@ static void *offload_main(void *argument) {
       nxi_futex_wait(&d->state, state, -1);
       continue;
     }
+    nxi_custom_set_depth(d->depth);
     d->status = d->work(d->arg);
     atomic_store_explicit(&d->state, DONE, memory_order_release);
     nxi_futex_wake(&d->state, 1);
@@ -134,6 +137,7 @@ nxi_offloaded *nxi_offload_begin(nxi_offload *all, nxi_offload_work work, void *
   nxi_offloaded *d = take(all);
   if (!d) return NULL;
   d->forks = forks;
+  d->depth = nxi_custom_depth();
   d->work = work;
   d->arg = arg;
   set_state(d, WORK);
