@@ -315,11 +315,11 @@ static int contains(PyObject *self, PyObject *value) {
   }
 UNARY(negative, nx_neg)
 UNARY(invert, nx_not)
+UNARY(positive, nx_copy)
 
-static PyObject *positive(PyObject *a) { return Py_NewRef(a); }
 static PyObject *absolute(PyObject *a) {
   nx_dtype t = nx_dtype_of(core_tensor(a));
-  if (core_kind(t) == 'b' || core_kind(t) == 'u') return Py_NewRef(a);
+  if (core_kind(t) == 'b' || core_kind(t) == 'u') return positive(a);
   core_mark();
   nx_tensor *made = nx_abs(core_tensor(a));
   if (core_kind(t) != 'c' || made == NULL) return finish(made, core_is_weak(a));

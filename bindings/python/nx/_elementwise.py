@@ -147,7 +147,7 @@ def reciprocal(x: Any, /) -> Array:
 def _whole(name: str, call: Callable, sentence: str) -> Callable:
     def function(x: Any, /) -> Array:
         x = arr(x)
-        return x if x.dtype.kind in "biu" else call(x)
+        return calls.copy(x) if x.dtype.kind in "biu" else call(x)
 
     return elementwise(named(function, name, sentence))
 
@@ -173,12 +173,12 @@ def round(x: Any, /, decimals: int = 0) -> Array:
     if decimals == 0:
         return rint(x)
     if decimals > 308:  # no float64 has so many
-        return x
+        return calls.copy(x)
     if decimals < -308:
         return cast(x * 0, x.dtype) if x.dtype.kind in "biu" else calls.where(isfinite(x), x * 0, x)
     if x.dtype.kind in "biu":
         if decimals > 0:
-            return x
+            return calls.copy(x)
         unit = 10**-decimals
         return cast(rint(cast(x, FLOAT64) / unit) * unit, x.dtype)
     unit = 10.0 ** (decimals if decimals > 0 else -decimals)
@@ -189,7 +189,7 @@ def round(x: Any, /, decimals: int = 0) -> Array:
 def conj(x: Any, /) -> Array:
     """The complex conjugate."""
     x = arr(x)
-    return calls.conj(x) if x.dtype.kind == "c" else x
+    return calls.conj(x) if x.dtype.kind == "c" else calls.copy(x)
 
 
 def real(x: Any, /) -> Array:
@@ -244,7 +244,7 @@ def nan_to_num(x: Any, /, copy: bool = True, nan: float = 0.0, posinf: Any = Non
     given, x = x, arr(x)
     y = _finite(x, nan, posinf, neginf)
     if copy or type(given) is not Array:
-        return y
+        return calls.copy(x) if y is x else y
     if y is not x:
         x[...] = y
     return x
