@@ -3,6 +3,7 @@
 are equal and yet others, results that no call could give again, values read in the middle of a
 capture. Each is either what the function gives without nx.jit, or an exception."""
 
+import functools
 import gc
 import struct
 import subprocess
@@ -211,6 +212,25 @@ class Objects(unittest.TestCase):
             with self.assertRaises(TypeError):
                 nx.jit(f)(nx.ones(1))
         self.assertEqual((nx.ones(1) + 1).tolist(), [2])
+
+    def test_functions_that_hold_what_is_captured(self):
+        def nested(x):
+            held = [{"x": x}]
+            return lambda: lambda: held
+
+        for f in (lambda x: lambda: x + 1, lambda x: (x, lambda y=x: y), lambda x: x.sum, nested,
+                  lambda x: functools.partial(nx.add, x), lambda x: functools.partial(max, k=[x])):
+            with self.assertRaisesRegex(TypeError, "a captured function gives arrays"):
+                nx.jit(f)(nx.ones(1))
+
+        class Node:  # objects without arrays that hold each other
+            pass
+
+        nodes = [Node() for _ in range(300)]
+        for n in nodes:
+            n.others = nodes
+        got = nx.jit(lambda x: (x, nodes[0], len, nx.add, functools.partial(max, 1)))(nx.ones(1))
+        self.assertEqual((got[1:4], got[4](0)), ((nodes[0], len, nx.add), 1))
 
     def test_arguments_that_are_changed(self):
         def put(d, x):

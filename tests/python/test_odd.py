@@ -286,5 +286,27 @@ class Numpy(unittest.TestCase):
                 call(nx.ones(3))
 
 
+class Nothing(unittest.TestCase):
+    def test_least_and_largest_of_no_bools(self):
+        for dtype in ("bool", "int32", "float64"):
+            x = nx.zeros((2, 0), dtype=dtype)
+            for f in (nx.min, nx.max, nx.amin, nx.amax):
+                for axis in (1, None):
+                    with self.assertRaisesRegex(ValueError, "no value over the empty axes"):
+                        f(x, axis=axis)
+                self.assertEqual(f(x, axis=0).shape, (0,))
+                self.assertEqual(f(x, axis=1, keepdims=True, initial=1).tolist(), [[1], [1]])
+            with self.assertRaises(ValueError):
+                x.min()
+            self.assertEqual((nx.all(x, axis=1).tolist(), nx.any(x, axis=1).tolist()),
+                             ([True, True], [False, False]))
+
+    def test_a_dump_of_nothing(self):
+        for nothing in ([], ()):
+            with self.assertRaisesRegex(ValueError, "no arrays to dump"):
+                nx.dump(nothing)
+        self.assertIn("full", nx.dump([nx.zeros(2)]))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -280,7 +280,9 @@ static PyObject *dump(PyObject *self, PyObject *args, PyObject *kwargs) {
   core_list l = {.items = l.room};
   char *text = NULL;
   PyObject *made = NULL;
-  if (core_take_tensors(of, &l) == 0) {
+  bool taken = core_take_tensors(of, &l) == 0;
+  if (taken && l.n == 0) PyErr_SetString(PyExc_ValueError, "nx: there are no arrays to dump");
+  else if (taken) {
     core_action a;
     core_begin(&a);
     if (core_end(&a, nx_dump(l.items, l.n, stage, &text)) == 0) made = PyUnicode_FromString(text);

@@ -91,14 +91,44 @@ int core_tree_fix(core_tree *t, PyObject *o) {
   return put(t, v, sizeof v);
 }
 
-static bool holds_arrays(PyObject *o) {
-  PyObject *of = PyObject_GetAttrString(o, "__dict__"), *key, *value;
-  Py_ssize_t at = 0;
+/* A function's tuple of cells, a list in one, a function in that, .. */
+typedef struct search {
+  int depth, left; /* at most so many levels, and objects: they may hold each other */
+} search;
+
+static bool holds_arrays(PyObject *o, search *s);
+
+/* Of a copy: what is asked for may be code of Python, which changes o. */
+static bool items_hold_arrays(PyObject *o, search *s) {
+  if (!PyTuple_Check(o) && !PyList_Check(o) && !PyDict_Check(o)) return false;
+  PyObject *values = PyDict_Check(o) ? PyDict_Values(o) : Py_NewRef(o);
+  PyObject *all = values ? PySequence_Tuple(values) : NULL;
   bool found = false;
+  for (Py_ssize_t i = 0; all != NULL && i < PyTuple_Size(all) && !found; i++)
+    found = holds_arrays(PyTuple_GetItem(all, i), s);
+  Py_XDECREF(all);
+  Py_XDECREF(values);
   PyErr_Clear();
-  while (of != NULL && !found && PyDict_Check(of) && PyDict_Next(of, &at, &key, &value))
-    found = core_is_array(value);
-  Py_XDECREF(of);
+  return found;
+}
+
+/* Also what a function has of its surroundings, a method its object, a partial its arguments. */
+static bool holds_arrays(PyObject *o, search *s) {
+  static const char *const parts[] = {
+      "__dict__", "cell_contents", "__closure__", "__defaults__", "__kwdefaults__", "__self__",
+      "__func__", "func",          "args",        "keywords",     "__wrapped__"};
+  if (core_is_array(o)) return true;
+  if (s->depth == 0 || --s->left < 0 || PyModule_Check(o) || PyType_Check(o)) return false;
+  size_t n = PyCallable_Check(o) ? sizeof parts / sizeof *parts : 2;
+  s->depth--;
+  bool found = items_hold_arrays(o, s);
+  for (size_t i = 0; i < n && !found; i++) {
+    PyObject *part = PyObject_GetAttrString(o, parts[i]);
+    PyErr_Clear();
+    found = part != NULL && holds_arrays(part, s);
+    Py_XDECREF(part);
+  }
+  s->depth++;
   return found;
 }
 
@@ -106,7 +136,8 @@ static bool holds_arrays(PyObject *o) {
  * holds arrays of the capture, would be wrong then. */
 static int add_other(core_tree *t, PyObject *o) {
   if (!t->results) return core_tree_fix(t, o);
-  bool changes = PyObject_Hash(o) == -1 || PyIter_Check(o) || holds_arrays(o) ||
+  search s = {8, 10000};
+  bool changes = PyObject_Hash(o) == -1 || PyIter_Check(o) || holds_arrays(o, &s) ||
                  PyObject_HasAttrString(o, "__await__");
   PyErr_Clear();
   if (!changes) return core_tree_fix(t, o);

@@ -61,6 +61,8 @@ def _choosing(name: str, sentence: str) -> Callable:
         if where is not True or initial is not None:
             y = bounded(x, reduced(axis, x.ndim), KEEPDIMS * keepdims, initial, where)
         else:
+            if x.dtype is BOOL and 0 in x.shape:  # has a value: that of `all` or `any`
+                call(cast(x, INT64), reduced(axis, x.ndim), 0)
             y = call(x, reduced(axis, x.ndim), KEEPDIMS * keepdims)
         return y if out is None else into(y, out)
 
