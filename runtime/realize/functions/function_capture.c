@@ -119,8 +119,10 @@ static nx_status visit(capture *k, nxi_node *root) {
     if (n->state == NXI_FAILED)
       return nxi_fail(k->d, (nx_status)n->failure, "function", "%s", nxi_node_reason(n));
     if (n->op == NXI_OP_PLACEHOLDER)
-      return nxi_fail(k->d, NX_UNBOUND, "function",
-                      "function: an output depends on a placeholder that is not among the inputs");
+      return nxi_fail(
+          k->d, NX_UNBOUND, "function",
+          "function: an output depends on a placeholder that is not among the inputs, as "
+          "one of a capture around this one: make it an input, too");
     nxi_node *operand = next_operand(k, n, &top->next);
     if (operand && !push(run, operand)) return nxi_oom(k->d);
     if (operand) continue;
