@@ -40,6 +40,7 @@ PyObject *core_wrap(nx_tensor *tensor) {
   a->tensor = tensor;
   a->weak = false;
   a->element = 0;
+  a->number = NULL;
   a->weakrefs = NULL;
   if (core_recorded() < 0) Py_CLEAR(a);
   return (PyObject *)a;
@@ -58,6 +59,7 @@ static void dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   if (((core_array *)self)->weakrefs != NULL) PyObject_ClearWeakRefs(self);
   if (((core_array *)self)->element != 0) core_element_gone((core_array *)self);
+  if (((core_array *)self)->number != NULL) core_number_free(((core_array *)self)->number);
   nx_tensor_release(core_tensor(self));
   PyObject_Free(self);
   Py_DECREF(type);

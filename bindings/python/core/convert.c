@@ -160,8 +160,9 @@ static PyObject *stacked(PyObject *o, nx_dtype dtype, nx_device device) {
     Py_XDECREF(a);
   }
   for (Py_ssize_t i = 0; good && i < n; i++) {
-    nx_tensor *x =
-        core_cast(nx_tensor_retain(core_tensor(PyList_GetItem(items, i))), dtype ? dtype : both);
+    PyObject *item = PyList_GetItem(items, i);
+    core_number_becomes(item, dtype ? dtype : both);
+    nx_tensor *x = core_cast(nx_tensor_retain(core_tensor(item)), dtype ? dtype : both);
     int64_t shape[NX_MAX_RANK + 1] = {1};
     int32_t rank = x ? nx_rank(x) : 0;
     for (int32_t k = 0; k < rank; k++) shape[k + 1] = nx_shape(x)[k];
@@ -196,6 +197,7 @@ static PyObject *converted(PyObject *a, nx_dtype dtype, nx_device device, int co
   if (copy == 0 && (other || far))
     PyErr_SetString(PyExc_ValueError, "nx: another dtype or device needs a copy");
   else if (other || far) {
+    if (dtype != 0) core_number_becomes(a, dtype);
     nx_tensor *near = nx_to_device(x, device);
     near = near ? core_cast(near, dtype ? dtype : nx_dtype_of(x)) : (core_fail(), NULL);
     made = near ? core_wrap(near) : NULL;

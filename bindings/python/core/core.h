@@ -14,11 +14,15 @@
 
 #include <nx/nx.h>
 
+typedef struct core_number core_number;
+typedef struct core_guards core_guards;
+
 typedef struct core_array {
   PyObject_HEAD nx_tensor *tensor; /* a reference */
   /* Stands for a number of Python that a captured function takes: others decide dtypes. */
   bool weak;
-  uint8_t element; /* its place in the list of index.c, from 1 on; 0: it is in none */
+  uint8_t element;     /* its place in the list of index.c, from 1 on; 0: it is in none */
+  core_number *number; /* what is known of it, if it is weak and captured (guard.c), or NULL */
   PyObject *weakrefs;
 } core_array;
 
@@ -182,6 +186,18 @@ PyObject *core_dlpack_device(PyObject *self, PyObject *unused);
 /* ---- function.c */
 
 int core_function_init(PyObject *module);
+
+/* ---- guard.c: the numbers of Python that a capture takes */
+
+/* Before an array is cast: if it stands for a number, that shall be one which the dtype holds. */
+void core_number_becomes(PyObject *array, nx_dtype dtype);
+/* Where the array cannot stand for its number: the function is captured again with that. */
+void core_number_needed(PyObject *array);
+/* What is known of a op b, one of which may be a number; of an operation on a alone. -1 with an
+ * exception. */
+int core_number_made(PyObject *made, PyObject *a, nx_binary_op op, PyObject *b);
+int core_number_same(PyObject *made, PyObject *a);
+void core_number_free(core_number *n);
 
 /* ---- windows.c */
 

@@ -7,20 +7,12 @@
  * input of a captured function is a value of its own, and would not show the assignment. */
 #include "core.h"
 
-#include "tree.h"
+#include "guard.h"
+#include "inputs.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <structmember.h>
-
-typedef struct jitted {
-  PyObject_HEAD PyObject *function, *traces; /* key -> trace */
-  PyObject *donated;                         /* numbers of positional arguments, a tuple */
-  PyObject *fixed;                           /* numbers and names of arguments, a tuple, or NULL */
-  PyObject *name;
-  PyObject *attributes; /* a dict, or NULL: those of the function, as functools.wraps copies them */
-  PyObject *weakrefs;
-} jitted;
 
 /* An array among the results. */
 typedef struct leaf {
@@ -35,6 +27,7 @@ typedef struct trace {
   PyObject *result; /* its structure, with a 0 for each leaf */
   leaf *leaves;
   Py_ssize_t n_leaves, n_out;
+  core_guards *guards; /* the numbers that it is valid for */
 } trace;
 
 static PyTypeObject *jit_type, *trace_type;
@@ -45,89 +38,15 @@ static void trace_dealloc(PyObject *self) {
   nx_function_release(t->function);
   Py_XDECREF(t->result);
   PyMem_Free(t->leaves);
+  core_guards_release(t->guards);
   PyObject_Free(self);
   Py_DECREF(type);
-}
-
-/* ---- arguments */
-
-/* Whether an argument, by its number or its name, which it takes, belongs to the function. */
-static int is_fixed(const jitted *j, PyObject *which) {
-  int is = which == NULL ? -1 : PySequence_Contains(j->fixed, which);
-  Py_XDECREF(which);
-  return is;
-}
-
-static int add_argument(const jitted *j, core_tree *t, PyObject *which, PyObject *o) {
-  int fixed = is_fixed(j, which);
-  return fixed < 0 ? -1 : fixed ? core_tree_fix(t, o) : core_tree_add(t, o, true);
-}
-
-/* A leaf for each array and number that is no fixed argument. */
-static int add_arguments(const jitted *j, core_tree *t, PyObject *args, PyObject *kwargs) {
-  PyObject *key, *value;
-  Py_ssize_t at = 0, n = PyTuple_Size(args);
-  if (j->fixed == NULL)
-    return core_tree_add(t, args, true) < 0 ||
-                   (kwargs != NULL && core_tree_add(t, kwargs, true) < 0)
-               ? -1
-               : 0;
-  PyObject *count = PyLong_FromSsize_t(n); /* where names begin */
-  int status = count != NULL ? core_tree_fix(t, count) : -1;
-  Py_XDECREF(count);
-  for (Py_ssize_t i = 0; status == 0 && i < n; i++)
-    status = add_argument(j, t, PyLong_FromSsize_t(i), PyTuple_GetItem(args, i));
-  while (status == 0 && kwargs != NULL && PyDict_Next(kwargs, &at, &key, &value))
-    status = core_tree_fix(t, key) < 0 ? -1 : add_argument(j, t, Py_NewRef(key), value);
-  return status;
-}
-
-/* With one leaf at least: without an input nothing would be captured. */
-static int add_all(const jitted *j, core_tree *t, PyObject *args, PyObject *kwargs) {
-  if (add_arguments(j, t, args, kwargs) < 0) return -1;
-  return t->n == 0 ? core_tree_add_hidden(t) : 0;
-}
-
-static PyObject *with_argument(const jitted *j, PyObject *which, PyObject *o, PyObject *leaves,
-                               Py_ssize_t *at) {
-  int fixed = is_fixed(j, which);
-  return fixed < 0 ? NULL : fixed ? Py_NewRef(o) : core_tree_with(o, leaves, at, true);
-}
-
-static PyObject *with_names(const jitted *j, PyObject *kwargs, PyObject *leaves, Py_ssize_t *at) {
-  PyObject *made = PyDict_New(), *key, *value;
-  Py_ssize_t i = 0;
-  while (made != NULL && PyDict_Next(kwargs, &i, &key, &value)) {
-    PyObject *item = with_argument(j, Py_NewRef(key), value, leaves, at);
-    if (item == NULL || PyDict_SetItem(made, key, item) < 0) Py_CLEAR(made);
-    Py_XDECREF(item);
-  }
-  return made;
-}
-
-/* The arguments with their leaves replaced. */
-static int with_arguments(const jitted *j, PyObject *args, PyObject *kwargs, PyObject *leaves,
-                          PyObject **a, PyObject **k) {
-  Py_ssize_t at = 0, n = PyTuple_Size(args);
-  if (j->fixed == NULL) {
-    *a = core_tree_with(args, leaves, &at, true);
-    *k = *a && kwargs ? core_tree_with(kwargs, leaves, &at, true) : NULL;
-    return *a != NULL && (*k != NULL || kwargs == NULL) ? 0 : -1;
-  }
-  *a = PyTuple_New(n);
-  for (Py_ssize_t i = 0; *a != NULL && i < n; i++) {
-    PyObject *item = with_argument(j, PyLong_FromSsize_t(i), PyTuple_GetItem(args, i), leaves, &at);
-    if (item == NULL) Py_CLEAR(*a);
-    else PyTuple_SetItem(*a, i, item);
-  }
-  *k = *a && kwargs ? with_names(j, kwargs, leaves, &at) : NULL;
-  return *a != NULL && (*k != NULL || kwargs == NULL) ? 0 : -1;
 }
 
 /* ---- capturing */
 
 /* A placeholder for each leaf. */
-static PyObject *placeholders(const core_tree *t) {
+static PyObject *placeholders(const core_tree *t, core_guards *g) {
   PyObject *l = PyList_New((Py_ssize_t)t->n);
   for (size_t i = 0; l != NULL && i < t->n; i++) {
     nx_tensor *x = t->tensors[i];
@@ -139,6 +58,21 @@ static PyObject *placeholders(const core_tree *t) {
     }
     ((core_array *)p)->weak = t->leaves[i] == NULL || core_is_weak(t->leaves[i]);
     PyList_SetItem(l, (Py_ssize_t)i, p);
+    if (core_guard_leaf(g, i, p) < 0) {
+      Py_CLEAR(l);
+      break;
+    }
+  }
+  return l;
+}
+
+/* What the function gets for them: of some numbers their value. */
+static PyObject *shown_for(const core_guards *g, PyObject *inputs) {
+  PyObject *l = inputs ? PyList_New((Py_ssize_t)g->n) : NULL;
+  for (size_t i = 0; l != NULL && i < g->n; i++) {
+    PyObject *o = core_guard_shown(g, i, PyList_GetItem(inputs, (Py_ssize_t)i));
+    if (o == NULL) Py_CLEAR(l);
+    else PyList_SetItem(l, (Py_ssize_t)i, o);
   }
   return l;
 }
@@ -217,6 +151,7 @@ static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObj
   if (t == NULL) return NULL;
   t->function = NULL;
   t->leaves = NULL;
+  t->guards = NULL;
   t->n_leaves = t->n_out = 0;
   bool failed = core_tree_add(&in, inputs, false) < 0 || core_tree_add(&out, result, true) < 0;
   t->result = failed ? NULL : structure_of(result, out.n);
@@ -244,13 +179,18 @@ static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObj
 /* Whether the function left its arguments as they were: what it puts into a list or a dict that it
  * was given would be in none of the caller's. */
 static int check_arguments(const jitted *j, const core_tree *given, PyObject *args,
-                           PyObject *kwargs, PyObject *inputs) {
+                           PyObject *kwargs, PyObject *shown) {
   core_tree t = {0};
-  int status = add_arguments(j, &t, args, kwargs);
-  Py_ssize_t n = PyList_Size(inputs);
+  int status = core_add_arguments(j, &t, args, kwargs);
+  Py_ssize_t n = PyList_Size(shown);
   bool same = status == 0 && (t.n == 0 || (Py_ssize_t)t.n == n);
-  for (size_t i = 0; same && i < t.n; i++)
-    same = t.leaves[i] == PyList_GetItem(inputs, (Py_ssize_t)i);
+  for (size_t i = 0; same && i < t.n; i++) {
+    PyObject *o = PyList_GetItem(shown, (Py_ssize_t)i);
+    same = t.leaves[i] == (core_is_array(o) ? o : NULL);
+    if (same && t.leaves[i] == NULL)
+      same = t.kinds[i] == given->kinds[i] &&
+             core_same_number(t.kinds[i], &t.values[i], &given->values[i]);
+  }
   same = same && (t.fixed == NULL) == (given->fixed == NULL);
   int others = same && t.fixed ? PyObject_RichCompareBool(t.fixed, given->fixed, Py_EQ) : 1;
   core_tree_free(&t);
@@ -263,11 +203,13 @@ static int check_arguments(const jitted *j, const core_tree *given, PyObject *ar
   return -1;
 }
 
-static PyObject *capture(jitted *j, const core_tree *given, PyObject *args, PyObject *kwargs) {
-  PyObject *inputs = placeholders(given), *made = NULL, *result = NULL, *a = NULL, *k = NULL;
-  if (inputs != NULL && with_arguments(j, args, kwargs, inputs, &a, &k) == 0)
+static PyObject *capture(jitted *j, const core_tree *given, core_guards *g, PyObject *args,
+                         PyObject *kwargs) {
+  PyObject *inputs = placeholders(given, g), *shown = shown_for(g, inputs);
+  PyObject *made = NULL, *result = NULL, *a = NULL, *k = NULL;
+  if (shown != NULL && core_with_arguments(j, args, kwargs, shown, &a, &k) == 0)
     result = PyObject_Call(j->function, a, k);
-  if (result != NULL && check_arguments(j, given, a, k, inputs) == 0)
+  if (result != NULL && !g->again && check_arguments(j, given, a, k, shown) == 0)
     made = finish_trace(j, args, inputs, result);
   Py_XDECREF(a);
   Py_XDECREF(k);
@@ -279,7 +221,26 @@ static PyObject *capture(jitted *j, const core_tree *given, PyObject *args, PyOb
     nx_capture_end(core_context());
     PyErr_Restore(type, value, where);
   }
+  Py_XDECREF(shown);
   Py_XDECREF(inputs);
+  return made;
+}
+
+/* Anew while too little is known of the numbers: what the function raises then is not the
+ * caller's, unless it ends the program. */
+static PyObject *capture_all(jitted *j, const core_tree *given, PyObject *args, PyObject *kwargs) {
+  core_guards *g = core_guards_of(given, NULL);
+  PyObject *made = NULL;
+  while (g != NULL) {
+    made = capture(j, given, g, args, kwargs);
+    if (!g->again || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))) break;
+    PyErr_Clear();
+    core_guards *next = core_guards_of(given, g);
+    core_guards_release(g);
+    g = next;
+  }
+  if (made != NULL) ((trace *)made)->guards = g;
+  else core_guards_release(g);
   return made;
 }
 
@@ -294,14 +255,28 @@ static PyObject *key_of(const core_tree *t) {
   return key;
 }
 
+/* The traces of a key are a list: each is valid for some numbers. */
 static trace *find(jitted *j, const core_tree *t, PyObject *args, PyObject *kwargs) {
   PyObject *key = key_of(t);
   if (key == NULL) return NULL;
-  PyObject *found = Py_XNewRef(PyDict_GetItemWithError(j->traces, key));
-  if (found == NULL && !PyErr_Occurred()) {
-    found = capture(j, t, args, kwargs);
-    if (found != NULL && PyDict_SetItem(j->traces, key, found) < 0) Py_CLEAR(found);
+  PyObject *all = Py_XNewRef(PyDict_GetItemWithError(j->traces, key)), *found = NULL;
+  for (Py_ssize_t i = all ? PyList_Size(all) : 0; found == NULL && i-- > 0;) {
+    PyObject *o = PyList_GetItem(all, i);
+    if (core_guards_hold(((trace *)o)->guards, t)) found = Py_NewRef(o);
   }
+  if (found == NULL && !PyErr_Occurred()) found = capture_all(j, t, args, kwargs);
+  else {
+    Py_XDECREF(all);
+    Py_DECREF(key);
+    return (trace *)found;
+  }
+  if (found != NULL && all == NULL) { /* the function may have called itself */
+    all = Py_XNewRef(PyDict_GetItemWithError(j->traces, key));
+    if (all == NULL && !PyErr_Occurred()) all = PyList_New(0);
+    if (all == NULL || PyDict_SetItem(j->traces, key, all) < 0) Py_CLEAR(found);
+  }
+  if (found != NULL && PyList_Append(all, found) < 0) Py_CLEAR(found);
+  Py_XDECREF(all);
   Py_DECREF(key);
   return (trace *)found;
 }
@@ -352,7 +327,7 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
   if (core_settle_elements() < 0) return NULL; /* the function may assign */
   core_tree t = {0};
   PyObject *made = NULL;
-  if (add_all(j, &t, args, kwargs) == 0) {
+  if (core_add_all(j, &t, args, kwargs) == 0) {
     core_mark();
     trace *of = find(j, &t, args, kwargs);
     if (of != NULL && nx_function_aliases(of->function, t.tensors, t.n))
@@ -374,7 +349,7 @@ static PyObject *dump(PyObject *self, PyObject *all, PyObject *kwargs) {
   if (stage == NULL && !PyErr_Occurred())
     PyErr_SetString(PyExc_TypeError, "nx: dump(stage, *arguments)");
   if (stage != NULL && args != NULL && core_context() != NULL &&
-      add_all(j, &t, args, kwargs) == 0) {
+      core_add_all(j, &t, args, kwargs) == 0) {
     trace *of = find(j, &t, args, kwargs);
     char *text = NULL;
     if (of != NULL && nx_function_dump(of->function, PyBytes_AsString(stage), &text) != NX_OK)
@@ -391,7 +366,10 @@ static PyObject *dump(PyObject *self, PyObject *all, PyObject *kwargs) {
 
 static PyObject *get_traces(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromSsize_t(PyDict_Size(((jitted *)self)->traces));
+  PyObject *key, *all;
+  Py_ssize_t at = 0, n = 0;
+  while (PyDict_Next(((jitted *)self)->traces, &at, &key, &all)) n += PyList_Size(all);
+  return PyLong_FromSsize_t(n);
 }
 static PyObject *repr(PyObject *self) {
   return PyUnicode_FromFormat("<nx.jit of %R>", ((jitted *)self)->function);
@@ -541,6 +519,7 @@ static PyObject *parse(PyObject *self, PyObject *args, PyObject *kwargs) {
   }
   t->function = NULL;
   t->result = NULL;
+  t->guards = NULL;
   t->leaves = NULL;
   nx_function_info info = {.size = sizeof info};
   if (nx_function_parse(core_context(), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), &o,

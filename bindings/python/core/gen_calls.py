@@ -150,6 +150,8 @@ class Call:
             last = flags and self.optional and f"args[{self.given - 1}]" in taken
             tests.append(f"(n > {least} && {taken} < 0)" if last else f"{taken} < 0")
         lines.append("  if (" + " ||\n      ".join(tests) + ")\n    goto end;")
+        if self.name == "nx_cast":
+            lines.append("  core_number_becomes(args[0], a1);")
         lines.append("  core_mark();")
         called = f"{self.name}({', '.join(self.passed)})"
         if self.outs:

@@ -4,6 +4,7 @@
 #include "core.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- numbers */
 
@@ -105,6 +106,8 @@ static int meet(PyObject *a, PyObject *b, nx_tensor **x, nx_tensor **y) {
     both = core_promote_weak(strong, kind == 'u' ? 'i' : kind);
   } else if (s != t) both = core_promote(s, t);
   if (both == 0) return -1;
+  core_number_becomes(a, both);
+  core_number_becomes(b, both);
   *x = core_cast(nx_tensor_retain(core_tensor(a)), both);
   *y = *x ? core_cast(nx_tensor_retain(core_tensor(b)), both) : NULL;
   if (*x != NULL && *y == NULL) nx_tensor_release(*x);
@@ -186,6 +189,7 @@ static PyObject *of_arrays(PyObject *a, nx_binary_op op, PyObject *b) {
   y = x ? core_cast(y, as) : (nx_tensor_release(y), NULL);
   bool weak = core_is_weak(a) && core_is_weak(b) && !compares(op);
   PyObject *made = y ? finish(record(x, op, y), weak) : NULL;
+  if (core_number_made(made, a, op, b) < 0) Py_CLEAR(made);
   nx_tensor_release(x);
   nx_tensor_release(y);
   return made;
@@ -213,13 +217,20 @@ static PyObject *of_number(PyObject *array, nx_binary_op op, PyObject *number, b
     if (beyond == 2) return NULL;
     core_mark();
     if (beyond != 0) return compare_beyond(core_tensor(array), op, reversed, beyond);
-  } else if (core_scalar(number, as, &value) < 0) return NULL;
+  } else if (core_scalar(number, as, &value) < 0) {
+    core_number_needed(array);
+    return NULL;
+  }
   core_mark();
+  core_number_becomes(array, as);
   nx_tensor *x = core_cast(nx_tensor_retain(core_tensor(array)), as);
   if (x == NULL) return NULL;
   nx_tensor *made = record_number(x, op, &value, reversed);
   nx_tensor_release(x);
-  return finish(made, weak);
+  PyObject *result = finish(made, weak);
+  if (core_number_made(result, reversed ? number : array, op, reversed ? array : number) < 0)
+    Py_CLEAR(result);
+  return result;
 }
 
 static PyObject *binary(PyObject *a, nx_binary_op op, PyObject *b) {
@@ -260,6 +271,9 @@ static bool is_fraction(PyObject *a, PyObject *b) {
 static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus) {
   if (is_fraction(a, b))
     return PyErr_Format(PyExc_ValueError, "nx: integers have no integer powers below 0: %S", b);
+  bool whole = core_is_array(a) && core_is_array(b) && !core_is_weak(a) &&
+               strchr("biu", core_kind(nx_dtype_of(core_tensor(a))));
+  if (whole) core_number_becomes(b, NX_U64); /* else it raises */
   return modulus == Py_None ? binary(a, NX_BINARY_POW, b) : Py_NewRef(Py_NotImplemented);
 }
 
@@ -308,10 +322,12 @@ static int contains(PyObject *self, PyObject *value) {
 
 /* ---- one operand */
 
-#define UNARY(name, call)                                 \
-  static PyObject *name(PyObject *a) {                    \
-    core_mark();                                          \
-    return finish(call(core_tensor(a)), core_is_weak(a)); \
+#define UNARY(name, call)                                           \
+  static PyObject *name(PyObject *a) {                              \
+    core_mark();                                                    \
+    PyObject *made = finish(call(core_tensor(a)), core_is_weak(a)); \
+    if (core_number_same(made, a) < 0) Py_CLEAR(made);              \
+    return made;                                                    \
   }
 UNARY(negative, nx_neg)
 UNARY(invert, nx_not)
@@ -322,7 +338,11 @@ static PyObject *absolute(PyObject *a) {
   if (core_kind(t) == 'b' || core_kind(t) == 'u') return positive(a);
   core_mark();
   nx_tensor *made = nx_abs(core_tensor(a));
-  if (core_kind(t) != 'c' || made == NULL) return finish(made, core_is_weak(a));
+  if (core_kind(t) != 'c' || made == NULL) {
+    PyObject *result = finish(made, core_is_weak(a));
+    if (core_number_same(result, a) < 0) Py_CLEAR(result);
+    return result;
+  }
   PyObject *real = core_wrap(nx_real(made));
   nx_tensor_release(made);
   return real;
@@ -407,6 +427,7 @@ int core_assign(nx_tensor *x, PyObject *value) {
   }
   nx_device device = nx_device_of(core_is_array(value) ? core_tensor(value) : x);
   PyObject *v = core_array_of(value, 0, device, -1);
+  if (v != NULL) core_number_becomes(v, t);
   bool loses = v && core_kind(nx_dtype_of(core_tensor(v))) == 'c' && core_kind(t) != 'c';
   nx_tensor *src = v && !loses ? core_cast(nx_tensor_retain(core_tensor(v)), t) : NULL;
   Py_XDECREF(v);
@@ -425,6 +446,7 @@ static int rank_of_kind(char kind) {
 /* Takes `made`: an int array does not become one of floats. */
 static PyObject *put(PyObject *a, PyObject *made) {
   if (made == NULL || made == Py_NotImplemented) return made;
+  if (((core_array *)a)->number != NULL) return made; /* numbers do not change */
   if (core_settle_elements() < 0) {
     Py_DECREF(made);
     return NULL;

@@ -29,14 +29,17 @@ static int put_count(core_tree *t, char what, int64_t n) {
 
 /* Takes both. */
 static int add_leaf(core_tree *t, PyObject *array, nx_tensor *tensor) {
-  size_t room = t->room;
-  if (grow((void **)&t->leaves, &room, t->n + 1, sizeof *t->leaves) < 0 ||
+  size_t room[] = {t->room, t->room, t->room};
+  if (grow((void **)&t->leaves, &room[0], t->n + 1, sizeof *t->leaves) < 0 ||
+      grow((void **)&t->values, &room[1], t->n + 1, sizeof *t->values) < 0 ||
+      grow((void **)&t->kinds, &room[2], t->n + 1, sizeof *t->kinds) < 0 ||
       grow((void **)&t->tensors, &t->room, t->n + 1, sizeof *t->tensors) < 0) {
     Py_XDECREF(array);
     if (array == NULL) nx_tensor_release(tensor);
     return -1;
   }
   t->leaves[t->n] = array;
+  t->kinds[t->n] = 0;
   t->tensors[t->n++] = tensor;
   return 0;
 }
@@ -57,7 +60,10 @@ static int add_number(core_tree *t, PyObject *o, char kind) {
   if (c == NULL || put_count(t, 'W', kind) < 0 || core_scalar(o, as, &s) < 0) return -1;
   nx_tensor *x = nx_full(c, 0, as, NULL, 0, &s);
   if (x == NULL) return core_fail(), -1;
-  return add_leaf(t, NULL, x);
+  if (add_leaf(t, NULL, x) < 0) return -1;
+  t->values[t->n - 1] = s;
+  t->kinds[t->n - 1] = kind;
+  return 0;
 }
 
 int core_tree_add_hidden(core_tree *t) {
@@ -275,6 +281,8 @@ void core_tree_free(core_tree *t) {
   PyMem_Free(t->key);
   PyMem_Free(t->leaves);
   PyMem_Free(t->tensors);
+  PyMem_Free(t->values);
+  PyMem_Free(t->kinds);
   Py_XDECREF(t->fixed);
 }
 

@@ -12,6 +12,8 @@ typedef struct core_tree {
   size_t n_key, room_key;
   PyObject **leaves; /* arrays, new references; NULL where a number of Python is */
   nx_tensor **tensors;
+  nx_scalar *values; /* of numbers */
+  char *kinds;       /* likewise; 0: an array */
   size_t n, room;
   PyObject *fixed; /* a list of the other objects */
   bool results;    /* of a function: an object that may be another at each call is refused */

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: ISC
+"""Numbers of Python as arguments of captured functions: what a call gives is what the function
+gives without, and numbers that do not need it are no new capture."""
+
+import math
+import operator
+import random
+import unittest
+
+import nx
+
+WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+ALL = ("bool", *WHOLE, "float16", "float32", "float64")
+VALUES = [0, 1, -1, 7, 127, 128, 255, 256, -128, -129, 300, 32767, 65536, -40000, 2**31 - 1, 2**31,
+          -2**31 - 1, 2**32, 2**40, 2**53 + 1, -2**53 - 1, 2**63 - 1, -2**63, 2**63, 2**64 - 1,
+          True, 0.5, -1.5, 300.25, 1e20, -1e300, math.inf, -math.inf, math.nan, -0.0]
+
+
+def outcome(f, *arguments):
+    """What a call gives, or raises, as something to compare."""
+    try:
+        made = f(*arguments)
+    except (OverflowError, ValueError, TypeError, ZeroDivisionError) as error:
+        return type(error).__name__
+    made = nx.asarray(made)
+    return made.dtype.name, repr(made.tolist())
+
+
+def put(x, n):
+    x = x + 0
+    x[0] = n
+    return x
+
+
+def put_later(x, n):
+    n += 1
+    return put(x, n)
+
+
+OPERATIONS = {
+    **{f: getattr(operator, f) for f in ("add", "sub", "mul", "lt", "le", "eq", "ne", "gt", "ge",
+                                         "truediv", "floordiv", "mod", "and_", "or_")},
+    "reversed": lambda x, n: n - x,
+    "maximum": nx.maximum,
+    "clip": lambda x, n: nx.clip(x, 0, n),
+    "where": lambda x, n: nx.where(x > 1, x, n),
+    "full": lambda x, n: nx.full(2, n, dtype=x.dtype),
+    "asarray": lambda x, n: nx.asarray(n, dtype=x.dtype),
+    "list": lambda x, n: nx.asarray([n, 1], dtype=x.dtype),
+    "put": put,
+    "put later": put_later,
+    "more": lambda x, n: x + (n + 1),
+    "much": lambda x, n: x < n * n,
+    "negative": lambda x, n: x + -n,
+    "magnitude": lambda x, n: x < abs(n),
+    "ceiling": lambda x, n: x + -(-n // 2),
+}
+
+
+class Numbers(unittest.TestCase):
+    def test_as_without_capture(self):
+        for name, f in OPERATIONS.items():
+            captured = nx.jit(f)  # one for all: a capture of one number meets others
+            for dtype in ALL:
+                x = nx.asarray([0, 1, 1], dtype=dtype)
+                for n in VALUES:
+                    self.assertEqual(outcome(captured, x, n), outcome(f, x, n), (name, dtype, n))
+
+    def test_powers(self):
+        for dtype in ("int8", "int64", "float64"):
+            x = nx.asarray([1, 2, 3], dtype=dtype)
+            f = nx.jit(lambda x, n: x**n)
+            for n in (2, 0, -1, 3, -2, 1):
+                self.assertEqual(outcome(f, x, n), outcome(lambda x, n: x**n, x, n), (dtype, n))
+        x = nx.ones(2)
+        for f in (lambda n: x * 2**n, lambda n: x * (-3) ** n, lambda n: x * n**3,
+                  lambda n: x * n**2 * n):
+            g = nx.jit(f)
+            for n in (-1, 0, 5, 30, 39, 40, 62, 63, 64, 100):
+                self.assertEqual(outcome(g, n), outcome(f, n), n)
+        for f in (lambda n: x * n**3, lambda n: x * n**2 * n):
+            g = nx.jit(f)
+            for n in (2**21, 2**32, -2**31 - 1, -2**32, 2**62):
+                self.assertEqual(outcome(g, n), outcome(f, n), n)
+
+    def test_of_numbers_alone(self):
+        one = nx.zeros(1)
+        programs = [lambda a, b: a * b + one, lambda a, b: (a + b) * (a - b) + one,
+                    lambda a, b: a // b + one, lambda a, b: a % b + one,
+                    lambda a, b: -a * 3 + b + one, lambda a, b: (a << 3) + b + one,
+                    lambda a, b: one + (a * a * a * a + b)]
+        numbers = [True, 1, 3, -2, 0, 1000, 10**5, 10**10, -10**10, 2**62]
+        for i, f in enumerate(programs):
+            g = nx.jit(f)
+            for a in numbers:
+                for b in numbers:
+                    self.assertEqual(outcome(g, a, b), outcome(f, a, b), (i, a, b))
+
+    def test_chance(self):
+        draw = random.Random(5)
+        f = lambda x, a, b: (x + (a - b)) * (a % 5) < b * a
+        g = nx.jit(f)
+        for _ in range(200):
+            x = nx.asarray([1, 2], dtype=draw.choice(WHOLE))
+            a, b = (draw.choice((1, -1)) * draw.getrandbits(draw.choice((2, 5, 9, 20, 40)))
+                    for _ in "ab")
+            self.assertEqual(outcome(g, x, a, b), outcome(f, x, a, b), (x.dtype, a, b))
+
+    def test_captures(self):
+        """Numbers that behave as in an array's dtype share one."""
+        x = nx.ones(2, dtype="float32")
+        for f in (lambda x, n: x * n, lambda x, n: x * 0.1 / (1 + n), lambda x, n: x[0] * n + n,
+                  lambda x, n: x * (n + 1) * 0.5, lambda x, n: x * (1 - 0.9**n)):
+            g = nx.jit(f)
+            for n in (1, 2, 1000, 10**6, -5, 0, 10**9):
+                g(x, n)
+            self.assertEqual(g.traces, 1)
+            for n in (0.1, 1e-3, 1e30, math.inf, math.nan, -0.0):
+                g(x, n)
+            self.assertEqual(g.traces, 2)
+        g = nx.jit(lambda x, n: x * n)
+        for n in (5, 100, -3, 127):
+            g(x.astype("int8"), n)
+        self.assertEqual(g.traces, 1)
+        g = nx.jit(lambda x, n: x < n)
+        for n in (255, 256, 256, 257, 0):
+            g(x.astype("uint8"), n)
+        self.assertEqual(g.traces, 3)
+
+    def test_changes(self):
+        def f(d, x):
+            d["n"] = 400
+            return x * d["n"]
+
+        with self.assertRaises(TypeError):
+            nx.jit(f)({"n": 3}, nx.ones(1))
+        g = nx.jit(lambda d, x: x < d.setdefault("n", 1))
+        self.assertEqual(g({"n": 400}, nx.ones(1, dtype="int8")).tolist(), [True])
+
+    def test_an_exception_of_the_function(self):
+        def f(x, n):
+            y = x + n
+            raise KeyError(repr(y.dtype))
+
+        for n in (3, 1000):
+            with self.assertRaises((KeyError, OverflowError)):
+                nx.jit(f)(nx.ones(1, dtype="int8"), n)
+        self.assertEqual(float(nx.jit(lambda x: x + 1)(1.0)), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
