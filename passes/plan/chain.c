@@ -4,7 +4,9 @@
  * layer of a network and its activation. If all that is large, it is made block of rows by block of
  * rows: a thread computes the rows of the first product, what follows on each of them, and with the
  * result the rows of the second product, and what lies between the products stays in memory of the
- * thread. Blocks are whole tiles of both products, so that no bit depends on this. */
+ * thread. Blocks are whole tiles of both products, so that no bit depends on this; loops of our
+ * own, whose bits depend on no tile, make fewer rows of a block at a time
+ * (runtime/library/blas/matmul.c). */
 #include "build.h"
 
 #include "ir/library/tiles.h"

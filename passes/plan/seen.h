@@ -7,7 +7,8 @@
 #include "ir/library/seen.h"
 
 /* The kernel of one row: it reads row `row` of m, of n columns, from `buffer`, each element at the
- * index of a loop; parameter `row` (NXK_NONE: there is none) is the row's number. */
+ * index of a loop, without an offset and one after the other (reads_own_row of product.c has seen
+ * to that); parameter `row` (NXK_NONE: there is none) is the row's number. */
 typedef struct nxp_row_kernel {
   const nxk_kernel *k;
   uint32_t buffer, row;
