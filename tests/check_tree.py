@@ -97,7 +97,7 @@ OUTWARD = {
     "passes/bind": ("bind",),
     "passes/fuse": ("cluster", "space"),
     "passes/graph": ("loops", "passes"),
-    "passes/kernel": ("generalize", "passes"),
+    "passes/kernel": ("columns_seen", "generalize", "passes"),
     "passes/lower": ("lower",),
     "passes/plan": ("plan",),
     "codegen_llvm": ("codegen_llvm",),

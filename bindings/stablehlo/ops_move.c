@@ -21,7 +21,7 @@ static int64_t integer_at(const nxh_attr *value, int64_t i) {
 }
 
 /* JAX computes some positions while it traces; as nx_arange a mask of them is one of indices
- * (passes/plan/seen.c). NULL, and no failure: the constant is something else. */
+ * (passes/kernel/columns_seen.c). NULL, and no failure: the constant is something else. */
 static nx_tensor *in_steps(nxh_recorder *r, const nxh_attr *value) {
   const nxh_type *t = value->elements.type;
   const int64_t n = t->rank == 1 ? t->shape[0] : 0;

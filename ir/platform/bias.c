@@ -55,13 +55,12 @@ void nxi_bias_leave(nxi_bias *l, uint32_t slot) {
   nxi_futex_wake(&l->held[slot], INT32_MAX);
 }
 
-static bool wait_until_free(_Atomic uint32_t *held) {
+static void wait_until_free(_Atomic uint32_t *held) {
   for (int i = 0; i < SPINS; i++) {
-    if (!atomic_load_explicit(held, memory_order_acquire)) return true;
+    if (!atomic_load_explicit(held, memory_order_acquire)) return;
     nxi_relax();
   }
   while (atomic_load_explicit(held, memory_order_acquire)) nxi_futex_wait(held, 1, SLEEP_NS);
-  return true;
 }
 
 /* Takes the lock from its owner, by the holder of the mutex. False: the owner holds it, and the
@@ -72,10 +71,11 @@ static bool take_from_owner(nxi_bias *l, bool may_wait) {
     barrier_of_all();
     if (l->patience < LAST_ROW) l->patience *= 4;
   }
-  for (uint32_t i = 0; i < NXI_BIAS_SLOTS; i++)
-    if (atomic_load_explicit(&l->held[i], memory_order_acquire) &&
-        !(may_wait && wait_until_free(&l->held[i])))
-      return false;
+  for (uint32_t i = 0; i < NXI_BIAS_SLOTS; i++) {
+    if (!atomic_load_explicit(&l->held[i], memory_order_acquire)) continue;
+    if (!may_wait) return false;
+    wait_until_free(&l->held[i]);
+  }
   return true;
 }
 

@@ -108,7 +108,7 @@ static inline const nxp_shape *nxp_draft_full(const nxp_clusterer *c, const nxp_
 void nxp_draft_set_full(nxp_clusterer *c, nxp_draft *d, const nxp_shape *full);
 
 /* The cost up to which a value is computed again rather than stored. On a processor it is more for
- * masks of indices alone: passes/plan/seen.c sees what they hide where they are used. */
+ * masks of indices alone: passes/kernel/columns_seen.c sees what they hide where they are used. */
 uint32_t nxp_cheap(const nxp_clusterer *c, uint32_t node);
 
 /* Whether a GPU computes the value in each of two kernels sooner than one kernel stores it and both

@@ -10,8 +10,8 @@
 #include "build.h"
 
 #include "ir/library/tiles.h"
+#include "passes/kernel/columns_seen.h"
 #include "passes/kernel/passes.h"
-#include "seen.h"
 
 /* A chain, by its nodes, and by how it is cut. */
 typedef struct link {

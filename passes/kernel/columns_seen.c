@@ -7,7 +7,7 @@
  *
  * Columns are known between two borders, each a linear function of the row. Where that says too
  * little, more columns are taken. */
-#include "seen.h"
+#include "columns_seen.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Which columns of a product the kernel uses that follows on its rows. */
-#ifndef NXP_PLAN_SEEN_H
-#define NXP_PLAN_SEEN_H
+#ifndef NXP_KERNEL_COLUMNS_SEEN_H
+#define NXP_KERNEL_COLUMNS_SEEN_H
 
 #include "ir/kernel/kernel.h"
 #include "ir/library/seen.h"
