@@ -66,7 +66,7 @@ static double median(const double *times, int n) {
  * interpreted: of the few rounds after three runs, the interpreter had most. A peer that compiles
  * does so in its first run. Twice at least: caches are filled, and memory is touched. */
 static void warm_up(const bench_way *way, bool own) {
-  const double began = bench_now(), enough = own ? 40e-3 : 0;
+  const double began = bench_now(), enough = own ? 100e-3 : 0;
   for (int runs = 0; runs < 2 || bench_now() - began < enough; runs++) time_runs(way, 1);
 }
 

@@ -76,6 +76,13 @@ bool nxh_word_is(nxh_word w, const char *text) {
   return strlen(text) == w.length && memcmp(w.at, text, w.length) == 0;
 }
 
+const nxh_type nxh_no_type = {.kind = NXH_NO_TYPE};
+
+bool nxh_is_end(const nxh_op *op) {
+  return nxh_word_is(op->name, "stablehlo.return") || nxh_word_is(op->name, "func.return") ||
+         nxh_word_is(op->name, "sdy.return");
+}
+
 bool nxh_words_equal(nxh_word a, nxh_word b) {
   return a.length == b.length && (a.length == 0 || memcmp(a.at, b.at, a.length) == 0);
 }

@@ -193,6 +193,8 @@ nx_status nxh_flatten(nxh_module *m, size_t size, nxi_diag *d);
 /* Whether the module has an exchange with its host or among processes. */
 bool nxh_exchanges(const nxh_module *m);
 bool nxh_word_is(nxh_word w, const char *text);
+/* Whether it ends a region, whose results its operands are. */
+bool nxh_is_end(const nxh_op *op);
 bool nxh_words_equal(nxh_word a, nxh_word b);
 nxh_word nxh_word_of(const char *text);
 /* The function of a name, or NULL. */
@@ -216,7 +218,11 @@ bool nxh_quants_equal(const nxh_quant *a, const nxh_quant *b);
 /* f32[2,?]; what is no tensor, by its kind. */
 enum { NXH_TYPE_TEXT = 120 };
 void nxh_describe_type(const nxh_type *t, char out[NXH_TYPE_TEXT]);
-static inline const nxh_type *nxh_type_of(const nxh_module *m, nxh_value v) { return &m->types[v]; }
+/* Of what is not there: no type. */
+extern const nxh_type nxh_no_type;
+static inline const nxh_type *nxh_type_of(const nxh_module *m, nxh_value v) {
+  return v < m->n_values ? &m->types[v] : &nxh_no_type;
+}
 /* The number of elements of a shape without unknown extents; -1: beyond 2^62. */
 int64_t nxh_elements(const nxh_type *t);
 

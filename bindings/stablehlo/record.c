@@ -57,11 +57,11 @@ static const nxh_type *type_now(const nxh_recorder *r, nxh_value v) {
 }
 
 const nxh_type *nxh_operand_type(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
-  return type_now(r, op->operands[operand]);
+  return operand < op->n_operands ? type_now(r, op->operands[operand]) : &nxh_no_type;
 }
 
 const nxh_type *nxh_result_type(nxh_recorder *r, const nxh_op *op, uint32_t result) {
-  return type_now(r, op->first_result + result);
+  return result < op->n_results ? type_now(r, op->first_result + result) : &nxh_no_type;
 }
 
 bool nxh_has_shape(const nx_tensor *a, const nx_tensor *b) {
@@ -210,10 +210,7 @@ static bool record_op(nxh_recorder *r, const nxh_op *op) {
 
 const nxh_op *nxh_last(const nxh_region *region) {
   const nxh_op *last = region->n_ops ? &region->ops[region->n_ops - 1] : NULL;
-  bool ends = last != NULL &&
-              (nxh_word_is(last->name, "stablehlo.return") ||
-               nxh_word_is(last->name, "func.return") || nxh_word_is(last->name, "sdy.return"));
-  return ends ? last : NULL;
+  return last != NULL && nxh_is_end(last) ? last : NULL;
 }
 
 bool nxh_record_region(nxh_recorder *r, const nxh_region *region) {

@@ -113,6 +113,7 @@ typedef struct nxh_draft {
   const nxh_type *results; /* of the type at the end; as many as there are names, or fewer */
   uint32_t n_results;
   uint32_t wanted; /* names on the left */
+  bool arrow;      /* the results' types are behind one, and are all there are */
   uint32_t line, column;
 } nxh_draft;
 

@@ -19,10 +19,18 @@ bool nxh_read_operand(nxh_reader *r, nxh_draft *op) {
   return slot != NULL && nxh_read_value(r, slot);
 }
 
+/* A result that nobody names is one all the same. Without an arrow there are as many as operands of
+ * a loop or a barrier, none of what ends a region, and one of anything else. */
+static uint32_t unnamed_results(const nxh_draft *op, const nxh_op *out) {
+  bool many = op->n_regions > 0 || nxh_word_is(op->name, "stablehlo.optimization_barrier");
+  if (op->arrow || many) return op->n_results;
+  return op->n_results > 0 && !nxh_is_end(out) ? 1 : 0;
+}
+
 /* Results have the types at the end: all of them, or the last ones of a list that begins with
  * those of operands. */
 static bool add_results(nxh_reader *r, const nxh_draft *op, nxh_op *out) {
-  uint32_t n = op->wanted;
+  uint32_t n = op->wanted > 0 ? op->wanted : unnamed_results(op, out);
   out->first_result = r->m->n_values;
   out->n_results = n;
   if (n > 0 && op->n_results == 0) return nxh_expected(r, "the operation has no result");
@@ -77,6 +85,7 @@ bool nxh_check_operands(nxh_reader *r, const nxh_draft *op, const nxh_type *type
 
 /* What is behind the arrow. */
 static bool read_result_types(nxh_reader *r, nxh_draft *op) {
+  op->arrow = true;
   return nxh_check_operands(r, op, op->results, op->n_results) &&
          nxh_read_types(r, &op->results, &op->n_results);
 }
