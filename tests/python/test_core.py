@@ -365,7 +365,7 @@ class Errors(unittest.TestCase):
 
     def test_the_line_that_recorded(self):
         x = nx.asarray([1.0, 2.0])
-        bad = nx.take(x, nx.asarray([0, 9]))  # this line
+        bad = nx.take(x, nx.asarray([0, 9]) + 0)  # this line
         with self.assertRaises(IndexError) as e:
             bad.realize()
         text = Path(__file__).read_text().splitlines()[e.exception.where[1] - 1]
@@ -374,7 +374,7 @@ class Errors(unittest.TestCase):
 
     def test_nothing_is_lost(self):
         x = nx.ones(4)
-        bad = nx.take(x, nx.asarray([7]))
+        bad = nx.take(x, nx.asarray([7]) + 0)
         good = x + 1
         with self.assertRaises(IndexError):
             nx.realize(bad, good)

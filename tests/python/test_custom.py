@@ -2,10 +2,12 @@
 """Functions of nx.custom that fail: what is raised, with which note of where, and how deep they may
 call each other."""
 
+import gc
 import subprocess
 import sys
 import traceback
 import unittest
+import weakref
 
 from common import SANITIZED, nx
 
@@ -96,6 +98,27 @@ class Errors(unittest.TestCase):
             with self.assertRaises(ValueError):
                 y.realize()
         self.assertEqual(len(same.__notes__), 1)
+
+
+class Life(unittest.TestCase):
+    def test_functions_that_hold_their_results(self):
+        """They go when these are computed, which happens when much waits, if nobody asks."""
+
+        class Function:
+            def __call__(self, x):
+                return x + 1
+
+        function = Function()
+        gone = weakref.ref(function)
+        function.result = nx.custom(function, X, results=ONE) * 2
+        del function
+        y = X
+        for _ in range(21_000):
+            y = y + 1
+        (y + 1).realize()
+        nx.ones(1).realize()
+        gc.collect()
+        self.assertIsNone(gone())
 
 
 class Depth(unittest.TestCase):

@@ -303,6 +303,117 @@ def ours_of(key, m, n):
     return restored(key(m, n), [nx.asarray(k) for k in masks_of(key(m, n))])
 
 
+@needs_numpy
+class Known(Peer):
+    """Indices whose values are there are checked where they are used, before anything changes."""
+
+    def setUp(self):
+        self.a = np.arange(12.0).reshape(3, 4)
+        self.x = nx.asarray(self.a)
+
+    def raised(self, use):
+        with self.assertRaises(IndexError) as caught:
+            use()
+        self.assertIsInstance(caught.exception, nx.IndexOutOfRange)
+        self.assertEqual(caught.exception.status, "NX_INDEX_OUT_OF_RANGE")
+        self.assertEqual(caught.exception.where[0], __file__)
+        self.same(self.x, self.a)
+        return caught.exception
+
+    def keys(self):
+        strided = nx.asarray(np.arange(24).reshape(4, 6)).realize()
+        yield [0, 3], 3
+        yield [[0], [-4]], -4
+        yield (slice(None), [1, 4]), 4
+        yield (..., None, [-5]), -5
+        yield ([0, 1], [0, 4]), 4
+        yield ([0, 7], slice(1, 3)), 7
+        yield (0, [9]), 9
+        yield (np.array([True, False, True]), [0, 9]), 9
+        for dtype in "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64":
+            yield np.array([0, 2, 3], dtype), 3
+            yield nx.asarray([1, 100], dtype=dtype).realize(), 100
+        yield np.array([2**64 - 1], "uint64"), -1
+        yield strided[:1, ::5], 5
+        yield strided.T[:3, ::-1], 18
+        yield strided[::-2, 1:2], 19
+        yield np.arange(100_000) - 4, -4
+
+    def test_assignments_change_nothing(self):
+        for key, index in self.keys():
+            def assign():
+                self.x[key] = 1
+
+            line = assign.__code__.co_firstlineno + 1
+            for use in (assign, lambda: self.x[key]):
+                e = self.raised(use)
+                self.assertEqual(e.index, index)
+                self.assertRegex(str(e), f"index {index} is outside axis . of . elements")
+                self.assertIn(e.where[1], (line, line + 3))
+        self.x[strided_places()] = 5
+        self.a[[0, 2]] = 5
+        self.same(self.x, self.a)
+
+    def test_functions(self):
+        at = nx.asarray([[3]])
+        for use in (lambda: nx.take(self.x, [12]), lambda: nx.take(self.x, [3], axis=0),
+                    lambda: self.x.take(at, axis=0), lambda: self.x.put([12], 1),
+                    lambda: nx.take_along_axis(self.x, [[4, 0, 0, 0]], axis=1),
+                    lambda: nx.put_along_axis(self.x, at, 1.0, axis=0),
+                    lambda: self.x[at]):
+            at.realize()
+            self.raised(use)
+
+    def test_what_is_not_computed_is_found_later(self):
+        x = nx.zeros(3)
+        before, places = x.copy(), nx.arange(4) + 0
+        x[places] = 1
+        with self.assertRaisesRegex(IndexError, "index 3"):
+            x.tolist()
+        self.assertEqual(before.tolist(), [0, 0, 0])
+        x[...] = before
+        self.assertEqual((x + 1).tolist(), [1, 1, 1])
+
+    def test_captured(self):
+        """Lists are as they are; arrays have the values of the call."""
+        places = nx.asarray([7]).realize()
+        f = nx.jit(lambda x: x[places])
+        with self.assertRaisesRegex(IndexError, "index 7"):
+            f(self.x).realize()
+        places[...] = 1
+        self.same(f(self.x), self.a[[1]])
+        self.assertEqual(f.traces, 1)
+        g = nx.jit(lambda x: x[[7]])
+        self.raised(lambda: g(self.x))
+        self.assertEqual(g.traces, 0)
+
+    def test_many(self):
+        """Arrays of the program's are looked through while they are short."""
+        places = nx.arange(100_000).realize()
+        y = self.x[places]
+        with self.assertRaisesRegex(IndexError, "index 3 "):
+            y.realize()
+
+    def test_scalars_of_numpy(self):
+        """What they name is a view, and they are checked."""
+        for i in (np.int64(1), np.uint8(1), np.int8(-2)):
+            b, y = self.a.copy(), nx.asarray(self.a, copy=True)
+            for z in (b, y):
+                z[i][:2] = -1
+                z[i, 3:] = -2
+                z[None, i][0][2] = -3
+            self.same(y, b)
+        for key in (np.int64(3), np.int8(-4), (0, np.uint64(2**63))):
+            with self.assertRaises(IndexError):
+                self.x[key]
+        self.same(self.x[np.True_], self.a[np.True_])
+        self.same(self.x[np.array(1)], self.a[np.array(1)])
+
+
+def strided_places():
+    return nx.asarray(np.arange(6).reshape(2, 3)).realize()[0, ::2]
+
+
 class Refused(unittest.TestCase):
     def setUp(self):
         self.x = nx.reshape(nx.arange(12), (3, 4))

@@ -78,6 +78,10 @@ class Numbers(unittest.TestCase):
             g = nx.jit(f)
             for n in (-1, 0, 5, 30, 39, 40, 62, 63, 64, 100):
                 self.assertEqual(outcome(g, n), outcome(f, n), n)
+        for f in (lambda n: n**-1, lambda n: x * n**-2, lambda n: (n + 1) ** -1 + x):
+            g = nx.jit(f)
+            for n in (2, -1, 0, 2, 4, -3, 0.5, True):
+                self.assertEqual(outcome(g, n), outcome(f, n), n)
         for f in (lambda n: x * n**3, lambda n: x * n**2 * n):
             g = nx.jit(f)
             for n in (2**21, 2**32, -2**31 - 1, -2**32, 2**62):

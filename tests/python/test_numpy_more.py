@@ -139,6 +139,17 @@ class Sharing(Peer):
         self.assertFalse(nx.shares_memory(x, x + 1))
         self.assertFalse(x.is_realized)
 
+    def test_copies(self):
+        """They have one memory until one of them is written, which does not show in the other."""
+        x = nx.arange(4.0).realize()
+        for y in (x.copy(), nx.copy(x), nx.asarray(x, copy=True)):
+            self.assertFalse(nx.shares_memory(x, y))
+            self.assertFalse(nx.may_share_memory(x, y[1:]))
+        seen = np.asarray(x)
+        self.assertTrue(nx.shares_memory(x, nx.asarray(seen, copy=False)))
+        self.assertTrue(nx.shares_memory(x, seen[2:]))
+        self.assertFalse(nx.shares_memory(x + 0, seen))
+
     def test_memory_of_others(self):
         a = np.zeros(10)
         x, y = nx.asarray(a, copy=False), nx.asarray(a[4:], copy=False)

@@ -66,6 +66,8 @@ int core_error_init(PyObject *module);
  * if that was at an earlier time. */
 PyObject *core_fail(void);
 PyObject *core_fail_later(void);
+/* Raises that an index is outside of an axis, which this line of Python names; always NULL. */
+PyObject *core_fail_index(int64_t index, int32_t axis, int64_t extent);
 /* The class of a status, borrowed. */
 PyObject *core_error_class(nx_status status);
 /* Tags what is recorded from now on with the line of Python that runs, for errors. */
@@ -153,6 +155,10 @@ int core_settle_elements(void);
 int core_settle_element(core_array *a); /* this one alone */
 void core_element_gone(core_array *a);
 int core_setitem(PyObject *self, PyObject *key, PyObject *value);
+
+/* ---- places.c */
+
+PyObject *core_check_index(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
 /* ---- convert.c */
 

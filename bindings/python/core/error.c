@@ -89,7 +89,8 @@ static PyObject *caller_of(PyObject *frame) {
   return back;
 }
 
-void core_mark(void) {
+/* The tag of the line of Python that runs; 0: there is none. */
+static uint64_t tag_here(void) {
   PyObject *frame = (PyObject *)PyThreadState_GetFrame(PyThreadState_Get());
   uint64_t tag = 0;
   while (frame != NULL) {
@@ -108,8 +109,10 @@ void core_mark(void) {
   }
   Py_XDECREF(frame);
   PyErr_Clear();
-  nx_tag_set(tag, NULL);
+  return tag;
 }
+
+void core_mark(void) { nx_tag_set(tag_here(), NULL); }
 
 /* The line of an offset in the bytes of a code object, by co_lines: (start, end, line). */
 static long line_of(PyObject *code, uint32_t offset) {
@@ -249,6 +252,21 @@ static int set(PyObject *error, const char *name, PyObject *value) {
   return status;
 }
 
+/* Raises an exception of a failure; takes `where`. */
+static void raise_as(const nx_error *e, PyObject *where, bool later) {
+  PyObject *text = sentence(e, where, later);
+  PyObject *class = class_of(e), *error = text ? core_call(class, text) : NULL;
+  Py_XDECREF(text);
+  if (error != NULL && set(error, "status", PyUnicode_FromString(nx_status_name(e->status))) == 0 &&
+      set(error, "op", PyUnicode_FromString(e->op)) == 0 &&
+      set(error, "operand", PyLong_FromLong(e->operand)) == 0 &&
+      set(error, "index", PyLong_FromLongLong(e->index)) == 0 &&
+      set(error, "where", Py_NewRef(where)) == 0)
+    PyErr_SetObject(class, error);
+  Py_XDECREF(error);
+  Py_DECREF(where);
+}
+
 static PyObject *fail(bool later) {
   nx_error e = {.size = sizeof e};
   nx_error_take(&e);
@@ -263,17 +281,21 @@ static PyObject *fail(bool later) {
     Py_DECREF(where);
     return NULL;
   }
-  PyObject *text = sentence(&e, where, later);
-  PyObject *class = class_of(&e), *error = text ? core_call(class, text) : NULL;
-  Py_XDECREF(text);
-  if (error != NULL && set(error, "status", PyUnicode_FromString(nx_status_name(e.status))) == 0 &&
-      set(error, "op", PyUnicode_FromString(e.op)) == 0 &&
-      set(error, "operand", PyLong_FromLong(e.operand)) == 0 &&
-      set(error, "index", PyLong_FromLongLong(e.index)) == 0 &&
-      set(error, "where", Py_NewRef(where)) == 0)
-    PyErr_SetObject(class, error);
-  Py_XDECREF(error);
-  Py_DECREF(where);
+  raise_as(&e, where, later);
+  return NULL;
+}
+
+PyObject *core_fail_index(int64_t index, int32_t axis, int64_t extent) {
+  char message[128];
+  const nx_error e = {.size = sizeof e,
+                      .status = NX_INDEX_OUT_OF_RANGE,
+                      .op = "gather",
+                      .message = message,
+                      .operand = 1,
+                      .index = index};
+  PyOS_snprintf(message, sizeof message, "nx: index %lld is outside axis %d of %lld elements",
+                (long long)index, axis, (long long)extent);
+  raise_as(&e, where_of(tag_here()), false);
   return NULL;
 }
 

@@ -133,8 +133,9 @@ void core_releasebuffer(PyObject *self, Py_buffer *view) {
   PyMem_Free(l);
 }
 
-/* Where an array lies: a number of its storage, the first element in it, and the address of the
- * storage, 0 of one that has no memory yet. Two storages may share memory of somebody else. */
+/* Where an array lies: a number of its storage, the first element in it, the address of the
+ * storage, 0 of one that has no memory yet, and whether others may know that: of an array over
+ * memory of somebody else, or which somebody may write. */
 PyObject *core_place(PyObject *self, PyObject *array) {
   (void)self;
   if (!core_is_array(array)) return PyErr_Format(PyExc_TypeError, "nx: not an Array");
@@ -151,8 +152,9 @@ PyObject *core_place(PyObject *self, PyObject *array) {
   }
   PyObject *base = PyLong_FromVoidPtr(nx_mapping_base(mapping, NULL));
   nx_mapping_release(mapping);
-  return base ? Py_BuildValue("KLN", (unsigned long long)info.storage_id, (long long)info.offset,
-                              base)
+  bool lent = info.flags & (NX_TENSOR_EXPOSED | NX_TENSOR_READ_ONLY);
+  return base ? Py_BuildValue("KLNN", (unsigned long long)info.storage_id, (long long)info.offset,
+                              base, PyBool_FromLong(lent))
               : NULL;
 }
 

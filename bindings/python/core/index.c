@@ -3,6 +3,8 @@
  * masks as indices) goes to Python. */
 #include "core.h"
 
+#include <string.h>
+
 typedef struct basic {
   nx_range ranges[NX_MAX_RANK];
   int64_t shape[2 * NX_MAX_RANK]; /* of the result */
@@ -45,10 +47,22 @@ static int take_slice(basic *b, nx_tensor *x, PyObject *o) {
   return PARSED;
 }
 
+/* A number of another type, such as a scalar of NumPy's: what it names is a view, too, where an
+ * array, though it has no axes, gives a copy. Bools of NumPy's had an index before 2.0. */
+static bool is_other_int(PyObject *o) {
+  if (!PyIndex_Check(o) || PySequence_Check(o) || PyBool_Check(o)) return false;
+  PyObject *dtype = PyObject_GetAttrString(o, "dtype");
+  nx_dtype code = dtype ? core_dtype_of(dtype) : NX_I64;
+  Py_XDECREF(dtype);
+  PyErr_Clear();
+  return code != 0 && strchr("iu", core_kind(code)) != NULL;
+}
+
 /* How many axes an index takes; -1: it is for Python. */
 static int axes_of(PyObject *o) {
   if (PySlice_Check(o) || is_plain_int(o)) return 1;
-  return o == Py_None || o == Py_Ellipsis ? 0 : -1;
+  if (o == Py_None || o == Py_Ellipsis) return 0;
+  return is_other_int(o) ? 1 : -1;
 }
 
 static int take(basic *b, nx_tensor *x, PyObject *o, int32_t hidden) {

@@ -328,6 +328,8 @@ static PyMethodDef functions[] = {
      "The dtype of an operation on two."},
     {"result_type", (PyCFunction)(void (*)(void))result_type, METH_FASTCALL,
      "The dtype of an operation on arrays, dtypes and Python numbers."},
+    {"check_index", (PyCFunction)(void (*)(void))core_check_index, METH_FASTCALL,
+     "check_index(x, extent, axis, given): IndexError if x has values that are no places there."},
     {"shapes", (PyCFunction)(void (*)(void))shapes, METH_FASTCALL,
      "A key of the shapes of arrays of one dtype; None of others."},
     {"array", (PyCFunction)(void (*)(void))array, METH_VARARGS | METH_KEYWORDS,
@@ -340,7 +342,8 @@ static PyMethodDef functions[] = {
     {"report", report, METH_VARARGS, "Computes arrays, and says in numbers what was done."},
     {"dump", (PyCFunction)(void (*)(void))dump, METH_VARARGS | METH_KEYWORDS,
      "What realising arrays would run, as text of one stage."},
-    {"place", core_place, METH_O, "Number of the storage, offset, address or 0."},
+    {"place", core_place, METH_O,
+     "Number of the storage, offset, address or 0, whether others know that."},
     {"stats", stats, METH_NOARGS, "What the library holds at the moment."},
     {"devices", devices, METH_NOARGS, "(name, available, reason) of each device."},
     {NULL, NULL, 0, NULL}};

@@ -269,8 +269,10 @@ static bool is_fraction(PyObject *a, PyObject *b) {
 }
 
 static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus) {
-  if (is_fraction(a, b))
+  if (is_fraction(a, b)) {
+    core_number_needed(a); /* of a number the power is a float */
     return PyErr_Format(PyExc_ValueError, "nx: integers have no integer powers below 0: %S", b);
+  }
   bool whole = core_is_array(a) && core_is_array(b) && !core_is_weak(a) &&
                strchr("biu", core_kind(nx_dtype_of(core_tensor(a))));
   if (whole) core_number_becomes(b, NX_U64); /* else it raises */

@@ -7,7 +7,9 @@ gather, and assigning a scatter that is assigned to the view. Masks become the c
 is true, of which the count has to be read; but a mask alone with a value that broadcasts needs no
 count, since that is a choice of each element. In a captured function, where nothing can be read,
 the value of an assignment, or the indices beside the mask, say how many there have to be; that
-there are as many is checked at each call. Indices are checked when the result is computed.
+there are as many is checked at each call. Indices whose values are there are checked at once, so
+that nothing is recorded of an assignment to elements that do not exist; others when the result is
+computed.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ def _axes_taken(entry: Any) -> int:
 
 def _expanded(x: Array, key: Any) -> list:
     """The entries of a key, with slices for the ellipsis and for the axes that are not named."""
-    entries = [_entry(e, x.device) for e in (key if isinstance(key, tuple) else (key,))]
+    given = key if isinstance(key, tuple) else (key,)
+    entries = [_entry(e, x.device) for e in given]
     taken = sum(_axes_taken(e) for e in entries)
     if taken > x.ndim:
         raise IndexError(f"{taken} indices for an array of {x.ndim} dimensions")
@@ -71,6 +74,11 @@ def _expanded(x: Array, key: Any) -> list:
         raise IndexError("an index has one ellipsis at most")
     at = dots[0] if dots else len(entries)
     hidden = [slice(None)] * (x.ndim - taken)
+    axis = 0
+    for i, e in enumerate(entries):
+        if type(e) is Array and e.dtype is not BOOL:
+            _core.check_index(e, x.shape[axis], axis, e is given[i])
+        axis += len(hidden) if e is Ellipsis else _axes_taken(e)
     return entries[:at] + hidden + entries[at + len(dots):]
 
 

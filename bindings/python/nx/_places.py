@@ -10,7 +10,7 @@ from ._core import Array, calls
 from ._creation import arange, ones, tri
 from ._lib import arr, axis_of, cast, count_up, expand, reshaped, shape_of, within
 from ._manipulation import broadcast_to, concat, moveaxis, ravel
-from ._searching import index_array, nonzero, rows
+from ._searching import index_array, nonzero, places_on, rows
 
 __all__ = ["copyto", "diag_indices", "diag_indices_from", "fill_diagonal", "insert", "ix_",
            "mask_indices", "place", "put", "put_along_axis", "putmask", "ravel_multi_index",
@@ -75,7 +75,7 @@ def put(x: Array, places: Any, values: Any, /) -> None:
     _written(x, "put")
     from ._manipulation import resize
 
-    places = ravel(index_array(places))
+    places = ravel(places_on(places, x.size, 0))
     flat = ravel(x)
     values = cast(resize(values, places.shape), x.dtype)
     y = calls.scatter(flat, places, values, 0, calls.SCATTER_SET, 0)
@@ -85,8 +85,8 @@ def put(x: Array, places: Any, values: Any, /) -> None:
 def put_along_axis(x: Array, places: Any, values: Any, /, axis: int) -> None:
     """Assigns values to the elements that take_along_axis would read."""
     _written(x, "put_along_axis")
-    places = index_array(places)
     axis = axis_of(axis, x.ndim)
+    places = places_on(places, x.shape[axis], axis)
     common = [places.shape[i] if i == axis else n for i, n in enumerate(x.shape)]
     values = expand(cast(arr(values), x.dtype), common)
     x[...] = calls.scatter(x, expand(places, common), values, axis, calls.SCATTER_SET, 0)

@@ -30,6 +30,15 @@ def index_array(x: Any) -> Array:
     return calls.cast(x, INT64)
 
 
+def places_on(x: Any, extent: int, axis: int) -> Array:
+    """Indices of elements on an axis of that extent, in a dtype that a gather takes. Those whose
+    values are there are checked."""
+    y = arr(x)
+    if y.dtype.kind in "iu":
+        _core.check_index(y, extent, axis, y is x)
+    return index_array(y)
+
+
 def rows(x: Array, places: Array, axis: int) -> Array:
     """Slices of x at these places, of one dimension, along an axis."""
     n = places.shape[0]
@@ -43,20 +52,22 @@ def rows(x: Array, places: Array, axis: int) -> Array:
 def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
     """Elements, or slices along an axis, by their numbers, which may have any shape. Negative ones
     count from the end. axis None: of all elements in C order."""
-    x, indices = arr(x), index_array(indices)
+    x = arr(x)
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
     axis = axis_of(axis, x.ndim)
+    indices = places_on(indices, x.shape[axis], axis)
     y = rows(x, reshaped(indices, (indices.size,)), axis)
     return reshaped(y, x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Array:
     """Of each line along an axis the elements that the same line of indices names."""
-    x, indices = arr(x), index_array(indices)
+    x = arr(x)
+    axis = axis_of(axis, x.ndim)
+    indices = places_on(indices, x.shape[axis], axis)
     if x.ndim != indices.ndim:
         raise ValueError(f"take_along_axis: {x.ndim} dimensions, and indices of {indices.ndim}")
-    axis = axis_of(axis, x.ndim)
     shapes = [[1 if i == axis else n for i, n in enumerate(a.shape)] for a in (x, indices)]
     common = broadcast_shape(*shapes)
 

@@ -30,14 +30,17 @@ class _Bits:
 
 
 def _both(x: Any, y: Any) -> tuple[_Bits, _Bits] | None:
-    """None of arrays in different memory. Two storages are in one only if somebody else's memory
-    was made an array twice: then addresses say where they lie."""
+    """None of arrays that no assignment to the other reaches. Of two storages that is so, though a
+    copy has the memory of what it was copied from until one of them is written; unless one is an
+    array over memory of somebody else, which may be the other's: then addresses say it."""
     x, y = (v if type(v) is Array else asarray(v, copy=False if hasattr(v, "__array__") else None)
             for v in (x, y))
-    (mine, at, base), (other, beside, place) = _core.place(x), _core.place(y)
+    (mine, at, base, lent), (other, beside, place, lent_too) = _core.place(x), _core.place(y)
     if mine == other:
         return _Bits(x, 0, at), _Bits(y, 0, beside)
-    return (_Bits(x, base, at), _Bits(y, place, beside)) if base and place else None
+    if not base or not place or not (lent or lent_too):
+        return None
+    return _Bits(x, base, at), _Bits(y, place, beside)
 
 
 def may_share_memory(x: Any, y: Any, /, max_work: int | None = None) -> bool:
