@@ -102,9 +102,12 @@ void nx_pjrt_callback_drop(uint64_t number) {
 void nx_pjrt_callbacks_end(void) {
   nxj_lock();
   ended = true;
-  while (running > 0) nxj_wait();
+  while (running > inside) nxj_wait();
   nxj_unlock();
 }
+
+/* The child has only the thread that forked. */
+void nxj_callbacks_after_fork(void) { running = inside; }
 
 /* ---- calls */
 

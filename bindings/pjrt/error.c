@@ -28,6 +28,29 @@ static const nxj_error_table table = {sizeof table, sizeof(nxj_error), NULL,    
                                       message,      code_of,           each_payload};
 static nxj_error exhausted = {.table = &table, .code = NXJ_RESOURCE_EXHAUSTED};
 
+/* The bytes of the character that stands there in UTF-8; 0: it is none. */
+static size_t character(const char *at, size_t n) {
+  const uint8_t *b = (const uint8_t *)at;
+  size_t more = b[0] < 0x80 ? 0 : b[0] < 0xe0 ? 1 : b[0] < 0xf0 ? 2 : 3;
+  if (more >= n || (b[0] >= 0x80 && b[0] < 0xc2) || b[0] > 0xf4) return 0;
+  for (size_t i = 1; i <= more; i++)
+    if ((b[i] & 0xc0) != 0x80) return 0;
+  bool long_form = (b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xf0 && b[1] < 0x90);
+  bool surrogate = b[0] == 0xed && b[1] >= 0xa0, beyond = b[0] == 0xf4 && b[1] >= 0x90;
+  return long_form || surrogate || beyond ? 0 : more + 1;
+}
+
+/* Callers take a sentence for UTF-8, but names in a program may be any bytes, and a long one is cut
+ * off anywhere. */
+static void mend(char *text, size_t n) {
+  for (size_t i = 0, size; i < n; i += size) {
+    size = character(text + i, n - i);
+    if (size > 0) continue;
+    text[i] = '?';
+    size = 1;
+  }
+}
+
 nxj_error *nxj_fail_text(int code, const char *text, size_t size) {
   nxj_error *e = nxi_malloc(sizeof *e + size + 1);
   if (e == NULL) return &exhausted;
@@ -36,6 +59,7 @@ nxj_error *nxj_fail_text(int code, const char *text, size_t size) {
   e->size = size;
   if (size > 0) memcpy(e->text, text, size);
   e->text[size] = 0;
+  mend(e->text, size);
   return e;
 }
 

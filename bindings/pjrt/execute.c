@@ -283,17 +283,21 @@ static nxj_error *make_outputs(nxj_job *j, nxj_buffer **out) {
   return NULL;
 }
 
+/* Without arguments, or results, a caller may have no list of them. */
 static nxj_error *prepare(nxj_loaded *l, const struct nxj_execute_args *a, int device, size_t i,
                           nxj_job **out) {
-  nxj_job *j =
-      job_new(l, a->device ? a->device : l->devices[device], a->n_inputs, l->executable->n_out);
+  size_t n_out = l->executable->n_out;
+  nxj_buffer **results = a->outputs != NULL ? a->outputs[i] : NULL;
+  if (results == NULL && n_out > 0)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: there is no list for %zu results", n_out);
+  nxj_job *j = job_new(l, a->device ? a->device : l->devices[device], a->n_inputs, n_out);
   if (j == NULL) return nxj_no_memory();
   *out = j;
   j->function = l->functions[device];
-  if (j->n_out > 0) memset(a->outputs[i], 0, j->n_out * sizeof *a->outputs[i]);
+  if (results != NULL) memset(results, 0, n_out * sizeof *results);
   if (!nxj_take_transfers(j, a->options, i)) return nxj_no_memory();
-  nxj_error *e = take_inputs(j, a->inputs[i], a->options);
-  return e != NULL ? e : make_outputs(j, a->outputs[i]);
+  nxj_error *e = take_inputs(j, a->inputs != NULL ? a->inputs[i] : NULL, a->options);
+  return e == NULL && results != NULL ? make_outputs(j, results) : e;
 }
 
 static bool is_short(const nxj_job *j) {

@@ -65,6 +65,11 @@ static nxj_error *check_layout(request *r, const nxj_memory_layout *layout,
   return NULL;
 }
 
+static nxj_error *check_memory(const request *r, const void *data) {
+  if (data != NULL || r->elements == 0) return NULL;
+  return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the host's array is NULL");
+}
+
 /* A buffer of a tensor, which is taken, on the device that was asked for. */
 static nxj_error *finish(const request *r, nx_tensor *t, nxj_buffer **out) {
   if (t != NULL && nx_device_of(t) != r->device->index) {
@@ -185,12 +190,11 @@ nxj_error *nxj_from_host(void *args) {
   request r;
   nxj_error *e = check(&r, a->client, a->device, a->memory, a->type, a->dims, a->rank);
   if (e != NULL) return e;
-  if (a->data == NULL && r.elements > 0)
-    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the host's array is NULL");
   if (a->n_strides != 0 && a->n_strides != a->rank)
     return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: %zu strides of an array of rank %zu", a->n_strides,
                     a->rank);
-  e = check_layout(&r, a->layout, a->n_strides != 0 ? a->strides : NULL);
+  e = check_memory(&r, a->data);
+  if (e == NULL) e = check_layout(&r, a->layout, a->n_strides != 0 ? a->strides : NULL);
   if (e != NULL) return e;
   if (a->semantics >= NXJ_ZERO_COPY && r.elements * (int64_t)r.size >= LEAST_IMPORT &&
       may_import(&r, a->data))
@@ -218,6 +222,7 @@ nxj_error *nxj_view_of_memory(void *args) {
   request r;
   nxj_memory *memory = NXJ_HAS(a, memory) ? a->memory : NULL;
   nxj_error *e = check(&r, a->client, a->device, memory, a->type, a->dims, a->rank);
+  if (e == NULL) e = check_memory(&r, a->data);
   if (e == NULL) e = take_order(&r, a->layout);
   if (e != NULL) return e;
 import given = {.on_delete = a->on_delete, .data = a->data, .user = a->user };

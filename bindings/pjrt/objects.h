@@ -360,6 +360,7 @@ bool nxj_callback_begin(void);
 void nxj_callback_end(void);
 /* Whether this thread is in one: it waits for nobody who might wait for it. */
 bool nxj_in_callback(void);
+void nxj_callbacks_after_fork(void);
 
 /* ---- what programs send to the host and receive from it (transfers.c) */
 

@@ -17,6 +17,7 @@ static void in_child(void *object) {
   changed = wanted = (nxi_condition)NXI_CONDITION_INITIALIZER;
   atomic_fetch_add(&generation, 1);
   nxj_queues_after_fork();
+  nxj_callbacks_after_fork();
 }
 
 bool nxj_state_begin(void) {

@@ -276,12 +276,57 @@ def case_exceptions():
             except jax.errors.JaxRuntimeError as e:
                 assert bad and "ValueError: no such luck" in str(e), e
                 jax._src.dispatch.runtime_tokens.clear()
+
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    # what no sentence can be made of as it is, and what is too long for one
+    for error, said in ((Mute(), "Mute"), (OSError("/tmp/\udcff"), "OSError: /tmp/\\udcff"),
+                        (KeyError("\xe9" * 300), "KeyError: '\xe9\xe9")):  # fmt: skip
+
+        def fail(x, error=error):
+            raise error
+
+        h = jax.jit(lambda x: jax.pure_callback(fail, jax.ShapeDtypeStruct((), jnp.float32), x))
+        try:
+            jax.block_until_ready(h(1.0))
+            raise AssertionError("an exception was lost")
+        except jax.errors.JaxRuntimeError as e:
+            assert said in str(e), e
     wrong = jax.jit(lambda x: jax.pure_callback(lambda a: jnp.ones(3), f.eval_shape(x), x))
     try:
         jax.block_until_ready(wrong(1.0))
         raise AssertionError("a wrong shape was taken")
     except jax.errors.JaxRuntimeError as e:
         assert "float32[3] as result 0" in str(e), e
+
+
+def case_fork():
+    """A child ends while its parent is in a call."""
+    import atexit
+    import signal
+    import threading
+
+    import jax
+
+    entered, left = threading.Event(), threading.Event()
+
+    def wait(x):
+        entered.set()
+        left.wait(60)
+
+    x = jax.jit(lambda x: (jax.debug.callback(wait, x), x + 1)[1])(1.0)
+    entered.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        atexit._run_exitfuncs()
+        os._exit(0)  # jaxlib's own threads do not survive more
+    assert os.waitpid(child, 0)[1] == 0
+    left.set()
+    assert x == 2
+    jax.effects_barrier()
 
 
 def case_nested():

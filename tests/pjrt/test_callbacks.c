@@ -3,6 +3,7 @@
  * long a function is kept. */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bindings/pjrt/callbacks.h"
@@ -320,6 +321,46 @@ static void donates_ahead_of_the_queue(void **state) {
   drop_client(c);
 }
 
+static int wait_long(uint64_t user, const void *const *in, void *const *out, char *sentence) {
+  (void)user;
+  (void)sentence;
+  memcpy(out[0], in[0], sizeof ones);
+  atomic_store(&giving.entered, 1);
+  while (!atomic_load(&giving.queued)) usleep(100);
+  return 0;
+}
+
+/* The end in a child waits for no function that the parent is in. */
+static void ends_after_fork(void **state) {
+  (void)state;
+  nxj_client *c = make_client();
+  uint64_t f = exported.make(wait_long, NULL, 1);
+  nxj_loaded *l = compile_with(c, pure, f);
+  nxj_buffer *x = upload(c, ones, three, 1), *out = NULL;
+  float got[3];
+  exported.drop(f);
+  atomic_store(&giving.entered, 0);
+  atomic_store(&giving.queued, 0);
+  good(try_call(l, &x, 1, &out));
+  while (!atomic_load(&giving.entered)) usleep(100);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    exported.end();
+    _exit(0);
+  }
+  int status = 1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  atomic_store(&giving.queued, 1);
+  good(try_download(out, got, 3));
+  assert_true(got[2] == 3);
+  drop_buffer(out);
+  drop_buffer(x);
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* The last test: there is no way back. */
 static void ends(void **state) {
   (void)state;
@@ -342,10 +383,10 @@ static void ends(void **state) {
 
 NXT_MAIN(callbacks) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gives_values),  cmocka_unit_test(keeps_order),
-      cmocka_unit_test(takes_nothing), cmocka_unit_test(takes_many),
-      cmocka_unit_test(refuses_names), cmocka_unit_test(donates_ahead_of_the_queue),
-      cmocka_unit_test(ends),
+      cmocka_unit_test(gives_values),    cmocka_unit_test(keeps_order),
+      cmocka_unit_test(takes_nothing),   cmocka_unit_test(takes_many),
+      cmocka_unit_test(refuses_names),   cmocka_unit_test(donates_ahead_of_the_queue),
+      cmocka_unit_test(ends_after_fork), cmocka_unit_test(ends),
   };
   alarm(100);
   load_plugin();

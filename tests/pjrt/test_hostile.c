@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* What no sensible caller gives the plugin: damaged executables and options, shapes and layouts
  * that make no sense, buffers that are gone. Each ends with an error, or does what it says. */
+#include <stdio.h>
 #include <unistd.h>
 
 #include "plugin.h"
@@ -161,6 +162,35 @@ static void damaged_programs(void **state) {
   drop_client(c);
 }
 
+/* Names are any bytes, and sentences are UTF-8: other bytes are question marks. */
+static void senseless_names(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *said;
+  } rows[] = {{"a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z", "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z"},
+              {"a\xffz", "a?z"},
+              {"a\xc0\x80z", "a??z"},
+              {"a\xc3z", "a?z"},
+              {"a\xe0\x80\x80z", "a???z"},
+              {"a\xed\xa0\x80z", "a???z"},
+              {"a\xf4\x90\x80\x80z", "a????z"},
+              {"a\xf0\x80\x80\x80z", "a????z"},
+              {"a\x80z", "a?z"}};
+  nxj_client *c = make_client();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char program[300];
+    nxj_loaded *l;
+    snprintf(program, sizeof program,
+             "func.func @main(%%a: " V ") -> " V " {\n"
+             "  %%0 = stablehlo.custom_call @\"%s\"(%%a) : (" V ") -> " V "\n"
+             "  return %%0 : " V "\n"
+             "}\n",
+             rows[i].name);
+    refused(try_compile(c, program, &l), NXJ_INVALID_ARGUMENT, rows[i].said);
+  }
+  drop_client(c);
+}
+
 static void senseless_shapes(void **state) {
   (void)state;
   static const int64_t rows[][3] = {{-1, 2, 3},
@@ -175,6 +205,11 @@ static void senseless_shapes(void **state) {
     ARGS(uninitialized, u, .client = c, .type = NXJ_TYPE_F64, .dims = rows[i], .rank = 3);
     refused(RUN(Client_CreateUninitializedBuffer, &u), NXJ_INVALID_ARGUMENT, "dimensions");
   }
+  ARGS(client_lookup, second, .client = c, .id = 1);
+  good(RUN(Client_LookupDevice, &second));
+  ARGS(view_of_memory, v, .client = c, .type = NXJ_TYPE_F32, .dims = three, .rank = 1,
+       .device = second.device);
+  refused(RUN(Client_CreateViewOfDeviceBuffer, &v), NXJ_INVALID_ARGUMENT, "is NULL");
   static const int64_t many[40] = {1}, huge[] = {1l << 50};
   ARGS(from_host, a, .client = c, .data = ones, .type = NXJ_TYPE_F32, .dims = many, .rank = 40);
   refused(RUN(Client_BufferFromHostBuffer, &a), NXJ_INVALID_ARGUMENT, "rank 40");
@@ -229,6 +264,15 @@ static void arguments_that_are_missing(void **state) {
   nxj_buffer *x = upload(c, ones, three, 1), *out = NULL;
   refused(try_call(l, (nxj_buffer *[]){x, NULL}, 2, &out), NXJ_INVALID_ARGUMENT, "no argument 1");
   refused(try_call(l, NULL, 2, &out), NXJ_INVALID_ARGUMENT, "no argument 0");
+  ARGS(execute, none, .loaded = l, .n_devices = 1, .n_inputs = 2,
+       .outputs = &(nxj_buffer **){&out});
+  refused(RUN(LoadedExecutable_Execute, &none), NXJ_INVALID_ARGUMENT, "no argument 0");
+  none.outputs = NULL;
+  refused(RUN(LoadedExecutable_Execute, &none), NXJ_INVALID_ARGUMENT, "no list for 1 results");
+  nxj_loaded *nothing = compile(c, "func.func @main() {\n  return\n}\n");
+  ARGS(execute, empty, .loaded = nothing, .n_devices = 1);
+  good(RUN(LoadedExecutable_Execute, &empty)); /* without lists */
+  drop_loaded(nothing);
   drop_buffer(x);
   drop_loaded(l);
   drop_client(c);
@@ -267,7 +311,7 @@ NXT_MAIN(hostile) {
       cmocka_unit_test(damaged_executables),        cmocka_unit_test(damaged_options),
       cmocka_unit_test(senseless_shapes),           cmocka_unit_test(senseless_layouts),
       cmocka_unit_test(buffers_that_are_gone),      cmocka_unit_test(damaged_programs),
-      cmocka_unit_test(arguments_that_are_missing),
+      cmocka_unit_test(arguments_that_are_missing), cmocka_unit_test(senseless_names),
   };
   setenv("NX_CPU_DEVICES", "2", 1);
   alarm(100);

@@ -12,6 +12,7 @@ order of effects stay what they are.
 import atexit
 import ctypes
 import itertools
+import os
 
 __all__ = ["install"]
 
@@ -34,9 +35,18 @@ def _call(number, operands, results, said):
         _functions[number](operands, results)
         return 0
     except BaseException as e:  # nothing may pass through C
-        text = f"{type(e).__name__}: {e}".encode()[: _SENTENCE - 1]
+        text = _sentence(e)
         ctypes.memmove(said, text + b"\0", len(text) + 1)
         return 1
+
+
+def _sentence(e):
+    """What an exception says, as far as there is room; some cannot be asked."""
+    try:
+        said = f"{type(e).__name__}: {e}"
+    except BaseException:
+        said = type(e).__name__
+    return said.encode(errors="backslashreplace")[: _SENTENCE - 1]
 
 
 @_RELEASE
@@ -286,6 +296,13 @@ def _finder(original):
     return local_devices
 
 
+def _forget():
+    """In a child of fork nobody does what JAX's tokens wait for, at its end too."""
+    from jax._src import dispatch
+
+    dispatch.runtime_tokens.clear()
+
+
 def _end():
     from jax._src import dispatch
 
@@ -307,6 +324,7 @@ def _load():
     _plugin.nx_pjrt_callbacks_end.argtypes = []
     _plugin.nx_pjrt_callbacks_end.restype = None
     atexit.register(_end)
+    os.register_at_fork(after_in_child=_forget)
 
 
 def install(library):
