@@ -91,7 +91,7 @@ static void rows_tasks(const axis_run *r, int64_t begin, int64_t end) {
   const nxi_fft_axis *a = r->a;
   nxi_fft_batch b = rows_batch(r, begin, end - begin);
   if (a->form == NXI_FFT_COMPLEX) nxi_fft_batch_here(a->line, &b, r->own);
-  else if (a->line->way == NXI_FFT_PASSES) nxi_fft_real_rows(a->line, &b, a->unit, r->own);
+  else if (a->line->way == NXI_FFT_PASSES) nxi_fft_run_rows(a->line, &b, a->unit, r->own);
   else
     for (int64_t row = begin; row < end; row++) transform_chirp(r, row);
 }

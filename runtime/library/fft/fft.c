@@ -84,19 +84,21 @@ static nx_status plan_axis(fft *f, int32_t i, const nxg_call *c, int32_t axis, b
 
 /* Whether rows of results go past the caches: if they and the operand are three quarters of what
  * the last cache has for this run. Neighbours use it, too, on machines with many processors, so a
- * thread counts on SHARE bytes of it. */
-static bool goes_past(const nxg_call *c, const nxi_target *t) {
+ * thread counts on SHARE bytes of it; but short rows have the lines of their results fetched while
+ * others are computed, and gain by the caches as long as there is any room. */
+static bool goes_past(const nxg_call *c, const nxi_target *t, const nxi_fft_line *line) {
   enum { SHARE = 8 << 20 };
   const nxg_array *in = &c->operands[0], *out = &c->results[0];
   int64_t bytes = nxg_elements(in->rank, in->shape) * nxi_dtype_size(in->dtype) +
                   nxg_elements(out->rank, out->shape) * nxi_dtype_size(out->dtype),
-          share = (int64_t)t->threads * SHARE, cache = t->l3_bytes < share ? t->l3_bytes : share;
+          share = (int64_t)t->threads * SHARE, cache = t->l3_bytes;
+  if (cache > share && nxi_fft_rows_together(line) == 1) cache = share;
   return cache > 0 && bytes >= cache / 4 * 3;
 }
 
 /* Fills all axes in order. If irfft is given a size and an empty spectrum the result is zeros,
  * and only the real axis is done. */
-static nx_status plan_axes(fft *f, const nxg_call *c, bool past, nxi_diag *d) {
+static nx_status plan_axes(fft *f, const nxg_call *c, const nxi_target *t, nxi_diag *d) {
   bool real = c->op == NXG_rfft || c->op == NXG_irfft;
   int32_t real_axis = real ? (int32_t)c->attrs[1] : -1;
   int64_t shape[NXG_MAX_RANK];
@@ -109,8 +111,10 @@ static nx_status plan_axes(fft *f, const nxg_call *c, bool past, nxi_diag *d) {
       status = plan_axis(f, f->n_axes++, c, axis, false, shape, d);
   if (!status && f->to_real) status = plan_axis(f, f->n_axes++, c, real_axis, true, shape, d);
   /* Axes that work in place find their lines in a cache; the last one's are not read again. */
-  if (!status && f->n_axes > 0 && (f->to_real || f->n_axes == 1))
-    f->axes[f->n_axes - 1].past = past;
+  if (!status && f->n_axes > 0 && (f->to_real || f->n_axes == 1)) {
+    nxi_fft_axis *last = &f->axes[f->n_axes - 1];
+    last->past = goes_past(c, t, last->line);
+  }
   return status;
 }
 
@@ -159,7 +163,7 @@ nx_status nxi_fft_prepare(const nxg_call *c, const nxi_target *target, nxg_call_
   f->to_real = c->op == NXG_irfft;
   f->wide = nxi_part_dtype(operand->dtype) == NX_F64;
   f->kernels = kernels_for(target, f->wide);
-  nx_status status = plan_axes(f, c, goes_past(c, target), d);
+  nx_status status = plan_axes(f, c, target, d);
   int64_t spectrum = 0, last = f->n_axes ? f->phases[f->n_axes - 1] : 0;
   if (f->to_real && f->n_axes > 1)
     spectrum = nxg_elements(operand->rank, operand->shape) * nxi_dtype_size(operand->dtype);

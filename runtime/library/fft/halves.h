@@ -33,12 +33,16 @@ static INLINE void NAME(lanes_of_halves)(const nxi_fft_half_lanes *pass, const b
   const nxi_fft_half_lanes p = *pass;
   const NAME(side) z = NAME(side_of)(&p.planar), s = NAME(side_of)(&p.pairs);
   const REAL *unit = p.unit;
+  int64_t due = due_of(p.ahead);
   for (int64_t k = 0; k <= p.half / 2; k++) {
     const C w = {NAME(splat)(unit[2 * k]), NAME(splat)(unit[2 * k + 1])};
-    int64_t other = k ? p.half - k : 0;
+    const int64_t to = p.half - k, other = k ? to : 0;
+    const int32_t *places = p.places;
     for (int64_t lane = 0;;) {
-      int64_t z_a = k * z.pitch + lane, z_b = other * z.pitch + lane;
-      int64_t s_a = k * s.pitch + s.step * lane, s_b = (p.half - k) * s.pitch + s.step * lane;
+      int64_t z_a = (places ? places[k] : k) * z.pitch + lane,
+              z_b = (places ? places[other] : other) * z.pitch + lane;
+      int64_t s_a = (places ? places[k] : k) * s.pitch + s.step * lane,
+              s_b = (places ? places[to] : to) * s.pitch + s.step * lane;
       C a, b;
       NAME(read)(join ? &s : &z, join ? s_a : z_a, 0, &a, 1, 1);
       NAME(read)(join ? &s : &z, join ? s_b : z_b, 0, &b, 1, 1);
@@ -48,10 +52,12 @@ static INLINE void NAME(lanes_of_halves)(const nxi_fft_half_lanes *pass, const b
       else b = (C){a.re - a.im, (V){0}}, a = (C){a.re + a.im, (V){0}};
       NAME(write)(join ? &z : &s, join ? z_a : s_a, 0, &a, 1);
       NAME(write)(join ? &z : &s, join ? z_b : s_b, 0, &b, 1);
+      if (--due == 0) due = fetch_some(p.ahead);
       if (lane + WIDTH >= p.lanes) break;
       lane += lane + 2 * WIDTH <= p.lanes ? WIDTH : p.lanes - lane - WIDTH;
     }
   }
+  stay_due(p.ahead, due);
 }
 
 static void NAME(split_lanes)(const nxi_fft_half_lanes *p) { NAME(lanes_of_halves)(p, false); }

@@ -52,6 +52,24 @@ static void stream_end(void) {
 #endif
 }
 
+/* ---- what is fetched meanwhile. A function of its own, since passes keep nothing in registers
+ * between vectors; gives the vectors until the next time. */
+static __attribute__((noinline)) int64_t fetch_some(nxi_fft_ahead *a) {
+  for (int i = 0; i < 2; i++) {
+    const char *from = a->from[i];
+    int64_t lines = a->left[i] < a->lines[i] ? a->left[i] : a->lines[i];
+    a->left[i] -= lines;
+    a->from[i] = from + 64 * lines;
+    for (; lines > 0; lines--, from += 64) __builtin_prefetch(from);
+  }
+  return a->every;
+}
+
+static INLINE int64_t due_of(const nxi_fft_ahead *a) { return a ? a->due : INT64_MAX; }
+static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
+  if (a) a->due = due;
+}
+
 /* ---- f32 */
 #define REAL  float
 #define BITS  32

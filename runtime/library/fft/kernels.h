@@ -33,6 +33,15 @@ typedef struct nxi_fft_rows {
   bool swapped;
 } nxi_fft_rows;
 
+/* Memory that is needed next, two pieces of it, and is fetched while kernels compute: some lines of
+ * the cache with every so many vectors of results. A burst of all would fill the buffers between
+ * the caches, and what is computed would wait. */
+typedef struct nxi_fft_ahead {
+  const char *from[2];
+  int64_t left[2], lines[2]; /* in all, and each time */
+  int64_t every, due;        /* vectors, and those until the next time */
+} nxi_fft_ahead;
+
 typedef struct nxi_fft_pass {
   nxi_fft_rows source, target; /* may be the same memory if lanes is a multiple of the width */
   int64_t done, groups;
@@ -47,6 +56,10 @@ typedef struct nxi_fft_pass {
    * then as many imaginary ones); NULL: none. */
   const void *by_row, *by_lane;
   int64_t lane_block;
+  nxi_fft_ahead *ahead; /* NULL: none */
+  /* NULL, or results stay in the rows of their operands, so that passes are done in place: then
+   * what is at the place of k belongs to order[k], k < done. */
+  const int32_t *order;
 } nxi_fft_pass;
 
 /* A pass of a single transform with fewer groups than a vector has lanes: neighbouring results are
@@ -74,6 +87,8 @@ typedef struct nxi_fft_half_lanes {
   nxi_fft_rows planar, pairs; /* half rows; half + 1 rows */
   int64_t half, lanes;
   const void *unit;
+  const int32_t *places; /* where planar rows are, half + 1 of them; NULL: in order */
+  nxi_fft_ahead *ahead;
 } nxi_fft_half_lanes;
 
 /* Rows of so many bytes, one every so many. */
@@ -93,11 +108,11 @@ typedef struct nxi_fft_kernels {
   /* Any groups and done, any radix except 1; planar result; source and target differ. */
   void (*narrow[NXI_FFT_RADICES])(const nxi_fft_tail *);
   /* Transposes `lanes` transforms, each a row of n pairs, to n planar rows of `lanes` elements, and
-   * back. */
+   * back: then row j is where number places[j] would be. */
   void (*gather)(const nxi_fft_rows *transforms, const nxi_fft_rows *planar, int64_t n,
-                 int64_t lanes);
-  void (*scatter)(const nxi_fft_rows *planar, const nxi_fft_rows *transforms, int64_t n,
-                  int64_t lanes);
+                 int64_t lanes, nxi_fft_ahead *ahead);
+  void (*scatter)(const nxi_fft_rows *planar, const int32_t *places, const nxi_fft_rows *transforms,
+                  int64_t n, int64_t lanes, nxi_fft_ahead *ahead);
   /* target = source * factor, n pairs; swapped sources and targets as above. */
   void (*multiply)(const nxi_fft_rows *source, const void *factor, const nxi_fft_rows *target,
                    int64_t n);

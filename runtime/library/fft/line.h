@@ -24,6 +24,7 @@ typedef struct nxi_fft_stage {
   const void *broad; /* nxi_fft_pass.twiddles */
   const void *flat;  /* nxi_fft_tail.twiddles */
   const void *prime;
+  const int32_t *order;              /* nxi_fft_pass.order, where passes are done in place */
   int32_t kernel;                    /* index of the radix in nxi_fft_radices */
   void (*row)(const nxi_fft_pass *); /* a single transform: one of these three */
   void (*last)(const nxi_fft_tail *);
@@ -38,6 +39,8 @@ typedef struct nxi_fft_line {
   /* passes */
   int32_t passes;
   nxi_fft_stage stage[NXI_FFT_MAX_PASSES];
+  const int32_t
+      *places; /* where results are after passes in place, n + 1 rows; NULL: there are none */
   /* two steps: n = first->n * second->n. chirp: inner->n >= 2 n - 1 */
   struct nxi_fft_line *first, *second, *inner;
   const void *by_row, *by_lane;     /* by_row: one table of first->n pairs for each strip */
@@ -73,7 +76,7 @@ const void *nxi_fft_line_unit(nxi_fft_line *l, int64_t n, int64_t count);
 bool nxi_fft_line_local(const nxi_fft_line *l);
 /* Bytes for each thread, and for `groups` transforms that are shared by tasks; multiples of 64. */
 int64_t nxi_fft_own_bytes(const nxi_fft_line *l);
-/* The same for batches of so many rows at most; real: for nxi_fft_real_rows, too. */
+/* The same for batches of so many rows at most; real: with a unit (nxi_fft_run_rows), too. */
 int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real);
 int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups);
 
@@ -88,9 +91,9 @@ typedef struct nxi_fft_batch {
 } nxi_fft_batch;
 /* Computes a batch on this thread; l must be local. */
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);
-/* The same of a batch of 2 n real numbers and n + 1 pairs (from the latter with b->inverse); l must
- * be computed in passes. unit: exp(-2 pi i k / 2 n), k <= n / 2. */
-void nxi_fft_real_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit, void *own);
+/* The same where l is computed in passes, and for rows of 2 n real numbers and n + 1 pairs (from
+ * the latter with b->inverse) if there is a unit: exp(-2 pi i k / 2 n), k <= n / 2. */
+void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit, void *own);
 /* The best multiple for numbers of rows that are computed on one thread. */
 int64_t nxi_fft_rows_together(const nxi_fft_line *l);
 

@@ -18,66 +18,125 @@ static void NAME(gather_slowly)(const nxi_fft_rows *t, const nxi_fft_rows *p, in
   }
 }
 
-static void NAME(scatter_slowly)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n,
-                                 int64_t first, int64_t lanes) {
+static void NAME(scatter_slowly)(const nxi_fft_rows *p, const int32_t *places,
+                                 const nxi_fft_rows *t, int64_t n, int64_t first, int64_t lanes) {
   const REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
   for (int64_t lane = first; lane < lanes; lane++) {
     REAL *to = (REAL *)t->re + lane * t->pitch;
     for (int64_t j = 0; j < n; j++) {
-      to[2 * j] = re[j * p->pitch + lane];
-      to[2 * j + 1] = im[j * p->pitch + lane];
+      to[2 * j] = re[places[j] * p->pitch + lane];
+      to[2 * j + 1] = im[places[j] * p->pitch + lane];
     }
   }
 }
 
-static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n, int64_t lanes) {
+#if WIDTH == 16
+/* A vector is half a vector of one row and half of the row WIDTH / 2 below: halves come from
+ * memory, and go there, without an exchange. Two such squares fill lines of the cache. Vectors of 8
+ * and 4 numbers have fewer exchanges to save than half rows cost. */
+enum { NAME(columns_at_once) = WIDTH / 4, NAME(squares) = 2 };
+
+/* Lane i of v[2 * j] is the real part of column j of row i, of v[2 * j + 1] the imaginary one. */
+static INLINE void NAME(load_columns)(const REAL *p, int64_t pitch, V v[WIDTH / 2]) {
+  UNROLL for (int i = 0; i < WIDTH / 2; i++) {
+    __m512 low = _mm512_castps256_ps512(_mm256_loadu_ps(p + i * pitch));
+    v[i] = (V)_mm512_insertf32x8(low, _mm256_loadu_ps(p + (i + WIDTH / 2) * pitch), 1);
+  }
+  NAME(exchange1)(v, WIDTH / 2, 1);
+  NAME(exchange2)(v, WIDTH / 2, 2);
+  NAME(exchange4)(v, WIDTH / 2, 4);
+}
+
+static INLINE void NAME(store_columns)(REAL *p, int64_t pitch, V v[WIDTH / 2]) {
+  NAME(exchange4)(v, WIDTH / 2, 4);
+  NAME(exchange2)(v, WIDTH / 2, 2);
+  NAME(exchange1)(v, WIDTH / 2, 1);
+  UNROLL for (int i = 0; i < WIDTH / 2; i++) {
+    _mm256_storeu_ps(p + i * pitch, _mm512_castps512_ps256((__m512)v[i]));
+    _mm256_storeu_ps(p + (i + WIDTH / 2) * pitch, _mm512_extractf32x8_ps((__m512)v[i], 1));
+  }
+}
+#else
+enum { NAME(columns_at_once) = NAME(pairs), NAME(squares) = 1 };
+
+static INLINE void NAME(load_columns)(const REAL *p, int64_t pitch, V v[WIDTH]) {
   enum { H = NAME(pairs) };
+  V a[H], b[H];
+  UNROLL for (int i = 0; i < H; i++) {
+    a[i] = NAME(load)(p + i * pitch);
+    b[i] = NAME(load)(p + (i + H) * pitch);
+  }
+  NAME(transpose_pairs)(a);
+  NAME(transpose_pairs)(b);
+  UNROLL for (int i = 0; i < H; i++) {
+    v[2 * i] = NAME(even)(a[i], b[i]);
+    v[2 * i + 1] = NAME(odd)(a[i], b[i]);
+  }
+}
+
+static INLINE void NAME(store_columns)(REAL *p, int64_t pitch, V v[WIDTH]) {
+  enum { H = NAME(pairs) };
+  V a[H], b[H];
+  UNROLL for (int i = 0; i < H; i++) {
+    a[i] = NAME(zip0)(v[2 * i], v[2 * i + 1]);
+    b[i] = NAME(zip1)(v[2 * i], v[2 * i + 1]);
+  }
+  NAME(transpose_pairs)(a);
+  NAME(transpose_pairs)(b);
+  UNROLL for (int i = 0; i < H; i++) {
+    NAME(store)(p + i * pitch, a[i]);
+    NAME(store)(p + (i + H) * pitch, b[i]);
+  }
+}
+#endif
+
+static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n, int64_t lanes,
+                         nxi_fft_ahead *ahead) {
+  enum { SOME = NAME(columns_at_once), COLUMNS = NAME(squares) * SOME };
   REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
-  int64_t lane = 0;
-  for (; n >= H && lane + WIDTH <= lanes; lane += WIDTH) {
+  int64_t lane = 0, due = due_of(ahead);
+  for (; n >= COLUMNS && lane + WIDTH <= lanes; lane += WIDTH) {
     const REAL *from = (const REAL *)t->re + lane * t->pitch;
-    for (int64_t at = 0; at < n; at += H) {
-      const int64_t j = at + H <= n ? at : n - H; /* the last ones may be copied twice */
-      V a[H], b[H];
-      UNROLL for (int i = 0; i < H; i++) {
-        a[i] = NAME(load)(from + i * t->pitch + 2 * j);
-        b[i] = NAME(load)(from + (i + H) * t->pitch + 2 * j);
+    for (int64_t at = 0; at < n; at += COLUMNS) {
+      const int64_t j = at + COLUMNS <= n ? at : n - COLUMNS; /* the last ones are copied twice */
+      UNROLL for (int q = 0; q < COLUMNS; q += SOME) {
+        V v[2 * SOME];
+        NAME(load_columns)(from + 2 * (j + q), t->pitch, v);
+        UNROLL for (int i = 0; i < SOME; i++) {
+          NAME(store)(re + (j + q + i) * p->pitch + lane, v[2 * i]);
+          NAME(store)(im + (j + q + i) * p->pitch + lane, v[2 * i + 1]);
+        }
       }
-      NAME(transpose_pairs)(a);
-      NAME(transpose_pairs)(b);
-      UNROLL for (int i = 0; i < H; i++) {
-        NAME(store)(re + (j + i) * p->pitch + lane, NAME(even)(a[i], b[i]));
-        NAME(store)(im + (j + i) * p->pitch + lane, NAME(odd)(a[i], b[i]));
-      }
+      if (--due == 0) due = fetch_some(ahead);
     }
   }
+  stay_due(ahead, due);
   NAME(gather_slowly)(t, p, n, lane, lanes);
 }
 
-static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n, int64_t lanes) {
-  enum { H = NAME(pairs) };
+static void NAME(scatter)(const nxi_fft_rows *p, const int32_t *places, const nxi_fft_rows *t,
+                          int64_t n, int64_t lanes, nxi_fft_ahead *ahead) {
+  enum { SOME = NAME(columns_at_once), COLUMNS = NAME(squares) * SOME };
   const REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
-  int64_t lane = 0;
-  for (; n >= H && lane + WIDTH <= lanes; lane += WIDTH) {
+  int64_t lane = 0, due = due_of(ahead);
+  for (; n >= COLUMNS && lane + WIDTH <= lanes; lane += WIDTH) {
     REAL *to = (REAL *)t->re + lane * t->pitch;
-    for (int64_t at = 0; at < n; at += H) {
-      const int64_t j = at + H <= n ? at : n - H;
-      V a[H], b[H];
-      UNROLL for (int i = 0; i < H; i++) {
-        V x = NAME(load)(re + (j + i) * p->pitch + lane),
-          y = NAME(load)(im + (j + i) * p->pitch + lane);
-        a[i] = NAME(zip0)(x, y);
-        b[i] = NAME(zip1)(x, y);
+    for (int64_t at = 0; at < n; at += COLUMNS) {
+      const int64_t j = at + COLUMNS <= n ? at : n - COLUMNS;
+      UNROLL for (int q = 0; q < COLUMNS; q += SOME) {
+        V v[2 * SOME];
+        UNROLL for (int i = 0; i < SOME; i++) {
+          const int64_t row = places[j + q + i] * p->pitch + lane;
+          v[2 * i] = NAME(load)(re + row);
+          v[2 * i + 1] = NAME(load)(im + row);
+        }
+        NAME(store_columns)(to + 2 * (j + q), t->pitch, v);
       }
-      NAME(transpose_pairs)(a);
-      NAME(transpose_pairs)(b);
-      UNROLL for (int i = 0; i < H; i++) {
-        NAME(store)(to + i * t->pitch + 2 * j, a[i]);
-        NAME(store)(to + (i + H) * t->pitch + 2 * j, b[i]);
-      }
+      if (--due == 0) due = fetch_some(ahead);
     }
   }
-  NAME(scatter_slowly)(p, t, n, lane, lanes);
+  stay_due(ahead, due);
+  NAME(scatter_slowly)(p, places, t, n, lane, lanes);
 }
 
 /* ---- products */
@@ -142,10 +201,19 @@ static INLINE void NAME(few_halves)(const nxi_fft_half *p, const bool join, int6
   }
 }
 
+/* Fetches what is a kilobyte ahead of a vector of pairs, or behind where that is the way. */
+static INLINE void NAME(fetch_further)(const REAL *p, const int way) {
+  const char *line = (const char *)p + 1024 * way;
+  __builtin_prefetch(line);
+  if (WIDTH * BITS > 256) __builtin_prefetch(line + 64 * way);
+}
+
+/* Hardware foresees neither of the two ways well where both are read and written elsewhere. */
 static INLINE void NAME(halves)(const nxi_fft_half *p, const bool join) {
   const REAL *from = p->source, *unit = p->unit;
   REAL *to = p->target;
   int64_t h = p->half, k = p->begin ? p->begin : 1;
+  const bool far = to != from && p->end - p->begin >= 2048;
   if (p->begin == 0) {
     REAL first = from[0], other = join ? from[2 * h] : from[1];
     to[0] = first + other;
@@ -155,6 +223,10 @@ static INLINE void NAME(halves)(const nxi_fft_half *p, const bool join) {
   for (; k + WIDTH <= p->end && k + 2 * WIDTH - 1 <= h - k; k += WIDTH) {
     C a = NAME(load_pairs)(from + 2 * k), w = NAME(load_pairs)(unit + 2 * k);
     C b = NAME(back)(NAME(load_pairs)(from + 2 * (h - k - WIDTH + 1)));
+    if (far) {
+      NAME(fetch_further)(from + 2 * k, 1), NAME(fetch_further)(to + 2 * k, 1);
+      NAME(fetch_further)(from + 2 * (h - k), -1), NAME(fetch_further)(to + 2 * (h - k), -1);
+    }
     if (join) NAME(join_step)(&a, &b, w);
     else NAME(split_step)(&a, &b, w);
     NAME(store_pairs)(to + 2 * k, a);

@@ -198,16 +198,21 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const b
   nxi_fft_pass p = *pass;
   if (one) p.groups = 1, p.by_row = NULL;
   const REAL *w = p.twiddles;
-  const int64_t by = p.groups * s.pitch, next = p.done * p.groups * t.pitch,
-                r = radix ? radix : p.radix;
-  for (int64_t k = 0; k < p.done; k++) {
+  const int64_t by = p.groups * s.pitch, r = radix ? radix : p.radix,
+                next = p.order ? by : p.done * p.groups * t.pitch;
+  int64_t due = due_of(p.ahead);
+  for (int64_t place = 0; place < p.done; place++) {
+    const int64_t k = p.order ? p.order[place] : place;
+    if (w) w = (const REAL *)p.twiddles + 2 * (r - 1) * k;
     for (int64_t g = 0; g < p.groups; g++) {
-      NAME(place_in) at = {k * r * by + g * s.pitch, by, (k * p.groups + g) * t.pitch, next};
+      NAME(place_in) at = {place * r * by + g * s.pitch, by, (k * p.groups + g) * t.pitch, next};
+      if (p.order) at.to = at.from;
       for (int64_t lane = 0;;) {
         if (radix == 16) NAME(wide_16)(&p, w, k, lane, &s, &t, at);
         else if (radix == 8) NAME(wide_8)(&p, w, k, lane, &s, &t, at);
         else if (radix) NAME(wide_few)(&p, radix, w, k, lane, &s, &t, at);
         else NAME(wide_prime)(&p, w, k, lane, &s, &t, at);
+        if (--due == 0) due = fetch_some(p.ahead);
         if (lane + WIDTH >= p.lanes) break;
         int64_t further = lane + 2 * WIDTH <= p.lanes ? WIDTH : p.lanes - lane - WIDTH;
         lane += further;
@@ -215,19 +220,21 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const b
         at.to += further * t.step;
       }
     }
-    if (w) w += 2 * (r - 1);
   }
+  stay_due(p.ahead, due);
 }
 
-/* Calls the pass with constant layouts for the most frequent combinations. */
+/* Calls the pass with constant layouts for the most frequent combinations. A pass to pairs is the
+ * last one of lanes, which are rows with others between them. */
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
   NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
-#define FORM(from, to, a, b)                                            \
-  if (s.layout == from && t.layout == to) {                             \
-    s.layout = from, t.layout = to, s.step = a, t.step = b;             \
-    if (p->groups == 1 && !p->by_row) NAME(wide)(p, radix, true, s, t); \
-    else NAME(wide)(p, radix, false, s, t);                             \
-    return;                                                             \
+  const bool alone = p->groups == 1 && !p->by_row;
+#define FORM(from, to, a, b)                                     \
+  if (s.layout == from && t.layout == to) {                      \
+    s.layout = from, t.layout = to, s.step = a, t.step = b;      \
+    if (to == PLANAR && alone) NAME(wide)(p, radix, true, s, t); \
+    else NAME(wide)(p, radix, false, s, t);                      \
+    return;                                                      \
   }
   if (each) {
     FORM(PLANAR, PLANAR, 1, 1)

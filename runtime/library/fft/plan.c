@@ -202,6 +202,26 @@ static void choose_kernel(const nxi_fft_line *l, nxi_fft_stage *s) {
   if (!s->last) s->narrow = k->narrow[s->kernel];
 }
 
+/* Passes in place leave results in the order of the reversed digits of their numbers. */
+static bool find_places(nxi_fft_line *l) {
+  int32_t *table = new_table(l, 3 * l->n + 2), *order = table;
+  if (!table) return false;
+  order[0] = 0;
+  for (int32_t i = 0; i < l->passes; i++) {
+    nxi_fft_stage *s = &l->stage[i];
+    int32_t *next = order + s->done;
+    s->order = order;
+    for (int64_t at = 0; at < s->done * s->radix; at++)
+      next[at] = order[at / s->radix] + (int32_t)(s->done * (at % s->radix));
+    order = next;
+  }
+  int32_t *places = order + l->n;
+  for (int64_t at = 0; at < l->n; at++) places[order[at]] = (int32_t)at;
+  places[l->n] = (int32_t)l->n;
+  l->places = places;
+  return true;
+}
+
 static nx_status plan_passes(nxi_fft_line *l, nxi_diag *d) {
   int64_t done = 1;
   for (int32_t i = 0; i < l->passes; i++) {
@@ -212,6 +232,7 @@ static nx_status plan_passes(nxi_fft_line *l, nxi_diag *d) {
     choose_kernel(l, s);
     if (!stage_tables(l, s)) return nxi_oom(d);
   }
+  if (nxi_fft_rows_together(l) > 1 && !find_places(l)) return nxi_oom(d);
   return NX_OK;
 }
 
