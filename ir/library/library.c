@@ -190,14 +190,17 @@ void nxg_set_functions(nxg_op op, const nxg_functions *f) {
 }
 
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,
-                           nxi_diag *d) {
+                           const nxi_poll *poll, nxi_diag *d) {
   const char *name = nxg_ops[call->op].name;
   memset(work, 0, sizeof *work);
   *f = NULL;
   if (!nxg_is_scan(call->op))
     *f = atomic_load_explicit(&functions[call->op - FIRST], memory_order_acquire);
   if (!*f) return nxi_fail(d, NX_DEVICE_UNAVAILABLE, name, "%s: nothing here carries it out", name);
-  return (*f)->prepare(call, work, d);
+  work->poll = poll;
+  nx_status status = (*f)->prepare(call, work, d);
+  work->poll = NULL;
+  return status;
 }
 
 void nxg_call_phase(const nxg_call_work *work, uint32_t phase, int64_t *tasks, int64_t *grain) {

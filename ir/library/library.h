@@ -18,6 +18,7 @@
 
 #include "ir/graph/control.h"
 #include "ir/graph/graph.h"
+#include "ir/poll.h"
 
 enum { NXG_CALL_OPERANDS = 16, NXG_CALL_RESULTS = 16, NXG_CALL_ATTRS = 8, NXG_CALL_PHASES = 8 };
 /* Attributes of a node, at most: its own, `result`, and the shapes of complex operands. */
@@ -86,6 +87,9 @@ typedef struct nxg_call_work {
   double cost;      /* roughly the floating-point operations of the call */
   bool cannot_fail; /* whatever the operands hold */
   void *state;      /* data that `prepare` made for all runs, or NULL */
+  /* While it is prepared, else NULL: a preparation that takes long asks it about every 10 ms, and
+   * ends with NX_INTERRUPTED if it says so. */
+  const nxi_poll *poll;
 } nxg_call_work;
 
 /* Some tasks of one phase. All memory is aligned to 64 bytes, except that of operands, which is
@@ -108,8 +112,8 @@ typedef struct nxg_call_part {
 } nxg_call_part;
 
 typedef struct nxg_functions {
-  /* Fills *work, which is zeroed. It does not change afterwards, so several runs may use it at the
-   * same time. */
+  /* Fills *work, which is zeroed but for the poll. It does not change afterwards, so several runs
+   * may use it at the same time. */
   nx_status (*prepare)(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
   /* Called under the default floating-point environment. Each task can fail on its own. If several
    * fail, the failure of the lowest task is reported, so a function stops at the first one and sets
@@ -120,9 +124,9 @@ typedef struct nxg_functions {
 /* Installs the functions of an operation, for the life of the process. Must be called before
  * programs and plans are made. */
 void nxg_set_functions(nxg_op op, const nxg_functions *f);
-/* NX_DEVICE_UNAVAILABLE if there are none. */
+/* NX_DEVICE_UNAVAILABLE if there are none. poll: NULL is none. */
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,
-                           nxi_diag *d);
+                           const nxi_poll *poll, nxi_diag *d);
 void nxg_call_phase(const nxg_call_work *work, uint32_t phase, int64_t *tasks, int64_t *grain);
 /* The sentence of a failure of a task. said: its own, "" if it has none. */
 nx_status nxg_call_failed(const nxg_call *call, const nxg_call_work *work, nx_status status,

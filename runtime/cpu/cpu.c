@@ -162,7 +162,7 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
                       const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {
   nx_status status = nxi_cpu_find_blas(g, d);
   if (status == NX_OK) status = nxi_load_plan(e, g, o, poll, report, d);
-  if (status == NX_OK) status = nxi_load_calls(e, d);
+  if (status == NX_OK) status = nxi_load_calls(e, poll, d);
   if (status == NX_OK) status = nxi_load_controls(e, poll, report, d);
   if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
   if (status != NX_OK) return status;

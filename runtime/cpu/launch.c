@@ -298,18 +298,43 @@ static nx_status run_alone(run *r, const nxi_blas *blas, const nxi_poll *poll) {
                            r->d);
 }
 
+/* The bytes from the first element of the result to behind the last. */
+static int64_t result_bytes(const nxp_step *s) {
+  int64_t last = (s->m - 1) * s->ld[2] + s->n - 1;
+  for (int32_t a = 0; a < s->batch_rank; a++)
+    last += (s->batch_shape[a] - 1) * s->batch_strides[2][a];
+  return (last + 1) * nxi_dtype_size(s->dtype);
+}
+
 static nx_status run_matmul(run *r, const nxi_poll *poll) {
   const nxi_blas *blas = nxi_products_are_own() ? NULL : nxi_blas_get(r->d);
   if (blas == NULL && !nxi_products_are_own()) return r->d->status;
+  char *result = address(r, &r->step->buffers[2]);
+  if (nxi_touch_run(r->launch->pool, poll, result, result_bytes(r->step)) != NX_OK)
+    return NX_INTERRUPTED;
   r->failed = false;
   nx_status status = r->step->chain != NULL ? run_chain(r, blas, poll) : run_alone(r, blas, poll);
   return status == NX_OK && r->failed ? nxi_oom(r->d) : status;
+}
+
+/* Also the scratch of the call: the buffer after its results. */
+static nx_status touch_results(const run *r, const nxi_poll *poll) {
+  const nxg_call *c = r->step->call->call;
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i <= c->n_results && status == NX_OK; i++) {
+    const nxg_array *a = &c->results[i];
+    int64_t bytes = i == c->n_results ? r->step->call->work.shared_bytes
+                                      : nxi_dtype_bytes(a->dtype, nxg_elements(a->rank, a->shape));
+    status = nxi_touch_run(r->launch->pool, poll, r->buffers[c->n_operands + i], bytes);
+  }
+  return status;
 }
 
 static nx_status run_call(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
   for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
   const nxg_functions *functions = r->executable->functions[s - r->plan->steps];
+  if (touch_results(r, poll) != NX_OK) return NX_INTERRUPTED;
   return nxi_run_call(s->call, functions, r->buffers, r->launch->pool, poll, r->d);
 }
 

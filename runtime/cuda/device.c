@@ -175,7 +175,7 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
   bool here = e->options.device != NULL;
   nx_status status = nxi_load_plan(e, g, o, poll, report, d);
   if (status == NX_OK) status = nxi_gpu_plan_create(e, d);
-  if (status == NX_OK) status = nxi_load_calls(e, d);
+  if (status == NX_OK) status = nxi_load_calls(e, poll, d);
   if (status == NX_OK) status = nxi_load_controls(e, poll, report, d);
   if (status == NX_OK) status = nxi_gpu_plan_controls(e, d);
   if (status == NX_OK) status = nxi_gpu_plan_tracks(e, d);

@@ -27,25 +27,25 @@ static void reserve_scratch(nxp_plan *p, const nxp_step *step) {
   nxp_plan_set_scratch(p, step, step->n_buffers - 1, own);
 }
 
-static nx_status load_call(nxi_executable *e, uint32_t number, nxi_diag *d) {
+static nx_status load_call(nxi_executable *e, uint32_t number, const nxi_poll *poll, nxi_diag *d) {
   const nxp_step *step = &e->plan->steps[number];
   nxp_call *call = step->call;
   if (nxg_is_scan(call->call->op)) return NX_OK; /* a plan that is only printed */
-  nx_status status = nxg_call_prepare(call->call, &e->functions[number], &call->work, d);
+  nx_status status = nxg_call_prepare(call->call, &e->functions[number], &call->work, poll, d);
   if (status != NX_OK) return status;
   reserve_scratch(e->plan, step);
   nxp_more_work(e->plan, call->work.cost);
   return NX_OK;
 }
 
-nx_status nxi_load_calls(nxi_executable *e, nxi_diag *d) {
+nx_status nxi_load_calls(nxi_executable *e, const nxi_poll *poll, nxi_diag *d) {
   nxp_plan *p = e->plan;
   nx_status status = NX_OK;
   e->functions = nxi_calloc((size_t)p->n_steps + 1, sizeof(void *));
   if (e->functions == NULL) return nxi_oom(d);
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++)
     if (p->steps[i].kind == NXP_STEP_CALL && p->steps[i].call->by == NULL)
-      status = load_call(e, i, d);
+      status = load_call(e, i, poll, d);
   return status;
 }
 

@@ -30,7 +30,7 @@ const nxi_device_kind *nxi_kind_for(const nxi_executable_options *o);
 nx_status nxi_load_plan(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
                         const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d);
 /* Prepares functions of the host for the calls that the device does not execute itself. */
-nx_status nxi_load_calls(nxi_executable *e, nxi_diag *d);
+nx_status nxi_load_calls(nxi_executable *e, const nxi_poll *poll, nxi_diag *d);
 /* call.c: whether each phase of a call is so little work that one thread does it. */
 bool nxi_call_is_of_one_task(const nxg_call_work *work);
 /* control.c: makes executables of the bodies of control flow, after the plan's kernels. */

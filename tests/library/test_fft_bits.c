@@ -326,6 +326,41 @@ static void test_polls(void **state) {
   nxi_fft_functions.release(call.work.state);
 }
 
+/* Tables of long transforms take long: chirps, factors between two steps, of half lengths. */
+static void test_polls_while_prepared(void **state) {
+  (void)state;
+  static const struct {
+    nxg_op kind;
+    int64_t n;
+  } cases[] = {{NXG_fft, 20011}, {NXG_fft, 1 << 18}, {NXG_rfft, 1 << 20}};
+  static const int64_t axes[] = {0};
+  nxi_poll poll = {stop, NULL};
+  for (int i = 0; i < 3; i++) {
+    const bool real = cases[i].kind == NXG_rfft;
+    fft_call c = {.kind = cases[i].kind,
+                  .dtype = real ? NX_F64 : NX_C128,
+                  .rank = 1,
+                  .shape = &cases[i].n,
+                  .n_axes = 1,
+                  .axes = axes};
+    nxg_call described;
+    assert_int_equal(infer(&c, &described, NULL), NX_OK);
+    stopping = (stops){0};
+    for (int at = 0, all = 1; at <= all; at++) { /* 0: it is not told to stop */
+      nxg_call_work work = {.poll = &poll};
+      nxi_diag d;
+      nxi_diag_clear(&d);
+      stopping = (stops){.at = at};
+      nx_status status = nxi_fft_prepare(&described, nxi_target_host(), &work, &d);
+      assert_int_equal(status, at ? NX_INTERRUPTED : NX_OK);
+      if (at) assert_int_equal(stopping.asked, at);
+      else all = stopping.asked < 20 ? stopping.asked : 20;
+      if (at == 0) nxi_fft_functions.release(work.state);
+    }
+    assert_true(stopping.asked >= 2);
+  }
+}
+
 static void test_memory(void **state) {
   (void)state;
   static const int64_t shape[] = {100003, 96, 67}, axes[] = {0, 1, 2};
@@ -356,9 +391,11 @@ static void test_memory(void **state) {
 
 NXT_MAIN(fft_bits) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_places), cmocka_unit_test(test_targets), cmocka_unit_test(test_order),
-      cmocka_unit_test(test_past),   cmocka_unit_test(test_refused), cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_polls),  cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_places),  cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_order),   cmocka_unit_test(test_past),
+      cmocka_unit_test(test_refused), cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_polls),   cmocka_unit_test(test_polls_while_prepared),
+      cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static void run_any(nxg_op op, nx_dtype t, shape s, const int64_t *attrs, void *
   nxg_call_work work;
   const nxg_functions *f;
   assert_int_equal(nxg_call_infer(op, 1, &type, attrs, nxg_call_attrs(op), &call, NULL), NX_OK);
-  assert_int_equal(nxg_call_prepare(&call, &f, &work, NULL), NX_OK);
+  assert_int_equal(nxg_call_prepare(&call, &f, &work, NULL, NULL), NX_OK);
   for (uint32_t i = 0; i < call.n_results; i++)
     results[i] = memory(s.outer * call.results[i].shape[1] * s.inner *
                         nxi_dtype_size(call.results[i].dtype));
@@ -448,7 +448,7 @@ static void stopped(void **state) {
   const nxg_functions *f;
   void *x = operand(NX_F64, 16 * 400000, ANY_BITS), *result = memory(16 * 400000 * 8);
   assert_int_equal(nxg_call_infer(NXG_sort, 1, &type, attrs, 2, &call, NULL), NX_OK);
-  assert_int_equal(nxg_call_prepare(&call, &f, &work, NULL), NX_OK);
+  assert_int_equal(nxg_call_prepare(&call, &f, &work, NULL, NULL), NX_OK);
   nxg_call_part part = {.call = &call,
                         .state = work.state,
                         .end = 1,

@@ -17,6 +17,8 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
+#include "ir/platform/pages.h"
+#include "runtime/cpu/cpu.h"
 #include "runtime/memory.h"
 #include "tests/util/runner.h"
 #include "tests/util/sanitizers.h"
@@ -241,6 +243,30 @@ static void test_untouched(void **state) {
   nxi_allocator_destroy(a);
 }
 
+static int32_t never(void *user) {
+  (void)user;
+  return 0;
+}
+
+/* A step with a poll gives large results their pages first, and leaves what is in them. */
+static void test_touching(void **state) {
+  (void)state;
+  enum { PAGE = 2 << 20, PAGES = 9 };
+  const nxi_poll none = {NULL, NULL}, poll = {never, NULL};
+  const int64_t bytes = (int64_t)PAGES * PAGE;
+  nxi_allocator *a = new_allocator(0, 0);
+  char *block = get(a, bytes);
+  block[PAGE] = 7;
+  assert_int_equal(nxi_touch_run(NULL, &none, block, bytes), NX_OK);
+  assert_int_equal(nxi_touch_run(NULL, &poll, block, 4 * PAGE), NX_OK); /* it is not large */
+  for (int i = 2; i < PAGES; i++) assert_false(nxi_pages_touched(block + (int64_t)i * PAGE));
+  assert_int_equal(nxi_touch_run(NULL, &poll, block, bytes), NX_OK);
+  for (int i = 0; i < PAGES; i++) assert_true(nxi_pages_touched(block + (int64_t)i * PAGE));
+  assert_true(block[0] == 0 && block[PAGE] == 7 && block[bytes - 1] == 0);
+  nxi_buffer_free(a, block, bytes);
+  nxi_allocator_destroy(a);
+}
+
 static void test_memory_limit(void **state) {
   (void)state;
   nxi_allocator *a = new_allocator(10 << 20, 0), *none = NULL;
@@ -446,6 +472,7 @@ NXT_MAIN(memory) {
       cmocka_unit_test(test_reuse_and_bounds),
       cmocka_unit_test(test_dividing),
       cmocka_unit_test(test_untouched),
+      cmocka_unit_test(test_touching),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_failures),
       cmocka_unit_test(test_threads),

@@ -24,6 +24,7 @@ typedef struct fft {
   nxi_fft_line *lines[MOST_AXES]; /* of the axes; NULL: an earlier axis has the same */
   bool to_real, wide;
   const nxi_fft_kernels *kernels;
+  const nxi_poll *poll;            /* while it is prepared */
   int64_t own_bytes, shared_bytes; /* after them in shared memory: the spectrum of irfft */
 } fft;
 
@@ -48,13 +49,16 @@ static nx_status find_line(fft *f, int32_t i, nxi_diag *d) {
   int32_t owner = 0;
   while (owner < i && (!f->lines[owner] || f->lines[owner]->n != length)) owner++;
   if (owner == i) {
-    nx_status status = nxi_fft_line_create(length, f->wide ? 8 : 4, f->kernels, &f->lines[i], d);
+    nx_status status =
+        nxi_fft_line_create(length, f->wide ? 8 : 4, f->kernels, f->poll, &f->lines[i], d);
     if (status) return status;
   }
   a->line = f->lines[owner];
   if (!half) return NX_OK;
+  f->lines[owner]->poll = f->poll;
   a->unit = nxi_fft_line_unit(f->lines[owner], n, n / 4 + 1);
-  return a->unit ? NX_OK : nxi_oom(d);
+  f->lines[owner]->poll = NULL;
+  return a->unit ? NX_OK : nxi_fft_incomplete(f->lines[owner], d);
 }
 
 /* Fills axis number i, in the order in which they are done. shape: that of the operand of this
@@ -163,7 +167,9 @@ nx_status nxi_fft_prepare(const nxg_call *c, const nxi_target *target, nxg_call_
   f->to_real = c->op == NXG_irfft;
   f->wide = nxi_part_dtype(operand->dtype) == NX_F64;
   f->kernels = kernels_for(target, f->wide);
+  f->poll = work->poll;
   nx_status status = plan_axes(f, c, target, d);
+  f->poll = NULL;
   int64_t spectrum = 0, last = f->n_axes ? f->phases[f->n_axes - 1] : 0;
   if (f->to_real && f->n_axes > 1)
     spectrum = nxg_elements(operand->rank, operand->shape) * nxi_dtype_size(operand->dtype);

@@ -12,6 +12,7 @@
 
 #include "kernels.h"
 #include "ir/diag.h"
+#include "ir/poll.h"
 
 enum { NXI_FFT_MAX_PASSES = 40, NXI_FFT_MAX_TABLES = 2 * NXI_FFT_MAX_PASSES };
 
@@ -47,6 +48,8 @@ typedef struct nxi_fft_line {
   const void *chirp, *chirp_result; /* n and inner->n pairs */
   void *tables[NXI_FFT_MAX_TABLES]; /* what to free */
   int32_t n_tables;
+  const nxi_poll *poll; /* while it is made; NULL: none */
+  bool stopped;         /* by the poll */
 } nxi_fft_line;
 
 /* Lanes of a strip: 128 bytes of pairs. Bits depend on this number (by the factors between two
@@ -64,13 +67,15 @@ static inline int32_t nxi_fft_width_for(const nxi_fft_kernels *k, int64_t lanes)
   return width;
 }
 
-/* n >= 1. NX_OUT_OF_MEMORY. */
+/* n >= 1. NX_OUT_OF_MEMORY, NX_INTERRUPTED. */
 nx_status nxi_fft_line_create(int64_t n, int32_t real_bytes, const nxi_fft_kernels *kernels,
-                              nxi_fft_line **out, nxi_diag *d);
+                              const nxi_poll *poll, nxi_fft_line **out, nxi_diag *d);
 void nxi_fft_line_destroy(nxi_fft_line *l); /* NULL is allowed */
 /* exp(-2 pi i k / n) for k < count as pairs, padded so that whole vectors may be read. The table
- * belongs to l. NULL: out of memory. */
+ * belongs to l. NULL: it is incomplete. */
 const void *nxi_fft_line_unit(nxi_fft_line *l, int64_t n, int64_t count);
+/* What a table of it that is not complete means: NX_OUT_OF_MEMORY, NX_INTERRUPTED. */
+nx_status nxi_fft_incomplete(const nxi_fft_line *l, nxi_diag *d);
 
 /* True if each task computes whole transforms; else several tasks share a transform. */
 bool nxi_fft_line_local(const nxi_fft_line *l);

@@ -86,14 +86,26 @@ static void put_root(const nxi_fft_line *l, void *table, int64_t re, int64_t im,
   put(l, table, im, w.im);
 }
 
+/* Asks the poll at each 2^14th of what is done: some 2 ms of roots. */
+static bool goes_on(nxi_fft_line *l, int64_t done) {
+  bool asks = done % (1 << 14) == 0 && l->poll && l->poll->fn && !l->stopped;
+  if (asks) l->stopped = l->poll->fn(l->poll->user) != 0;
+  return !l->stopped;
+}
+
+nx_status nxi_fft_incomplete(const nxi_fft_line *l, nxi_diag *d) {
+  if (!l->stopped) return nxi_oom(d);
+  return nxi_fail(d, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));
+}
+
 const void *nxi_fft_line_unit(nxi_fft_line *l, int64_t n, int64_t count) {
   nxi_roots roots;
   if (!roots_create(&roots, n)) return NULL;
   void *table = new_table(l, 2 * count);
-  for (int64_t k = 0; table && k < count; k++)
+  for (int64_t k = 0; table && k < count && goes_on(l, k); k++)
     put_root(l, table, 2 * k, 2 * k + 1, root_at(&roots, k % n));
   roots_destroy(&roots);
-  return table;
+  return l->stopped ? NULL : table;
 }
 
 /* The table of an odd radix: see nxi_fft_pass. */
@@ -261,7 +273,7 @@ static bool step_tables(nxi_fft_line *l) {
   for (int64_t s = 0; by_row && by_lane && s < strips; s++) {
     int64_t begin, count;
     nxi_fft_strip(columns, lanes, least, s, &begin, &count);
-    for (int64_t k = 0; k < rows; k++)
+    for (int64_t k = 0; k < rows && goes_on(l, s * rows + k); k++)
       put_root(l, by_row, 2 * (s * rows + k), 2 * (s * rows + k) + 1, root_at(&roots, begin * k));
   }
   for (int64_t k = 0; by_row && by_lane && k < rows; k++)
@@ -271,7 +283,7 @@ static bool step_tables(nxi_fft_line *l) {
   roots_destroy(&roots);
   l->by_row = by_row;
   l->by_lane = by_lane;
-  return by_row && by_lane;
+  return by_row && by_lane && !l->stopped;
 }
 
 static nx_status create_passes(int64_t n, const nxi_fft_line *like, nxi_fft_line **out,
@@ -289,7 +301,7 @@ static nx_status plan_two_steps(nxi_fft_line *l, nxi_diag *d) {
   int64_t n = first_length(l);
   nx_status status = create_passes(n, l, &l->first, d);
   if (!status) status = create_passes(l->n / n, l, &l->second, d);
-  if (!status && !step_tables(l)) status = nxi_oom(d);
+  if (!status && !step_tables(l)) status = nxi_fft_incomplete(l, d);
   return status;
 }
 
@@ -307,22 +319,24 @@ static int64_t convolution_length(int64_t least) {
   return best;
 }
 
-/* Computes one transform on this thread. */
-static void transform_here(const nxi_fft_line *l, const nxi_fft_batch *b, char *own, char *shared) {
+/* Computes one transform, of the length of the inner line, on this thread. */
+static void transform_here(nxi_fft_line *outer, const nxi_fft_batch *b, char *own, char *shared) {
+  const nxi_fft_line *l = outer->inner;
   if (nxi_fft_line_local(l)) {
     nxi_fft_batch_here(l, b, own);
     return;
   }
   for (uint32_t phase = 0; phase < nxi_fft_phases(l); phase++)
-    nxi_fft_batch_shared(l, b, phase, 0, nxi_fft_tasks(l, phase, 1), own, shared);
+    for (int64_t task = 0; task < nxi_fft_tasks(l, phase, 1) && goes_on(outer, 0); task++)
+      nxi_fft_batch_shared(l, b, phase, task, task + 1, own, shared);
 }
 
 /* Writes the chirp exp(-pi i j^2 / n), and the wave: the chirp's conjugate divided by the inner
  * length, for j from -(n - 1) to n - 1, where negative j wrap around to the end of the inner
  * length. */
-static void fill_chirps(const nxi_fft_line *l, const nxi_roots *roots, void *chirp, void *wave) {
+static void fill_chirps(nxi_fft_line *l, const nxi_roots *roots, void *chirp, void *wave) {
   int64_t m = l->inner->n, square = 0; /* j^2 modulo 2 n */
-  for (int64_t j = 0; j < l->n; j++) {
+  for (int64_t j = 0; j < l->n && goes_on(l, j); j++) {
     nxi_root w = root_at(roots, square), v = {w.re / (long double)m, -w.im / (long double)m};
     put_root(l, chirp, 2 * j, 2 * j + 1, w);
     put_root(l, wave, 2 * j, 2 * j + 1, v);
@@ -342,8 +356,9 @@ static nx_status chirp_tables(nxi_fft_line *l, const nxi_roots *roots, nxi_diag 
   char *scratch = memory + (64 - (uintptr_t)memory % 64) % 64, *wave = scratch + own + shared;
   fill_chirps(l, roots, chirp, wave);
   nxi_fft_batch b = {wave, result, 2 * m, 2 * m, 1, false, false};
-  transform_here(l->inner, &b, scratch, scratch + own);
+  transform_here(l, &b, scratch, scratch + own);
   nxi_free(memory);
+  if (l->stopped) return nxi_fft_incomplete(l, d);
   l->chirp = chirp;
   l->chirp_result = result;
   return NX_OK;
@@ -352,7 +367,7 @@ static nx_status chirp_tables(nxi_fft_line *l, const nxi_roots *roots, nxi_diag 
 static nx_status plan_chirp(nxi_fft_line *l, nxi_diag *d) {
   l->way = NXI_FFT_CHIRP;
   nx_status status = nxi_fft_line_create(convolution_length(2 * l->n - 1), l->real_bytes,
-                                         l->kernels, &l->inner, d);
+                                         l->kernels, l->poll, &l->inner, d);
   if (status) return status;
   nxi_roots roots;
   if (!roots_create(&roots, 2 * l->n)) return nxi_oom(d);
@@ -364,14 +379,15 @@ static nx_status plan_chirp(nxi_fft_line *l, nxi_diag *d) {
 /* ---- life */
 
 nx_status nxi_fft_line_create(int64_t n, int32_t real_bytes, const nxi_fft_kernels *kernels,
-                              nxi_fft_line **out, nxi_diag *d) {
+                              const nxi_poll *poll, nxi_fft_line **out, nxi_diag *d) {
   nxi_fft_line *l = nxi_calloc(1, sizeof *l);
   if (!l) return nxi_oom(d);
-  *l = (nxi_fft_line){.n = n, .real_bytes = real_bytes, .kernels = kernels};
+  *l = (nxi_fft_line){.n = n, .real_bytes = real_bytes, .kernels = kernels, .poll = poll};
   nx_status status;
   if (!choose_radices(l)) status = plan_chirp(l, d);
   else if (n > most_in_passes(real_bytes)) status = plan_two_steps(l, d);
   else status = plan_passes(l, d);
+  l->poll = NULL;
   if (status) nxi_fft_line_destroy(l);
   else *out = l;
   return status;
