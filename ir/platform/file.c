@@ -96,6 +96,14 @@ bool nxi_fd_write(int file, const void *data, size_t bytes) {
   return true;
 }
 
+void nxi_fd_push(int file, int64_t at, int64_t bytes) {
+  sync_file_range(file, at, bytes, SYNC_FILE_RANGE_WRITE);
+  if (at >= bytes)
+    sync_file_range(file, at - bytes, bytes,
+                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                        SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 bool nxi_fd_sync(int file) {
   while (fsync(file) != 0)
     if (errno != EINTR) return false;

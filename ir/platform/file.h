@@ -47,6 +47,9 @@ bool nxi_fd_close(int file);
 /* Reads or writes all bytes; false if that fails. */
 bool nxi_fd_read(int file, void *data, size_t bytes);
 bool nxi_fd_write(int file, const void *data, size_t bytes);
+/* Has the system write these bytes of a file to its disk, and waits for as many before them. What
+ * fails fails again at the sync. */
+void nxi_fd_push(int file, int64_t at, int64_t bytes);
 /* Waits until everything that was written is on the disk. */
 bool nxi_fd_sync(int file);
 bool nxi_fd_touch(int file); /* sets the file's times to now, which records its use */

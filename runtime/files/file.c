@@ -95,8 +95,9 @@ void nxi_file_array_copy(const nxi_file_array *a, void *dst) {
 /* ---- writing */
 
 nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nxi_diag *d) {
-  return nxi_fd_write(w->fd, data, (size_t)bytes) ? NX_OK
-                                                  : nxi_file_error(w->op, "write", w->path, d);
+  if (!nxi_fd_write(w->fd, data, (size_t)bytes)) return nxi_file_error(w->op, "write", w->path, d);
+  w->written += bytes;
+  return NX_OK;
 }
 
 /* Writes the folder of a path to `folder`, which has room for the path and one more character, and

@@ -72,7 +72,8 @@ typedef struct nxi_file_writer {
   const char *op, *path;
   char *temporary, *target, *folder; /* NULL: written directly */
   int fd;
-  bool unsynced; /* the file is not synced, so a power failure may lose it */
+  int64_t written; /* bytes so far */
+  bool unsynced;   /* the file is not synced, so a power failure may lose it */
 } nxi_file_writer;
 nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *path, nxi_diag *d);
 nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nxi_diag *d);

@@ -3,6 +3,7 @@
  * copies. */
 #include "file_load.h"
 
+#include "ir/platform/file.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/record.h"
 
@@ -59,6 +60,22 @@ nx_status nxi_load_array(nxi_action *a, const char *op, const nxi_file_array *x,
 
 /* ---- saving */
 
+/* In pieces, with a poll between them. What goes to a disk is on its way there when the next piece
+ * is written, and arrives before the one after it: syncing at the end, which nothing stops, is
+ * short. */
+static nx_status write_polled(const nxi_action *a, nxi_file_writer *w, const char *data,
+                              int64_t bytes, nxi_diag *d) {
+  enum { PIECE = 8 << 20 };
+  nx_status status = NX_OK;
+  for (int64_t at = 0; at < bytes && !status; at += PIECE) {
+    const int64_t n = bytes - at < PIECE ? bytes - at : PIECE;
+    status = nxi_file_write(w, data + at, n, d);
+    if (!status && n == PIECE && w->target) nxi_fd_push(w->fd, w->written - n, n);
+    if (!status && at + n < bytes) status = nxi_poll_now(a->options, d);
+  }
+  return status;
+}
+
 /* Elements that are not in C order are packed first. */
 nx_status nxi_save_elements(nxi_action *a, const nx_tensor *t, const nxi_buffer *from,
                             nxi_file_writer *w) {
@@ -66,14 +83,14 @@ nx_status nxi_save_elements(nxi_action *a, const nx_tensor *t, const nxi_buffer 
   nx_dtype dtype = t->storage->dtype;
   int64_t bytes = nxi_dtype_bytes(dtype, t->elements), bits = nxi_dtypes[dtype].bits;
   if (t->contiguous && dtype != NX_BOOL && t->offset * bits % 8 == 0)
-    return nxi_file_write(w, (const char *)from->data + t->offset * bits / 8, bytes, d);
+    return write_polled(a, w, (const char *)from->data + t->offset * bits / 8, bytes, d);
   void *packed;
   nxg_view v;
   nxi_view_of(t, &v);
   nx_status status = nxi_buffer_alloc(t->context->allocator, bytes, &packed, d);
   if (status) return status;
   status = nxi_action_copy(a, packed, from->data, dtype, &v);
-  if (!status) status = nxi_file_write(w, packed, bytes, d);
+  if (!status) status = write_polled(a, w, packed, bytes, d);
   nxi_buffer_free(t->context->allocator, packed, bytes);
   return status;
 }

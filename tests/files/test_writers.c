@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -43,6 +44,23 @@ int fsync(int fd) {
 
 int rename(const char *from, const char *to) {
   return fails_now('R') ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+/* The first piece of a large array is on its way to the disk: waits until the poll says to stop. */
+static _Atomic bool waits, pushed, told;
+
+int sync_file_range(int fd, off64_t at, off64_t bytes, unsigned flags) {
+  (void)fd, (void)at, (void)bytes, (void)flags;
+  atomic_store(&pushed, true);
+  while (atomic_load(&waits) && !atomic_load(&told)) usleep(100);
+  return 0;
+}
+
+static int32_t stop_once_pushed(void *user) {
+  (void)user;
+  if (!atomic_load(&pushed)) return 0;
+  atomic_store(&told, true);
+  return 1;
 }
 
 static void note_anew(int failing, int with) {
@@ -323,6 +341,24 @@ static int teardown(void **state) {
   return close_context(state);
 }
 
+static void stopped_while_written(void **state) {
+  (void)state;
+  const nx_run_options o = {.size = sizeof o, .poll = stop_once_pushed};
+  nx_tensor *x = GOOD(nx_full(ctx, 0, NX_F32, NX_SHAPE(1 << 24), NX_NUMBER(1)));
+  OK(nx_realize(ctx, &x, 1, NULL));
+  snprintf(path, sizeof path, "%s/stopped", root);
+  atomic_store(&waits, true);
+  for (int i = 0; i < 2; i++) {
+    const nx_named_tensor named = {"t", x};
+    atomic_store(&pushed, false);
+    atomic_store(&told, false);
+    FAILS(NX_INTERRUPTED, i == 0 ? nx_save_npy(x, path, &o)
+                                 : nx_save_safetensors(ctx, path, &named, 1, NULL, 0, &o));
+    assert_true(access(path, F_OK) != 0);
+  }
+  atomic_store(&waits, false);
+}
+
 NXT_MAIN(writers) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(order),
@@ -334,6 +370,7 @@ NXT_MAIN(writers) {
       IN_SCOPE(no_descriptor_for_the_folder),
       IN_SCOPE(refused),
       IN_SCOPE(nibbles),
+      IN_SCOPE(stopped_while_written),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
