@@ -67,6 +67,14 @@ class Stubs(unittest.TestCase):
                 "def h(x: Mapping[str, Any]) -> int: ...")
         self.assertEqual(undefined(text), [("D", 3), ("Mapping", 5)])
 
+    def test_attributes_that_nobody_assigns(self):
+        """They are properties, so that a checker sees `x.shape = ..`, which raises."""
+        tree = ast.parse((FOLDER / "_core.pyi").read_text())
+        found = {c.name: [ast.unparse(n) for n in c.body if isinstance(n, ast.AnnAssign)]
+                 for c in tree.body if isinstance(c, ast.ClassDef)}
+        for name in "Array", "DType", "Jit":
+            self.assertEqual(found[name], [])
+
     def test_names_are_defined(self):
         for path in sorted(FOLDER.rglob("*.pyi")):
             with self.subTest(path.name):
