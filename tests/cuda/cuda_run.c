@@ -137,7 +137,8 @@ static bool write_batch(const char *path, uint64_t first, uint64_t end) {
 }
 
 static bool load(const char *path, uint64_t first, uint64_t end) {
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *host = dlopen(NXT_HOST_LIBRARY, RTLD_NOW | RTLD_GLOBAL), /* which kernels refer to */
+      *library = host != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (library == NULL || n_libraries == 1024) {
     fprintf(stderr, "%s\n", library == NULL ? dlerror() : "too many kernels");
     return false;

@@ -5,15 +5,17 @@
  * Several blocks are under way at once, by turns: one goes on where another one waits for it
  * (__nanosleep), and now and then at a barrier. Memory between blocks is that of cuda_memory.h.
  *
- * Comes before the prelude and the kernels of a file; nx_host_launch<kernel> runs one. */
+ * Comes before the prelude and the kernels of a file; nx_host_launch<kernel> runs one. What a
+ * kernel need not have of its own is in cuda_host.cc: it is compiled once, and there once in a
+ * process. */
+#ifndef NXT_CUDA_HOST_H
+#define NXT_CUDA_HOST_H
+
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <setjmp.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 #include <utility>
 
 #define __global__
@@ -27,7 +29,7 @@
 struct nx_host_index {
   int x;
 };
-static nx_host_index threadIdx, blockIdx, gridDim;
+extern nx_host_index threadIdx, blockIdx, gridDim;
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
@@ -102,23 +104,70 @@ static inline unsigned long long __brevll(unsigned long long a) {
 }
 
 #define NX_PLAIN __attribute__((no_sanitize("thread"))) /* stores of it are not reported */
-static unsigned long long nx_host_seed = 1;
-NX_PLAIN static int nx_host_draw(int below) {
-  nx_host_seed = nx_host_seed * 6364136223846793005ull + 1442695040888963407ull;
-  return (int)((nx_host_seed >> 33) % (unsigned)below);
+
+/* ---- memory between blocks (cuda_memory.h) */
+
+void nx_settle(const void *at, int size); /* what is hidden of the place is shown */
+void nx_fence(int thread);
+void nx_storing(void *at, int size); /* a thread is about to store there */
+
+/* What the compiler calls. Stores in the library itself are those of shared memory, or nobody's. */
+#ifdef __SANITIZE_THREAD__
+extern "C" char __ehdr_start __attribute__((visibility("hidden"))),
+    _end __attribute__((visibility("hidden")));
+NX_PLAIN static inline void nx_reported(void *at, int size) {
+  if ((char *)at < &__ehdr_start || (char *)at >= &_end) nx_storing(at, size);
 }
-static bool nx_host_is_own(const void *at);
-#include "cuda_memory.h"
+
+#define NX_REPORTED extern "C" NX_PLAIN __attribute__((visibility("hidden"), used)) inline
+#define NX_REPORTS(n)                                                \
+  NX_REPORTED void __tsan_write##n(void *at) { nx_reported(at, n); } \
+  NX_REPORTED void __tsan_volatile_write##n(void *at) { nx_reported(at, n); }
+#define NX_REPORTS_ODD(n)                                                      \
+  NX_REPORTED void __tsan_unaligned_write##n(void *at) { nx_reported(at, n); } \
+  NX_REPORTED void __tsan_unaligned_volatile_write##n(void *at) { nx_reported(at, n); }
+NX_REPORTS(1)
+NX_REPORTS(2)
+NX_REPORTS(4)
+NX_REPORTS(8)
+NX_REPORTS(16)
+NX_REPORTS_ODD(2)
+NX_REPORTS_ODD(4)
+NX_REPORTS_ODD(8)
+NX_REPORTS_ODD(16)
+NX_REPORTED void __tsan_write_range(void *at, unsigned long size) {
+  for (unsigned long i = 0; i < size; i++) nx_reported((char *)at + i, 1);
+}
+NX_REPORTED void __tsan_vptr_update(void **, void *) {}
+#define NX_IGNORED(name) \
+  NX_REPORTED void __tsan_##name(void *) {}
+NX_IGNORED(read1)
+NX_IGNORED(read2)
+NX_IGNORED(read4)
+NX_IGNORED(read8)
+NX_IGNORED(read16)
+NX_IGNORED(volatile_read1)
+NX_IGNORED(volatile_read2)
+NX_IGNORED(volatile_read4)
+NX_IGNORED(volatile_read8)
+NX_IGNORED(volatile_read16)
+NX_IGNORED(unaligned_read2)
+NX_IGNORED(unaligned_read4)
+NX_IGNORED(unaligned_read8)
+NX_IGNORED(unaligned_read16)
+NX_IGNORED(vptr_read)
+NX_IGNORED(func_entry)
+NX_REPORTED void __tsan_read_range(void *, unsigned long) {}
+NX_REPORTED void __tsan_func_exit() {}
+NX_REPORTED void __tsan_init() {}
+#endif
 
 /* ---- instructions, by their text */
 
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ 900
 #endif
-[[noreturn]] static void nx_host_unknown(const char *text) {
-  fprintf(stderr, "the instruction %s is not known here\n", text);
-  abort();
-}
+[[noreturn]] void nx_host_unknown(const char *text);
 /* Source: PTX ISA, min, max, cvt. Each gives one NaN for all, whose bits are ones but the sign. */
 static inline void nx_host_ptx(const char *text, float *to, unsigned short a) {
   const unsigned nan = 0x7fffffff;
@@ -167,104 +216,29 @@ static inline void nx_host_ptx(const char *text, float *to, float a, float b) {
 
 /* ---- threads of a block */
 
-enum {
-  NX_HOST_MOST = 1024,
-  NX_HOST_STACK = 64 << 10,
-  NX_HOST_SHARED = 256 << 10,
-  NX_HOST_GUARD = 1024, /* behind a block's shared memory: nobody writes there */
-  NX_HOST_BLOCKS = 8
-};
+enum { NX_HOST_SHARED = 256 << 10 };
 enum nx_host_state { NX_READY, NX_AT_WARP, NX_AT_BLOCK, NX_DONE };
-alignas(
-    64) unsigned char nx_shared[NX_HOST_SHARED + NX_HOST_GUARD]; /* of the block whose turn it is */
+extern unsigned char nx_shared[]; /* of the block whose turn it is */
+extern int nx_host_now;           /* the thread whose turn it is */
+void nx_host_wait(nx_host_state state);
+void nx_host_pause(); /* until another block had its turn */
+void nx_host_say(const void *value, int size);
+void nx_host_hear(int of, void *value, int size);
 
-struct nx_host_copy {
-  void *to;
-  const void *from;
-  int bytes, group;
-};
-enum { NX_HOST_COPIES = 128 };
-struct nx_host_thread {
-  ucontext_t context; /* where it begins, when it is wanted for the first time */
-  jmp_buf at;         /* where it goes on: without asking the system, as contexts would */
-  bool made, begun;   /* it has a context; it has used it */
-  nx_host_state state;
-  int turn;
-  unsigned long long said[2];          /* what it shows to its warp, by turns */
-  nx_host_copy copies[NX_HOST_COPIES]; /* that have not ended, oldest first */
-  int n_copies, group;                 /* group: of the next copy */
-};
-struct nx_host_resident {
-  nx_host_thread threads[NX_HOST_MOST];
-  unsigned char shared[NX_HOST_SHARED + NX_HOST_GUARD]; /* while it is another one's turn */
-  int number;                                           /* -1: there is no block */
-  nx_view view;
-};
-/* What all blocks need, 500 MB of addresses: pages come as they are touched, and malloc, which
- * tests have fill what it gives, would touch all of them for each kernel. */
-struct nx_host_room {
-  nx_host_resident residents[NX_HOST_BLOCKS];
-  char stacks[NX_HOST_BLOCKS * NX_HOST_MOST][NX_HOST_STACK];
-};
-static nx_host_room *nx_host_rooms; /* one, or NULL */
-static int nx_host_shared_bytes;    /* of a block */
-static int nx_host_patience;        /* one in so many times it is another block's turn */
-static bool nx_host_is_own(const void *at) {
-  const char *c = (const char *)at, *rooms = (const char *)nx_host_rooms;
-  return c >= rooms && c < rooms + sizeof *nx_host_rooms;
-}
-static nx_host_thread *nx_host_threads; /* of the block whose turn it is */
-__attribute__((destructor)) static void nx_host_leave() {
-  if (nx_host_rooms) munmap(nx_host_rooms, sizeof *nx_host_rooms);
-}
-static void nx_host_enter() {
-  void *at = mmap(NULL, sizeof *nx_host_rooms, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) abort();
-  nx_host_rooms = (nx_host_room *)at;
-}
-static jmp_buf nx_host_main;
-static int nx_host_now;
-static nx_view *nx_host_view; /* of the block whose turn it is */
 static inline void __threadfence() { nx_fence(nx_host_now); }
 static inline void __threadfence_block() {}
-static bool nx_host_pauses; /* the thread waits for another block */
-
-NX_PLAIN static void nx_host_wait(nx_host_state state) {
-  nx_host_thread *t = &nx_host_threads[nx_host_now];
-  t->state = state;
-  if (_setjmp(t->at) == 0) _longjmp(nx_host_main, 1);
-}
-
-NX_PLAIN static void nx_host_go_on(nx_host_thread *t) {
-  nx_seeing = nx_host_view;
-  if (_setjmp(nx_host_main) != 0) {
-    nx_seeing = NULL;
-    return;
-  }
-  if (t->begun) _longjmp(t->at, 1);
-  t->begun = true;
-  setcontext(&t->context);
-}
-
 static inline void __syncthreads() { nx_host_wait(NX_AT_BLOCK); }
 static inline void __syncwarp(unsigned = 0xffffffffu) { nx_host_wait(NX_AT_WARP); }
-static inline void __nanosleep(unsigned) {
-  nx_host_pauses = true;
-  nx_host_wait(NX_READY);
-}
+static inline void __nanosleep(unsigned) { nx_host_pause(); }
 
 /* Shows a value to the warp, which then sees what thread `of` of the block has shown. */
-template <class T> NX_PLAIN static void nx_host_show(T a) {
+template <class T> NX_PLAIN static inline void nx_host_show(T a) {
   static_assert(sizeof(T) <= 8, "a register or two");
-  nx_host_thread *t = &nx_host_threads[nx_host_now];
-  t->turn ^= 1;
-  memcpy(&t->said[t->turn], &a, sizeof a);
-  nx_host_wait(NX_AT_WARP);
+  nx_host_say(&a, sizeof a);
 }
-template <class T> NX_PLAIN static T nx_host_seen(int of) {
+template <class T> NX_PLAIN static inline T nx_host_seen(int of) {
   T a;
-  memcpy(&a, &nx_host_threads[of].said[nx_host_threads[nx_host_now].turn], sizeof a);
+  nx_host_hear(of, &a, sizeof a);
   return a;
 }
 template <class T> NX_PLAIN static T __shfl_xor_sync(unsigned, T a, int distance) {
@@ -287,7 +261,14 @@ NX_PLAIN static inline unsigned __ballot_sync(unsigned, int a) {
   return all;
 }
 
-#include "cuda_tensor.h"
+/* ---- products of tensor cores, and copies (cuda_tensor.h) */
+
+void nx_host_mma(const char *text, int (&c)[4], const unsigned (&a)[4], const unsigned *b);
+void nx_host_mma(const char *text, float (&c)[4], const unsigned (&a)[4], const unsigned *b);
+void nx_host_ldmatrix(const char *text, unsigned (&to)[4], const void *at);
+void nx_host_copy_start(const char *text, void *to, const void *from, int bytes);
+void nx_host_copy_group(const char *text);
+void nx_host_copy_wait(const char *text, int n);
 
 static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
   const unsigned long long both = (unsigned long long)b << 32 | a;
@@ -320,152 +301,11 @@ template <class T> NX_PLAIN static T atomicCAS(T *at, T expected, T wanted) {
   return old;
 }
 
-/* Threads [first, end) all wait in that state, or are done. */
-NX_PLAIN static bool nx_host_all(int first, int end, nx_host_state state) {
-  bool some = false;
-  for (int i = first; i < end; i++) {
-    if (nx_host_threads[i].state != state && nx_host_threads[i].state != NX_DONE) return false;
-    some |= nx_host_threads[i].state == state;
-  }
-  return some;
-}
-
-NX_PLAIN static void nx_host_release(int first, int end) {
-  nx_know(nx_host_view, first, end);
-  for (int i = first; i < end; i++)
-    if (nx_host_threads[i].state != NX_DONE) nx_host_threads[i].state = NX_READY;
-}
-
-/* A ready thread, from a place drawn by chance on; -1: there is none. */
-NX_PLAIN static int nx_host_pick(int threads) {
-  int start = nx_host_draw(threads);
-  for (int i = 0; i < threads; i++)
-    if (nx_host_threads[(start + i) % threads].state == NX_READY) return (start + i) % threads;
-  return -1;
-}
-
-/* Until the block is done, or lets another one go on: false. */
-NX_PLAIN static bool nx_host_block(int threads) {
-  for (;;) {
-    int i = nx_host_pick(threads);
-    if (i < 0 && nx_host_all(0, threads, NX_AT_BLOCK)) {
-      nx_host_release(0, threads);
-      if (nx_host_draw(4) == 0) return false;
-      continue;
-    }
-    if (i < 0 && nx_host_all(0, threads, NX_DONE)) return true;
-    if (i < 0) {
-      fprintf(stderr, "the threads of a block wait for each other at different places\n");
-      abort();
-    }
-    nx_host_now = threadIdx.x = i;
-    nx_host_pauses = false;
-    nx_host_go_on(&nx_host_threads[i]);
-    if (nx_host_all(i & ~31, (i | 31) + 1 < threads ? (i | 31) + 1 : threads, NX_AT_WARP))
-      nx_host_release(i & ~31, (i | 31) + 1);
-    if (nx_host_pauses || nx_host_draw(nx_host_patience) == 0) return false;
-  }
-}
-
 /* ---- calls */
 
-static void (*nx_host_entry)(void *);
-static void *nx_host_given;
-
-/* It serves a thread of one block after the other: to make a context asks the system. */
-static void nx_host_thread_main() {
-  for (;;) {
-    nx_host_entry(nx_host_given);
-    nx_host_wait(NX_DONE);
-  }
-}
-
-static void nx_host_make(nx_host_thread *t, char *stack) {
-  if (t->made) return;
-  getcontext(&t->context);
-  t->context.uc_stack.ss_sp = stack;
-  t->context.uc_stack.ss_size = NX_HOST_STACK;
-  t->context.uc_link = NULL;
-  makecontext(&t->context, nx_host_thread_main, 0);
-  t->made = true;
-}
-
-static void nx_host_begin(int slot, int number, int threads) {
-  nx_host_resident *r = &nx_host_rooms->residents[slot];
-  r->number = number;
-  memset(r->shared, 0xff, (size_t)nx_host_shared_bytes);
-  memset(r->shared + nx_host_shared_bytes, 0x5c, NX_HOST_GUARD);
-  for (int i = 0; i < threads; i++) {
-    nx_host_thread *t = &r->threads[i];
-    nx_host_make(t, nx_host_rooms->stacks[slot * NX_HOST_MOST + i]);
-    t->state = NX_READY;
-    t->turn = t->n_copies = t->group = 0;
-  }
-}
-
-/* A block that is under way, from a place drawn by chance on; -1: there is none. */
-static int nx_host_resident_pick() {
-  int start = nx_host_draw(NX_HOST_BLOCKS);
-  for (int i = 0; i < NX_HOST_BLOCKS; i++)
-    if (nx_host_rooms->residents[(start + i) % NX_HOST_BLOCKS].number >= 0)
-      return (start + i) % NX_HOST_BLOCKS;
-  return -1;
-}
-
-static void nx_host_check_guard() {
-  for (int i = 0; i < NX_HOST_GUARD; i++)
-    if (nx_shared[nx_host_shared_bytes + i] != 0x5c) {
-      fprintf(stderr, "a block writes beyond its %d bytes of shared memory\n",
-              nx_host_shared_bytes);
-      abort();
-    }
-}
-
-/* A turn of a block: whether it is done. */
-static bool nx_host_turn(nx_host_resident *r, int threads) {
-  nx_host_threads = r->threads;
-  nx_host_view = &r->view;
-  blockIdx.x = r->number;
-  nx_view_enter(&r->view);
-  bool done = nx_host_block(threads);
-  nx_view_leave(&r->view);
-  nx_host_check_guard();
-  if (done) nx_view_end(&r->view);
-  nx_view_drift();
-  return done;
-}
-
-/* How many blocks are under way at once is drawn by chance. */
-static void nx_host_grid(void (*entry)(void *), void *given, int blocks, int threads, int shared,
-                         uint64_t seed) {
-  if (!nx_host_rooms) nx_host_enter();
-  nx_host_resident *residents = nx_host_rooms->residents;
-  if (shared > NX_HOST_SHARED || threads > NX_HOST_MOST) abort();
-  nx_host_entry = entry;
-  nx_host_given = given;
-  nx_host_seed = seed;
-  nx_host_shared_bytes = shared;
-  nx_host_patience = 1 << (6 + 2 * nx_host_draw(3));
-  gridDim.x = blocks;
-  const size_t copied = (size_t)shared + NX_HOST_GUARD;
-  int begun = 0, last = -1, now, slots = 2 + nx_host_draw(NX_HOST_BLOCKS - 1);
-  for (int slot = 0; slot < NX_HOST_BLOCKS; slot++) {
-    nx_view_begin(&residents[slot].view);
-    residents[slot].number = -1;
-    if (slot < slots && begun < blocks) nx_host_begin(slot, begun++, threads);
-  }
-  for (; (now = nx_host_resident_pick()) >= 0; last = now) {
-    nx_host_resident *r = &residents[now];
-    if (now != last && last >= 0 && residents[last].number >= 0)
-      memcpy(residents[last].shared, nx_shared, copied);
-    if (now != last) memcpy(nx_shared, r->shared, copied);
-    if (!nx_host_turn(r, threads)) continue;
-    r->number = -1;
-    now = -1; /* what it leaves in shared memory is nobody's */
-    if (begun < blocks) nx_host_begin((int)(r - residents), begun++, threads);
-  }
-  nx_views_end();
-}
+/* Runs the blocks; how many are under way at once is drawn by chance. */
+void nx_host_grid(void (*entry)(void *), void *given, int blocks, int threads, int shared,
+                  uint64_t seed);
 
 /* A kernel's arguments as the driver gets them: the addresses of values. What is a pointer is
  * `offset` too high. */
@@ -515,3 +355,5 @@ static void nx_host_launch(void **values, unsigned blocks, unsigned threads,
 template <auto kernel> static unsigned nx_host_sizes(unsigned *out) {
   return nx_host_kernel<kernel>::sizes(out);
 }
+
+#endif

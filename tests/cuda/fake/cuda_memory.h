@@ -11,8 +11,8 @@
  * operations act on what all see. What is hidden at the end of a turn drifts, by chance. Each place
  * has one order of its values, which no view goes against.
  *
- * The compiler reports stores (-fsanitize=thread, with these functions in place of its library's);
- * without that option all stores are visible at once. */
+ * The compiler reports stores (-fsanitize=thread, with functions of cuda_host.h in place of its
+ * library's); without that option all stores are visible at once. A part of cuda_host.cc. */
 enum { NX_HIDDEN = 48, NX_IN_WARP = 1, NX_IN_BLOCK = 2 };
 /* other: while it is the block's turn what all others see; else what the block sees. */
 struct nx_hidden {
@@ -84,12 +84,12 @@ NX_PLAIN static void nx_settle_in(nx_view *v, const void *at, int size) {
   for (int i = v->n - 1; i >= 0; i--)
     if (nx_overlaps(&v->all[i], at, size)) nx_show(v, i);
 }
-NX_PLAIN static void nx_settle(const void *at, int size) {
+NX_PLAIN void nx_settle(const void *at, int size) {
   if (nx_seeing != NULL) nx_settle_in(nx_seeing, at, size);
 }
 
 /* A thread is about to store there. Of memory that others see: not of stacks and shared memory. */
-NX_PLAIN static void nx_storing(void *at, int size) {
+NX_PLAIN void nx_storing(void *at, int size) {
   nx_view *v = nx_seeing;
   if (v == NULL || nx_host_is_own(at) || ((char *)at >= &__ehdr_start && (char *)at < &_end))
     return;
@@ -108,7 +108,7 @@ NX_PLAIN static void nx_storing(void *at, int size) {
   for (int i = 0; i < size; i++) h->other[i] = h->at[i];
 }
 
-NX_PLAIN static void nx_fence(int thread) {
+NX_PLAIN void nx_fence(int thread) {
   nx_view *v = nx_seeing;
   for (int i = v != NULL ? v->n - 1 : -1; i >= 0; i--) {
     const nx_hidden *h = &v->all[i];
@@ -157,47 +157,3 @@ NX_PLAIN static void nx_views_end() {
       if (!v->all[v->n - 1].stale) nx_swap(&v->all[v->n - 1]);
   nx_views = NULL;
 }
-
-/* ---- what the compiler calls */
-
-#define NX_REPORTED extern "C" NX_PLAIN __attribute__((visibility("hidden"), used)) inline
-#define NX_REPORTS(n)                                               \
-  NX_REPORTED void __tsan_write##n(void *at) { nx_storing(at, n); } \
-  NX_REPORTED void __tsan_volatile_write##n(void *at) { nx_storing(at, n); }
-#define NX_REPORTS_ODD(n)                                                     \
-  NX_REPORTED void __tsan_unaligned_write##n(void *at) { nx_storing(at, n); } \
-  NX_REPORTED void __tsan_unaligned_volatile_write##n(void *at) { nx_storing(at, n); }
-NX_REPORTS(1)
-NX_REPORTS(2)
-NX_REPORTS(4)
-NX_REPORTS(8)
-NX_REPORTS(16)
-NX_REPORTS_ODD(2)
-NX_REPORTS_ODD(4)
-NX_REPORTS_ODD(8)
-NX_REPORTS_ODD(16)
-NX_REPORTED void __tsan_write_range(void *at, unsigned long size) {
-  for (unsigned long i = 0; i < size; i++) nx_storing((char *)at + i, 1);
-}
-NX_REPORTED void __tsan_vptr_update(void **, void *) {}
-#define NX_IGNORED(name) \
-  NX_REPORTED void __tsan_##name(void *) {}
-NX_IGNORED(read1)
-NX_IGNORED(read2)
-NX_IGNORED(read4)
-NX_IGNORED(read8)
-NX_IGNORED(read16)
-NX_IGNORED(volatile_read1)
-NX_IGNORED(volatile_read2)
-NX_IGNORED(volatile_read4)
-NX_IGNORED(volatile_read8)
-NX_IGNORED(volatile_read16)
-NX_IGNORED(unaligned_read2)
-NX_IGNORED(unaligned_read4)
-NX_IGNORED(unaligned_read8)
-NX_IGNORED(unaligned_read16)
-NX_IGNORED(vptr_read)
-NX_IGNORED(func_entry)
-NX_REPORTED void __tsan_read_range(void *, unsigned long) {}
-NX_REPORTED void __tsan_func_exit() {}
-NX_REPORTED void __tsan_init() {}

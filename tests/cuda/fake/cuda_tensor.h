@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What codegen_cuda/mma.cuh needs of a GPU, as a part of cuda_host.h: products and loads of
+/* What codegen_cuda/mma.cuh needs of a GPU, as a part of cuda_host.cc: products and loads of
  * fragments, by the lanes of a warp together, and copies that are there when they are waited for.
  * Source: PTX ISA, mma, ldmatrix, cp.async. */
 /* 16 bytes of row g of a fragment, and of row g + 8: those of four lanes in turn. */
@@ -26,8 +26,8 @@ NX_PLAIN static void nx_host_meet(nx_host_fragments *f, const unsigned *a, const
     memcpy(f->columns[lane / 4] + 16 + 4 * (lane & 3), (const char *)&said + 4, 4);
   }
 }
-NX_PLAIN static void nx_host_mma(const char *text, int (&c)[4], const unsigned (&a)[4],
-                                 const unsigned *b) {
+NX_PLAIN void nx_host_mma(const char *text, int (&c)[4], const unsigned (&a)[4],
+                          const unsigned *b) {
   char left, right;
   int end = 0;
   nx_host_fragments f;
@@ -55,8 +55,8 @@ NX_PLAIN static double nx_host_half(const unsigned char *at, bool brain) {
   memcpy(&half, &bits, sizeof half);
   return (double)half;
 }
-NX_PLAIN static void nx_host_mma(const char *text, float (&c)[4], const unsigned (&a)[4],
-                                 const unsigned *b) {
+NX_PLAIN void nx_host_mma(const char *text, float (&c)[4], const unsigned (&a)[4],
+                          const unsigned *b) {
   nx_host_fragments f;
   const bool brain = strcmp(text, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") == 0;
   if (!brain && strcmp(text, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") != 0)
@@ -69,7 +69,7 @@ NX_PLAIN static void nx_host_mma(const char *text, float (&c)[4], const unsigned
     c[i] = (float)sum;
   }
 }
-NX_PLAIN static void nx_host_ldmatrix(const char *text, unsigned (&to)[4], const void *at) {
+NX_PLAIN void nx_host_ldmatrix(const char *text, unsigned (&to)[4], const void *at) {
   const bool turned = strcmp(text, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16") == 0;
   const int warp = nx_host_now & ~31, lane = nx_host_now & 31;
   unsigned long long half[2];
@@ -98,7 +98,7 @@ NX_PLAIN static void nx_host_copy_end(const nx_host_copy *c) {
   memset(c->to, 0, 16);
   memcpy(c->to, c->from, (size_t)c->bytes);
 }
-NX_PLAIN static void nx_host_copy_start(const char *text, void *to, const void *from, int bytes) {
+NX_PLAIN void nx_host_copy_start(const char *text, void *to, const void *from, int bytes) {
   nx_host_thread *t = &nx_host_threads[nx_host_now];
   if (strcmp(text, "cp.async.cg.shared.global") != 0) nx_host_unknown(text);
   if ((unsigned long long)to % 16 || (unsigned long long)from % 16 || bytes < 0 || bytes > 16 ||
@@ -108,11 +108,11 @@ NX_PLAIN static void nx_host_copy_start(const char *text, void *to, const void *
   memset(to, 0xa5, 16);
   t->copies[t->n_copies++] = nx_host_copy{to, from, bytes, t->group};
 }
-NX_PLAIN static void nx_host_copy_group(const char *text) {
+NX_PLAIN void nx_host_copy_group(const char *text) {
   if (strcmp(text, "cp.async.commit_group") != 0) nx_host_unknown(text);
   nx_host_threads[nx_host_now].group++;
 }
-NX_PLAIN static void nx_host_copy_wait(const char *text, int n) {
+NX_PLAIN void nx_host_copy_wait(const char *text, int n) {
   nx_host_thread *t = &nx_host_threads[nx_host_now];
   int left = 0;
   if (strcmp(text, "cp.async.wait_group") != 0) nx_host_unknown(text);

@@ -168,16 +168,14 @@ static uint64_t hash_more(uint64_t h, const char *bytes, size_t size) {
   return h;
 }
 
-/* Of the compiler, its options and its headers: with the source, all that code depends on. */
+/* Of the compiler, its options and its header: with the source, all that code depends on. */
 static uint64_t hash_of_host(void) {
   static uint64_t h;
   char bytes[4096];
   if (h != 0) return h;
   uint64_t all = hash_more(hash_of_nothing, NXT_HOST_KEY, sizeof NXT_HOST_KEY);
-  static const char *const headers[] = {NXT_HOST_HEADER, NXT_HOST_MEMORY, NXT_HOST_TENSOR};
-  for (int i = 0; i < 3; i++) {
-    FILE *f = fopen(headers[i], "r");
-    if (f == NULL) continue;
+  FILE *f = fopen(NXT_HOST_HEADER, "r");
+  if (f != NULL) {
     size_t n;
     do {
       n = fread(bytes, 1, sizeof bytes, f);
@@ -243,14 +241,22 @@ static void write_canonical(FILE *f, const char *text) {
   fputs(text, f);
 }
 
+/* Whether blocks of the kernel may tell each other something: then their stores are seen late
+ * (cuda_memory.h). */
+static bool is_relaxed(const char *source) {
+  return strstr(source, "__threadfence") != NULL || strstr(source, "volatile") != NULL ||
+         strstr(source, "__nanosleep") != NULL || strstr(source, "atomic") != NULL;
+}
+
 /* The text as C++, of the heap; NULL without memory. */
 static char *source_of(const char *text) {
   char *source = NULL;
   size_t size;
   FILE *f = open_memstream(&source, &size);
   if (f == NULL) return NULL;
-  fprintf(f, "#include <cuda_host.h>\n#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n%s\n",
-          10 * nxt_fake_kind(), strstr(text, "cudaGraphSetConditional") ? sets_condition : "");
+  fprintf(f, "#include <cuda_%s.h>\n#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ %d\n%s\n",
+          is_relaxed(text) ? "relaxed" : "host", 10 * nxt_fake_kind(),
+          strstr(text, "cudaGraphSetConditional") ? sets_condition : "");
   write_canonical(f, text);
   write_entries(f, text);
   if (fclose(f) == 0) return source;
@@ -265,13 +271,6 @@ static bool write_text(const char *path, const char *text) {
   return fclose(f) == 0;
 }
 
-/* Whether blocks of the kernel may tell each other something: then their stores are seen late
- * (cuda_memory.h). */
-static bool is_relaxed(const char *source) {
-  return strstr(source, "__threadfence") != NULL || strstr(source, "volatile") != NULL ||
-         strstr(source, "__nanosleep") != NULL || strstr(source, "atomic") != NULL;
-}
-
 /* The libraries that code uses are there already: to leave them out saves the linker a third of the
  * time. -Bsymbolic: a kernel that has the name of a function of the program (nx_elements) stays the
  * one that is called. */
@@ -279,7 +278,7 @@ static void *build(const char *source, const char *path, const char *object) {
   char command[3000];
   if (!write_text(path, source)) return NULL;
   snprintf(command, sizeof command, NXT_HOST_COMPILER "%s -nostdlib -Wl,-Bsymbolic %s -lgcc -o %s",
-           is_relaxed(source) ? " -fsanitize=thread -fno-exceptions" : "", path, object);
+           is_relaxed(source) ? " " NXT_HOST_RELAXED : "", path, object);
   bool built = system(command) == 0;
   void *library = built ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (built && library == NULL) fprintf(stderr, "%s\n", dlerror());
@@ -318,7 +317,10 @@ static void *build_in(const char *directory, const char *text, const char *sourc
 static void *compile(const char *text) {
   const char *wish = getenv("NXT_FAKE_KEEP"), *directory = wish != NULL ? wish : NXT_KERNELS;
   char *source = source_of(text);
-  if (source == NULL) return NULL;
+  if (source == NULL || dlopen(NXT_HOST_LIBRARY, RTLD_NOW | RTLD_GLOBAL) == NULL) {
+    free(source);
+    return NULL;
+  }
   if (wish == NULL) mkdir(directory, 0777);
   bool kept = access(directory, W_OK) == 0;
   void *library = kept ? build_in(directory, text, source) : build_aside(source);
