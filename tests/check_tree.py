@@ -112,7 +112,7 @@ OUTWARD = {
     "runtime/launch": ("internal", "launch"),  # internal: a device's launch is made of it too
     "runtime/library": ("libraries", "scatter"),
     "runtime/library/blas": ("blas", "level2", "level3"),
-    "runtime/library/floats": ("elimination", "multiply", "triangle", "windows"),
+    "runtime/library/floats": ("elimination", "multiply", "root", "triangle", "windows"),
     "runtime/library/linalg": ("lapack",),
     "runtime/library/linalg/factors": ("lu", "reflections", "small_matrix"),
     "runtime/library/sort": ("core",),

@@ -16,6 +16,7 @@
 #include "ir/target.h"
 #include "runtime/library/floats/pairs.h"
 #include "runtime/library/floats/elimination.h"
+#include "runtime/library/floats/root.h"
 #include "tests/util/runner.h"
 
 typedef struct problem {
@@ -342,7 +343,7 @@ static void *triangle_of(const nxi_floats_system *s, int32_t size, int64_t seen)
 }
 
 static void check_triangle(const nxi_floats_kernels *f, int64_t n, int64_t columns, int how,
-                           int64_t more, int64_t seen) {
+                           int64_t more, int64_t seen, void *room) {
   nxi_floats_system s = {.n = n,
                          .columns = columns,
                          .a_ld = n + more,
@@ -362,7 +363,7 @@ static void check_triangle(const nxi_floats_kernels *f, int64_t n, int64_t colum
       known[row * columns + j] =
           solution(&s, size, row, j, known, element(x, row * s.x_ld + j, size));
     }
-  nxi_floats_solve(f, &s);
+  assert_true(nxi_floats_solve(f, &s, room));
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < columns; j++) {
       const double is = element(x, i * s.x_ld + j, size), to_be = known[i * columns + j];
@@ -377,15 +378,20 @@ static void a_solution_is_its_chains_of_fma(void **state) {
   (void)state;
 #if defined(__x86_64__)
   static const int64_t columns[] = {1, 3, 8, 17, 24, 50};
+  void *room = aligned_alloc(64, NXI_FLOATS_ROOM);
+  assert_non_null(room);
   nxi_target target;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
     for (int how = 0; how < 16 && nxi_target_for_isa(sets[i].isa, &target); how++) {
       const nxi_floats_kernels *f = sets[i].kernels[how >> 3];
       for (int64_t n = 1; n <= 40; n++)
-        check_triangle(f, n, columns[n % 6], how & 7, n % 3, n % 4 == 0 ? n / 2 : n);
-      check_triangle(f, NXI_FLOATS_TRIANGLE, 49, how & 7, 0, NXI_FLOATS_TRIANGLE);
-      check_triangle(f, 131, 130, how & 7, 5, 131);
+        check_triangle(f, n, columns[n % 6], how & 7, n % 3, n % 4 == 0 ? n / 2 : n, NULL);
+      check_triangle(f, NXI_FLOATS_TRIANGLE, 49, how & 7, 0, NXI_FLOATS_TRIANGLE, room);
+      check_triangle(f, 131, 130, how & 7, 5, 131, NULL);
+      if (how >> 3) check_triangle(f, 580, 26, how & 7, 1, 570, how % 3 ? room : NULL);
+      check_triangle(f, 1160, 3, how & 7, 0, 1160, how & 2 ? NULL : room);
     }
+  free(room);
 #endif
 }
 
@@ -489,6 +495,66 @@ static void an_elimination_is_its_chains_of_fma(void **state) {
 #endif
 }
 
+/* ---- Cholesky factors */
+
+/* L of the first n rows, and the part of it that the rows below them have. The number of the pivot
+ * that fails, from 1, or 0. */
+static int64_t root_plainly(int32_t size, int64_t n, int64_t rows, double *a) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j <= i && j < n; j++) {
+      double x = a[i * n + j];
+      for (int64_t k = 0; k < j; k++) x = minus_product(size, a[i * n + k], a[j * n + k], x);
+      if (i == j && !(x > 0)) return i + 1;
+      a[i * n + j] = rounded(size, i == j ? sqrt(x) : x * rounded(size, 1 / a[j * n + j]));
+    }
+  return 0;
+}
+
+static void check_root(const nxi_floats_kernels *f, int64_t n, int64_t below, double bad) {
+  const int64_t rows = n + below, ld = n + below % 3;
+  const int32_t size = f->size;
+  char *a = filled(rows, n, ld, size, 13, ANY);
+  void *room = aligned_alloc(64, (size_t)(nxi_floats_root_bytes(n) + 63) & ~(size_t)63);
+  double *to_be = malloc((size_t)(rows * n) * sizeof *to_be);
+  assert_true(room && to_be);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < n; j++) {
+      const double was = element(a, i * ld + j, size), x = i < j   ? (double)NAN
+                                                           : i > j ? was
+                                                           : bad != 1 && i == 2 * n / 3
+                                                               ? bad
+                                                               : 3 * (double)n + was;
+      if (size == 4) ((float *)(void *)a)[i * ld + j] = (float)x;
+      else ((double *)(void *)a)[i * ld + j] = x;
+      to_be[i * n + j] = element(a, i * ld + j, size);
+    }
+  const int64_t info = root_plainly(size, n, rows, to_be);
+  assert_int_equal(nxi_floats_find_root(f, n, a, ld, room), info);
+  if (!info) nxi_floats_root_below(f, n, a, ld, below, a + n * ld * size, room);
+  for (int64_t i = 0; i < rows && !info; i++)
+    for (int64_t j = 0; j <= i && j < n; j++)
+      if (bits_of(element(a, i * ld + j, size)) != bits_of(to_be[i * n + j]))
+        fail_msg("%lld and %lld: row %lld column %lld is %.9g, not %.9g", (long long)n,
+                 (long long)below, (long long)i, (long long)j, element(a, i * ld + j, size),
+                 to_be[i * n + j]);
+  free(a), free(room), free(to_be);
+}
+
+static void a_root_is_its_chains_of_fma(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  nxi_target target;
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    for (int k = 0; k < 2 && nxi_target_for_isa(sets[i].isa, &target); k++) {
+      const nxi_floats_kernels *f = sets[i].kernels[k];
+      for (int64_t n = 1; n <= 60; n++)
+        check_root(f, n, n % 5 * 7, n % 4 ? 1 : (double)(n % 3) - 2);
+      check_root(f, 33, 0, NAN);
+      check_root(f, 200, 50, 1);
+    }
+#endif
+}
+
 static void other_types_have_none(void **state) {
   (void)state;
   assert_null(nxi_floats_kernels_for(NX_F16));
@@ -503,6 +569,7 @@ NXT_MAIN(floats) {
       cmocka_unit_test(zeros_change_no_bit),
       cmocka_unit_test(a_solution_is_its_chains_of_fma),
       cmocka_unit_test(an_elimination_is_its_chains_of_fma),
+      cmocka_unit_test(a_root_is_its_chains_of_fma),
       cmocka_unit_test(other_types_have_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

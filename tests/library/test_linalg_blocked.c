@@ -9,6 +9,15 @@
 #include "runtime/record/context.h"
 #include "tests/util/runner.h"
 
+enum { MOST = 1200 };
+static cd vx[MOST], vy[MOST], vz[MOST], vw[MOST];
+static void draw(int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    double re = next(), im = next();
+    vx[i] = re + I * im;
+  }
+}
+
 /* ---- whatever is computed: order of tasks, batches, stops */
 
 enum {

@@ -3,6 +3,7 @@
  * called. */
 #include "level3.h"
 
+#include "rooms.h"
 #include "runtime/library/floats/triangle.h"
 
 typedef void (*gemm_fn)(const char *trans_a, const char *trans_b, const int *m, const int *n,
@@ -68,18 +69,10 @@ void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *
   nxi_lapack_leave();
 }
 
-/* The size of a diagonal block; the other blocks are products. OpenBLAS's loops for triangles have
- * half the speed of those for products, which are worth calling for few columns if there are few
- * rows to go through again. Our own (runtime/library/floats) have that of products. */
-static int block_of(const nxi_floats_kernels *own, int n) {
-  if (own) return n > NXI_FLOATS_TRIANGLE ? 128 : NXI_FLOATS_TRIANGLE;
-  return n > 512 ? 128 : 32;
-}
-
-/* X op(A) = B of a diagonal block. Stored by rows, what is stored by columns is transposed. */
-static void solve_block(const nxi_floats_kernels *own, nx_dtype t, const char *uplo,
-                        const char *trans, const char *diag, int m, int n, const void *a, int lda,
-                        void *b, int ldb) {
+/* X op(A) = B by loops of our own. Stored by rows, what is stored by columns is transposed. */
+static bool solve_right_by(const nxi_floats_kernels *own, const nxg_call_part *part,
+                           const char *uplo, const char *trans, const char *diag, int m, int n,
+                           const void *a, int lda, void *b, int ldb) {
   const bool plain = *trans == 'N';
   const nxi_floats_system system = {.n = n,
                                     .columns = m,
@@ -89,18 +82,24 @@ static void solve_block(const nxi_floats_kernels *own, nx_dtype t, const char *u
                                     .a_transposed = !plain,
                                     .unit = *diag == 'U',
                                     .x = b,
-                                    .x_ld = ldb};
-  if (own) nxi_floats_solve(own, &system);
-  else nxi_triangular(t, "R", uplo, trans, diag, m, n, a, lda, b, ldb);
+                                    .x_ld = ldb,
+                                    .stopped = part ? part->stopped : NULL,
+                                    .user = part ? part->user : NULL};
+  void *room = n > NXI_FLOATS_TRIANGLE ? nxi_room_take() : NULL;
+  const bool goes_on = nxi_floats_solve(own, &system, room);
+  nxi_room_give(room);
+  return goes_on;
 }
 
 /* Computes blocks of columns of X one after the other; the contribution of the earlier ones is a
- * product. */
+ * product. The library's loops for triangles have half the speed of those for products, which are
+ * worth calling for few columns if there are few rows to go through again. */
 bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, const char *trans,
                      const char *diag, int m, int n, const void *a, int lda, void *b, int ldb) {
   const bool plain = *trans == 'N', forward = (*uplo == 'U') == plain;
   const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
-  const int block = block_of(own, n), blocks = (n + block - 1) / block;
+  if (own) return solve_right_by(own, part, uplo, trans, diag, m, n, a, lda, b, ldb);
+  const int block = n > 512 ? 128 : 32, blocks = (n + block - 1) / block;
   for (int i = 0; i < blocks; i++) {
     const int at = (forward ? i : blocks - 1 - i) * block, width = n - at < block ? n - at : block;
     const int known = forward ? 0 : at + width, count = forward ? at : n - known;
@@ -109,8 +108,8 @@ bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, co
                      y = {trans, nxi_at(t, a, plain ? known : at, plain ? at : known, lda), lda};
     if (!nxi_subtract_product(part, t, m, width, count, x, y, nxi_at(t, b, 0, at, ldb), ldb))
       return false;
-    solve_block(own, t, uplo, trans, diag, m, width, nxi_at(t, a, at, at, lda), lda,
-                nxi_at(t, b, 0, at, ldb), ldb);
+    nxi_triangular(t, "R", uplo, trans, diag, m, width, nxi_at(t, a, at, at, lda), lda,
+                   nxi_at(t, b, 0, at, ldb), ldb);
   }
   return true;
 }

@@ -83,7 +83,7 @@ static void reduce_group(const nxi_floats_kernels *f, const nxi_floats_rows *r, 
                                .x = l,
                                .x_ld = count};
   f->transpose(below, r->ld, count, r->rows, l);
-  nxi_floats_solve(f, &s);
+  nxi_floats_solve(f, &s, NULL);
   store(f, r->rows, count, l, below, r->ld);
   subtract(f, r, count, l, below);
 }

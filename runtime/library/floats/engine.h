@@ -243,6 +243,31 @@ static void TABLE(both)(const nxi_floats_both *b) {
   for (; j + 4 <= b->columns; j += 4) TABLE(both_columns)(b, j, 4);
   for (; j < b->columns; j++) TABLE(both_columns)(b, j, 1);
 }
+
+static NXI_INLINE REAL TABLE(fma)(REAL a, REAL b, REAL sum) {
+  return sizeof(REAL) == sizeof(float) ? (REAL)__builtin_fmaf((float)a, (float)b, (float)sum)
+                                       : (REAL)__builtin_fma(a, b, sum);
+}
+
+static int32_t TABLE(root)(const nxi_floats_root *r) {
+  REAL *a = r->a, by[NXI_FLOATS_ROOTED];
+  for (int64_t i = 0; i < r->rows; i++)
+    for (int64_t j = 0; j <= i; j++) {
+      REAL x = a[i * r->ld + j];
+      for (int64_t k = 0; k < j; k++) x = TABLE(fma)(-a[i * r->ld + k], a[j * r->ld + k], x);
+      if (j < i) {
+        a[i * r->ld + j] = x * by[j];
+        continue;
+      }
+      if (!(x > 0)) return (int32_t)i + 1;
+      x = sizeof(REAL) == sizeof(float) ? (REAL)__builtin_sqrtf((float)x) : (REAL)__builtin_sqrt(x);
+      a[i * r->ld + i] = x;
+      by[i] = 1 / x;
+    }
+  return 0;
+}
+
+#include "reflect.h"
 #endif
 
 #define ROW(rows) {TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)}
@@ -266,7 +291,15 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     TABLE(triangle),
     TABLE(eliminate),
     TABLE(both),
+    TABLE(root),
+    TABLE(tridiagonal),
+    TABLE(triangular),
+    TABLE(orthogonal),
 #else
+    NULL,
+    NULL,
+    NULL,
+    NULL,
     NULL,
     NULL,
     NULL,

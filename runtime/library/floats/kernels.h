@@ -14,6 +14,8 @@ enum {
   NXI_FLOATS_CLASSES = 6, /* of blocks by rows: 1, 2, 3, 4, 6, 8 */
   NXI_FLOATS_VECTORS = 3, /* most vectors of a block */
   NXI_FLOATS_ELIMINATED = 8,
+  NXI_FLOATS_ROOTED = 8,
+  NXI_FLOATS_REFLECTED = 128,
   NXI_FLOATS_BOTH = 16,
 };
 
@@ -77,6 +79,36 @@ typedef struct nxi_floats_both {
   void *above, *beside;
 } nxi_floats_both;
 
+/* The lower triangle of a symmetric matrix, which becomes its Cholesky factor L. An element is a
+ * chain of fma from that of the matrix on, -L[i][k] L[j][k] added for each k in order, times 1 /
+ * L[j][j] (rounded), or its square root on the diagonal. */
+typedef struct nxi_floats_root {
+  int64_t rows; /* NXI_FLOATS_ROOTED at most */
+  void *a;
+  int64_t ld;
+} nxi_floats_root;
+
+/* A symmetric matrix of finite numbers, of which both triangles are given; `ld` is a multiple of
+ * the lanes. It becomes tridiagonal as LAPACK's sytrd does it for an upper triangle by
+ * columns, whose results these are: reflections in the rows of the lower triangle. Bits depend on
+ * the lanes of a vector. */
+typedef struct nxi_floats_tridiagonal {
+  int64_t n; /* NXI_FLOATS_REFLECTED at most */
+  void *a;
+  int64_t ld;
+  void *diagonal, *beside, *tau;
+} nxi_floats_tridiagonal;
+
+/* A matrix that becomes the upper triangle R of A = Q R by reflections, of which Q is made; lds are
+ * multiples of the lanes, and what is behind rows has to be finite. Bits depend on the lanes. */
+typedef struct nxi_floats_triangular {
+  int64_t rows, columns; /* NXI_FLOATS_REFLECTED at most */
+  void *a;
+  int64_t ld;
+  void *v, *tau; /* vectors of reflections, one behind the other, and numbers */
+  int64_t v_ld;
+} nxi_floats_triangular;
+
 /* Blocks of so many rows, and 1 + j vectors. */
 typedef struct nxi_floats_class {
   int32_t rows; /* 0: no more classes */
@@ -94,6 +126,12 @@ typedef struct nxi_floats_kernels {
   void (*triangle)(const nxi_floats_triangle_block *block);
   void (*eliminate)(const nxi_floats_elimination *elimination);
   void (*both)(const nxi_floats_both *both);
+  /* 0, or the number of the first row, from 1, whose diagonal would be no positive number. */
+  int32_t (*root)(const nxi_floats_root *root);
+  void (*tridiagonal)(const nxi_floats_tridiagonal *t);
+  void (*triangular)(const nxi_floats_triangular *t);
+  /* Writes `columns` columns of Q, of as many rows as A has. */
+  void (*orthogonal)(const nxi_floats_triangular *t, int64_t columns, void *q, int64_t ld);
 } nxi_floats_kernels;
 
 #if defined(__x86_64__)

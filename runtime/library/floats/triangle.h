@@ -5,7 +5,7 @@
 
 #include "multiply.h"
 
-enum { NXI_FLOATS_TRIANGLE = 512 }; /* most rows: above, most of it should be products */
+enum { NXI_FLOATS_TRIANGLE = 512 }; /* rows up to which strips are solved one after the other */
 
 /* Row-major: a x = b, a is n x n (stored transposed if a_transposed) and only one triangle of it,
  * or that without the diagonal, is read; x, `columns` wide, has the place of b. */
@@ -16,11 +16,14 @@ typedef struct nxi_floats_system {
   bool lower, a_transposed, unit; /* lower: of a itself, however it is stored */
   void *x;
   int64_t x_ld;
+  bool (*stopped)(void *user); /* or NULL: asked between the blocks of a longer system */
+  void *user;
 } nxi_floats_system;
 
 /* An element of x is a chain of fma, from its element of b on, over the rows that are known before
  * it in the order in which they become known, times 1 / the diagonal (rounded), or divided by the
- * diagonal if 1 / that is no normal number. Nothing else changes a bit. */
-void nxi_floats_solve(const nxi_floats_kernels *f, const nxi_floats_system *s);
+ * diagonal if 1 / that is no normal number. Nothing else changes a bit. room: NULL, or memory of
+ * NXI_FLOATS_ROOM bytes, aligned to 64. False: stopped, and x is of no use. */
+bool nxi_floats_solve(const nxi_floats_kernels *f, const nxi_floats_system *s, void *room);
 
 #endif

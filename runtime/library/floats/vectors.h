@@ -3,6 +3,7 @@
  * numbers transposed in registers of 256 bits. */
 #include <immintrin.h>
 #include <math.h>
+#include <string.h>
 
 #include "kernels.h"
 #include "runtime/library/unroll.h"

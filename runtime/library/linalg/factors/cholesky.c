@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* cholesky. LAPACK stores matrices by columns, so the lower triangle of a matrix in C order is an
- * upper triangle to it, and L is computed in place. For U = L^H the conjugate of the lower triangle
+/* cholesky. Of real matrices L is computed in place by loops of our own, where there are such.
+ * LAPACK stores matrices by columns, so the lower triangle of a matrix in C order is an upper
+ * triangle to it, and L is computed in place, too. For U = L^H the conjugate of the lower triangle
  * is stored transposed, and LAPACK factors the lower triangle of that. */
 #include <math.h>
 #include <string.h>
 
 #include "cholesky_blocked.h"
-#include "runtime/library/linalg/lapack.h"
+#include "runtime/library/blas/level3.h"
+#include "runtime/library/floats/root.h"
 #include "small_matrix.h"
 
 typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *lda, int *info,
@@ -18,6 +20,8 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   nx_status status = nxi_lapack_ready("cholesky", d);
   if (!status && nxi_cholesky_is_blocked(call)) return nxi_cholesky_blocked_prepare(call, work, d);
   nxi_batch_work(work, nxi_batches_to_do(call, (int64_t)n), n * n * n / 3, 2 * n * n);
+  if (nxi_floats_kernels_for(a->dtype) && !nxi_is_small_matrix(a->dtype, (int64_t)n))
+    work->own_bytes = nxi_floats_root_bytes((int64_t)n);
   return status;
 }
 
@@ -42,8 +46,33 @@ static int factor_small(nx_dtype t, bool upper, int n, const char *from, char *t
   return info ? info : nxi_bad_diagonal(t, n, to);
 }
 
-static int factor(nx_dtype t, bool upper, int n, const char *from, char *to) {
+/* Writes the lower triangle of a real matrix above the diagonal, by squares. */
+static void turn(nx_dtype t, int n, char *a) {
+  enum { SQUARE = 16 };
+  const int64_t size = nxi_dtype_size(t), row = n * size;
+  for (int i = 0; i < n; i += SQUARE) {
+    const int rows = n - i < SQUARE ? n - i : SQUARE;
+    for (int j = 0; j < i; j += SQUARE)
+      nxi_transpose(t, rows, SQUARE, a + i * row + j * size, n, a + j * row + i * size, n, false);
+    for (int k = i; k < i + rows; k++)
+      for (int j = i; j < k; j++)
+        memcpy(a + j * row + k * size, a + k * row + j * size, (size_t)size);
+  }
+}
+
+static int factor_by(const nxi_floats_kernels *own, nx_dtype t, bool upper, int n, const char *from,
+                     char *to, void *room) {
+  memcpy(to, from, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
+  const int info = (int)nxi_floats_find_root(own, n, to, n, room);
+  if (upper) turn(t, n, to);
+  nxi_zero_triangle(t, n, n, to, upper);
+  return info ? info : nxi_bad_diagonal(t, n, to);
+}
+
+static int factor(nx_dtype t, bool upper, int n, const char *from, char *to, void *room) {
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
   if (nxi_is_small_matrix(t, n)) return factor_small(t, upper, n, from, to);
+  if (own) return factor_by(own, t, upper, n, from, to, room);
   potrf_fn potrf = (potrf_fn)nxi_lapack(NXI_LAPACK_potrf, t);
   int info = 0;
   if (upper) nxi_transpose(t, n, n, from, n, to, n, true);
@@ -61,7 +90,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   int info = 0;
   if (n > 0)
     info = factor(a->dtype, part->call->attrs[0] != 0, n, nxi_item(a, part->operands[0], 2, index),
-                  nxi_item(a, part->results[0], 2, index));
+                  nxi_item(a, part->results[0], 2, index), part->own);
   nxi_store_info(part, index, info);
   return info ? NX_NOT_POSITIVE_DEFINITE : NX_OK;
 }

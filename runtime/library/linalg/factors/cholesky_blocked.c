@@ -11,6 +11,7 @@
 #include "ir/alloc.h"
 #include "ir/op.h"
 #include "runtime/library/blas/level3.h"
+#include "runtime/library/floats/root.h"
 
 typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *lda, int *info,
                          size_t uplo_length);
@@ -43,21 +44,36 @@ static void *meeting(const blocked *l, char *a, int i, int j) {
                 : nxi_at(l->t, a, i * PANEL, j * PANEL, l->n);
 }
 
+/* Loops of our own, for U: stored by rows, it is L. */
+static const nxi_floats_kernels *own_of(const blocked *l) {
+  return l->low ? NULL : nxi_floats_kernels_for(l->t);
+}
+
 /* failed: 0, or the number of the pivot that was the first to fail. */
-static void factor(const blocked *l, char *a, int panel, int *failed) {
+static void factor(const blocked *l, char *a, int panel, int *failed, void *room) {
   const int width = width_of(l, panel);
+  const nxi_floats_kernels *own = own_of(l);
+  void *square = meeting(l, a, panel, panel);
   int info = 0;
-  nxi_lapack_enter();
-  ((potrf_fn)nxi_lapack(NXI_LAPACK_potrf, l->t))(l->low ? "L" : "U", &width,
-                                                 meeting(l, a, panel, panel), &l->n, &info, 1);
-  nxi_lapack_leave();
+  if (own) {
+    info = (int)nxi_floats_find_root(own, width, square, l->n, room);
+  } else {
+    nxi_lapack_enter();
+    ((potrf_fn)nxi_lapack(NXI_LAPACK_potrf, l->t))(l->low ? "L" : "U", &width, square, &l->n, &info,
+                                                   1);
+    nxi_lapack_leave();
+  }
   if (!*failed && info) *failed = panel * PANEL + info;
 }
 
 /* Computes a chunk of the factor beside a panel. */
-static void divide(const blocked *l, char *a, int panel, int chunk) {
+static void divide(const blocked *l, char *a, int panel, int chunk, void *room) {
   const int width = width_of(l, chunk);
-  if (l->low)
+  const nxi_floats_kernels *own = own_of(l);
+  if (own)
+    nxi_floats_root_below(own, PANEL, meeting(l, a, panel, panel), l->n, width,
+                          meeting(l, a, panel, chunk), room);
+  else if (l->low)
     nxi_triangular(l->t, "R", "L", "C", "N", width, PANEL, meeting(l, a, panel, panel), l->n,
                    meeting(l, a, panel, chunk), l->n);
   else
@@ -116,12 +132,12 @@ static nx_status run(const nxi_stage_task *task) {
     copy(l, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index), a, i);
     if (i > 0) return NX_OK;
     *failed = 0;
-    factor(l, a, 0, failed);
+    factor(l, a, 0, failed, task->own);
   } else if (stage % 2 == 1) {
-    divide(l, a, panel, chunk);
+    divide(l, a, panel, chunk, task->own);
   } else {
     update(l, part, a, panel, chunk);
-    if (i == 0 && !nxi_told_to_stop(part)) factor(l, a, chunk, failed);
+    if (i == 0 && !nxi_told_to_stop(part)) factor(l, a, chunk, failed, task->own);
   }
   return NX_OK;
 }
@@ -138,6 +154,7 @@ nx_status nxi_cholesky_blocked_prepare(const nxg_call *call, nxg_call_work *work
   l->stages = (nxi_stages){.batches = nxi_batches(a, 2),
                            .count = 2 * (uint32_t)l->panels + 1,
                            .bytes = (int64_t)sizeof(int),
+                           .own_bytes = nxi_floats_root_bytes(PANEL),
                            .tasks = tasks_of,
                            .run = run};
   work->state = l;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* The operation qr. LAPACK expects columns, so a matrix A in C order is A^T to it. It computes LQ
- * factors of that, A^T = L Q', which are the transposes of ours: L = R^T and Q' = Q^T for A = Q R.
- * In memory they are R and Q in C order, so nothing is transposed: the operand is copied to the
- * memory of a result and factored there. Householder reflections cannot fail; values that are not
- * finite propagate. */
+/* The operation qr; small and large matrices in files of their own. LAPACK expects columns, so a
+ * matrix A in C order is A^T to it. It computes LQ factors of that, A^T = L Q', which are the
+ * transposes of ours: L = R^T and Q' = Q^T for A = Q R. In memory they are R and Q in C order, so
+ * nothing is transposed: the operand is copied to the memory of a result and factored there.
+ * Householder reflections cannot fail; values that are not finite propagate. */
 #include <string.h>
 
 #include "runtime/library/linalg/lapack.h"
 #include "qr_blocked.h"
+#include "qr_small.h"
 
 typedef void (*gelqf_fn)(const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
                          const int *lwork, int *info);
@@ -60,6 +61,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   nxi_batch_work(work, s.m ? nxi_batches(&call->operands[0], 2) : 0, 4 * m * n * k + 2 * q * k,
                  m * n + q);
   if (s.least == 0) return status;
+  if (nxi_qr_is_small(call)) return nxi_qr_small_prepare(call, work, d);
   const double lengths[] = {elements_apart(&s), k, query(&s)};
   return nxi_work_state(call, work, s.t, lengths, 3, d);
 }
@@ -80,6 +82,10 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   size_t size = (size_t)nxi_dtype_size(s.t);
   if (s.least == 0) {
     nxi_identity(s.t, s.m, s.inner, q); /* no reflection */
+    return NX_OK;
+  }
+  if (nxi_qr_is_small(part->call)) {
+    nxi_qr_small(part, index);
     return NX_OK;
   }
   bool tall = s.m >= s.n, apart = nxi_lapack_complex(s.t);

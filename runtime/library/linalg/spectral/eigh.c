@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh, eigvalsh, by divide and conquer. LAPACK stores matrices by columns, so the lower triangle
- * in C order is an upper triangle to it, of the conjugate matrix, which has the same values and
- * conjugate vectors. A lower triangle that is not finite does not converge. */
+/* eigh, eigvalsh, by divide and conquer; small and large matrices in files of their own. LAPACK
+ * stores matrices by columns, so the lower triangle in C order is an upper triangle to it, of the
+ * conjugate matrix, which has the same values and conjugate vectors. A lower triangle that is not
+ * finite does not converge. */
 #include <string.h>
 
 #include "eigh_blocked.h"
+#include "eigh_small.h"
 #include "runtime/library/linalg/lapack.h"
 
 typedef void (*real_fn)(const char *jobz, const char *uplo, const int *n, void *a, const int *lda,
@@ -47,6 +49,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, (vectors ? 9 : 4.0 / 3) * n * n * n,
                  2 * n * n);
   if (!size) return status;
+  if (nxi_eigh_is_small(call)) return nxi_eigh_small_prepare(call, work, d);
   _Alignas(16) char first[16] = {0}, values[16], rwork[16] = {0};
   syevd(t, vectors, size, values, values, first, rwork, &iwork, &(lengths){-1, -1, -1});
   const double all[] = {n * n, n, nxi_work_length(t, first),
@@ -80,7 +83,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
 
 static nx_status run(nxg_call_part *part) {
   if (nxi_eigh_is_blocked(part->call)) return nxi_stages_run(part->state, part);
-  return nxi_each_item(part, one);
+  return nxi_each_item(part, nxi_eigh_is_small(part->call) ? nxi_eigh_small : one);
 }
 
 const nxg_functions nxi_eigh_functions = {prepare, run, nxi_work_release};
