@@ -64,14 +64,14 @@ static const struct {
   maker make;
   nx_dtype dtype;
   int64_t batch, rows, columns;
-} cases[] = {{"eigh f64", make_eigh, NX_F64, 1, 930, 930},
+} cases[] = {{"eigh f32, halves", make_eigh, NX_F32, 1, 1830, 1830},
              {"eigh c64", make_eigh, NX_C64, 1, 600, 600},
              {"eigvalsh f32", make_values, NX_F32, 2, 940, 940},
              {"eig f64", make_eig, NX_F64, 2, 350, 350},
              {"eig c128", make_eig, NX_C128, 1, 220, 220},
              {"schur f32", make_schur, NX_F32, 1, 360, 360},
-             {"svd f64", make_svd, NX_F64, 1, 740, 740},
-             {"svd f32, wide", make_svd, NX_F32, 1, 740, 1000},
+             {"svd f32, halves", make_svd, NX_F32, 1, 1446, 1446},
+             {"svd f32, whole", make_svd, NX_F32, 1, 1000, 740},
              {"svd c64", make_svd, NX_C64, 1, 460, 460},
              {"svd f64, long", make_svd, NX_F64, 1, 1400, 330},
              {"geqp3 f64", make_pivoted, NX_F64, 1, 660, 660},

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* eigh of a large matrix. The matrix is reduced to a tridiagonal one (tridiagonal.h). Its vectors
- * are computed by divide and conquer on one thread, while other threads form the blocks of
- * reflections. Then the reflections are applied to panels of vectors. */
+ * are computed by divide and conquer (conquer.h), and blocks of reflections are formed beside its
+ * halves. Then the reflections are applied to panels of vectors. */
 #include "eigh_blocked.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "ir/alloc.h"
@@ -12,28 +13,27 @@
 #include "runtime/library/blas/level3.h"
 #include "runtime/library/linalg/rescale.h"
 #include "runtime/library/linalg/factors/reflections.h"
+#include "conquer.h"
 #include "tridiagonal.h"
 
-typedef void (*stedc_fn)(const char *vectors, const int *n, void *d, void *e, void *z,
-                         const int *ldz, void *work, const int *lwork, int *iwork,
-                         const int *liwork, int *info, size_t);
-
 /* After taking the matrix, and the stages of its reduction. */
-enum { SOLVE, CHECK, APPLY, STAGES };
+enum { TEAR, SOLVE, JOIN, ROOTS, WEIGHTS, VECTORS, CHECK, APPLY, STAGES };
 enum { PANEL = 128, ASKED = 64 }; /* vectors of a task; rows taken before the poll is asked */
 
 typedef struct blocked {
   nxi_stages stages; /* first */
   nx_dtype t, real;
-  int n, lwork, liwork;
+  int n;
   nxi_tridiagonal form;
+  nxi_conquer conquer;
   nxi_reflections q;
   nxi_layout matrix, tau, diagonal, beside, vectors, blocks, work, integers, state;
 } blocked;
 
 /* Data that stages pass to later ones. */
 typedef struct found {
-  int info, scale; /* the matrix was multiplied by 2^scale */
+  int scale; /* the matrix was multiplied by 2^scale */
+  nxi_conquer_state conquer;
 } found;
 
 /* The stage after those of the reduction; less than 0: it is the stage before them, or one of
@@ -46,8 +46,14 @@ static int64_t tasks_of(const nxi_stages *stages, uint32_t number) {
   const blocked *l = (const void *)stages;
   const int stage = later(l, number);
   if (stage < 0) return number == 0 ? 1 : nxi_tridiagonal_tasks(&l->form, number - 1);
-  if (stage == SOLVE) return 1 + nxi_reflections_blocks(&l->q);
-  return stage == APPLY ? (l->n + PANEL - 1) / PANEL : 1;
+  switch (stage) {
+    case SOLVE: return 2 + nxi_reflections_blocks(&l->q);
+    case ROOTS:
+    case WEIGHTS:
+    case VECTORS: return nxi_conquer_chunks(&l->conquer);
+    case APPLY: return (l->n + PANEL - 1) / PANEL;
+    default: return 1;
+  }
 }
 
 bool nxi_lower_is_finite(nx_dtype t, int64_t n, const char *a) {
@@ -57,26 +63,37 @@ bool nxi_lower_is_finite(nx_dtype t, int64_t n, const char *a) {
   return finite;
 }
 
-/* Roughly the operations of either step that is one call of LAPACK. */
-static double cost_of(const blocked *l, bool real) {
-  const double n = l->n;
-  return 4.0 / 3 * n * n * n * (!real && nxi_lapack_complex(l->t) ? 4 : 1);
+/* Roughly the operations of a step that is one call of LAPACK. */
+static double cost_of(nx_dtype t, double n) {
+  return 4.0 / 3 * n * n * n * (nxi_lapack_complex(t) ? 4 : 1);
 }
 
-static void stedc(const nxi_stages *stages, char *m) {
-  const blocked *l = (const void *)stages;
+static nxi_conquer_arrays conquer_at(const blocked *l, char *m) {
   found *f = (void *)(m + l->state.at);
-  nxi_lapack_enter();
-  ((stedc_fn)nxi_lapack(NXI_LAPACK_stedc, l->real))(
-      "I", &l->n, m + l->diagonal.at, m + l->beside.at, m + l->vectors.at, &l->n, m + l->work.at,
-      &l->lwork, (int *)(void *)(m + l->integers.at), &l->liwork, &f->info, 1);
-  nxi_lapack_leave();
+  return (nxi_conquer_arrays){m + l->diagonal.at,
+                              m + l->beside.at,
+                              m + l->vectors.at,
+                              m + l->work.at,
+                              (int *)(void *)(m + l->integers.at),
+                              &f->conquer};
+}
+
+static void first_half(const nxi_stages *stages, char *m) {
+  const blocked *l = (const void *)stages;
+  const nxi_conquer_arrays at = conquer_at(l, m);
+  nxi_conquer_half(&l->conquer, &at, 0);
+}
+
+static void second_half(const nxi_stages *stages, char *m) {
+  const blocked *l = (const void *)stages;
+  const nxi_conquer_arrays at = conquer_at(l, m);
+  nxi_conquer_half(&l->conquer, &at, 1);
 }
 
 static nx_status take(const blocked *l, const nxi_stage_task *task, const char *from) {
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
-  *f = (found){0, 0};
+  *f = (found){0};
   const int64_t row = l->n * nxi_dtype_size(l->t);
   double largest = 0;
   for (int64_t i = 0; i < l->n; i++, from += row, a += row) {
@@ -109,15 +126,50 @@ static void reduce(const blocked *l, const nxi_stage_task *task) {
   const nxi_stage_piece pieces[] = {
       nxi_piece_of(&l->matrix, l->t, (int64_t)l->n * l->n), nxi_piece_of(&l->tau, l->t, l->n - 1),
       nxi_piece_of(&l->diagonal, l->real, l->n), nxi_piece_of(&l->beside, l->real, l->n - 1)};
-  nxi_stage_apart(task, cost_of(l, false), sizeof *l, reduce_whole, pieces, 1, 4);
+  nxi_stage_apart(task, cost_of(l->t, l->n), sizeof *l, reduce_whole, pieces, 1, 4);
 }
 
+/* Elements first .. of an array. */
+static nxi_stage_piece piece_from(const nxi_layout *array, nx_dtype t, int64_t first, int64_t n) {
+  const int64_t size = nxi_dtype_size(t);
+  return (nxi_stage_piece){array->at + first * size, n * size};
+}
+
+/* A half of divide and conquer, or a block of reflections. */
 static void solve(const blocked *l, const nxi_stage_task *task) {
-  const nxi_stage_piece pieces[] = {nxi_piece_of(&l->diagonal, l->real, l->n),
-                                    nxi_piece_of(&l->beside, l->real, l->n - 1),
-                                    {l->state.at, (int64_t)sizeof(found)},
-                                    nxi_piece_of(&l->vectors, l->real, (int64_t)l->n * l->n)};
-  nxi_stage_apart(task, cost_of(l, true), sizeof *l, stedc, pieces, 3, 4);
+  char *m = task->memory;
+  const int half = (int)task->task, first = half ? l->conquer.half : 0,
+            n = half ? l->n - first : l->conquer.half;
+  if (half > 1) {
+    nxi_reflections_make(&l->q, half - 2, m + l->matrix.at, m + l->tau.at, m + l->blocks.at,
+                         task->own);
+    return;
+  }
+  const int64_t info = (int64_t)offsetof(found, conquer.info) + half * (int64_t)sizeof(int);
+  const nxi_stage_piece pieces[] = {
+      piece_from(&l->diagonal, l->real, first, n),
+      piece_from(&l->beside, l->real, first, n - 1),
+      {l->state.at + info, (int64_t)sizeof(int)},
+      piece_from(&l->vectors, l->real, (int64_t)first * l->n, (int64_t)n * l->n)};
+  nxi_stage_apart(task, cost_of(l->real, n), sizeof *l, half ? second_half : first_half, pieces, 3,
+                  4);
+}
+
+/* What joins the halves. */
+static void conquer(const blocked *l, const nxi_stage_task *task, int stage) {
+  const nxi_conquer_arrays at = conquer_at(l, task->memory);
+  const int chunk = (int)task->task;
+  switch (stage) {
+    case TEAR: nxi_conquer_tear(&l->conquer, &at); return;
+    case JOIN: nxi_conquer_join(&l->conquer, &at); return;
+    case ROOTS: nxi_conquer_roots(&l->conquer, &at, chunk); return;
+    case WEIGHTS: nxi_conquer_weights(&l->conquer, &at, chunk); return;
+    default: nxi_conquer_vectors(&l->conquer, &at, chunk, task->own);
+  }
+}
+
+static const int *order_of(const blocked *l, const char *m) {
+  return nxi_conquer_order(&l->conquer, (const int *)(const void *)(m + l->integers.at));
 }
 
 /* Writes the values, if the algorithm has converged. */
@@ -125,10 +177,13 @@ static nx_status check(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory;
   const found *f = (void *)(m + l->state.at);
-  if (f->info != 0) return NX_NO_CONVERGENCE;
+  const nxi_conquer_arrays at = conquer_at(l, m);
+  if (nxi_conquer_end(&l->conquer, &at)) return NX_NO_CONVERGENCE;
   nxi_scale(l->real, l->n, m + l->diagonal.at, -f->scale);
   double *values = nxi_item(&part->call->results[0], part->results[0], 1, task->index);
-  nxi_widen_values(l->real, l->n, m + l->diagonal.at, values);
+  for (int i = 0; i < l->n; i++)
+    nxi_widen_values(l->real, 1, nxi_at(l->real, m + l->diagonal.at, order_of(l, m)[i], 0, 1),
+                     &values[i]);
   return NX_OK;
 }
 
@@ -138,8 +193,10 @@ static void apply(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory, *panel = task->own, *own = panel + nxi_layout_bytes(l->t, l->n, PANEL);
   const int first = (int)task->task * PANEL, width = l->n - first < PANEL ? l->n - first : PANEL;
-  nxi_copy_real(l->t, (int64_t)l->n * width, nxi_at(l->real, m + l->vectors.at, 0, first, l->n),
-                panel);
+  for (int j = 0; j < width; j++)
+    nxi_copy_real(l->t, l->n,
+                  nxi_at(l->real, m + l->vectors.at, 0, order_of(l, m)[first + j], l->n),
+                  nxi_at(l->t, panel, 0, j, l->n));
   nxi_reflections_apply(&l->q, part, false, nxi_reflections_blocks(&l->q), m + l->blocks.at, width,
                         panel, l->n, own);
   char *to = nxi_item(&part->call->results[1], part->results[1], 2, task->index);
@@ -149,38 +206,33 @@ static void apply(const blocked *l, const nxi_stage_task *task) {
 static nx_status run(const nxi_stage_task *task) {
   const blocked *l = (const void *)task->stages;
   const nxg_call_part *part = task->part;
-  char *m = task->memory;
   if (task->stage == 0)
     return take(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
-  switch (later(l, task->stage)) {
-    case SOLVE:
-      if (task->task == 0) solve(l, task);
-      else
-        nxi_reflections_make(&l->q, (int)task->task - 1, m + l->matrix.at, m + l->tau.at,
-                             m + l->blocks.at, task->own);
-      return NX_OK;
-    case CHECK: return check(l, task);
-    case APPLY: apply(l, task); return NX_OK;
-    default: reduce(l, task); return NX_OK;
-  }
+  const int stage = later(l, task->stage);
+  if (stage < 0) reduce(l, task);
+  else if (stage == SOLVE) solve(l, task);
+  else if (stage == CHECK) return check(l, task);
+  else if (stage == APPLY) apply(l, task);
+  else conquer(l, task, stage);
+  return NX_OK;
 }
 
 static void lay_out(blocked *l) {
   const int64_t n = l->n;
   int64_t *all = &l->stages.bytes;
-  const int64_t solving = 1 + 4 * n + n * n, reducing = nxi_tridiagonal_work(&l->form);
-  l->liwork = (int)(3 + 5 * n);
-  l->lwork = (int)(solving > reducing ? solving : reducing);
+  const int64_t solving = nxi_conquer_work(&l->conquer), reducing = nxi_tridiagonal_work(&l->form),
+                vectors = nxi_layout_bytes(l->real, nxi_conquer_own(&l->conquer), 1);
   nxi_lay_out(&l->matrix, all, l->t, n * n);
   nxi_lay_out(&l->tau, all, l->t, n);
   nxi_lay_out(&l->diagonal, all, l->real, n);
   nxi_lay_out(&l->beside, all, l->real, n);
   nxi_lay_out(&l->vectors, all, l->real, n * n);
   nxi_lay_out(&l->blocks, all, NX_U8, nxi_reflections_bytes(&l->q));
-  nxi_lay_out(&l->work, all, l->t, l->lwork);
-  nxi_lay_out(&l->integers, all, NX_I32, l->liwork);
+  nxi_lay_out(&l->work, all, l->t, solving > reducing ? solving : reducing);
+  nxi_lay_out(&l->integers, all, NX_I32, nxi_conquer_integers(&l->conquer));
   nxi_lay_out(&l->state, all, NX_U8, (int64_t)sizeof(found));
   l->stages.own_bytes = nxi_layout_bytes(l->t, n, PANEL) + nxi_reflections_own_bytes(&l->q, PANEL);
+  if (vectors > l->stages.own_bytes) l->stages.own_bytes = vectors;
 }
 
 nx_status nxi_eigh_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
@@ -197,6 +249,7 @@ nx_status nxi_eigh_blocked_prepare(const nxg_call *call, nxg_call_work *work, nx
   l->n = (int)n;
   l->q = (nxi_reflections){l->t, NXI_REFLECT_BACKWARDS, l->n, l->n - 1, 0, l->n};
   l->form = nxi_tridiagonal_of(l->t, l->n);
+  l->conquer = nxi_conquer_of(l->real, l->n);
   lay_out(l);
   l->stages.batches = nxi_batches(a, 2);
   l->stages.count = 1 + nxi_tridiagonal_stages(&l->form) + STAGES;
