@@ -33,13 +33,30 @@ static void attribute(LLVMContextRef context, nxl_ref f, const char *key, const 
                                                     (uint32_t)strlen(value)));
 }
 
-static void set_attributes(const nxl_emitter *e, nxl_ref f, const nxl_machine *m) {
+/* The machine's features, and for a function that keeps all registers: no vzeroupper, which would
+ * clear the upper halves of those that it has restored. */
+static nx_status set_features(const nxl_emitter *e, nxl_ref f, const nxl_machine *m) {
+  static const char keeping[] = "-vzeroupper";
+  if (!nxl_is_cold(f)) {
+    attribute(e->context, f, "target-features", m->features);
+    return NX_OK;
+  }
+  size_t bytes = strlen(m->features) + sizeof keeping + 1;
+  char *features = nxi_malloc(bytes);
+  if (!features) return nxi_oom(e->diag);
+  snprintf(features, bytes, "%s%s%s", m->features, m->features[0] ? "," : "", keeping);
+  attribute(e->context, f, "target-features", features);
+  nxi_free(features);
+  return NX_OK;
+}
+
+static nx_status set_attributes(const nxl_emitter *e, nxl_ref f, const nxl_machine *m) {
   const char *width = m->isa == NXL_AVX512 ? "512" : m->isa == NXL_AVX2 ? "256" : "128";
   attribute(e->context, f, "target-cpu", m->cpu);
-  attribute(e->context, f, "target-features", m->features);
   attribute(e->context, f, "prefer-vector-width", width);
   attribute(e->context, f, "min-legal-vector-width", width);
   attribute(e->context, f, "no-builtins", "");
+  return set_features(e, f, m);
 }
 
 /* ---- steps */
@@ -107,7 +124,7 @@ static nx_status print_and_generate(nxl_emitter *e, const nxl_machine *m, const 
   nx_status s = nxl_emit(e);
   if (s != NX_OK) return s;
   for (nxl_ref f = LLVMGetFirstFunction(e->module); f != NULL; f = LLVMGetNextFunction(f))
-    if (!LLVMIsDeclaration(f)) set_attributes(e, f, m);
+    if (!LLVMIsDeclaration(f) && (s = set_attributes(e, f, m)) != NX_OK) return s;
   if (r->verify && (s = check_module(e->module, e->diag)) != NX_OK) return s;
   if (r->form == NXL_IR) return give_ir(e->module, r->data, r->size, e->diag);
   if ((s = run_passes(e->module, m->handle, e->diag)) != NX_OK) return s;

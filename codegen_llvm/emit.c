@@ -135,6 +135,13 @@ static nxl_ref scalar_instr(nxl_emitter *e, const nxk_instr *in) {
   return nxl_scalar(e, (nxk_op)in->op, &o);
 }
 
+nxl_ref nxl_emit_value(nxl_emitter *e, const nxk_instr *in) {
+  if (in->op == NXK_const) return constant(e, in->dtype, in->imm);
+  if (in->op != NXK_splat) return scalar_instr(e, in);
+  nxl_ref value = e->values[in->args[0]];
+  return in->lanes == 1 ? value : nxl_splat(e, value, in->lanes);
+}
+
 /* ---- regions: region p runs its tasks [max(begin - base, 0), min(end - base, count)) */
 
 static nxl_ref task_count(nxl_emitter *e, const nxk_region *p) {
@@ -387,14 +394,18 @@ static void end_block(nxl_emitter *e, nxk_value opener) {
 static void instruction(nxl_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   switch (in->op) {
-    case NXK_const: e->values[v] = constant(e, in->dtype, in->imm); break;
+    case NXK_const:
+    case NXK_splat: e->values[v] = nxl_emit_value(e, in); break;
     case NXK_param: e->values[v] = parameter(e, in->imm, in->dtype); break;
     case NXK_region: begin_region(e, v); break;
     case NXK_for:
       if (e->k->loops[in->imm].apart) nxl_begin_apart(e, v);
       begin_for(e, v);
       break;
-    case NXK_cold: begin_cold(e, v); break;
+    case NXK_cold:
+      begin_cold(e, v);
+      nxl_call_cold(e, v);
+      break;
     case NXK_end: end_block(e, in->block); break;
     case NXK_blend: e->values[v] = blend(e, in); break;
     case NXK_load:
@@ -405,10 +416,6 @@ static void instruction(nxl_emitter *e, nxk_value v) {
       break;
     case NXK_carry: begin_carry(e, v); break;
     case NXK_next: e->next[in->args[0]] = e->values[in->args[1]]; break;
-    case NXK_splat:
-      e->values[v] =
-          in->lanes == 1 ? e->values[in->args[0]] : nxl_splat(e, e->values[in->args[0]], in->lanes);
-      break;
     case NXK_step_vector: e->values[v] = step_vector(e, in); break;
     case NXK_active: e->values[v] = active(e, in); break;
     case NXK_interleave_low:
@@ -420,7 +427,7 @@ static void instruction(nxl_emitter *e, nxk_value v) {
     case NXK_tree_push: nxl_tree_push(e, in); break;
     case NXK_tree_join: e->values[v] = nxl_tree_join(e, in); break;
     default:
-      if (in->op < NXK_SCALAR_COUNT) e->values[v] = scalar_instr(e, in);
+      if (in->op < NXK_SCALAR_COUNT) e->values[v] = nxl_emit_value(e, in);
       else nxl_refuse(e, e->i64, "an instruction of the logical level");
   }
 }
@@ -501,7 +508,8 @@ static void print_kernel(nxl_emitter *e) {
   nxl_make_scopes(e);
   nxl_load_bases(e);
   e->task_base = nxl_i64(e, 0);
-  for (nxk_value v = 0; v < e->k->n_instrs && !e->failed; v++) instruction(e, v);
+  for (nxk_value v = 0; v < e->k->n_instrs && !e->failed; v++)
+    if (v >= e->resume) instruction(e, v);
   /* Nontemporal stores are not ordered with other stores, so a fence at the end of the kernel
    * completes them. */
   for (uint32_t i = 0; i < e->k->n_accesses; i++)

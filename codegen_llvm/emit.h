@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Private to the LLVM emitter: the state of one kernel that is being printed, and what its files
  * share. emit.c prints structure (regions, loops, blocks), emit_apart.c functions of pieces,
- * emit_memory.c accesses, emit_lanes.c shuffles, emit_tree.c trees of partial results,
- * emit_scalar.c and emit_integer.c scalar operations; compile.c calls it. The emitters print what
- * they are given and decide nothing. */
+ * emit_cold.c those of cold blocks, emit_memory.c accesses, emit_lanes.c shuffles, emit_tree.c
+ * trees of partial results, emit_scalar.c and emit_integer.c scalar operations; compile.c calls it.
+ * The emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
 #define NXI_LLVM_EMIT_H
 
@@ -14,6 +14,13 @@
 typedef enum nxl_isa { NXL_GENERIC, NXL_AVX2, NXL_AVX512, NXL_NEON, NXL_ISAS } nxl_isa;
 
 typedef LLVMValueRef nxl_ref;
+
+enum { NXL_MOST_COLD = 64 };
+/* A function of equal cold blocks (emit_cold.c). */
+typedef struct nxl_cold_function {
+  nxk_value first; /* the `cold` of which it was printed */
+  nxl_ref function;
+} nxl_cold_function;
 
 /* An open or closed block of the kernel, kept under the number of the instruction that opens it. */
 typedef struct nxl_block {
@@ -60,6 +67,11 @@ typedef struct nxl_emitter {
   bool clamps;
   nxk_value apart; /* the loop that has a function of its own, while it is printed; or NXK_NONE */
   nxl_outside outside;
+  nxl_cold_function cold[NXL_MOST_COLD];
+  uint32_t n_cold;
+  nxk_value resume; /* instructions before this one are not printed: a function has them */
+  nxl_ref cold_memory, cold_memory_of; /* for calls of those, in which function */
+  int64_t cold_bytes;
 } nxl_emitter;
 
 /* Prints the kernel as function `k->name` of e->module; the fields up to builder are set. */
@@ -74,6 +86,16 @@ void nxl_load_bases(nxl_emitter *e);
 void nxl_begin_apart(nxl_emitter *e, nxk_value v);
 /* Ends it, if it is that of loop v. */
 void nxl_end_apart(nxl_emitter *e, nxk_value v);
+
+/* The value of a constant, a splat or a scalar operation. */
+nxl_ref nxl_emit_value(nxl_emitter *e, const nxk_instr *in);
+
+/* ---- cold blocks that stand apart (emit_cold.c) */
+/* Inside the block of `cold` v, which has been opened: prints a call of a function instead of the
+ * block, if that stands apart and can have one. */
+void nxl_call_cold(nxl_emitter *e, nxk_value v);
+/* Whether a function of the module is one of those. */
+bool nxl_is_cold(nxl_ref function);
 
 /* ---- types and small pieces */
 /* type of values: bool is i1, f16 and bf16 are i16 */

@@ -130,7 +130,7 @@ static quadrant reduce_large(const expand *e, nxk_value x) {
 
 quadrant nxi_expand_quadrant(const expand *e, nxk_value x) {
   quadrant usual = reduce_small(e, x);
-  nxk_value cold = nxk_begin_cold(e->k, x_le(e, x_f(e, large(e)), x_abs(e, x)));
+  nxk_value cold = nxk_begin_cold_apart(e->k, x_le(e, x_f(e, large(e)), x_abs(e, x)));
   quadrant huge = reduce_large(e, x);
   nxk_end(e->k);
   usual.q = nxk_blend(e->k, cold, huge.q, usual.q);

@@ -62,7 +62,9 @@ static nxk_value copy_block(nxk_kernel *k, const nxk_kernel *source, const nxk_i
                ? v
                : NXK_NONE;
   }
-  if (in->op == NXK_cold) return nxk_begin_cold(k, moved(map, in->args[0]));
+  if (in->op == NXK_cold)
+    return (in->flags & NXK_APART ? nxk_begin_cold_apart : nxk_begin_cold)(k,
+                                                                           moved(map, in->args[0]));
   const nxk_loop *loop = &source->loops[in->imm];
   nxk_region *region =
       loop->kind == NXK_TASK && k->n_regions > 0 ? &k->regions[k->n_regions - 1] : NULL;

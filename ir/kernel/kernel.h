@@ -35,7 +35,9 @@
  *                  upper
  *   cold           arg0: bool. Opens a block that writes no memory. The values defined in it matter
  *                  only in lanes where arg0 is true, and the block may be skipped if arg0 is false
- *                  in all lanes
+ *                  in all lanes. With flag NXK_APART it is long and hardly ever runs: a code
+ *                  generator may make one function of all equal blocks, and may skip each part of
+ *                  the lanes in which arg0 is false
  *   end            closes the innermost block
  *   blend          args: the cold instruction, a value defined in its block, another value. The
  *                  result is select(arg0 of the cold, the value inside, the other value)
@@ -190,8 +192,9 @@ typedef struct nxk_access {
   int64_t prefetch;
 } nxk_access;
 
-/* NXK_NSW (threads): add, sub, mul of i32 that overflows in no lane. */
-enum { NXK_INDEX_PART = 1, NXK_NSW = 2 };
+/* NXK_NSW (threads): add, sub, mul of i32 that overflows in no lane. NXK_APART (no threads): of a
+ * cold block. */
+enum { NXK_INDEX_PART = 1, NXK_NSW = 2, NXK_APART = 4 };
 typedef struct nxk_instr {
   uint16_t op; /* nxk_op */
   /* 1 at the logical level; a power of two up to NXK_MAX_LANES, of threads up to NXK_MOST_LANES */
@@ -295,6 +298,11 @@ nxk_value nxk_begin_for(nxk_kernel *k, nxk_loop_kind kind, nxk_bound_value lower
                         nxk_bound_value upper, int64_t step);
 nxk_value nxk_begin_range(nxk_kernel *k, nxk_loop_kind kind, int64_t extent); /* 0 .. extent - 1 */
 nxk_value nxk_begin_cold(nxk_kernel *k, nxk_value pred);
+static inline nxk_value nxk_begin_cold_apart(nxk_kernel *k, nxk_value pred) { /* with NXK_APART */
+  nxk_value v = nxk_begin_cold(k, pred);
+  if (v != NXK_NONE) k->instrs[v].flags = NXK_APART;
+  return v;
+}
 void nxk_end(nxk_kernel *k);
 nxk_value nxk_blend(nxk_kernel *k, nxk_value cold, nxk_value inside, nxk_value other);
 nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint16_t lanes);

@@ -152,6 +152,8 @@ static void check_cold(nxi_checker *c, nxk_value v) {
   if (!nxi_has_args(c, v, 1)) return;
   const nxk_instr *pred = nxi_operand(c, v, c->k->instrs[v].args[0]);
   if (pred && pred->dtype != NX_BOOL) nxi_fault(c, v, "the condition is not bool");
+  if ((c->k->instrs[v].flags & NXK_APART) && c->k->threads > 0)
+    nxi_fault(c, v, "a cold block that stands apart, of threads");
 }
 
 static void open_block(nxi_checker *c, nxk_value v) {

@@ -445,6 +445,7 @@ static void read_operands(parser *p, nxk_instr *in) {
     case NXK_for: read_for(p, in); break;
     case NXK_cold:
       read_args(p, in, 1);
+      if (accept_word(p, "apart")) in->flags = NXK_APART;
       expect(p, '{');
       break;
     case NXK_blend: read_args(p, in, 3); break;

@@ -133,7 +133,7 @@ static void print_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) 
     case NXK_for: print_for(k, out, in); break;
     case NXK_cold:
       print_args(out, in);
-      nxi_text_add(out, " {");
+      nxi_text_add(out, in->flags & NXK_APART ? " apart {" : " {");
       break;
     case NXK_shuffle_xor:
       print_args(out, in);

@@ -364,7 +364,9 @@ static nxk_value write_cold(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   for (nxk_value p = end + 1; is_blend_of(from, p, v); last = p++)
     if (!is_blend_of(from, from->instrs[p].args[2], v))
       nxb_wide(b, map, from->instrs[p].args[2]); /* found again below */
-  nxk_value cold = nxk_begin_cold(b->to, nxb_wide(b, map, from->instrs[v].args[0]));
+  bool apart = (from->instrs[v].flags & NXK_APART) && b->to->threads == 0;
+  nxk_value cold = (apart ? nxk_begin_cold_apart
+                          : nxk_begin_cold)(b->to, nxb_wide(b, map, from->instrs[v].args[0]));
   nxb_set_value(map, v, cold, 0);
   for (nxk_value i = v + 1; i < end && !b->to->failed; i++) i = nxb_write(b, map, i);
   for (nxk_value p = end + 1; p <= last; p++)
