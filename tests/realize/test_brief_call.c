@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Brief calls of functions: whole arrays into whole arrays that nobody else looks at, with the same
- * bits as in the general way; and whatever is unusual goes the general way. */
+/* Brief calls of functions: whole arrays into new tensors, or into whole arrays that nobody else
+ * looks at, with the same bits as in the general way; and whatever is unusual goes the general
+ * way. */
 #include <pthread.h>
 
 #include "codegen_llvm/codegen_llvm.h"
@@ -102,6 +103,76 @@ static void same_bits(void **state) {
     }
     nx_function_release(f);
   }
+}
+
+/* ---- new tensors */
+
+/* Which results the caller gives: bit i of `given`. */
+static void check_new(const program *p, int given) {
+  nx_function *f = create(p, NULL);
+  nx_tensor *in[2] = {operand(0, 0), operand(1, 0)}, *own[2] = {NULL, NULL}, *wanted[2];
+  OK(nx_function_call(f, in, 2, own, (size_t)p->n_out, NULL));
+  uint64_t before = ctx->brief_runs, first = before;
+  for (int turn = 0; turn < 20 || (compiles() && first == before); turn++) {
+    nx_tensor *other[2] = {operand(0, (float)(turn % 9)), operand(1, (float)-turn)}, *out[2];
+    nx_report r = {.size = sizeof r};
+    nx_run_options o = {.size = sizeof o, .report = &r};
+    for (int i = 0; i < p->n_out; i++) {
+      wanted[i] = NULL;
+      out[i] = given >> i & 1 ? own[i] : NULL;
+    }
+    OK(nx_function_call(f, other, 2, wanted, (size_t)p->n_out, &o));
+    before = ctx->brief_runs;
+    OK(nx_function_call(f, other, 2, out, (size_t)p->n_out, NULL));
+    first = ctx->brief_runs; /* more than `before` from the first brief call on */
+    for (int i = 0; i < p->n_out; i++) {
+      char is[8 * N], want[8 * N];
+      assert_true((out[i] == own[i]) == (given >> i & 1));
+      OK(nx_read(out[i], is, bytes_of(out[i]), NULL));
+      OK(nx_read(wanted[i], want, bytes_of(wanted[i]), NULL));
+      assert_memory_equal(is, want, bytes_of(out[i]));
+      if (out[i] != own[i]) release(out[i]);
+      release(wanted[i]);
+    }
+    release(other[0]);
+    release(other[1]);
+    if (turn == 200000) fail_msg("no call was brief");
+  }
+  nx_function_release(f);
+}
+
+static void new_results(void **state) {
+  (void)state;
+  for (int g = 0; g < PROGRAMS; g++)
+    for (int given = 0; given < 1 << programs[g].n_out; given++) check_new(&programs[g], given);
+}
+
+/* A new result is a tensor like any other: it can be kept, recorded with, and overwritten. */
+static void new_results_are_kept(void **state) {
+  (void)state;
+  nx_function *f = create(&programs[0], NULL);
+  nx_tensor *in[2] = {operand(0, 0), operand(1, 0)}, *kept[8];
+  uint64_t before = ctx->brief_runs;
+  for (int i = 0; compiles() && ctx->brief_runs == before; i++) {
+    nx_tensor *out = NULL;
+    OK(nx_function_call(f, in, 2, &out, 1, NULL));
+    release(out);
+    if (i == 200000) fail_msg("no call was brief");
+  }
+  for (int i = 0; i < 8; i++) {
+    kept[i] = NULL;
+    nx_tensor *x = operand(0, (float)i), *two[2] = {x, in[1]};
+    OK(nx_function_call(f, two, 2, &kept[i], 1, NULL));
+    if (i == 3) OK(nx_assign(kept[i], GOOD(nx_neg(kept[i]))));
+  }
+  for (int i = 0; i < 8; i++) {
+    float is[N];
+    operand(0, (float)i);
+    OK(nx_read(kept[i], is, sizeof is, NULL));
+    for (int k = 0; k < N; k++)
+      assert_true(is[k] == (i == 3 ? -1.0f : 1.0f) * (values[0][k] - values[1][k]));
+  }
+  nx_function_release(f);
 }
 
 /* ---- what goes the general way: a function of the difference, and arguments of all kinds */
@@ -277,6 +348,16 @@ static void failing_allocations(void **state) {
     if (status) FAILS(NX_OUT_OF_MEMORY, status);
     else expect(s.out, 1, 0);
   }
+  for (int fail_at = 0; fail_at < 40; fail_at++) { /* of new tensors */
+    nx_tensor *out = NULL;
+    nxi_alloc_fail(fail_at / 2, fail_at % 2);
+    nx_status status = nx_function_call(s.f, s.in, 2, &out, 1, NULL);
+    nxi_alloc_fail(-1, false);
+    assert_true((status == NX_OK) == (out != NULL));
+    if (status) FAILS(NX_OUT_OF_MEMORY, status);
+    else expect(out, 1, 0);
+    release(out);
+  }
   nx_function_release(s.f);
 }
 
@@ -333,9 +414,10 @@ static void threads(void **state) {
 
 NXT_MAIN(brief_call) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(same_bits),   IN_SCOPE(old_values),          IN_SCOPE(arguments),
-      IN_SCOPE(host_memory), IN_SCOPE(pending_inputs),      IN_SCOPE(same_value_twice),
-      IN_SCOPE(donated),     IN_SCOPE(failing_allocations), IN_SCOPE(threads),
+      IN_SCOPE(same_bits),           IN_SCOPE(new_results),      IN_SCOPE(new_results_are_kept),
+      IN_SCOPE(old_values),          IN_SCOPE(arguments),        IN_SCOPE(host_memory),
+      IN_SCOPE(pending_inputs),      IN_SCOPE(same_value_twice), IN_SCOPE(donated),
+      IN_SCOPE(failing_allocations), IN_SCOPE(threads),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Brief calls. A program that calls a function again and again with whole arrays, into arrays of
- * its own that nobody else looks at, and whose plan takes microseconds, wants nothing of the
- * general way: the new value of a result takes the memory of the old one, which nobody can see any
- * more, and both locks are held meanwhile, so nothing has to be acquired, published, or waited for.
- * Nothing here can fail.
+/* Brief calls. A program that calls a function again and again with whole arrays, into new tensors
+ * or arrays of its own that nobody else looks at, and whose plan takes microseconds, wants nothing
+ * of the general way: the new value of an array takes the memory of the old one, which nobody can
+ * see any more, a new tensor is made with its value, and both locks are held meanwhile, so nothing
+ * has to be acquired, published, or waited for. Nothing here can fail but for a want of memory,
+ * which the general way then finds as well, and has words for.
  *
  * The key is that of the general way (function_key.c), so a result has the same bits either way.
- * Whatever is unusual goes the general way: views, results that are new tensors or inputs too,
- * values that others hold or host code may see, donations, effects, reports, polls, traces. A
+ * Whatever is unusual goes the general way: views, results that are inputs too, values that others
+ * hold or host code may see, large results, donations, effects, reports, polls, traces. A
  * function whose plan is not quick would make its key twice in each call: it asks more and more
  * rarely, since a plan may become quick, when its code is there. */
 #include "function_call.h"
@@ -56,19 +57,55 @@ static nxi_buffer *writable(const nx_tensor *t) {
   return alone && own && nxi_buffer_aligned(b, false) ? b : NULL;
 }
 
-/* Addresses of the inputs and then of the results, and the buffers of the former. Both locks. */
-static bool find_memory(const nx_function *f, nx_tensor *const *in, nx_tensor *const *out,
-                        nxi_buffer **buffers, void **at) {
-  for (uint32_t i = 0; i < f->n_in; i++) {
-    if (!(buffers[i] = readable(in[i]))) return false;
-    at[i] = buffers[i]->data;
+/* A call: addresses of the inputs and then of the plan's results, new tensors before others. */
+typedef struct brief_call {
+  nx_function *f;
+  nx_tensor *const *in, *const *out;
+  nxi_buffer *buffers[NXI_BRIEF_INPUTS];
+  void *at[NXI_BRIEF_INPUTS + NXI_BRIEF_OUTPUTS];
+  nx_tensor *made[NXI_BRIEF_OUTPUTS]; /* where the caller gave no tensor */
+  uint32_t n_new;
+} brief_call;
+
+/* Addresses that are known: all but those of new tensors. Both locks. */
+static bool find_memory(brief_call *k) {
+  const uint32_t n_in = k->f->n_in;
+  for (uint32_t i = 0; i < n_in; i++) {
+    if (!(k->buffers[i] = readable(k->in[i]))) return false;
+    k->at[i] = k->buffers[i]->data;
   }
-  for (uint32_t i = 0; i < f->n_out; i++) {
-    const nxi_buffer *b = writable(out[i]);
+  for (uint32_t i = 0; i < k->f->n_out; i++) k->n_new += !k->out[i];
+  uint32_t n = n_in + k->n_new;
+  for (uint32_t i = 0; i < k->f->n_out; i++) {
+    if (!k->out[i]) continue;
+    const nxi_buffer *b = writable(k->out[i]);
     if (!b) return false;
-    at[f->n_in + i] = b->data;
-    for (uint32_t j = 0; j < f->n_in + i; j++)
-      if (at[j] == b->data) return false;
+    for (uint32_t j = 0; j < n; j++)
+      if (k->at[j] == b->data) return false;
+    k->at[n++] = b->data;
+  }
+  return true;
+}
+
+/* A tensor of the function's result i, with memory that is to be filled. Both locks. */
+static nx_tensor *make_tensor(nx_context *c, const nx_function *f, uint32_t i, int64_t bytes) {
+  NXI_HELD(&c->record_lock);
+  const nxg_node *n = &f->graph->nodes[f->graph->outputs[i].node];
+  bool ready = bytes > 0 && (bytes <= NXI_SMALL_BUFFER || nxi_buffer_ready(c->allocator, bytes));
+  nxi_buffer *b = ready ? nxi_buffer_create_small(c, bytes) : NULL;
+  nxi_node *leaf =
+      b ? nxi_leaf_create(c, NXI_OP_LEAF, f->device, n->dtype, n->rank, n->shape, b) : NULL;
+  return leaf ? nxi_tensor_of_node(c, leaf) : NULL;
+}
+
+/* Both locks. False: some may exist. */
+static bool make_tensors(brief_call *k, const nxp_plan *plan) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < k->f->n_out; i++) {
+    if (k->out[i]) continue;
+    k->made[i] = make_tensor(k->f->context, k->f, i, plan->outputs[n].bytes);
+    if (!k->made[i]) return false;
+    k->at[k->f->n_in + n++] = k->made[i]->storage->value->buffer->data;
   }
   return true;
 }
@@ -127,33 +164,35 @@ static bool pauses(nx_function *f) {
 }
 
 /* Both locks. */
-static bool call(nx_function *f, nx_tensor *const *in, nx_tensor *const *out) {
+static bool call(brief_call *k) {
+  nx_function *f = k->f;
   nx_context *c = f->context;
   NXI_HELD(&c->run_lock);
   NXI_HELD(&c->record_lock);
-  nxi_buffer *buffers[NXI_BRIEF_INPUTS];
-  void *at[NXI_BRIEF_INPUTS + NXI_BRIEF_OUTPUTS];
   nxi_drain_some(c, 16); /* dead nodes must not count as users */
-  if (c->sessions || !find_memory(f, in, out, buffers, at)) return false;
+  if (c->sessions || !find_memory(k)) return false;
   nxi_run *run = nxi_brief_workspace(c);
-  if (!run || !nxi_call_key_of_whole(run, f, buffers)) return false;
+  if (!run || !nxi_call_key_of_whole(run, f, k->buffers, k->out)) return false;
   const nxi_executable *e = quick_plan(f, run);
-  if (!e || !launch(run, f, e, at)) return false;
-  for (uint32_t i = 0; i < f->n_out; i++) renew(c, out[i]->storage->value);
+  if (!e || !make_tensors(k, nxi_executable_plan(e)) || !launch(run, f, e, k->at)) return false;
+  for (uint32_t i = 0; i < f->n_out; i++)
+    if (k->out[i]) renew(c, k->out[i]->storage->value);
   c->brief_runs++;
   return true;
 }
 
-bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor *const *out) {
+bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor **out) {
   nx_context *c = f->context;
-  if (!is_plain(f) || nxi_callbacks_wait(c) || nxi_brief_watched()) return false;
-  for (uint32_t i = 0; i < f->n_out; i++)
-    if (!out[i]) return false;
-  if (pauses(f)) return false;
+  if (!is_plain(f) || nxi_callbacks_wait(c) || nxi_brief_watched() || pauses(f)) return false;
+  brief_call k = {.f = f, .in = in, .out = out};
   nxi_run_lock(c);
   nxi_record_lock(c);
-  bool done = call(f, in, out);
+  bool done = call(&k);
   nxi_record_unlock(c);
   nxi_run_unlock(c);
+  for (uint32_t i = 0; i < f->n_out; i++) {
+    if (!done) nx_tensor_release(k.made[i]);
+    else if (!out[i]) out[i] = k.made[i];
+  }
   return done;
 }

@@ -76,10 +76,11 @@ enum { NXI_BRIEF_INPUTS = 8, NXI_BRIEF_OUTPUTS = 4 };
 /* Calls the function at once, if its plan takes microseconds and nothing unusual concerns the
  * arguments, which have been checked. False: nothing was done, and the general way has to be gone.
  * No lock. */
-bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor *const *out);
+bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor **out);
 /* function_key.c. The key that nxi_call_key makes where inputs are all of their storages, with
- * these buffers, and results are all of others, and where there are no sources and effects. There
- * are as many of both as above at most. run_lock. False: out of memory. */
-bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inputs);
+ * these buffers, and results are new (NULL) or all of others, and where there are no sources and
+ * effects. There are as many of both as above at most. run_lock. False: out of memory. */
+bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inputs,
+                           nx_tensor *const *out);
 
 #endif

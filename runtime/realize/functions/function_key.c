@@ -145,7 +145,8 @@ static void begin_key(nxi_run *run, nx_function *f, uint64_t extra, uint64_t hea
   run->device_word = 2;
 }
 
-bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inputs) {
+bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inputs,
+                           nx_tensor *const *out) {
   uint64_t words[4 + 3 * NXI_BRIEF_INPUTS + 1 + NXI_BRIEF_OUTPUTS];
   begin_key(run, f, 0, words);
   uint32_t n = 4;
@@ -154,8 +155,10 @@ bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inpu
     words[n++] = (uint64_t)nxi_run_alias(run, inputs[i]);
     words[n++] = 0; /* dense */
   }
-  words[n++] = f->n_out;
-  for (uint64_t i = 0; i < f->n_out; i++) words[n++] = WHOLE | i << 8;
+  uint64_t *targets = &words[n++];
+  *targets = 0;
+  for (uint32_t i = 0; i < f->n_out; i++)
+    words[n++] = out[i] ? WHOLE | (*targets)++ << 8 : NEW | (uint64_t)NXI_NONE << 8;
   return nxi_key_words(run, words, n);
 }
 
