@@ -13,7 +13,7 @@
 
 /* COLUMNS: transforms staged together. TASK_PAIRS: complex numbers that make a task. CHUNK:
  * elements of a task within one long row. GROUP_PAIRS: complex numbers of the transforms that
- * threads share at a time. TILE: elements copied at a time. */
+ * threads share at a time. TILE: elements copied, or fetched, at a time. */
 enum { COLUMNS = 16, TASK_PAIRS = 4096, CHUNK = 4096, GROUP_PAIRS = 1 << 17, TILE = 64 };
 
 typedef struct axis_run {
@@ -67,12 +67,30 @@ static nxi_fft_batch rows_batch(const axis_run *r, int64_t row, int64_t count) {
   return b;
 }
 
+/* Fetches pairs first .. first + count - 1 and the ones that belong to them, of half a spectrum. */
+static void fetch_halves(const nxi_fft_axis *a, const void *p, int64_t first, int64_t count) {
+  const char *near = at(a, p, 2 * first), *far = at(a, p, a->n - 2 * (first + count));
+  for (int64_t i = 0; i < 2 * count * a->line->real_bytes; i += 64) {
+    __builtin_prefetch(near + i);
+    __builtin_prefetch(far + i);
+  }
+}
+
 /* The step before the complex transform (to reals), which then works in place, or after it (from
- * reals). */
+ * reals). The former reads and writes at four places, of which hardware does not foresee enough. */
 static void rows_halves(const axis_run *r, int64_t row, int64_t begin, int64_t end) {
   nxi_fft_batch b = rows_batch(r, row, 1);
-  bool joins = r->a->form == NXI_FFT_TO_REAL;
-  half_step(r->a, joins ? b.source : b.target, b.target, begin, end);
+  if (r->a->form == NXI_FFT_FROM_REAL) {
+    half_step(r->a, b.target, b.target, begin, end);
+    return;
+  }
+  for (int64_t from = begin, to; from < end; from = to) {
+    to = from + TILE < end ? from + TILE : end;
+    int64_t further = to + TILE < end ? TILE : end - to;
+    fetch_halves(r->a, b.source, to, further);
+    fetch_halves(r->a, b.target, to, further);
+    half_step(r->a, b.source, b.target, from, to);
+  }
 }
 
 /* A real row whose line is a chirp. */

@@ -201,19 +201,10 @@ static INLINE void NAME(few_halves)(const nxi_fft_half *p, const bool join, int6
   }
 }
 
-/* Fetches what is a kilobyte ahead of a vector of pairs, or behind where that is the way. */
-static INLINE void NAME(fetch_further)(const REAL *p, const int way) {
-  const char *line = (const char *)p + 1024 * way;
-  __builtin_prefetch(line);
-  if (WIDTH * BITS > 256) __builtin_prefetch(line + 64 * way);
-}
-
-/* Hardware foresees neither of the two ways well where both are read and written elsewhere. */
 static INLINE void NAME(halves)(const nxi_fft_half *p, const bool join) {
   const REAL *from = p->source, *unit = p->unit;
   REAL *to = p->target;
   int64_t h = p->half, k = p->begin ? p->begin : 1;
-  const bool far = to != from && p->end - p->begin >= 2048;
   if (p->begin == 0) {
     REAL first = from[0], other = join ? from[2 * h] : from[1];
     to[0] = first + other;
@@ -223,10 +214,6 @@ static INLINE void NAME(halves)(const nxi_fft_half *p, const bool join) {
   for (; k + WIDTH <= p->end && k + 2 * WIDTH - 1 <= h - k; k += WIDTH) {
     C a = NAME(load_pairs)(from + 2 * k), w = NAME(load_pairs)(unit + 2 * k);
     C b = NAME(back)(NAME(load_pairs)(from + 2 * (h - k - WIDTH + 1)));
-    if (far) {
-      NAME(fetch_further)(from + 2 * k, 1), NAME(fetch_further)(to + 2 * k, 1);
-      NAME(fetch_further)(from + 2 * (h - k), -1), NAME(fetch_further)(to + 2 * (h - k), -1);
-    }
     if (join) NAME(join_step)(&a, &b, w);
     else NAME(split_step)(&a, &b, w);
     NAME(store_pairs)(to + 2 * k, a);

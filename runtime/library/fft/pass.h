@@ -188,31 +188,38 @@ static INLINE void NAME(wide_prime)(const nxi_fft_pass *p, const REAL *w, int64_
   }
 }
 
+/* ANY pass; ROW: one group, no factors that follow, and nothing is fetched meanwhile, as in passes
+ * of a single transform; IN_PLACE: one group, no such factors, and an order. */
+#define ANY      0
+#define ROW      1
+#define IN_PLACE 2
+
 /* The last vector of a row may overlap the one before it, so some elements are computed twice. The
- * pass is copied to a local variable, because for the compiler stores could alias the caller's.
- * one: there is one group, as in all passes of a single transform, and no factors follow; then the
- * numbers of the loop fit the integer registers. On the stack they waited for stores of results
- * that had the same lower 12 bits of an address. */
-static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const bool one,
+ * pass is copied to a local variable, because for the compiler stores could alias the caller's. As
+ * constants of the form the numbers of the loop fit the integer registers. On the stack they waited
+ * for stores of results that had the same lower 12 bits of an address. */
+static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const int form,
                               NAME(side) s, NAME(side) t) {
   nxi_fft_pass p = *pass;
-  if (one) p.groups = 1, p.by_row = NULL;
+  if (form != ANY) p.groups = 1, p.by_row = NULL;
+  if (form == ROW) p.order = NULL, p.ahead = NULL;
+  const bool in_place = form == IN_PLACE || p.order;
   const REAL *w = p.twiddles;
   const int64_t by = p.groups * s.pitch, r = radix ? radix : p.radix,
-                next = p.order ? by : p.done * p.groups * t.pitch;
+                next = in_place ? by : p.done * p.groups * t.pitch;
   int64_t due = due_of(p.ahead);
   for (int64_t place = 0; place < p.done; place++) {
-    const int64_t k = p.order ? p.order[place] : place;
-    if (w) w = (const REAL *)p.twiddles + 2 * (r - 1) * k;
+    const int64_t k = in_place ? p.order[place] : place;
+    if (w && in_place) w = (const REAL *)p.twiddles + 2 * (r - 1) * k;
     for (int64_t g = 0; g < p.groups; g++) {
       NAME(place_in) at = {place * r * by + g * s.pitch, by, (k * p.groups + g) * t.pitch, next};
-      if (p.order) at.to = at.from;
+      if (in_place) at.to = at.from;
       for (int64_t lane = 0;;) {
         if (radix == 16) NAME(wide_16)(&p, w, k, lane, &s, &t, at);
         else if (radix == 8) NAME(wide_8)(&p, w, k, lane, &s, &t, at);
         else if (radix) NAME(wide_few)(&p, radix, w, k, lane, &s, &t, at);
         else NAME(wide_prime)(&p, w, k, lane, &s, &t, at);
-        if (--due == 0) due = fetch_some(p.ahead);
+        if (form != ROW && --due == 0) due = fetch_some(p.ahead);
         if (lane + WIDTH >= p.lanes) break;
         int64_t further = lane + 2 * WIDTH <= p.lanes ? WIDTH : p.lanes - lane - WIDTH;
         lane += further;
@@ -220,6 +227,7 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const b
         at.to += further * t.step;
       }
     }
+    if (w) w += 2 * (r - 1);
   }
   stay_due(p.ahead, due);
 }
@@ -228,24 +236,29 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const b
  * last one of lanes, which are rows with others between them. */
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
   NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
-  const bool alone = p->groups == 1 && !p->by_row;
-#define FORM(from, to, a, b)                                     \
-  if (s.layout == from && t.layout == to) {                      \
-    s.layout = from, t.layout = to, s.step = a, t.step = b;      \
-    if (to == PLANAR && alone) NAME(wide)(p, radix, true, s, t); \
-    else NAME(wide)(p, radix, false, s, t);                      \
-    return;                                                      \
+  const bool plain = p->groups == 1 && !p->by_row, row = plain && !p->order && !p->ahead;
+#define FORM(from, to, a, b, form, where)                   \
+  if (s.layout == from && t.layout == to && where) {        \
+    s.layout = from, t.layout = to, s.step = a, t.step = b; \
+    NAME(wide)(p, radix, form, s, t);                       \
+    return;                                                 \
   }
+  if (FFT_EACH) FORM(PLANAR, PLANAR, 1, 1, IN_PLACE, plain && p->order)
   if (each) {
-    FORM(PLANAR, PLANAR, 1, 1)
-    FORM(PAIRS, PLANAR, 2, 1)
-    FORM(SWAPPED, PLANAR, 2, 1)
-    FORM(PLANAR, PAIRS, 1, 2)
-    FORM(PLANAR, SWAPPED, 1, 2)
+    FORM(PLANAR, PLANAR, 1, 1, ROW, row)
+    FORM(PAIRS, PLANAR, 2, 1, ROW, row)
+    FORM(PAIRS, PLANAR, 2, 1, ANY, true)
+    FORM(SWAPPED, PLANAR, 2, 1, ROW, row)
+    FORM(SWAPPED, PLANAR, 2, 1, ANY, true)
+    FORM(PLANAR, PAIRS, 1, 2, ANY, true)
+    FORM(PLANAR, SWAPPED, 1, 2, ANY, true)
   }
 #undef FORM
-  NAME(wide)(p, radix, false, s, t);
+  NAME(wide)(p, radix, ANY, s, t);
 }
+#undef ANY
+#undef ROW
+#undef IN_PLACE
 
 /* clang-format off: it takes the list for one declaration */
 #define WIDE(radix, each) \
