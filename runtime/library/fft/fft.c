@@ -90,13 +90,14 @@ static nx_status plan_axis(fft *f, int32_t i, const nxg_call *c, int32_t axis, b
  * the last cache has for this run. Neighbours use it, too, on machines with many processors, so a
  * thread counts on SHARE bytes of it; but short rows have the lines of their results fetched while
  * others are computed, and gain by the caches as long as there is any room. */
-static bool goes_past(const nxg_call *c, const nxi_target *t, const nxi_fft_line *line) {
+static bool goes_past(const nxg_call *c, const nxi_target *t, const nxi_fft_axis *a) {
   enum { SHARE = 8 << 20 };
   const nxg_array *in = &c->operands[0], *out = &c->results[0];
   int64_t bytes = nxg_elements(in->rank, in->shape) * nxi_dtype_size(in->dtype) +
                   nxg_elements(out->rank, out->shape) * nxi_dtype_size(out->dtype),
           share = (int64_t)t->threads * SHARE, cache = t->l3_bytes;
-  if (cache > share && nxi_fft_rows_together(line) == 1) cache = share;
+  if (cache > share && nxi_fft_rows_together(a->line, a->form != NXI_FFT_COMPLEX) == 1)
+    cache = share;
   return cache > 0 && bytes >= cache / 4 * 3;
 }
 
@@ -117,7 +118,7 @@ static nx_status plan_axes(fft *f, const nxg_call *c, const nxi_target *t, nxi_d
   /* Axes that work in place find their lines in a cache; the last one's are not read again. */
   if (!status && f->n_axes > 0 && (f->to_real || f->n_axes == 1)) {
     nxi_fft_axis *last = &f->axes[f->n_axes - 1];
-    last->past = goes_past(c, t, last->line);
+    last->past = goes_past(c, t, last);
   }
   return status;
 }

@@ -40,8 +40,9 @@ typedef struct nxi_fft_line {
   /* passes */
   int32_t passes;
   nxi_fft_stage stage[NXI_FFT_MAX_PASSES];
-  const int32_t
-      *places; /* where results are after passes in place, n + 1 rows; NULL: there are none */
+  /* where results are after passes in place, n + 1 rows; NULL: rows never go to lanes */
+  const int32_t *places;
+  bool fills; /* passes of a single transform of some length fill the widest vectors */
   /* two steps: n = first->n * second->n. chirp: inner->n >= 2 n - 1 */
   struct nxi_fft_line *first, *second, *inner;
   const void *by_row, *by_lane;     /* by_row: one table of first->n pairs for each strip */
@@ -99,8 +100,11 @@ void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own
 /* The same where l is computed in passes, and for rows of 2 n real numbers and n + 1 pairs (from
  * the latter with b->inverse) if there is a unit: exp(-2 pi i k / 2 n), k <= n / 2. */
 void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit, void *own);
-/* The best multiple for numbers of rows that are computed on one thread. */
-int64_t nxi_fft_rows_together(const nxi_fft_line *l);
+/* Sets l->fills, and says whether rows go to lanes, several together; l is computed in passes and
+ * has its kernels. */
+bool nxi_fft_suits_lanes(nxi_fft_line *l);
+/* The best multiple for numbers of rows that are computed on one thread; real: as above. */
+int64_t nxi_fft_rows_together(const nxi_fft_line *l, bool real);
 
 /* For an l that is not local: the phases run one after the other, and the tasks of each in any
  * order. The batch has at most as many transforms as `shared` has memory for; all phases get the

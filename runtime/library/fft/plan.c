@@ -244,7 +244,7 @@ static nx_status plan_passes(nxi_fft_line *l, nxi_diag *d) {
     choose_kernel(l, s);
     if (!stage_tables(l, s)) return nxi_oom(d);
   }
-  if (nxi_fft_rows_together(l) > 1 && !find_places(l)) return nxi_oom(d);
+  if (nxi_fft_suits_lanes(l) && !find_places(l)) return nxi_oom(d);
   return NX_OK;
 }
 

@@ -6,9 +6,10 @@
 
 /* Rows of up to SHORT bytes of real parts are transformed several together, in lanes; rows with
  * narrow passes up to NARROW elements. Longer rows are faster one at a time: what many of them need
- * together leaves the first-level cache. IN_TARGET: see starts_in_target. EVERY: vectors of results
- * after which something is fetched. */
-enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, EVERY = 8 };
+ * together leaves the first-level cache. So are complex ones from FULL elements on that fill
+ * vectors by themselves; of real ones the other step is faster in lanes. IN_TARGET: see
+ * starts_in_target. EVERY: vectors of results after which something is fetched. */
+enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, FULL = 32, EVERY = 8 };
 
 static void stream_row(const nxi_fft_line *l, void *to, const void *from, int64_t reals) {
   l->kernels->stream(&(nxi_fft_streamed){to, from, 0, 0, 1, reals * l->real_bytes});
@@ -16,18 +17,33 @@ static void stream_row(const nxi_fft_line *l, void *to, const void *from, int64_
 
 /* ---- several rows in lanes */
 
-static bool goes_to_lanes(const nxi_fft_line *l) {
-  return l->way == NXI_FFT_PASSES &&
-         (l->n * l->real_bytes <= SHORT || (l->n <= NARROW && l->stage[l->passes - 1].narrow));
+/* Whether the passes of a single transform fill the widest vectors. */
+static bool fills_vectors(const nxi_fft_line *l) {
+  const int32_t width = l->kernels->width[0];
+  for (int32_t i = 0; i < l->passes; i++) {
+    const nxi_fft_stage *s = &l->stage[i];
+    if (s->narrow || (s->last && s->radix < width)) return false;
+    if ((s->row ? s->groups : s->done) % width != 0) return false;
+  }
+  return true;
 }
 
-int64_t nxi_fft_rows_together(const nxi_fft_line *l) {
-  return goes_to_lanes(l) ? nxi_fft_lanes(l) : 1;
+bool nxi_fft_suits_lanes(nxi_fft_line *l) {
+  l->fills = l->n >= FULL && fills_vectors(l);
+  return l->n * l->real_bytes <= SHORT || (l->n <= NARROW && l->stage[l->passes - 1].narrow);
+}
+
+static bool goes_to_lanes(const nxi_fft_line *l, bool real) {
+  return l->places && (real || !l->fills);
+}
+
+int64_t nxi_fft_rows_together(const nxi_fft_line *l, bool real) {
+  return goes_to_lanes(l, real) ? nxi_fft_lanes(l) : 1;
 }
 
 int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real) {
   if (l->way != NXI_FFT_PASSES) return nxi_fft_own_bytes(l);
-  bool together = goes_to_lanes(l) && rows >= nxi_fft_lanes(l);
+  bool together = goes_to_lanes(l, real) && rows >= nxi_fft_lanes(l);
   return nxi_fft_copies_bytes(l, together ? (l->n + real) * nxi_fft_column_lanes(l) : l->n);
 }
 
@@ -94,7 +110,7 @@ static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row
 static int64_t run_together(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
                             void *scratch) {
   int64_t row = 0, least = nxi_fft_lanes(l);
-  while (b->count - row >= least && goes_to_lanes(l)) {
+  while (b->count - row >= least && goes_to_lanes(l, unit != NULL)) {
     int64_t lanes = nxi_fft_column_lanes(l);
     int64_t some = (b->count - row) / least * least;
     if (some > lanes) some = lanes;
