@@ -293,9 +293,11 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     TABLE(both),
     TABLE(root),
     TABLE(tridiagonal),
+    TABLE(reflected),
     TABLE(triangular),
     TABLE(orthogonal),
 #else
+    NULL,
     NULL,
     NULL,
     NULL,

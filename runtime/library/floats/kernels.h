@@ -129,6 +129,9 @@ typedef struct nxi_floats_kernels {
   /* 0, or the number of the first row, from 1, whose diagonal would be no positive number. */
   int32_t (*root)(const nxi_floats_root *root);
   void (*tridiagonal)(const nxi_floats_tridiagonal *t);
+  /* Multiplies `columns` columns of a matrix of as many rows by the product of its reflections; ld
+   * is a multiple of the lanes. */
+  void (*reflected)(const nxi_floats_tridiagonal *t, int64_t columns, void *q, int64_t ld);
   void (*triangular)(const nxi_floats_triangular *t);
   /* Writes `columns` columns of Q, of as many rows as A has. */
   void (*orthogonal)(const nxi_floats_triangular *t, int64_t columns, void *q, int64_t ld);

@@ -223,3 +223,15 @@ static void TABLE(orthogonal)(const nxi_floats_triangular *t, int64_t columns, v
                               (const REAL *)t->v + k * t->v_ld, tau[k]);
   }
 }
+
+/* q = Q q, of the reflections that `tridiagonal` has left; rows of q are whole vectors. */
+static void TABLE(reflected)(const nxi_floats_tridiagonal *t, int64_t columns, void *q,
+                             int64_t ld) {
+  _Alignas(64) REAL v[NXI_FLOATS_REFLECTED + LANES];
+  const REAL *a = t->a, *tau = t->tau;
+  for (int64_t i = 0; i + 1 < t->n; i++) {
+    memcpy(v, a + (i + 1) * t->ld, (size_t)i * sizeof *v);
+    v[i] = 1;
+    if (tau[i] != 0) TABLE(apply_reflection)(q, ld, i + 1, columns, 0, v, tau[i]);
+  }
+}

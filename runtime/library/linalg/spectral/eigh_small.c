@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh, eigvalsh of a small real matrix. Half of the time of LAPACK's routine was calls for rows
- * of a few vectors, to reduce it to a tridiagonal one, which is a loop of our own here
- * (runtime/library/floats). The rest is LAPACK's: divide and conquer, and the reflections. */
+/* eigh, eigvalsh of a small real matrix. LAPACK's routine calls others for rows of a few vectors;
+ * here the reduction to a tridiagonal matrix is a loop of our own (runtime/library/floats), and so
+ * are the reflections of its vectors. Divide and conquer is LAPACK's. */
 #include "eigh_small.h"
 
 #include <math.h>
@@ -15,11 +15,6 @@ typedef void (*stedc_fn)(const char *vectors, const int *n, void *d, void *e, vo
                          const int *ldz, void *work, const int *lwork, int *iwork,
                          const int *liwork, int *info, size_t);
 typedef void (*sterf_fn)(const int *n, void *d, void *e, int *info);
-typedef void (*ormtr_fn)(const char *side, const char *uplo, const char *trans, const int *m,
-                         const int *n, const void *a, const int *lda, const void *tau, void *c,
-                         const int *ldc, void *work, const int *lwork, int *info, size_t, size_t,
-                         size_t);
-
 /* n numbers each: d, e, tau */
 enum { MATRIX, DIAGONAL, VECTORS, WORK, INTEGERS };
 
@@ -28,29 +23,16 @@ static int stride(const nxi_floats_kernels *own, int n) {
   return (n + own->lanes - 1) / own->lanes * own->lanes;
 }
 
-/* lwork -1 asks for its length. */
-static void apply(nx_dtype t, int n, const void *a, int ld, const void *tau, void *vectors,
-                  void *work, int lwork) {
-  int info;
-  ((ormtr_fn)nxi_lapack(NXI_LAPACK_ormtr, t))("L", "U", "N", &n, &n, a, &ld, tau, vectors, &n, work,
-                                              &lwork, &info, 1, 1, 1);
-}
-
 nx_status nxi_eigh_small_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0];
   const nx_dtype t = a->dtype;
   const int n = (int)a->shape[a->rank - 1], ld = stride(nxi_floats_kernels_for(t), n);
   const double size = n, solving = 1 + 4 * size + size * size;
-  double first[1] = {0};
   if (call->n_results == 1) {
     const double values[] = {size * ld, 3 * size};
     return nxi_work_state(call, work, t, values, 2, d);
   }
-  nxi_lapack_enter();
-  apply(t, n, first, ld, first, first, first, -1);
-  nxi_lapack_leave();
-  const double all[] = {size * ld, 3 * size, size * size, fmax(solving, nxi_work_length(t, first)),
-                        3 + 5 * size};
+  const double all[] = {size * ld, 3 * size, size * size, fmax(solving, size * ld), 3 + 5 * size};
   return nxi_work_state(call, work, t, all, 5, d);
 }
 
@@ -69,21 +51,32 @@ static void take(nx_dtype t, int n, int ld, const char *from, char *a) {
   }
 }
 
-static int solve(const nxg_call_part *part, nx_dtype t, int n, int ld, const char *a, char *d) {
-  char *e = nxi_at(t, d, n, 0, 1), *tau = nxi_at(t, e, n, 0, 1);
+/* Values and vectors of the tridiagonal matrix d, e. */
+static int solve(const nxg_call_part *part, nx_dtype t, int n, void *d, void *e) {
   int info = 0, lwork, liwork;
   nxi_lapack_enter();
   if (part->call->n_results == 1) {
     ((sterf_fn)nxi_lapack(NXI_LAPACK_sterf, t))(&n, d, e, &info);
   } else {
-    char *vectors = nxi_work_array(part, VECTORS, NULL), *work = nxi_work_array(part, WORK, &lwork);
+    char *work = nxi_work_array(part, WORK, &lwork);
     int *integers = nxi_work_array(part, INTEGERS, &liwork);
-    ((stedc_fn)nxi_lapack(NXI_LAPACK_stedc, t))("I", &n, d, e, vectors, &n, work, &lwork, integers,
-                                                &liwork, &info, 1);
-    if (info == 0) apply(t, n, a, ld, tau, vectors, work, lwork);
+    ((stedc_fn)nxi_lapack(NXI_LAPACK_stedc, t))("I", &n, d, e, nxi_work_array(part, VECTORS, NULL),
+                                                &n, work, &lwork, integers, &liwork, &info, 1);
   }
   nxi_lapack_leave();
   return info;
+}
+
+/* The vectors as columns of a result, where rows are made whole vectors first, in `room`. */
+static void give(const nxg_call_part *part, const nxi_floats_kernels *own,
+                 const nxi_floats_tridiagonal *form, nx_dtype t, char *room, char *to) {
+  const int64_t n = form->n, row = n * own->size, ld = form->ld;
+  char *q = ld == n ? to : room;
+  if (ld > n) memset(q, 0, (size_t)(n * ld * own->size));
+  nxi_transpose(t, n, n, nxi_work_array(part, VECTORS, NULL), n, q, ld, false);
+  own->reflected(form, n, q, ld);
+  for (int64_t i = 0; i < n && q != to; i++)
+    memcpy(to + i * row, q + i * ld * own->size, (size_t)row);
 }
 
 nx_status nxi_eigh_small(const nxg_call_part *part, int64_t index) {
@@ -101,11 +94,11 @@ nx_status nxi_eigh_small(const nxg_call_part *part, int64_t index) {
   const nxi_floats_tridiagonal form = {
       n, a, ld, d, nxi_at(t, d, n, 0, 1), nxi_at(t, d, 2 * n, 0, 1)};
   own->tridiagonal(&form);
-  if (solve(part, t, n, ld, a, d)) return NX_NO_CONVERGENCE;
+  if (solve(part, t, n, d, form.beside)) return NX_NO_CONVERGENCE;
   nxi_scale(t, n, d, -scale);
   nxi_widen_values(t, n, d, nxi_item(&call->results[0], part->results[0], 1, index));
   if (call->n_results > 1)
-    nxi_transpose(t, n, n, nxi_work_array(part, VECTORS, NULL), n,
-                  nxi_item(&call->results[1], part->results[1], 2, index), n, false);
+    give(part, own, &form, t, nxi_work_array(part, WORK, NULL),
+         nxi_item(&call->results[1], part->results[1], 2, index));
   return NX_OK;
 }
