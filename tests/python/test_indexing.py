@@ -108,6 +108,21 @@ class Indexing(Peer):
             x[ours(key)] = 2.5
             self.same(x, b, f"{a.shape} {key} = 2.5")
 
+    def test_an_ellipsis_for_no_axis(self):
+        """It stands between what is beside it all the same."""
+        a = np.arange(48).reshape(3, 2, 4, 2)
+        x = nx.asarray(a, copy=True)
+        i, m = np.array([-2, 0, 1]), a[:, 0, 0, 0] > 10
+        for key in ((slice(None), None, 1, 3, ..., [1, 0, 1]), (i, ..., 1, slice(None), 0),
+                    (slice(None), 1, i, ..., [0, 1, 1]), (m, ..., 1, 1, 0), (m, ..., 1, slice(2), 0),
+                    (slice(None), 0, ..., i, 1), (0, [1, 0], 2, ..., 1), (..., 0, 1, i, 1)):
+            self.same(x[key], a[key], f"{key}")
+            b, y = a.copy(), nx.asarray(a, copy=True)
+            b[key] = y[key] = -7
+            self.same(y, b, f"{key}")
+            b[key] = y[key] = np.arange(b[key].size).reshape(b[key].shape)
+            self.same(y, b, f"{key}")
+
     def test_lists_and_numbers_of_numpy(self):
         a = np.arange(24).reshape(4, 6)
         x = nx.asarray(a, copy=True)
@@ -407,6 +422,9 @@ class Known(Peer):
             with self.assertRaises(IndexError):
                 self.x[key]
         self.same(self.x[np.True_], self.a[np.True_])
+        with self.assertRaises(IndexError):
+            self.x[np.int64(3), []]
+        self.assertEqual(self.x[[7], []].shape, (0,))  # as in NumPy
         self.same(self.x[np.array(1)], self.a[np.array(1)])
 
 

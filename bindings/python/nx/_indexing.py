@@ -45,12 +45,15 @@ def _entry(entry: Any, device: str) -> Any:
     if isinstance(entry, (list, tuple)):
         x = array(entry, None, device)
         return calls.cast(x, INT64) if x.size == 0 and x.dtype is not BOOL else x
-    if not hasattr(entry, "shape"):
+    scalar = not hasattr(entry, "__len__")  # of NumPy's; arrays have it, also those without axes
+    if scalar and getattr(getattr(entry, "dtype", None), "kind", "") != "b":
         try:
             return operator.index(entry)
         except TypeError:
-            raise IndexError(f"an index is an integer, a slice, None, an ellipsis or an array, not "
-                             f"{type(entry).__name__}") from None
+            pass
+    if not hasattr(entry, "shape"):
+        raise IndexError(f"an index is an integer, a slice, None, an ellipsis or an array, not "
+                         f"{type(entry).__name__}")
     return array(entry, None, device)
 
 
@@ -73,13 +76,28 @@ def _expanded(x: Array, key: Any) -> list:
     if len(dots) > 1:
         raise IndexError("an index has one ellipsis at most")
     at = dots[0] if dots else len(entries)
-    hidden = [slice(None)] * (x.ndim - taken)
-    axis = 0
-    for i, e in enumerate(entries):
-        if type(e) is Array and e.dtype is not BOOL:
-            _core.check_index(e, x.shape[axis], axis, e is given[i])
-        axis += len(hidden) if e is Ellipsis else _axes_taken(e)
+    hidden: list = [slice(None)] * (x.ndim - taken)
+    _check_known(x, given, entries, len(hidden))
+    if dots and not hidden:
+        hidden = [Ellipsis]  # it stands between arrays, though for no axis
     return entries[:at] + hidden + entries[at + len(dots):]
+
+
+def _check_known(x: Array, given: tuple, entries: list, hidden: int) -> None:
+    """IndexError if indices whose values are there are no places on their axes. Those that are
+    broadcast to nothing name none, as in NumPy."""
+    if any(type(e) is Array and e.size == 0 for e in entries):
+        return
+    axis = 0
+    for key, e in zip(given, entries):
+        if type(e) is Array and e.dtype is not BOOL:
+            _core.check_index(e, x.shape[axis], axis, e is key)
+        axis += hidden if e is Ellipsis else _axes_taken(e)
+
+
+def _makes_axis(entry: Any) -> bool:
+    """Whether an entry that is no array becomes an axis of the result."""
+    return not isinstance(entry, int) and entry is not Ellipsis
 
 
 def _masks_as_numbers(x: Array, entries: list, value: Array | None = None) -> list:
@@ -132,7 +150,7 @@ def _after_arrays(entries: list) -> int:
     for e in entries:
         advanced = type(e) is Array or isinstance(e, int)
         kinds.append((advanced, axis))
-        axis += not advanced
+        axis += not advanced and _makes_axis(e)
     return axis - _place(kinds)
 
 
@@ -186,7 +204,7 @@ class _Plan:
                 arrays.append(e.x)
             else:
                 basic.append(e)
-            axis += not isinstance(e, int)
+            axis += _makes_axis(e)
         self.view = x[tuple(basic)]
         self.shape = broadcast_shape(*[a.shape for a in arrays])
         self.arrays = [expand(a, self.shape) for a in arrays]
@@ -239,7 +257,7 @@ def _merged(x: Array, entries: list, at: int) -> tuple[Array, Array, int]:
     the axes of the mask as one; and which axis that is."""
     mask = entries[at]
     view = x[tuple(entries[:at] + [slice(None)] * mask.ndim + entries[at + 1 :])]
-    axis = sum(not isinstance(e, int) for e in entries[:at])
+    axis = sum(map(_makes_axis, entries[:at]))
     shape = view.shape
     return view, reshaped(view, (*shape[:axis], mask.size, *shape[axis + mask.ndim :])), axis
 
@@ -250,7 +268,7 @@ def _lone_mask(x: Array, entries: list) -> int | None:
     found = [i for i, e in enumerate(entries) if type(e) is Array]
     if len(found) != 1 or entries[found[0]].dtype is not BOOL or entries[found[0]].ndim == 0:
         return None
-    if _after_arrays(entries) != sum(not isinstance(e, int) for e in entries[found[0] + 1 :]):
+    if _after_arrays(entries) != sum(map(_makes_axis, entries[found[0] + 1 :])):
         return None
     axis = sum(_axes_taken(e) for e in entries[: found[0]])
     mask = entries[found[0]]
