@@ -114,7 +114,8 @@ class Indexing(Peer):
         x = nx.asarray(a, copy=True)
         i, m = np.array([-2, 0, 1]), a[:, 0, 0, 0] > 10
         for key in ((slice(None), None, 1, 3, ..., [1, 0, 1]), (i, ..., 1, slice(None), 0),
-                    (slice(None), 1, i, ..., [0, 1, 1]), (m, ..., 1, 1, 0), (m, ..., 1, slice(2), 0),
+                    (slice(None), 1, i, ..., [0, 1, 1]), (m, ..., 1, 1, 0),
+                    (m, ..., 1, slice(2), 0),
                     (slice(None), 0, ..., i, 1), (0, [1, 0], 2, ..., 1), (..., 0, 1, i, 1)):
             self.same(x[key], a[key], f"{key}")
             b, y = a.copy(), nx.asarray(a, copy=True)
