@@ -109,5 +109,59 @@ class Refused(unittest.TestCase):
             nx.ones(1).summ
 
 
+@needs_numpy
+class Ways(Peer):
+    """Arguments by which NumPy's programs ask for what is done anyhow, or for another order."""
+
+    def test_order(self):
+        rng = np.random.default_rng(1)
+        for shape, to in (((2, 3), (3, 2)), ((4, 1, 3), (6, 2)), ((12,), (2, -1)), ((2, 6), (-1,)),
+                          ((0, 3), (3, 0)), ((3, 4), (12,)), ((2, 3, 4), (4, 3, 2))):
+            a = rng.random(shape)
+            for b in (a, a.T, a[::-1]):
+                x = nx.asarray(b)
+                for order in "CF":
+                    wanted = b.reshape(to, order=order)
+                    self.same(x.reshape(to, order=order), wanted)
+                    self.same(x.reshape(*to, order=order), wanted)
+                    self.same(nx.reshape(x, to, order), wanted)
+                    self.same(nx.reshape(x, to, order=order, copy=True), wanted)
+                    self.same(x.ravel(order), b.ravel(order))
+                    self.same(nx.ravel(x, order=order), b.ravel(order))
+                    self.same(x.flatten(order), b.flatten(order))
+        x = nx.zeros((2, 3))
+        x.T.reshape(6, order="F")[1] = 5
+        self.assertEqual(x[0, 1].item(), 5)
+        for call in (lambda: x.reshape(6, order="X"), lambda: x.ravel("K"),
+                     lambda: x.reshape(5, order="F")):
+            with self.assertRaises(ValueError):
+                call()
+        with self.assertRaises(TypeError):
+            x.reshape(6, orderly="F")
+
+    def test_kinds_of_sorts(self):
+        a = np.asarray([3, 1, 2])
+        for kind in (None, "quicksort", "mergesort", "heapsort", "stable"):
+            x = nx.asarray(a)
+            self.same(nx.sort(x, kind=kind), np.sort(a))
+            self.same(x.argsort(kind=kind), a.argsort())
+            x.sort(kind=kind)
+            self.same(x, np.sort(a))
+        with self.assertRaises(ValueError):
+            nx.sort(a, kind="bubble")
+
+    def test_others(self):
+        self.same(nx.fft.fftfreq(4, 0.5), np.fft.fftfreq(4, 0.5))
+        self.same(nx.fft.rfftfreq(5, 0.5), np.fft.rfftfreq(5, 0.5))
+        for n in range(4):
+            self.same(nx.array([[1, 2]], ndmin=n), np.array([[1, 2]], ndmin=n))
+        a, b = np.asarray([[1.0, 0], [0, 1e-9], [1, 1e-9]]), np.asarray([1.0, 2, 3])
+        for rcond in (None, -1, 1e-6):
+            got = nx.linalg.lstsq(nx.asarray(a), nx.asarray(b), rcond=rcond)
+            wanted = np.linalg.lstsq(a, b, rcond=rcond)
+            self.same(got[0], wanted[0], rtol=1e-6)
+            self.assertEqual(int(got.rank), wanted[2])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -301,8 +301,22 @@ static int numbers(PyObject *args, int64_t *out) {
   return core_integers(of, out, NX_MAX_RANK, "a shape");
 }
 
-static PyObject *reshape(PyObject *self, PyObject *args) {
+/* reshape(shape, order="F"): the function in Python. */
+static PyObject *reshape_in_order(PyObject *self, PyObject *args, PyObject *kwargs) {
+  PyObject *module = PyImport_ImportModule("nx._manipulation");
+  PyObject *of = module ? PyObject_GetAttrString(module, "reshape") : NULL;
+  PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+  PyObject *both = of ? PyTuple_Pack(2, self, shape) : NULL;
+  PyObject *made = both ? PyObject_Call(of, both, kwargs) : NULL;
+  Py_XDECREF(both);
+  Py_XDECREF(of);
+  Py_XDECREF(module);
+  return made;
+}
+
+static PyObject *reshape(PyObject *self, PyObject *args, PyObject *kwargs) {
   int64_t shape[NX_MAX_RANK], known = 1;
+  if (kwargs != NULL && PyDict_Size(kwargs) > 0) return reshape_in_order(self, args, kwargs);
   int n = numbers(args, shape), open = -1;
   for (int i = 0; i < n; i++) {
     if (shape[i] >= 0) {
@@ -405,7 +419,8 @@ static PyMethodDef methods[] = {
      "On another device."},
     {"__format__", format, METH_O, "As a number's, of an array without axes."},
     {"__round__", (PyCFunction)(void (*)(void))rounded, METH_FASTCALL, "round(x, digits)"},
-    {"reshape", reshape, METH_VARARGS, "The same elements with another shape; one may be -1."},
+    {"reshape", (PyCFunction)(void (*)(void))reshape, METH_VARARGS | METH_KEYWORDS,
+     "The same elements with another shape; one may be -1."},
     {"transpose", transpose, METH_VARARGS, "A view with the axes in another order."},
     {"__array_namespace__", (PyCFunction)(void (*)(void)) namespace, METH_VARARGS | METH_KEYWORDS,
      "The module nx."},

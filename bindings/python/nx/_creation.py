@@ -29,10 +29,13 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None,
     return _core.array(obj, dtype, device, copy)
 
 
-def array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None) -> Array:
-    """asarray with a copy, unless another one is asked for."""
+def array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None,
+          ndmin: int = 0) -> Array:
+    """asarray with a copy, unless another one is asked for. ndmin: of how many dimensions at least;
+    those that are missing come first."""
     obj = list(obj) if type(obj) is range else obj
-    return _core.array(obj, dtype, device, copy)
+    x = _core.array(obj, dtype, device, copy)
+    return x if x.ndim >= ndmin else x.reshape((1,) * (ndmin - x.ndim) + x.shape)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:

@@ -58,10 +58,19 @@ def _full_shape(shape: Any, size: int) -> tuple[int, ...]:
     return tuple(size // rest if n == -1 else n for n in shape)
 
 
-def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Array:
-    """The elements of x in C order in another shape, of which one extent may be -1. A view where
-    that is possible; copy=True makes a copy, copy=False raises where there is no view."""
+def ordered(x: Array, order: str) -> Array:
+    """x itself for C order, for F order its transpose, whose C order that is."""
+    if order not in ("C", "F"):
+        raise ValueError(f'order is {order!r}, and must be "C" or "F"')
+    return x if order == "C" else x.T
+
+
+def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
+    """The elements of x in C or F order in another shape, of which one extent may be -1. A view
+    where that is possible; copy=True makes a copy, copy=False raises where there is no view."""
     x = arr(x)
+    if order != "C":
+        return reshape(ordered(x, order), shape_of(shape)[::-1], copy=copy).T
     if copy is None:
         return x.reshape(shape)
     shape = _full_shape(shape, x.size)
@@ -70,9 +79,9 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Array:
     return calls.reshape(x, shape, 0)
 
 
-def ravel(x: Any, /) -> Array:
-    """All elements in C order along one axis."""
-    x = arr(x)
+def ravel(x: Any, /, order: str = "C") -> Array:
+    """All elements in C or F order along one axis."""
+    x = ordered(arr(x), order)
     return reshaped(x, (x.size,))
 
 

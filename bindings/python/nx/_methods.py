@@ -16,9 +16,9 @@ from ._core import Array, DType, calls
 from ._lib import BOOL, UINT8, array, cast, dtypes, real_dtype, reshaped
 
 
-def _flatten(x: Array) -> Array:
+def _flatten(x: Array, order: str = "C") -> Array:
     """A copy of all elements along one axis."""
-    return calls.reshape(calls.copy(x), (x.size,), 0)
+    return calls.reshape(calls.copy(_manipulation.ordered(x, order)), (x.size,), 0)
 
 
 def _fill(x: Array, value: Any) -> None:
@@ -26,9 +26,9 @@ def _fill(x: Array, value: Any) -> None:
     x[...] = value
 
 
-def _sort(x: Array, axis: int = -1) -> None:
+def _sort(x: Array, axis: int = -1, kind: str | None = None) -> None:
     """Sorts x in place."""
-    x[...] = _searching.sort(x, axis=axis)
+    x[...] = _searching.sort(x, axis, kind)
 
 
 def _partition(x: Array, kth: Any, axis: int = -1) -> None:

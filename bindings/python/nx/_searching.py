@@ -221,24 +221,30 @@ def stacked(xs: Sequence[Array]) -> Array:
 # ---- order
 
 
-def _sorting(x: Any, axis: Any) -> tuple[Array, int]:
+_SORTS = (None, "quicksort", "heapsort", "mergesort", "stable")
+
+
+def _sorting(x: Any, axis: Any, kind: Any) -> tuple[Array, int]:
     x = arr(x)
+    if kind not in _SORTS:
+        raise ValueError(f"sort: there is no kind {kind!r}")
     if axis is None:
         return reshaped(x, (x.size,)), 0
     return x, axis_of(axis, x.ndim)
 
 
-def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False,
+def sort(x: Any, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False,
          stable: bool = True) -> Array:
-    """The elements of each line in order. Sorting is always stable; NaN comes last."""
-    x, axis = _sorting(x, axis)
+    """The elements of each line in order. Sorting is always stable, whatever kind is asked for; NaN
+    comes last."""
+    x, axis = _sorting(x, axis, kind)
     return calls.sort(x, axis, calls.DESCENDING * descending)
 
 
-def argsort(x: Any, /, axis: int | None = -1, *, descending: bool = False,
-            stable: bool = True) -> Array:
+def argsort(x: Any, /, axis: int | None = -1, kind: str | None = None, *,
+            descending: bool = False, stable: bool = True) -> Array:
     """The places that sort takes its elements from."""
-    x, axis = _sorting(x, axis)
+    x, axis = _sorting(x, axis, kind)
     return calls.argsort(x, axis, calls.DESCENDING * descending, INT64)
 
 

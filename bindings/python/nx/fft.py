@@ -194,12 +194,12 @@ def _frequencies(n: int, first: int, count: int, turn: int, d: float, dtype: Any
     return cast(roll(i, turn) / (n * d), dtype)
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of the elements of fft, for samples at a distance of d."""
     return _frequencies(n, -(n // 2), n, -(n // 2), d, dtype, device)
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of the elements of rfft."""
     return _frequencies(n, 0, n // 2 + 1, 0, d, dtype, device)
 

@@ -207,10 +207,15 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Array:
     return calls.pinv_rtol(x, floating(rtol))
 
 
-def lstsq(x1: Any, x2: Any, /, *, rtol: float | None = None) -> LstsqResult:
+def lstsq(x1: Any, x2: Any, /, rcond: float | None = None, *,
+          rtol: float | None = None) -> LstsqResult:
     """The y of least norm that makes |x1 y - x2| least; sums of squares of what remains, the rank,
-    and the singular values."""
+    and the singular values. rcond is NumPy's name of rtol; below 0 it is the precision."""
     a, b = floats(x1, x2)
+    if rtol is None and rcond is not None:
+        from ._dtypes import finfo
+
+        rtol = rcond if rcond >= 0 else finfo(a.dtype).eps
     tolerance = _tolerance(a) if rtol is None else float(rtol)
     y = calls.lstsq(a, b, tolerance)
     s = svdvals(a)
