@@ -24,6 +24,10 @@ from ._lib import (BOOL, INT64, array, broadcast_shape, cast, constant, count_tr
 from ._searching import index_array, rows, take, unraveled
 
 
+# What needs a count, for the error of captured functions.
+_MASK = "an index that is a mask, where nx.where(mask, y, x) would do without a count"
+
+
 class _Numbers:
     """An entry of a key that is an array of integers; `new` if it stands on an axis that is made
     for it, which a bool does."""
@@ -129,7 +133,7 @@ class _Count:
     def of(self, mask: Array) -> tuple[int, bool]:
         """The count, and whether it was read."""
         try:
-            return count_true(mask, "an index that is a mask"), True
+            return count_true(mask, _MASK), True
         except _core.Unbound:
             n = self._said()
             if n < 2:
@@ -284,7 +288,7 @@ def getitem(x: Array, key: Any) -> Array:
     at = _lone_mask(x, entries)
     if at is not None:
         _, y, axis = _merged(x, entries, at)
-        n = count_true(entries[at], "an index that is a mask")
+        n = count_true(entries[at], _MASK)
         return rows(y, calls.true_indices(entries[at], n), axis)
     entries = _masks_as_numbers(x, entries)
     if not any(isinstance(e, _Numbers) for e in entries):
