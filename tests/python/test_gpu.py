@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""Arrays on a GPU, with the fake driver of the tests (NX_CUDA): DLPack with another library's
-memory of the GPU both ways, on streams as its version 1 says. Work is delayed by chance, so that a
-wait of streams that is missing gives wrong numbers."""
+"""Arrays on a GPU, with the fake driver of the tests (NX_CUDA): indexing; DLPack with another
+library's memory of the GPU both ways, on streams as its version 1 says. Work is delayed by chance,
+so that a wait of streams that is missing gives wrong numbers."""
 
 import ctypes
 import os
@@ -162,6 +162,39 @@ class Taking(unittest.TestCase):
         other.device = 0
         self.assertEqual((other.asked, other.deleted), ([], 0))
         other.close()
+
+
+class Indexing(unittest.TestCase):
+    """Lists are checked at once, and go to the device; arrays there are checked when used."""
+
+    def setUp(self):
+        self.x = nx.arange(6.0).reshape(3, 2).to_device("cuda").realize()
+
+    def test_lists(self):
+        x = self.x
+        self.assertEqual(x[[0, 2]].tolist(), [[0, 1], [4, 5]])
+        for key in ([0, 5], ([0, 1], [0, 2])):
+            with self.assertRaises(IndexError):
+                x[key] = 1
+        x[[1]] = 7
+        self.assertEqual(x.tolist(), [[0, 1], [7, 7], [4, 5]])
+        self.assertEqual(x[[True, False, True], 1].tolist(), [1, 5])
+        self.assertEqual(x[[]].shape, (0, 2))
+
+    def test_functions(self):
+        x = self.x
+        self.assertEqual(nx.take(x, [0, 2], axis=0).tolist(), [[0, 1], [4, 5]])
+        self.assertEqual(nx.take_along_axis(x, [[1], [0], [1]], axis=1).tolist(), [[1], [2], [5]])
+        x.put([0], 5)
+        nx.put_along_axis(x, [[1], [0], [1]], 9.0, axis=1)
+        self.assertEqual(x.tolist(), [[5, 9], [9, 3], [4, 9]])
+        self.assertEqual(x.device, "cuda")
+
+    def test_arrays_of_the_device(self):
+        places = nx.asarray([0, 9]).to_device("cuda").realize()
+        y = self.x[places]
+        with self.assertRaises(IndexError):
+            y.realize()
 
 
 class Giving(unittest.TestCase):

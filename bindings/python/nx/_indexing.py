@@ -40,14 +40,15 @@ def _is_basic(entry: Any) -> bool:
     return entry is None or entry is Ellipsis or isinstance(entry, slice)
 
 
-def _entry(entry: Any, device: str) -> Any:
-    """An entry as a slice, None, the ellipsis, an int, or an array."""
+def _entry(entry: Any) -> Any:
+    """An entry as a slice, None, the ellipsis, an int, or an array; in memory of the host, if it is
+    made here."""
     if _is_basic(entry) or type(entry) is Array:
         return entry
     if isinstance(entry, bool):
         return constant(entry, BOOL)
     if isinstance(entry, (list, tuple)):
-        x = array(entry, None, device)
+        x = array(entry)
         return calls.cast(x, INT64) if x.size == 0 and x.dtype is not BOOL else x
     scalar = not hasattr(entry, "__len__")  # of NumPy's; arrays have it, also those without axes
     if scalar and getattr(getattr(entry, "dtype", None), "kind", "") != "b":
@@ -58,7 +59,7 @@ def _entry(entry: Any, device: str) -> Any:
     if not hasattr(entry, "shape"):
         raise IndexError(f"an index is an integer, a slice, None, an ellipsis or an array, not "
                          f"{type(entry).__name__}")
-    return array(entry, None, device)
+    return array(entry)
 
 
 def _axes_taken(entry: Any) -> int:
@@ -72,7 +73,7 @@ def _axes_taken(entry: Any) -> int:
 def _expanded(x: Array, key: Any) -> list:
     """The entries of a key, with slices for the ellipsis and for the axes that are not named."""
     given = key if isinstance(key, tuple) else (key,)
-    entries = [_entry(e, x.device) for e in given]
+    entries = [_entry(e) for e in given]
     taken = sum(_axes_taken(e) for e in entries)
     if taken > x.ndim:
         raise IndexError(f"{taken} indices for an array of {x.ndim} dimensions")
@@ -82,6 +83,9 @@ def _expanded(x: Array, key: Any) -> list:
     at = dots[0] if dots else len(entries)
     hidden: list = [slice(None)] * (x.ndim - taken)
     _check_known(x, given, entries, len(hidden))
+    device = x.device
+    entries = [e.to_device(device) if type(e) is Array and e is not key and e.device != device
+               else e for e, key in zip(entries, given)]
     if dots and not hidden:
         hidden = [Ellipsis]  # it stands between arrays, though for no axis
     return entries[:at] + hidden + entries[at + len(dots):]

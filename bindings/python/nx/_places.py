@@ -27,6 +27,11 @@ def _written(x: Any, what: str) -> Array:
     return x
 
 
+def _beside(values: Any, x: Array) -> Array:
+    """Values as an array; those that are none yet on the device of x."""
+    return values if type(values) is Array else _core.array(values, None, x.device)
+
+
 _CASTINGS = ("same_kind", "safe", "equiv", "no", "unsafe")
 _KINDS = {bool: "b", int: "i", float: "f", complex: "c"}
 
@@ -75,9 +80,9 @@ def put(x: Array, places: Any, values: Any, /) -> None:
     _written(x, "put")
     from ._manipulation import resize
 
-    places = ravel(places_on(places, x.size, 0))
     flat = ravel(x)
-    values = cast(resize(values, places.shape), x.dtype)
+    places = ravel(places_on(places, flat, 0))
+    values = cast(resize(_beside(values, x), places.shape), x.dtype)
     y = calls.scatter(flat, places, values, 0, calls.SCATTER_SET, 0)
     x[...] = reshaped(y, x.shape)
 
@@ -86,9 +91,9 @@ def put_along_axis(x: Array, places: Any, values: Any, /, axis: int) -> None:
     """Assigns values to the elements that take_along_axis would read."""
     _written(x, "put_along_axis")
     axis = axis_of(axis, x.ndim)
-    places = places_on(places, x.shape[axis], axis)
+    places = places_on(places, x, axis)
     common = [places.shape[i] if i == axis else n for i, n in enumerate(x.shape)]
-    values = expand(cast(arr(values), x.dtype), common)
+    values = expand(cast(_beside(values, x), x.dtype), common)
     x[...] = calls.scatter(x, expand(places, common), values, axis, calls.SCATTER_SET, 0)
 
 

@@ -30,12 +30,14 @@ def index_array(x: Any) -> Array:
     return calls.cast(x, INT64)
 
 
-def places_on(x: Any, extent: int, axis: int) -> Array:
-    """Indices of elements on an axis of that extent, in a dtype that a gather takes. Those whose
-    values are there are checked."""
-    y = arr(x)
+def places_on(indices: Any, x: Array, axis: int) -> Array:
+    """Indices of elements on an axis of x, in a dtype that a gather takes. Those whose values are
+    there are checked; what becomes an array goes to the device of x."""
+    y = arr(indices)
     if y.dtype.kind in "iu":
-        _core.check_index(y, extent, axis, y is x)
+        _core.check_index(y, x.shape[axis], axis, y is indices)
+    if y is not indices and y.device != x.device:
+        y = y.to_device(x.device)
     return index_array(y)
 
 
@@ -56,7 +58,7 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
     axis = axis_of(axis, x.ndim)
-    indices = places_on(indices, x.shape[axis], axis)
+    indices = places_on(indices, x, axis)
     y = rows(x, reshaped(indices, (indices.size,)), axis)
     return reshaped(y, x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
 
@@ -65,7 +67,7 @@ def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Array:
     """Of each line along an axis the elements that the same line of indices names."""
     x = arr(x)
     axis = axis_of(axis, x.ndim)
-    indices = places_on(indices, x.shape[axis], axis)
+    indices = places_on(indices, x, axis)
     if x.ndim != indices.ndim:
         raise ValueError(f"take_along_axis: {x.ndim} dimensions, and indices of {indices.ndim}")
     shapes = [[1 if i == axis else n for i, n in enumerate(a.shape)] for a in (x, indices)]
