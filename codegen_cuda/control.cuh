@@ -11,7 +11,7 @@ extern "C" __device__ void cudaGraphSetConditional(nx_u64 handle, nx_u32 value);
 
 enum { NX_INDEX, NX_STEP, NX_COUNT, NX_MORE };
 enum { NX_FAILED, NX_FOUND, NX_LEFT };
-enum { NX_BEGIN, NX_ENTER, NX_NEXT, NX_CHOOSE, NX_CHECK, NX_UNLESS, NX_ALLOW };
+enum { NX_BEGIN, NX_ENTER, NX_NEXT, NX_CHOOSE, NX_CHECK, NX_UNLESS, NX_ALLOW, NX_NUMBERS };
 enum { NX_WIDE = 1, NX_NARROW = 2, NX_REVERSE = 4, NX_HALF = 8, NX_BUDGET = 16 };
 enum { NX_EQUAL = 32, NX_ROOT = 64 };
 
@@ -96,6 +96,9 @@ NX_INLINE void nx_control(int what, nx_i64 *state, nx_i64 *root, const void *giv
       cudaGraphSetConditional(first, nx_goes_on(root));
       break;
     case NX_UNLESS: cudaGraphSetConditional(first, nx_goes_on(root)); break;
+    case NX_NUMBERS: /* of steps that are written out, 64 bytes apart */
+      for (; n < number; n++) ((nx_i64 *)given)[n * 8] = n;
+      break;
     default:
       root[NX_LEFT] = number;
       if (flags & NX_EQUAL) root[NX_FAILED] = 0;

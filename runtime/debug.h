@@ -35,6 +35,7 @@
   X(nopacking, "operands of products are written whole")                  \
   X(nographs, "kernels of a GPU are launched without graphs" NXI_NO_CUDA) \
   X(notracks, "no kernels of a GPU side by side" NXI_NO_CUDA)             \
+  X(nounroll, "all loops of a GPU are conditional nodes" NXI_NO_CUDA)     \
   X(help, "this table")
 
 enum {

@@ -64,6 +64,7 @@ bool nxg_same_control(const nxg_node *a, const nxg_node *b);
 /* ---- running. Whoever runs one has memory for its parts, and carries out bodies and copies; the
  * order of both, and in which memory each value lies, is decided here alone. */
 
+enum { NXG_CONTROL_NUMBER = 64 };
 typedef struct nxg_control_frame {
   const nxg_control *c;
   void *const *operands; /* dense */
@@ -75,7 +76,9 @@ typedef struct nxg_control_frame {
    * are -1. A carried value that lies in its own is updated in place, and so is what all branches
    * of a case update, or leave */
   const int32_t *lies_in;
-  void *index, *holds;  /* 8 bytes for the number of the step, and for the condition's value */
+  void *index, *holds; /* 8 bytes for the number of the step, and for the condition's value */
+  /* NULL, or memory that has number i at i * NXG_CONTROL_NUMBER bytes: then none is put */
+  char *numbers;
   void *const *slices;  /* per stacked result, memory for a slice, or NULL: written in the stack */
   const int64_t *bytes; /* of each result; of a slice if it is stacked */
   const int64_t *strides; /* of stacked operands: bytes of a slice */

@@ -132,7 +132,9 @@ static nx_status pass_inputs(const state *s, int64_t step, int64_t at) {
   const nxg_control_frame *f = s->f;
   uint32_t n = 0, whole = c->n_carried + c->n_passed;
   nx_status status = NX_OK;
-  if (c->indexed) {
+  if (c->indexed && f->numbers != NULL) {
+    s->inputs[n++] = f->numbers + step * NXG_CONTROL_NUMBER;
+  } else if (c->indexed) {
     status = f->put(f->user, f->index, &step, sizeof step, s->d);
     s->inputs[n++] = f->index;
   }

@@ -6,7 +6,8 @@
  * within some thousand steps: a launch of a graph is left after a number of steps of its outermost
  * loop alone, so that the host can poll; what is carried stays where it is, and another launch goes
  * on from there. A run that cannot fail and that ends soon is not waited for, and may be a part of
- * the graph of its plan. */
+ * the graph of its plan. If the number of its steps is known, and small, they are written out: no
+ * thread counts, slices of stacks are where they are, and what is carried is read where it is. */
 #include "conditions.h"
 
 #include "codegen_cuda/codegen_cuda.h"
@@ -17,6 +18,7 @@
 #include "runtime/debug.h"
 
 enum { MOST_STEPS = 4096, MOST_NODES = 8192, WORTH_STEPS = 16, SLICE_THREADS = 256 };
+enum { MOST_WRITTEN_OUT = 2048 }; /* nodes of all steps */
 enum { FIRST_ALLOWANCE = 64, MOST_ALLOWANCE = 1 << 16 };
 enum { SHORT_NS = 2000000, LONG_NS = 20000000 };
 
@@ -80,6 +82,12 @@ static int64_t most_steps(const nxg_control *c, bool *fails) {
   return c->limit > 0 ? limited(c->limit) : -1;
 }
 
+static bool can_be_written_out(const nxg_control *c, const sum *body, bool fails) {
+  if (!c->counted || c->count < 0 || fails || (nxi_debug_flags() & NXI_DEBUG_nounroll))
+    return false;
+  return c->count <= MOST_WRITTEN_OUT / (body->nodes + 1);
+}
+
 static const char *examine(const nxi_executable *e, const nxp_step *s, bool imagined,
                            nxi_gpu_control *own) {
   const nxp_control *k = s->control;
@@ -95,6 +103,12 @@ static const char *examine(const nxi_executable *e, const nxp_step *s, bool imag
   int64_t steps = branches ? 1 : most_steps(&k->c, &fails), each = all.most + !branches;
   own->most = steps < 0 || all.most < 0 || each > MOST_STEPS ? -1 : limited(steps * each);
   own->fails = fails || all.fails;
+  if (can_be_written_out(&k->c, &all, own->fails)) {
+    own->written_out = true;
+    own->scopes = all.scopes;
+    own->nodes = (uint32_t)k->c.count * (all.nodes + 1) + 1;
+    return NULL;
+  }
   own->scopes = all.scopes + 1 + own->twice;
   own->nodes = (own->twice ? 2 : 1) * (all.nodes + 4 + k->c.n_results + k->c.n_stacked) + 8;
   if (own->scopes > NXI_GPU_SCOPES_MOST) return "bodies are too deep within each other";
@@ -139,6 +153,11 @@ static void make_room(nxi_executable *e, const nxp_step *s, nxi_gpu_control *own
   for (uint32_t b = 0; b < k->c.n_bodies; b++)
     if (bodies[b]->plan->temporary_bytes > bytes) bytes = bodies[b]->plan->temporary_bytes;
   own->slices_at = bytes = (bytes + 63) & ~(int64_t)63;
+  if (own->written_out) {
+    if (k->c.indexed) bytes += k->c.count * NXG_CONTROL_NUMBER;
+    nxp_plan_set_scratch(e->plan, s, s->n_buffers - 1, bytes);
+    return;
+  }
   for (uint32_t i = 0; i < k->c.n_stacked; i++) bytes += (k->strides[i] + 63) & ~(int64_t)63;
   for (uint32_t i = k->c.n_carried; k->c.counted && i < k->c.n_results; i++)
     bytes += (k->bytes[i] + 63) & ~(int64_t)63;
@@ -157,10 +176,12 @@ nx_status nxi_gpu_control_create(nxi_executable *e, uint32_t number, bool imagin
   if (!imagined && !nxi_gpu_has_conditions(nxi_gpu_of(e)))
     own->why = "the driver has no conditional nodes (CUDA 12.4)";
   else own->why = examine(e, s, imagined, own);
-  if (own->why == NULL && !imagined &&
+  if (own->written_out) slices = false;
+  if (own->why == NULL && !imagined && (!own->written_out || c->indexed) &&
       nxi_gpu_control_code(nxi_gpu_of(e), slices, own, &ignored) != NX_OK)
     own->why = "NVRTC does not compile what sets conditions";
-  s->control->by = own->why == NULL ? "conditional nodes" : NULL;
+  if (own->why == NULL)
+    s->control->by = own->written_out ? "steps written out" : "conditional nodes";
   s->control->by_host = own->why;
   if (own->why != NULL || imagined) return NX_OK;
   make_room(e, s, own);
@@ -175,6 +196,28 @@ void nxi_gpu_control_destroy(nxi_gpu_control *c) {
   nxi_free(c);
 }
 
+/* ---- steps that are written out */
+
+/* Starts all of them, in a capture or without. */
+static nx_status write_out(const nxi_gpu_control_run *x) {
+  char *numbers = NULL;
+  nx_status status = NX_OK;
+  if (x->step->control->c.indexed) {
+    numbers = (char *)x->at[x->step->n_buffers - 1] + x->own->slices_at;
+    status = nxi_gpu_write_numbers(x, numbers);
+  }
+  return status != NX_OK ? status : nxi_gpu_run_by_host(x, numbers);
+}
+
+static nx_status write_begin(const nxi_gpu_control_run *x) {
+  bool none = x->own->written_out || x->step->control->c.op == NXG_case;
+  return none ? NX_OK : nxi_gpu_write_begin(x);
+}
+
+static nx_status write_nodes(const nxi_gpu_control_run *x) {
+  return x->own->written_out ? write_out(x) : nxi_gpu_write_nodes(x);
+}
+
 /* ---- graphs of their own */
 
 /* Its entry has the sites of what can fail. */
@@ -187,7 +230,7 @@ static nxi_gpu_kept *capture(nxi_gpu_control_run *x) {
   own.poll = &nobody;
   own.d = &ignored;
   if (!nxi_gpu_capture_begin(gpu)) return NULL;
-  nx_status status = nxi_gpu_write_nodes(&own);
+  nx_status status = write_nodes(&own);
   nxi_gpu_graph *graph = nxi_gpu_capture_end(gpu, status == NX_OK);
   nxi_gpu_kept *k = nxi_gpu_graphs_keep(x->own->graphs, graph);
   if (k != NULL) k->more = x->record->sites;
@@ -196,7 +239,8 @@ static nxi_gpu_kept *capture(nxi_gpu_control_run *x) {
   return k;
 }
 
-/* A loop of many steps is worth a graph the first time already. */
+/* A loop of many steps is worth a graph the first time already, unless starting them costs as much
+ * as a capture does. */
 static nxi_gpu_kept *find(nxi_gpu_control_run *x) {
   nxi_gpu_graphs *all = x->own->graphs;
   const nxg_control *c = &x->step->control->c;
@@ -205,7 +249,7 @@ static nxi_gpu_kept *find(nxi_gpu_control_run *x) {
   if (k != NULL) return k;
   bool known = nxi_gpu_graphs_seen(all) > 1;
   bool long_loop = c->op != NXG_case && (!c->counted || c->count < 0 || c->count >= WORTH_STEPS);
-  return known || long_loop ? capture(x) : NULL;
+  return known || (long_loop && !x->own->written_out) ? capture(x) : NULL;
 }
 
 /* What failed, in the words of a run by the host. */
@@ -266,11 +310,15 @@ static nx_status run_graph(nxi_gpu_control_run *x, bool *done) {
   nxi_diag own;
   nxi_gpu_kept *k = find(x);
   nx_status status = NX_OK;
+  if (k == NULL && x->own->written_out) {
+    *done = true;
+    return write_out(x);
+  }
   if (k == NULL) return NX_OK;
   nxi_diag_clear(&own);
   int64_t began = nxi_now_ns();
   if (x->record->root != 0) status = nxi_gpu_write_allowance(x, FIRST_ALLOWANCE, true);
-  if (status == NX_OK && x->step->control->c.op != NXG_case) status = nxi_gpu_write_begin(x);
+  if (status == NX_OK) status = write_begin(x);
   *done = status != NX_OK;
   if (status != NX_OK) return status;
   if (launch(x, k, &own) != NX_OK) { /* the host begins again, and reports a failure */
@@ -286,9 +334,9 @@ nx_status nxi_gpu_run_conditions(nxi_gpu_control_run *x, bool *done) {
   nxi_gpu_record record = {.kernel = own->kernel};
   *done = false;
   if (nxi_gpu_captures(nxi_gpu_of(x->executable))) {
-    nx_status status = x->step->control->c.op == NXG_case ? NX_OK : nxi_gpu_write_begin(x);
+    nx_status status = write_begin(x);
     *done = true;
-    return status != NX_OK ? status : nxi_gpu_write_nodes(x);
+    return status != NX_OK ? status : write_nodes(x);
   }
   if (own->why != NULL || (nxi_debug_flags() & NXI_DEBUG_nographs)) return NX_OK;
   if (!nxi_mutex_try(&own->graphs->lock)) return NX_OK;

@@ -10,13 +10,16 @@
 
 /* How a step of control flow is carried out. */
 typedef struct nxi_gpu_control {
-  const char *why;   /* NULL: by conditional nodes; else a sentence, by the host */
-  bool fails;        /* a run of it can fail: a limit of steps, indices that are checked */
-  bool twice;        /* steps come by two, between the two places of what is carried */
-  int64_t most;      /* steps of it, and of loops in its bodies, at most; -1: not known, or many */
-  uint32_t scopes;   /* bodies of nodes in bodies of nodes, at most */
-  uint32_t nodes;    /* of its graph, about */
-  int64_t slices_at; /* in the last buffer of the step: slices of stacks, each at 64 bytes */
+  const char *why;  /* NULL: by conditional nodes; else a sentence, by the host */
+  bool fails;       /* a run of it can fail: a limit of steps, indices that are checked */
+  bool twice;       /* steps come by two, between the two places of what is carried */
+  bool written_out; /* no nodes with conditions: each step is in the graph by itself */
+  int64_t most;     /* steps of it, and of loops in its bodies, at most; -1: not known, or many */
+  uint32_t scopes;  /* bodies of nodes in bodies of nodes, at most */
+  uint32_t nodes;   /* of its graph, about */
+  /* in the last buffer of the step: slices of stacks, each at 64 bytes; of steps that are written
+   * out their numbers */
+  int64_t slices_at;
   nxi_kernel *kernel, *slice; /* control.cuh */
   nxi_gpu_graphs *graphs;
 } nxi_gpu_control;
@@ -65,7 +68,7 @@ typedef struct nxi_gpu_control_run {
   const nxp_step *step;
   const nxi_gpu_control *own;
   const nxi_launch *launch;
-  void *const *at; /* of the step's buffers */
+  void **at; /* of the step's buffers, and room as in nxi_run_control */
   const nxi_poll *poll;
   const struct nxi_gpu_nesting *nesting; /* of what is around it; NULL: nothing is */
   nxi_gpu_record *record;
@@ -83,6 +86,8 @@ static inline uint64_t nxi_gpu_control_state(const nxi_gpu_control_run *x) {
 nx_status nxi_gpu_write_begin(const nxi_gpu_control_run *x);
 /* The nodes of a loop, after that, or of a case; in a capture. */
 nx_status nxi_gpu_write_nodes(const nxi_gpu_control_run *x);
+/* The numbers of all steps, for nxg_control_frame.numbers. */
+nx_status nxi_gpu_write_numbers(const nxi_gpu_control_run *x, const void *at);
 /* How many steps this launch may do; fresh: nothing has failed yet. */
 nx_status nxi_gpu_write_allowance(const nxi_gpu_control_run *x, int64_t steps, bool fresh);
 /* In a capture: the rest of the steps, until nxi_gpu_body_end, runs if the check finds nothing bad,
@@ -92,6 +97,8 @@ nx_status nxi_gpu_write_guard(nxi_gpu *g, const struct nxi_gpu_nesting *nesting,
 
 /* ---- running */
 
+/* Starts bodies one after the other, and waits for conditions; numbers: as in nxg_control_frame. */
+nx_status nxi_gpu_run_by_host(const nxi_gpu_control_run *x, char *numbers);
 /* The step, as nodes of the graph that is captured, or as a graph of its own. *done: false: the
  * host has to do it. */
 nx_status nxi_gpu_run_conditions(nxi_gpu_control_run *x, bool *done);

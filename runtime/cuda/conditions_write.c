@@ -16,7 +16,7 @@
 #include "state.h"
 
 /* As in control.cuh. */
-enum { BEGIN, ENTER, NEXT, CHOOSE, CHECK, UNLESS, ALLOW };
+enum { BEGIN, ENTER, NEXT, CHOOSE, CHECK, UNLESS, ALLOW, NUMBERS };
 enum { WIDE = 1, NARROW = 2, REVERSE = 4, HALF = 8, BUDGET = 16, EQUAL = 32, ROOT = 64 };
 enum { TELLING_THREADS = 32, SLICE_THREADS = 256, MOST_BLOCKS = 4096, SLICE_WORDS = 4 };
 
@@ -307,6 +307,11 @@ static nx_status write_loop(const nxi_gpu_control_run *x) {
 
 nx_status nxi_gpu_write_allowance(const nxi_gpu_control_run *x, int64_t steps, bool fresh) {
   words w = {.what = ALLOW, .number = steps, .flags = fresh ? EQUAL : 0};
+  return tell_of(x, w);
+}
+
+nx_status nxi_gpu_write_numbers(const nxi_gpu_control_run *x, const void *at) {
+  words w = {.what = NUMBERS, .given = at_of(at), .number = parts(x)->count};
   return tell_of(x, w);
 }
 

@@ -250,16 +250,17 @@ static nx_status put(void *user, void *to, const void *from, int64_t bytes, nxi_
   return nxi_gpu_upload(gpu_of_bodies(user), at_of(to), from, bytes, NXI_NOW, d);
 }
 
-static nx_status run_by_host(const gpu_run *r, void **at) {
+nx_status nxi_gpu_run_by_host(const nxi_gpu_control_run *x, char *numbers) {
   nxi_control_device v = {.run = run_body,
                           .copy = copy_within,
                           .fetch = fetch,
                           .put = put,
                           .ask = nxi_control_ask,
-                          .bodies = r->executable->bodies[number_of(r)],
-                          .launch = r->launch,
-                          .poll = r->poll};
-  return nxi_run_control(r->step, at, &v, r->d);
+                          .bodies = x->executable->bodies[x->step - x->executable->plan->steps],
+                          .launch = x->launch,
+                          .poll = x->poll,
+                          .numbers = numbers};
+  return nxi_run_control(x->step, x->at, &v, x->d);
 }
 
 static nx_status run_control(const gpu_run *r) {
@@ -280,7 +281,7 @@ static nx_status run_control(const gpu_run *r) {
                            .d = r->d};
   nx_status status = nxi_gpu_run_conditions(&x, &done);
   if (status != NX_OK && r->d != NULL && r->d->node < 0) r->d->node = (int32_t)s->control->origin;
-  if (status == NX_OK && !done) status = run_by_host(r, at);
+  if (status == NX_OK && !done) status = nxi_gpu_run_by_host(&x, NULL);
   nxi_free(at);
   return status;
 }

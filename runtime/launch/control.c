@@ -247,6 +247,7 @@ nx_status nxi_run_control(const nxp_step *s, void **at, nxi_control_device *v, n
                          .lies_in = k->lies_in,
                          .index = values,
                          .holds = values + 64,
+                         .numbers = v->numbers,
                          .slices = spares + k->c.n_carried,
                          .bytes = k->bytes,
                          .strides = k->strides,

@@ -51,6 +51,7 @@ typedef struct nxi_control_device {
   const nxi_poll *poll;
   int64_t polled_ns; /* 0 at first */
   int32_t stopped;
+  char *numbers;   /* as in nxg_control_frame, or NULL */
   void *temporary; /* filled in: of the bodies */
 } nxi_control_device;
 /* at: the addresses of the step's buffers, and room for the pointers of a frame after them. */

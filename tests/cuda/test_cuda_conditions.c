@@ -315,6 +315,45 @@ static void programs_do_as_the_host(void **state) {
   }
 }
 
+/* ---- steps that are written out */
+
+static void calls_are_good(const program *p, const char *debug, bool bodies, const outcome *host) {
+  static outcome own;
+  nx_context *c = NULL;
+  uint64_t launches = 0;
+  int64_t ran = fake->bodies;
+  OK(nx_context_create(NULL, &c));
+  OK(nx_debug_set(debug));
+  nx_function *f = parse_in(c, p->text);
+  for (int call = 0; call < CALLS; call++) {
+    int64_t waits = fake->host_waits;
+    call_in(c, p, f, &own);
+    same(p, &own, host);
+    launches += own.launches;
+    if (!bodies && has_nodes()) assert_true(fake->host_waits <= waits + (int64_t)p->n_out + 1);
+  }
+  if (has_nodes() && launches == 0) fail_msg("%s: no graph", p->name);
+  if (has_nodes() && bodies != (fake->bodies > ran))
+    fail_msg("%s: bodies of nodes ran, or none did", p->name);
+  nx_function_release(f);
+  nx_context_release(c);
+}
+
+static void known_steps_are_written_out(void **state) {
+  static outcome host;
+  static const int counted[] = {3, 4, 6, 16};
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    const program *p = &programs[counted[i]];
+    nx_function *f = parse_in(ctx, p->text);
+    OK(nx_debug_set("nographs"));
+    OK(call_in(ctx, p, f, &host));
+    nx_function_release(f);
+    calls_are_good(p, "nounroll", true, &host);
+    calls_are_good(p, "", false, &host);
+  }
+}
+
 /* ---- branches */
 
 static const char branches[] =
@@ -548,6 +587,7 @@ static void a_gpu_breaks(void **state) {
 NXT_MAIN(cuda_conditions) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(programs_do_as_the_host),
+      IN_SCOPE(known_steps_are_written_out),
       IN_SCOPE(an_index_selects_a_body),
       IN_SCOPE(a_plan_with_a_loop_is_one_graph),
       IN_SCOPE(a_poll_stops_a_loop),
