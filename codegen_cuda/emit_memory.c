@@ -60,10 +60,10 @@ static void put_base(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool 
 }
 
 /* Prints an element of a LOCAL array that is divided among the threads: each thread has an array
- * of its own of one element for each row. */
-static void put_own(nxu_emitter *e, const nxk_access *a) {
+ * of its own, of an element for each of its lanes and each row. */
+static void put_own(nxu_emitter *e, const nxk_access *a, uint32_t copy) {
   int64_t threads = e->k->threads;
-  nxu_put(e, "b%u[%lld", a->buffer, (long long)(a->offset / threads));
+  nxu_put(e, "b%u[%lld", a->buffer, (long long)(a->offset / threads + copy));
   for (uint32_t i = 0; i < a->n_terms; i++)
     nxu_put(e, " + %s * %lld", nxu_ref(e, a->terms[i].index, 0).text,
             (long long)(a->terms[i].stride / threads));
@@ -74,7 +74,7 @@ static void put_own(nxu_emitter *e, const nxk_access *a) {
 static void put_element(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes,
                         uint32_t copy) {
   if (e->k->buffers[a->buffer].thread_private) {
-    put_own(e, a);
+    put_own(e, a, copy);
     return;
   }
   nxu_put(e, "b%u[", a->buffer);

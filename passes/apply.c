@@ -188,10 +188,13 @@ static nxk_kernel *index_split(const nxk_kernel *k, const subject *s) {
   return nxk_pass_index_split(k, s->o->target, s->d);
 }
 static nxk_kernel *unroll_pairs(const nxk_kernel *k, const subject *s) {
-  return nxk_pass_unroll_pairs(k, s->d);
+  return nxk_pass_unroll_pairs(k, s->o->target, s->d);
 }
 static nxk_kernel *jam(const nxk_kernel *k, const subject *s) {
   return nxk_pass_jam(k, s->o->target, s->d);
+}
+static nxk_kernel *quotients(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_quotients(k, s->d);
 }
 static nxk_kernel *expand(const nxk_kernel *k, const subject *s) {
   return nxk_pass_expand(k, s->d);
@@ -239,6 +242,7 @@ static nx_status pass_unroll_pairs(subject *s) {
   return run_kernel_pass(s, unroll_pairs, NXK_LOGICAL);
 }
 static nx_status pass_jam(subject *s) { return run_kernel_pass(s, jam, NXK_LOGICAL); }
+static nx_status pass_quotients(subject *s) { return run_kernel_pass(s, quotients, NXK_LOGICAL); }
 static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK_LOGICAL); }
 static nx_status pass_expand_loops(subject *s) { return run_kernel_pass(s, expand, NXK_BOUND); }
 static nx_status pass_ranges(subject *s) { return run_kernel_pass(s, ranges, NXK_BOUND); }

@@ -304,9 +304,9 @@ typedef nxk_kernel *kernel_pass(const nxk_kernel *k, const nxi_target *t, nxi_di
 KERNEL_PASS(unroll, OF_PROCESSORS && (nxk_loads_under_masks(from) || nxk_has_windows(from)),
             nxk_pass_unroll(k, d))
 KERNEL_PASS(index_split, OF_PROCESSORS &&nxk_loads_under_masks(from), nxk_pass_index_split(k, t, d))
-KERNEL_PASS(unroll_pairs, OF_PROCESSORS &&nxk_has_pairs(from) && IS_SUITED,
-            nxk_pass_unroll_pairs(k, d))
+KERNEL_PASS(unroll_pairs, nxk_has_pairs(from) && IS_SUITED, nxk_pass_unroll_pairs(k, t, d))
 KERNEL_PASS(jam, OF_PROCESSORS &&nxk_has_shared_loads(from) && IS_SUITED, nxk_pass_jam(k, t, d))
+KERNEL_PASS(quotients, !OF_PROCESSORS && nxk_has_quotients(now), nxk_pass_quotients(k, d))
 KERNEL_PASS(expand, true, nxk_pass_expand(k, d))
 KERNEL_PASS(bind, true, OF_PROCESSORS ? nxk_pass_bind_cpu(k, t, d) : nxk_pass_bind_gpu(k, t, d))
 KERNEL_PASS(expand_loops, nxk_has_functions(now), nxk_pass_expand(k, d))

@@ -151,8 +151,8 @@ typedef struct nxk_buffer {
   int64_t elements;
   bool aligned;    /* bound: the base is 64-byte aligned */
   bool restricted; /* no other buffer of the kernel overlaps it */
-  /* threads, LOCAL: each thread uses only elements of its own, row after row of one element a
-   * thread */
+  /* threads, LOCAL: each thread uses only elements of its own, row after row of as many elements as
+   * the accesses have lanes, which is the same for all of them */
   bool thread_private;
 } nxk_buffer;
 

@@ -139,13 +139,13 @@ static void check_lane_reduce(nxi_checker *c, nxk_value v) {
 
 /* ---- memory */
 
-/* Checks an access of an `own` array: it has one element for each thread, and all its rows have
- * that length. */
+/* Checks an access of an `own` array: it has an element for each lane, and all its rows have that
+ * length. */
 static void check_own(nxi_checker *c, nxk_value v, const nxk_access *a) {
-  int64_t threads = c->k->threads;
-  bool rows = threads != 0 && c->k->instrs[v].lanes == threads && a->lane_stride == 1 &&
-              a->index == NXK_NONE && a->offset % threads == 0 && a->tree_stride % threads == 0;
-  for (uint32_t i = 0; rows && i < a->n_terms; i++) rows = a->terms[i].stride % threads == 0;
+  int64_t threads = c->k->threads, lanes = c->k->instrs[v].lanes;
+  bool rows = threads != 0 && lanes >= threads && lanes % threads == 0 && a->lane_stride == 1 &&
+              a->index == NXK_NONE && a->offset % lanes == 0 && a->tree_stride % lanes == 0;
+  for (uint32_t i = 0; rows && i < a->n_terms; i++) rows = a->terms[i].stride % lanes == 0;
   if (!rows) nxi_fault(c, v, "the threads do not keep to their own elements");
 }
 

@@ -219,6 +219,11 @@ nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_til
   if (b->failed) return p.access;
   if (tile->place != NULL) {
     p.access.index = *tile->place;
+    if (map->group > 1) { /* the lanes of a thread are a word */
+      p.access.group = map->group;
+      p.access.lane_stride = 1;
+      p.access.flags |= NXK_WHOLE;
+    }
     finish_wide(b, map, &p.access);
     return p.access;
   }

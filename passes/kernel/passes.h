@@ -47,7 +47,7 @@ bool nxk_has_windows(const nxk_kernel *k);
  * New kernel. */
 nxk_kernel *nxk_pass_index_split(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Unrolls loops of two to four iterations over adjacent elements. Logical level. New kernel. */
-nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, nxi_diag *d);
+nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Whether the kernel has a loop of two to four iterations. */
 bool nxk_has_pairs(const nxk_kernel *k);
 /* Computes several rows in one iteration if they load the same elements. Logical level. New
@@ -56,6 +56,10 @@ nxk_kernel *nxk_pass_jam(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Whether the kernel has two accesses of an input with different offsets, so that rows may share
  * loads. */
 bool nxk_has_shared_loads(const nxk_kernel *k);
+/* Writes quotients of bf16 by what many of them share as products. Logical level. New kernel. */
+nxk_kernel *nxk_pass_quotients(const nxk_kernel *k, nxi_diag *d);
+/* Whether there may be some. */
+bool nxk_has_quotients(const nxk_kernel *k);
 /* Merges adjacent outer loops if every access moves through them as through one loop. Logical
  * level. New kernel; NULL: out of memory. */
 nxk_kernel *nxk_merge_loops(const nxk_kernel *k, nxi_diag *d);

@@ -6,14 +6,19 @@
  * that they share the vectors that are loaded, and with the loop over the taps of a window, if sums
  * over overlapping windows read something that is the same for all taps. If the last loop of a
  * reduction has two iterations, and any order of them gives the same bits, the two elements are
- * combined first, so that lanes run along contiguous memory. Needs: logical level. Keeps: bits. */
+ * combined first, so that lanes run along contiguous memory.
+ *
+ * On a GPU a thread then moves the row of such points as one word; of the above this is done for
+ * elementwise work alone, where there are enough points.
+ * Needs: logical level. Keeps: bits. */
 #include "copies.h"
 #include "passes.h"
 
 /* PAIR: points of a pair, a copy for each. MOST_CODE: vector operations of all copies.
  * LEAST_POINTS: of the outer loops, so that threads and lanes have enough without the taps of a
- * window. */
+ * window. GPU_POINTS: the same on a GPU, 256 blocks of 256 threads. */
 enum { PAIR = 2, FEW = NXK_MOST_COPIES, MOST_CODE = 200, LEAST_POINTS = 1 << 12 };
+enum { GPU_POINTS = 1 << 16 };
 
 /* ---- what is written out */
 
@@ -122,6 +127,60 @@ static const nxb_loop *woven_loop(const nxb_binder *b, const nxb_region *p) {
   if (is_few(last)) return weaves_region(b, p, last, last[-1].value, false) ? last : NULL;
   for (const nxb_loop *few = p->outer; few < last; few++)
     if (is_few(few) && weaves_region(b, p, few, last->value, true)) return few;
+  return NULL;
+}
+
+/* ---- the same on a GPU */
+
+/* Whether the row that the points of `few` are in each access that weaves is aligned, as far as is
+ * known: then a thread moves it as one word. */
+static bool are_aligned_rows(const nxb_binder *b, const nxb_region *p, const nxb_loop *few,
+                             nxk_value before) {
+  if (few->extent != 2 && few->extent != 4) return false;
+  for (nxk_value v = p->first + 1; v < p->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if ((in->op != NXK_load && in->op != NXK_store) || !weaves(b, v, few, before)) continue;
+    const nxk_access *a = &b->from->accesses[in->imm];
+    bool whole = b->from->buffers[a->buffer].aligned && a->offset % few->extent == 0;
+    for (uint32_t i = 0; i < a->n_terms; i++)
+      whole = whole && (a->terms[i].index == few->value || a->terms[i].stride % few->extent == 0);
+    if (!whole) return false;
+  }
+  return true;
+}
+
+/* Whether all stores are contiguous along the loop. */
+static bool stores_along(const nxb_binder *b, const nxb_region *p, nxk_value loop) {
+  for (nxk_value v = p->first + 1; v < p->last; v++) {
+    bool computed;
+    if (b->from->instrs[v].op == NXK_store &&
+        nxb_stride(b, &b->from->accesses[b->from->instrs[v].imm], loop, &computed) != 1)
+      return false;
+  }
+  return true;
+}
+
+/* Results that are adjacent are stored as words only, since threads that store every second element
+ * are slower than those that store all; what is loaded as adjacent elements, and stored apart, is
+ * loaded once in any case, and by each point of the outer loop otherwise. */
+static const nxb_loop *woven_loop_of_gpu(const nxb_binder *b, const nxb_region *p) {
+  int64_t points = 1;
+  if (!p->regular || p->n_outer < 2 || p->n_stages > 0) return NULL;
+  for (uint32_t i = 0; i < p->n_outer; i++) {
+    if (p->outer[i].extent < 0) return NULL;
+    points *= p->outer[i].extent;
+  }
+  const nxb_loop *last = &p->outer[p->n_outer - 1];
+  if (is_few(last)) {
+    bool fits = points / last->extent >= GPU_POINTS &&
+                weaves_region(b, p, last, last[-1].value, false) &&
+                are_aligned_rows(b, p, last, last[-1].value);
+    return fits ? last : NULL;
+  }
+  for (const nxb_loop *few = p->outer; few < last; few++)
+    if (is_few(few) && points / few->extent >= GPU_POINTS && stores_along(b, p, last->value) &&
+        weaves_region(b, p, few, last->value, true))
+      return few;
   return NULL;
 }
 
@@ -246,12 +305,14 @@ static nxk_value write_out(nxk_copies *w, nxk_value v) {
   const nxk_kernel *k = w->b.from;
   if (k->instrs[v].op == NXK_region) {
     nxb_region p;
-    const nxb_loop *few = nxb_analyze_region(&w->b, v, &p) ? woven_loop(&w->b, &p) : NULL;
+    const nxb_loop *few = NULL;
+    if (nxb_analyze_region(&w->b, v, &p))
+      few = w->b.target->block_threads ? woven_loop_of_gpu(&w->b, &p) : woven_loop(&w->b, &p);
     if (few == NULL) return v;
     write_woven(w, &p, few);
     return p.last;
   }
-  if (!nxk_begins_run(k, v)) return v;
+  if (w->b.target->block_threads || !nxk_begins_run(k, v)) return v;
   nxb_stage s;
   nxb_analyze_stage(&w->b, v, &s);
   nxk_value pair = w->b.failed ? NXK_NONE : pair_of_run(&w->b, &s);
@@ -260,8 +321,8 @@ static nxk_value write_out(nxk_copies *w, nxk_value v) {
   return s.last;
 }
 
-nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, nxi_diag *d) {
-  return nxk_write_copies(k, NULL, FEW, write_out, d);
+nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  return nxk_write_copies(k, t, FEW, write_out, d);
 }
 
 bool nxk_has_pairs(const nxk_kernel *k) {

@@ -34,6 +34,18 @@ static nxk_kernel *transpose(nx_dtype t, int64_t outer, int64_t rows, int64_t co
   return k;
 }
 
+/* Words of these types are turned within threads. */
+static void test_squares_of_words(void **state) {
+  (void)state;
+  static const nx_dtype types[] = {NX_U8, NX_BOOL, NX_BF16, NX_I16};
+  for (int i = 0; i < 4; i++)
+    for (int aligned = 0; aligned < 2; aligned++) {
+      nxk_kernel *k = transpose(types[i], 1 + i % 2, 260, 136, 0, i == 3);
+      for (uint32_t b = 0; b < k->n_buffers; b++) k->buffers[b].aligned = aligned;
+      check(k);
+    }
+}
+
 static void test_squares(void **state) {
   (void)state;
   for (int t = 0; t < TYPES; t++)
@@ -280,6 +292,68 @@ static nxk_kernel *rows(int64_t n, int64_t run, int code) {
   return k;
 }
 
+/* ---- rows of which each thread has neighbours, as words: y[i, j] = (x[i, j] - most) total, where
+ * the total of a row is of what is left */
+
+static nxk_kernel *near_rows(nx_dtype t, nxk_reduce_kind kind, int64_t n, int64_t run,
+                             bool aligned) {
+  nxk_kernel *k = nxk_create(NXK_LOGICAL, "near");
+  uint32_t x = nxk_add_buffer(k, NXK_IN, t, n * run), y = nxk_add_buffer(k, NXK_OUT, t, n * run),
+           z = nxk_add_buffer(k, NXK_OUT, NX_F32, n);
+  k->buffers[x].aligned = k->buffers[y].aligned = aligned;
+  k->buffers[x].restricted = true;
+  nxk_begin_region(k);
+  nxk_value i = nxk_begin_range(k, NXK_OUTER, n), j = nxk_begin_range(k, NXK_REDUCE, run);
+  nxk_value v = nxk_cast_to(k, NX_F32, load2(k, x, i, run, j, 1));
+  nxk_value most = nxk_reduce(k, NXK_MAX, NXK_ORDER_PLAIN, v, NXK_NONE);
+  nxk_end(k);
+  j = nxk_begin_range(k, NXK_REDUCE, run);
+  v = sub(k, nxk_cast_to(k, NX_F32, load2(k, x, i, run, j, 1)), most);
+  nxk_value total = nxk_reduce(k, kind, NXK_ORDER_LANES, v, NXK_NONE);
+  nxk_end(k);
+  store1(k, z, i, 1, total);
+  j = nxk_begin_range(k, NXK_MAP, run);
+  v = sub(k, nxk_cast_to(k, NX_F32, load2(k, x, i, run, j, 1)), most);
+  v = nxk_scalar(k, NXK_mul, 0, v, total, NXK_NONE);
+  store2(k, y, i, run, j, 1, nxk_cast_to(k, t, v));
+  end_all(k, 3);
+  return k;
+}
+
+/* On one target, since that takes so many elements. Destroys k. */
+static void check_near(nxk_kernel *k) {
+  static const uint64_t none[MAX_PARAMS];
+  memory start, expected;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxk_kernel *bound = bind_for(k, &targets[4], &d);
+  assert_non_null(bound);
+  make_memory(k, &start, 500);
+  copy_memory(&start, &expected);
+  must_run(k, k, &expected, none, 0, INT64_MAX);
+  check_bound(k, bound, &targets[4], &start, &expected, none);
+  free_memory(&start);
+  free_memory(&expected);
+  nxk_destroy(bound);
+  nxk_destroy(k);
+}
+
+static void test_near_rows(void **state) {
+  (void)state;
+  if (SANITIZED) return;
+  check_near(near_rows(NX_BF16, NXK_SUM, 64, 4096, true));
+  check_near(near_rows(NX_F16, NXK_SUM, 255, 1042, true));
+  check_near(near_rows(NX_U8, NXK_MIN, 1025, 516, true));
+  for (int t = 4; t < TARGETS; t++) {
+    const int64_t n = t == 4 ? 64 : 256; /* a quarter of the threads, a quarter of the rows */
+    assert_true(words(near_rows(NX_BF16, NXK_SUM, n, 4096, true), t) > 1);
+    assert_true(words(near_rows(NX_U8, NXK_MIN, 2 * n, 4096, true), t) > 1);
+    assert_int_equal(words(near_rows(NX_BF16, NXK_SUM, n, 4097, true), t), 0);
+    assert_int_equal(words(near_rows(NX_BF16, NXK_SUM, n, 4096, false), t), 0);
+    assert_int_equal(words(near_rows(NX_BF16, NXK_SUM, 3, 4096, true), t), 0);
+  }
+}
+
 static bool is_written_out(const nxk_kernel *k, nxk_op op) {
   uint32_t depth = 0;
   for (nxk_value v = 0; v < k->n_instrs; v++) {
@@ -326,6 +400,7 @@ static void test_exhausted_memory(void **state) {
 NXT_MAIN(bind_gpu) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_squares),   cmocka_unit_test(test_what_takes_squares),
+      cmocka_unit_test(test_near_rows), cmocka_unit_test(test_squares_of_words),
       cmocka_unit_test(test_points),    cmocka_unit_test(test_parts),
       cmocka_unit_test(test_lines),     cmocka_unit_test(test_columns),
       cmocka_unit_test(test_long_code), cmocka_unit_test(test_exhausted_memory),

@@ -25,6 +25,10 @@ uint16_t nxb_gpu_scans_threads(nxb_binder *b); /* of a block, at most those of t
 bool nxb_gpu_tiles_fit(nxb_binder *b);
 void nxb_gpu_tiles(nxb_binder *b);
 
+/* Whether load or store v moves the elements of `each` neighbouring points of the loop as one
+ * aligned word, or the same element for all of them, or elements at places that are computed. */
+bool nxb_gpu_is_word(const nxb_binder *b, nxk_value v, nxk_value loop, int64_t each);
+
 /* Whether in each access of the region the elements of `each` neighbouring points of the loop are
  * either contiguous and aligned as one word, or the same element. */
 bool nxb_gpu_are_words(const nxb_binder *b, nxk_value loop, int64_t each);
@@ -36,19 +40,21 @@ void nxb_gpu_join_far(nxb_binder *b, nxk_value reduce, nxb_partial *p, int64_t w
                       int64_t groups, uint16_t wide);
 
 /* Elements that a thread loads in one stage and uses in later ones, too: it keeps them in
- * registers, as rows of one element a thread. first[v]: the load of the same element in the first
+ * registers, as rows of one element a lane. first[v]: the load of the same element in the first
  * stage that has one; NXK_NONE: it is in one stage only. */
 typedef struct nxb_kept {
   nxk_value *first;
   uint32_t *array; /* of each first load */
   uint8_t *here;   /* for nxb_lane_map.kept */
+  int64_t lanes;   /* of a row */
 } nxb_kept;
 
 /* 32-bit words of a thread for each element of a run: of what it keeps, or passes on to later
  * stages. At least 1. */
 int64_t nxb_gpu_kept_words(const nxb_binder *b);
-/* Adds arrays of so many rows for the loads that can be kept. Left out: nothing is kept. */
-void nxb_gpu_keep(nxb_binder *b, nxb_kept *kept, int64_t rows);
+/* Adds arrays of so many rows of `lanes` for the loads that can be kept. Left out: nothing is
+ * kept. */
+void nxb_gpu_keep(nxb_binder *b, nxb_kept *kept, int64_t rows, int64_t lanes);
 /* Writes the code of a stage; what is kept is loaded in its first stage only. */
 void nxb_gpu_write_kept(nxb_binder *b, nxb_lane_map *map, const nxb_kept *kept,
                         const nxb_stage *stage);

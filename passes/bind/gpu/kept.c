@@ -91,8 +91,9 @@ int64_t nxb_gpu_kept_words(const nxb_binder *b) {
   return words > 1 ? words : 1;
 }
 
-void nxb_gpu_keep(nxb_binder *b, nxb_kept *kept, int64_t rows) {
+void nxb_gpu_keep(nxb_binder *b, nxb_kept *kept, int64_t rows, int64_t lanes) {
   uint32_t n = b->from->n_instrs;
+  kept->lanes = lanes;
   kept->array = nxb_alloc(b, n * sizeof *kept->array);
   kept->here = nxb_alloc(b, n);
   nxk_value *first = nxb_alloc(b, n * sizeof *first);
@@ -107,7 +108,7 @@ void nxb_gpu_keep(nxb_binder *b, nxb_kept *kept, int64_t rows) {
       first[w] = v;
       kept->here[w] = 1;
       if (kept->array[v] != NXK_NONE) continue;
-      kept->array[v] = nxb_add_local(b, (nx_dtype)b->from->instrs[v].dtype, rows * b->threads);
+      kept->array[v] = nxb_add_local(b, (nx_dtype)b->from->instrs[v].dtype, rows * lanes);
       if (kept->array[v] == NXK_NONE) return;
       b->to->buffers[kept->array[v]].thread_private = true;
     }
@@ -116,14 +117,14 @@ void nxb_gpu_keep(nxb_binder *b, nxb_kept *kept, int64_t rows) {
 }
 
 /* The access to the thread's element of the array of a first load, in the lane map's row. */
-static nxk_access own_access(nxb_binder *b, const nxb_lane_map *map, uint32_t array,
-                             nxk_term *term) {
-  nxk_access a = nxk_access_at(array, 0);
+static nxk_access own_access(nxb_binder *b, const nxb_lane_map *map, const nxb_kept *kept,
+                             nxk_value load, nxk_term *term) {
+  nxk_access a = nxk_access_at(kept->array[load], 0);
   int64_t row;
   a.lane_stride = 1;
   a.terms = term;
-  *term = (nxk_term){map->slot, b->threads};
-  if (nxb_is_constant(b->to, map->slot, &row)) a.offset = row * b->threads;
+  *term = (nxk_term){map->slot, kept->lanes};
+  if (nxb_is_constant(b->to, map->slot, &row)) a.offset = row * kept->lanes;
   else a.n_terms = 1;
   return a;
 }
@@ -133,7 +134,7 @@ void nxb_gpu_write_kept(nxb_binder *b, nxb_lane_map *map, const nxb_kept *kept,
   nxk_term term;
   for (nxk_value v = stage->first; v < stage->last && kept->first != NULL && !b->to->failed; v++) {
     if (!kept->here[v]) continue;
-    nxk_access a = own_access(b, map, kept->array[kept->first[v]], &term);
+    nxk_access a = own_access(b, map, kept, kept->first[v], &term);
     map->bound[v] = nxk_load(b->to, &a, map->lanes);
     map->step[v] = 0;
   }
@@ -141,7 +142,7 @@ void nxb_gpu_write_kept(nxb_binder *b, nxb_lane_map *map, const nxb_kept *kept,
   nxb_write_code(b, map, stage->first, stage->last);
   for (nxk_value v = stage->first; v < stage->last && kept->first != NULL && !b->to->failed; v++) {
     if (kept->first[v] != v) continue;
-    nxk_access a = own_access(b, map, kept->array[v], &term);
+    nxk_access a = own_access(b, map, kept, v, &term);
     nxk_value value = nxb_wide(b, map, v);
     if (!b->to->failed) nxk_store(b->to, &a, value);
   }

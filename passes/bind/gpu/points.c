@@ -38,23 +38,29 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop, bool *rows
   return widest;
 }
 
+bool nxb_gpu_is_word(const nxb_binder *b, nxk_value v, nxk_value loop, int64_t each) {
+  const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+  bool computed;
+  int64_t stride = nxb_stride(b, a, loop, &computed);
+  if (computed || stride == 0) return true;
+  bool row = stride != 1 && nxb_row_of(b, v, stride) != 0;
+  int64_t unit = row ? each * stride : each,
+          offset = row ? a->offset - a->offset % stride : a->offset;
+  if ((stride != 1 && !row) || !b->from->buffers[a->buffer].aligned || offset % unit != 0)
+    return false;
+  for (uint32_t i = 0; i < a->n_terms; i++)
+    if (a->terms[i].index != loop && a->terms[i].stride % unit != 0) return false;
+  return true;
+}
+
 /* Whether accesses move `each` neighbours along the loop as one word. odd: a load of single
  * elements, NXK_NONE: none. */
 static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each, nxk_value odd) {
   for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
-    bool computed;
-    if ((in->op != NXK_load && in->op != NXK_store) || v == odd) continue;
-    const nxk_access *a = &b->from->accesses[in->imm];
-    int64_t stride = nxb_stride(b, a, loop, &computed);
-    if (computed || stride == 0) continue;
-    bool row = stride != 1 && nxb_row_of(b, v, stride) != 0;
-    int64_t unit = row ? each * stride : each,
-            offset = row ? a->offset - a->offset % stride : a->offset;
-    if ((stride != 1 && !row) || !b->from->buffers[a->buffer].aligned || offset % unit != 0)
+    if ((in->op == NXK_load || in->op == NXK_store) && v != odd &&
+        !nxb_gpu_is_word(b, v, loop, each))
       return false;
-    for (uint32_t i = 0; i < a->n_terms; i++)
-      if (a->terms[i].index != loop && a->terms[i].stride % unit != 0) return false;
   }
   return true;
 }

@@ -38,7 +38,8 @@ static nxk_value set_point(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, 
   for (uint32_t i = h->stage->n_loops; i-- > 0;) {
     const nxb_loop *loop = &h->stage->loops[i];
     nxk_value index = i > 0 ? nxb_mod(b, rest, loop->extent) : rest;
-    nxb_set_index(b, map, loop, nxk_cast_to(b->to, NX_I64, index), false);
+    nxb_set_index(b, map, loop, nxk_cast_to(b->to, NX_I64, index),
+                  r->s.near > 1 && i + 1 == h->stage->n_loops);
     if (i > 0) rest = nxb_div(b, rest, loop->extent);
   }
   map->slot = nxb_op(b, NXK_add, nxb_mul(b, at.block, h->items), at.item);
@@ -66,10 +67,20 @@ static void close_loop(nxb_binder *b, int64_t extent) {
   if (extent > 1) nxk_end(b->to);
 }
 
+/* The lane map of a stage. Outside of stages a thread has one lane. */
+static bool begin_stage(nxb_binder *b, nxb_lane_map *own, const nxb_lane_map *map,
+                        const gpu_rows *r) {
+  if (!nxb_lane_map_copy(b, own, map)) return false;
+  if (r->s.near == 1) return true;
+  own->lanes = (uint16_t)(map->lanes * r->s.near);
+  own->group = (uint16_t)r->s.near;
+  return true;
+}
+
 static void write_map(nxb_binder *b, const nxb_lane_map *map, const gpu_rows *r,
                       const nxb_share *h) {
   nxb_lane_map own;
-  if (!nxb_lane_map_copy(b, &own, map)) return;
+  if (!begin_stage(b, &own, map, r)) return;
   element_loop at;
   at.block = open_loop(b, h->blocks, h->unrolled);
   at.item = open_loop(b, h->items, h->written);
@@ -164,7 +175,7 @@ static void join_blocks(nxb_binder *b, reducing *f) {
 static void reduce_own(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, reducing *f) {
   const nxb_share *h = f->h;
   nxb_lane_map own;
-  if (!nxb_lane_map_copy(b, &own, map)) return;
+  if (!begin_stage(b, &own, map, r)) return;
   element_loop start = {nxb_int(b, 0), nxb_int(b, 0)}, at;
   nxk_value first = set_point(b, &own, r, h, start);
   start_partials(b, f, first, false);
@@ -194,15 +205,33 @@ static void join_at(nxb_binder *b, const nxb_spread *s, nxk_value reduce, nxb_pa
   *p = nxb_combine(b, reduce, *p, other, true);
 }
 
+/* Combines the lanes of each thread, and goes on with one lane of them. */
+static nxb_spread join_near(nxb_binder *b, const nxb_spread *s, nxk_value reduce, nxb_partial *p) {
+  nxb_spread one = *s;
+  for (int64_t d = 1; d < s->near; d *= 2) join_at(b, s, reduce, p, d);
+  p->value = nxk_every(b->to, p->value, (uint32_t)s->near, 0);
+  one.threads = s->threads / s->near;
+  one.near = 1;
+  one.items = INT64_MAX;
+  return one;
+}
+
 /* Combines the partial results of all threads of a run: those of a warp by shuffles, then those of
  * warps. First the blocks, then the lanes; if the order does not matter, each thread is a lane. */
 static void join_threads(nxb_binder *b, const nxb_spread *s, nxk_value reduce, nxb_partial *p) {
+  nxb_spread one;
+  if (s->near > 1 && nxb_exact(b->from, reduce)) {
+    one = join_near(b, s, reduce, p);
+    s = &one;
+  }
   bool any = s->items == INT64_MAX;
   int64_t d = any ? 1 : s->lanes;
-  for (; d < s->threads && d * s->columns < NXB_WARP; d *= 2) join_at(b, s, reduce, p, d);
+  for (; d < s->threads && d * s->columns < NXB_WARP * s->near; d *= 2) join_at(b, s, reduce, p, d);
   if (d < s->threads)
-    nxb_gpu_join_far(b, reduce, p, d * s->columns, s->threads / d, (uint16_t)s->wide);
+    nxb_gpu_join_far(b, reduce, p, d * s->columns / s->near, s->threads / d,
+                     (uint16_t)(s->wide * s->near));
   for (d = any ? 0 : s->lanes / 2; d > 0; d /= 2) join_at(b, s, reduce, p, d);
+  if (s->near > 1) p->value = nxk_every(b->to, p->value, (uint32_t)s->near, 0);
 }
 
 static void write_reductions(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r,
@@ -213,7 +242,7 @@ static void write_reductions(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r
                 .carry = nxb_alloc(b, 4 * n * sizeof *f.carry),
                 .tree = nxb_alloc(b, n * sizeof *f.tree),
                 .item_type = nxb_item_type(h->stage->points),
-                .lanes = map->lanes};
+                .lanes = (uint16_t)(map->lanes * r->s.near)};
   if (b->failed) return;
   int64_t levels = 1;
   while (h->blocks >> levels) levels++;
@@ -262,7 +291,8 @@ static void add_arrays(nxb_binder *b, const nxb_spread *s) {
           b->from->buffers[i].kind != NXK_LOCAL)
         continue;
       nxb_share h = nxb_gpu_share(b, s, nxb_gpu_stage_of(b, v));
-      b->local[i] = nxb_add_local(b, b->from->buffers[i].dtype, h.blocks * h.items * b->threads);
+      b->local[i] =
+          nxb_add_local(b, b->from->buffers[i].dtype, h.blocks * h.items * b->threads * s->near);
       if (b->local[i] == NXK_NONE) return;
       b->to->buffers[b->local[i]].thread_private = h.unrolled;
     }
@@ -273,6 +303,7 @@ static void set_rows(nxb_binder *b, nxb_lane_map *map, gpu_rows *r, nxk_value ta
   const nxb_region *region = b->region;
   int64_t rows = nxb_gpu_points_of(b), each = nxb_gpu_runs(b, &r->s);
   nxk_value thread = nxk_step_vector(b->to, nxb_int(b, 0), b->threads);
+  thread = nxb_mul(b, thread, r->s.near); /* its first lane */
   nxk_value group = nxb_div(b, thread, r->s.columns), column = nxb_mod(b, thread, r->s.columns);
   nxk_value in_row = nxb_mod(b, group, r->s.threads), row = task;
   r->lane = nxb_mod(b, in_row, r->s.lanes);
@@ -305,7 +336,7 @@ void nxb_gpu_rows(nxb_binder *b) {
   map.group = r.s.wide > 1 ? (uint16_t)r.s.wide : 0;
   add_arrays(b, &r.s);
   if (r.s.wide == 1 && nxb_gpu_keeps(b, &r.s))
-    nxb_gpu_keep(b, &r.kept, nxb_gpu_longest_own(b, &r.s));
+    nxb_gpu_keep(b, &r.kept, nxb_gpu_longest_own(b, &r.s), b->threads * r.s.near);
   nxk_begin_region(b->to);
   int64_t tasks = nxb_ceil(nxb_gpu_points_of(b), nxb_gpu_runs(b, &r.s));
   nxk_value task = nxk_begin_range(b->to, NXK_TASK, tasks);

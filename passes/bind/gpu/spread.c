@@ -2,7 +2,8 @@
 /* How template ROWS distributes the elements of runs over threads, and how many threads it wants.
  *
  * A block has as many threads as keep the elements of a long run in registers, and more if there
- * are too few runs for the multiprocessors. */
+ * are too few runs for the multiprocessors. Where elements have 1 or 2 bytes and there are many, a
+ * thread has neighbours of them, as words of 4 bytes. */
 #include "passes/bind/gpu/spread.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
   WORD = 16,              /* bytes of the widest access */
   REGISTERS = 1 << 15,    /* registers of a multiprocessor that elements of runs may fill: half */
   FEW_BLOCKS = 264,       /* two for each multiprocessor of a large GPU */
+  ENOUGH_BLOCKS = 256,    /* that are left where threads have several neighbours of a run */
   LEAST_OWN = 4           /* elements of a thread for which it is worth having */
 };
 
@@ -31,7 +33,7 @@ static int64_t power_of_two_from(int64_t n) {
 /* Finds an order that all reductions of the region can be computed in. False: there is none, or it
  * is sequential. */
 static bool common_order(const nxb_binder *b, nxb_spread *s) {
-  *s = (nxb_spread){.lanes = 1, .items = INT64_MAX, .columns = 1, .wide = 1};
+  *s = (nxb_spread){.lanes = 1, .items = INT64_MAX, .near = 1, .columns = 1, .wide = 1};
   for (uint32_t i = 0; i < b->region->n_stages; i++)
     for (uint32_t j = 0; j < b->region->stages[i].n_reduces; j++) {
       nxb_order order = nxb_order_of(b->from, b->region->stages[i].reduce[j]);
@@ -220,13 +222,66 @@ static void set_columns(const nxb_binder *b, nxb_spread *s) {
   s->columns = n / s->wide;
 }
 
+/* Bytes of the narrowest element that is loaded or stored along runs, of arrays with an element for
+ * each point; 0: there is none. */
+static int64_t narrowest_of_points(const nxb_binder *b) {
+  int64_t narrowest = 0, rows = nxb_gpu_points_of(b);
+  for (uint32_t i = 0; i < b->region->n_stages; i++) {
+    const nxb_stage *s = &b->region->stages[i];
+    for (nxk_value v = s->first; v < s->last; v++) {
+      const nxk_instr *in = &b->from->instrs[v];
+      if (in->op != NXK_load && in->op != NXK_store) continue;
+      const nxk_buffer *buffer = &b->from->buffers[b->from->accesses[in->imm].buffer];
+      int64_t size = nxi_dtype_size(buffer->dtype);
+      if (buffer->kind == NXK_LOCAL || buffer->elements < rows * s->points) continue;
+      if (narrowest == 0 || size < narrowest) narrowest = size;
+    }
+  }
+  return narrowest;
+}
+
+/* Whether `near` neighbours of each run are words in all accesses, and threads can have them. */
+static bool are_near(const nxb_binder *b, const nxb_spread *s, int64_t near) {
+  const int64_t enough = (int64_t)ENOUGH_BLOCKS * b->target->block_threads; /* threads */
+  for (uint32_t i = 0; i < b->region->n_stages; i++) {
+    const nxb_stage *stage = &b->region->stages[i];
+    const nxb_loop *last = &stage->loops[stage->n_loops - 1];
+    if (last->extent % near != 0 || last->lower % near != 0 || last->step != 1 ||
+        stage->points * nxb_gpu_points_of(b) / (near * WRITTEN_OUT) < enough ||
+        (s->items == INT64_MAX && stage->points < near * NXB_WARP) ||
+        (s->items != INT64_MAX && b->region->n_stages > 1 && s->items * near > s->own))
+      return false;
+    for (uint32_t j = 0; j < stage->n_reduces; j++)
+      if (nxb_is_arg(b->from, stage->reduce[j])) return false;
+    for (nxk_value v = stage->first; v < stage->last; v++) {
+      const nxk_instr *in = &b->from->instrs[v];
+      if ((in->op == NXK_load || in->op == NXK_store) &&
+          b->from->buffers[b->from->accesses[in->imm].buffer].kind != NXK_LOCAL &&
+          !nxb_gpu_is_word(b, v, last->value, near))
+        return false;
+    }
+  }
+  return true;
+}
+
+/* With more than two lanes, a thread would have more than 32 elements of a block of the order. */
+static void set_near(const nxb_binder *b, nxb_spread *s) {
+  int64_t size = narrowest_of_points(b), near = size > 0 && size < 4 ? 4 / size : 1;
+  if (s->columns > 1 || s->wide > 1 || along_runs(b) <= 0) return;
+  if (s->items != INT64_MAX && near > 2) near = 2;
+  if (s->items != INT64_MAX && s->lanes == 1) near = 1;
+  while (near > 1 && !are_near(b, s, near)) near /= 2;
+  s->near = near;
+}
+
 /* Sets the threads of a run whose order does not matter: 16 elements for each, fewer if threads
  * would be idle. */
 static void spread_exact(const nxb_binder *b, nxb_spread *s) {
-  int64_t run = longest_run(b), rows = nxb_gpu_points_of(b), most = b->threads / s->columns;
-  s->threads = power_of_two_from(nxb_ceil(run, WRITTEN_OUT));
-  while (s->threads < run && rows * s->threads < MANY_THREADS) s->threads *= 2;
-  if (s->threads * s->columns < NXB_WARP) s->threads = NXB_WARP / s->columns;
+  int64_t run = longest_run(b), rows = nxb_gpu_points_of(b),
+          most = b->threads * s->near / s->columns;
+  s->threads = power_of_two_from(nxb_ceil(run * s->near, WRITTEN_OUT));
+  while (s->threads < run && rows * s->threads / s->near < MANY_THREADS) s->threads *= 2;
+  if (s->threads * s->columns < NXB_WARP * s->near) s->threads = NXB_WARP * s->near / s->columns;
   if (s->threads > most) s->threads = most;
   s->lanes = s->threads;
 }
@@ -236,15 +291,16 @@ nxb_spread nxb_gpu_spread(const nxb_binder *b) {
   common_order(b, &s);
   s.own = most_own(b);
   set_columns(b, &s);
+  set_near(b, &s);
   if (s.items == INT64_MAX) {
     spread_exact(b, &s);
     return s;
   }
-  int64_t run = longest_run(b), rows = nxb_gpu_points_of(b), most = b->threads / s.columns;
+  int64_t run = longest_run(b), rows = nxb_gpu_points_of(b), most = b->threads * s.near / s.columns;
   int64_t blocks = power_of_two_from(nxb_ceil(run, s.lanes * s.items)), at_once = 1;
   while (at_once < blocks && at_once * s.lanes < most &&
-         (at_once * s.lanes * s.columns < NXB_WARP || blocks / at_once > 1 ||
-          rows * at_once * s.lanes < MANY_THREADS))
+         (at_once * s.lanes * s.columns < NXB_WARP * s.near || blocks / at_once > 1 ||
+          rows * at_once * s.lanes / s.near < MANY_THREADS))
     at_once *= 2;
   s.threads = s.lanes * at_once;
   return s;
@@ -256,21 +312,22 @@ nxb_share nxb_gpu_share(const nxb_binder *b, const nxb_spread *s, const nxb_stag
   if (s->items != INT64_MAX) {
     h.blocks = power_of_two_from(nxb_ceil(nxb_ceil(run, s->lanes * s->items), at_once));
     if (h.items > s->items) h.items = s->items;
-  } else if (h.items > s->own && h.items > WRITTEN_OUT) {
-    h.blocks = nxb_ceil(h.items, WRITTEN_OUT);
-    h.items = WRITTEN_OUT;
+  } else if (h.items * s->near > s->own && h.items * s->near > WRITTEN_OUT) {
+    h.blocks = nxb_ceil(h.items, WRITTEN_OUT / s->near);
+    h.items = WRITTEN_OUT / s->near;
   }
   int64_t items = s->items == INT64_MAX ? h.items : s->items;
   h.all = at_once * h.blocks * items * s->lanes == run && h.items == items;
   h.whole = s->items != INT64_MAX && run % (s->items * s->lanes) == 0;
-  h.unrolled = h.blocks * h.items * s->wide <= s->own;
-  h.written = h.unrolled || h.items * s->wide * cost_of(b, stage) <= 2 * MOST_CODE;
+  int64_t each = s->wide * s->near;
+  h.unrolled = h.blocks * h.items * each <= s->own;
+  h.written = h.unrolled || h.items * each * cost_of(b, stage) <= 2 * MOST_CODE;
   return h;
 }
 
 /* Runs of a block. */
 int64_t nxb_gpu_runs(const nxb_binder *b, const nxb_spread *s) {
-  return b->threads / s->threads * s->wide;
+  return b->threads * s->near / s->threads * s->wide;
 }
 
 /* Whether elements that stages pass on, or load once more, are in registers. */
@@ -311,7 +368,7 @@ uint16_t nxb_gpu_rows_threads(const nxb_binder *b, uint16_t most) {
     int64_t blocks = blocks_of(&with, &s);
     bool more = longest_run(b) >= 2 * LEAST_OWN * with.threads &&
                 2 * WRITTEN_OUT * s.wide * with.threads <= REGISTERS;
-    if (s.threads * s.columns < with.threads || !more || merge_blocks(&with, blocks) ||
+    if (s.threads * s.columns < with.threads * s.near || !more || merge_blocks(&with, blocks) ||
         (blocks >= FEW_BLOCKS && nxb_gpu_keeps(&with, &s)))
       break;
   }

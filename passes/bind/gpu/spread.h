@@ -6,12 +6,14 @@
 
 #include "passes/bind/gpu/gpu.h"
 
-/* How the elements of a run are distributed over threads. */
+/* How the elements of a run are distributed over threads. A thread may have several neighbouring
+ * elements of the run, as a word: it is as many lanes then, and all numbers are those of lanes. */
 typedef struct nxb_spread {
   /* of a block of the order; items: INT64_MAX if any order gives the same bits */
   int64_t lanes, items;
   /* threads that share a run: lanes times the blocks computed at the same time */
   int64_t threads;
+  int64_t near;    /* lanes of a thread, if columns and wide are 1 */
   int64_t own;     /* most elements of a run for which a thread's code is written out */
   int64_t columns; /* neighbouring threads that each compute other runs */
   int64_t wide;    /* neighbouring runs of a thread, which it loads as one word */
