@@ -68,8 +68,8 @@ static bool is_candidate(const nxk_kernel *k, nxk_value v) {
   return (t == NX_BF16 || t == NX_F16) && is_narrow(k, in->args[0], t, DEPTH);
 }
 
-/* Marks quotients of which nothing but their rounding to that type is used, and their divisors. False:
- * there are none. */
+/* Marks quotients of which nothing but their rounding to that type is used, and their divisors.
+ * False: there are none. */
 static bool mark(const nxk_kernel *k, uint8_t *marks) {
   bool any = false;
   for (nxk_value v = 0; v < k->n_instrs; v++) {

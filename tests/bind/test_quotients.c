@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Quotients of bf16 and f16 as products (passes/kernel/quotients.c): every dividend, beside divisors
- * at all ends of the type and between them, gives the bits of the division. */
+/* Quotients of bf16 and f16 as products (passes/kernel/quotients.c): every dividend, beside
+ * divisors at all ends of the type and between them, gives the bits of the division. */
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
