@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: ISC
 """Writes a function for each one of the interface: it takes on the next floating-point environment
 of tests/process/float_environment.h, calls the function, checks that the environment is as it was,
-and goes back to the default one. The functions are a source, compiled once; a header declares them
-and gives them the names of the interface. A program that is compiled with the header before
-everything else so calls the whole interface under all of the environments by turns, and computes
-what it compares with under none.
+and goes back to the default one. Without NXT_HOSTILE in the environment of the process it only
+calls the function. The functions are a source, compiled once; a header declares them and gives them
+the names of the interface. A program that is compiled with the header before everything else so
+calls the whole interface under all of the environments by turns, and computes what it compares with
+under none.
 
 Usage: hostile.py INCLUDE_DIRECTORY HEADER SOURCE DEPFILE
 """
@@ -21,18 +22,25 @@ HEAD = """#ifndef NXT_HOSTILE_H
 #include "nx/nx.h"
 
 """
-BEGINNING = """#include <stdio.h>
+BEGINNING = """#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "nx/nx.h"
 #include "tests/process/float_environment.h"
 
+static bool nxt_hostile;
+
+__attribute__((constructor)) static void nxt_ask(void) { nxt_hostile = getenv("NXT_HOSTILE"); }
+
 static nxt_float_state nxt_hostile_begin(void) {
   static _Thread_local uint32_t turn;
+  if (!nxt_hostile) return (nxt_float_state){0};
   nxt_enter_environment(&nxt_environments[turn++ % NXT_ENVIRONMENTS]);
   return nxt_float_state_now();
 }
 
 static void nxt_hostile_end(nxt_float_state before, const char *name) {
+  if (!nxt_hostile) return;
   nxt_float_state after = nxt_float_state_now();
   nxt_leave_environment();
   if (nxt_float_state_equal(before, after)) return;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* conformance DEVICE [--all] [--only OPERATION] [--type DTYPE] [--verbose] [--markdown]
- *             [--check FILE]
+/* conformance DEVICE [--all] [--only OPERATION] [--type DTYPE] [--share N] [--verbose]
+ *             [--markdown] [--check FILE]
  * conformance --references
  *
  * Runs every row on every element type on a device, "cpu", "interp" or another that the library
  * has, and prints the matrix. --all tries every layout and rank on every type; without it each
- * operation and each type meets all of them, but not together. --markdown prints the matrix as
- * docs/coverage.md has it; --check compares it with such a file. The exit status is 1 if anything
- * came out wrong, was not refused, works although it is listed as a gap, or differs from the file;
- * 2 if nothing could be run. --references prints values of the references, which
- * check_references.py compares with NumPy's. */
+ * operation and each type meets all of them, but not together. --share tries every N-th cell of
+ * each operation and of each type. --markdown prints the matrix as docs/coverage.md has it; --check
+ * compares it with such a file. The exit status is 1 if anything came out wrong, was not refused,
+ * works although it is listed as a gap, or differs from the file; 2 if nothing could be run.
+ * --references prints values of the references, which check_references.py compares with
+ * NumPy's. */
 #include "matrix.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 
 typedef struct options {
-  const char *device, *only, *type, *check;
+  const char *device, *only, *type, *check, *share;
   bool markdown, verbose, all;
 } options;
 
@@ -38,6 +39,11 @@ static void begin(trial *t, const operation *op, const format *f, cell *c) {
                    admitted ? "listed as a gap" : "a type that is not admitted");
 }
 
+static bool is_wanted(const options *o, const operation *op, size_t row, nx_dtype dtype) {
+  size_t share = o->share ? strtoul(o->share, NULL, 10) : 1;
+  return !(o->only && strcmp(o->only, op->name)) && (2 * row + dtype) % (share ? share : 1) == 0;
+}
+
 /* All rows on one type share graphs. */
 static void run_type(trial *t, const options *o, const format *f, cell *matrix) {
   nx_scope *scope = nx_scope_begin(t->context);
@@ -47,8 +53,8 @@ static void run_type(trial *t, const options *o, const format *f, cell *matrix) 
       const operation *op = &families[i]->rows[k];
       cell *c = &matrix[row * FORMATS + (size_t)(f - formats)];
       t->turn = (unsigned)(row + (size_t)f->dtype);
-      if (o->only && strcmp(o->only, op->name)) c->mark = UNTRIED;
-      else begin(t, op, f, c);
+      if (is_wanted(o, op, row, f->dtype)) begin(t, op, f, c);
+      else c->mark = UNTRIED;
     }
   settle(t);
   nx_scope_end(scope);
@@ -70,6 +76,7 @@ static bool read_options(int argc, char **argv, options *o) {
     const char **text = !strcmp(argv[i], "--only")    ? &o->only
                         : !strcmp(argv[i], "--type")  ? &o->type
                         : !strcmp(argv[i], "--check") ? &o->check
+                        : !strcmp(argv[i], "--share") ? &o->share
                                                       : NULL;
     if (text && i + 1 < argc) *text = argv[++i];
     else if (!strcmp(argv[i], "--markdown")) o->markdown = true;
@@ -140,7 +147,7 @@ int main(int argc, char **argv) {
   }
   if (!read_options(argc, argv, &o)) {
     fprintf(stderr, "usage: conformance DEVICE [--all] [--only OPERATION] [--type DTYPE] "
-                    "[--verbose] [--markdown] [--check FILE]\n");
+                    "[--share N] [--verbose] [--markdown] [--check FILE]\n");
     return 2;
   }
   trial t = {0};

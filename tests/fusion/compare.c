@@ -380,6 +380,10 @@ void nxt_compare(nxt_shop *s, nxg_graph *g, const char *label, unsigned ways) {
     nxg_destroy(g);
     return;
   }
+  if (ways == 0) { /* this build compares it with nothing */
+    nxg_destroy(g);
+    return;
+  }
   memory want;
   nxi_diag d;
   nxi_diag_clear(&d);

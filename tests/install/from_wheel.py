@@ -75,7 +75,8 @@ def python_program(source, scratch, python):
 
 def jax_program(source, scratch, python):
     """The program of docs/jax.md on the plugin, with JAX from PyPI."""
-    asked = subprocess.run([python, "-m", "pip", "install", "--quiet", "jax"])
+    # Of what comes with it, most is never imported.
+    asked = subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-compile", "jax"])
     if asked.returncode:
         print("JAX cannot be installed here: its program is left out")
         return

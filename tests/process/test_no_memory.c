@@ -6,9 +6,11 @@
  * Two methods are used. The first is a limit on the addresses of the process (RLIMIT_AS), in steps.
  * In the second the library starve.c is loaded first, and the n-th allocation of the process fails,
  * alone or with all later ones, for different n. NX_STARVE in the environment is the number of n
- * that are tried; 0: all of them. */
+ * that are tried, of each kind 60, or, where of many tests a part is run (NXT_SHARE), 30; 0: all of
+ * them. */
 #include "tests/util/api.h"
 #include "tests/util/sanitizers.h"
+#include "tests/util/share.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -369,7 +371,7 @@ static void try_starving(const char *kind, int64_t most) {
 static void test_starving(void **state) {
   (void)state;
   const char *wish = getenv("NX_STARVE");
-  int64_t most = wish ? strtoll(wish, NULL, 10) : 60;
+  int64_t most = wish ? strtoll(wish, NULL, 10) : nxt_share() > 1 ? 30 : 60;
   if (NXT_SANITIZED) skip();
   try_starving("e1", most);
   try_starving("ea", most);

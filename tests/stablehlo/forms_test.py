@@ -9,7 +9,6 @@ import bisect
 import subprocess
 import sys
 import tempfile
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +40,10 @@ class Form:
         self.bits, self.special, self.package = bits, special, getattr(ml_dtypes, name, None)
         self.sign = 1 << (bits - 1)
         self.values = [self.value(b, fraction, bias) for b in range(1 << bits)]
-        exact = sorted((Fraction(v), b) for b, v in enumerate(self.values[: self.sign])
-                       if np.isfinite(v))
+        exact = sorted((v, b) for b, v in enumerate(self.values[: self.sign]) if np.isfinite(v))
         self.numbers, self.codes = [v for v, _ in exact], [b for _, b in exact]
+        # exact, as these floats have few bits
+        self.middles = [(a + b) / 2 for a, b in zip(self.numbers, self.numbers[1:])]
         top = self.numbers[-1]
         self.limit = top + (top - self.numbers[-2]) / 2
         self.infinity = {"ieee": self.codes[-1] + 1, "fnuz": self.sign}.get(special, self.codes[-1])
@@ -62,24 +62,19 @@ class Form:
         return sign * whole * 2.0 ** (low - bias - fraction)
 
     def rounded(self, x):
-        """Bits of a float, or of an integer of any size."""
+        """Bits of a float, or of an integer of any size: Python compares both exactly."""
         if x != x:
             return self.nan
         negative = self.sign if (x < 0 or (x == 0 and np.signbit(x))) else 0
-        size = abs(int(x)) if isinstance(x, np.integer) else abs(x)
-        if size == np.inf:
+        size = abs(int(x) if isinstance(x, np.integer) else float(x))
+        if size > self.limit or (size == self.limit and not self.top_is_even):
             bits = self.infinity
         else:
-            size = Fraction(size) if isinstance(size, int) else Fraction(float(size))
-            if size > self.limit or (size == self.limit and not self.top_is_even):
-                bits = self.infinity
-            else:
-                i = min(bisect.bisect_left(self.numbers, size), len(self.numbers) - 1)
-                if i > 0 and size < self.numbers[i]:
-                    below, above = size - self.numbers[i - 1], self.numbers[i] - size
-                    if below < above or (below == above and self.codes[i] % 2 == 1):
-                        i -= 1
-                bits = self.codes[i]
+            i = min(bisect.bisect_left(self.numbers, size), len(self.numbers) - 1)
+            if 0 < i and size < self.numbers[i]:
+                middle = self.middles[i - 1]
+                i -= size < middle or (size == middle and self.codes[i] % 2 == 1)
+            bits = self.codes[i]
         if self.special == "fnuz":
             return bits if bits in (0, self.sign) else bits | negative
         return bits | negative
@@ -169,16 +164,12 @@ def test_float(kind, form):
     for axis, letter in ((0, "a"), (1, "b")):
         lines.append(f"  %{letter} = stablehlo.broadcast_in_dim %x, dims = [{axis}] : ({typed}) -> "
                      f"{square}\n")
-    table = {}
 
     def through(c):
-        key = c.astype("float64")
-        out = np.empty(c.shape, dtype="float32")
-        for i, v in np.ndenumerate(key):
-            if (v, np.signbit(v)) not in table:
-                table[v, np.signbit(v)] = form.values[form.rounded(v)]
-            out[i] = table[v, np.signbit(v)] if v == v else form.values[form.nan]
-        return out
+        """Each number that there is, rounded once."""
+        numbers, places = np.unique(c.astype("float64").view("int64"), return_inverse=True)
+        rounded = [form.values[form.rounded(v)] for v in numbers.view("float64")]
+        return np.array(rounded, dtype="float32")[places].reshape(c.shape)
 
     for name, result in (("add", a.astype("f8") + b), ("subtract", a.astype("f8") - b),
                          ("multiply", a.astype("f8") * b), ("divide", a.astype("f8") / b),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* How much of a test a build runs. LLVM need not compile each graph of the systematic tests in
  * every build of the library. With NXT_SHARE=n in the environment it compiles every n-th graph, and
- * all are interpreted. With NXT_KERNEL_SHARE=n the kernels of every n-th graph are interpreted, and
- * all graphs are interpreted node by node. */
+ * with NXT_KERNEL_SHARE=n the kernels of every n-th graph are interpreted. Those graphs are also
+ * interpreted node by node, which the others are compared with; the rest is only built. */
 #ifndef NXT_SHARE_H
 #define NXT_SHARE_H
 
