@@ -20,5 +20,7 @@ nx_tensor *nxh_factor(nx_tensor *a, bool lower);
 bool nxh_pivoted(nxh_recorder *r, nx_tensor *const *in, nx_tensor **out);
 /* ops_tridiagonal.c: of three diagonals (.., m) and right sides (.., m, k) of one type. */
 nx_tensor *nxh_tridiagonal_perturbed(nxh_recorder *r, nx_tensor *const *in);
+/* ops_sparse.c */
+bool nxh_sparse_product(nxh_recorder *r, const nxh_op *op);
 
 #endif

@@ -254,6 +254,7 @@ bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (nxh_word_is(target, "dce_sink")) return true; /* keeps its operands from being left out */
   if (nxh_word_is(target, "ApproxTopK")) return nxh_approx_top_k(r, op);
   if (nxh_word_is(target, "tridiagonal_solve_perturbed_ffi")) return perturbed_solve(r, op);
+  if (nxh_word_is(target, "cpu_csr_sparse_dense_ffi")) return nxh_sparse_product(r, op);
   if (lapack_name(target, &name)) return record_lapack(r, op, name);
   return nxh_fail(r, NX_INVALID_ARGUMENT, "the custom call %.*s is not known", (int)target.length,
                   target.at);

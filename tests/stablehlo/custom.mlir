@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // Custom calls by which JAX has systems solved and matrices factored: tridiagonal ones that may be
-// singular, and QR with pivots and columns that are put in front. The numbers are those of NumPy and
-// LAPACK, or of the rule for pivots by hand.
+// singular, and QR with pivots and columns that are put in front; and products of sparse matrices. The
+// numbers are those of NumPy and LAPACK, or by hand.
 
 // Rows are exchanged; the first element below the diagonal and the last one above it are not read.
 func.func @main() {
@@ -88,4 +88,44 @@ func.func @main() {
 func.func @main(%d: tensor<3xf32>, %b: tensor<2x1xf32>) -> tensor<2x1xf32> {
   %x = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%d, %d, %d, %b) : (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
   return %x : tensor<2x1xf32>
+}
+// -----
+// Of rows with two, no, and two elements; one is in front of all rows, and one is behind them.
+func.func @main() {
+  %e = stablehlo.constant dense<[0x7FC00000, 2.0, 3.0, 5.0, 7.0, 0x7FC00000]> : tensor<6xf32>
+  %s = stablehlo.constant dense<[1, 3, 3, 5]> : tensor<4xi32>
+  %c = stablehlo.constant dense<[0, 1, 3, 0, 0, 9]> : tensor<6xi32>
+  %x = stablehlo.constant dense<[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0]]> : tensor<4x2xf32>
+  %y = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%e, %s, %c, %x) : (tensor<6xf32>, tensor<4xi32>, tensor<6xi32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %w = stablehlo.constant dense<[[16.0, 160.0], [0.0, 0.0], [12.0, 120.0]]> : tensor<3x2xf32>
+  stablehlo.custom_call @check.expect_eq(%y, %w) : (tensor<3x2xf32>, tensor<3x2xf32>) -> ()
+  return
+}
+// -----
+// A vector; the first element stands beyond the last column.
+func.func @main() {
+  %e = stablehlo.constant dense<[(9,9), (0,1), (2,0)]> : tensor<3xcomplex<f64>>
+  %s = stablehlo.constant dense<[0, 2, 3]> : tensor<3xi64>
+  %c = stablehlo.constant dense<[2, 0, 1]> : tensor<3xi64>
+  %x = stablehlo.constant dense<[(1,2), (3,0)]> : tensor<2xcomplex<f64>>
+  %y = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%e, %s, %c, %x) : (tensor<3xcomplex<f64>>, tensor<3xi64>, tensor<3xi64>, tensor<2xcomplex<f64>>) -> tensor<2xcomplex<f64>>
+  %w = stablehlo.constant dense<[(-2,1), (6,0)]> : tensor<2xcomplex<f64>>
+  stablehlo.custom_call @check.expect_eq(%y, %w) : (tensor<2xcomplex<f64>>, tensor<2xcomplex<f64>>) -> ()
+  return
+}
+// -----
+func.func @main() {
+  %e = stablehlo.constant dense<> : tensor<0xi32>
+  %s = stablehlo.constant dense<[0, 0]> : tensor<2xi32>
+  %x = stablehlo.constant dense<[4]> : tensor<1xi32>
+  %y = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%e, %s, %e, %x) : (tensor<0xi32>, tensor<2xi32>, tensor<0xi32>, tensor<1xi32>) -> tensor<1xi32>
+  %w = stablehlo.constant dense<[0]> : tensor<1xi32>
+  stablehlo.custom_call @check.expect_eq(%y, %w) : (tensor<1xi32>, tensor<1xi32>) -> ()
+  return
+}
+// -----
+// refused: operands are no rows of a matrix and a dense one
+func.func @main(%e: tensor<3xf32>, %s: tensor<2xi32>, %x: tensor<4xf32>) -> tensor<3xf32> {
+  %y = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%e, %s, %s, %x) : (tensor<3xf32>, tensor<2xi32>, tensor<2xi32>, tensor<4xf32>) -> tensor<3xf32>
+  return %y : tensor<3xf32>
 }
