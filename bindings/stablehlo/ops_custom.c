@@ -243,6 +243,11 @@ static bool is_annotation(nxh_word target) {
   return nxh_word_is(target, "Sharding") || nxh_word_is(target, "annotate_device_placement");
 }
 
+/* Calls that keep operands from being left out, or say in which order they are computed. */
+static bool says_when(nxh_word target) {
+  return nxh_word_is(target, "dce_sink") || nxh_word_is(target, "control_dep");
+}
+
 bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   nxh_word target = nxh_name(op, "call_target_name"), name;
   bool ok;
@@ -251,7 +256,7 @@ bool nxh_custom_call(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (is_annotation(target)) return nxh_identity(r, op, row);
   bool into = nxh_word_is(target, "SPMDFullToShardShape");
   if (into || nxh_word_is(target, "SPMDShardToFullShape")) return nxh_manual_edge(r, op, into);
-  if (nxh_word_is(target, "dce_sink")) return true; /* keeps its operands from being left out */
+  if (op->n_results == 0 && says_when(target)) return true;
   if (nxh_word_is(target, "ApproxTopK")) return nxh_approx_top_k(r, op);
   if (nxh_word_is(target, "tridiagonal_solve_perturbed_ffi")) return perturbed_solve(r, op);
   if (nxh_word_is(target, "cpu_csr_sparse_dense_ffi")) return nxh_sparse_product(r, op);

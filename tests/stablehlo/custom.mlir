@@ -129,3 +129,20 @@ func.func @main(%e: tensor<3xf32>, %s: tensor<2xi32>, %x: tensor<4xf32>) -> tens
   %y = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%e, %s, %s, %x) : (tensor<3xf32>, tensor<2xi32>, tensor<2xi32>, tensor<4xf32>) -> tensor<3xf32>
   return %y : tensor<3xf32>
 }
+// -----
+// What says an order changes nothing.
+func.func @main() {
+  %a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %b = stablehlo.add %a, %a : tensor<2xf32>
+  stablehlo.custom_call @control_dep(%a, %b) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
+  stablehlo.custom_call @dce_sink(%b) {has_side_effect = true} : (tensor<2xf32>) -> ()
+  %w = stablehlo.constant dense<[2.0, 4.0]> : tensor<2xf32>
+  stablehlo.custom_call @check.expect_eq(%b, %w) : (tensor<2xf32>, tensor<2xf32>) -> ()
+  return
+}
+// -----
+// refused: the custom call control_dep is not known
+func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %b = stablehlo.custom_call @control_dep(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  return %b : tensor<2xf32>
+}
