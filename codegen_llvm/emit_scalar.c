@@ -109,18 +109,20 @@ static nxl_ref one_register(nxl_emitter *e, const register_op *op, const nxl_ope
   return nxl_intrinsic(e, name, NULL, 0, args, n);
 }
 
-/* v with its lanes [at, at + lanes) replaced by the first `lanes` lanes of `piece`. */
-static nxl_ref join_register(nxl_emitter *e, nxl_ref v, nxl_ref piece, uint32_t at, uint32_t lanes,
-                             uint32_t total) {
+static nxl_ref join_two(nxl_emitter *e, nxl_ref low, nxl_ref high) {
   nxl_ref order[128];
-  if (nxl_lanes_of(piece) == total) return piece;
-  for (uint32_t i = 0; i < total; i++) order[i] = LLVMConstInt(e->i32, i < lanes ? i : 0, 0);
-  nxl_ref wide = LLVMBuildShuffleVector(e->builder, piece, LLVMGetPoison(LLVMTypeOf(piece)),
-                                        LLVMConstVector(order, total), "");
-  if (at == 0) return wide;
-  for (uint32_t i = 0; i < total; i++)
-    order[i] = LLVMConstInt(e->i32, i >= at && i < at + lanes ? total + i - at : i, 0);
-  return LLVMBuildShuffleVector(e->builder, v, wide, LLVMConstVector(order, total), "");
+  uint32_t lanes = 2 * nxl_lanes_of(low);
+  for (uint32_t i = 0; i < lanes; i++) order[i] = LLVMConstInt(e->i32, i, 0);
+  return LLVMBuildShuffleVector(e->builder, low, high, LLVMConstVector(order, lanes), "");
+}
+
+enum { MOST_REGISTERS = 64 }; /* of 128 bits, for the most lanes of f64 */
+
+/* The first `total` lanes of n registers, a power of two, by pairs. */
+static nxl_ref join_registers(nxl_emitter *e, nxl_ref *all, uint32_t n, uint32_t total) {
+  for (; n > 1; n /= 2)
+    for (uint32_t i = 0; i < n / 2; i++) all[i] = join_two(e, all[2 * i], all[2 * i + 1]);
+  return nxl_lanes_of(all[0]) == total ? all[0] : nxl_slice(e, all[0], 0, total);
 }
 
 static nxl_ref by_registers(nxl_emitter *e, const register_op *op, const nxl_operands *o) {
@@ -134,13 +136,11 @@ static nxl_ref by_registers(nxl_emitter *e, const register_op *op, const nxl_ope
   }
   uint32_t size = o->type == NX_F64 ? 64 : 32, bits = o->lanes * size;
   uint32_t width = bits >= 512 ? 512 : bits >= 256 ? 256 : 128, step = width / size;
-  nxl_ref result = NULL;
-  for (uint32_t at = 0; at < o->lanes; at += step) {
-    uint32_t lanes = o->lanes - at < step ? o->lanes - at : step;
-    nxl_ref piece = one_register(e, op, o, at, lanes, width);
-    result = join_register(e, result, piece, at, lanes, o->lanes);
-  }
-  return result;
+  nxl_ref all[MOST_REGISTERS] = {NULL};
+  uint32_t n = 0;
+  for (uint32_t at = 0; at < o->lanes; at += step)
+    all[n++] = one_register(e, op, o, at, o->lanes < step ? o->lanes : step, width);
+  return join_registers(e, all, n, o->lanes);
 }
 
 /* ---- rounding to the upper half */
@@ -165,14 +165,14 @@ static nxl_ref round_by_words(nxl_emitter *e, nxl_ref x, uint32_t lanes) {
   enum { LANES = 16 };
   nxl_ref bit = LLVMBuildAnd(e->builder, x, nxl_int(e, e->i32, lanes, 0x10000), ""),
           words = LLVMBuildOr(e->builder, bit, nxl_int(e, e->i32, lanes, 0x7fff), ""),
-          result = NULL;
+          all[MOST_REGISTERS] = {NULL};
+  uint32_t n = 0;
   for (uint32_t at = 0; at < lanes; at += LANES) {
     nxl_ref args[3] = {take_lanes(e, x, at, LANES, LANES), take_lanes(e, words, at, LANES, LANES),
                        nxl_int(e, e->i32, LANES, 0x10001)};
-    nxl_ref sum = nxl_intrinsic(e, "llvm.x86.avx512.vpdpwssd.512", NULL, 0, args, 3);
-    result = join_register(e, result, sum, at, LANES, lanes);
+    all[n++] = nxl_intrinsic(e, "llvm.x86.avx512.vpdpwssd.512", NULL, 0, args, 3);
   }
-  return result;
+  return join_registers(e, all, n, lanes);
 }
 
 static nxl_ref nxl_emit_add_unsigned(nxl_emitter *e, const nxl_operands *o) {

@@ -154,7 +154,7 @@ static void expand_parts(const expand *e, bool product, complex_value z, complex
   plain[1] = product ? product_imag(e, z, w) : quotient(e, false, z, w, narrow);
   nxk_value lost = x_is_nan(e, plain[0]);
   lost = x_and(e, lost, x_is_nan(e, plain[1]));
-  nxk_value cold = nxk_begin_cold_apart(e->k, lost);
+  nxk_value cold = nxk_begin_cold(e->k, lost);
   for (int i = 0; i < 2; i++)
     if (wanted[i])
       inside[i] = product ? recover_product(e, i == 0, z, w, plain[i])

@@ -51,7 +51,7 @@ static nxk_value erfinv_of(const special *s, const expand *e, nxk_value x) {
   expand_pair near = X_PAIR(s, x_sub(e, w, x_f(e, 2.5)), erfinv_near);
   nxk_value y = x_mul(e, x, near.high);
   if (!s->narrow) y = x_copysign(e, x_fma(e, x, near.high, x_mul(e, x, near.low)), x);
-  nxk_value cold = nxk_begin_cold_apart(e->k, x_not(e, x_lt(e, a, x_f(e, 0.9966))));
+  nxk_value cold = nxk_begin_cold(e->k, x_not(e, x_lt(e, a, x_f(e, 0.9966))));
   expand_pair parts = {w, NXK_NONE};
   if (!s->narrow) parts.low = x_neg(e, x_add(e, x_add(e, log.high, w), log.low));
   nxk_value far = erfinv_upper(s, e, parts);
