@@ -152,16 +152,31 @@ def cache(x):
     return jax.nn.softmax(x[-1:] @ x.T, 1) @ x
 
 
+def beyond():
+    """Whether the processor has more than the vectors that are asked for, which XLA's products take
+    whatever --xla_cpu_max_isa says."""
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        return os.environ.get("NX_ISA") == "avx2" and "avx512f" in f.read()
+
+
+def multiplies(f, x):
+    jaxpr = str(jax.make_jaxpr(f)(*x))
+    return "dot_general[" in jaxpr or "conv_general_dilated[" in jaxpr
+
+
 CHANGING = changes(lambda x: jnp.tanh(x * 0.5 + 1).sum(), lambda x: jax.nn.softmax(x, 1), cache)
 
 
 class Library:
     def __init__(self, which):
         jax.devices()
+        self.beyond = beyond()
 
     def setup(self, name, arrays):
         if name in CHANGING:
             f, *how = CHANGING[name]
+            if f is cache and self.beyond:
+                return None
             f = jax.jit(f)
             return changing(lambda x: f(x).block_until_ready(), *how)(arrays[0])
         if name in DEFINITE and name in FORMS:
@@ -181,6 +196,8 @@ class Library:
         elif FORMS.get(name):
             one, count = FORMS[name], 1
         else:
+            return None
+        if self.beyond and multiplies(one, x):
             return None
         g = jax.jit(one)
 
