@@ -56,7 +56,8 @@ nxk_kernel *nxk_pass_jam(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Whether the kernel has two accesses of an input with different offsets, so that rows may share
  * loads. */
 bool nxk_has_shared_loads(const nxk_kernel *k);
-/* Writes quotients of bf16 by what many of them share as products. Logical level. New kernel. */
+/* Writes quotients of bf16 and f16 by what many of them share as products. Logical level. New
+ * kernel. */
 nxk_kernel *nxk_pass_quotients(const nxk_kernel *k, nxi_diag *d);
 /* Whether there may be some. */
 bool nxk_has_quotients(const nxk_kernel *k);
