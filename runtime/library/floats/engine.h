@@ -245,8 +245,7 @@ static void TABLE(both)(const nxi_floats_both *b) {
 }
 
 static NXI_INLINE REAL TABLE(fma)(REAL a, REAL b, REAL sum) {
-  return sizeof(REAL) == sizeof(float) ? (REAL)__builtin_fmaf((float)a, (float)b, (float)sum)
-                                       : (REAL)__builtin_fma(a, b, sum);
+  return _Generic(a, float: fmaf, default: fma)(a, b, sum);
 }
 
 static int32_t TABLE(root)(const nxi_floats_root *r) {
@@ -260,7 +259,7 @@ static int32_t TABLE(root)(const nxi_floats_root *r) {
         continue;
       }
       if (!(x > 0)) return (int32_t)i + 1;
-      x = sizeof(REAL) == sizeof(float) ? (REAL)__builtin_sqrtf((float)x) : (REAL)__builtin_sqrt(x);
+      x = _Generic(x, float: sqrtf, default: sqrt)(x);
       a[i * r->ld + i] = x;
       by[i] = 1 / x;
     }

@@ -112,7 +112,7 @@ static TABLE(reflection) TABLE(reflect_scaled)(int64_t n, REAL alpha, REAL *v) {
 /* The reflection of alpha and n numbers beside it to what is left of alpha, and zeros. v: the
  * numbers, and zeros up to a whole vector; they become its vector, in which alpha has a 1. */
 static TABLE(reflection) TABLE(reflect)(int64_t n, REAL alpha, REAL *v) {
-  const bool single = sizeof(REAL) == sizeof(float);
+  const bool single = _Generic(alpha, float: true, default: false);
   const REAL least = single ? (REAL)0x1p-78 : (REAL)0x1p-916,
              most = single ? (REAL)0x1p120 : (REAL)0x1p1000;
   const int64_t whole = (n + LANES - 1) / LANES * LANES;
