@@ -139,12 +139,27 @@ static void check_lane_reduce(nxi_checker *c, nxk_value v) {
 
 /* ---- memory */
 
-/* Checks an access of an `own` array: it has an element for each lane, and all its rows have that
- * length. */
+static bool accesses(const nxk_kernel *k, const nxk_instr *in, uint32_t buffer) {
+  bool tree = in->op == NXK_tree_push || in->op == NXK_tree_join;
+  if (in->op != NXK_load && in->op != NXK_store && !tree) return false;
+  bool first = in->imm < k->n_accesses && k->accesses[in->imm].buffer == buffer;
+  return first || (tree && in->imm2 < k->n_accesses && k->accesses[in->imm2].buffer == buffer);
+}
+
+/* The lanes of the first access of a buffer up to v, which is one. */
+static int64_t first_lanes(const nxk_kernel *k, nxk_value v, uint32_t buffer) {
+  nxk_value i = 0;
+  while (i < v && !accesses(k, &k->instrs[i], buffer)) i++;
+  return k->instrs[i].lanes;
+}
+
+/* Checks an access of an `own` array: it has an element for each lane, as all accesses of it, and
+ * all its rows have that length. */
 static void check_own(nxi_checker *c, nxk_value v, const nxk_access *a) {
   int64_t threads = c->k->threads, lanes = c->k->instrs[v].lanes;
   bool rows = threads != 0 && lanes >= threads && lanes % threads == 0 && a->lane_stride == 1 &&
-              a->index == NXK_NONE && a->offset % lanes == 0 && a->tree_stride % lanes == 0;
+              a->index == NXK_NONE && a->offset % lanes == 0 && a->tree_stride % lanes == 0 &&
+              lanes == first_lanes(c->k, v, a->buffer);
   for (uint32_t i = 0; rows && i < a->n_terms; i++) rows = a->terms[i].stride % lanes == 0;
   if (!rows) nxi_fault(c, v, "the threads do not keep to their own elements");
 }
