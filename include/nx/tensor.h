@@ -249,8 +249,8 @@ NX_API nx_status nx_import(nx_context *context, const nx_import_desc *desc, nx_t
 
 enum {
   NX_DO_DEFERRED = 1, /**< also what is deferred */
-  NX_DO_PENDING =
-      2,         /**< also what is deferred, and live tensors that no recorded operation consumes */
+  /** also what is deferred, and all live tensors that wait */
+  NX_DO_PENDING = 2,
   NX_AT_ONCE = 4 /**< nx_item and nx_map alone, without another flag or a report: see there */
 };
 /** Every action that takes options obeys the first two flags. What they ask for is computed

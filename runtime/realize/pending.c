@@ -21,9 +21,9 @@ bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {
       nxi_storage_unlist(s);
       continue;
     }
-    if (n->state != NXI_PENDING || n->refs != n->named) continue;
+    if (n->state != NXI_PENDING) continue;
     if (!nxi_list_add(nodes, n)) return false;
-    n->refs++; /* if several storages have this value, only the first adds it */
+    n->refs++; /* several storages may have this value, and each adds it */
   }
   return true;
 }

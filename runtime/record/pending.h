@@ -78,9 +78,9 @@ static inline void nxi_storage_unname(nxi_storage *s, nxi_node *n) {
   n->named--;
   nxi_pinned_in(s->context, n);
 }
-/* Live tensors that can be realised and that no recorded operation consumes: their node has no more
- * references than there are storages of it. A reference of each. False without memory; then some
- * are there. */
+/* Live tensors that can be realised. Those that a recorded operation consumes, too: when that is
+ * computed nothing consumes them any more, and they would be computed again from the start one by
+ * one. A reference of each. False without memory; then some are there. */
 bool nxi_pending_collect(nx_context *c, nxi_list *nodes);
 
 /* ---- deferred.c */
