@@ -231,8 +231,9 @@ graph @twice(%0: f32[3]) -> (%1) {
 """
         f = nx.parse(program)
         self.assertEqual(f(nx.asarray([1, 2, 3], dtype="float32")).tolist(), [2, 4, 6])
-        with self.assertRaises(nx.ParseError):
+        with self.assertRaises(nx.ParseError) as raised:
             nx.parse("nxir 2\ngraph")
+        self.assertEqual(raised.exception.where[1], sys._getframe().f_lineno - 1)
         with self.assertRaises(ValueError):
             f(nx.ones(3))
         there = nx.asarray([1, 2, 3], dtype="float32", device="interp")

@@ -511,6 +511,7 @@ static PyObject *parse(PyObject *self, PyObject *args, PyObject *kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$O:parse", names, &text, &device)) return NULL;
   const nx_parse_options o = {.size = sizeof o, .device = core_device(device)};
   if (PyErr_Occurred()) return NULL;
+  core_mark();
   PyObject *bytes = PyUnicode_AsUTF8String(text);
   trace *t = bytes && core_context() ? PyObject_New(trace, trace_type) : NULL;
   if (t == NULL) {
