@@ -266,6 +266,33 @@ class Objects(unittest.TestCase):
         with self.assertRaises(ValueError):
             nx.jit(lambda x: x, static=1.5 and [1.5])
 
+    def test_static_by_name_or_number(self):
+        def f(x, n, up=True):
+            return n == 0 and x or (x + n if up else x - n)
+
+        class Adder:
+            def f(self, x, n, up=True):
+                return f(x, n, up)
+
+            __call__ = f
+
+        def deep(x, n):
+            return x if n == 0 else g(x + 1, n - 1)
+
+        x, a = nx.ones(1), Adder()
+        wrapped = functools.wraps(f)(lambda *values, **words: f(*values, **words))
+        for made in (f, a.f, a, functools.partial(f, up=True), wrapped):
+            for static in (["n", "up"], [1, "up"]):
+                g = nx.jit(made, static=static)
+                for y in (g(x, 2), g(x, n=2), g(x, 2, up=True), g(n=2, x=x)):
+                    self.assertEqual(y.tolist(), [3])
+                with self.assertRaisesRegex(TypeError, "unhashable"):
+                    g(x, [2])
+        g = nx.jit(deep, static="n")
+        self.assertEqual(g(x, 3).tolist(), [4])
+        with self.assertRaisesRegex(ValueError, "has no such argument"):
+            nx.jit(a.f, static=3)
+
     def test_numbers_stay_weak(self):
         x = nx.ones(1, dtype="float32")
         rate = nx.jit(lambda k: k * 0.5)(2.0)
@@ -370,7 +397,7 @@ class Captures(unittest.TestCase):
                 nx.jit(**words)(f)
         nx.jit(f, static=["n", 0], donate=0)
         nx.jit(lambda *x, **words: x[0], static=["m", 5], donate=7)
-        nx.jit(print, static="anything")
+        nx.jit(max, static="anything")  # it has no signature
 
     def test_other_processes_and_interpreters(self):
         programs = (

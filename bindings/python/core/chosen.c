@@ -20,41 +20,127 @@ static PyObject *numbers_and_names(PyObject *of, bool names, const char *what) {
   return made;
 }
 
-/* Whether the function has the arguments that were chosen; one whose arguments are not known, or
- * that takes any, has. */
-static bool has_arguments(PyObject *function, PyObject *chosen, const char *what) {
-  enum { ANY_NUMBER = 4, ANY_NAME = 8 }; /* of co_flags */
-  PyObject *code = PyObject_GetAttrString(function, "__code__");
-  PyObject *flags = code ? PyObject_GetAttrString(code, "co_flags") : NULL;
-  PyObject *count = flags ? PyObject_GetAttrString(code, "co_argcount") : NULL;
-  PyObject *names = count ? PyObject_GetAttrString(code, "co_varnames") : NULL;
-  PyObject *only = names ? PyObject_GetAttrString(code, "co_kwonlyargcount") : NULL;
-  bool good = true;
-  PyErr_Clear();
-  if (only != NULL && PyTuple_Check(names)) {
-    const long any = PyLong_AsLong(flags), n = PyLong_AsLong(count), all = n + PyLong_AsLong(only);
-    PyObject *known = PyTuple_GetSlice(names, 0, all);
-    for (Py_ssize_t i = 0; known != NULL && good && i < PyTuple_Size(chosen); i++) {
-      PyObject *item = PyTuple_GetItem(chosen, i);
-      if (PyLong_Check(item)) good = any & ANY_NUMBER || PyLong_AsLong(item) < n;
-      else good = any & ANY_NAME || PySequence_Contains(known, item) == 1;
-      if (!good)
-        PyErr_Format(PyExc_ValueError, "nx: %s says %R, and %R has no such argument", what, item,
-                     function);
-    }
-    good = good && known != NULL;
-    Py_XDECREF(known);
+/* ---- the arguments that a function has */
+
+/* Lists. */
+typedef struct parameters {
+  PyObject *positions; /* the names of those that a number says */
+  PyObject *names;     /* of all */
+  bool any_number, any_name;
+} parameters;
+
+/* Annotations that name nothing are no reason to know nothing: from Python 3.14 on they are
+ * evaluated unless one says otherwise. */
+static PyObject *words_of_signature(void) {
+  PyObject *module = PyImport_ImportModule("annotationlib");
+  if (module == NULL && PyErr_ExceptionMatches(PyExc_ImportError))
+    return PyErr_Clear(), PyDict_New();
+  PyObject *formats = module ? PyObject_GetAttrString(module, "Format") : NULL;
+  PyObject *format = formats ? PyObject_GetAttrString(formats, "FORWARDREF") : NULL;
+  PyObject *words = format ? Py_BuildValue("{s:O}", "annotation_format", format) : NULL;
+  Py_XDECREF(format);
+  Py_XDECREF(formats);
+  Py_XDECREF(module);
+  return words;
+}
+
+/* A list of the signature's parameters; None where there is no signature. */
+static PyObject *signature_of(PyObject *function) {
+  PyObject *module = PyImport_ImportModule("inspect");
+  PyObject *signature = module ? PyObject_GetAttrString(module, "signature") : NULL;
+  PyObject *words = signature ? words_of_signature() : NULL;
+  PyObject *args = words ? PyTuple_Pack(1, function) : NULL;
+  PyObject *found = args ? PyObject_Call(signature, args, words) : NULL;
+  if (args != NULL && found == NULL &&
+      (PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_TypeError))) {
+    PyErr_Clear();
+    found = Py_NewRef(Py_None);
+  } else if (found != NULL) {
+    PyObject *of = PyObject_GetAttrString(found, "parameters");
+    PyObject *values = of ? PyObject_CallMethod(of, "values", NULL) : NULL;
+    Py_XDECREF(of);
+    Py_DECREF(found);
+    found = values ? PySequence_List(values) : NULL;
+    Py_XDECREF(values);
   }
-  Py_XDECREF(only);
-  Py_XDECREF(names);
-  Py_XDECREF(count);
-  Py_XDECREF(flags);
-  Py_XDECREF(code);
-  return good;
+  Py_XDECREF(args);
+  Py_XDECREF(words);
+  Py_XDECREF(signature);
+  Py_XDECREF(module);
+  return found;
+}
+
+static int add_parameter(parameters *p, PyObject *of) {
+  enum { POSITION, EITHER, ANY_NUMBER, NAME, ANY_NAME }; /* inspect.Parameter.kind */
+  PyObject *kind = PyObject_GetAttrString(of, "kind"), *name = PyObject_GetAttrString(of, "name");
+  const long is = kind ? PyLong_AsLong(kind) : -1;
+  int status = name == NULL || PyErr_Occurred() ? -1 : 0;
+  if (is == ANY_NUMBER) p->any_number = true;
+  else if (is == ANY_NAME) p->any_name = true;
+  else if (status == 0) {
+    status = PyList_Append(p->names, name);
+    if (status == 0 && is != NAME) status = PyList_Append(p->positions, name);
+  }
+  Py_XDECREF(kind);
+  Py_XDECREF(name);
+  return status;
+}
+
+static int take_parameters(parameters *p, PyObject *list) {
+  *p = (parameters){.positions = PyList_New(0), .names = PyList_New(0)};
+  if (p->positions == NULL || p->names == NULL) return -1;
+  if (list == Py_None) p->any_number = p->any_name = true;
+  for (Py_ssize_t i = 0; list != Py_None && i < PyList_Size(list); i++)
+    if (add_parameter(p, PyList_GetItem(list, i)) < 0) return -1;
+  return 0;
+}
+
+static bool has(const parameters *p, PyObject *which) {
+  if (PyLong_Check(which))
+    return p->any_number || PyLong_AsSsize_t(which) < PyList_Size(p->positions);
+  return p->any_name || PySequence_Contains(p->names, which) == 1;
+}
+
+/* The same argument by its other name; NULL, without an exception, if it has none. */
+static PyObject *other(const parameters *p, PyObject *which) {
+  const Py_ssize_t n = PyList_Size(p->positions);
+  if (PyLong_Check(which)) {
+    const Py_ssize_t i = PyLong_AsSsize_t(which);
+    return i < n ? Py_NewRef(PyList_GetItem(p->positions, i)) : NULL;
+  }
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (PyUnicode_Compare(PyList_GetItem(p->positions, i), which) == 0)
+      return PyLong_FromSsize_t(i);
+  return NULL;
+}
+
+/* What was chosen, by numbers and names: the function may be called with either. */
+static PyObject *joined(PyObject *function, const parameters *p, PyObject *chosen,
+                        const char *what) {
+  PyObject *all = PySequence_List(chosen);
+  for (Py_ssize_t i = 0; all != NULL && i < PyTuple_Size(chosen); i++) {
+    PyObject *which = PyTuple_GetItem(chosen, i), *also = NULL;
+    if (has(p, which)) also = other(p, which);
+    else if (!PyErr_Occurred())
+      PyErr_Format(PyExc_ValueError, "nx: %s says %R, and %R has no such argument", what, which,
+                   function);
+    if (PyErr_Occurred() || (also != NULL && PyList_Append(all, also) < 0)) Py_CLEAR(all);
+    Py_XDECREF(also);
+  }
+  PyObject *made = all ? PyList_AsTuple(all) : NULL;
+  Py_XDECREF(all);
+  return made;
 }
 
 PyObject *core_chosen(PyObject *function, PyObject *of, bool names, const char *what) {
-  PyObject *made = numbers_and_names(of, names, what);
-  if (made != NULL && !has_arguments(function, made, what)) Py_CLEAR(made);
+  PyObject *chosen = numbers_and_names(of, names, what), *made = NULL;
+  if (chosen == NULL || PyTuple_Size(chosen) == 0) return chosen;
+  PyObject *list = signature_of(function);
+  parameters p = {NULL};
+  if (list != NULL && take_parameters(&p, list) == 0) made = joined(function, &p, chosen, what);
+  Py_XDECREF(p.positions);
+  Py_XDECREF(p.names);
+  Py_XDECREF(list);
+  Py_DECREF(chosen);
   return made;
 }
