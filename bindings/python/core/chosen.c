@@ -32,9 +32,8 @@ typedef struct parameters {
 /* Annotations that name nothing are no reason to know nothing: from Python 3.14 on they are
  * evaluated unless one says otherwise. */
 static PyObject *words_of_signature(void) {
+  if (Py_Version < 0x030e0000) return PyDict_New();
   PyObject *module = PyImport_ImportModule("annotationlib");
-  if (module == NULL && PyErr_ExceptionMatches(PyExc_ImportError))
-    return PyErr_Clear(), PyDict_New();
   PyObject *formats = module ? PyObject_GetAttrString(module, "Format") : NULL;
   PyObject *format = formats ? PyObject_GetAttrString(formats, "FORWARDREF") : NULL;
   PyObject *words = format ? Py_BuildValue("{s:O}", "annotation_format", format) : NULL;
@@ -72,9 +71,10 @@ static PyObject *signature_of(PyObject *function) {
 
 static int add_parameter(parameters *p, PyObject *of) {
   enum { POSITION, EITHER, ANY_NUMBER, NAME, ANY_NAME }; /* inspect.Parameter.kind */
-  PyObject *kind = PyObject_GetAttrString(of, "kind"), *name = PyObject_GetAttrString(of, "name");
+  PyObject *name = PyObject_GetAttrString(of, "name");
+  PyObject *kind = name ? PyObject_GetAttrString(of, "kind") : NULL;
   const long is = kind ? PyLong_AsLong(kind) : -1;
-  int status = name == NULL || PyErr_Occurred() ? -1 : 0;
+  int status = is < 0 ? -1 : 0;
   if (is == ANY_NUMBER) p->any_number = true;
   else if (is == ANY_NAME) p->any_name = true;
   else if (status == 0) {
