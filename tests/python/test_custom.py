@@ -60,6 +60,24 @@ class Errors(unittest.TestCase):
             for e, line in self.check(f, kind, words):
                 self.assertEqual(e.where[:2], (__file__, line))
 
+    def test_results_of_another_kind(self):
+        """As NumPy's casting "same_kind": no fractions, imaginary parts or signs are lost."""
+        for said, given in (("float64", nx.asarray([1 + 2j])), ("int32", nx.asarray([1.5])),
+                            ("uint8", nx.asarray([300])), ("uint8", [nx.asarray(300)]),
+                            ("bool", nx.asarray([2])), ("int32", [1.5]), ("float32", [1j])):
+            with self.assertRaisesRegex(TypeError, f"result 0 has the dtype .*not {said}"):
+                nx.custom(lambda x: given, X, results=((1,), said)).tolist()
+        for said, given, is_ in (
+                ("complex64", [1.5], 1.5), ("uint8", [200], 200), ("int8", [True], 1),
+                ("float32", nx.asarray([3]), 3), ("int8", nx.asarray([7]), 7),
+                ("int16", nx.asarray([9], dtype="uint16"), 9)):
+            y = nx.custom(lambda x: given, X, results=((1,), said))
+            self.assertEqual((y.dtype.name, y.tolist()), (said, [is_]))
+        empty = nx.custom(lambda x: [], X, results=((0,), "uint8"))
+        self.assertEqual(empty.tolist(), [])
+        with self.assertRaises(OverflowError):
+            nx.custom(lambda x: [300], X, results=((1,), "uint8")).tolist()
+
     def test_an_error_inside_keeps_its_place(self):
         inside = line_here() + 3
 

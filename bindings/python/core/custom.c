@@ -104,8 +104,49 @@ static void refuse_shape(PyObject *a, const nx_array *to, size_t number) {
   Py_XDECREF(is);
 }
 
+static bool all_numbers(PyObject *o) {
+  if (!PyList_Check(o) && !PyTuple_Check(o)) return core_weak_kind(o) != 0;
+  bool all = true;
+  for (Py_ssize_t i = 0; all && i < PySequence_Size(o); i++) {
+    PyObject *item = PySequence_GetItem(o, i);
+    all = item != NULL && all_numbers(item);
+    Py_XDECREF(item);
+  }
+  PyErr_Clear(); /* another thread has shortened the list */
+  return all;
+}
+
+/* Whether a result may become one of the dtype that was said, as NumPy's casting "same_kind": its
+ * kind is not lost. Integers of Python are asked for their values afterwards. */
+static bool fits_kind(PyObject *o, nx_dtype is, nx_dtype said) {
+  static const char kinds[] = "buifc";
+  const char a = core_kind(is), b = core_kind(said);
+  return strchr(kinds, a) <= strchr(kinds, b) || (a == 'i' && b == 'u' && all_numbers(o));
+}
+
+/* A result as an array of the dtype that was said. */
+static PyObject *result_of(PyObject *o, nx_dtype said, size_t number) {
+  PyObject *a = core_array_of(o, 0, 0, -1), *made = NULL;
+  if (a == NULL) return NULL;
+  const nx_dtype is = nx_dtype_of(core_tensor(a));
+  if (is == said) return a;
+  const bool numbers = core_weak_kind(o) != 0 || PyList_Check(o) || PyTuple_Check(o);
+  if (nx_elements(core_tensor(a)) == 0 || fits_kind(o, is, said))
+    made = core_array_of(numbers ? o : a, said, 0, -1);
+  else {
+    PyObject *names[] = {core_dtype_object(is), core_dtype_object(said)};
+    if (names[0] != NULL && names[1] != NULL)
+      PyErr_Format(PyExc_TypeError, "nx: result %zu has the dtype %S, not %S, which was said",
+                   number, names[0], names[1]);
+    Py_XDECREF(names[0]);
+    Py_XDECREF(names[1]);
+  }
+  Py_DECREF(a);
+  return made;
+}
+
 static int give(const nx_array *to, PyObject *o, size_t number) {
-  PyObject *a = core_array_of(o, to->dtype, 0, -1);
+  PyObject *a = result_of(o, to->dtype, number);
   if (a == NULL) return -1;
   nx_tensor *x = core_tensor(a);
   bool same =

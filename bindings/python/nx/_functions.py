@@ -27,11 +27,12 @@ def custom(function: Callable[..., Any], *operands: Any, results: Any, order: An
     """Records a call of `function`, and returns its results: one, or a tuple.
 
     When they are computed the function gets arrays, the values of the operands, on any thread, and
-    returns what nx.asarray takes, for each result one. `results` is a tuple (shape, dtype), or a
-    list of such tuples. A function without `order` must depend on its operands alone; it may be
-    called several times, or never if nothing needs it. With order=token it has effects, and is
-    called once. An exception that it raises is raised where the value is asked for, and the
-    results have failed then. Captured functions call it at each of their calls.
+    returns what nx.asarray takes, for each result one, of the shape, and of a kind that the dtype
+    takes. `results` is a tuple (shape, dtype), or a list of such tuples. A function without `order`
+    must depend on its operands alone; it may be called several times, or never if nothing needs it.
+    With order=token it has effects, and is called once. An exception that it raises is raised where
+    the value is asked for, and the results have failed then. Captured functions
+    call it at each of their calls.
     """
     single = isinstance(results, tuple)
     rows = [results] if single else list(results)
