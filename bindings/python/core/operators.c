@@ -465,8 +465,18 @@ static PyObject *put(PyObject *a, PyObject *made) {
   Py_DECREF(made);
   return result;
 }
+/* put, of operations of elements: `made` has no more axes than `a`. */
+static PyObject *put_elements(PyObject *a, PyObject *made) {
+  if (made == NULL || made == Py_NotImplemented) return made;
+  int32_t has = nx_rank(core_tensor(a)), more = nx_rank(core_tensor(made));
+  if (more <= has || ((core_array *)a)->number != NULL) return put(a, made);
+  Py_DECREF(made);
+  return PyErr_Format(PyExc_ValueError,
+                      "nx: a result of %d dimensions does not go into an array of %d", (int)more,
+                      (int)has);
+}
 #define IN_PLACE(name, of) \
-  static PyObject *name(PyObject *a, PyObject *b) { return put(a, of(a, b)); }
+  static PyObject *name(PyObject *a, PyObject *b) { return put_elements(a, of(a, b)); }
 IN_PLACE(add_to, add)
 IN_PLACE(subtract_from, subtract)
 IN_PLACE(multiply_with, multiply)
@@ -478,8 +488,10 @@ IN_PLACE(or_with, bit_or)
 IN_PLACE(xor_with, bit_xor)
 IN_PLACE(shift_left_by, shift_left)
 IN_PLACE(shift_right_by, shift_right)
-IN_PLACE(product_with, product)
-static PyObject *power_of(PyObject *a, PyObject *b, PyObject *m) { return put(a, power(a, b, m)); }
+static PyObject *product_with(PyObject *a, PyObject *b) { return put(a, product(a, b)); }
+static PyObject *power_of(PyObject *a, PyObject *b, PyObject *m) {
+  return put_elements(a, power(a, b, m));
+}
 
 PyType_Slot core_operator_slots[] = {{Py_nb_add, add},
                                      {Py_nb_subtract, subtract},
