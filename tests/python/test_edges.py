@@ -30,5 +30,71 @@ class InPlace(Peer):
         self.assertEqual(nx.jit(f)(2, nx.ones(3)).tolist(), [3, 3, 3])
 
 
+@needs_numpy
+class NotFinite(Peer):
+    def test_convolve_leaves_out_what_is_beside_the_vectors(self):
+        rng = np.random.default_rng(3)
+        odd = (np.nan, np.inf, -np.inf, 0)
+        for n, k in ((10, 3), (1, 1), (40, 5), (60, 50)):
+            for dtype, rtol in (("float64", 1e-12), ("complex128", 1e-12)):
+                if dtype[0] == "c":
+                    odd = (np.nan, 0)  # products of infinite complex numbers have other NaNs
+                x, v = (rng.uniform(-3, 3, m).astype(dtype) for m in (n, k))
+                for strange in (False, True):
+                    if strange:
+                        v[[0, -1]] = rng.choice(odd, 2)
+                        x[rng.integers(n)] = rng.choice(odd)
+                    for mode in ("full", "same", "valid"):
+                        with np.errstate(all="ignore"):
+                            wanted = np.convolve(x, v, mode)
+                            crossed = np.correlate(x, v, mode)
+                        a, b = nx.asarray(x, copy=True), nx.asarray(v, copy=True)
+                        self.same(nx.convolve(a, b, mode), wanted, f"{n} {k} {mode}", rtol)
+                        self.same(nx.correlate(a, b, mode), crossed, f"{n} {k} {mode}", rtol)
+                        if strange and n == 40 and dtype == "float64":
+                            f = nx.jit(lambda a, b: nx.convolve(a, b, mode))
+                            self.same(f(a, b), wanted, mode, rtol)
+        x = np.asarray([1, 2, 3, 4], "float16")
+        v = np.asarray([np.inf, 1], "float16")
+        self.same(nx.convolve(nx.asarray(x), nx.asarray(v)), np.convolve(x, v))
+
+    def test_nans_of_a_vector_are_one_value(self):
+        x = [np.nan, 2, np.nan, 1]
+        self.same(nx.unique(nx.asarray(x), axis=-1), [1, 2, np.nan], dtype=False)
+        self.same(nx.unique(nx.asarray(x), axis=0, equal_nan=False), [1, 2, np.nan, np.nan],
+                  dtype=False)
+        lines = [[np.nan, 1], [np.nan, 1], [0, 1], [0, 1]]
+        self.same(nx.unique(nx.asarray(lines), axis=0), np.unique(lines, axis=0))
+
+    def test_covariances_of_small_floats(self):
+        x = np.asarray([[3000, 400, 50000], [1, 2, 4]], "float16")
+        for name in ("cov", "corrcoef"):
+            got = getattr(nx, name)(nx.asarray(x))
+            self.assertIs(got.dtype, nx.float32)
+            self.same(got, getattr(np, name)(x), name, rtol=1e-5, dtype=False)
+
+    def test_repetitions_below_0(self):
+        for counts in ([1, -1, 2], [-1], -1, [3, -2, -1]):
+            self.refused((ValueError, lambda m, a: m.repeat(a([1, 2, 3]), counts)),
+                         (ValueError, lambda m, a: m.repeat(a([1, 2, 3]), a(counts))))
+        self.same(nx.repeat(nx.zeros(0), nx.zeros(0, "int64")), np.zeros(0))
+
+
+@needs_numpy
+class Empty(Peer):
+    def test_integrals_and_norms_of_nothing(self):
+        norm = nx.linalg.norm  # NumPy before 2 raises for some of these
+        for got, shape in ((norm(nx.zeros((0, 3)), 2), ()), (norm(nx.zeros((3, 0)), np.inf), ()),
+                           (norm(nx.zeros((3, 0)), 1), ()), (norm(nx.zeros(0), np.inf), ()),
+                           (norm(nx.zeros((2, 0, 3)), 2, (1, 2)), (2,)),
+                           (norm(nx.zeros((0, 3)), 2, (0, 1), keepdims=True), (1, 1))):
+            self.same(got, np.zeros(shape))
+        integral = getattr(np, "trapezoid", None) or np.trapz
+        self.same(nx.trapezoid(nx.zeros(0)), integral(np.zeros(0)))
+        self.same(nx.trapezoid(nx.zeros(0), nx.zeros(0)), integral(np.zeros(0), np.zeros(0)))
+        self.same(nx.trapezoid(nx.zeros((2, 0))), integral(np.zeros((2, 0))))
+        self.refused((ValueError, lambda m, _: m.linalg.norm(m.zeros((0, 3)), -2)))
+
+
 if __name__ == "__main__":
     unittest.main()

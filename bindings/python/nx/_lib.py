@@ -92,6 +92,13 @@ def real_dtype(dtype: DType) -> DType:
     return dtypes[f"float{dtype.bits // 2}"]
 
 
+def widened(dtype: DType) -> DType:
+    """The dtype of floats or complex numbers itself, of parts of less than 32 bits that of 32."""
+    if real_dtype(dtype).bits >= 32:
+        return dtype
+    return COMPLEX64 if dtype.kind == "c" else FLOAT32
+
+
 def complex_dtype(dtype: DType) -> DType:
     """The complex dtype that goes with a dtype: complex64 for float32 and below."""
     if dtype.kind == "c":

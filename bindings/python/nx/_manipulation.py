@@ -9,8 +9,8 @@ from typing import Any, Sequence
 
 from . import _core
 from ._core import Array, calls, result_type
-from ._lib import (INT64, arr, axes_of, axis_of, broadcast_shape, cast, count_up, expand, permuted,
-                   product, reshaped, shape_of, value_of)
+from ._lib import (INT64, arr, axes_of, axis_of, broadcast_shape, cast, constant, count_up, expand,
+                   permuted, product, reshaped, shape_of, value_of)
 
 __all__ = ["append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays",
            "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "copy",
@@ -409,8 +409,14 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     ends = calls.associative_scan(counts, calls.SCAN_SUM, 0)
     if isinstance(repeats, (tuple, list)):
         total = sum(repeats) * (x.shape[axis] if len(repeats) == 1 else 1)
+        negative = min(repeats, default=0) < 0
     else:
-        total = value_of(calls.reduce_sum(counts, None, 0), "repeat")
+        found = calls.reduce_sum(counts, None, 0)
+        found = calls.where(calls.reduce_max(counts < 0, None, 0), constant(-1, INT64), found)
+        total = value_of(found, "repeat")
+        negative = total < 0
+    if negative:
+        raise ValueError("repeat: a number of repetitions is negative")
     places = calls.searchsorted(ends, count_up(total, ends), None,
                                 calls.AFTER_EQUAL, INT64)
     from ._searching import take

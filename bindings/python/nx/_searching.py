@@ -378,12 +378,12 @@ def unique(x: Any, /, return_index: bool = False, return_inverse: bool = False,
            return_counts: bool = False, axis: int | None = None, *,
            equal_nan: bool = True) -> Any:
     """NumPy's unique of all elements, or of the slices along an axis: NaNs are one value unless
-    equal_nan is False; slices with NaN are all different."""
-    if axis is None:
+    equal_nan is False; slices with NaN are all different, except the elements of a vector."""
+    x = arr(x)
+    if axis is None or axis_of(axis, x.ndim) == 0 and x.ndim == 1:
         g = _Groups(x, "unique", equal_nan)
         found = [g.values()]
     else:
-        x = arr(x)
         g = _Slices(x, axis_of(axis, x.ndim))
         found = [take(x, g.indices(), axis)]
     found += [g.indices()] if return_index else []

@@ -10,9 +10,9 @@ from . import _core
 from ._core import Array, DType, calls
 from ._elementwise import isnan
 from ._keywords import chosen, into, mask_of, with_out
-from ._lib import (BOOL, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant,
-                   floating, floats, named, product, promoted, real_dtype, reduced,
-                   reshaped)
+from ._lib import (BOOL, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, constant, count_up,
+                   floating, floats, named, product, promoted, real_dtype, reduced, reshaped,
+                   widened)
 
 __all__ = ["all", "allclose", "amax", "amin", "any", "array_equal", "array_equiv", "average",
            "convolve", "corrcoef", "correlate", "cov", "cummax", "cummin", "cumprod", "cumsum",
@@ -147,7 +147,8 @@ def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | N
 
 
 def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Array:
-    """The mean along axes, weighted by weights of the shape of x, or of one axis."""
+    """The mean along axes, weighted by weights of the shape of x, or of one axis; infinite
+    or NaN where these sum to 0."""
     if weights is None:
         return mean(x, axis, keepdims=keepdims)
     x, w = promoted(floating(x), weights)
@@ -383,12 +384,13 @@ def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, *, axis: int = -1) -> A
     y = floating(y)
     at = axis_of(axis, y.ndim)
     m = y.shape[at]
-    middle = (_cut(y, at, 1, m) + _cut(y, at, 0, m - 1)) / 2
+    middle = (_cut(y, at, 1 if m else 0, m) + _cut(y, at, 0, m - 1 if m else 0)) / 2
     if x is None:
         return sum(middle * dx, at)
     x = floating(x)
     if x.ndim == 1:
-        far = reshaped(diff(x), [x.size - 1 if i == at else 1 for i in range(y.ndim)])
+        far = diff(x)
+        far = reshaped(far, [far.size if i == at else 1 for i in range(y.ndim)])
     else:
         far = diff(x, axis=axis)
     return sum(middle * far, axis)
@@ -429,7 +431,38 @@ def convolve(a: Any, v: Any, /, mode: str = "full") -> Array:
     front = before[mode]
     padded = calls.pad(a, (front,), (count + k - 1 - n - front,), 0)
     windows = calls.as_strided(padded, (count, k), (1, 1), 0)
-    return calls.matmul(windows, calls.flip(v, (0,)))
+    v = calls.flip(v, (0,))
+    back = front + n - k + 1
+    if count == back - front or a.dtype.kind not in "fc":
+        return calls.matmul(windows, v)
+    # Zeros around a would make NaN of what is not finite in v: at the ends they are not multiplied.
+    if count <= 32:
+        return _end(windows, v, 0, count, front, n)
+    ends = (0, front), (back, count)
+    if 2 * (back - front) < count:
+        middle = calls.matmul(calls.shrink(windows, (front, 0), (back, k)), v)
+        start, stop = (_end(windows, v, i, j, front, n) for i, j in ends)
+        return calls.cat([start, middle, stop], 0)
+    y = calls.matmul(windows, v)
+    for i, j in ends:
+        if i < j:
+            y[i:j] = _end(windows, v, i, j, front, n)
+    return y
+
+
+def _end(windows: Array, v: Array, first: int, last: int, front: int, n: int) -> Array:
+    """The sums of products of some windows of n elements, of which those before and behind these
+    are left out."""
+    k = v.size
+    rows = count_up(last - first, v, start=first - front)
+    at = reshaped(rows, (last - first, 1)) + count_up(k, v)
+    dtype = widened(v.dtype)
+    y = cast(calls.shrink(windows, (first, 0), (last, k)), dtype) * cast(v, dtype)
+    if first < front:
+        y = calls.where(at >= 0, y, constant(0, dtype))
+    if last + k - 1 > front + n:
+        y = calls.where(at < n, y, constant(0, dtype))
+    return cast(calls.reduce_sum(y, (1,), 0), v.dtype)
 
 
 def correlate(a: Any, v: Any, /, mode: str = "valid") -> Array:
@@ -443,7 +476,8 @@ def correlate(a: Any, v: Any, /, mode: str = "valid") -> Array:
 def cov(x: Any, y: Any = None, /, rowvar: bool = True, bias: bool = False,
         ddof: float | None = None, fweights: Any = None, aweights: Any = None) -> Array:
     """The covariance of variables, which are the rows of x and of y, or their columns. fweights:
-    how often each observation is there; aweights: how much it weighs."""
+    how often each observation is there; aweights: how much it weighs. Of floats of less than 32
+    bits it is float32."""
     less = (0 if bias else 1) if ddof is None else ddof
     x = _variables(x, rowvar)
     if y is not None:
@@ -466,6 +500,7 @@ def cov(x: Any, y: Any = None, /, rowvar: bool = True, bias: bool = False,
 
 def _variables(x: Any, rowvar: bool) -> Array:
     x = floating(x)
+    x = cast(x, widened(x.dtype))
     if x.ndim > 2:
         raise ValueError(f"cov: rows and columns are needed, not {x.ndim} dimensions")
     if x.ndim < 2:

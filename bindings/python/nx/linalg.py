@@ -280,13 +280,19 @@ def _ord(ord: Any, what: str) -> int:
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """Norms of matrices: "fro", "nuc", 1, -1, 2, -2, inf, -inf."""
-    return calls.matrix_norm(floating(x), _ord(ord, "matrix_norm"), KEEPDIMS * keepdims)
+    x, which = floating(x), _ord(ord, "matrix_norm")
+    if x.ndim >= 2 and 0 in x.shape[-2:] and ord in (1, 2, math.inf):  # the largest of nothing
+        which = _ord("fro", "matrix_norm")
+    return calls.matrix_norm(x, which, KEEPDIMS * keepdims)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """(sum |x|^ord)^(1 / ord) along axes; 0 counts what is not 0."""
     x = floating(x)
-    return calls.vector_norm(x, float(ord), axes_of(axis, x.ndim), KEEPDIMS * keepdims)
+    axes, order = axes_of(axis, x.ndim), float(ord)
+    if order == math.inf and 0 in x.shape and product(x.shape[a] for a in axes) == 0:
+        order = 2.0  # 0, as the largest of nothing
+    return calls.vector_norm(x, order, axes, KEEPDIMS * keepdims)
 
 
 def norm(x: Any, /, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -> Array:
