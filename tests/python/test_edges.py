@@ -96,5 +96,37 @@ class Empty(Peer):
         self.refused((ValueError, lambda m, _: m.linalg.norm(m.zeros((0, 3)), -2)))
 
 
+class Refused(unittest.TestCase):
+    def test_random_numbers(self):
+        key, nan, r = nx.random.key(0), float("nan"), nx.random
+        for error, call in (
+                *[(ValueError, lambda p=p: r.choice(key, 3, (2,), p=p))
+                  for p in ([-1, 1, 1], [0, 0, 0], [nan, 1, 1], (1, 1, float("inf")))],
+                *[(ValueError, lambda f=f, p=p: f(key, p)) for f in (r.bernoulli, r.geometric)
+                  for p in (-0.5, 1.5, nan)],
+                *[(ValueError, lambda p=p: r.binomial(key, 10, p)) for p in (-0.5, 1.5, nan, 2)],
+                (ValueError, lambda: r.binomial(key, -1, 0.5)),
+                (ValueError, lambda: r.geometric(key, 0)),
+                (ValueError, lambda: r.poisson(key, -1)), (ValueError, lambda: r.poisson(key, nan)),
+                (ValueError, lambda: r.randint(key, (2,), 5, 2)),
+                (ValueError, lambda: r.randint(key, (2,), 5, 5)),
+                (ValueError, lambda: r.integers(key, 0)),
+                (OverflowError, lambda: r.key(2**64)), (OverflowError, lambda: r.key(-(2**63) - 1))):
+            with self.assertRaises(error):
+                call()
+
+    def test_random_numbers_at_the_ends(self):
+        key, r = nx.random.key(0), nx.random
+        self.assertEqual(r.choice(key, 3, (2,), p=[0, 5, 0]).tolist(), [1, 1])
+        self.assertEqual([bool(r.bernoulli(key, p)) for p in (0, 1.0)], [False, True])
+        self.assertEqual([int(r.binomial(key, 9, p)) for p in (0, 1)], [0, 9])
+        self.assertEqual([int(r.geometric(key, 1)), int(r.poisson(key, 0))], [1, 0])
+        self.assertEqual(r.binomial(key, 9, nx.asarray([1.5, 1])).tolist(), [-1, 9])
+        self.assertEqual(r.randint(key, (0, 2), 5, 5).shape, (0, 2))
+        self.assertEqual(r.key(-1).tolist(), r.key(2**64 - 1).tolist())
+        self.assertEqual(nx.jit(lambda p: r.binomial(key, 9, p))(1.5).tolist(), -1)
+        self.assertEqual(nx.jit(lambda k: r.choice(k, 2, (), p=[0, 1]))(key).tolist(), 1)
+
+
 if __name__ == "__main__":
     unittest.main()

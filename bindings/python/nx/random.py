@@ -10,6 +10,7 @@ Bits, keys, and uniform floats and integers are those of JAX (threefry2x32, part
 from __future__ import annotations
 
 import operator
+from math import inf
 from typing import Any, Callable
 
 from . import _core
@@ -27,11 +28,14 @@ __all__ = ["bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "ch
 
 
 def key(seed: Any, /) -> Array:
-    """A key of an integer, or of an array of one."""
+    """A key of an integer of 64 bits, with a sign or without, or of an array of one."""
     if type(seed) is Array:
         bits = cast(seed, _core.dtypes["uint64"])
         return calls.cat([reshaped(cast(v, UINT32), (1,)) for v in (bits >> 32, bits)], 0)
-    seed = operator.index(seed) % 2**64
+    number = operator.index(seed)
+    if not -(2**63) <= number < 2**64:
+        raise OverflowError(f"key: {number} has more than 64 bits")
+    seed = number % 2**64
     return _core.array([seed >> 32, seed & 0xFFFFFFFF], UINT32)
 
 
@@ -74,8 +78,10 @@ def integers(key: Array, /, low: int, high: int | None = None, shape: Any = (),
              dtype: Any = None) -> Array:
     """From low to high - 1, or from 0 to low - 1."""
     low, high = (0, low) if high is None else (low, high)
-    dtype = INT64 if dtype is None else _core.dtype(dtype)
-    return calls.random_integers(key, dtype, shape_of(shape), low, high)
+    shape, dtype = shape_of(shape), INT64 if dtype is None else _core.dtype(dtype)
+    if type(low) is int and type(high) is int and low >= high and product(shape) > 0:
+        raise ValueError(f"integers: none is at least {low} and less than {high}")
+    return calls.random_integers(key, dtype, shape, low, high)
 
 
 def randint(key: Array, /, shape: Any, low: int, high: int, dtype: Any = None) -> Array:
@@ -95,12 +101,19 @@ def permutation(key: Array, x: Any, /, axis: int = 0) -> Array:
 
 def choice(key: Array, a: Any, /, shape: Any = (), replace: bool = True, p: Any = None,
            axis: int = 0) -> Array:
-    """Of 0 .. a - 1, or of the slices of an array along an axis; p: weights, not normalised."""
+    """Of 0 .. a - 1, or of the slices of an array along an axis; p: weights, which need not
+    sum to 1. Those of an array are not checked; where one is negative or NaN, or all are 0, what is
+    chosen says nothing."""
     from ._searching import take
 
     shape = shape_of(shape)
     m = a if isinstance(a, int) else arr(a).shape[axis]
     weights = None if p is None else floating(p)
+    if weights is not None and weights.ndim == 1 and type(p) is not Array:
+        ws = p.tolist() if hasattr(p, "tolist") else p
+        if all(isinstance(w, (int, float)) for w in ws) and not (
+                all(w >= 0 for w in ws) and 0 < sum(ws) < inf):
+            raise ValueError("choice: p is a vector of finite weights from 0 on, not all of them 0")
     places = reshaped(calls.random_choice(key, m, product(shape), replace, weights), shape)
     return places if isinstance(a, int) else take(a, places, axis=axis)
 
@@ -138,14 +151,28 @@ def _with(name: str, parameters: tuple, shape: Any, dtype: Any = None) -> tuple:
     return xs, shape_of(shape)
 
 
+# The numbers that are refused as the last parameter.
+_BAD = {"poisson": lambda a: not 0 <= a < inf, "binomial": lambda p: not 0 <= p <= 1,
+        "geometric": lambda p: not 0 < p <= 1, "bernoulli": lambda p: not 0 <= p <= 1}
+
+
+def _checked(name: str, x: Any) -> None:
+    if name in _BAD and type(x) in (int, float) and _BAD[name](x):
+        raise ValueError(f"{name}: there is no such distribution of {x}")
+
+
 def _parametric(name: str, n: int, sentence: str) -> Callable[..., Array]:
     call = getattr(calls, f"random_{name}")
 
     def one(key: Array, a: Any, /, shape: Any = None, dtype: Any = None) -> Array:
+        _checked(name, a)
         xs, extents = _with(name, (a,), shape, dtype)
         return call(key, *xs, extents)
 
     def two(key: Array, a: Any, b: Any, /, shape: Any = None, dtype: Any = None) -> Array:
+        _checked(name, b)
+        if name == "binomial" and type(a) in (int, float) and not 0 <= a < inf:
+            raise ValueError(f"binomial: {a} is not a number of trials")
         xs, extents = _with(name, (a, b), shape, dtype)
         return call(key, *xs, extents)
 
@@ -158,13 +185,18 @@ beta = _parametric("beta", 2, "Of a, b > 0.")
 chi_square = _parametric("chi_square", 1, "Of a > 0 degrees of freedom.")
 student_t = _parametric("student_t", 1, "Student's t of a > 0 degrees of freedom.")
 truncated_normal = _parametric("truncated_normal", 2, "A normal number between a and b.")
-poisson = _parametric("poisson", 1, "Of rate a; int64.")
-binomial = _parametric("binomial", 2, "How many of a trials of probability b succeed; int64.")
-geometric = _parametric("geometric", 1, "How many trials of probability a to a success; int64.")
+poisson = _parametric("poisson", 1, "Of rate a; int64, and -1 where a in an array is no rate.")
+binomial = _parametric("binomial", 2,
+                       "How many of a trials of probability b succeed; int64, and -1 where b in an "
+                       "array is no probability, or a is below 0.")
+geometric = _parametric("geometric", 1,
+                        "How many trials of probability a to a success; int64, and -1 where a in "
+                        "an array is no probability above 0.")
 
 
 def bernoulli(key: Array, p: Any = 0.5, /, shape: Any = None) -> Array:
     """True with probability p."""
+    _checked("bernoulli", p)
     (p,), extents = _with("bernoulli", (p,), shape)
     return calls.random_bernoulli(key, p, extents)
 
