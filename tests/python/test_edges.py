@@ -95,6 +95,19 @@ class Empty(Peer):
         self.same(nx.trapezoid(nx.zeros((2, 0))), integral(np.zeros((2, 0))))
         self.refused((ValueError, lambda m, _: m.linalg.norm(m.zeros((0, 3)), -2)))
 
+    def test_no_values_for_elements(self):
+        def assigned(m, name, at, values):
+            x = m.asarray([1.0, 2, 3])
+            getattr(m, name)(x, m.asarray(at), values)
+            return x
+
+        mask, none = [True, False, True], [False] * 3
+        self.refused((ValueError, lambda m, a: assigned(m, "place", mask, [])),
+                     (ValueError, lambda m, a: assigned(m, "place", mask, a([]))))
+        for row in (("place", none, []), ("place", mask, [7]), ("place", mask, 7),
+                    ("place", mask, [7, 8, 9]), ("putmask", mask, []), ("put", [0, 1], [])):
+            self.same(assigned(nx, *row), assigned(np, *row), row)
+
 
 class Refused(unittest.TestCase):
     def test_random_numbers(self):
@@ -107,11 +120,13 @@ class Refused(unittest.TestCase):
                 *[(ValueError, lambda p=p: r.binomial(key, 10, p)) for p in (-0.5, 1.5, nan, 2)],
                 (ValueError, lambda: r.binomial(key, -1, 0.5)),
                 (ValueError, lambda: r.geometric(key, 0)),
-                (ValueError, lambda: r.poisson(key, -1)), (ValueError, lambda: r.poisson(key, nan)),
+                (ValueError, lambda: r.poisson(key, -1)),
+                (ValueError, lambda: r.poisson(key, nan)),
                 (ValueError, lambda: r.randint(key, (2,), 5, 2)),
                 (ValueError, lambda: r.randint(key, (2,), 5, 5)),
                 (ValueError, lambda: r.integers(key, 0)),
-                (OverflowError, lambda: r.key(2**64)), (OverflowError, lambda: r.key(-(2**63) - 1))):
+                (OverflowError, lambda: r.key(2**64)),
+                (OverflowError, lambda: r.key(-(2**63) - 1))):
             with self.assertRaises(error):
                 call()
 

@@ -57,11 +57,14 @@ def copyto(x: Array, source: Any, /, casting: str = "same_kind", where: Any = Tr
 
 def putmask(x: Array, mask: Any, values: Any, /) -> None:
     """Assigns values where a mask is true, each from its own place, from the start again if there
-    are fewer."""
+    are fewer, and nothing if there are none."""
     _written(x, "putmask")
     from ._manipulation import resize
 
-    values = resize(values, x.shape) if arr(values).shape != x.shape else arr(values)
+    values = arr(values)
+    if values.size == 0:
+        return
+    values = resize(values, x.shape) if values.shape != x.shape else values
     x[...] = calls.where(cast(arr(mask), _core.dtypes["bool"]), cast(values, x.dtype), x)
 
 
@@ -71,18 +74,22 @@ def place(x: Array, mask: Any, values: Any, /) -> None:
     from ._manipulation import resize
     from ._searching import flatnonzero
 
-    places = flatnonzero(mask)
+    places, values = flatnonzero(mask), _beside(values, x)
+    if values.size == 0 and places.size:
+        raise ValueError(f"place: no values for {places.size} elements")
     put(x, places, resize(values, places.shape))
 
 
 def put(x: Array, places: Any, values: Any, /) -> None:
-    """Assigns values to elements by their numbers in C order."""
+    """Assigns values to elements by their numbers in C order; nothing if there are none."""
     _written(x, "put")
     from ._manipulation import resize
 
-    flat = ravel(x)
+    flat, values = ravel(x), _beside(values, x)
     places = ravel(places_on(places, flat, 0))
-    values = cast(resize(_beside(values, x), places.shape), x.dtype)
+    if values.size == 0:
+        return
+    values = cast(resize(values, places.shape), x.dtype)
     y = calls.scatter(flat, places, values, 0, calls.SCATTER_SET, 0)
     x[...] = reshaped(y, x.shape)
 
