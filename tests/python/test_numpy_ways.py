@@ -74,6 +74,12 @@ y = f"{x[0]:.2f} {i[1]:>4} {x[1]:e}"; r = m.asarray([ord(c) for c in y])
 r = [m.asarray(round(x[0] / 3, 2)), m.asarray(round(x[0] / 2)), m.asarray(round(i[3]))]
 y = m.nan_to_num(m.asarray([m.nan, m.inf, 1.0]), nan=2.0, posinf=3.0); r = y
 r = [m.nanstd(m.asarray([1.0, m.inf, m.nan])), m.nanvar(m.asarray([1.0, m.nan, 3.0]), ddof=1)]
+r = m.asarray([x[:2], [3, 4]])
+r = m.asarray([[x[:1], [2]], [[3], i[:1]]])
+r = m.asarray([m.asarray([1], dtype="float32"), [1.5]])
+r = m.asarray([[], m.ones((0,))])
+r = [m.asarray(2**63), m.asarray(2**64 - 1), m.asarray(2**63 - 1)]
+y = m.asarray(3.0); r = [m.argsort(y), m.argsort(y, axis=0), y.argsort()]
 """
 # What NumPy refuses, and where nx once gave something.
 REFUSED = """
@@ -111,6 +117,8 @@ divmod(x, "text")
 f"{x:.2f}"
 x.real = 1j
 x.imag = 5
+m.asarray([x[:2], [3, 4, 5]])
+m.asarray([x[:2], 3])
 """
 
 

@@ -42,8 +42,10 @@ static int note_leaf(nest *s, PyObject *o) {
 
 static int explore(nest *s, PyObject *o, int32_t depth) {
   if (!is_list(o)) {
-    if (s->rank >= 0 && depth != s->rank && core_number_kind(o)) return uneven();
-    if (s->rank < 0) s->rank = depth;
+    if (core_number_kind(o)) { /* an array has axes of its own */
+      if (s->rank >= 0 && depth != s->rank) return uneven();
+      s->rank = depth;
+    }
     return note_leaf(s, o);
   }
   if (depth == NX_MAX_RANK) {
@@ -141,6 +143,14 @@ static PyObject *of_list(PyObject *o, nx_dtype dtype, nx_device device) {
   return x != NULL ? core_wrap(x) : NULL;
 }
 
+static bool same_shape(PyObject *a, PyObject *b) {
+  nx_tensor *x = core_tensor(a), *y = core_tensor(b);
+  bool same = nx_rank(x) == nx_rank(y);
+  for (int32_t i = 0; same && i < nx_rank(x); i++) same = nx_shape(x)[i] == nx_shape(y)[i];
+  if (!same) uneven();
+  return same;
+}
+
 /* A list in which there are arrays: each item as an array, one behind the other. */
 static PyObject *stacked(PyObject *o, nx_dtype dtype, nx_device device) {
   Py_ssize_t n = PySequence_Size(o);
@@ -155,7 +165,7 @@ static PyObject *stacked(PyObject *o, nx_dtype dtype, nx_device device) {
     good = a != NULL && PyList_Append(items, a) == 0;
     nx_dtype t = good ? nx_dtype_of(core_tensor(a)) : 0;
     if (good) both = both == 0 ? t : core_promote(both, t);
-    good = good && both != 0;
+    good = good && both != 0 && same_shape(PyList_GetItem(items, 0), a);
     Py_XDECREF(item);
     Py_XDECREF(a);
   }
@@ -180,11 +190,18 @@ static PyObject *stacked(PyObject *o, nx_dtype dtype, nx_device device) {
 
 /* ---- any object */
 
+/* That of a list of it. */
+static nx_dtype dtype_of_integer(PyObject *o) {
+  int beyond;
+  (void)PyLong_AsLongLongAndOverflow(o, &beyond);
+  return beyond > 0 ? NX_U64 : NX_I64;
+}
+
 static PyObject *of_number(PyObject *o, nx_dtype dtype, nx_device device) {
   nx_scalar s;
   char kind = core_number_kind(o);
   nx_context *c = core_context();
-  nx_dtype as = dtype != 0 ? dtype : core_dtype_of_kind(kind);
+  nx_dtype as = dtype != 0 ? dtype : kind == 'i' ? dtype_of_integer(o) : core_dtype_of_kind(kind);
   if (c == NULL || core_scalar(o, as, &s) < 0) return NULL;
   return core_wrap(nx_full(c, device, as, NULL, 0, &s));
 }

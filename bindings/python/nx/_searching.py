@@ -245,8 +245,9 @@ def sort(x: Any, /, axis: int | None = -1, kind: str | None = None, *, descendin
 
 def argsort(x: Any, /, axis: int | None = -1, kind: str | None = None, *,
             descending: bool = False, stable: bool = True) -> Array:
-    """The places that sort takes its elements from."""
-    x, axis = _sorting(x, axis, kind)
+    """The places that sort takes its elements from; an array without axes is one of one element."""
+    x = arr(x)
+    x, axis = _sorting(reshaped(x, (1,)) if x.ndim == 0 else x, axis, kind)
     return calls.argsort(x, axis, calls.DESCENDING * descending, INT64)
 
 
