@@ -69,6 +69,7 @@ class Errors(unittest.TestCase):
                 nx.custom(lambda x: given, X, results=((1,), said)).tolist()
         for said, given, is_ in (
                 ("complex64", [1.5], 1.5), ("uint8", [200], 200), ("int8", [True], 1),
+                ("uint64", [2**64 - 1], 2**64 - 1), ("float64", [10**30], 1e30),
                 ("float32", nx.asarray([3]), 3), ("int8", nx.asarray([7]), 7),
                 ("int16", nx.asarray([9], dtype="uint16"), 9)):
             y = nx.custom(lambda x: given, X, results=((1,), said))

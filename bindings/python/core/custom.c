@@ -104,43 +104,51 @@ static void refuse_shape(PyObject *a, const nx_array *to, size_t number) {
   Py_XDECREF(is);
 }
 
-static bool all_numbers(PyObject *o) {
-  if (!PyList_Check(o) && !PyTuple_Check(o)) return core_weak_kind(o) != 0;
-  bool all = true;
-  for (Py_ssize_t i = 0; all && i < PySequence_Size(o); i++) {
+static const char kinds[] = "buifc"; /* each holds those before it, but for signs */
+
+static char wider(char a, char b) { return strchr(kinds, a) > strchr(kinds, b) ? a : b; }
+
+/* The widest kind of a number of Python, or of lists of them; 0: there is none, or something else
+ * is among them. */
+static char kind_of_numbers(PyObject *o, int depth) {
+  if (!PyList_Check(o) && !PyTuple_Check(o)) return core_weak_kind(o);
+  char widest = 0;
+  for (Py_ssize_t i = 0; depth < NX_MAX_RANK && i < PySequence_Size(o); i++) {
     PyObject *item = PySequence_GetItem(o, i);
-    all = item != NULL && all_numbers(item);
+    const char kind = item ? kind_of_numbers(item, depth + 1) : 0;
     Py_XDECREF(item);
+    PyErr_Clear(); /* another thread has shortened the list */
+    if (kind == 0) return 0;
+    widest = widest ? wider(widest, kind) : kind;
   }
-  PyErr_Clear(); /* another thread has shortened the list */
-  return all;
+  return widest;
 }
 
-/* Whether a result may become one of the dtype that was said, as NumPy's casting "same_kind": its
- * kind is not lost. Integers of Python are asked for their values afterwards. */
-static bool fits_kind(PyObject *o, nx_dtype is, nx_dtype said) {
-  static const char kinds[] = "buifc";
-  const char a = core_kind(is), b = core_kind(said);
-  return strchr(kinds, a) <= strchr(kinds, b) || (a == 'i' && b == 'u' && all_numbers(o));
+static PyObject *refuse_kind(nx_dtype is, nx_dtype said_dtype, size_t number) {
+  PyObject *a = core_dtype_object(is), *b = core_dtype_object(said_dtype);
+  if (a != NULL && b != NULL)
+    PyErr_Format(PyExc_TypeError, "nx: result %zu has the dtype %S, not %S, which was said", number,
+                 a, b);
+  Py_XDECREF(a);
+  Py_XDECREF(b);
+  return NULL;
 }
 
-/* A result as an array of the dtype that was said. */
-static PyObject *result_of(PyObject *o, nx_dtype said, size_t number) {
+/* A result as an array of the dtype that was said, if that is of a kind that holds it: NumPy's
+ * casting "same_kind". Integers of Python may be unsigned: they are asked for their values. */
+static PyObject *result_of(PyObject *o, nx_dtype dtype, size_t number) {
+  const char said_kind = core_kind(dtype), kind = kind_of_numbers(o, 0);
+  if (kind != 0) {
+    if (wider(kind, said_kind) == said_kind || (kind == 'i' && said_kind == 'u'))
+      return core_array_of(o, dtype, 0, -1);
+    return refuse_kind(core_dtype_of_kind(kind), dtype, number);
+  }
   PyObject *a = core_array_of(o, 0, 0, -1), *made = NULL;
   if (a == NULL) return NULL;
   const nx_dtype is = nx_dtype_of(core_tensor(a));
-  if (is == said) return a;
-  const bool numbers = core_weak_kind(o) != 0 || PyList_Check(o) || PyTuple_Check(o);
-  if (nx_elements(core_tensor(a)) == 0 || fits_kind(o, is, said))
-    made = core_array_of(numbers ? o : a, said, 0, -1);
-  else {
-    PyObject *names[] = {core_dtype_object(is), core_dtype_object(said)};
-    if (names[0] != NULL && names[1] != NULL)
-      PyErr_Format(PyExc_TypeError, "nx: result %zu has the dtype %S, not %S, which was said",
-                   number, names[0], names[1]);
-    Py_XDECREF(names[0]);
-    Py_XDECREF(names[1]);
-  }
+  if (nx_elements(core_tensor(a)) == 0 || wider(core_kind(is), said_kind) == said_kind)
+    made = core_array_of(a, dtype, 0, -1);
+  else refuse_kind(is, dtype, number);
   Py_DECREF(a);
   return made;
 }
