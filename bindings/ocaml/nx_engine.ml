@@ -259,5 +259,12 @@ module Function = struct
       capture_end context;
       raise failure
 
-  let call f inputs = call_with f.context f.handle inputs
+  let no_value =
+    "call: an argument depends on an input of a capture, which has no value; within a capture call \
+     the function of OCaml that was captured"
+
+  let call f inputs =
+    try call_with f.context f.handle inputs
+    with Error ({ status = Unbound; _ } as failure) ->
+      raise (Error { failure with operation = "call"; sentence = no_value })
 end

@@ -69,7 +69,10 @@ type dtype =
   | F8e4m3 | F8e5m2 | F16 | Bf16 | F32 | F64 | C32 | C64 | C128
 
 type number = Int of int64 | Float of float | Complex of Complex.t
-(** Of a [U64] an [Int] has the bits. *)
+(** Of a [U64] an [Int] has the bits. One that is given becomes an element as by a cast:
+    of an [Int] the low bits count ([300] is 44 in [I8]), of a [Float] the integer towards
+    0, or the nearest there is (and 0 of NaN), of a [Complex] that is to be real the real
+    part; in [Bool] all but 0 is true. *)
 
 type tensor
 
@@ -130,7 +133,8 @@ val end_sharing : tensor -> unit
 
 val read : ('a, 'b) Bigarray.kind -> tensor -> ('a, 'b) bigarray
 (** A copy of the elements. The kind must be that of the dtype, or, where [Bigarray] has
-    none, integers of the same width; else [Invalid_argument]. *)
+    none, integers of the same width; else [Invalid_argument]. [Bigarray.Int] shows of
+    [I64] the low 63 bits, as an [int] has no more: [Bigarray.Int64] shows all. *)
 
 val write : tensor -> ('a, 'b) bigarray -> unit
 (** Assigns the elements, and computes that. The shape may differ, not the number. *)
@@ -233,4 +237,6 @@ module Function : sig
       assigns to other tensors happens at each call. If it raises, nothing is captured. *)
 
   val call : t -> tensor array -> tensor array
+  (** Computes, so not on inputs of a capture, nor on what depends on them ([Unbound]):
+      within a [body] call what was captured, the function of OCaml. *)
 end

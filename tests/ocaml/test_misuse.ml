@@ -112,13 +112,25 @@ let test_captures () =
   let f = E.Function.capture c one (fun x -> kept := x; [| E.unary E.Neg x.(0) |]) in
   raises "a placeholder that is kept" unbound (fun () -> E.item (E.unary E.Exp !kept.(0)) [| 0 |]);
   raises "a call with too few" refused (fun () -> E.Function.call f [||]);
+  let said = function
+    | E.Error { status = Unbound; operation = "call"; sentence; _ } ->
+        String.length sentence > 50 && String.sub sentence 0 17 = "call: an argument"
+    | _ -> false
+  in
+  raises "a call in a capture" said (fun () -> E.Function.capture c one (E.Function.call f));
   raises "a call with another type" refused (fun () ->
     E.Function.call f [| E.full c E.F32 [| 2 |] (E.Float 1.) |]);
   raises "a capture in a capture that raises" (( = ) Mine) (fun () ->
     E.Function.capture c one (fun _ -> ignore (E.Function.capture c one (fun _ -> raise Mine)); [||]));
   check "a function afterwards" (E.item (E.Function.call f [| filled 2 3. |]).(0) [| 1 |] = E.Float (-3.));
   kept := [||];
-  fine "captures"
+  fine "captures";
+  List.iter
+    (fun (dtype, given, is) ->
+      check "a number that becomes an element" (E.item (E.full c dtype [||] given) [||] = is))
+    [ (E.I8, E.Int 300L, E.Int 44L); (E.I8, E.Float (-1.7), E.Int (-1L)); (E.I8, E.Float 1e3, E.Int 127L);
+      (E.I8, E.Float nan, E.Int 0L); (E.Bool, E.Int 2L, E.Int 1L);
+      (E.F64, E.Complex { re = 1.; im = 2. }, E.Float 1.) ]
 
 (* The action is short of memory, so it collects, and that runs finalisers. *)
 let test_finalisers () =
