@@ -424,6 +424,44 @@ class Torch(unittest.TestCase):
         for got, wanted in zip(torch.compile(parts, backend="nx")(x + 1), parts(x + 1)):
             close(self, got, wanted)
 
+    def test_results_share_memory(self):
+        def f(x, k):
+            y, z = torch.cat([x, k], 1), torch.complex(x, k)
+            y.mul_(2)
+            at = y.argsort(1)
+            return (y, y[:, -2:], y.t(), y.view(torch.int32), y.t().sin(), z * 2, y.reshape(-1),
+                    at, at[1:])
+
+        def parts(x, k):
+            z = torch.complex(x, k) * 2
+            return *(x + k).chunk(2), z.conj().imag, torch.view_as_real(z), z.real
+
+        def memory(results):
+            return [[x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
+                     for x in results] for y in results]
+
+        x, k = torch.randn(4, 4), torch.randn(4, 4)
+        for g in (f, parts):
+            for dynamic in (False, True):
+                torch._dynamo.reset()
+                compiled = torch.compile(g, backend="nx", dynamic=dynamic)
+                self.assertEqual(memory(compiled(x, k)), memory(g(x, k)))
+                for i in range(len(g(x, k))):
+                    got, wanted = compiled(x, k), g(x, k)
+                    got[i].mul_(3), wanted[i].mul_(3)
+                    for a, b in zip(got, wanted):
+                        close(self, a.resolve_neg(), b.resolve_neg())
+            leaf = x.clone().requires_grad_()
+            self.assertEqual(memory(compiled(leaf, k)), memory(g(leaf, k)))
+        self.assertFalse(set(nx.torch.report().fallbacks) - {
+            ("aten._neg_view.default", "not in the table of nx")})
+
+        y, part = torch.compile(lambda x: (lambda y: (y, y[1:]))(x * 2), backend="nx")(x)
+        w = torch.ones(4, requires_grad=True)
+        part.mul_(w)
+        y.sum().backward()
+        close(self, w.grad, 2 * x[1:].sum(0))
+
     def test_errors(self):
         compiled = torch.compile(F.embedding, backend="nx")
         with self.assertRaises(IndexError):

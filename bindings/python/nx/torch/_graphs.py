@@ -21,6 +21,7 @@ from . import (_bags, _contractions, _indexing, _linalg, _movement,  # noqa: F40
 from ._lowering import Array, Call, Place, Unsupported, lowering_of, nx_dtype, overload
 from ._memory import give, in_order, lend, order_of
 from ._report import GraphReport, note
+from ._views import VIEWS, Sharing, shown
 
 
 def _results(value: Any) -> list[Any]:
@@ -140,6 +141,14 @@ class _Foreign:
         values[node] = node.target(*args, **kwargs)
 
 
+class _View(_Foreign):
+    """A view among results. A write to it may have a gradient, as the program's may."""
+
+    def run(self, values: dict[Node, Any]) -> None:
+        with torch.enable_grad():
+            super().run(values)
+
+
 class _Constant:
     """A tensor, or a graph, that the module has."""
 
@@ -149,15 +158,6 @@ class _Constant:
 
     def run(self, values: dict[Node, Any]) -> None:
         values[self.node] = self.value
-
-
-_VIEWS = {overload(f"aten.{n}") for n in (
-    "view.default", "permute.default", "transpose.int", "t.default", "expand.default",
-    "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "alias.default",
-    "detach.default", "slice.Tensor", "select.int", "diagonal.default", "unfold.default",
-    "as_strided.default", "view.dtype", "split_with_sizes.default", "split.Tensor", "unbind.int",
-    "_conj.default", "view_as_real.default", "view_as_complex.default", "real.default",
-    "imag.default")}
 
 
 def _is_mutable(node: Node) -> bool:
@@ -211,7 +211,7 @@ class _Plan:
         for n in nodes:
             base = n.args[0] if n.args else None
             if base in self.foreign or base in views:
-                if n.target in _VIEWS or (n.target is operator.getitem and base in views):
+                if n.target in VIEWS or (n.target is operator.getitem and base in views):
                     views.add(n)
         views -= self.foreign
         needed: set[Node] = set()
@@ -263,7 +263,8 @@ class _Plan:
 class Program:
     """What a graph has become. Called with its inputs in a list, gives its outputs."""
 
-    def __init__(self, module: GraphModule, kind: str) -> None:
+    def __init__(self, module: GraphModule, kind: str, shown: int | None = None) -> None:
+        """shown: how many of the results are the program's, None for all."""
         report = GraphReport(kind)
         self.module = module
         graph: Graph = module.graph
@@ -272,20 +273,24 @@ class Program:
         self.result = output.args[0]
         plan = _Plan(graph, report)
         own, others, self.place = plan.own, plan.others, plan.place
+        self.sharing = Sharing(_results(self.result)[:shown], plan.foreign)
         self.steps: list[Any] = [_Constant(n, module) for n in graph.nodes if n.op == "get_attr"]
         self.steps += [_Foreign(n) for n in plan.first]
         for i in range(max(len(own), len(others))):
             if i < len(own) and own[i]:
                 self._add_function(own[i])
             self.steps += [_Foreign(n) for n in (others[i] if i < len(others) else [])]
+        self.steps += [_View(n) for n in self.sharing.views]
         report.functions = sum(isinstance(s, _Step) for s in self.steps)
         self._find_last_uses(output)
         note(report)
 
     def _add_function(self, nodes: list[Node]) -> None:
-        own = set(nodes)
+        own, sharing = set(nodes), self.sharing
         wanted = [n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)
-                  and any(u not in own for u in n.users)]
+                  and (n in sharing.bases or any(
+                      u not in own and not (u.op == "output" and n in sharing.shared)
+                      for u in n.users))]
         if wanted:
             self.steps.append(_Step(nodes, wanted, self.place))
 
@@ -319,8 +324,8 @@ def _is_symbolic(module: GraphModule) -> bool:
 class PerShape:
     """A graph with symbols for extents or numbers: a program for each shape that comes."""
 
-    def __init__(self, module: GraphModule, kind: str) -> None:
-        self.module, self.kind = module, kind
+    def __init__(self, module: GraphModule, kind: str, shown: int | None) -> None:
+        self.module, self.kind, self.shown = module, kind, shown
         self.programs: dict[Any, Program] = {}
 
     def __call__(self, inputs: list[Any]) -> Any:
@@ -331,13 +336,14 @@ class PerShape:
 
             with torch.no_grad():
                 static = make_fx(self.module, tracing_mode="fake")(*inputs)
-            self.programs[key] = Program(static, self.kind)
+            self.programs[key] = Program(static, self.kind, self.shown)
         return self.programs[key](inputs)
 
 
 def compiled(module: GraphModule, inputs: Sequence[Any], kind: str) -> Any:
     """What AOTAutograd calls with a list of inputs, which is emptied."""
-    program = PerShape(module, kind) if _is_symbolic(module) else Program(module, kind)
+    make = PerShape if _is_symbolic(module) else Program
+    program = make(module, kind, shown(kind))
 
     def run(inputs: list[Any]) -> Any:
         return program(inputs)
