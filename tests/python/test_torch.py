@@ -462,12 +462,33 @@ class Torch(unittest.TestCase):
         y.sum().backward()
         close(self, w.grad, 2 * x[1:].sum(0))
 
+    def test_of_nothing(self):
+        none, three = torch.zeros(0, dtype=torch.int64), torch.arange(3.0)
+        for f, *given in (
+                (torch.take, three[:0], none), (torch.take, three, none),
+                (lambda x, i: x.put(i, x[:0]), three[:0], none),
+                (lambda x, i: x.gather(0, i), torch.ones(3, 4), none),
+                (torch.cdist, torch.ones(5, 0), torch.ones(4, 0)),
+                (torch.cdist, torch.ones(0, 3), torch.ones(4, 3)),
+                (lambda x, a, b: torch.addbmm(x, a, b, beta=2), three, torch.ones(0, 2, 4),
+                 torch.ones(0, 4, 3)),
+                (torch.addbmm, three, torch.ones(2, 2, 0), torch.ones(2, 0, 3)),
+                (torch.addbmm, three, torch.ones(2, 0, 4), torch.ones(2, 4, 3))):
+            torch._dynamo.reset()
+            close(self, torch.compile(f, backend="nx")(*given), f(*given))
+        self.both(torch.cdist, torch.ones(5, 0, requires_grad=True), torch.ones(4, 0))
+        self.assertFalse(nx.torch.report().fallbacks)
+
     def test_errors(self):
         compiled = torch.compile(F.embedding, backend="nx")
         with self.assertRaises(IndexError):
             compiled(torch.tensor([1, 9]), torch.randn(4, 2))
         with self.assertRaises(IndexError):
             compiled(torch.tensor([1, -1]), torch.randn(4, 2))
+        for i in (5, -7):
+            with self.assertRaisesRegex(IndexError, f"index {i} at"):
+                torch.compile(lambda x, i: x[:, i], backend="nx")(torch.ones(2, 4),
+                                                                  torch.tensor([0, i]))
         with self.assertRaisesRegex(Exception, "no options"):
             torch.compile(torch.sin, backend="nx", options={"fast": True})(torch.ones(2))
 

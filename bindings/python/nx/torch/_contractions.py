@@ -32,7 +32,8 @@ def _plus_product(c: Call, bias: Array, a: Array, b: Array, beta: Any = 1, alpha
 def _addbmm(c: Call, bias: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """The products of a batch, added up: one product of the matrices beside each other."""
     (k, n, m), p = a.shape, b.shape[2]
-    refuse(0 in (k, n, m, p), "products of nothing")
+    if k * m == 0:  # sums of nothing
+        a, b, k, m = full((1, n, 1), a.dtype, 0), full((1, 1, p), b.dtype, 0), 1, 1
     a = calls.reshape(calls.permute(a, (1, 0, 2)), (n, k * m), calls.MAY_COPY)
     return _plus_product(c, bias, a, calls.reshape(b, (k * m, p), calls.MAY_COPY), beta, alpha)
 

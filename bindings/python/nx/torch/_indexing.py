@@ -8,8 +8,8 @@ import math
 from typing import Any
 
 from .._core import DType
-from ._lowering import (BOOL, INT64, Array, Call, arange, axis_of, calls, cast, in_line,
-                        lowers, operand, refuse)
+from ._lowering import (BOOL, INT64, Array, Call, arange, axis_of, calls, cast, full,
+                        in_line, lowers, operand, refuse)
 
 
 def _strict(index: Array, extent: int) -> Array:
@@ -28,6 +28,8 @@ def _along(index: Array, axis: int, shape: tuple[int, ...]) -> Array:
 
 @lowers("aten.gather.default")
 def _gather(c: Call, x: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+    if index.size == 0:
+        return full(c.shape, c.dtype, 0)
     if x.ndim == 0 or index.ndim == 0:
         return calls.reshape(_gather(c, _line(x), 0, _line(index)), c.shape, calls.MAY_COPY)
     dim = axis_of(dim, x.ndim)
@@ -84,15 +86,19 @@ class _Listed:
         return calls.reshape(turned, (self.total, self.width), calls.MAY_COPY)
 
     def numbers(self) -> Array:
-        """The row of each element, as many times as it is wide; beyond the last where any index is
-        out of range."""
+        """The row of each element, as many times as it is wide. One list is taken as it is, so that
+        an error names the number that was given; several name the row beyond the last."""
+        if len(self.given) == 1:
+            return self._wide(self.given[0])
         flat, bad = operand(0, INT64), operand(False, BOOL)
         for axis, index in zip(self.axes, self.given):
             n = operand(self.x.shape[axis], INT64)
             index = calls.where(calls.cmplt(index, operand(0, INT64)), calls.add(index, n), index)
             out = getattr(calls, "or")(calls.cmplt(index, operand(0, INT64)), calls.cmple(n, index))
             flat, bad = calls.add(calls.mul(flat, n), index), getattr(calls, "or")(bad, out)
-        flat = calls.where(bad, operand(self.total, INT64), flat)
+        return self._wide(calls.where(bad, operand(self.total, INT64), flat))
+
+    def _wide(self, flat: Array) -> Array:
         flat = calls.reshape(calls.expand(flat, self.shape), (self.count, 1), calls.MAY_COPY)
         return calls.expand(flat, (self.count, self.width))
 
@@ -303,6 +309,8 @@ def _nonzero_static(c: Call, x: Array, *, size: int, fill_value: int = -1) -> Ar
 
 @lowers("aten.take.default")
 def _take(c: Call, x: Array, index: Array) -> Array:
+    if index.size == 0:
+        return full(c.shape, c.dtype, 0)
     refuse(x.size == 0, "elements of nothing")
     y = calls.gather(in_line(x), in_line(cast(index, INT64)), 0)
     return calls.reshape(y, c.shape, calls.MAY_COPY)
@@ -310,6 +318,8 @@ def _take(c: Call, x: Array, index: Array) -> Array:
 
 @lowers("aten.put.default")
 def _put(c: Call, x: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    if index.size == 0:
+        return calls.copy(x)
     refuse(x.size == 0, "elements of nothing")
     mode = calls.SCATTER_ADD if accumulate else calls.SCATTER_SET
     y = calls.scatter(in_line(x), in_line(cast(index, INT64)), in_line(cast(source, x.dtype)), 0,
