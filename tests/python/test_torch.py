@@ -462,6 +462,13 @@ class Torch(unittest.TestCase):
         y.sum().backward()
         close(self, w.grad, 2 * x[1:].sum(0))
 
+    def test_a_result_is_written_before_the_backward(self):
+        x = torch.ones(3, requires_grad=True)
+        y = torch.compile(lambda x: x.exp(), backend="nx")(x)
+        y.mul_(5)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            y.sum().backward()
+
     def test_of_nothing(self):
         none, three = torch.zeros(0, dtype=torch.int64), torch.arange(3.0)
         for f, *given in (

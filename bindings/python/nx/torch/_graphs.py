@@ -273,7 +273,9 @@ class Program:
         self.result = output.args[0]
         plan = _Plan(graph, report)
         own, others, self.place = plan.own, plan.others, plan.place
-        self.sharing = Sharing(_results(self.result)[:shown], plan.foreign)
+        results = _results(self.result)
+        kept = results[len(results) if shown is None else shown:]
+        self.sharing = Sharing(results[:shown], kept, plan.foreign)
         self.steps: list[Any] = [_Constant(n, module) for n in graph.nodes if n.op == "get_attr"]
         self.steps += [_Foreign(n) for n in plan.first]
         for i in range(max(len(own), len(others))):
