@@ -136,7 +136,7 @@ PyObject *core_chosen(PyObject *function, PyObject *of, bool names, const char *
   PyObject *chosen = numbers_and_names(of, names, what), *made = NULL;
   if (chosen == NULL || PyTuple_Size(chosen) == 0) return chosen;
   PyObject *list = signature_of(function);
-  parameters p = {NULL};
+  parameters p = {0};
   if (list != NULL && take_parameters(&p, list) == 0) made = joined(function, &p, chosen, what);
   Py_XDECREF(p.positions);
   Py_XDECREF(p.names);
