@@ -40,11 +40,9 @@ static bool add_value(nxi_wanted *w, const nxi_storage *s) {
   return true;
 }
 
-/* Leftovers are collected first, because a named or deferred node that is collected looks as if it
- * had a user. */
 bool nxi_wanted_collect(nx_context *c, uint32_t flags, nx_tensor *const *t, size_t n,
                         nxi_wanted *w) {
-  if (flags & NX_DO_PENDING) nxi_drain_all(c); /* dead nodes must not count as users */
+  if (flags & NX_DO_PENDING) nxi_drain_all(c); /* what is dead waits no longer */
   nxi_record_lock(c);
   nxi_drain(c, 64);
   bool good = !(flags & NX_DO_PENDING) || nxi_pending_collect(c, &w->leftovers);
