@@ -45,7 +45,9 @@ typedef struct clique {
 static clique cliques[IDS];
 static int n_ids;
 static _Thread_local int grouped;
-static _Thread_local communicator *touched; /* in the group */
+/* Of the group: who calls, and its calls: nothing of a group starts if one of them fails. */
+static _Thread_local communicator *touched;
+static _Thread_local int called, taken;
 
 /* ---- starting what all have called */
 
@@ -204,18 +206,18 @@ EXPORT int ncclGroupStart(void) {
   CALL;
   grouped++;
   touched = NULL;
+  called = taken = 0;
   return 0;
-}
-static int end_group(void) {
-  communicator *c = touched;
-  touched = NULL;
-  return --grouped == 0 && c != NULL ? post(c) : 0;
 }
 EXPORT int ncclGroupEnd(void) {
   nxt_fake_enter();
-  int result = end_group(); /* the group is over in any case */
+  communicator *c = touched;
+  touched = NULL; /* the group is over in any case */
+  grouped--;
+  int result = nxt_fake_count(__func__);
+  if (c != NULL && (result != 0 || called != taken)) c->n_calls = 0;
+  else if (c != NULL) result = post(c);
   nxt_fake_leave(NULL);
-  CALL;
   return result;
 }
 
@@ -226,6 +228,7 @@ static int add(communicator *c, void *stream, operation o) {
   if (c->stream != stream) return BAD_USAGE;
   c->calls[c->n_calls++] = o;
   touched = c;
+  taken++;
   return grouped ? 0 : post(c);
 }
 
@@ -239,10 +242,12 @@ EXPORT int ncclBroadcast(uint64_t from, uint64_t to, size_t n, int type, int roo
   return type != 0 ? BAD_ARGUMENT : add(c, stream, (operation){BROADCAST, from, to, n, root});
 }
 EXPORT int ncclSend(uint64_t from, size_t n, int type, int peer, void *c, void *stream) {
+  called++;
   INSIDE;
   return type != 0 ? BAD_ARGUMENT : add(c, stream, (operation){SEND, from, 0, n, peer});
 }
 EXPORT int ncclRecv(uint64_t to, size_t n, int type, int peer, void *c, void *stream) {
+  called++;
   INSIDE;
   return type != 0 ? BAD_ARGUMENT : add(c, stream, (operation){RECEIVE, 0, to, n, peer});
 }
