@@ -271,9 +271,10 @@ static void run_lane_reduce(const run *r, nxk_value v) {
 static bool run_lanes(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   const uint64_t *a = slots_of(r, in->args[0]);
-  int64_t last = in->op == NXK_splat ? 0 : scalar_of(r, in->args[0]) + in->lanes - 1;
-  if (in->op != NXK_splat && r->kernel->instrs[in->args[0]].dtype == NX_I32 && last > INT32_MAX)
-    return fail_narrow(r, v, last);
+  if (in->op != NXK_splat && r->kernel->instrs[in->args[0]].dtype == NX_I32) {
+    int64_t last = scalar_of(r, in->args[0]) + in->lanes - 1;
+    if (last > INT32_MAX) return fail_narrow(r, v, last);
+  }
   uint64_t *result = slots_of(r, v);
   uint32_t times = in->lanes / r->kernel->instrs[in->args[0]].lanes;
   for (uint32_t l = 0; l < in->lanes; l++) {
