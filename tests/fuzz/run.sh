@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: ISC run.sh BUILD SECONDS [TARGET [ARGS OF LIBFUZZER]]: one target, or all
-# of them, which share so many seconds, one on each processor at a time, from what is kept of them.
+# SPDX-License-Identifier: ISC
+# run.sh BUILD SECONDS [TARGET|all [ARGS OF LIBFUZZER]]: one target, or all of them, which share so
+# many seconds, one on each processor at a time, from what is kept of them.
 # What is found new stays in BUILD/fuzz/TARGET; an input that fails in BUILD/fuzz/TARGET-*: it is
 # printed, with where it failed, and the exit status is 1.
 set -uo pipefail
@@ -26,9 +27,9 @@ one() {
   return "$status"
 }
 
-if [ $# -gt 0 ]; then
-  target=$1
-  shift
+target=${1:-all}
+[ $# -eq 0 ] || shift
+if [ "$target" != all ]; then
   one "$target" "$seconds" "$@"
   exit
 fi
@@ -40,7 +41,7 @@ reap() {
 }
 for share in graph:11 recipe:11 kernel:7 api:13 npy:3 npz:5 safetensors:4 dlpack:3 cache:3 stablehlo:4; do
   [ "$running" -lt "$most" ] || reap
-  one "${share%:*}" $((${share#*:} * seconds / 60 + 1)) &
+  one "${share%:*}" $((${share#*:} * seconds / 60 + 1)) "$@" &
   running=$((running + 1))
 done
 while [ "$running" -gt 0 ]; do reap; done
