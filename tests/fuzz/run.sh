@@ -16,7 +16,7 @@ one() {
   local target=$1 time=$2
   shift 2
   mkdir -p "$build/fuzz/$target"
-  "$build/tests/fuzz/fuzz" "$target" -max_total_time="$time" -timeout=20 -rss_limit_mb=2500 -print_final_stats=0 \
+  "$build/tests/fuzz/fuzz" "$target" -max_total_time="$time" -timeout=60 -rss_limit_mb=2500 -print_final_stats=0 \
     -artifact_prefix="$build/fuzz/$target-" "$@" "$build/fuzz/$target" "corpus/$target" 2>"$build/fuzz/$target.log"
   local status=$? unit
   grep -E 'DONE|wrong:|runtime error|ERROR|SUMMARY|Test unit' "$build/fuzz/$target.log" | sed "s/^/$target: /"

@@ -20,7 +20,7 @@ enum { MOST_NODES = 120, MOST_ELEMENTS = 4096, MOST_WORK = 200000, MOST_KERNEL_S
 
 /* Of functions that loop: the interpreter of kernels takes up to 70 ms for an element under the
  * sanitizers. */
-enum { MOST_LOOPS = 48 };
+enum { MOST_LOOPS = 20 };
 
 /* ---- refusals */
 
