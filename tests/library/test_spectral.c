@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "linalg_util.h"
+#include "runtime/library/linalg/spectral/secular.h"
 #include "tests/util/runner.h"
 
 typedef enum kind {
@@ -188,9 +189,63 @@ static void large_svds(void **state) {
                 single ? backwards : usual);
 }
 
+/* ---- roots of the secular equation, which is computed in long double */
+
+enum { POLES = 70 };
+
+/* The equation at a distance from pole number `from`, and the magnitudes of its terms. */
+static long double secular(const nxi_secular *s, int from, long double at, long double *size) {
+  long double sum = *size = s->inverse;
+  for (int i = 0; i < s->k; i++) {
+    const long double d = s->d[i], o = s->d[from], pole = s->squares ? (d - o) * (d + o) : d - o;
+    const long double term = (long double)s->z[i] * s->z[i] / (pole - at);
+    sum += term;
+    *size += fabsl(term) * (1 + fabsl(at / (pole - at)));
+  }
+  return sum;
+}
+
+static void expect_root(const nxi_secular *s, int j) {
+  double root, found[POLES];
+  assert_true(nxi_secular_root(s, j, &root, found));
+  const bool next = j + 1 < s->k && fabs(found[j + 1]) < fabs(found[j]);
+  const int from = j + next;
+  const long double at = -(long double)found[from];
+  long double size, rest = secular(s, from, at, &size);
+  assert_true((next ? at < 0 : at > 0) && fabsl(rest) <= size * 0x1p-48L);
+  for (int i = 0; i < s->k; i++) {
+    const long double d = s->d[i], o = s->d[from],
+                      wanted = (s->squares ? (d - o) * (d + o) : d - o) - at;
+    if (fabsl(found[i] - wanted) > fabsl(wanted) * 0x1p-48L)
+      fail_msg("root %d of %d: difference %d is %g, not %Lg", j, s->k, i, found[i], wanted);
+  }
+  const long double o = s->d[from], wanted = s->squares ? sqrtl(o * o + at) : o + at;
+  assert_true(fabsl(root - wanted) <= 4 * 0x1p-53L * fabsl(wanted) + 0x1p-1000L);
+}
+
+/* Poles of all distances from 1 to 2^-40, and weights from 1 to 2^-50. */
+static void secular_roots(void **state) {
+  (void)state;
+  static const int counts[] = {1, 2, 3, 5, 17, POLES};
+  for (size_t c = 0; c < 6; c++)
+    for (int form = 0; form < 8; form++) {
+      double d[POLES], z[POLES], room[POLES], size = 0, at = form & 1 ? 0 : -1;
+      const int k = counts[c];
+      for (int i = 0; i < k; i++) {
+        d[i] = at;
+        at += ldexp(1.5 + next() / 2, form & 2 ? -(7 * i % 40) : -3);
+        z[i] = ldexp(1.5 + next() / 2, form & 4 ? -(11 * i % 50) : 0) * (i % 2 ? 1 : -1);
+        size += z[i] * z[i];
+      }
+      for (int i = 0; i < k; i++) z[i] /= sqrt(size);
+      const nxi_secular s = {k, form & 1, form & 4 ? 3 : 0.01, d, z, room};
+      for (int j = 0; j < k; j++) expect_root(&s, j);
+    }
+}
+
 NXT_MAIN(spectral) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(small_ones), cmocka_unit_test(large_ones),
-                                     cmocka_unit_test(large_svds)};
+                                     cmocka_unit_test(large_svds), cmocka_unit_test(secular_roots)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

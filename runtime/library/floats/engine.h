@@ -8,7 +8,7 @@
  *     LOAD(p), STORE(p, v), LOAD_SOME(p, mask), STORE_SOME(p, mask, v)
  *     MAX(x, y)                  y where either is NaN
  *     ABS(x)
- *     ZERO, SPREAD(x), ADD(x, y), MUL(x, y), DIV(x, y), FMA(a, b, sum)
+ *     ZERO, SPREAD(x), ADD(x, y), MUL(x, y), DIV(x, y), ROOT(x), FMA(a, b, sum)
  *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves
  *     PRODUCTS_ALONE             no loops for triangles and eliminations; MUL .. ABS are not needed
  *     PICK(from, step, n, to)    numbers that are 2 or 3 apart: as many as are done by vectors */
@@ -267,6 +267,7 @@ static int32_t TABLE(root)(const nxi_floats_root *r) {
 }
 
 #include "reflect.h"
+#include "spectral.h"
 #endif
 
 #define ROW(rows) {TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)}
@@ -295,7 +296,13 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     TABLE(reflected),
     TABLE(triangular),
     TABLE(orthogonal),
+    TABLE(turn),
+    TABLE(pass),
+    TABLE(secular),
 #else
+    NULL,
+    NULL,
+    NULL,
     NULL,
     NULL,
     NULL,
@@ -324,6 +331,7 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
 #undef ADD
 #undef MUL
 #undef DIV
+#undef ROOT
 #undef MAX
 #undef ABS
 #undef FMA

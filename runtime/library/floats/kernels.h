@@ -109,6 +109,25 @@ typedef struct nxi_floats_triangular {
   int64_t v_ld;
 } nxi_floats_triangular;
 
+/* Rotations of rows that follow one another, `step` elements apart: row i becomes c row i + s row i
+ * + 1, and that c row i + 1 - s row i, of which the next rotation is. */
+typedef struct nxi_floats_turn {
+  int64_t count, columns; /* of rotations, NXI_FLOATS_REFLECTED at most; of whole vectors */
+  void *rows;
+  int64_t step;
+  const double *c, *s; /* the squares of c, with its sign, and of s */
+} nxi_floats_turn;
+
+/* Products of a matrix that is stored by columns and is read from memory once: products = a^T x,
+ * by -= scale products, y += a by. Bits depend on the lanes of a vector. */
+typedef struct nxi_floats_pass {
+  int64_t rows, columns;
+  const void *a;
+  int64_t ld;
+  const void *x, *scale;
+  void *products, *by, *y;
+} nxi_floats_pass;
+
 /* Blocks of so many rows, and 1 + j vectors. */
 typedef struct nxi_floats_class {
   int32_t rows; /* 0: no more classes */
@@ -135,6 +154,11 @@ typedef struct nxi_floats_kernels {
   void (*triangular)(const nxi_floats_triangular *t);
   /* Writes `columns` columns of Q, of as many rows as A has. */
   void (*orthogonal)(const nxi_floats_triangular *t, int64_t columns, void *q, int64_t ld);
+  void (*turn)(const nxi_floats_turn *t);
+  void (*pass)(const nxi_floats_pass *p);
+  /* The sums of z^2 / (pole - at) and of its derivative, of the poles first .. end - 1. */
+  void (*secular)(const void *z, const void *poles, int64_t first, int64_t end, double at,
+                  double *sums);
 } nxi_floats_kernels;
 
 #if defined(__x86_64__)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Values and vectors of a symmetric tridiagonal matrix by divide and conquer, of which threads
- * share the two halves and what joins them: half of the work, and most of it products. LAPACK's
- * routines do a half, find what needs no joining, and each root of the secular equation. How the
- * work is divided depends on the size alone. */
+/* Values and vectors of a symmetric tridiagonal matrix by divide and conquer, in stages (stages.h)
+ * that threads share: parts of some rows, then levels that join two parts each, the last of which
+ * is half of the work, and most of it products. How it is divided depends on the size alone. */
 #ifndef NXI_CONQUER_H
 #define NXI_CONQUER_H
 
@@ -10,42 +9,35 @@
 
 typedef struct nxi_conquer {
   nx_dtype t; /* f32, f64 */
-  int n, half;
+  int n, levels;
 } nxi_conquer;
 
-typedef struct nxi_conquer_state {
-  int info[2];  /* of each half */
-  int scale;    /* the matrix was multiplied by 2^scale */
-  int k;        /* rows of the secular equation: the first vectors; 0: there is nothing to join */
-  int types[4]; /* of the columns that are joined: with an upper part alone, whole, lower ones */
-} nxi_conquer_state;
-
-/* What it works on: vectors is n x n; lengths of the others below. */
+/* What it works on: vectors is n x n, and has room for NXI_CONQUER_MORE elements behind; lengths of
+ * the others below. */
 typedef struct nxi_conquer_arrays {
   void *diagonal, *beside, *vectors, *work;
   int *integers;
-  nxi_conquer_state *state;
 } nxi_conquer_arrays;
 
-static inline nxi_conquer nxi_conquer_of(nx_dtype real, int n) {
-  return (nxi_conquer){real, n, n / 2};
-}
-/* Elements of `work`; of `integers`; of scratch memory for vectors of a chunk. */
+enum { NXI_CONQUER_MORE = 16 };
+
+nxi_conquer nxi_conquer_of(nx_dtype real, int n);
+/* Elements of `work`; of `integers`; of scratch memory of a task. */
 int64_t nxi_conquer_work(const nxi_conquer *c);
 int64_t nxi_conquer_integers(const nxi_conquer *c);
 int64_t nxi_conquer_own(const nxi_conquer *c);
-int nxi_conquer_chunks(const nxi_conquer *c);
 
-/* One after the other; those with a number may be done at the same time. */
+/* First tear, then the parts, then the stages, whose tasks may be done at the same time. A part's
+ * `beside` and all of its columns are its own. */
 void nxi_conquer_tear(const nxi_conquer *c, const nxi_conquer_arrays *at);
-/* Rows first .. of a half; of its arrays those elements alone are used, and its columns. */
-void nxi_conquer_half(const nxi_conquer *c, const nxi_conquer_arrays *at, int half);
-void nxi_conquer_join(const nxi_conquer *c, const nxi_conquer_arrays *at);
-void nxi_conquer_roots(const nxi_conquer *c, const nxi_conquer_arrays *at, int chunk);
-void nxi_conquer_weights(const nxi_conquer *c, const nxi_conquer_arrays *at, int chunk);
-void nxi_conquer_vectors(const nxi_conquer *c, const nxi_conquer_arrays *at, int chunk, void *own);
-/* Gives values back their scale. 0, or that something has not converged. */
-int nxi_conquer_end(const nxi_conquer *c, const nxi_conquer_arrays *at);
+int nxi_conquer_parts(const nxi_conquer *c);
+void nxi_conquer_part(const nxi_conquer *c, const nxi_conquer_arrays *at, int part);
+int nxi_conquer_stages(const nxi_conquer *c);
+int64_t nxi_conquer_tasks(const nxi_conquer *c, int stage);
+void nxi_conquer_run(const nxi_conquer *c, const nxi_conquer_arrays *at, const nxg_call_part *part,
+                     int stage, int64_t task, void *own);
+/* Gives values back their scale. False: something has not converged. */
+bool nxi_conquer_end(const nxi_conquer *c, const nxi_conquer_arrays *at);
 /* The ascending order: where each value and its vector are; from the end on. */
 const int *nxi_conquer_order(const nxi_conquer *c, const int *integers);
 

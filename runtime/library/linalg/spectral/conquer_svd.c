@@ -12,6 +12,7 @@
 
 #include "runtime/library/blas/level3.h"
 #include "runtime/library/linalg/rescale.h"
+#include "secular.h"
 
 typedef void (*lasd0_fn)(const int *n, const int *more, void *d, void *e, void *u, const int *ldu,
                          void *vt, const int *ldvt, const int *least, int *iwork, void *work,
@@ -21,8 +22,6 @@ typedef void (*lasd2_fn)(const int *above, const int *below, const int *more, in
                          void *vt, const int *ldvt, void *sigma, void *u2, const int *ldu2,
                          void *vt2, const int *ldvt2, int *idxp, int *idx, int *idxc, int *idxq,
                          int *types, int *info);
-typedef void (*lasd4_fn)(const int *k, const int *i, const void *sigma, const void *z,
-                         void *differences, const void *rho, void *root, void *sums, int *info);
 
 enum {
   CHUNK = 64, /* vectors of a task */
@@ -170,9 +169,6 @@ static int end_of(const nxi_conquer_svd_state *s, int chunk) {
  * square roots of the products over all roots j of (square of a value - that of root j), divided
  * by the same of two values. vectors: those of a root, from such squares, right and left. */
 #define CONQUER(name, T)                                                                          \
-  static void multiply_##name(int64_t k, const T *sums, T *differences) {                         \
-    for (int64_t i = 0; i < k; i++) differences[i] *= sums[i];                                    \
-  }                                                                                               \
   static void weights_##name(int64_t k, int64_t ld, const T *squares, const T *sigma, const T *z, \
                              int64_t first, int64_t count, T *w) {                                \
     const T *s = sigma + first;                                                                   \
@@ -213,18 +209,10 @@ CONQUER(f64, double)
 void nxi_conquer_svd_roots(const nxi_conquer_svd *c, const nxi_conquer_svd_arrays *at, int chunk,
                            void *own) {
   const nxi_conquer_svd_state *s = at->state;
-  const lasd4_fn lasd4 = (lasd4_fn)nxi_lapack(NXI_LAPACK_lasd4, c->t);
-  int *infos = integers(c, at, INFOS);
-  nxi_lapack_enter();
-  for (int j = chunk * CHUNK; j < end_of(s, chunk); j++) {
-    const int number = j + 1;
-    void *to = nxi_at(c->t, at->left, 0, j, c->n);
-    lasd4(&s->k, &number, array(c, at, SIGMA), array(c, at, Z), to, array(c, at, RHO),
-          nxi_at(c->t, at->diagonal, j, 0, 1), own, &infos[j]);
-    if (c->t == NX_F32) multiply_f32(s->k, own, to);
-    else multiply_f64(s->k, own, to);
-  }
-  nxi_lapack_leave();
+  const nxi_secular_arrays arrays = {
+      c->t, array(c, at, SIGMA),   array(c, at, Z), array(c, at, RHO), at->diagonal, at->left,
+      c->n, integers(c, at, INFOS)};
+  nxi_secular_roots(&arrays, s->k, true, chunk * CHUNK, end_of(s, chunk), own);
 }
 
 void nxi_conquer_svd_weights(const nxi_conquer_svd *c, const nxi_conquer_svd_arrays *at,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* eigh of a large matrix. The matrix is reduced to a tridiagonal one (tridiagonal.h). Its vectors
  * are computed by divide and conquer (conquer.h), and blocks of reflections are formed beside its
- * halves. Then the reflections are applied to panels of vectors. */
+ * parts. Then the reflections are applied to panels of vectors. */
 #include "eigh_blocked.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "ir/alloc.h"
@@ -16,8 +15,8 @@
 #include "conquer.h"
 #include "tridiagonal.h"
 
-/* After taking the matrix, and the stages of its reduction. */
-enum { TEAR, SOLVE, JOIN, ROOTS, WEIGHTS, VECTORS, CHECK, APPLY, STAGES };
+/* After taking the matrix, and the stages of its reduction; before CHECK come those that join. */
+enum { TEAR, SOLVE, JOIN, CHECK = JOIN, APPLY, STAGES };
 enum { PANEL = 128, ASKED = 64 }; /* vectors of a task; rows taken before the poll is asked */
 
 typedef struct blocked {
@@ -33,27 +32,25 @@ typedef struct blocked {
 /* Data that stages pass to later ones. */
 typedef struct found {
   int scale; /* the matrix was multiplied by 2^scale */
-  nxi_conquer_state conquer;
 } found;
 
 /* The stage after those of the reduction; less than 0: it is the stage before them, or one of
- * them. */
-static int later(const blocked *l, uint32_t stage) {
-  return (int)stage - 1 - (int)nxi_tridiagonal_stages(&l->form);
+ * them. Of stages that join, JOIN, and their number. */
+static int later(const blocked *l, uint32_t stage, int *joining) {
+  const int i = (int)stage - 1 - (int)nxi_tridiagonal_stages(&l->form),
+            joins = nxi_conquer_stages(&l->conquer);
+  *joining = i >= JOIN && i < JOIN + joins ? i - JOIN : -1;
+  return *joining >= 0 ? JOIN : i < JOIN ? i : i - joins;
 }
 
 static int64_t tasks_of(const nxi_stages *stages, uint32_t number) {
   const blocked *l = (const void *)stages;
-  const int stage = later(l, number);
+  int joining;
+  const int stage = later(l, number, &joining);
   if (stage < 0) return number == 0 ? 1 : nxi_tridiagonal_tasks(&l->form, number - 1);
-  switch (stage) {
-    case SOLVE: return 2 + nxi_reflections_blocks(&l->q);
-    case ROOTS:
-    case WEIGHTS:
-    case VECTORS: return nxi_conquer_chunks(&l->conquer);
-    case APPLY: return (l->n + PANEL - 1) / PANEL;
-    default: return 1;
-  }
+  if (joining >= 0) return nxi_conquer_tasks(&l->conquer, joining);
+  if (stage == SOLVE) return nxi_conquer_parts(&l->conquer) + nxi_reflections_blocks(&l->q);
+  return stage == APPLY ? (l->n + PANEL - 1) / PANEL : 1;
 }
 
 bool nxi_lower_is_finite(nx_dtype t, int64_t n, const char *a) {
@@ -69,25 +66,8 @@ static double cost_of(nx_dtype t, double n) {
 }
 
 static nxi_conquer_arrays conquer_at(const blocked *l, char *m) {
-  found *f = (void *)(m + l->state.at);
-  return (nxi_conquer_arrays){m + l->diagonal.at,
-                              m + l->beside.at,
-                              m + l->vectors.at,
-                              m + l->work.at,
-                              (int *)(void *)(m + l->integers.at),
-                              &f->conquer};
-}
-
-static void first_half(const nxi_stages *stages, char *m) {
-  const blocked *l = (const void *)stages;
-  const nxi_conquer_arrays at = conquer_at(l, m);
-  nxi_conquer_half(&l->conquer, &at, 0);
-}
-
-static void second_half(const nxi_stages *stages, char *m) {
-  const blocked *l = (const void *)stages;
-  const nxi_conquer_arrays at = conquer_at(l, m);
-  nxi_conquer_half(&l->conquer, &at, 1);
+  return (nxi_conquer_arrays){m + l->diagonal.at, m + l->beside.at, m + l->vectors.at,
+                              m + l->work.at, (int *)(void *)(m + l->integers.at)};
 }
 
 static nx_status take(const blocked *l, const nxi_stage_task *task, const char *from) {
@@ -129,43 +109,15 @@ static void reduce(const blocked *l, const nxi_stage_task *task) {
   nxi_stage_apart(task, cost_of(l->t, l->n), sizeof *l, reduce_whole, pieces, 1, 4);
 }
 
-/* Elements first .. of an array. */
-static nxi_stage_piece piece_from(const nxi_layout *array, nx_dtype t, int64_t first, int64_t n) {
-  const int64_t size = nxi_dtype_size(t);
-  return (nxi_stage_piece){array->at + first * size, n * size};
-}
-
-/* A half of divide and conquer, or a block of reflections. */
+/* A part of divide and conquer, or a block of reflections. */
 static void solve(const blocked *l, const nxi_stage_task *task) {
   char *m = task->memory;
-  const int half = (int)task->task, first = half ? l->conquer.half : 0,
-            n = half ? l->n - first : l->conquer.half;
-  if (half > 1) {
-    nxi_reflections_make(&l->q, half - 2, m + l->matrix.at, m + l->tau.at, m + l->blocks.at,
+  const int i = (int)task->task, parts = nxi_conquer_parts(&l->conquer);
+  const nxi_conquer_arrays at = conquer_at(l, m);
+  if (i < parts) nxi_conquer_part(&l->conquer, &at, i);
+  else
+    nxi_reflections_make(&l->q, i - parts, m + l->matrix.at, m + l->tau.at, m + l->blocks.at,
                          task->own);
-    return;
-  }
-  const int64_t info = (int64_t)offsetof(found, conquer.info) + half * (int64_t)sizeof(int);
-  const nxi_stage_piece pieces[] = {
-      piece_from(&l->diagonal, l->real, first, n),
-      piece_from(&l->beside, l->real, first, n - 1),
-      {l->state.at + info, (int64_t)sizeof(int)},
-      piece_from(&l->vectors, l->real, (int64_t)first * l->n, (int64_t)n * l->n)};
-  nxi_stage_apart(task, cost_of(l->real, n), sizeof *l, half ? second_half : first_half, pieces, 3,
-                  4);
-}
-
-/* What joins the halves. */
-static void conquer(const blocked *l, const nxi_stage_task *task, int stage) {
-  const nxi_conquer_arrays at = conquer_at(l, task->memory);
-  const int chunk = (int)task->task;
-  switch (stage) {
-    case TEAR: nxi_conquer_tear(&l->conquer, &at); return;
-    case JOIN: nxi_conquer_join(&l->conquer, &at); return;
-    case ROOTS: nxi_conquer_roots(&l->conquer, &at, chunk); return;
-    case WEIGHTS: nxi_conquer_weights(&l->conquer, &at, chunk); return;
-    default: nxi_conquer_vectors(&l->conquer, &at, chunk, task->own);
-  }
 }
 
 static const int *order_of(const blocked *l, const char *m) {
@@ -178,7 +130,7 @@ static nx_status check(const blocked *l, const nxi_stage_task *task) {
   char *m = task->memory;
   const found *f = (void *)(m + l->state.at);
   const nxi_conquer_arrays at = conquer_at(l, m);
-  if (nxi_conquer_end(&l->conquer, &at)) return NX_NO_CONVERGENCE;
+  if (!nxi_conquer_end(&l->conquer, &at)) return NX_NO_CONVERGENCE;
   nxi_scale(l->real, l->n, m + l->diagonal.at, -f->scale);
   double *values = nxi_item(&part->call->results[0], part->results[0], 1, task->index);
   for (int i = 0; i < l->n; i++)
@@ -208,12 +160,15 @@ static nx_status run(const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   if (task->stage == 0)
     return take(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
-  const int stage = later(l, task->stage);
+  int joining;
+  const int stage = later(l, task->stage, &joining);
+  const nxi_conquer_arrays at = conquer_at(l, task->memory);
   if (stage < 0) reduce(l, task);
+  else if (joining >= 0) nxi_conquer_run(&l->conquer, &at, part, joining, task->task, task->own);
+  else if (stage == TEAR) nxi_conquer_tear(&l->conquer, &at);
   else if (stage == SOLVE) solve(l, task);
   else if (stage == CHECK) return check(l, task);
-  else if (stage == APPLY) apply(l, task);
-  else conquer(l, task, stage);
+  else apply(l, task);
   return NX_OK;
 }
 
@@ -226,7 +181,7 @@ static void lay_out(blocked *l) {
   nxi_lay_out(&l->tau, all, l->t, n);
   nxi_lay_out(&l->diagonal, all, l->real, n);
   nxi_lay_out(&l->beside, all, l->real, n);
-  nxi_lay_out(&l->vectors, all, l->real, n * n);
+  nxi_lay_out(&l->vectors, all, l->real, n * n + NXI_CONQUER_MORE);
   nxi_lay_out(&l->blocks, all, NX_U8, nxi_reflections_bytes(&l->q));
   nxi_lay_out(&l->work, all, l->t, solving > reducing ? solving : reducing);
   nxi_lay_out(&l->integers, all, NX_I32, nxi_conquer_integers(&l->conquer));
@@ -252,7 +207,8 @@ nx_status nxi_eigh_blocked_prepare(const nxg_call *call, nxg_call_work *work, nx
   l->conquer = nxi_conquer_of(l->real, l->n);
   lay_out(l);
   l->stages.batches = nxi_batches(a, 2);
-  l->stages.count = 1 + nxi_tridiagonal_stages(&l->form) + STAGES;
+  l->stages.count =
+      1 + nxi_tridiagonal_stages(&l->form) + (uint32_t)nxi_conquer_stages(&l->conquer) + STAGES;
   l->stages.tasks = tasks_of;
   l->stages.run = run;
   work->state = l;

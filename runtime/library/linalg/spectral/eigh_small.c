@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /* eigh, eigvalsh of a small real matrix. LAPACK's routine calls others for rows of a few vectors;
  * here the reduction to a tridiagonal matrix is a loop of our own (runtime/library/floats), and so
- * are the reflections of its vectors. Divide and conquer is LAPACK's. */
+ * are the rotations and the reflections of its vectors. Values alone are LAPACK's. */
 #include "eigh_small.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "eigh_blocked.h"
+#include "rotations.h"
 #include "runtime/library/blas/level3.h"
 #include "runtime/library/linalg/rescale.h"
 
-typedef void (*stedc_fn)(const char *vectors, const int *n, void *d, void *e, void *z,
-                         const int *ldz, void *work, const int *lwork, int *iwork,
-                         const int *liwork, int *info, size_t);
 typedef void (*sterf_fn)(const int *n, void *d, void *e, int *info);
 /* n numbers each: d, e, tau */
-enum { MATRIX, DIAGONAL, VECTORS, WORK, INTEGERS };
+enum { MATRIX, DIAGONAL, VECTORS, WORK };
 
 /* Elements from row to row: whole vectors. */
 static int stride(const nxi_floats_kernels *own, int n) {
@@ -27,13 +24,13 @@ nx_status nxi_eigh_small_prepare(const nxg_call *call, nxg_call_work *work, nxi_
   const nxg_array *a = &call->operands[0];
   const nx_dtype t = a->dtype;
   const int n = (int)a->shape[a->rank - 1], ld = stride(nxi_floats_kernels_for(t), n);
-  const double size = n, solving = 1 + 4 * size + size * size;
+  const double size = n;
   if (call->n_results == 1) {
     const double values[] = {size * ld, 3 * size};
     return nxi_work_state(call, work, t, values, 2, d);
   }
-  const double all[] = {size * ld, 3 * size, size * size, fmax(solving, size * ld), 3 + 5 * size};
-  return nxi_work_state(call, work, t, all, 5, d);
+  const double all[] = {size * ld, 3 * size, size * ld, size * ld};
+  return nxi_work_state(call, work, t, all, 4, d);
 }
 
 /* Both triangles of the matrix whose lower one is given; rows are `ld` apart, and zeros in between.
@@ -51,20 +48,26 @@ static void take(nx_dtype t, int n, int ld, const char *from, char *a) {
   }
 }
 
-/* Values and vectors of the tridiagonal matrix d, e. */
-static int solve(const nxg_call_part *part, nx_dtype t, int n, void *d, void *e) {
-  int info = 0, lwork, liwork;
+/* Values of the tridiagonal matrix d, e. */
+static bool solve_values(nx_dtype t, int n, void *d, void *e) {
+  int info = 0;
   nxi_lapack_enter();
-  if (part->call->n_results == 1) {
-    ((sterf_fn)nxi_lapack(NXI_LAPACK_sterf, t))(&n, d, e, &info);
-  } else {
-    char *work = nxi_work_array(part, WORK, &lwork);
-    int *integers = nxi_work_array(part, INTEGERS, &liwork);
-    ((stedc_fn)nxi_lapack(NXI_LAPACK_stedc, t))("I", &n, d, e, nxi_work_array(part, VECTORS, NULL),
-                                                &n, work, &lwork, integers, &liwork, &info, 1);
-  }
+  ((sterf_fn)nxi_lapack(NXI_LAPACK_sterf, t))(&n, d, e, &info);
   nxi_lapack_leave();
-  return info;
+  return info == 0;
+}
+
+/* Values, and vectors as rows. */
+static bool solve(const nxi_floats_kernels *own, nx_dtype t, int n, void *d, const void *e,
+                  char *vectors, int ld) {
+  double values[NXI_FLOATS_REFLECTED], beside[NXI_FLOATS_REFLECTED];
+  nxi_widen_values(t, n, d, values);
+  nxi_widen_values(t, n - 1, e, beside);
+  memset(vectors, 0, (size_t)n * (size_t)ld * (size_t)own->size);
+  if (!nxi_rotations(own, n, values, beside, vectors, ld)) return false;
+  for (int i = 0; i < n && t == NX_F32; i++) ((float *)d)[i] = (float)values[i];
+  if (t == NX_F64) memcpy(d, values, (size_t)n * sizeof *values);
+  return true;
 }
 
 /* The vectors as columns of a result, where rows are made whole vectors first, in `room`. */
@@ -73,7 +76,7 @@ static void give(const nxg_call_part *part, const nxi_floats_kernels *own,
   const int64_t n = form->n, row = n * own->size, ld = form->ld;
   char *q = ld == n ? to : room;
   if (ld > n) memset(q, 0, (size_t)(n * ld * own->size));
-  nxi_transpose(t, n, n, nxi_work_array(part, VECTORS, NULL), n, q, ld, false);
+  nxi_transpose(t, n, n, nxi_work_array(part, VECTORS, NULL), ld, q, ld, false);
   own->reflected(form, n, q, ld);
   for (int64_t i = 0; i < n && q != to; i++)
     memcpy(to + i * row, q + i * ld * own->size, (size_t)row);
@@ -94,7 +97,10 @@ nx_status nxi_eigh_small(const nxg_call_part *part, int64_t index) {
   const nxi_floats_tridiagonal form = {
       n, a, ld, d, nxi_at(t, d, n, 0, 1), nxi_at(t, d, 2 * n, 0, 1)};
   own->tridiagonal(&form);
-  if (solve(part, t, n, d, form.beside)) return NX_NO_CONVERGENCE;
+  if (call->n_results == 1
+          ? !solve_values(t, n, d, form.beside)
+          : !solve(own, t, n, d, form.beside, nxi_work_array(part, VECTORS, NULL), ld))
+    return NX_NO_CONVERGENCE;
   nxi_scale(t, n, d, -scale);
   nxi_widen_values(t, n, d, nxi_item(&call->results[0], part->results[0], 1, index));
   if (call->n_results > 1)
