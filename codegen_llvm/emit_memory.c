@@ -440,12 +440,16 @@ static nxl_ref load_skipping(nxl_emitter *e, const site *s) {
   return load_if(e, &whole, all, some, load_vector);
 }
 
-/* Prefetches the cache lines that will be accessed soon. */
+/* Prefetches the cache lines that will be accessed soon; to the second level, if what is accessed
+ * before them would push them out of the first. */
 static void fetch_ahead(nxl_emitter *e, const site *s, bool writes) {
+  enum { FAR = 16384, FIRST = 3, SECOND = 2 }; /* bytes; levels as `llvm.prefetch` counts them */
+  const bool far = s->access->prefetch * (int64_t)s->bytes >= FAR;
   if (s->access->prefetch == 0 || s->index || s->access->lane_stride != 1) return;
   for (uint32_t i = 0; i < s->lanes; i += NXK_LINE / s->bytes) {
     nxl_ref to = at_element(e, s, s->base, nxl_i64(e, s->access->prefetch + i));
-    nxl_ref args[4] = {to, nxl_int(e, e->i32, 1, writes), nxl_int(e, e->i32, 1, 3),
+    nxl_ref args[4] = {to, nxl_int(e, e->i32, 1, writes),
+                       nxl_int(e, e->i32, 1, writes || !far ? FIRST : SECOND),
                        nxl_int(e, e->i32, 1, 1)};
     nxl_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4);
   }

@@ -29,6 +29,15 @@ bool nxk_begins_run(const nxk_kernel *k, nxk_value v) {
   return is_reduce_loop(k, v) && (around == NXK_NONE || !is_reduce_loop(k, around));
 }
 
+bool nxk_is_past_caches(const nxb_binder *b) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < b->from->n_buffers; i++) {
+    const nxk_buffer *buffer = &b->from->buffers[i];
+    if (buffer->kind != NXK_LOCAL) bytes += buffer->elements * nxi_dtype_size(buffer->dtype);
+  }
+  return bytes > b->target->l2_bytes;
+}
+
 static void begin(nxk_copies *w) {
   size_t bytes = ((size_t)w->b.from->n_instrs + 1) * sizeof(nxk_value);
   for (uint32_t i = 0; i < w->n; i++) {

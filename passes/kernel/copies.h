@@ -26,6 +26,9 @@ void nxk_copy_each(nxk_copies *w, nxk_value v, uint32_t n);
 /* Whether v is the outermost reduce loop of a run. */
 bool nxk_begins_run(const nxk_kernel *k, nxk_value v);
 
+/* Whether the buffers of the kernel together exceed the private cache of a core. */
+bool nxk_is_past_caches(const nxb_binder *b);
+
 /* Writes what begins at v in another way, and returns its last instruction; or writes nothing and
  * returns v. */
 typedef nxk_value nxk_rewrite(nxk_copies *w, nxk_value v);

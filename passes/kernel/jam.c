@@ -88,16 +88,6 @@ static bool fits(const nxb_binder *b, const nxb_region *p) {
          shares_loads(b, p, row->value, column->value);
 }
 
-/* Whether the buffers of the kernel together exceed the private cache of a core. */
-static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
-  int64_t bytes = 0;
-  for (uint32_t i = 0; i < b->from->n_buffers; i++) {
-    const nxk_buffer *buffer = &b->from->buffers[i];
-    if (buffer->kind != NXK_LOCAL) bytes += buffer->elements * nxi_dtype_size(buffer->dtype);
-  }
-  return bytes > t->l2_bytes;
-}
-
 /* ---- prefetching for the next rows */
 
 /* Whether some load of the region, in one of the ROWS rows, is at a distance in [low, high)
@@ -158,7 +148,7 @@ static void open_rows(nxk_copies *w, nxk_value row, int64_t first, int64_t count
 static void write_region(nxk_copies *w, const nxb_region *p, int64_t first, int64_t count,
                          int64_t rows) {
   const nxk_kernel *k = w->b.from;
-  bool ahead = rows == ROWS && is_past_caches(&w->b, w->b.target);
+  bool ahead = rows == ROWS && nxk_is_past_caches(&w->b);
   nxk_value row = p->outer[p->n_outer - 2].value, column = p->outer[p->n_outer - 1].value;
   for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];

@@ -8,6 +8,11 @@
  * reduction has two iterations, and any order of them gives the same bits, the two elements are
  * combined first, so that lanes run along contiguous memory.
  *
+ * Where channels are the last axis, the taps of a window have a second loop, along which each point
+ * reads the next row. Its points share an iteration, too: all rows of a window are read once for
+ * each row of results, and the row that the next results need first is fetched meanwhile. The
+ * borders, where a row of the window is outside, become regions of their own.
+ *
  * On a GPU a thread then moves the row of such points as one word; of the above this is done for
  * elementwise work alone, where there are enough points.
  * Needs: logical level. Keeps: bits. */
@@ -19,6 +24,8 @@
  * window. GPU_POINTS: the same on a GPU, 256 blocks of 256 threads. */
 enum { PAIR = 2, FEW = NXK_MOST_COPIES, MOST_CODE = 200, LEAST_POINTS = 1 << 12 };
 enum { GPU_POINTS = 1 << 16 };
+/* Sums of all taps of a window that registers hold: 16 of AVX2, with what is read. */
+enum { MOST_SUMS = 9 };
 
 /* ---- what is written out */
 
@@ -299,6 +306,87 @@ static void write_combined(nxk_copies *w, const nxb_stage *s, nxk_value pair) {
   }
 }
 
+/* ---- rows of taps */
+
+/* The outer loop that moves every load that depends on `few` as far as `few` does, and no less than
+ * a cache line: its points are rows, which neighbouring points read in turn. NULL: there is none. */
+static const nxb_loop *rows_loop(const nxb_binder *b, const nxb_region *p, const nxb_loop *few) {
+  for (const nxb_loop *row = p->outer; row < p->outer + p->n_outer; row++) {
+    bool all = row != few;
+    for (nxk_value v = p->stages->first; v < p->stages->last && all; v++) {
+      bool computed, far;
+      if (b->from->instrs[v].op != NXK_load || !nxb_depends(b, v, few->value)) continue;
+      const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+      int64_t stride = nxb_stride(b, a, few->value, &computed);
+      all = !computed && stride == nxb_stride(b, a, row->value, &far) && !far &&
+            stride >= nxk_line_of(b->from, a);
+    }
+    if (all) return row;
+  }
+  return NULL;
+}
+
+/* The second loop over the taps of a window, where the first is written out. */
+static const nxb_loop *rows_of_taps(const nxb_binder *b, const nxb_region *p) {
+  const nxb_loop *few = p->regular && p->n_outer > 1 ? loop_of_taps(b, p) : NULL;
+  if (!few || p->stages->n_reduces < PAIR || p->stages->n_reduces * few->extent > MOST_SUMS)
+    return NULL;
+  return rows_loop(b, p, few) ? few : NULL;
+}
+
+/* Whether another load that depends on `few` reads further on in the row that load v reads. */
+static bool reads_further(const nxb_binder *b, const nxb_region *p, const nxb_loop *few,
+                          nxk_value v) {
+  const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+  bool further = false;
+  for (nxk_value o = p->stages->first; o < p->stages->last && !further; o++) {
+    if (b->from->instrs[o].op != NXK_load || !nxb_depends(b, o, few->value)) continue;
+    const nxk_access *other = &b->from->accesses[b->from->instrs[o].imm];
+    further = other->buffer == a->buffer && other->offset > a->offset;
+  }
+  return further;
+}
+
+/* Has the row fetched that the next point of `row` is the first to read. */
+static void fetch_next_row(nxk_copies *w, const nxb_region *p, const nxb_loop *few,
+                           const nxb_loop *row) {
+  const nxk_kernel *k = w->b.from;
+  for (nxk_value v = p->stages->first; v < p->stages->last && !w->to->failed; v++) {
+    bool computed;
+    if (k->instrs[v].op != NXK_load) continue;
+    bool taps = nxb_depends(&w->b, v, few->value);
+    const int64_t next = nxb_stride(&w->b, &k->accesses[k->instrs[v].imm], row->value, &computed);
+    if (computed || next <= 0 || (taps && reads_further(&w->b, p, few, v))) continue;
+    for (int64_t i = taps ? few->extent - 1 : 0; i < few->extent; i++) {
+      const nxk_instr *to = &w->to->instrs[w->map[i][v]];
+      if (to->op == NXK_load) w->to->accesses[to->imm].prefetch = next;
+    }
+  }
+}
+
+static nxk_value write_rows(nxk_copies *w, nxk_value v) {
+  nxb_region p;
+  if (w->b.from->instrs[v].op != NXK_region || !nxb_analyze_region(&w->b, v, &p)) return v;
+  const nxb_loop *few = rows_of_taps(&w->b, &p);
+  if (few == NULL) return v;
+  write_woven(w, &p, few);
+  if (nxk_is_past_caches(&w->b)) fetch_next_row(w, &p, few, rows_loop(&w->b, &p, few));
+  return p.last;
+}
+
+/* The kernel with all taps of windows in one iteration, in place of *k. */
+static nxk_kernel *with_rows_of_taps(nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  nxk_kernel *woven = nxk_write_copies(k, t, FEW, write_rows, d);
+  bool same = woven && woven->n_loops == k->n_loops;
+  nxk_destroy(k);
+  if (woven == NULL || same) return woven;
+  nxk_kernel *cut = nxk_pass_index_split(woven, t, d);
+  nxk_destroy(woven);
+  return cut;
+}
+
+/* ---- the pass */
+
 /* Writes the region or run that begins at v with a short loop unrolled, if it has the right form.
  * Returns its last instruction, or v if nothing was written. */
 static nxk_value write_out(nxk_copies *w, nxk_value v) {
@@ -322,7 +410,8 @@ static nxk_value write_out(nxk_copies *w, nxk_value v) {
 }
 
 nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
-  return nxk_write_copies(k, t, FEW, write_out, d);
+  nxk_kernel *out = nxk_write_copies(k, t, FEW, write_out, d);
+  return out && !t->block_threads ? with_rows_of_taps(out, t, d) : out;
 }
 
 bool nxk_has_pairs(const nxk_kernel *k) {

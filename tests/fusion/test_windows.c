@@ -29,6 +29,12 @@ static const images cases[] = {
     {"channels first, a column of taps", false, 2, 40, 12, 39, 3, 1, "0"},
 };
 
+/* Large enough for all rows of taps to share an iteration. */
+static const images with_rows[] = {
+    {"rows of taps", true, 2, 48, 17, 35, 3, 3, "0"},
+    {"two rows of four taps, ones beside", true, 2, 64, 18, 33, 2, 4, "1"},
+};
+
 /* Four numbers in the order in which the axes n, c, h, w of an image lie. */
 static const char *in_order(const images *i, char *to, int64_t n, int64_t c, int64_t h, int64_t w) {
   if (i->last) sprintf(to, "[%ld,%ld,%ld,%ld]", (long)n, (long)h, (long)w, (long)c);
@@ -86,7 +92,16 @@ static void taps_share_an_iteration(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
+static void rows_of_taps_share_an_iteration(void **state) {
+  (void)state;
+  static const nx_dtype types[] = {NX_F32, NX_BF16};
+  for (size_t i = 0; i < COUNT(with_rows); i++)
+    nxt_compare(shop, gradient(&with_rows[i], types[i]), with_rows[i].name, NXT_ALL);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 NXT_MAIN(windows) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(taps_share_an_iteration)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(taps_share_an_iteration),
+                                     cmocka_unit_test(rows_of_taps_share_an_iteration)};
   return cmocka_run_group_tests(tests, open_shop, close_shop);
 }

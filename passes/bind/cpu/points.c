@@ -252,7 +252,8 @@ uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int6
   int64_t least = b->target->vector_bytes / widest, n = lanes;
   if (extent < 0 || extent > INT64_MAX / 1024) return lanes;
   if (b->target->generic && extent > 1) return lanes;
-  while (n > least && nxb_ceil(extent, n) * n * 5 > nxb_ceil(extent, least) * least * 6) n /= 2;
+  while (n > least && n > 1 && nxb_ceil(extent, n) * n * 5 > nxb_ceil(extent, least) * least * 6)
+    n /= 2;
   while (n > 2 && n / 2 >= extent) n /= 2;
   return (uint16_t)n;
 }
@@ -267,6 +268,27 @@ static bool masks_along(const nxb_binder *b, nxk_value loop) {
       if (in->op == NXK_load && nxb_depends(b, b->from->accesses[in->imm].mask, loop)) return true;
     }
   return false;
+}
+
+/* The lanes that are a cache line, if a run reads a line far from the one before for many sums, as
+ * those of all taps of a window; else 1. Narrower vectors would bring each line from the second
+ * level twice, which costs more than sums that registers do not hold. */
+static uint16_t line_of_rows(const nxb_binder *b) {
+  enum { MANY = 6 };
+  int64_t line = 1;
+  for (uint32_t i = 0; i < b->region->n_stages; i++) {
+    const nxb_stage *s = &b->region->stages[i];
+    for (nxk_value v = s->first; v < s->last && s->n_reduces >= MANY; v++) {
+      const nxk_instr *in = &b->from->instrs[v];
+      bool computed;
+      if (in->op != NXK_load) continue;
+      const nxk_access *a = &b->from->accesses[in->imm];
+      const int64_t unit = nxk_line_of(b->from, a),
+                    step = nxb_stride(b, a, s->loops[s->n_loops - 1].value, &computed);
+      if (!computed && step >= unit && unit > line) line = unit;
+    }
+  }
+  return (uint16_t)line;
 }
 
 typedef struct points {
@@ -404,12 +426,14 @@ void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
                                p.jams  ? 2
                                : scans ? 8
                                        : 4);
+    const uint16_t line = line_of_rows(b);
+    if (p.lanes < line) p.lanes = line;
     p.lanes = nxb_fit_lanes(b, p.lanes, widest, region->outer[vector_at].extent);
     p.vectors = p.lanes > 1;
     p.tail =
         nxb_choose_tail(b, region->first, region->last, region->outer[vector_at].extent, p.lanes);
     p.vector_dim = nxb_outer_dim(b, vector_at, NXB_RANGE, p.lanes);
-    p.vector_dim.whole = masks_along(b, vector_loop);
+    p.vector_dim.whole = line > 1 || masks_along(b, vector_loop);
   }
   nxb_dim *jam_dim = &nest.dims[nest.n], *vector_dim = jam_dim + p.jams;
   if (p.jams) *jam_dim = p.jam_dim;
