@@ -309,7 +309,8 @@ static void write_combined(nxk_copies *w, const nxb_stage *s, nxk_value pair) {
 /* ---- rows of taps */
 
 /* The outer loop that moves every load that depends on `few` as far as `few` does, and no less than
- * a cache line: its points are rows, which neighbouring points read in turn. NULL: there is none. */
+ * a cache line: its points are rows, which neighbouring points read in turn. NULL: there is
+ * none. */
 static const nxb_loop *rows_loop(const nxb_binder *b, const nxb_region *p, const nxb_loop *few) {
   for (const nxb_loop *row = p->outer; row < p->outer + p->n_outer; row++) {
     bool all = row != few;
