@@ -534,7 +534,7 @@ NXT_MAIN(golden) {
       (struct CMUnitTest){.name = "every pass has a file", .test_func = test_every_pass_has_a_file};
   tests[n_files + 1] =
       (struct CMUnitTest){.name = "a plan has a file", .test_func = test_a_plan_has_a_file};
-  int failed = _cmocka_run_group_tests("golden", tests, n_files + 2, NULL, NULL);
+  int failed = nxt_run_group("golden", tests, n_files + 2, NULL, NULL);
   for (size_t i = 0; i < n_files; i++) free(files[i].text);
   return failed;
 }

@@ -12,6 +12,13 @@
 #ifndef NXT_RUNNER_H
 #define NXT_RUNNER_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 typedef struct nxt_test {
   const char *name;
   int (*run)(int argc, char **argv);
@@ -28,6 +35,16 @@ const char *nxt_program(void);
 /* The name of a file in the working directory that belongs to this process alone, since a test may
  * run at the same time with another executor; valid until the next call. The test deletes it. */
 const char *nxt_own_file(const char *name);
+
+/* Runs a group of cases. The program has run none if PATTERN is the name of no case, and fails. */
+int nxt_run_group(const char *name, const struct CMUnitTest *cases, size_t n,
+                  CMFixtureFunction setup, CMFixtureFunction teardown);
+#undef cmocka_run_group_tests
+#undef cmocka_run_group_tests_name
+#define cmocka_run_group_tests(cases, setup, teardown) \
+  cmocka_run_group_tests_name(#cases, cases, setup, teardown)
+#define cmocka_run_group_tests_name(name, cases, setup, teardown) \
+  nxt_run_group(name, cases, sizeof(cases) / sizeof((cases)[0]), setup, teardown)
 
 /* The same for a name that is a macro. */
 #define NXT_MAIN_OF(macro) NXT_MAIN(macro)
