@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from . import _core, emath, fft, linalg, random, special
-from . import _apply, _creation, _dtypes, _elementwise, _files, _functions, _grids
+from . import _apply, _convolution, _creation, _dtypes, _elementwise, _files, _functions, _grids
 from . import _histograms, _indexing, _manipulation, _methods, _more, _nan, _padding, _places
 from . import _polynomials, _print, _products, _searching, _sharing, _statistics, _text, _warnings
 from . import _ufuncs  # noqa: F401
@@ -18,8 +18,8 @@ _CORE = ("Jit", "jit", *(
     name for name, found in vars(_core).items()
     if isinstance(found, type) and issubclass(found, _core.Error)))
 _MODULES = (_dtypes, _creation, _elementwise, _manipulation, _searching, _histograms, _statistics,
-            _nan, _padding, _products, _polynomials, _places, _grids, _apply, _more, _files, _text,
-            _functions, _print, _sharing, _warnings)
+            _convolution, _nan, _padding, _products, _polynomials, _places, _grids, _apply, _more,
+            _files, _text, _functions, _print, _sharing, _warnings)
 
 __array_api_version__ = "2024.12"
 __version__ = _core.version

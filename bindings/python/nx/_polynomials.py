@@ -127,7 +127,7 @@ def _padded(what: str, *given: Any) -> list[Array]:
 
 def polymul(a: Any, b: Any, /) -> Array:
     """The product of two polynomials, with as many coefficients whatever their values."""
-    from ._statistics import convolve
+    from ._convolution import convolve
 
     return convolve(*_vectors("polymul", a, b))
 

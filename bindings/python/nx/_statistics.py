@@ -15,7 +15,7 @@ from ._lib import (BOOL, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, cast, c
                    widened)
 
 __all__ = ["all", "allclose", "amax", "amin", "any", "array_equal", "array_equiv", "average",
-           "convolve", "corrcoef", "correlate", "cov", "cummax", "cummin", "cumprod", "cumsum",
+           "corrcoef", "cov", "cummax", "cummin", "cumprod", "cumsum",
            "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient", "interp", "isclose",
            "max", "mean", "median", "min", "percentile", "prod", "ptp", "quantile", "std", "sum",
            "trapezoid", "var"]
@@ -147,16 +147,28 @@ def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, ddof: float | N
 
 
 def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Array:
-    """The mean along axes, weighted by weights of the shape of x, or of one axis; infinite
-    or NaN where these sum to 0."""
+    """The mean along axes, weighted by weights of the shape of x, or of one axis. Where these sum
+    to 0 a ZeroDivisionError if their values are there, else infinite or NaN."""
     if weights is None:
         return mean(x, axis, keepdims=keepdims)
-    x, w = promoted(floating(x), weights)
+    x, given = floating(x), arr(weights)
+    x, w = promoted(x, given)
     if w.shape != x.shape:
         axis = axis_of(axis, x.ndim)
         w = reshaped(w, [x.shape[axis] if i == axis else 1 for i in range(x.ndim)])
         w = calls.expand(w, x.shape)
-    return sum(x * w, axis, keepdims=keepdims) / sum(w, axis, keepdims=keepdims)
+    total = sum(w, axis, keepdims=keepdims)
+    if (given.is_realized or given is not weights) and total.size and _has_zero(total):
+        raise ZeroDivisionError("average: the weights sum to 0")
+    return sum(x * w, axis, keepdims=keepdims) / total
+
+
+def _has_zero(x: Array) -> bool:
+    """Whether an element is 0, an action; False in a captured function that decides the values."""
+    try:
+        return bool(calls.reduce_max(x == 0, None, 0))
+    except _core.Unbound:
+        return False
 
 
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
@@ -413,64 +425,7 @@ def interp(x: Any, xp: Any, fp: Any, /) -> Array:
     return calls.where(isnan(x), x, y)
 
 
-# ---- convolution
-
-
-def convolve(a: Any, v: Any, /, mode: str = "full") -> Array:
-    """The convolution of two vectors; mode: "full", "same" (of the longer one), "valid"."""
-    a, v = promoted(a, v)
-    if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
-        raise ValueError(f"convolve: vectors with elements are needed, not {a.shape} and {v.shape}")
-    if v.size > a.size:
-        a, v = v, a
-    n, k = a.size, v.size
-    before = {"full": k - 1, "same": k // 2, "valid": 0}
-    if mode not in before:
-        raise ValueError(f"convolve: there is no mode {mode!r}")
-    count = {"full": n + k - 1, "same": n, "valid": n - k + 1}[mode]
-    front = before[mode]
-    padded = calls.pad(a, (front,), (count + k - 1 - n - front,), 0)
-    windows = calls.as_strided(padded, (count, k), (1, 1), 0)
-    v = calls.flip(v, (0,))
-    back = front + n - k + 1
-    if count == back - front or a.dtype.kind not in "fc":
-        return calls.matmul(windows, v)
-    # Zeros around a would make NaN of what is not finite in v: at the ends they are not multiplied.
-    if count <= 32:
-        return _end(windows, v, 0, count, front, n)
-    ends = (0, front), (back, count)
-    if 2 * (back - front) < count:
-        middle = calls.matmul(calls.shrink(windows, (front, 0), (back, k)), v)
-        start, stop = (_end(windows, v, i, j, front, n) for i, j in ends)
-        return calls.cat([start, middle, stop], 0)
-    y = calls.matmul(windows, v)
-    for i, j in ends:
-        if i < j:
-            y[i:j] = _end(windows, v, i, j, front, n)
-    return y
-
-
-def _end(windows: Array, v: Array, first: int, last: int, front: int, n: int) -> Array:
-    """The sums of products of some windows of n elements, of which those before and behind these
-    are left out."""
-    k = v.size
-    rows = count_up(last - first, v, start=first - front)
-    at = reshaped(rows, (last - first, 1)) + count_up(k, v)
-    dtype = widened(v.dtype)
-    y = cast(calls.shrink(windows, (first, 0), (last, k)), dtype) * cast(v, dtype)
-    if first < front:
-        y = calls.where(at >= 0, y, constant(0, dtype))
-    if last + k - 1 > front + n:
-        y = calls.where(at < n, y, constant(0, dtype))
-    return cast(calls.reduce_sum(y, (1,), 0), v.dtype)
-
-
-def correlate(a: Any, v: Any, /, mode: str = "valid") -> Array:
-    """The correlation of two vectors: sums of products with the conjugate of the second one."""
-    a, v = promoted(a, v)
-    v = calls.conj(v) if v.dtype.kind == "c" else v
-    y = convolve(a, calls.flip(v, (0,)), mode)
-    return y
+# ---- covariance
 
 
 def cov(x: Any, y: Any = None, /, rowvar: bool = True, bias: bool = False,
