@@ -140,6 +140,33 @@ class Life(unittest.TestCase):
         self.assertIsNone(gone())
 
 
+    def test_captured_functions_that_hold_themselves(self):
+        """Objects whose methods are captured, and called by what was captured, are collected."""
+
+        class Model:
+            def __init__(self):
+                self.step = nx.jit(self.compute)
+
+            def called(self, x):
+                return x + 1
+
+            def compute(self, x):
+                a, b = (nx.custom(self.called, x * i, results=ONE) for i in (1, 2))
+                return a * b
+
+        model = Model()
+        self.assertEqual([model.step(X).tolist() for _ in range(2)], [[1, 6, 15]] * 2)
+        gc.collect()
+        self.assertEqual(model.step(X).tolist(), [1, 6, 15])
+        gone, step = weakref.ref(model), model.step
+        del model
+        gc.collect()
+        self.assertEqual(step(X).tolist(), [1, 6, 15])
+        del step
+        gc.collect()
+        self.assertIsNone(gone())
+
+
 class Depth(unittest.TestCase):
     def test_recursion_ends(self):
         depth = []

@@ -22,6 +22,43 @@ class InPlace(Peer):
         for f in (operator.ior, operator.iand, operator.ixor, operator.ilshift, operator.irshift):
             self.refused((ValueError, lambda m, _: f(m.full((2,), 3), m.full((1, 2), 1))))
 
+    def test_elements_take_the_dtype_of_the_result(self):
+        """As NumPy's scalars: x[i] += y is x[i] = x[i] + y, whatever dtype that has."""
+
+        def each(m, dtype):
+            x = m.asarray([[1, 0, 3], [4, 5, 6]], dtype=dtype)
+            numbers = [2, True] if dtype == "bool" else [2, True, 2.5, m.asarray([7])[0]]
+            for i, y in enumerate(numbers):
+                x[1, i % 3] += y
+                x[0, -1] *= y
+                if not isinstance(y, float):
+                    x[0][1] |= y if dtype[0] != "f" else 1
+                x[(1, m.asarray(2))] -= 1
+            return x
+
+        for dtype in ("bool", "int8", "uint8", "int64"):
+            if dtype == "bool":  # NumPy has no difference of bools, but of these it has
+                self.same(nx.asarray([True, False])[0] * 1, np.int64(1))
+            self.same(each(nx, dtype), each(np, dtype), dtype)
+            self.same(nx.jit(lambda k: each(nx, dtype) + k)(nx.zeros((), dtype=dtype)),
+                      each(np, dtype), dtype)
+        x = nx.asarray([1, 2, 3])
+        t = u = x[1]
+        t += 0.5
+        self.assertEqual((t.tolist(), u.tolist(), x.tolist()), (2.5, 2, [1, 2, 3]))
+        t *= 2
+        self.assertEqual(t.tolist(), 5.0)
+        x[1:2] += 1
+        for bad in (lambda: operator.iadd(x[1:2], 2.5), lambda: operator.iadd(x[...], 2.5)):
+            self.assertRaises(TypeError, bad)
+        with self.assertRaises(TypeError):
+            x[1] += 1j
+        with self.assertRaises(OverflowError):
+            nx.asarray([1], dtype="uint8")[0].__iadd__(300)
+        with self.assertRaises(ValueError):
+            x[0] += nx.ones(2)
+        self.assertEqual(x.tolist(), [1, 3, 3])
+
     def test_numbers_of_captured_functions_become_arrays(self):
         def f(n, x):
             n += x
@@ -35,7 +72,7 @@ class NotFinite(Peer):
     def test_convolve_leaves_out_what_is_beside_the_vectors(self):
         rng = np.random.default_rng(3)
         odd = (np.nan, np.inf, -np.inf, 0)
-        for n, k in ((10, 3), (1, 1), (40, 5), (60, 50)):
+        for n, k in ((10, 3), (1, 1), (40, 5), (60, 50), (1200, 110), (300, 143)):
             for dtype, rtol in (("float64", 1e-12), ("complex128", 1e-12)):
                 if dtype[0] == "c":
                     odd = (np.nan, 0)  # products of infinite complex numbers have other NaNs
@@ -51,12 +88,25 @@ class NotFinite(Peer):
                         a, b = nx.asarray(x, copy=True), nx.asarray(v, copy=True)
                         self.same(nx.convolve(a, b, mode), wanted, f"{n} {k} {mode}", rtol)
                         self.same(nx.correlate(a, b, mode), crossed, f"{n} {k} {mode}", rtol)
-                        if strange and n == 40 and dtype == "float64":
+                        if strange and n in (40, 300) and dtype == "float64":
                             f = nx.jit(lambda a, b: nx.convolve(a, b, mode))
                             self.same(f(a, b), wanted, mode, rtol)
         x = np.asarray([1, 2, 3, 4], "float16")
         v = np.asarray([np.inf, 1], "float16")
         self.same(nx.convolve(nx.asarray(x), nx.asarray(v)), np.convolve(x, v))
+
+    def test_convolve_any_layout_and_the_shorter_one_first(self):
+        rng = np.random.default_rng(5)
+        for n, k in ((3, 2), (7, 4), (33, 8), (310, 131), (302, 150)):
+            x, v = rng.uniform(-3, 3, 3 * n), rng.uniform(-3, 3, 2 * k)
+            for cut in (np.s_[:], np.s_[::-1], np.s_[1::2]):
+                a, b = (nx.asarray(y, copy=True)[:2 * m][cut] for y, m in ((x, n), (v, k)))
+                c, d = x[:2 * n][cut], v[:2 * k][cut]
+                for mode in ("full", "same", "valid"):
+                    for f in ("convolve", "correlate"):
+                        what = f"{f} {n} {k} {mode}"
+                        self.same(getattr(nx, f)(a, b, mode), getattr(np, f)(c, d, mode), what)
+                        self.same(getattr(nx, f)(b, a, mode), getattr(np, f)(d, c, mode), what)
 
     def test_nans_of_a_vector_are_one_value(self):
         x = [np.nan, 2, np.nan, 1]
@@ -114,7 +164,12 @@ class Refused(unittest.TestCase):
         key, nan, r = nx.random.key(0), float("nan"), nx.random
         for error, call in (
                 *[(ValueError, lambda p=p: r.choice(key, 3, (2,), p=p))
-                  for p in ([-1, 1, 1], [0, 0, 0], [nan, 1, 1], (1, 1, float("inf")))],
+                  for p in ([-1, 1, 1], [0, 0, 0], [nan, 1, 1], (1, 1, float("inf")), [1, 1, 1],
+                            nx.asarray([0.2, 0.2, 0.5]), nx.ones(3) / 3.1, nx.asarray([1, 1, -1]),
+                            nx.full(3, 0.334, dtype="float32"))],
+                (ValueError, lambda: r.choice(key, 3, (2,), False, [0, 1, 0])),
+                (OverflowError, lambda: r.fold_in(key, 2**64)),
+                (OverflowError, lambda: r.fold_in(key, -(2**63) - 1)),
                 *[(ValueError, lambda f=f, p=p: f(key, p)) for f in (r.bernoulli, r.geometric)
                   for p in (-0.5, 1.5, nan)],
                 *[(ValueError, lambda p=p: r.binomial(key, 10, p)) for p in (-0.5, 1.5, nan, 2)],
@@ -132,7 +187,13 @@ class Refused(unittest.TestCase):
 
     def test_random_numbers_at_the_ends(self):
         key, r = nx.random.key(0), nx.random
-        self.assertEqual(r.choice(key, 3, (2,), p=[0, 5, 0]).tolist(), [1, 1])
+        self.assertEqual(r.choice(key, 3, (2,), p=[0, 1, 0]).tolist(), [1, 1])
+        thirds = nx.ones(3, dtype="float32") / 3
+        sevenths = nx.ones(7, dtype="bfloat16") / 7
+        for p in (thirds, thirds + 5e-5, [0.1] * 3 + [0.7 - 1e-9], sevenths):
+            self.assertEqual(r.choice(key, len(p), (2,), p=p).shape, (2,))
+        weights = nx.asarray([0.0, 5])
+        self.assertEqual(nx.jit(lambda p: r.choice(key, 2, (2,), p=p))(weights).tolist(), [1, 1])
         self.assertEqual([bool(r.bernoulli(key, p)) for p in (0, 1.0)], [False, True])
         self.assertEqual([int(r.binomial(key, 9, p)) for p in (0, 1)], [0, 9])
         self.assertEqual([int(r.geometric(key, 1)), int(r.poisson(key, 0))], [1, 0])
@@ -141,6 +202,47 @@ class Refused(unittest.TestCase):
         self.assertEqual(r.key(-1).tolist(), r.key(2**64 - 1).tolist())
         self.assertEqual(nx.jit(lambda p: r.binomial(key, 9, p))(1.5).tolist(), -1)
         self.assertEqual(nx.jit(lambda k: r.choice(k, 2, (), p=[0, 1]))(key).tolist(), 1)
+
+    def test_numbers_beyond_32_bits_are_folded_in_whole(self):
+        key, fold = nx.random.key(3), nx.random.fold_in
+        captured = nx.jit(fold)
+        numbers = [0, 1, -1, 2**31, 2**32 - 1, -(2**31), 2**32, 2**32 + 1, 2**40, -(2**31) - 1,
+                   -(2**40), 2**63 - 1, -(2**63), 2**63, 2**64 - 1]
+        seen = {}
+        for n in numbers:
+            k = fold(key, n).tolist()
+            seen.setdefault(tuple(k), []).append(n)
+            for dtype in ("int64", "uint64"):
+                if nx.iinfo(dtype).min <= n <= nx.iinfo(dtype).max:
+                    x = nx.asarray(n, dtype=dtype)
+                    self.assertEqual((fold(key, x).tolist(), captured(key, x).tolist()), (k, k), n)
+            if n < 2**63:
+                self.assertEqual(captured(key, n).tolist(), k, n)
+        self.assertEqual([ns for ns in seen.values() if len(ns) > 1],
+                         [[-1, 2**32 - 1], [2**31, -(2**31)], [-(2**63), 2**63]])
+        self.assertEqual(fold(key, 2**40).tolist(), fold(fold(key, 0), 256).tolist())
+        self.assertEqual(fold(key, 7).tolist(), fold(key, nx.asarray(7, dtype="int8")).tolist())
+
+    def test_weights_that_sum_to_0(self):
+        for w in ([0.0, 0], [1, -1], nx.zeros(2).realize(), nx.asarray([[1, 2], [0, 0]])):
+            x = nx.ones((2, 2)) if isinstance(w, nx.Array) and w.ndim == 2 else nx.ones(2)
+            with self.assertRaises(ZeroDivisionError):
+                nx.average(x, 0 if x.ndim == 1 else 1, w)
+        later = nx.zeros(2) * nx.ones(2)
+        self.assertTrue(nx.isnan(nx.average(nx.ones(2), weights=later)))
+        self.assertTrue(nx.isnan(nx.jit(lambda w: nx.average(nx.ones(2), weights=w))(later)))
+        self.assertEqual(nx.average(nx.ones((0, 2)), 1, [1, 2]).shape, (0,))
+
+    def test_indices_of_64_bits_without_a_sign(self):
+        x, most = nx.arange(3), 2**64 - 1
+        for i in ([0, most], [1, 2**63]):
+            with self.assertRaisesRegex(IndexError, f"index {i[-1]} is outside") as e:
+                x[nx.asarray(i, dtype="uint64")]
+            self.assertEqual(e.exception.index, i[-1])
+            with self.assertRaises(IndexError):
+                x[nx.asarray(i, dtype="uint64") * 1].realize()
+            with self.assertRaises(IndexError):
+                nx.jit(lambda j: x[j])(nx.asarray(i, dtype="uint64"))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ PyObject *core_wrap(nx_tensor *tensor) {
   a->tensor = tensor;
   a->weak = false;
   a->element = 0;
+  a->single = false;
   a->number = NULL;
   a->weakrefs = NULL;
   if (core_recorded() < 0) Py_CLEAR(a);

@@ -22,6 +22,7 @@ typedef struct core_array {
   /* Stands for a number of Python that a captured function takes: others decide dtypes. */
   bool weak;
   uint8_t element;     /* its place in the list of index.c, from 1 on; 0: it is in none */
+  bool single;         /* x[3], as NumPy's scalars: an operator in place gives another one */
   core_number *number; /* what is known of it, if it is weak and captured (guard.c), or NULL */
   PyObject *weakrefs;
 } core_array;
@@ -66,8 +67,9 @@ int core_error_init(PyObject *module);
  * if that was at an earlier time. */
 PyObject *core_fail(void);
 PyObject *core_fail_later(void);
-/* Raises that an index is outside of an axis, which this line of Python names; always NULL. */
-PyObject *core_fail_index(int64_t index, int32_t axis, int64_t extent);
+/* Raises that an index, whose bits these are, is outside of an axis, which this line of Python
+ * names; always NULL. */
+PyObject *core_fail_index(int64_t index, bool is_signed, int32_t axis, int64_t extent);
 /* The class of a status, borrowed. */
 PyObject *core_error_class(nx_status status);
 /* Tags what is recorded from now on with the line of Python that runs, for errors. */
@@ -224,6 +226,16 @@ bool core_in_custom(void);
 /* Raises an exception, which is a class, in all of them, at their next line of Python. */
 void core_stop_customs(PyObject *exception);
 void core_forget_customs(void);
+/* From now on, until the end, such functions that this thread records are added to a list. */
+typedef struct core_gathering {
+  unsigned long thread;
+  PyObject *list;
+  struct core_gathering *next;
+} core_gathering;
+void core_gather(core_gathering *g, PyObject *list);
+void core_gather_end(const core_gathering *g);
+/* For the collector of cycles: what a graph holds of such a list. */
+int core_visit_recorded(PyObject *list, visitproc visit, void *arg);
 
 /* ---- calls.c, which is generated */
 

@@ -48,6 +48,7 @@ typedef struct inside {
 } inside;
 
 static inside *first;
+static core_gathering *gathering; /* of all threads, likewise */
 
 bool core_in_custom(void) {
   const unsigned long thread = PyThread_get_thread_ident();
@@ -75,7 +76,71 @@ static void leave(const inside *i) {
 }
 
 /* In a child of fork, which has one thread. */
-void core_forget_customs(void) { first = NULL; }
+void core_forget_customs(void) {
+  first = NULL;
+  gathering = NULL;
+}
+
+/* ---- functions, as the graph has them. A captured function that holds itself through one (a
+ * method of an object that has the captured function, too) would never go, as the collector of
+ * cycles does not see the graph. So the capture keeps what it has recorded, and shows the collector
+ * each twice: by its own reference and by the one that its graph holds. */
+
+typedef struct held {
+  PyObject_HEAD PyObject *function; /* NULL: it was in a cycle that was collected */
+  bool in_graph;
+} held;
+
+static PyTypeObject *held_type;
+
+static int held_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(((held *)self)->function);
+  return 0;
+}
+static int held_clear(PyObject *self) {
+  Py_CLEAR(((held *)self)->function);
+  return 0;
+}
+static void held_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  held_clear(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+int core_visit_recorded(PyObject *list, visitproc visit, void *arg) {
+  for (Py_ssize_t i = 0; list != NULL && i < PyList_Size(list); i++) {
+    PyObject *h = PyList_GetItem(list, i);
+    if (((held *)h)->in_graph) Py_VISIT(h);
+  }
+  return 0;
+}
+
+void core_gather(core_gathering *g, PyObject *list) {
+  *g = (core_gathering){PyThread_get_thread_ident(), list, gathering};
+  gathering = g;
+}
+
+void core_gather_end(const core_gathering *g) {
+  core_gathering **at = &gathering;
+  while (*at != NULL && *at != g) at = &(*at)->next;
+  if (*at != NULL) *at = g->next;
+}
+
+static held *hold(PyObject *function) {
+  held *h = PyObject_GC_New(held, held_type);
+  if (h == NULL) return NULL;
+  h->function = Py_NewRef(function);
+  h->in_graph = false;
+  PyObject_GC_Track((PyObject *)h);
+  const unsigned long thread = PyThread_get_thread_ident();
+  const core_gathering *g = gathering;
+  while (g != NULL && g->thread != thread) g = g->next;
+  if (g != NULL && PyList_Append(g->list, (PyObject *)h) < 0) Py_CLEAR(h);
+  return h;
+}
 
 /* ---- a call */
 
@@ -193,8 +258,10 @@ static nx_status run(const nx_custom_call *call) {
     return nx_custom_fail(call, NX_OUT_OF_MEMORY, "there is no memory for a thread of Python");
   inside here;
   begin(&here);
-  PyObject *args = operands_of(call);
-  PyObject *made = args ? PyObject_CallObject(call->user, args) : NULL;
+  PyObject *args = operands_of(call), *function = Py_XNewRef(((held *)call->user)->function);
+  PyObject *made = args && function ? PyObject_CallObject(function, args) : NULL;
+  if (function == NULL && !PyErr_Occurred())
+    PyErr_SetString(PyExc_ReferenceError, "nx: the function went with its captured function");
   nx_status status = NX_OK;
   if (made == NULL || give_all(call, made) < 0) {
     status = here.told ? NX_INTERRUPTED : NX_INVALID_ARGUMENT;
@@ -204,11 +271,13 @@ static nx_status run(const nx_custom_call *call) {
   leave(&here);
   Py_XDECREF(made);
   Py_XDECREF(args);
+  Py_XDECREF(function);
   core_leave(&entry);
   return status;
 }
 
 static int drop(void *user) {
+  ((held *)user)->in_graph = false;
   Py_DECREF((PyObject *)user);
   return 0;
 }
@@ -271,7 +340,9 @@ static PyObject *custom(PyObject *self, PyObject *args) {
   bool good = core_context() != NULL && core_take_tensors(operands, &l) == 0 &&
               take_operands(&in, &l) == 0 && take_results(&out, results) == 0 &&
               core_take_tensor(token, true, &order) == 0;
-  nx_custom_desc d = {.size = sizeof d, .name = name, .run = run, .user = function};
+  held *h = good ? hold(function) : NULL;
+  nx_custom_desc d = {.size = sizeof d, .name = name, .run = run, .user = h};
+  good = h != NULL;
   if (good) {
     d.release = release;
     d.flags = order != NULL ? NX_ORDERED : 0;
@@ -281,12 +352,14 @@ static PyObject *custom(PyObject *self, PyObject *args) {
     d.results = out.of;
     core_mark();
     good = nx_custom_create(core_context(), &d, &c) == NX_OK;
-    if (good) Py_INCREF(function);
+    h->in_graph = good;
+    if (good) Py_INCREF((PyObject *)h);
     good = good && nx_custom_record(c, l.items, l.n, order, made, out.n) == NX_OK;
     if (!good) core_fail();
   }
   nx_custom_release(c);
   core_list_free(&l);
+  Py_XDECREF((PyObject *)h);
   return good ? core_wrap_all(made, (int)out.n) : NULL;
 }
 
@@ -295,4 +368,15 @@ static PyMethodDef functions[] = {{"custom", custom, METH_VARARGS,
                                    "call of a function of Python."},
                                   {NULL, NULL, 0, NULL}};
 
-int core_custom_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }
+static PyType_Slot held_slots[] = {{Py_tp_dealloc, held_dealloc},
+                                   {Py_tp_traverse, held_traverse},
+                                   {Py_tp_clear, held_clear},
+                                   {0, NULL}};
+static PyType_Spec held_spec = {
+    "nx._core.Held", sizeof(held), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, held_slots};
+
+int core_custom_init(PyObject *module) {
+  held_type = (PyTypeObject *)PyType_FromSpec(&held_spec);
+  return held_type != NULL ? PyModule_AddFunctions(module, functions) : -1;
+}

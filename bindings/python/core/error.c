@@ -252,19 +252,23 @@ static int set(PyObject *error, const char *name, PyObject *value) {
   return status;
 }
 
-/* Raises an exception of a failure; takes `where`. */
-static void raise_as(const nx_error *e, PyObject *where, bool later) {
+/* Raises an exception of a failure; takes `where` and the index. */
+static void raise_at(const nx_error *e, PyObject *index, PyObject *where, bool later) {
   PyObject *text = sentence(e, where, later);
   PyObject *class = class_of(e), *error = text ? core_call(class, text) : NULL;
   Py_XDECREF(text);
   if (error != NULL && set(error, "status", PyUnicode_FromString(nx_status_name(e->status))) == 0 &&
       set(error, "op", PyUnicode_FromString(e->op)) == 0 &&
       set(error, "operand", PyLong_FromLong(e->operand)) == 0 &&
-      set(error, "index", PyLong_FromLongLong(e->index)) == 0 &&
-      set(error, "where", Py_NewRef(where)) == 0)
+      set(error, "index", Py_XNewRef(index)) == 0 && set(error, "where", Py_NewRef(where)) == 0)
     PyErr_SetObject(class, error);
   Py_XDECREF(error);
+  Py_XDECREF(index);
   Py_DECREF(where);
+}
+
+static void raise_as(const nx_error *e, PyObject *where, bool later) {
+  raise_at(e, PyLong_FromLongLong(e->index), where, later);
 }
 
 static PyObject *fail(bool later) {
@@ -285,17 +289,18 @@ static PyObject *fail(bool later) {
   return NULL;
 }
 
-PyObject *core_fail_index(int64_t index, int32_t axis, int64_t extent) {
-  char message[128];
+PyObject *core_fail_index(int64_t index, bool is_signed, int32_t axis, int64_t extent) {
+  char message[128], number[24];
   const nx_error e = {.size = sizeof e,
                       .status = NX_INDEX_OUT_OF_RANGE,
                       .op = "gather",
                       .message = message,
-                      .operand = 1,
-                      .index = index};
-  PyOS_snprintf(message, sizeof message, "nx: index %lld is outside axis %d of %lld elements",
-                (long long)index, axis, (long long)extent);
-  raise_as(&e, where_of(tag_here()), false);
+                      .operand = 1};
+  PyOS_snprintf(number, sizeof number, is_signed ? "%lld" : "%llu", (long long)index);
+  PyOS_snprintf(message, sizeof message, "nx: index %s is outside axis %d of %lld elements", number,
+                axis, (long long)extent);
+  PyObject *of = is_signed ? PyLong_FromLongLong(index) : PyLong_FromUnsignedLongLong(index);
+  raise_at(&e, of, where_of(tag_here()), false);
   return NULL;
 }
 

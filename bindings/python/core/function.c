@@ -24,7 +24,8 @@ typedef struct leaf {
 /* What one capture has made. */
 typedef struct trace {
   PyObject_HEAD nx_function *function;
-  PyObject *result; /* its structure, with a 0 for each leaf */
+  PyObject *result;   /* its structure, with a 0 for each leaf */
+  PyObject *recorded; /* the functions of Python that it calls, a list, or NULL */
   leaf *leaves;
   Py_ssize_t n_leaves, n_out;
   core_guards *guards; /* the numbers that it is valid for */
@@ -35,12 +36,34 @@ static PyTypeObject *jit_type, *trace_type;
 static void trace_dealloc(PyObject *self) {
   trace *t = (trace *)self;
   PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
   nx_function_release(t->function);
   Py_XDECREF(t->result);
+  Py_XDECREF(t->recorded);
   PyMem_Free(t->leaves);
   core_guards_release(t->guards);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
+}
+
+static int trace_traverse(PyObject *self, visitproc visit, void *arg) {
+  trace *t = (trace *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(t->result);
+  Py_VISIT(t->recorded);
+  return core_visit_recorded(t->recorded, visit, arg);
+}
+
+static trace *new_trace(void) {
+  trace *t = PyObject_GC_New(trace, trace_type);
+  if (t == NULL) return NULL;
+  t->function = NULL;
+  t->result = t->recorded = NULL;
+  t->leaves = NULL;
+  t->guards = NULL;
+  t->n_leaves = t->n_out = 0;
+  PyObject_GC_Track((PyObject *)t);
+  return t;
 }
 
 /* ---- capturing */
@@ -147,12 +170,8 @@ static nx_tensor **outputs_of(trace *t, const core_tree *out) {
 /* Numbers that the function has given become arrays. */
 static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObject *result) {
   core_tree in = {0}, out = {.results = true};
-  trace *t = PyObject_New(trace, trace_type);
+  trace *t = new_trace();
   if (t == NULL) return NULL;
-  t->function = NULL;
-  t->leaves = NULL;
-  t->guards = NULL;
-  t->n_leaves = t->n_out = 0;
   bool failed = core_tree_add(&in, inputs, false) < 0 || core_tree_add(&out, result, true) < 0;
   t->result = failed ? NULL : structure_of(result, out.n);
   failed = failed || t->result == NULL;
@@ -176,41 +195,21 @@ static PyObject *finish_trace(jitted *j, PyObject *args, PyObject *inputs, PyObj
   return (PyObject *)t;
 }
 
-/* Whether the function left its arguments as they were: what it puts into a list or a dict that it
- * was given would be in none of the caller's. */
-static int check_arguments(const jitted *j, const core_tree *given, PyObject *args,
-                           PyObject *kwargs, PyObject *shown) {
-  core_tree t = {0};
-  int status = core_add_arguments(j, &t, args, kwargs);
-  Py_ssize_t n = PyList_Size(shown);
-  bool same = status == 0 && (t.n == 0 || (Py_ssize_t)t.n == n);
-  for (size_t i = 0; same && i < t.n; i++) {
-    PyObject *o = PyList_GetItem(shown, (Py_ssize_t)i);
-    same = t.leaves[i] == (core_is_array(o) ? o : NULL);
-    if (same && t.leaves[i] == NULL)
-      same = t.kinds[i] == given->kinds[i] &&
-             core_same_number(t.kinds[i], &t.values[i], &given->values[i]);
-  }
-  same = same && (t.fixed == NULL) == (given->fixed == NULL);
-  int others = same && t.fixed ? PyObject_RichCompareBool(t.fixed, given->fixed, Py_EQ) : 1;
-  core_tree_free(&t);
-  if (status < 0 || others < 0) return -1;
-  if (same && others) return 0;
-  PyErr_Format(PyExc_TypeError,
-               "nx: %S changes a list, dict or dataclass among its arguments, which a call of a "
-               "captured function cannot do; give what is new as a result",
-               j->name);
-  return -1;
-}
-
 static PyObject *capture(jitted *j, const core_tree *given, core_guards *g, PyObject *args,
                          PyObject *kwargs) {
   PyObject *inputs = placeholders(given, g), *shown = shown_for(g, inputs);
   PyObject *made = NULL, *result = NULL, *a = NULL, *k = NULL;
-  if (shown != NULL && core_with_arguments(j, args, kwargs, shown, &a, &k) == 0)
+  PyObject *recorded = PyList_New(0);
+  if (recorded != NULL && shown != NULL &&
+      core_with_arguments(j, args, kwargs, shown, &a, &k) == 0) {
+    core_gathering gathered;
+    core_gather(&gathered, recorded);
     result = PyObject_Call(j->function, a, k);
-  if (result != NULL && !g->again && check_arguments(j, given, a, k, shown) == 0)
+    core_gather_end(&gathered);
+  }
+  if (result != NULL && !g->again && core_check_arguments(j, given, a, k, shown) == 0)
     made = finish_trace(j, args, inputs, result);
+  if (made != NULL && PyList_Size(recorded) > 0) ((trace *)made)->recorded = Py_NewRef(recorded);
   Py_XDECREF(a);
   Py_XDECREF(k);
   Py_XDECREF(result);
@@ -221,6 +220,7 @@ static PyObject *capture(jitted *j, const core_tree *given, core_guards *g, PyOb
     nx_capture_end(core_context());
     PyErr_Restore(type, value, where);
   }
+  Py_XDECREF(recorded);
   Py_XDECREF(shown);
   Py_XDECREF(inputs);
   return made;
@@ -513,15 +513,11 @@ static PyObject *parse(PyObject *self, PyObject *args, PyObject *kwargs) {
   if (PyErr_Occurred()) return NULL;
   core_mark();
   PyObject *bytes = PyUnicode_AsUTF8String(text);
-  trace *t = bytes && core_context() ? PyObject_New(trace, trace_type) : NULL;
+  trace *t = bytes && core_context() ? new_trace() : NULL;
   if (t == NULL) {
     Py_XDECREF(bytes);
     return NULL;
   }
-  t->function = NULL;
-  t->result = NULL;
-  t->guards = NULL;
-  t->leaves = NULL;
   nx_function_info info = {.size = sizeof info};
   if (nx_function_parse(core_context(), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), &o,
                         &t->function) != NX_OK)
@@ -556,11 +552,13 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, dealloc},   {Py_tp_call, call},
 static PyType_Spec spec = {
     "nx.Jit", sizeof(jitted), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-static PyType_Slot trace_slots[] = {
-    {Py_tp_dealloc, trace_dealloc}, {Py_tp_call, call_parsed}, {0, NULL}};
-static PyType_Spec trace_spec = {"nx.Function", sizeof(trace), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 trace_slots};
+static PyType_Slot trace_slots[] = {{Py_tp_dealloc, trace_dealloc},
+                                    {Py_tp_traverse, trace_traverse},
+                                    {Py_tp_call, call_parsed},
+                                    {0, NULL}};
+static PyType_Spec trace_spec = {
+    "nx.Function", sizeof(trace), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, trace_slots};
 static PyMethodDef functions[] = {
     {"jit", (PyCFunction)(void (*)(void))jit, METH_VARARGS | METH_KEYWORDS,
      "A function that is captured at its first call and compiled. donate: numbers of the arguments "

@@ -174,6 +174,7 @@ static PyObject *element(nx_tensor *v) {
   }
   elements[n_elements++] = a;
   a->element = n_elements;
+  a->single = true;
   return (PyObject *)a;
 }
 
@@ -189,7 +190,10 @@ PyObject *core_getitem(PyObject *self, PyObject *key) {
     return b.closed && b.rank == 0 ? element(v) : core_wrap(v);
   }
   PyObject *hook = core_hook(CORE_HOOK_GETITEM);
-  return hook != NULL ? PyObject_CallFunctionObjArgs(hook, self, key, NULL) : NULL;
+  PyObject *made = hook ? PyObject_CallFunctionObjArgs(hook, self, key, NULL) : NULL;
+  if (made != NULL && core_is_array(made) && nx_rank(core_tensor(made)) == 0)
+    ((core_array *)made)->single = true;
+  return made;
 }
 
 int core_setitem(PyObject *self, PyObject *key, PyObject *value) {

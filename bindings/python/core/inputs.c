@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "inputs.h"
 
+#include "guard.h"
+
 /* Whether an argument, by its number or its name, which it takes, belongs to the function. */
 static int is_fixed(const jitted *j, PyObject *which) {
   int is = which == NULL ? -1 : PySequence_Contains(j->fixed, which);
@@ -69,4 +71,29 @@ int core_with_arguments(const jitted *j, PyObject *args, PyObject *kwargs, PyObj
   }
   *k = *a && kwargs ? with_names(j, kwargs, leaves, &at) : NULL;
   return *a != NULL && (*k != NULL || kwargs == NULL) ? 0 : -1;
+}
+
+int core_check_arguments(const jitted *j, const core_tree *given, PyObject *args, PyObject *kwargs,
+                         PyObject *shown) {
+  core_tree t = {0};
+  int status = core_add_arguments(j, &t, args, kwargs);
+  Py_ssize_t n = PyList_Size(shown);
+  bool same = status == 0 && (t.n == 0 || (Py_ssize_t)t.n == n);
+  for (size_t i = 0; same && i < t.n; i++) {
+    PyObject *o = PyList_GetItem(shown, (Py_ssize_t)i);
+    same = t.leaves[i] == (core_is_array(o) ? o : NULL);
+    if (same && t.leaves[i] == NULL)
+      same = t.kinds[i] == given->kinds[i] &&
+             core_same_number(t.kinds[i], &t.values[i], &given->values[i]);
+  }
+  same = same && (t.fixed == NULL) == (given->fixed == NULL);
+  int others = same && t.fixed ? PyObject_RichCompareBool(t.fixed, given->fixed, Py_EQ) : 1;
+  core_tree_free(&t);
+  if (status < 0 || others < 0) return -1;
+  if (same && others) return 0;
+  PyErr_Format(PyExc_TypeError,
+               "nx: %S changes a list, dict or dataclass among its arguments, which a call of a "
+               "captured function cannot do; give what is new as a result",
+               j->name);
+  return -1;
 }

@@ -22,5 +22,10 @@ int core_add_all(const jitted *j, core_tree *t, PyObject *args, PyObject *kwargs
 /* The arguments with their leaves replaced. */
 int core_with_arguments(const jitted *j, PyObject *args, PyObject *kwargs, PyObject *leaves,
                         PyObject **a, PyObject **k);
+/* Whether the function left its arguments, `args` and `kwargs` with the leaves `shown`, as they
+ * were: what it puts into a list or a dict that it was given would be in none of the caller's. 0,
+ * or -1 with an exception. */
+int core_check_arguments(const jitted *j, const core_tree *given, PyObject *args, PyObject *kwargs,
+                         PyObject *shown);
 
 #endif

@@ -445,10 +445,17 @@ static int rank_of_kind(char kind) {
   return kind == 'b' ? 0 : kind == 'f' ? 2 : kind == 'c' ? 3 : 1;
 }
 
+/* Whether an operator in place gives another array: numbers do not change, and elements are none in
+ * NumPy either, so that x[i] += 2.5 is x[i] = x[i] + 2.5. */
+static bool stays(const core_array *a) { return a->number != NULL || a->single; }
+
 /* Takes `made`: an int array does not become one of floats. */
 static PyObject *put(PyObject *a, PyObject *made) {
   if (made == NULL || made == Py_NotImplemented) return made;
-  if (((core_array *)a)->number != NULL) return made; /* numbers do not change */
+  if (stays((core_array *)a)) {
+    ((core_array *)made)->single = ((core_array *)a)->single && nx_rank(core_tensor(made)) == 0;
+    return made;
+  }
   if (core_settle_elements() < 0) {
     Py_DECREF(made);
     return NULL;
@@ -469,7 +476,7 @@ static PyObject *put(PyObject *a, PyObject *made) {
 static PyObject *put_elements(PyObject *a, PyObject *made) {
   if (made == NULL || made == Py_NotImplemented) return made;
   int32_t has = nx_rank(core_tensor(a)), more = nx_rank(core_tensor(made));
-  if (more <= has || ((core_array *)a)->number != NULL) return put(a, made);
+  if (more <= has || stays((core_array *)a)) return put(a, made);
   Py_DECREF(made);
   return PyErr_Format(PyExc_ValueError,
                       "nx: a result of %d dimensions does not go into an array of %d", (int)more,

@@ -109,5 +109,6 @@ PyObject *core_check_index(PyObject *self, PyObject *const *args, Py_ssize_t n) 
   if (core_end(&a, nx_map(x, NX_MAP_READ, &a.options, &mapping)) < 0) return NULL;
   bool good = check_all(nx_mapping_base(mapping, NULL), &info, extent, &bad);
   nx_mapping_release(mapping);
-  return good ? Py_NewRef(Py_None) : core_fail_index(bad, (int32_t)axis, extent);
+  if (good) return Py_NewRef(Py_None);
+  return core_fail_index(bad, core_kind(info.dtype) == 'i', (int32_t)axis, extent);
 }

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Sequence
 
 from . import _core
 from ._core import Array, calls, result_type
-from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, arr, axes_of, axis_of, broadcast_shape, cast,
-                   constant, count_true, count_up, expand, named, operands, permuted, product,
+from ._lib import (BOOL, FLOAT64, INT64, KEEPDIMS, UINT64, arr, axes_of, axis_of, broadcast_shape,
+                   cast, constant, count_true, count_up, expand, named, operands, permuted, product,
                    promoted, reshaped, shape_of)
 
 __all__ = ["argmax", "argmin", "argsort", "argwhere", "bincount", "compress", "count_nonzero",
@@ -27,6 +27,8 @@ def index_array(x: Any) -> Array:
         return x
     if x.dtype.kind not in "iu":
         raise IndexError(f"an index must be an integer, not {x.dtype.name}")
+    if x.dtype is UINT64:  # what int64 has not is out of range, and does not count from the end
+        x = calls.min(x, constant(2**63 - 1, UINT64))
     return calls.cast(x, INT64)
 
 

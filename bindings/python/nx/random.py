@@ -15,6 +15,7 @@ from typing import Any, Callable
 
 from . import _core
 from ._core import Array, calls
+from ._dtypes import finfo
 from ._lib import (FLOAT64, INT64, UINT32, arr, axis_of, broadcast_shape, cast, constant, floats,
                    floating, named, product, promoted, reshaped, shape_of)
 
@@ -45,10 +46,25 @@ def split(key: Array, n: int = 2, /) -> Array:
 
 
 def fold_in(key: Array, number: Any, /) -> Array:
-    """A key of a key and an integer, such as the number of a step."""
+    """A key of a key and an integer of 64 bits, such as the number of a step. What 32 bits do not
+    hold, with a sign or without, is folded in by its low word and then its high one."""
     if type(number) is not Array:
-        number = constant(operator.index(number) % 2**32, UINT32)
-    return calls.random_fold_in(key, number)
+        number = operator.index(number)
+        if not -(2**63) <= number < 2**64:
+            raise OverflowError(f"fold_in: {number} has more than 64 bits")
+        made = calls.random_fold_in(key, constant(number % 2**32, UINT32))
+        if -(2**31) <= number < 2**32:
+            return made
+        return calls.random_fold_in(made, constant((number >> 32) % 2**32, UINT32))
+    made = calls.random_fold_in(key, number)
+    if number.dtype.bits < 64:
+        return made
+    dtype = number.dtype
+    wide = calls.random_fold_in(made, calls.shr(number, constant(32, dtype)))
+    made = calls.where(calls.cmplt(number, constant(2**32, dtype)), made, wide)
+    if dtype.kind == "u":
+        return made
+    return calls.where(calls.cmpge(number, constant(-(2**31), dtype)), made, wide)
 
 
 def bits(key: Array, /, shape: Any = (), dtype: Any = None) -> Array:
@@ -101,21 +117,40 @@ def permutation(key: Array, x: Any, /, axis: int = 0) -> Array:
 
 def choice(key: Array, a: Any, /, shape: Any = (), replace: bool = True, p: Any = None,
            axis: int = 0) -> Array:
-    """Of 0 .. a - 1, or of the slices of an array along an axis; p: weights, which need not
-    sum to 1. Those of an array are not checked; where one is negative or NaN, or all are 0, what is
-    chosen says nothing."""
+    """Of 0 .. a - 1, or of the slices of an array along an axis; p: their probabilities. These are
+    looked at, an action, but not in a captured function that gets them or computes them: there
+    they are weights, which need not sum to 1, and where one is negative or NaN, or all are 0, what
+    is chosen says nothing."""
     from ._searching import take
 
     shape = shape_of(shape)
     m = a if isinstance(a, int) else arr(a).shape[axis]
     weights = None if p is None else floating(p)
-    if weights is not None and weights.ndim == 1 and type(p) is not Array:
-        ws = p.tolist() if hasattr(p, "tolist") else p
-        if all(isinstance(w, (int, float)) for w in ws) and not (
-                all(w >= 0 for w in ws) and 0 < sum(ws) < inf):
-            raise ValueError("choice: p is a vector of finite weights from 0 on, not all of them 0")
+    if weights is not None and weights.ndim == 1 and weights.dtype.kind == "f":
+        _check_probabilities(weights, 0 if replace else product(shape))
     places = reshaped(calls.random_choice(key, m, product(shape), replace, weights), shape)
     return places if isinstance(a, int) else take(a, places, axis=axis)
+
+
+def _check_probabilities(p: Array, n: int) -> None:
+    """ValueError unless they are at least 0, sum to 1 as nearly as NumPy wants it, and n of them,
+    which are drawn without replacement, are not 0."""
+    wide = cast(p, FLOAT64)
+    total, below, some = calls.reduce_sum(wide, None, 0), wide < 0, wide > 0
+    below, some = (calls.reduce_sum(cast(x, FLOAT64), None, 0) for x in (below, some))
+    found = calls.cat([reshaped(x, (1,)) for x in (total, below, some)], 0)
+    try:
+        total, below, some = found.tolist()
+    except _core.Unbound:
+        return
+    if total != total:
+        raise ValueError("choice: p has a NaN")
+    if below:
+        raise ValueError("choice: p has a number below 0")
+    if abs(total - 1) > finfo(p.dtype).eps ** 0.5:
+        raise ValueError(f"choice: p sums to {total}, not to 1")
+    if some < n:
+        raise ValueError(f"choice: {n} without replacement of {int(some)} that are not 0")
 
 
 # ---- distributions without parameters
