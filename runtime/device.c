@@ -122,6 +122,7 @@ nx_status nxi_device_open(nx_context *c, int32_t device, nxi_device **out, nxi_d
   setup.first = opened(c, device - ordinal);
   if (!(*out = opened(c, device))) status = kind->open(ordinal, &setup, out, d);
   if (!status && !(*out)->pool) (*out)->pool = setup.pool;
+  if (!status && kind->own_memory) (*out)->reclaim = nxi_buffers_leave;
   if (!status) atomic_store_explicit(&all->open[device], *out, memory_order_release);
   nxi_mutex_unlock(&all->lock);
   return status;
@@ -258,6 +259,7 @@ nx_status nx_device_trim(nx_context *c, nx_device device) {
   nx_context_collect(c);
   nxi_buffers_drop_spare(c);
   nxi_device *v = opened(c, device);
+  if (v && v->reclaim) v->reclaim(v, INT64_MAX);
   nx_status status = v ? v->kind->trim(v, &d) : NX_OK;
   return status ? nxi_error_report(&d) : NX_OK;
 }

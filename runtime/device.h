@@ -12,6 +12,10 @@
 typedef struct nxi_device {
   const struct nxi_device_kind *kind;
   struct nxi_pool *pool; /* the threads of what it runs: its own, or the context's */
+  /* Of own memory alone: what has memory there (residency.c), and what gives back that many bytes
+   * of it that are copies of host memory; it returns how many. NULL: nothing does. */
+  struct nxi_buffer *newest, *oldest;
+  int64_t (*reclaim)(struct nxi_device *v, int64_t bytes);
 } nxi_device;
 
 /* What a device of a context is opened with. */
@@ -34,7 +38,7 @@ typedef struct nxi_device_stats {
 } nxi_device_stats;
 
 /* What a dump of the code of a device has printed so far. */
-enum { NXI_SHOWN_BODIES = 8, NXI_SHOWN_INSTANCES = 512 };
+enum { NXI_SHOWN_BODIES = 12, NXI_SHOWN_INSTANCES = 512 };
 typedef struct nxi_device_shown {
   uint32_t kernels; /* of all kinds; the first begins the file */
   uint32_t instances, n_bodies, n_hashes;

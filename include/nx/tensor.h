@@ -221,7 +221,11 @@ enum {
   NX_IMPORT_COPY,   /**< copied at once; the callback is queued at once */
   NX_IMPORT_SHARED, /**< memory stays the host's to read and write: exposed until released, or until
                          nx_end_sharing */
-  NX_IMPORT_IMMUTABLE /**< a promise that it never changes; never exposed, never written */
+  NX_IMPORT_IMMUTABLE, /**< a promise that it never changes; never exposed, never written */
+  NX_IMPORT_MAPPED     /**< as shared, but the host writes it only while it has a mapping of it for
+                            writing (nx_map), so it is exposed only then: what reads or assigns it
+                            waits to be realised as usual, and a GPU keeps its copy. The host may
+                            read it at any time, and sees an assign once that is realised */
 };
 typedef struct nx_import_desc {
   size_t size; /**< sizeof(nx_import_desc) */
@@ -282,14 +286,14 @@ typedef struct nx_run_options {
  * tag. NX_IO: NX_DUMP_DIR cannot be written. These are meant by "what realising gives". */
 NX_API nx_status nx_realize(nx_context *context, nx_tensor *const *tensors, size_t n,
                             const nx_run_options *options);
-/** The host is done with the memory of a shared import: it neither reads nor writes it from here
- * on, and the memory is the library's until the release callback. The storage is like any other
- * then: not exposed, operations that read it are fused, and it may be written in place, which the
- * bytes show, or move. While it is mapped it stays exposed. If another import or mapping of other
- * storage lies in the same memory, or the memory is a file, the storage leaves it and gets a copy
- * of its own (NX_INVALID_ARGUMENT if it is mapped itself meanwhile: nothing changes). NX_OK if it
- * is no import, or sharing has ended; NX_NOT_WRITABLE for an immutable import; NX_OUT_OF_MEMORY,
- * NX_INTERRUPTED. What realising gives, where the storage moves. */
+/** The host is done with the memory of an import that is shared or mapped: it neither reads nor
+ * writes it from here on, and the memory is the library's until the release callback. The storage
+ * is like any other then: not exposed, operations that read it are fused, and it may be written in
+ * place, which the bytes show, or move. While it is mapped it stays exposed. If another import or
+ * mapping of other storage lies in the same memory, or the memory is a file, the storage leaves it
+ * and gets a copy of its own (NX_INVALID_ARGUMENT if it is mapped itself meanwhile: nothing
+ * changes). NX_OK if it is no import, or sharing has ended; NX_NOT_WRITABLE for an immutable
+ * import; NX_OUT_OF_MEMORY, NX_INTERRUPTED. What realising gives, where the storage moves. */
 NX_API nx_status nx_end_sharing(nx_tensor *tensor, const nx_run_options *options);
 /** True if something is deferred (NX_DEFER_EXPOSED). One atomic load. False for NULL. */
 NX_API bool nx_has_deferred(const nx_context *context);

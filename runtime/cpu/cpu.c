@@ -70,7 +70,8 @@ static nx_status open_cpu(int32_t number, const nxi_device_setup *s, nxi_device 
                           nxi_diag *d) {
   cpu *v = nxi_calloc(1, sizeof *v);
   if (v == NULL) return nxi_oom(d);
-  v->host = (nxi_host_device){{&nxi_cpu_device, NULL}, s->allocator};
+  v->host = (nxi_host_device){{0}, s->allocator};
+  v->host.base.kind = &nxi_cpu_device;
   v->target = *nxi_target_host();
   v->executor = nxi_debug_executor();
   nx_status status = take_threads(v, number, s, d);

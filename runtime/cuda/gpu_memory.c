@@ -115,13 +115,10 @@ nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d) {
   return nxi_gpu_alloc_after(g, bytes, at, &after, d);
 }
 
-nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t *after,
-                              nxi_diag *d) {
+static nx_status alloc_once(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t *after, nxi_diag *d) {
   int64_t size;
   *after = 0;
   int number = nxi_gpu_class(bytes, &size);
-  if (nxi_gpu_captures(g)) return nxi_gpu_captured_alloc(g, bytes, at, d);
-  if (atomic_load(&g->lost)) return nxi_gpu_is_lost(g, d);
   nxi_mutex_lock(&g->lock);
   bool within = g->limit == 0 || g->stats.live <= g->limit - bytes;
   *at = within ? take_kept(g, number, size, after) : 0;
@@ -139,6 +136,22 @@ nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t 
   else if (g->stats.live > g->stats.peak) g->stats.peak = g->stats.live;
   nxi_mutex_unlock(&g->lock);
   return status;
+}
+
+nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t *after,
+                              nxi_diag *d) {
+  nxi_diag own;
+  *after = 0;
+  if (nxi_gpu_captures(g)) return nxi_gpu_captured_alloc(g, bytes, at, d);
+  for (;;) {
+    if (atomic_load(&g->lost)) return nxi_gpu_is_lost(g, d);
+    nxi_diag_clear(&own);
+    nx_status status = alloc_once(g, bytes, at, after, &own);
+    if (status == NX_OK) return NX_OK;
+    const bool more = status == NX_OUT_OF_MEMORY && g->base.reclaim != NULL;
+    if (more && g->base.reclaim(&g->base, bytes) > 0) continue;
+    return nxi_fail(d, status, own.op, "%s", own.message);
+  }
 }
 
 void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes) {

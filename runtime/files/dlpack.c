@@ -160,7 +160,7 @@ static nx_status take(nx_context *c, const nxi_dlpack_tensor *x, uint64_t flags,
   nx_import_desc *i = &source->desc;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (i->mode > NX_IMPORT_IMMUTABLE)
+  if (i->mode > NX_IMPORT_MAPPED)
     nxi_fail(&d, NX_INVALID_ARGUMENT, taking, "%s: there is no mode %u", taking, i->mode);
   else if (x->device.type != NXI_DLPACK_CPU) {
     source->device = nxi_device_of_dlpack(c, x->device.type, x->device.id);
@@ -171,7 +171,8 @@ static nx_status take(nx_context *c, const nxi_dlpack_tensor *x, uint64_t flags,
     else if (i->mode != NX_IMPORT_COPY)
       nxi_fail(&d, NX_NEEDS_COPY, taking,
                "%s: the tensor is in memory of a device; import it as a copy", taking);
-  } else if (flags & NXI_DLPACK_READ_ONLY && i->mode == NX_IMPORT_SHARED)
+  } else if (flags & NXI_DLPACK_READ_ONLY &&
+             (i->mode == NX_IMPORT_SHARED || i->mode == NX_IMPORT_MAPPED))
     nxi_fail(&d, NX_NOT_WRITABLE, taking,
              "%s: the tensor is read only; import it as a copy or as immutable", taking);
   if (!d.status && !take_dtype(x->dtype, &i->dtype, &d) && flags & NXI_DLPACK_SUBBYTE_PADDED &&

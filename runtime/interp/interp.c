@@ -17,7 +17,9 @@ static nx_status open_interp(int32_t number, const nxi_device_setup *s, nxi_devi
   interp *v = nxi_calloc(1, sizeof *v);
   (void)number;
   if (v == NULL) return nxi_oom(d);
-  v->host = (nxi_host_device){{&nxi_interp_device, s->pool}, s->allocator};
+  v->host = (nxi_host_device){{0}, s->allocator};
+  v->host.base.kind = &nxi_interp_device;
+  v->host.base.pool = s->pool;
   v->target = *nxi_target_host();
   v->target.threads = nxi_pool_size(s->pool);
   *out = &v->host.base;

@@ -175,6 +175,15 @@ static nx_status written(nxi_run *run, uint64_t mark, const nxi_poll *poll, nxi_
   return status;
 }
 
+/* The same of host memory, so that no device takes what it has of them for their contents. */
+static void written_by_host(const nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    const nxi_run_output *o = &run->outputs[i];
+    if (o->in_place_of >= 0) nxi_buffer_host_written(run->inputs[o->in_place_of].buffer);
+    if (o->buffer) nxi_buffer_host_written(o->buffer);
+  }
+}
+
 static void exchange(char *a, char *b, int64_t n) {
   char piece[4096];
   for (int64_t at = 0; at < n; at += (int64_t)sizeof piece) {
@@ -258,8 +267,10 @@ static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_
   nxi_poll poll = {l.poll, l.poll_user};
   uint64_t mark = v->kind->mark(v);
   if (v->kind->own_memory) {
-    device_done(run, run->n_inputs + run->n_outputs, mark);
     if (!status) status = written(run, mark, &poll, d);
+    device_done(run, run->n_inputs + run->n_outputs, mark);
+  } else if (!status) {
+    written_by_host(run);
   }
   nxi_oom_during(d, status, "interpreting");
   if (status) run->overwriting = false; /* a failed launch has not overwritten anything */

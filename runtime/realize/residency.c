@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The place of a buffer's contents changes under one lock, which is held briefly. While bytes are
+/* A device lists the buffers that have memory of it, by when they were asked for there. If it has
+ * no memory left, those whose contents are in host memory too, and that no run uses, lose theirs,
+ * the one first that was asked for longest ago.
+ *
+ * The place of a buffer's contents changes under one lock, which is held briefly. While bytes are
  * copied the buffer is acquired, and other threads wait for that buffer only. A buffer that was
  * acquired by a thread of the parent before a fork has an older era number, and counts as free in
  * the child. */
@@ -50,7 +54,35 @@ static void set_stale(nxi_buffer *b, bool host, bool device) {
   nxi_mutex_unlock(&residency_lock);
 }
 
-static bool host_may_write(const nxi_buffer *b) { return nxi_buffer_is_hosts(b); }
+/* Host code sees what is in its memory. */
+static bool host_sees(const nxi_buffer *b) { return nxi_buffer_is_hosts(b); }
+
+/* ---- the list of a device. Lock. */
+
+static void unlist(nxi_buffer *b) {
+  nxi_device *v = b->device;
+  *(b->newer ? &b->newer->older : &v->newest) = b->older;
+  *(b->older ? &b->older->newer : &v->oldest) = b->newer;
+}
+
+static void list(nxi_buffer *b) {
+  nxi_device *v = b->device;
+  b->newer = NULL;
+  b->older = v->newest;
+  *(b->older ? &b->older->newer : &v->oldest) = b;
+  v->newest = b;
+}
+
+/* It has that memory of the device from here on, if any. */
+static void set_place(nxi_buffer *b, nxi_device *v, uint64_t at) {
+  nxi_mutex_lock(&residency_lock);
+  if (b->device) unlist(b);
+  b->device = v;
+  b->on_device = at;
+  b->travelled = true;
+  if (v) list(b);
+  nxi_mutex_unlock(&residency_lock);
+}
 
 nx_status nxi_buffer_create_on(nx_context *c, nxi_device *v, int64_t bytes, nxi_buffer **out,
                                nxi_diag *d) {
@@ -62,9 +94,9 @@ nx_status nxi_buffer_create_on(nx_context *c, nxi_device *v, int64_t bytes, nxi_
     nxi_free(b);
     return status;
   }
-  b->device = v;
   b->host_stale = true;
   b->after = NXI_NOW;
+  set_place(b, v, b->on_device);
   *out = b;
   return NX_OK;
 }
@@ -99,7 +131,7 @@ nx_status nxi_buffer_read(nxi_buffer *b, void *to, int64_t from, int64_t bytes,
   if (!b->device) return NX_OK;
   nx_status status = acquire(b, d);
   if (status) return status;
-  *done = b->device && b->host_stale && !host_may_write(b);
+  *done = b->device && b->host_stale && !host_sees(b);
   if (*done)
     status = b->device->kind->download(b->device, to, b->on_device + (uint64_t)from, bytes,
                                        b->after, poll, d);
@@ -162,8 +194,7 @@ static nx_status move(nxi_buffer *b, nxi_device *v, nxi_diag *d) {
   b->used = NXI_NOW;
   nxi_mutex_unlock(&residency_lock);
   leave(b, former);
-  b->device = v;
-  b->on_device = at;
+  set_place(b, v, at);
   b->after = NXI_NOW;
   return NX_OK;
 }
@@ -175,17 +206,17 @@ static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_device *v, bool con
   *after = NXI_NOW; /* kernels that were started before may read what is there */
   if (b->device == v) return NX_OK;
   if (comes_directly(b, v, contents)) return move(b, v, d);
-  nxi_former *former = b->device ? nxi_malloc(sizeof *former) : NULL;
-  nx_status status = b->device && !former ? nxi_oom(d) : to_host(c, b, NULL, d);
+  const bool leaves = b->device != NULL;
+  nxi_former *former = leaves ? nxi_malloc(sizeof *former) : NULL;
+  nx_status status = leaves && !former ? nxi_oom(d) : to_host(c, b, NULL, d);
   uint64_t at = 0;
   if (!status) status = v->kind->alloc_after(v, b->bytes, &at, after, d);
   if (status) {
     nxi_free(former);
     return status;
   }
-  if (b->device) leave(b, former);
-  b->device = v;
-  b->on_device = at;
+  if (former) leave(b, former);
+  set_place(b, v, at);
   set_stale(b, false, true);
   return NX_OK;
 }
@@ -196,7 +227,7 @@ nx_status nxi_buffer_to_device(nx_context *c, nxi_buffer *b, nxi_device *v, bool
   nx_status status = acquire(b, d);
   if (status) return status;
   status = take_room(c, b, v, contents, &after, d);
-  bool newer = b->device_stale || (host_may_write(b) && !b->host_stale);
+  bool newer = b->device_stale || (nxi_buffer_host_writes(b) && !b->host_stale);
   if (!status && contents && newer) {
     set_stale(b, false, false); /* a write of the host meanwhile makes it stale again */
     status = v->kind->upload(v, b->on_device, b->data, b->bytes, after, d);
@@ -207,6 +238,8 @@ nx_status nxi_buffer_to_device(nx_context *c, nxi_buffer *b, nxi_device *v, bool
   if (!status) {
     nxi_mutex_lock(&residency_lock);
     b->device_users++;
+    unlist(b);
+    list(b);
     nxi_mutex_unlock(&residency_lock);
   }
   release(b);
@@ -227,7 +260,7 @@ nx_status nxi_buffer_device_written(nx_context *c, nxi_buffer *b, uint64_t mark,
   nxi_mutex_lock(&residency_lock);
   note_use(b, mark);
   nxi_mutex_unlock(&residency_lock);
-  if (host_may_write(b)) status = to_host(c, b, poll, d);
+  if (host_sees(b)) status = to_host(c, b, poll, d);
   release(b);
   return status;
 }
@@ -249,6 +282,32 @@ void nxi_buffer_host_written(nxi_buffer *b) {
 }
 
 void nxi_buffer_leave_device(nxi_buffer *b) {
-  if (b->device) b->device->kind->free_after(b->device, b->on_device, b->bytes, b->used);
-  b->device = NULL;
+  if (!b->travelled) return;
+  nxi_device *v = b->device;
+  uint64_t at = b->on_device;
+  set_place(b, NULL, 0);
+  if (v) v->kind->free_after(v, at, b->bytes, b->used);
+}
+
+/* Whether its memory there is one of two copies, and nobody uses it. Lock. */
+static bool is_spare(const nxi_buffer *b) {
+  return b->data && !b->host_stale && !b->device_users && b->moving != era && b->bytes > 0;
+}
+
+int64_t nxi_buffers_leave(nxi_device *v, int64_t bytes) {
+  int64_t freed = 0;
+  while (freed < bytes) {
+    nxi_mutex_lock(&residency_lock);
+    nxi_buffer *b = v->oldest;
+    while (b && !is_spare(b)) b = b->newer;
+    const nxi_former left = {NULL, v, b ? b->on_device : 0};
+    const int64_t size = b ? b->bytes : 0;
+    const uint64_t used = b ? b->used : 0;
+    if (b) unlist(b), b->device = NULL;
+    nxi_mutex_unlock(&residency_lock);
+    if (!size) break;
+    v->kind->free_after(v, left.at, size, used);
+    freed += size;
+  }
+  return freed;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Where the contents of a buffer are: in memory of the host (nxi_buffer.data), of a device that has
  * its own, or both. Contents are copied to a place when they are needed there. A buffer that host
- * code may write at any time, because it was imported or is mapped, always counts as newer in host
- * memory. */
+ * code may write at any time (nxi_buffer_host_writes), because it is a shared import or is mapped
+ * for writing, always counts as newer in host memory. */
 #ifndef NXI_RESIDENCY_H
 #define NXI_RESIDENCY_H
 
@@ -32,8 +32,12 @@ nx_status nxi_buffer_device_written(nx_context *c, nxi_buffer *b, uint64_t mark,
 void nxi_buffer_device_done(nxi_buffer *b, uint64_t mark);
 /* Records that host code has written it. */
 void nxi_buffer_host_written(nxi_buffer *b);
-/* Gives back its memory of a device. */
+/* Gives back its memory of a device. Nobody else has the buffer. */
 void nxi_buffer_leave_device(nxi_buffer *b);
+/* Gives back that many bytes of the device's memory, if there are as many, of buffers whose
+ * contents are in host memory too and that no run uses. Returns how many. For
+ * nxi_device.reclaim. */
+int64_t nxi_buffers_leave(nxi_device *v, int64_t bytes);
 /* Whether its address on the device is a multiple of 64. */
 static inline bool nxi_buffer_aligned(const nxi_buffer *b, bool on_device) {
   return on_device || ((uintptr_t)b->data & 63) == 0;

@@ -101,6 +101,7 @@ struct nx_context {
   char *slab_next;
   size_t slab_left;
   nxi_buffer *shown;    /* memory that host code knows */
+  uint32_t unexposed;   /* how many of these count as unchanged until host code says otherwise */
   nxi_storage *pending; /* the list of storages whose value may be pending; pending.c */
   nxi_node *garbage;    /* nodes without references, operands not yet dropped */
   nxi_storage *garbage_storages;

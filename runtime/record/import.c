@@ -15,7 +15,7 @@
 static nx_status check_import(nxi_import_source *source, nxi_diag *d) {
   const nx_import_desc *i = &source->desc;
   nxi_diag_clear(d);
-  if (i->mode > NX_IMPORT_IMMUTABLE)
+  if (i->mode > NX_IMPORT_MAPPED)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import", "import: there is no mode %u", i->mode);
   if (!nxi_dtype_exists("import", i->dtype, d)) return d->status;
   int64_t size = nxi_dtype_size(i->dtype);
@@ -66,11 +66,13 @@ static void mark(const nxi_import_source *source, nxi_storage *s, nxi_node *n, n
     s->flags |= NXI_STORAGE_READ_ONLY;
     nxi_buffer_show(s->context, b);
   } else {
-    flags |= NXI_NODE_EXPOSED;
+    b->announced = mode == NX_IMPORT_MAPPED;
+    if (!b->announced) flags |= NXI_NODE_EXPOSED;
     s->flags |= NXI_STORAGE_SHARED;
     b->file = source->file;
-    nxi_storage_pin(s->context, s, b, true, false);
+    nxi_storage_pin(s->context, s, b, !b->announced, false);
   }
+  if (s->context->unexposed || b->announced) nxi_buffer_cross(s->context, b);
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
 }
 

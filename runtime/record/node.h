@@ -80,8 +80,13 @@ struct nxi_buffer {
   bool file;          /* pages of a file, which shows what is written there */
   bool small;         /* of nxi_buffer_create_small */
   _Atomic bool given; /* imported memory that host code has given to the library (sharing.c) */
+  bool announced;     /* an import that host code writes while it is mapped for writing, only */
+  /* Other memory that host code knows may be in the same place, so that its writes show here. */
+  _Atomic bool crossed;
+  _Atomic uint32_t writers; /* mappings for writing, and imports that are written at any time */
   /* how often host code knows this memory: as an import, or as pinned; record_lock */
   uint32_t shown;
+  bool unexposed;                          /* and it is counted in the context's `unexposed` */
   nxi_buffer *next_shown, *previous_shown; /* of the context's list of those that it knows */
   bool writing;                            /* a run is about to write it; run_lock */
   uint32_t reading;                        /* runs and copies that read it now; run_lock */
@@ -90,8 +95,10 @@ struct nxi_buffer {
   nxi_allocator *allocator; /* NULL: foreign memory */
   /* residency.c: memory of a device that has its own, and which of the two places has not the
    * newest contents. */
-  struct nxi_device *device; /* NULL: none */
+  struct nxi_device *_Atomic device; /* NULL: none */
   uint64_t on_device;
+  bool travelled;            /* it has been on a device */
+  nxi_buffer *newer, *older; /* of the device's list, by when they were asked for there */
   uint64_t after,
       used; /* marks (device.h) after which the contents are there, and nothing uses them */
   bool host_stale, device_stale;
@@ -183,7 +190,8 @@ struct nxi_storage {
   /* kept, by one reference, only to take an assign back; NULL: none. Not a reference */
   nxi_node *former;
   int64_t elements;
-  uint32_t pins, write_pins;    /* mappings; a shared import counts as one of each */
+  uint32_t pins, write_pins;    /* mappings; a shared import counts as one of each, an import
+                                   whose writes are announced as a pin */
   nxi_buffer *pinned;           /* while pins > 0: the memory they show, one reference */
   nxi_session *session;         /* of a placeholder; weak */
   nxi_storage *next, *previous; /* of the list of pending storages; `next` also of garbage */

@@ -79,10 +79,20 @@ static inline void nxi_buffer_ref(nxi_buffer *b) {
 /* ---- sharing.c: memory that host code knows; record_lock */
 void nxi_buffer_show(nx_context *c, nxi_buffer *b);
 void nxi_buffer_hide(nx_context *c, nxi_buffer *b);
-/* Host code may write it, or may have imported it twice. */
+/* Says of an import, and of all that lies in the same memory, that writes of one show in others. */
+void nxi_buffer_cross(const nx_context *c, nxi_buffer *b);
+/* Host code sees it, may write it, or may have imported it twice. */
 static inline bool nxi_buffer_is_hosts(const nxi_buffer *b) {
   return b->pinner ||
          (!b->allocator && !b->immutable && !atomic_load_explicit(&b->given, memory_order_relaxed));
+}
+/* Host code may be writing it now, or may have since anybody has looked. No lock. */
+static inline bool nxi_buffer_host_writes(const nxi_buffer *b) {
+  if (atomic_load_explicit(&b->writers, memory_order_relaxed) ||
+      atomic_load_explicit(&b->crossed, memory_order_relaxed))
+    return true;
+  return !b->allocator && !b->immutable && !b->announced &&
+         !atomic_load_explicit(&b->given, memory_order_relaxed);
 }
 /* A storage without pins keeps this memory in its place from here on, for one that shows it; and
  * takes one pin back. */

@@ -9,12 +9,22 @@
  * of the library and leaves the host's to the others. */
 #include "error.h"
 #include "objects.h"
+#include "runtime/realize/residency.h"
 #include "runtime/realize/run.h"
 
 /* ---- the list of what host code knows */
 
+/* Counts what host code knows, and writes only where it says so. */
+static void count_unexposed(nx_context *c, nxi_buffer *b) {
+  const bool given = atomic_load_explicit(&b->given, memory_order_relaxed);
+  if (b->unexposed || !b->shown || !(b->allocator || b->announced || given)) return;
+  b->unexposed = true;
+  c->unexposed++;
+}
+
 void nxi_buffer_show(nx_context *c, nxi_buffer *b) {
   if (b->shown++) return;
+  count_unexposed(c, b);
   b->previous_shown = NULL;
   b->next_shown = c->shown;
   if (b->next_shown) b->next_shown->previous_shown = b;
@@ -23,19 +33,31 @@ void nxi_buffer_show(nx_context *c, nxi_buffer *b) {
 
 void nxi_buffer_hide(nx_context *c, nxi_buffer *b) {
   if (--b->shown) return;
+  if (b->unexposed) c->unexposed--;
+  b->unexposed = false;
   if (b->previous_shown) b->previous_shown->next_shown = b->next_shown;
   else c->shown = b->next_shown;
   if (b->next_shown) b->next_shown->previous_shown = b->previous_shown;
 }
 
+static bool overlap(const nxi_buffer *a, const nxi_buffer *b) {
+  uintptr_t at = (uintptr_t)a->data, begin = (uintptr_t)b->data;
+  return at < begin + (uintptr_t)b->bytes && begin < at + (uintptr_t)a->bytes;
+}
+
 /* Whether host code knows memory that overlaps b's under another name. record_lock. */
 static bool is_known_twice(const nx_context *c, const nxi_buffer *b) {
-  uintptr_t begin = (uintptr_t)b->data, end = begin + (uintptr_t)b->bytes;
-  for (const nxi_buffer *other = c->shown; other; other = other->next_shown) {
-    uintptr_t at = (uintptr_t)other->data;
-    if (other != b && at < end && begin < at + (uintptr_t)other->bytes) return true;
-  }
+  for (const nxi_buffer *other = c->shown; other; other = other->next_shown)
+    if (other != b && overlap(other, b)) return true;
   return false;
+}
+
+void nxi_buffer_cross(const nx_context *c, nxi_buffer *b) {
+  for (nxi_buffer *other = c->shown; other; other = other->next_shown) {
+    if (other == b || !overlap(other, b)) continue;
+    atomic_store_explicit(&other->crossed, true, memory_order_relaxed);
+    atomic_store_explicit(&b->crossed, true, memory_order_relaxed);
+  }
 }
 
 void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write, bool both) {
@@ -49,11 +71,13 @@ void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write, b
     nxi_buffer_show(c, b);
   }
   s->write_pins += write;
+  if (write) atomic_fetch_add_explicit(&s->pinned->writers, 1, memory_order_relaxed);
 }
 
 void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write) {
   nxi_buffer *b = s->pinned;
   if (write && --s->write_pins == 0) nxi_node_unmark(s->value, NXI_NODE_EXPOSED);
+  if (write && b) atomic_fetch_sub_explicit(&b->writers, 1, memory_order_relaxed);
   if (--s->pins || !b) return;
   if (s->value->home == s) s->value->home = NULL;
   s->pinned = NULL;
@@ -72,7 +96,8 @@ static void forget_foreign(nxi_node *n) {
 /* The pin of the import goes; mappings keep theirs. Both locks. */
 static void end_pin(nx_context *c, nxi_storage *s) {
   s->flags &= (uint8_t)~NXI_STORAGE_SHARED;
-  nxi_storage_unpin(c, s, true);
+  if (!s->pinned->announced) nxi_buffer_host_written(s->pinned);
+  nxi_storage_unpin(c, s, !s->pinned->announced);
 }
 
 /* The memory becomes the library's. Both locks. */
@@ -83,6 +108,7 @@ static void take_memory(nx_context *c, nxi_storage *s) {
   if (there) forget_foreign(there);
   forget_foreign(s->value);
   end_pin(c, s);
+  count_unexposed(c, b);
   if (there && !b->pinner) nxi_node_unmark(there, NXI_NODE_EXPOSED);
 }
 

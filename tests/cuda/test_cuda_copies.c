@@ -216,6 +216,7 @@ static void what_is_newer_stays(void **state) {
   assert_int_equal(nxi_buffer_create(ctx, 64, &b, NULL), NX_OK);
   memset(b->data, 1, 64);
   b->pinner = (nxi_storage *)&asked; /* only whether there is one is looked at */
+  b->writers = 1;
   assert_int_equal(nxi_buffer_to_device(ctx, b, (nxi_device *)g, true, &at, NULL), NX_OK);
   assert_int_equal(nxi_gpu_alloc(g, 64, &from, NULL), NX_OK);
   assert_int_equal(nxi_gpu_upload(g, from, pattern, 64, NXI_NOW, NULL), NX_OK);
@@ -231,6 +232,7 @@ static void what_is_newer_stays(void **state) {
   nxi_buffer_device_done(b, NXI_NOW);
   nxi_gpu_free(g, from, 64);
   b->pinner = NULL;
+  b->writers = 0;
   nxi_record_lock(ctx);
   nxi_buffer_unref(ctx, b);
   nxi_record_unlock(ctx);

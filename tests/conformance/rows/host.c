@@ -253,7 +253,7 @@ static nx_status of_a_gpu(trial *t) {
 
 static void check_taken(trial *t) {
   for (layout l = 0; l < LAYOUTS; l++)
-    for (uint32_t mode = NX_IMPORT_COPY; mode <= NX_IMPORT_IMMUTABLE; mode++)
+    for (uint32_t mode = NX_IMPORT_COPY; mode <= NX_IMPORT_MAPPED; mode++)
       if (is_due(t, l + mode, LAYOUTS)) check_taking(t, l, mode);
   int deleted = 0;
   int64_t dims[2 * NX_MAX_RANK];
@@ -284,7 +284,7 @@ static void check_taken(trial *t) {
   m = good, m.tensor.byte_offset = 1;
   if (format_of(format_of(t->dtype)->part)->bits > 8)
     expect_untaken(t, m, NX_IMPORT_SHARED, NX_INVALID_ARGUMENT, "not aligned");
-  expect_untaken(t, good, 3, NX_INVALID_ARGUMENT, "a mode that does not exist");
+  expect_untaken(t, good, 4, NX_INVALID_ARGUMENT, "a mode that does not exist");
 }
 
 /* The view, and the byte that it counts from: that of its lowest element. */

@@ -55,6 +55,7 @@ typedef struct nxt_fake {
   int64_t meet;
   _Atomic int64_t met;
   int64_t registered, peer_bytes; /* pieces of the host's memory; copied from one GPU to another */
+  int64_t uploaded;               /* bytes, from the host's memory */
 } nxt_fake;
 
 /* Exported by the library. */

@@ -268,6 +268,7 @@ static bool is_refused(void *given) {
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s) {
   INSIDE;
   if (is_refused(s)) return 1;
+  nxt_fake_cuda()->uploaded += (int64_t)bytes;
   if (is_pinned(from, bytes)) {
     move m = {nxt_fake_host(to), from, bytes};
     return nxt_fake_start(s, move_bytes, &m, sizeof m);
