@@ -504,6 +504,26 @@ nx_status nxi_matmul_chained(const nxi_blas *blas, nxi_pool *pool, const nxi_pol
 
 /* ---- one product */
 
+enum { TALL_COLUMNS = 128, TALL_ELEMENTS = 2 << 20 /* of the first operand's part of a tile */ };
+
+/* Loops of our own copy the second operand once for each tile, so tall tiles take less time. They
+ * are no larger ones, and no bit depends on them. A tile with an epilogue ends with that of all its
+ * rows; shares have memory for the tiles that they were planned with. */
+static void make_tall(matmul_run *r) {
+  nxi_tiles *t = &r->tiles;
+  const nxi_matmul *p = r->p;
+  if (p->staging || r->epilogue || r->symmetric || r->shares > 1 ||
+      !nxi_floats_kernels_for(p->type))
+    return;
+  while (t->row_panels % 2 == 0 && t->columns >= 2 * TALL_COLUMNS &&
+         2 * t->rows * t->depth <= TALL_ELEMENTS) {
+    t->rows *= 2;
+    t->row_panels /= 2;
+    t->columns = ceil_div(t->columns, 32) * 16;
+    t->column_panels = ceil_div(p->n, t->columns);
+  }
+}
+
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d) {
   matmul_run r = {.blas = blas, .p = p, .epilogue = epilogue, .batches = 1};
@@ -511,6 +531,7 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
   r.tiles = nxi_matmul_tiles(p->among ? p->among : r.batches, p->m, p->n, p->k);
   r.shares = ceil_div(larger(p->k, 1), r.tiles.share);
   r.symmetric = is_symmetric(p, epilogue);
+  make_tall(&r);
   nx_status status = check(p, &r.tiles, d);
   if (status != NX_OK) return status;
   if (r.batches <= 0 || p->m == 0 || p->n == 0) return NX_OK;

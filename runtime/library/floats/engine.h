@@ -19,65 +19,86 @@ static NXI_INLINE void TABLE(end)(REAL *c, VECTOR sum, const bool some, MASK mas
   else STORE(c, add ? ADD(LOAD(c), sum) : sum);
 }
 
-/* sum of a block; rows, vectors, `some` (the last vector is not whole), `apart` (rows of B are
- * where b_at says) and `copies` (rows of B are written to copy) are constants here. */
-static NXI_INLINE void TABLE(block)(const nxi_floats_block *t, const int rows, const int vectors,
-                                    const bool some, const bool apart, const bool copies) {
-  VECTOR sum[ROWS][NXI_FLOATS_VECTORS];
-  const REAL *a = t->a, *b = t->b;
-  REAL *copy = t->copy;
-  const int64_t across = t->across, along = t->along, ld = apart ? 0 : t->b_ld, depth = t->depth,
-                width = (vectors - 1) * LANES + t->last;
-  const MASK mask = MASK_OF(some ? t->last : LANES);
+/* A step of the chains of a block, in which all are constants but pointers, distances and masks:
+ * rows, vectors, `some` (the last vector is not whole) and `copies` (the row of B is written to
+ * copy, whole vectors of it). */
+static NXI_INLINE void TABLE(step)(VECTOR sum[ROWS][NXI_FLOATS_WIDE], const REAL *a, int64_t across,
+                                   const REAL *b, int64_t ahead, REAL *copy, const int rows,
+                                   const int vectors, const bool some, const bool copies,
+                                   MASK mask) {
+  VECTOR y[NXI_FLOATS_WIDE];
+  UNROLL
+  for (int j = 0; j < vectors; j++) {
+    if (copies) __builtin_prefetch((const char *)b + ahead + j * LANES * (int)sizeof(REAL));
+    y[j] = some && j == vectors - 1 ? LOAD_SOME(b + j * LANES, mask) : LOAD(b + j * LANES);
+  }
+  UNROLL
+  for (int j = 0; copies && j < vectors; j++) STORE(copy + j * LANES, y[j]);
+  UNROLL
+  for (int i = 0; i < rows; i++) {
+    const VECTOR x = SPREAD(a[i * across]);
+    UNROLL
+    for (int j = 0; j < vectors; j++) sum[i][j] = FMA(x, y[j], sum[i][j]);
+  }
+}
+
+/* Sums of one block, that begin at zero or with what C has. */
+static NXI_INLINE void TABLE(begin)(VECTOR sum[ROWS][NXI_FLOATS_WIDE], const REAL *c, int64_t ld,
+                                    const int rows, const int vectors, const bool some, MASK mask,
+                                    bool goes_on) {
+  UNROLL
+  for (int i = 0; i < rows; i++) UNROLL
+  for (int j = 0; j < vectors; j++) sum[i][j] = ZERO;
+  if (!goes_on) return;
   UNROLL
   for (int i = 0; i < rows; i++) UNROLL
   for (int j = 0; j < vectors; j++) {
-    const REAL *c = (const REAL *)t->c + i * t->c_ld + j * LANES;
-    if (t->end != NXI_FLOATS_GO_ON) sum[i][j] = ZERO;
-    else sum[i][j] = some && j == vectors - 1 ? LOAD_SOME(c, mask) : LOAD(c);
+    const REAL *at = c + i * ld + j * LANES;
+    sum[i][j] = some && j == vectors - 1 ? LOAD_SOME(at, mask) : LOAD(at);
   }
-  for (int64_t p = 0; p < depth; p++, a += along, b += ld) {
-    VECTOR y[NXI_FLOATS_VECTORS];
-    if (apart) b = (const REAL *)t->b + t->b_at[p];
-    UNROLL
-    for (int j = 0; j < vectors; j++) {
-      if (copies) __builtin_prefetch((const char *)b + t->ahead + j * LANES * (int)sizeof(REAL));
-      y[j] = some && j == vectors - 1 ? LOAD_SOME(b + j * LANES, mask) : LOAD(b + j * LANES);
-    }
-    UNROLL
-    for (int j = 0; copies && j < vectors; j++) {
-      if (some && j == vectors - 1) STORE_SOME(copy + j * LANES, mask, y[j]);
-      else STORE(copy + j * LANES, y[j]);
-    }
-    copy += copies ? width : 0;
-    UNROLL
-    for (int i = 0; i < rows; i++) {
-      const VECTOR x = SPREAD(a[i * across]);
-      UNROLL
-      for (int j = 0; j < vectors; j++) sum[i][j] = FMA(x, y[j], sum[i][j]);
-    }
-  }
-  REAL *c = t->c;
-  const bool add = t->end == NXI_FLOATS_ADD;
-  UNROLL
-  for (int i = 0; i < rows; i++) UNROLL
-  for (int j = 0; j < vectors; j++)
-    TABLE(end)(c + i * t->c_ld + j * LANES, sum[i][j], some && j == vectors - 1, mask, add);
 }
 
-#define KERNEL(rows, vectors)                                                            \
-  static void TABLE(block_##rows##_##vectors)(const nxi_floats_block *t) {               \
-    if (t->b_at && t->last == LANES) TABLE(block)(t, rows, vectors, false, true, false); \
-    else if (t->b_at) TABLE(block)(t, rows, vectors, true, true, false);                 \
-    else if (t->last == LANES) TABLE(block)(t, rows, vectors, false, false, false);      \
-    else TABLE(block)(t, rows, vectors, true, false, false);                             \
+/* Blocks one below the other. rows .. copies are constants here, as is `apart` (rows of B are where
+ * b_at says). */
+static NXI_INLINE void TABLE(blocks)(const nxi_floats_block *t, const int rows, const int vectors,
+                                     const bool some, const bool apart, const bool copies) {
+  const REAL *first = t->a;
+  REAL *c = t->c;
+  const int64_t across = t->across, along = t->along, ld = apart ? 0 : t->b_ld, depth = t->depth,
+                c_ld = t->c_ld, ahead = t->ahead;
+  const MASK mask = MASK_OF(some ? t->last : LANES);
+  const nxi_floats_end how = t->end;
+  for (int64_t more = t->more; more >= 0; more--, first += t->a_next, c += rows * c_ld) {
+    VECTOR sum[ROWS][NXI_FLOATS_WIDE];
+    const REAL *a = first, *b = t->b;
+    REAL *copy = t->copy;
+    TABLE(begin)(sum, c, c_ld, rows, vectors, some, mask, how == NXI_FLOATS_GO_ON);
+    for (int64_t p = 0; p < depth; p++, a += along, b += ld) {
+      if (apart) b = (const REAL *)t->b + t->b_at[p];
+      TABLE(step)(sum, a, across, b, ahead, copy, rows, vectors, some, copies, mask);
+      copy += copies ? vectors * LANES : 0;
+    }
+    const bool add = how == NXI_FLOATS_ADD;
+    UNROLL
+    for (int i = 0; i < rows; i++) UNROLL
+    for (int j = 0; j < vectors; j++)
+      TABLE(end)(c + i * c_ld + j * LANES, sum[i][j], some && j == vectors - 1, mask, add);
+  }
+}
+
+#define KERNEL(rows, vectors)                                                             \
+  static void TABLE(block_##rows##_##vectors)(const nxi_floats_block *t) {                \
+    if (t->b_at && t->last == LANES) TABLE(blocks)(t, rows, vectors, false, true, false); \
+    else if (t->b_at) TABLE(blocks)(t, rows, vectors, true, true, false);                 \
+    else if (t->last == LANES) TABLE(blocks)(t, rows, vectors, false, false, false);      \
+    else TABLE(blocks)(t, rows, vectors, true, false, false);                             \
   }
 #define KERNELS(rows) KERNEL(rows, 1) KERNEL(rows, 2) KERNEL(rows, 3)
 /* The first of many blocks, which copies B for the others. */
-#define FIRST(vectors)                                                        \
-  static void TABLE(first_##vectors)(const nxi_floats_block *t) {             \
-    if (t->last == LANES) TABLE(block)(t, ROWS, vectors, false, false, true); \
-    else TABLE(block)(t, ROWS, vectors, true, false, true);                   \
+#define FIRST(vectors)                                                         \
+  static void TABLE(first_##vectors)(const nxi_floats_block *t) {              \
+    if (t->last == LANES) TABLE(blocks)(t, ROWS, vectors, false, false, true); \
+    else TABLE(blocks)(t, ROWS, vectors, true, false, true);                   \
   }
 FIRST(1)
 FIRST(2)
@@ -90,6 +111,17 @@ KERNELS(4)
 #if ROWS == 8
 KERNELS(6)
 KERNELS(8)
+#define WIDE(rows)                                                        \
+  static void TABLE(block_##rows##_4)(const nxi_floats_block *t) {        \
+    if (t->last == LANES) TABLE(blocks)(t, rows, 4, false, false, false); \
+    else TABLE(blocks)(t, rows, 4, true, false, false);                   \
+  }
+WIDE(1)
+WIDE(2)
+WIDE(3)
+WIDE(4)
+WIDE(6)
+#undef WIDE
 #endif
 #undef KERNEL
 #undef KERNELS
@@ -270,18 +302,25 @@ static int32_t TABLE(root)(const nxi_floats_root *r) {
 #include "spectral.h"
 #endif
 
-#define ROW(rows) {TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)}
+#define NARROW(rows) TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)
+#if ROWS == 8
+#define ROW(rows) {NARROW(rows), TABLE(block_##rows##_4)}
+#else
+#define ROW(rows) {NARROW(rows), NULL}
+#endif
 const nxi_floats_kernels TABLE(nxi_floats) = {
     ROWS,
     LANES,
     sizeof(REAL),
-    {{1, ROW(1)},
-     {2, ROW(2)},
-     {3, ROW(3)},
-     {4, ROW(4)},
+    ROWS == 8 ? NXI_FLOATS_WIDE : NXI_FLOATS_VECTORS,
+    {
+        {1, ROW(1)},
+        {2, ROW(2)},
+        {3, ROW(3)},
+        {4, ROW(4)},
 #if ROWS == 8
-     {6, ROW(6)},
-     {8, ROW(8)}
+        {6, ROW(6)},
+        {8, {NARROW(8), NULL}},
 #endif
     },
     {TABLE(first_1), TABLE(first_2), TABLE(first_3)},
@@ -314,6 +353,7 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
 #endif
 };
 #undef ROW
+#undef NARROW
 
 #undef TABLE
 #undef REAL

@@ -13,6 +13,8 @@
 enum {
   NXI_FLOATS_CLASSES = 6, /* of blocks by rows: 1, 2, 3, 4, 6, 8 */
   NXI_FLOATS_VECTORS = 3, /* most vectors of a block */
+  NXI_FLOATS_WIDE = 4,    /* the same of blocks of fewer rows, where there are registers for it: */
+  NXI_FLOATS_WIDE_ROWS = 6, /* each vector of B is multiplied less often, but fewer are loaded */
   NXI_FLOATS_ELIMINATED = 8,
   NXI_FLOATS_ROOTED = 8,
   NXI_FLOATS_REFLECTED = 128,
@@ -23,7 +25,8 @@ enum {
  * that C has begun goes on. */
 typedef enum nxi_floats_end { NXI_FLOATS_WRITE, NXI_FLOATS_ADD, NXI_FLOATS_GO_ON } nxi_floats_end;
 
-/* What a kernel multiplies. Strides count elements. */
+/* What a kernel multiplies: a block of C, and `more` ones below it with the same columns. Strides
+ * count elements. */
 typedef struct nxi_floats_block {
   int64_t depth; /* the inner extent, 1 at least */
   const void *a;
@@ -34,9 +37,10 @@ typedef struct nxi_floats_block {
   const int32_t *b_at;
   void *c;
   int64_t c_ld;
-  int64_t last; /* lanes of the last vector that there are */
-  /* for a kernel that copies: where the rows of B go, one behind the other, and how many bytes
-   * ahead of what is read the source is fetched */
+  int64_t last;         /* lanes of the last vector that there are */
+  int64_t more, a_next; /* from the A of a block to that of the next one */
+  /* for a kernel that copies: where the rows of B go, one behind the other in whole vectors, and
+   * how many bytes ahead of what is read the source is fetched */
   void *copy;
   int64_t ahead;
   nxi_floats_end end;
@@ -128,14 +132,15 @@ typedef struct nxi_floats_pass {
   void *products, *by, *y;
 } nxi_floats_pass;
 
-/* Blocks of so many rows, and 1 + j vectors. */
+/* Blocks of so many rows, and 1 + j vectors; NULL: there are none. */
 typedef struct nxi_floats_class {
   int32_t rows; /* 0: no more classes */
-  nxi_floats_kernel multiply[NXI_FLOATS_VECTORS];
+  nxi_floats_kernel multiply[NXI_FLOATS_WIDE];
 } nxi_floats_class;
 
 typedef struct nxi_floats_kernels {
   int32_t rows, lanes, size; /* most rows of a block; of a vector; bytes of a number */
+  int32_t vectors;           /* most of a block, perhaps of fewer rows */
   nxi_floats_class classes[NXI_FLOATS_CLASSES]; /* by rows */
   nxi_floats_kernel copies[NXI_FLOATS_VECTORS]; /* blocks of most rows that also copy B */
   /* Writes `width` columns of `depth` elements each, `ld` apart, as rows of `width`. */

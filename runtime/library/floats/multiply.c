@@ -82,16 +82,31 @@ static bool is_hidden(const nxi_floats_product *p, int64_t row, int64_t rows, in
   return column >= end || column + columns <= begin;
 }
 
-/* Some strips, for some rows of A, of a B whose columns are contiguous: each becomes rows of
- * `width` numbers, of which the last one may have fewer. */
+static int64_t vectors_of(const nxi_floats_kernels *f, int64_t columns) {
+  return (columns + f->lanes - 1) / f->lanes;
+}
+
+/* So many vectors, `most` of them, that those of later strips are as many, or one less: a strip of
+ * one vector has too few chains for two steps in each cycle. */
+static int64_t strip_width(const nxi_floats_kernels *f, int64_t columns, int64_t most) {
+  const int64_t vectors = vectors_of(f, columns), strips = (vectors + most - 1) / most;
+  return least(columns, (vectors + strips - 1) / strips * f->lanes);
+}
+
+int64_t nxi_floats_strip_width(const nxi_floats_kernels *f, int64_t columns) {
+  return strip_width(f, columns, NXI_FLOATS_VECTORS);
+}
+
+/* Some strips, for some rows of A, of a B whose columns are contiguous: each becomes rows of as
+ * many numbers as it has columns. */
 static void transpose_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
-                             int64_t rows, int64_t column, int64_t columns, int64_t width,
-                             char *to) {
+                             int64_t rows, int64_t column, int64_t columns, char *to) {
   const char *from = (const char *)p->b + column * p->b_ld * f->size;
-  for (int64_t j = 0; j < columns; j += width)
-    if (!is_hidden(p, row, rows, column + j, least(width, columns - j)))
-      f->transpose(from + j * p->b_ld * f->size, p->b_ld, least(width, columns - j), p->k,
-                   to + j * p->k * f->size);
+  for (int64_t j = 0, width; j < columns; j += width) {
+    width = nxi_floats_strip_width(f, columns - j);
+    if (!is_hidden(p, row, rows, column + j, width))
+      f->transpose(from + j * p->b_ld * f->size, p->b_ld, width, p->k, to + j * p->k * f->size);
+  }
 }
 
 const nxi_floats_class *nxi_floats_class_of(const nxi_floats_kernels *f, int64_t rows) {
@@ -123,19 +138,12 @@ void nxi_floats_copy_rows(const nxi_floats_kernels *f, const nxi_floats_product 
 
 /* ---- multiplying */
 
-/* Strips have the same number of vectors, or one less. */
-int64_t nxi_floats_strip_width(const nxi_floats_kernels *f, int64_t columns) {
-  const int64_t vectors = (columns + f->lanes - 1) / f->lanes,
-                strips = (vectors + NXI_FLOATS_VECTORS - 1) / NXI_FLOATS_VECTORS;
-  return least(columns, (vectors + strips - 1) / strips * f->lanes);
-}
-
 /* A strip of B, and what of C it makes. */
 typedef struct strip_of {
   int64_t column, width;
   const char *at; /* its rows, ld apart */
   int64_t ld;
-  char *copy; /* where the first block copies them to, one behind the other, or NULL */
+  char *copy; /* where the first block copies them to, as whole vectors, or NULL */
   const nxi_floats_span *spans; /* what counts of the rows of each block; NULL: all */
 } strip_of;
 
@@ -143,7 +151,7 @@ typedef struct strip_of {
 static void multiply_span(const nxi_floats_kernels *f, const nxi_floats_class *class,
                           int64_t columns, const nxi_floats_block *block,
                           const nxi_floats_span *span) {
-  const nxi_floats_kernel multiply = class->multiply[(columns + f->lanes - 1) / f->lanes - 1];
+  const nxi_floats_kernel multiply = class->multiply[vectors_of(f, columns) - 1];
   nxi_floats_block part = *block;
   part.depth = span->end - span->begin;
   part.a = (const char *)part.a + span->begin * part.along * f->size;
@@ -157,7 +165,7 @@ static void multiply_span(const nxi_floats_kernels *f, const nxi_floats_class *c
 /* Rows row .. row + rows - 1 of a strip of C. rows_copy: those of A, or NULL where they lie. */
 static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
                            int64_t rows, const char *rows_copy, const strip_of *s) {
-  const int64_t size = f->size, vectors = (s->width + f->lanes - 1) / f->lanes;
+  const int64_t size = f->size, vectors = vectors_of(f, s->width);
   nxi_floats_block block = {.depth = p->k,
                             .b = s->at,
                             .b_ld = s->ld,
@@ -167,7 +175,8 @@ static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product
                             .ahead = AHEAD * s->ld * size,
                             .end = p->add ? NXI_FLOATS_ADD : NXI_FLOATS_WRITE};
   for (int64_t i = 0, n; i < rows; i += n) {
-    const nxi_floats_class *class = nxi_floats_class_of(f, rows - i);
+    const nxi_floats_class *class = nxi_floats_class_of(
+        f, vectors > NXI_FLOATS_VECTORS ? least(rows - i, NXI_FLOATS_WIDE_ROWS) : rows - i);
     n = class->rows;
     block.across = rows_copy ? 1 : p->a_transposed ? 1 : p->a_ld;
     block.along = rows_copy ? n : p->a_transposed ? p->a_ld : 1;
@@ -177,13 +186,17 @@ static void multiply_strip(const nxi_floats_kernels *f, const nxi_floats_product
     if (i == 0 && s->copy) {
       f->copies[vectors - 1](&block);
       block.b = s->copy;
-      block.b_ld = s->width;
+      block.b_ld = vectors * f->lanes;
     } else if (is_hidden(p, row + i, n, s->column, s->width)) {
       continue;
     } else if (s->spans) {
       multiply_span(f, class, s->width, &block, &s->spans[i / f->rows]);
     } else {
+      block.more = p->seen ? 0 : (rows - i) / n - 1;
+      block.a_next = rows_copy ? n * p->k : n * block.across;
       class->multiply[vectors - 1](&block);
+      n *= block.more + 1;
+      block.more = 0;
     }
   }
 }
@@ -212,19 +225,21 @@ static void multiply_strips(const nxi_floats_kernels *f, const nxi_floats_produc
                             int64_t rows, const char *rows_copy, int64_t first, int64_t columns,
                             char *room, bool filled, nxi_floats_zeros *zeros) {
   nxi_floats_span spans[NXI_FLOATS_SPANS];
-  const int64_t width = nxi_floats_strip_width(f, p->n), bytes = p->k * f->size,
-                some = larger(PASSING / bytes / f->rows, 1) * f->rows;
+  /* whether blocks may have other rows than those that a copy of A or spans are made for */
+  const bool plain = !room && !rows_copy && !p->seen && (!zeros || !zeros->p);
+  const int64_t bytes = p->k * f->size, some = larger(PASSING / bytes / f->rows, 1) * f->rows;
   for (int64_t i = 0; i < rows; i += some) {
     const bool shorter = zeros && nxi_floats_spans_of(zeros, row + i, least(some, rows - i), spans);
-    for (int64_t j = 0; j < columns; j += width) {
-      const int64_t wide = least(width, columns - j);
+    for (int64_t j = 0, width; j < columns; j += width) {
+      width = strip_width(f, columns - j, plain ? f->vectors : NXI_FLOATS_VECTORS);
       const char *source = (const char *)p->b + (first + j) * f->size;
       char *copy = room ? room + j * bytes : NULL;
       const bool copies = copy && !filled && i == 0;
+      const int64_t copied = filled ? width : vectors_of(f, width) * f->lanes;
       const strip_of strip = {.column = first + j,
-                              .width = wide,
+                              .width = width,
                               .at = copy && !copies ? copy : source,
-                              .ld = copy && !copies ? wide : p->b_ld,
+                              .ld = copy && !copies ? copied : p->b_ld,
                               .copy = copies ? copy : NULL,
                               .spans = shorter ? spans : NULL};
       multiply_strip(f, p, row + i, least(some, rows - i), rows_copy ? rows_copy + i * bytes : NULL,
@@ -233,23 +248,28 @@ static void multiply_strips(const nxi_floats_kernels *f, const nxi_floats_produc
   }
 }
 
+/* Columns of whole vectors of the widest strip. */
+static int64_t widest(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  return vectors_of(f, nxi_floats_strip_width(f, p->n)) * f->lanes;
+}
+
 /* Rows row .. row + rows - 1 of C. room: for strips of B; one block of rows reads them once. */
 static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
                           int64_t rows, const char *rows_copy, char *room,
                           nxi_floats_zeros *zeros) {
   if (rows <= f->rows && !p->b_transposed) room = NULL;
-  const int64_t width = nxi_floats_strip_width(f, p->n), bytes = p->k * f->size,
+  const int64_t width = widest(f, p), bytes = p->k * f->size,
                 some = room ? larger(STRIPS_ROOM / bytes / width, 1) * width : p->n;
   for (int64_t first = 0; first < p->n; first += some) {
     const int64_t columns = least(some, p->n - first);
-    if (p->b_transposed) transpose_strips(f, p, row, rows, first, columns, width, room);
+    if (p->b_transposed) transpose_strips(f, p, row, rows, first, columns, room);
     multiply_strips(f, p, row, rows, rows_copy, first, columns, room, p->b_transposed, zeros);
   }
 }
 
 static void multiply_many(const nxi_floats_kernels *f, const nxi_floats_product *p, void *room) {
   const int64_t bytes = p->k * f->size, most = ROWS_ROOM / bytes / f->rows * f->rows;
-  if (most == 0 || STRIPS_ROOM < bytes * nxi_floats_strip_width(f, p->n)) room = NULL;
+  if (most == 0 || STRIPS_ROOM < bytes * widest(f, p)) room = NULL;
   if (!room && p->b_transposed) {
     multiply_slowly(p, f->size == (int32_t)sizeof(float));
     return;
@@ -282,10 +302,11 @@ static void store(const nxi_floats_kernels *f, const nxi_floats_product *p, int6
  * once: B is read once, along its rows. */
 static void stream(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t first,
                    int64_t columns, char *c, int64_t c_ld) {
-  const int64_t size = f->size, width = nxi_floats_strip_width(f, columns);
+  const int64_t size = f->size;
   for (int64_t d = 0; d < p->k; d += STREAM)
-    for (int64_t j = 0; j < columns; j += width) {
-      const int64_t wide = least(width, columns - j), vectors = (wide + f->lanes - 1) / f->lanes;
+    for (int64_t j = 0, wide; j < columns; j += wide) {
+      wide = nxi_floats_strip_width(f, columns - j);
+      const int64_t vectors = vectors_of(f, wide);
       nxi_floats_block block = {.depth = least(STREAM, p->k - d),
                                 .across = p->a_transposed ? 1 : p->a_ld,
                                 .along = p->a_transposed ? p->a_ld : 1,
@@ -354,7 +375,7 @@ int64_t nxi_floats_strips_bytes(const nxi_floats_kernels *f, const nxi_floats_pr
 
 void nxi_floats_make_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
                             void *strips) {
-  transpose_strips(f, p, 0, p->m, 0, p->n, nxi_floats_strip_width(f, p->n), strips);
+  transpose_strips(f, p, 0, p->m, 0, p->n, strips);
 }
 
 void nxi_floats_multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,

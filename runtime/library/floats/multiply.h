@@ -36,8 +36,8 @@ const nxi_floats_kernels *nxi_floats_kernels_for(nx_dtype type);
 /* Whether the product would be faster with memory: an operand is packed. b_transposed wants it. */
 bool nxi_floats_wants_room(const nxi_floats_kernels *f, const nxi_floats_product *p);
 
-/* The same of a B that is strips of rows, one after the other: nxi_floats_strip_width columns each,
- * the last one has the rest. A lies as p says. */
+/* The same of a B that is strips of rows, one after the other, each of nxi_floats_strip_width of
+ * the columns that are left. A lies as p says. */
 void nxi_floats_multiply_strips(const nxi_floats_kernels *f, const nxi_floats_product *p,
                                 const void *strips);
 
@@ -46,7 +46,7 @@ int64_t nxi_floats_strips_bytes(const nxi_floats_kernels *f, const nxi_floats_pr
 /* Makes them, as far as what counts of the product needs them. */
 void nxi_floats_make_strips(const nxi_floats_kernels *f, const nxi_floats_product *p, void *strips);
 
-/* Columns of a strip for so many columns. */
+/* Columns of the first strip of so many columns. */
 int64_t nxi_floats_strip_width(const nxi_floats_kernels *f, int64_t columns);
 
 /* room: aligned to 64 bytes, or NULL. The same bits with and without it. */

@@ -147,17 +147,14 @@ static bool pair_a(const nxi_floats_product *p, int64_t ld, uint32_t *to, seen *
   return good;
 }
 
-static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* B as strips of rows of pairs. */
 static bool pair_b(const nxi_floats_product *p, int64_t depth, uint32_t *to, seen *s) {
   const float *b = p->b;
-  const int64_t most = nxi_floats_strip_width(&nxi_floats_pairs, p->n);
   seen own = *s;
   bool good = true;
   for (int64_t d = 0; d < p->k && good; d += 2, good = all_short(&own))
-    for (int64_t j = 0; j < p->n; j += most) {
-      const int64_t width = least_of(most, p->n - j);
+    for (int64_t j = 0, width; j < p->n; j += width) {
+      width = nxi_floats_strip_width(&nxi_floats_pairs, p->n - j);
       pair_across(&own, b + d * p->b_ld + j, p->b_ld, d + 1 < p->k, width,
                   to + j * depth + d / 2 * width);
     }
@@ -169,9 +166,8 @@ static bool pair_b(const nxi_floats_product *p, int64_t depth, uint32_t *to, see
 static bool pair_columns(const nxi_floats_product *p, int64_t depth, uint32_t *lines, uint32_t *to,
                          seen *s) {
   const float *b = p->b;
-  const int64_t most = nxi_floats_strip_width(&nxi_floats_pairs, p->n);
-  for (int64_t j = 0; j < p->n; j += most) {
-    const int64_t width = least_of(most, p->n - j);
+  for (int64_t j = 0, width; j < p->n; j += width) {
+    width = nxi_floats_strip_width(&nxi_floats_pairs, p->n - j);
     for (int64_t i = 0; i < width; i++)
       pair_along(s, b + (j + i) * p->b_ld, p->b_ld, p->k, lines + i * depth);
     if (!all_short(s)) return false;

@@ -220,19 +220,12 @@ static void store_places(const run *r, const part *s, int64_t row, int64_t rows,
   }
 }
 
-/* The next strip of `columns`: as many vectors as the others. */
-static int64_t strip_of(const nxi_floats_kernels *f, int64_t columns) {
-  const int64_t vectors = ceil_div(columns, f->lanes),
-                strips = ceil_div(vectors, NXI_FLOATS_VECTORS);
-  return smaller(columns, ceil_div(vectors, strips) * f->lanes);
-}
-
 /* Each block is stored as soon as it is done, while the next one is multiplied. */
 static void multiply_across(const run *r, const part *s, const char *image) {
   _Alignas(64) char sums[BLOCK];
   const int64_t end = (s->lines - 1) * r->l->pitch + s->right;
   for (int64_t q = s->left, n; q < end; q += n) {
-    n = strip_of(r->f, end - q);
+    n = nxi_floats_strip_width(r->f, end - q);
     for (int64_t i = 0, rows; i < r->rows; i += rows) {
       rows = multiply_block(r, i, image + (q - s->from) * r->f->size, n, sums, n, NXI_FLOATS_WRITE);
       store_places(r, s, i, rows, sums, n, q);
@@ -247,7 +240,7 @@ static void multiply_lines(const run *r, const part *s, const char *image) {
     int64_t place = line > 0 ? 0 : s->left, end = line < s->lines - 1 ? width : s->right;
     for (int64_t n; place < end; place += n) {
       const char *b = image + (line * r->l->pitch + place - s->from) * r->f->size;
-      n = strip_of(r->f, end - place);
+      n = nxi_floats_strip_width(r->f, end - place);
       for (int64_t i = 0; i < r->rows;)
         i += multiply_block(r, i, b, n, result_at(r, i, s->column + line * width + place),
                             r->p->c_ld, how);
