@@ -469,6 +469,44 @@ class Torch(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
             y.sum().backward()
 
+    def test_copies_are_apart(self):
+        def f(x):
+            y = x.exp()
+            return (y, y.to(y.dtype, copy=True), y**1, y.repeat(1, 1), y.clone(), x * 1, x + 0,
+                    torch.cat([x]), x.int(), x.int().ceil())
+
+        x = torch.randn(2, 3)
+        for g in (f, torch.compile(f, backend="nx")):
+            given, results = x.clone(), g(x)
+            for i, y in enumerate(results):
+                y.fill_(i)
+            self.assertEqual([y.unique().tolist() for y in results], [[i] for i in range(10)])
+            self.assertTrue(torch.equal(x, given))
+
+    def test_results_are_written_before_the_backward(self):
+        def step(x, w):
+            y, at = x.tanh(), x.argsort(1)
+            return ((y @ w).sum() + x.gather(1, at).square().sum(), y.detach(), y.detach().t(),
+                    at.view(-1))
+
+        def small(x, w):
+            y = x.exp()
+            return y.sum() + w.sum(), y.detach()
+
+        for f, i in ((step, 1), (step, 2), (step, 3), (small, 1)):
+            for g in (f, torch.compile(f, backend="nx")):
+                x, w = (torch.randn(3, 3, requires_grad=True) for _ in range(2))
+                results = g(x, w)
+                results[i].zero_()
+                with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+                    results[0].backward()
+
+    def test_results_are_no_views(self):
+        f = torch.compile(lambda x: (x.sin().transpose(0, 1) * 2, x.sin()[:, None]), backend="nx")
+        x = torch.randn(1, 4, 3, requires_grad=True)
+        sum(y.add_(1).sum() for y in f(x)).backward()
+        close(self, x.grad, 3 * x.detach().cos())
+
     def test_of_nothing(self):
         none, three = torch.zeros(0, dtype=torch.int64), torch.arange(3.0)
         for f, *given in (

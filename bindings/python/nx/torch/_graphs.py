@@ -18,8 +18,8 @@ from torch.fx import Graph, GraphModule, Node, map_arg
 from .. import _core
 from . import (_bags, _contractions, _indexing, _linalg, _movement,  # noqa: F401
                _pointwise, _reductions, _searching)
-from ._lowering import Array, Call, Place, Unsupported, lowering_of, nx_dtype, overload
-from ._memory import give, in_order, lend, order_of
+from ._lowering import Array, Call, Place, Unsupported, calls, lowering_of, nx_dtype, overload
+from ._memory import Layout, give, in_order, lend
 from ._report import GraphReport, note
 from ._views import VIEWS, Sharing, shown
 
@@ -104,12 +104,14 @@ def why_not(node: Node, place: Place) -> str | None:
 class _Step:
     """A function of nx: nodes that run together."""
 
-    def __init__(self, nodes: list[Node], wanted: list[Node], place: Place) -> None:
-        self.place, self.nodes, own = place, nodes, set(nodes)
+    def __init__(self, nodes: list[Node], wanted: list[Node], apart: set[Node],
+                 place: Place) -> None:
+        """apart: results that share no memory with others."""
+        self.place, self.nodes, self.apart, own = place, nodes, apart, set(nodes)
         self.inputs = list(dict.fromkeys(a for n in nodes for a in n.all_input_nodes
                                          if a not in own))
         self.outputs = wanted
-        self.orders = [order_of(n.meta["val"]) for n in wanted]
+        self.layouts = [Layout(n.meta["val"]) for n in wanted]
         self.function = _core.jit(self._trace)
 
     def _trace(self, *arrays: Array) -> tuple[Array, ...]:
@@ -120,12 +122,19 @@ class _Step:
                     values[node] = values[node.args[0]][node.args[1]]
                 else:
                     values[node] = _lower(node, values.__getitem__)
-        return tuple(in_order(values[n], o) for n, o in zip(self.outputs, self.orders))
+        made: dict[int, Node] = {}
+        return tuple(in_order(self._own(n, values[n], made), to.order)
+                     for n, to in zip(self.outputs, self.layouts))
+
+    def _own(self, node: Node, x: Array, made: dict[int, Node]) -> Array:
+        """The result of a node. A copy of a tensor may be lowered to the array that this is."""
+        other = made.setdefault(id(x), node)
+        return calls.copy(x) if other is not node and {node, other} & self.apart else x
 
     def run(self, values: dict[Node, Any]) -> None:
         made = self.function(*[lend(values[n], self.place) for n in self.inputs])
-        for node, x, order in zip(self.outputs, made, self.orders):
-            values[node] = give(x, order, self.place)
+        for node, x, to in zip(self.outputs, made, self.layouts):
+            values[node] = give(x, to, self.place)
 
 
 class _Foreign:
@@ -276,6 +285,7 @@ class Program:
         results = _results(self.result)
         kept = results[len(results) if shown is None else shown:]
         self.sharing = Sharing(results[:shown], kept, plan.foreign)
+        self.apart = {r for r in results[:shown] if isinstance(r, Node)}
         self.steps: list[Any] = [_Constant(n, module) for n in graph.nodes if n.op == "get_attr"]
         self.steps += [_Foreign(n) for n in plan.first]
         for i in range(max(len(own), len(others))):
@@ -294,7 +304,7 @@ class Program:
                       u not in own and not (u.op == "output" and n in sharing.shared)
                       for u in n.users))]
         if wanted:
-            self.steps.append(_Step(nodes, wanted, self.place))
+            self.steps.append(_Step(nodes, wanted, self.apart, self.place))
 
     def _find_last_uses(self, output: Node) -> None:
         """What each step may drop when it is done."""

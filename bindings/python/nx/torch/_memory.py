@@ -75,11 +75,17 @@ def _taken(x: Array, place: Place) -> torch.Tensor:
         return _take(calls.copy(x).__dlpack__(dl_device=(1, 0)))
 
 
-def give(x: Array, order: Sequence[int] | None, place: Place) -> torch.Tensor:
+class Layout:
+    """How the elements of a result lie."""
+
+    def __init__(self, result: torch.Tensor) -> None:
+        self.shape, self.strides = tuple(result.shape), tuple(result.stride())
+        self.order = order_of(result)
+
+
+def give(x: Array, to: Layout, place: Place) -> torch.Tensor:
+    """A tensor of its own, not a view of one: PyTorch may have to write it in place."""
     t = _taken(x, place)
-    if order is None:
-        return t
-    if isinstance(order, tuple):
-        return _spread(t, order)
-    back = sorted(range(len(order)), key=order.__getitem__)
-    return t.permute(back)
+    if isinstance(to.order, tuple):
+        return _spread(t, to.order)
+    return t if t.stride() == to.strides else t.as_strided_(to.shape, to.strides)

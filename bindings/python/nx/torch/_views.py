@@ -42,8 +42,8 @@ def _way(node: Node) -> list[Node]:
 class Sharing:
     """Which results are views of one tensor and would be computed each for itself: `views` are the
     nodes that make them, behind all functions, `bases` what they are views of, `shared` they.
-    Views that are kept for the backward, of a tensor that is a result, too: PyTorch sees then that
-    it was written before the backward needs it, and raises."""
+    What is kept for the backward belongs to them if it is such a view, or what one is a view of:
+    PyTorch sees then that it was written before the backward needs it, and raises."""
 
     def __init__(self, results: Iterable[Any], kept: Iterable[Any], foreign: set[Node]) -> None:
         ways: dict[Node, list[list[Node]]] = {}
@@ -53,7 +53,7 @@ class Sharing:
             ways.setdefault(way[0], []).append(way)
         for node in dict.fromkeys(k for k in kept if isinstance(k, Node)):
             way = _way(node)
-            if node not in results and way[0] in results:
+            if node not in results and way[0] in ways:
                 ways[way[0]].append(way)
         self.views: dict[Node, None] = {}
         self.bases: set[Node] = set()
