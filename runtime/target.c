@@ -59,6 +59,13 @@ static void set_isa(nxi_target *t, int isa) {
   t->vector_bytes = isas[isa].vector_bytes;
 }
 
+/* What a run can count on of the last cache. A virtual machine with few processors is told the
+ * whole cache of its host, of which its neighbours use the rest. */
+static int64_t share_of_last(int64_t bytes, int64_t processors) {
+  enum { SHARE = 32 << 20 };
+  return bytes / SHARE < processors ? bytes : processors * SHARE;
+}
+
 static void detect(void) {
   nxi_cpus cpus;
   nxi_cache level[4];
@@ -68,7 +75,7 @@ static void detect(void) {
   nxi_caches_read(cpus.ids_known ? cpus.ids[0] : 0, level);
   machine.l1_bytes = level[1].share;
   machine.l2_bytes = level[2].share;
-  machine.l3_bytes = level[3].total; /* the threads of one run share it */
+  machine.l3_bytes = share_of_last(level[3].total, cpus.available); /* of all threads of a run */
   nxi_cpu_name(machine.cpu, sizeof machine.cpu);
   host = machine;
   const char *wish = getenv("NX_ISA");

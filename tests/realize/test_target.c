@@ -55,6 +55,8 @@ static void test_host(void **state) {
   assert_true(t->l1_bytes >= 4 << 10 && t->l1_bytes <= 1 << 20);
   assert_true(t->l2_bytes >= t->l1_bytes && t->l2_bytes <= 256 << 20);
   assert_true(t->l3_bytes >= t->l2_bytes && t->l3_bytes <= (int64_t)4 << 30);
+  /* what neighbours on the host use is not counted on */
+  assert_true(t->l3_bytes <= (int64_t)t->threads * (32 << 20));
   print_message("%s, %s, %d threads, caches %lld %lld %lld\n", t->cpu, t->isa, (int)t->threads,
                 (long long)t->l1_bytes, (long long)t->l2_bytes, (long long)t->l3_bytes);
 }
