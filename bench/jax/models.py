@@ -4,10 +4,11 @@ long each later one, and whether losses go the same way.
 
 Usage: models.py [--plugin LIBRARY] [--only NAME] [--rounds N] [--processor]. Wants jax, flax, optax
 and scikit-learn. Without --plugin the installed package is used; with it JAX's keys of programs are
-skipped as that has it. Every model runs in processes of its own, the two platforms in turns; times
-are medians of the rounds. --processor: first steps in the time of all processors together, and the
-least of the rounds, which say more on a busy machine. The exit status is 1 if losses of the first
-ten steps differ by more than 1 in 1,000: later, what rounding changes has grown with each step.
+skipped and programs are handed over as that has it. Every model runs in processes of its own, the
+two platforms in turns; times are medians of the rounds. --processor: first steps in the time of all
+processors together, and the least of the rounds, which say more on a busy machine. The exit status
+is 1 if losses of the first ten steps differ by more than 1 in 1,000: later, what rounding changes
+has grown with each step.
 """
 
 import argparse
@@ -195,9 +196,11 @@ def measure(name):
 
     if "PJRT_NAMES_AND_LIBRARY_PATHS" in os.environ:  # no wheel, which does this
         sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python"))
+        from nx import programs
         from nx.jax import skip_keys
 
         skip_keys()
+        programs.install(os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"].partition(":")[2])
     function, state = MODELS[name]()
     jax.block_until_ready(state)
     step = jax.jit(function)

@@ -206,14 +206,16 @@ static void name_it(nxj_executable *e, const nxh_module *m) {
   if (n == 0) snprintf(e->name, sizeof e->name, "main");
   uint64_t seed = XXH3_64bits(e->given, e->n_given);
   XXH128_hash_t h = XXH3_128bits_withSeed(e->code, e->n_code, seed);
+  size_t n_outside;
+  const nxh_outside *outside = nxh_outside_of(e->module, &n_outside);
+  for (size_t i = 0; i < n_outside; i++)
+    h = XXH3_128bits_withSeed(outside[i].data, outside[i].bytes, h.low64 ^ h.high64);
   snprintf(e->fingerprint, sizeof e->fingerprint, "%016llx%016llx", (unsigned long long)h.high64,
            (unsigned long long)h.low64);
 }
 
 /* Programs may have many megabytes of constants, so there is one copy of them. */
-static nxj_error *read_program(nxj_executable *e, const char *code, size_t n) {
-  nx_status s = nx_stablehlo_parse(code, n, &e->module);
-  if (s != NX_OK) return nxj_of_status(s);
+static nxj_error *describe(nxj_executable *e) {
   e->code = nxh_bytes_of(e->module, &e->n_code);
   const nxh_module *m = nxh_module_of(e->module);
   const nxh_function *f = nxh_default_function(m);
@@ -224,19 +226,30 @@ static nxj_error *read_program(nxj_executable *e, const char *code, size_t n) {
   return error != NULL ? error : fill_answers(e);
 }
 
-nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
-                       nxj_executable **out) {
+nxj_error *nxj_compile_module(nx_stablehlo *m, const char *options, size_t n_options,
+                              nxj_executable **out) {
   nxj_executable *e = nxi_calloc(1, sizeof *e);
-  if (e == NULL) return nxj_no_memory();
+  if (e == NULL) {
+    nx_stablehlo_release(m);
+    return nxj_no_memory();
+  }
   atomic_init(&e->refs, 1);
+  e->module = m;
   e->n_given = n_options;
   e->given = copy_of(options, n_options);
   nxj_error *error =
       e->given == NULL ? nxj_no_memory() : nxj_read_options(e->given, n_options, &e->options);
-  if (error == NULL) error = read_program(e, code, n);
+  if (error == NULL) error = describe(e);
   if (error == NULL) *out = e;
   else nxj_executable_drop(e);
   return error;
+}
+
+nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
+                       nxj_executable **out) {
+  nx_stablehlo *m = NULL;
+  nx_status s = nx_stablehlo_parse(code, n, &m);
+  return s != NX_OK ? nxj_of_status(s) : nxj_compile_module(m, options, n_options, out);
 }
 
 /* ---- loading */
@@ -423,16 +436,16 @@ enum { MARK = sizeof mark - 1, HEAD = MARK + 16 };
 nxj_error *nxj_executable_serialize(void *args) {
   NXJ_TAKE(executable_serialize, release);
   const nxj_executable *e = a->executable;
-  uint64_t sizes[2] = {e->n_given, e->n_code};
+  uint64_t sizes[2] = {e->n_given, nxh_whole_size(e->module)};
   if (atomic_load(&e->bound))
     return nxj_fail(NXJ_UNIMPLEMENTED,
                     "nx: a program that calls functions of its process cannot be stored");
-  nxj_bytes *b = nxj_bytes_new(HEAD + e->n_given + e->n_code);
+  nxj_bytes *b = nxj_bytes_new(HEAD + e->n_given + sizes[1]);
   if (b == NULL) return nxj_no_memory();
   memcpy(b->at, mark, MARK);
   memcpy(b->at + MARK, sizes, sizeof sizes);
   if (e->n_given > 0) memcpy(b->at + HEAD, e->given, e->n_given);
-  if (e->n_code > 0) memcpy(b->at + HEAD + e->n_given, e->code, e->n_code);
+  nxh_write_whole(e->module, b->at + HEAD + e->n_given);
   a->bytes = b->at;
   a->n = b->n;
   a->owner = b;
@@ -440,8 +453,21 @@ nxj_error *nxj_executable_serialize(void *args) {
   return NULL;
 }
 
+/* A program that was handed over, which has no options but those of the call. */
+static nxj_error *load_named(struct nxj_deserialize_args *a, nx_stablehlo *m) {
+  bool said = NXJ_HAS(a, n_options) && a->options != NULL;
+  nxj_executable *made = NULL;
+  nxj_error *e = nxj_compile_module(m, said ? a->options : "", said ? a->n_options : 0, &made);
+  return e != NULL ? e : nxj_load(a->client, made, &a->loaded);
+}
+
 nxj_error *nxj_deserialize(void *args) {
   NXJ_TAKE(deserialize, loaded);
+  bool unknown = false;
+  nx_stablehlo *m = nxj_program_of(a->bytes, a->n, &unknown);
+  if (m != NULL) return load_named(a, m);
+  if (unknown)
+    return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: these bytes name no program of this process");
   uint64_t sizes[2] = {0, 0};
   if (a->n >= HEAD) memcpy(sizes, a->bytes + MARK, sizeof sizes);
   if (a->n < HEAD || memcmp(a->bytes, mark, MARK) != 0 || sizes[0] > a->n - HEAD ||

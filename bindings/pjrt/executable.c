@@ -2,6 +2,7 @@
 /* What executables are asked, and their end. */
 #include <string.h>
 
+#include "bindings/stablehlo/module.h"
 #include "calls.h"
 #include "ir/alloc.h"
 
@@ -114,11 +115,12 @@ nxj_error *nxj_executable_program(void *args) {
   nxj_program *p = a->program;
   p->format = "mlir";
   p->n_format = 4;
-  if (p->code != NULL && p->n < e->n_code)
+  size_t n = nxh_whole_size(e->module);
+  if (p->code != NULL && p->n < n)
     return nxj_fail(NXJ_INVALID_ARGUMENT,
-                    "nx: the program has %zu bytes, and there is room for %zu", e->n_code, p->n);
-  p->n = e->n_code;
-  if (p->code != NULL) memcpy(p->code, e->code, e->n_code);
+                    "nx: the program has %zu bytes, and there is room for %zu", n, p->n);
+  p->n = n;
+  if (p->code != NULL) nxh_write_whole(e->module, p->code);
   return NULL;
 }
 

@@ -318,6 +318,9 @@ nxj_error *nxj_fill_layouts(nxj_executable *e, const struct nxh_module *m,
 void nxj_free_shardings(nxj_executable *e);
 nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
                        nxj_executable **out);
+/* The same of a module that was read; takes it, also on failure. */
+nxj_error *nxj_compile_module(nx_stablehlo *m, const char *options, size_t n_options,
+                              nxj_executable **out);
 nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out);
 void nxj_executable_drop(nxj_executable *e);
 void nxj_loaded_drop(nxj_loaded *l);
@@ -361,6 +364,12 @@ void nxj_callback_end(void);
 /* Whether this thread is in one: it waits for nobody who might wait for it. */
 bool nxj_in_callback(void);
 void nxj_callbacks_after_fork(void);
+
+/* ---- programs that are handed over (programs.c) */
+
+/* The module that bytes name which a caller of nx_pjrt_program_new wrote, one reference; NULL: they
+ * are something else. *unknown: they name none. */
+nx_stablehlo *nxj_program_of(const char *bytes, size_t n, bool *unknown);
 
 /* ---- what programs send to the host and receive from it (transfers.c) */
 

@@ -159,6 +159,14 @@ typedef struct nxh_grid {
   const int64_t *devices;
 } nxh_grid;
 
+/* Elements of a text that stand outside of it: where MLIR prints dense_resource<__elided__> for a
+ * large constant, the next ones. Their bytes are those of the type, one behind the other. */
+typedef struct nxh_outside {
+  const void *data;
+  size_t bytes;
+  const char *place, *place_end; /* what the text has for them; the reader says so */
+} nxh_outside;
+
 typedef struct nxh_module {
   nxi_arena arena;
   nxh_word name;
@@ -203,8 +211,18 @@ const nxh_function *nxh_find_function(const nxh_module *m, nxh_word name);
 const nxh_function *nxh_default_function(const nxh_module *m);
 struct nx_stablehlo;
 const nxh_module *nxh_module_of(const struct nx_stablehlo *m);
+/* One more reference of what the module, which recording has, is a part of. */
+struct nx_stablehlo *nxh_retain(const nxh_module *m);
+/* nx_stablehlo_parse of a text that has elements outside of it, which are copied. */
+nx_status nxh_parse(const void *bytes, size_t size, const nxh_outside *outside, size_t n,
+                    struct nx_stablehlo **out);
 /* The bytes that were parsed, which live as long as the module. */
 const char *nxh_bytes_of(const struct nx_stablehlo *m, size_t *size);
+/* The elements that stand outside of them. */
+const nxh_outside *nxh_outside_of(const struct nx_stablehlo *m, size_t *n);
+/* How many bytes the whole program has, with all elements in its text, and that. */
+size_t nxh_whole_size(const struct nx_stablehlo *m);
+void nxh_write_whole(const struct nx_stablehlo *m, char *to);
 /* The attribute of a name, or NULL. */
 const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name);
 static inline const nxh_attr *nxh_get(const nxh_op *op, const char *name) {
@@ -235,9 +253,10 @@ bool nxh_read_grid(nxi_arena *arena, nxh_word name, const nxh_attr *mesh, nxh_gr
  * anything asks for them. False: out of memory. */
 bool nxh_note_shardings(nxh_module *m);
 
-/* Text, whose text[size] is 0. NX_PARSE with line and column; NX_OUT_OF_MEMORY. The module refers
- * to `text`. */
-nx_status nxh_read_text(const char *text, size_t size, nxh_module *out, nxi_diag *d);
+/* Text, whose text[size] is 0, and its elements outside, all of which it has to name. NX_PARSE with
+ * line and column; NX_OUT_OF_MEMORY. The module refers to both. */
+nx_status nxh_read_text(const char *text, size_t size, nxh_outside *outside, size_t n,
+                        nxh_module *out, nxi_diag *d);
 /* A portable artifact. NX_PARSE with the position in bytes. The module refers to `bytes`. */
 bool nxh_is_bytecode(const void *bytes, size_t size);
 nx_status nxh_read_bytecode(const void *bytes, size_t size, nxh_module *out, nxi_diag *d);

@@ -35,6 +35,40 @@ static nx_tensor *in_steps(nxh_recorder *r, const nxh_attr *value) {
                : NULL;
 }
 
+/* Bytes of a constant from which on its tensor shares the memory of the module. */
+enum { SHARED_MIN = 1 << 16, SHARED_ALIGNMENT = 64 };
+
+static void release_module(void *module) { nx_stablehlo_release(module); }
+
+/* Only of the first device, whose memory is the host's. */
+static bool may_share(const nxh_recorder *r, const nxh_attr *value) {
+  nx_dtype own = value->elements.type->dtype;
+  return r->device == 0 && value->elements.bytes >= SHARED_MIN && !value->splat && own != NX_BOOL &&
+         !nxi_is_nibble(own) && (uintptr_t)value->elements.data % SHARED_ALIGNMENT == 0;
+}
+
+static nx_tensor *shared(nxh_recorder *r, const nxh_type *type, const nxh_attr *value) {
+  nx_stablehlo *owner = nxh_retain(r->m);
+  nx_import_desc desc = {.size = sizeof desc,
+                         .mode = NX_IMPORT_IMMUTABLE,
+                         .dtype = value->elements.type->dtype,
+                         .rank = type->rank,
+                         .shape = type->shape,
+                         .base = (void *)(uintptr_t)value->elements.data,
+                         .bytes = value->elements.bytes,
+                         .release = release_module,
+                         .user = owner};
+  nx_tensor *t = NULL;
+  if (nx_import(r->c, &desc, &t) != NX_OK) nx_stablehlo_release(owner);
+  return t;
+}
+
+static nx_tensor *elements_of(nxh_recorder *r, const nxh_type *type, const nxh_attr *value) {
+  if (may_share(r, value)) return shared(r, type, value);
+  return nx_from_data(r->c, r->device, value->elements.type->dtype, type->shape,
+                      value->splat ? 0 : type->rank, value->elements.data, value->elements.bytes);
+}
+
 bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   const nxh_attr *value = nxh_get(op, "value");
@@ -54,8 +88,7 @@ bool nxh_fill(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   if (t != NULL) return nxh_set(r, op, 0, t);
   t = nxh_constant(r, op->first_result, &s)
           ? nx_full(r->c, r->device, own, type->shape, type->rank, &s)
-          : nx_from_data(r->c, r->device, own, type->shape, value->splat ? 0 : type->rank,
-                         value->elements.data, value->elements.bytes);
+          : elements_of(r, type, value);
   if (t != NULL && value->splat && nx_rank(t) != type->rank)
     t = nx_expand(t, type->shape, type->rank);
   return t != NULL && nxh_set(r, op, 0, own == type->dtype ? t : nx_bitcast(t, type->dtype));

@@ -9,28 +9,69 @@
 #include "record.h"
 #include "runtime/record/error.h"
 
+enum { ALIGNMENT = 64 };
+
 struct nx_stablehlo {
   atomic_uint refs;
-  nxh_module module; /* refers to `text` */
+  nxh_module module; /* refers to `text` and what is outside */
   size_t size;
+  nxh_outside *outside; /* n of them, behind the text, and their elements behind these */
+  size_t n;
   char text[];
 };
 
+/* ---- reading */
+
+/* Bytes behind the text; 0: more than there can be. */
+static size_t room_outside(const nxh_outside *outside, size_t n) {
+  size_t room = 2 * ALIGNMENT;
+  for (size_t i = 0; i < n; i++) {
+    if (outside[i].bytes > SIZE_MAX / 4 - room) return 0;
+    room += sizeof *outside + outside[i].bytes + ALIGNMENT;
+  }
+  return room;
+}
+
+static char *aligned(char *p) { return p + (ALIGNMENT - (uintptr_t)p % ALIGNMENT) % ALIGNMENT; }
+
+static void copy_outside(nx_stablehlo *m, const nxh_outside *outside, size_t n) {
+  m->n = n;
+  m->outside = (nxh_outside *)(void *)aligned(m->text + m->size + 1);
+  char *at = aligned((char *)(m->outside + n));
+  for (size_t i = 0; i < n; i++) {
+    m->outside[i] = (nxh_outside){at, outside[i].bytes, NULL, NULL};
+    if (outside[i].bytes > 0) memcpy(at, outside[i].data, outside[i].bytes);
+    at = aligned(at + outside[i].bytes);
+  }
+}
+
+static nx_status read_module(nx_stablehlo *m, nxi_diag *d) {
+  if (m->n == 0 && nxh_is_bytecode(m->text, m->size))
+    return nxh_read_bytecode(m->text, m->size, &m->module, d);
+  return nxh_read_text(m->text, m->size, m->outside, m->n, &m->module, d);
+}
+
 nx_status nx_stablehlo_parse(const void *bytes, size_t size, nx_stablehlo **out) {
+  return nxh_parse(bytes, size, NULL, 0, out);
+}
+
+nx_status nxh_parse(const void *bytes, size_t size, const nxh_outside *outside, size_t n,
+                    nx_stablehlo **out) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (bytes == NULL || out == NULL) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "stablehlo", "stablehlo: an argument is NULL");
     return nxi_error_report(&d);
   }
-  nx_stablehlo *m = size < SIZE_MAX / 2 ? nxi_malloc(sizeof *m + size + 1) : NULL;
+  size_t room = size < SIZE_MAX / 4 ? room_outside(outside, n) : 0;
+  nx_stablehlo *m = room > 0 ? nxi_malloc(sizeof *m + size + 1 + room) : NULL;
   if (m == NULL) return nxi_oom(&d), nxi_error_report(&d);
   atomic_init(&m->refs, 1);
   m->size = size;
   memcpy(m->text, bytes, size);
   m->text[size] = 0; /* so that a reader at the end of the text may look at the character there */
-  nx_status s = nxh_is_bytecode(bytes, size) ? nxh_read_bytecode(m->text, size, &m->module, &d)
-                                             : nxh_read_text(m->text, size, &m->module, &d);
+  copy_outside(m, outside, n);
+  nx_status s = read_module(m, &d);
   if (s != NX_OK) {
     nxi_free(m);
     return nxi_error_report(&d);
@@ -60,10 +101,60 @@ void nx_stablehlo_release(nx_stablehlo *m) {
 
 const nxh_module *nxh_module_of(const nx_stablehlo *m) { return &m->module; }
 
+nx_stablehlo *nxh_retain(const nxh_module *m) {
+  return nx_stablehlo_retain(
+      (nx_stablehlo *)(void *)((uintptr_t)m - offsetof(nx_stablehlo, module)));
+}
+
 const char *nxh_bytes_of(const nx_stablehlo *m, size_t *size) {
   *size = m->size;
   return m->text;
 }
+
+const nxh_outside *nxh_outside_of(const nx_stablehlo *m, size_t *n) {
+  *n = m->n;
+  return m->outside;
+}
+
+/* ---- the whole program: dense<"0x.."> where elements stand outside */
+
+static const char opens[] = "dense<\"0x", closes[] = "\">";
+enum { AROUND = sizeof opens - 1 + sizeof closes - 1 };
+
+size_t nxh_whole_size(const nx_stablehlo *m) {
+  size_t size = m->size;
+  for (const nxh_outside *o = m->outside; o < m->outside + m->n; o++)
+    size += AROUND + 2 * o->bytes - (size_t)(o->place_end - o->place);
+  return size;
+}
+
+static char *append(char *to, const char *from, size_t n) {
+  memcpy(to, from, n);
+  return to + n;
+}
+
+static char *write_elements(char *to, const nxh_outside *o) {
+  static const char digits[] = "0123456789ABCDEF";
+  const uint8_t *bytes = o->data;
+  to = append(to, opens, sizeof opens - 1);
+  for (size_t i = 0; i < o->bytes; i++) {
+    *to++ = digits[bytes[i] >> 4];
+    *to++ = digits[bytes[i] & 15];
+  }
+  return append(to, closes, sizeof closes - 1);
+}
+
+void nxh_write_whole(const nx_stablehlo *m, char *to) {
+  const char *at = m->text;
+  for (const nxh_outside *o = m->outside; o < m->outside + m->n; o++) {
+    to = append(to, at, (size_t)(o->place - at));
+    to = write_elements(to, o);
+    at = o->place_end;
+  }
+  append(to, at, (size_t)(m->text + m->size - at));
+}
+
+/* ---- functions */
 
 const nxh_function *nxh_default_function(const nxh_module *m) {
   const nxh_function *f = nxh_find_function(m, nxh_word_of("main")), *only = NULL;

@@ -34,6 +34,7 @@ typedef struct nxh_reader {
   uint32_t buckets[NXH_BUCKETS]; /* the innermost binding of a hash, from 1 */
   nxh_named *aliases;            /* #name = .. */
   uint32_t n_aliases, cap_aliases;
+  nxh_outside *outside, *outside_end; /* elements that the text has still to name */
 } nxh_reader;
 
 /* ---- text_lex.c */
@@ -99,6 +100,8 @@ bool nxh_read_real(nxh_reader *r, double *out);
 /* what stands between dense< and > in the text from `at` to `end`. */
 bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,
                        nxh_attr *out);
+/* behind dense_resource, which begins at `from`: elements outside of the text */
+bool nxh_read_outside(nxh_reader *r, const char *from, nxh_attr *out);
 
 /* ---- text_ops.c */
 

@@ -280,3 +280,28 @@ bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh
   out->elements.type = nxi_arena_copy(&r->m->arena, type, sizeof *type);
   return out->elements.type != NULL || nxh_no_memory(r);
 }
+
+/* ---- elements outside of the text */
+
+bool nxh_read_outside(nxh_reader *r, const char *from, nxh_attr *out) {
+  nxh_type type;
+  if (r->outside == r->outside_end)
+    return nxh_expected(r, "elements that stand elsewhere are not supported");
+  nxh_outside *o = r->outside++;
+  if (!nxh_need(r, "<") || !nxh_need(r, "__elided__") || !nxh_need(r, ">")) return false;
+  o->place = from;
+  o->place_end = r->at;
+  if (!nxh_need(r, ":") || !nxh_read_type(r, &type)) return false;
+  bool plain = type.kind == NXH_TENSOR && type.dtype != 0 && type.dtype != NX_BOOL &&
+               !nxi_is_nibble(type.dtype) && type.form == NULL;
+  int64_t elements = plain ? nxh_elements(&type) : 0;
+  if (elements < 1) return nxh_expected(r, "elements of this type cannot stand elsewhere");
+  if ((uint64_t)nxi_dtype_bytes(type.dtype, elements) != o->bytes)
+    return nxh_expected(r, "%zu bytes stand elsewhere for %lld elements of %s", o->bytes,
+                        (long long)elements, nx_dtype_name(type.dtype));
+  *out = (nxh_attr){.kind = NXH_ELEMENTS};
+  out->elements.data = o->data;
+  out->elements.bytes = o->bytes;
+  out->elements.type = nxi_arena_copy(&r->m->arena, &type, sizeof type);
+  return out->elements.type != NULL || nxh_no_memory(r);
+}

@@ -373,7 +373,8 @@ static bool read_module(nxh_reader *r) {
   return nxh_peek(r) == 0 || nxh_expected(r, "expected the end of the text");
 }
 
-nx_status nxh_read_text(const char *text, size_t size, nxh_module *out, nxi_diag *d) {
+nx_status nxh_read_text(const char *text, size_t size, nxh_outside *outside, size_t n,
+                        nxh_module *out, nxi_diag *d) {
   *out = (nxh_module){0};
   if (size > INT32_MAX) return nxi_fail(d, NX_PARSE, "stablehlo", "a text of more than 2^31 bytes");
   nxh_reader *r = nxi_calloc(1, sizeof *r);
@@ -382,7 +383,11 @@ nx_status nxh_read_text(const char *text, size_t size, nxh_module *out, nxi_diag
   r->line = 1;
   r->m = out;
   r->d = d;
+  r->outside = outside;
+  r->outside_end = n > 0 ? outside + n : outside;
   bool ok = read_module(r);
+  if (ok && r->outside != r->outside_end)
+    ok = nxh_expected(r, "the text leaves elements out that stand elsewhere");
   if (ok && out->n_functions == 0) ok = nxh_expected(r, "the module has no function");
   nxi_free(r->bindings);
   nxi_free(r->aliases);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bindings/pjrt/callbacks.h"
+#include "bindings/pjrt/programs.h"
 #include "ir/alloc.h"
 #include "plugin.h"
 #include "unreduced.h"
@@ -221,6 +222,28 @@ static bool turn(made *m) {
   return ok(await(a.done));
 }
 
+/* A program that is handed over, whose constant is shared with its function. */
+static bool hand_over(made *m) {
+  static const char text[] =
+      "func.func @main(%a: tensor<20000xf32>) -> tensor<20000xf32> {\n"
+      "  %0 = stablehlo.constant dense_resource<__elided__> : tensor<20000xf32>\n"
+      "  %1 = stablehlo.add %a, %0 : tensor<20000xf32>\n"
+      "  return %1 : tensor<20000xf32>\n"
+      "}\n";
+  static const float constant[20000];
+  const void *constants[] = {constant};
+  size_t size = sizeof constant;
+  char bytes[sizeof NX_PJRT_PROGRAM + 8] = NX_PJRT_PROGRAM;
+  uint64_t number = nx_pjrt_program_new(text, sizeof text - 1, constants, &size, 1);
+  if (number == 0) return failures++, false;
+  memcpy(bytes + sizeof NX_PJRT_PROGRAM - 1, &number, sizeof number);
+  ARGS(deserialize, d, .client = m->c, .bytes = bytes, .n = sizeof bytes - 1);
+  bool good = ok(RUN(Executable_DeserializeAndLoad, &d));
+  nx_pjrt_program_drop(number);
+  if (good) drop_loaded(d.loaded);
+  return good;
+}
+
 /* ---- ends */
 
 static void drop(made *m) {
@@ -236,7 +259,7 @@ static void drop(made *m) {
 /* Steps before `step` go well; in that one allocation `after` fails. How many it made. */
 static int64_t try_step(bool (*const *steps)(made *), int step, int64_t after) {
   made m = {0};
-  int before_it = steps[step] == turn ? 3 : step;
+  int before_it = steps[step] == turn ? 3 : steps[step] == hand_over ? 1 : step;
   for (int i = 0; i < before_it && steps[step] != divide; i++) assert_true(steps[i](&m));
   int64_t before = nxi_alloc_count();
   nxi_alloc_fail(after, false);
@@ -251,7 +274,7 @@ static int64_t try_step(bool (*const *steps)(made *), int step, int64_t after) {
 
 static void fails(int step) {
   static bool (*const steps[])(made *) = {make,  build,     give, run,    take, copy,
-                                          store, call_back, lend, divide, turn};
+                                          store, call_back, lend, divide, turn, hand_over};
   failures = 0;
   for (int64_t after = 0, n = 1; after <= n; after++) n = try_step(steps, step, after);
   assert_true(failures > 0 || step == 4);
@@ -293,6 +316,11 @@ static void turns(void **state) {
   fails(10);
 }
 
+static void hands_over(void **state) {
+  (void)state;
+  fails(11);
+}
+
 NXT_MAIN(memory) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(makes_a_client), cmocka_unit_test(compiles),
@@ -300,7 +328,7 @@ NXT_MAIN(memory) {
       cmocka_unit_test(gives_arrays),   cmocka_unit_test(copies),
       cmocka_unit_test(stores),         cmocka_unit_test(calls_back),
       cmocka_unit_test(lends),          cmocka_unit_test(divides),
-      cmocka_unit_test(turns),
+      cmocka_unit_test(turns),          cmocka_unit_test(hands_over),
   };
   setenv("NX_CPU_DEVICES", "2", 1);
   alarm(100);

@@ -37,7 +37,7 @@ def _why_not(reason: BaseException):
     the reason, when one is used."""
 
     def __getattr__(name):
-        if name.startswith("__") or name in ("jax", "callbacks"):
+        if name.startswith("__") or name in ("jax", "callbacks", "programs"):
             raise AttributeError(f"module 'nx' has no attribute {name!r}")
         raise AttributeError(f"nx.{name}: arrays are not available here: {reason}")
 

@@ -11,11 +11,12 @@ def initialize() -> None:
     """Tells JAX of the platform nx. Nothing is loaded before a device of it is asked for."""
     from jax._src import xla_bridge
 
-    from . import callbacks
+    from . import callbacks, programs
 
     library = Path(__file__).resolve().parent / "lib" / "libnx_pjrt.so"
     xla_bridge.register_plugin("nx", priority=PRIORITY, library_path=str(library), options=None)
     callbacks.install(library)
+    programs.install(library)
     skip_keys()
 
 

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: ISC
+"""JAX gives programs to nx as text, with the same results as the other way. Usage: handed_over.py
+LIBRARY; JAX_PYTHON is a Python with JAX (else this one), and without JAX the test is skipped."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SKIPPED = 77
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main(library):
+    python = os.environ.get("JAX_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import jax"], capture_output=True, check=False).returncode:
+        print("there is no JAX")
+        return SKIPPED
+    env = dict(os.environ, PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{library}", JAX_PLATFORMS="nx,cpu")
+    env.update(PYTHONPATH=str(ROOT / "bindings/python"), NX_CPU_DEVICES="2")
+    env.pop("JAX_COMPILATION_CACHE_DIR", None)
+    run = [python, __file__, "--run", library]
+    return subprocess.run(run, env=env, check=False).returncode
+
+
+def programs():
+    """Each with whether it is handed over."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    kinds = "float32", "int8", "uint32", "float16"
+    large = [jnp.asarray(random.normal(size=(40, 50)) * 9, t) for t in kinds]
+    halves = jnp.asarray(large[0], jnp.bfloat16)
+    mask = jnp.asarray(random.normal(size=(40, 50)) > 0)
+    x = jnp.asarray(random.normal(size=(40, 50)), jnp.float32)
+    table = np.asarray(random.normal(size=2000), np.float32)
+
+    yield "simple", lambda x: jnp.tanh(x) + 1, True
+    yield "constants", lambda x: [x * jnp.sum(c) + c.astype(jnp.float32) for c in large], True
+    yield "booleans", lambda x: jnp.where(mask, x, 0), False
+    yield "bfloat16", lambda x: x + halves, False  # which Python's buffers have not
+    yield "a loop", lambda x: jax.lax.fori_loop(0, 5, lambda i, v: v * 0.9 + large[0], x), True
+    yield "a table", lambda x: jax.lax.cond(x[0, 0] > 0, lambda v: v + table[0],
+                                            lambda v: v - jnp.asarray(table)[:50], x), True
+    yield "of CHLO", lambda x: jax.scipy.special.erfc(x) + jax.lax.lgamma(x) * jnp.tan(x), True
+    yield "squares", lambda x: jnp.square(x) + jnp.square(jax.lax.complex(x, -x)).imag, True
+    yield "the largest", lambda x: jax.lax.top_k(x, 3), True
+    yield "a sort", lambda x: jnp.sort(x, axis=1)[:, ::-1], True
+    yield "a call", lambda x: jax.jit(lambda v: v @ v.T)(x) - large[0][:, :40], True
+    yield "a gradient", jax.grad(lambda x: jnp.sum(jnp.sin(x) * large[0])), True
+    yield "Python", lambda x: jax.pure_callback(lambda v: v, x, x), False
+
+
+def run(library):
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax._src import compiler
+    from jax.experimental import serialize_executable
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from nx import callbacks, programs as ours
+
+    callbacks.install(library)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(40, 50)), jnp.float32)
+    wanted = [jax.tree.leaves(jax.jit(f)(x)) for _, f, _ in programs()]
+    went = []
+    original = compiler.backend_compile_and_load
+    compiler.backend_compile_and_load = lambda *a: went.append(1) or original(*a)
+    ours.install(library)
+    ours.install(library)  # once is enough
+    jax.clear_caches()
+
+    def compiled(function, *arguments):
+        lowered = jax.jit(function).lower(*arguments)
+        went.clear()
+        return lowered.compile(), not went
+
+    for (name, function, direct), want in zip(programs(), wanted):
+        made, given = compiled(function, x)
+        assert given == direct, f"{name}: {given}"
+        for got, value in zip(jax.tree.leaves(made(x)), want):
+            assert np.array_equal(np.asarray(got), np.asarray(value), equal_nan=True), name
+
+    constant = jnp.arange(3000.0) ** 2
+    made, given = compiled(lambda v: v + constant, constant)
+    assert given and float(made(constant)[3]) == 18
+    assert "stablehlo.add" in made.as_text() or "add(" in made.as_text()
+    stored = serialize_executable.serialize(made)
+    again = serialize_executable.deserialize_and_load(*stored, execution_devices=jax.devices()[:1])
+    assert float(again(constant)[2999]) == 2 * 2999.0**2
+
+    mesh = Mesh(np.array(jax.devices("nx")[:2]), "i")
+    parts = jax.device_put(x, NamedSharding(mesh, PartitionSpec("i")))
+    made, given = compiled(lambda v: v * 2, parts)
+    assert not given and np.array_equal(made(parts), x * 2)
+
+    assert compiled(lambda v: v + 1, jax.device_put(1.0, jax.devices("cpu")[0]))[1] is False
+    second = jax.device_put(3.0, jax.devices("nx")[1])
+    made, given = compiled(lambda v: v + 1, second)
+    assert given and float(made(second)) == 4
+    assert made(second).devices() == second.devices()
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[2]) if sys.argv[1] == "--run" else main(*sys.argv[1:]))
