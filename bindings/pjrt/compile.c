@@ -248,8 +248,8 @@ nxj_error *nxj_compile_module(nx_stablehlo *m, const char *options, size_t n_opt
 nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n_options,
                        nxj_executable **out) {
   nx_stablehlo *m = NULL;
-  nx_status s = nx_stablehlo_parse(code, n, &m);
-  return s != NX_OK ? nxj_of_status(s) : nxj_compile_module(m, options, n_options, out);
+  nxj_error *error = nxj_of_status(nx_stablehlo_parse(code, n, &m));
+  return error != NULL ? error : nxj_compile_module(m, options, n_options, out);
 }
 
 /* ---- loading */
