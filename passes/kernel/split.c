@@ -134,12 +134,16 @@ static int64_t units_of(const splitter *s, int64_t least, int64_t columns) {
   return side_by_side(s, least) ? nxb_ceil(s->points, columns) : s->points;
 }
 
-/* The last chunk is code of its own if it is shorter, and compiling is proportional to code. A long
- * body is written once instead: the elements that the last chunk lacks are masked, and there are
- * few of them, since chunks are small. */
+/* The last chunk is code of its own if it is shorter, and compiling is proportional to code. So
+ * chunks are smaller if the run then has whole ones alone. Otherwise a long body is written once:
+ * the elements that the last chunk lacks are masked, and there are few of them, since chunks are
+ * small. */
 static void even_out(splitter *s) {
-  enum { LONG = 100, FEW = 32, SMALLEST = 4096 };
+  enum { LONG = 100, FEW = 32, SMALLEST = 4096, WHOLE = 1 << 14, PARTS = 8 };
   const int64_t run = s->stage->points;
+  int64_t whole = s->chunk;
+  while (run % whole != 0 && whole > WHOLE && whole * PARTS > s->chunk) whole /= 2;
+  if (run % whole == 0) s->chunk = whole;
   s->even = s->lanes && !s->pair && run % s->chunk != 0 &&
             nxb_code_cost(&s->b, s->stage->first, s->stage->last) >= LONG &&
             nxb_masks_well(&s->b, s->stage->first, s->stage->last);
