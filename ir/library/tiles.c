@@ -102,6 +102,9 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
                  .products = 1};
   if (m <= 0 || n <= 0 || batches <= 0) return t;
   if (k < 1) k = 1;
+  if (batches == 1 && m > SKINNY && n > SKINNY && k <= DEPTH_WHOLE &&
+      (double)m * (double)n * (double)k < TILE_FLOPS_MIN / 2)
+    return t; /* as below, without divisions */
   int64_t area = tile_area((double)batches * (double)m * (double)n, k);
   int64_t rows = larger((int64_t)sqrt((double)area) - 1, 1);
   while (rows * rows < area) rows++;

@@ -504,17 +504,28 @@ nx_status nxi_matmul_chained(const nxi_blas *blas, nxi_pool *pool, const nxi_pol
 
 /* ---- one product */
 
-enum { TALL_COLUMNS = 128, TALL_ELEMENTS = 2 << 20 /* of the first operand's part of a tile */ };
+enum {
+  TALL_COLUMNS = 128,
+  TALL_ELEMENTS = 2 << 20,  /* of the first operand's part of a tile */
+  HALVED_CYCLES = 40 << 10, /* of a product that two threads share although it is one tile */
+  HALVED_ROWS_UNIT = 4,
+};
 
-/* Loops of our own copy the second operand once for each tile, so tall tiles take less time. They
- * are no larger ones, and no bit depends on them. A tile with an epilogue ends with that of all its
- * rows; shares have memory for the tiles that they were planned with. */
-static void make_tall(matmul_run *r) {
+/* Cuts a product for loops of our own, on whose tiles no bit depends. They copy the second operand
+ * once for each tile, so tall tiles take less time; these are no larger than others. A tile with an
+ * epilogue ends with that of all its rows; shares have memory for the tiles that they were planned
+ * with. */
+static void cut_for_loops(matmul_run *r, const nxi_pool *pool) {
   nxi_tiles *t = &r->tiles;
   const nxi_matmul *p = r->p;
-  if (p->staging || r->epilogue || r->symmetric || r->shares > 1 ||
-      !nxi_floats_kernels_for(p->type))
-    return;
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(p->type);
+  if (p->staging || r->epilogue || r->symmetric || r->shares > 1 || !own) return;
+  if (r->batches == 1 && t->row_panels == 1 && t->column_panels == 1 && pool &&
+      nxi_pool_size(pool) > 1 && p->m >= 2 * own->rows &&
+      (double)p->m * (double)p->n * (double)p->k >= 2.0 * own->lanes * HALVED_CYCLES) {
+    t->rows = ceil_div(p->m, 2 * HALVED_ROWS_UNIT) * HALVED_ROWS_UNIT;
+    t->row_panels = 2;
+  }
   while (t->row_panels % 2 == 0 && t->columns >= 2 * TALL_COLUMNS &&
          2 * t->rows * t->depth <= TALL_ELEMENTS) {
     t->rows *= 2;
@@ -531,7 +542,7 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
   r.tiles = nxi_matmul_tiles(p->among ? p->among : r.batches, p->m, p->n, p->k);
   r.shares = ceil_div(larger(p->k, 1), r.tiles.share);
   r.symmetric = is_symmetric(p, epilogue);
-  make_tall(&r);
+  cut_for_loops(&r, pool);
   nx_status status = check(p, &r.tiles, d);
   if (status != NX_OK) return status;
   if (r.batches <= 0 || p->m == 0 || p->n == 0) return NX_OK;

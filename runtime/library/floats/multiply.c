@@ -37,11 +37,10 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 const nxi_floats_kernels *nxi_floats_kernels_for(nx_dtype type) {
 #if defined(__x86_64__)
-  const char *isa = nxi_target_host()->isa;
+  const int32_t bytes = nxi_target_host()->vector_bytes;
   if (type != NX_F32 && type != NX_F64) return NULL;
-  if (strcmp(isa, "avx512") == 0)
-    return type == NX_F32 ? &nxi_floats_avx512_f32 : &nxi_floats_avx512_f64;
-  if (strcmp(isa, "avx2") == 0) return type == NX_F32 ? &nxi_floats_avx2_f32 : &nxi_floats_avx2_f64;
+  if (bytes == 64) return type == NX_F32 ? &nxi_floats_avx512_f32 : &nxi_floats_avx512_f64;
+  if (bytes == 32) return type == NX_F32 ? &nxi_floats_avx2_f32 : &nxi_floats_avx2_f64;
 #endif
   (void)type;
   return NULL;
