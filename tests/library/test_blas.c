@@ -335,7 +335,7 @@ static void test_products(void **state) {
   check_product(NX_F32, 0, 33, 44, 5, false, false, false);
   check_product(NX_F32, 3, 0, 44, 5, false, false, false);
   check_product(NX_F32, 1, 640, 1100, 33, false, false, false);
-  check_product(NX_F64, 1, 99, 97, 100, false, false, false); /* one tile, shared by threads */
+  check_product(NX_F64, 1, 99, 97, 100, false, false, false);  /* one tile, shared by threads */
   check_product(NX_F32, 1, 70, 90, 5003, false, false, false); /* the inner extent in pieces */
   check_product(NX_F64, 2, 120, 100, 2304, true, true, false);
   check_product(NX_F32, 1, 3, 5, 200000, false, true, false); /* and these in shares */
