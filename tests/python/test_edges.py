@@ -168,6 +168,9 @@ class Refused(unittest.TestCase):
                             nx.asarray([0.2, 0.2, 0.5]), nx.ones(3) / 3.1, nx.asarray([1, 1, -1]),
                             nx.full(3, 0.334, dtype="float32"))],
                 (ValueError, lambda: r.choice(key, 3, (2,), False, [0, 1, 0])),
+                *[(ValueError, lambda p=p: r.choice(key, 1000, (2,), p=p))
+                  for p in (nx.ones(1000), nx.arange(1000) / 499500 - 1e-9, nx.full(1000, nan))],
+                (ValueError, lambda: r.choice(key, 999, (3,), False, nx.eye(1, 999)[0])),
                 (OverflowError, lambda: r.fold_in(key, 2**64)),
                 (OverflowError, lambda: r.fold_in(key, -(2**63) - 1)),
                 *[(ValueError, lambda f=f, p=p: f(key, p)) for f in (r.bernoulli, r.geometric)
@@ -192,6 +195,7 @@ class Refused(unittest.TestCase):
         sevenths = nx.ones(7, dtype="bfloat16") / 7
         for p in (thirds, thirds + 5e-5, [0.1] * 3 + [0.7 - 1e-9], sevenths):
             self.assertEqual(r.choice(key, len(p), (2,), p=p).shape, (2,))
+        self.assertEqual(r.choice(key, 999, (1,), False, nx.eye(1, 999)[0]).tolist(), [0])
         weights = nx.asarray([0.0, 5])
         self.assertEqual(nx.jit(lambda p: r.choice(key, 2, (2,), p=p))(weights).tolist(), [1, 1])
         self.assertEqual([bool(r.bernoulli(key, p)) for p in (0, 1.0)], [False, True])

@@ -164,9 +164,12 @@ def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool 
 
 
 def _has_zero(x: Array) -> bool:
-    """Whether an element is 0, an action; False in a captured function that decides the values."""
+    """Whether an element is 0, an action that computes x, too; False in a captured function that
+    decides the values."""
+    found = calls.reduce_max(x == 0, None, 0)
     try:
-        return bool(calls.reduce_max(x == 0, None, 0))
+        _core.realize(x, found)
+        return bool(found)
     except _core.Unbound:
         return False
 

@@ -132,15 +132,27 @@ def choice(key: Array, a: Any, /, shape: Any = (), replace: bool = True, p: Any 
     return places if isinstance(a, int) else take(a, places, axis=axis)
 
 
+_FEW = 256  # numbers that take Python less time than a run
+
+
+def _few_numbers(p: Array) -> list[float]:
+    """Their sum, how many are below 0, and how many above; an action."""
+    numbers = p.tolist()
+    return [sum(numbers), sum(w < 0 for w in numbers), sum(w > 0 for w in numbers)]
+
+
+def _many_numbers(p: Array) -> list[float]:
+    p = cast(p, FLOAT64)
+    signs = (cast(found, FLOAT64) for found in (p < 0, p > 0))
+    sums = [reshaped(calls.reduce_sum(x, None, 0), (1,)) for x in (p, *signs)]
+    return calls.cat(sums, 0).tolist()
+
+
 def _check_probabilities(p: Array, n: int) -> None:
     """ValueError unless they are at least 0, sum to 1 as nearly as NumPy wants it, and n of them,
     which are drawn without replacement, are not 0."""
-    wide = cast(p, FLOAT64)
-    total, below, some = calls.reduce_sum(wide, None, 0), wide < 0, wide > 0
-    below, some = (calls.reduce_sum(cast(x, FLOAT64), None, 0) for x in (below, some))
-    found = calls.cat([reshaped(x, (1,)) for x in (total, below, some)], 0)
     try:
-        total, below, some = found.tolist()
+        total, below, some = _few_numbers(p) if p.size <= _FEW else _many_numbers(p)
     except _core.Unbound:
         return
     if total != total:
