@@ -8,6 +8,7 @@
  *     LOAD(p), STORE(p, v), LOAD_SOME(p, mask), STORE_SOME(p, mask, v)
  *     MAX(x, y)                  y where either is NaN
  *     ABS(x)
+ *     SIGNED(x, y)               x, which is not negative, with the sign of y
  *     ZERO, SPREAD(x), ADD(x, y), MUL(x, y), DIV(x, y), ROOT(x), FMA(a, b, sum)
  *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves
  *     PRODUCTS_ALONE             no loops for triangles and eliminations; MUL .. ABS are not needed
@@ -372,6 +373,7 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
 #undef MUL
 #undef DIV
 #undef ROOT
+#undef SIGNED
 #undef MAX
 #undef ABS
 #undef FMA

@@ -114,12 +114,15 @@ typedef struct nxi_floats_triangular {
 } nxi_floats_triangular;
 
 /* Rotations of rows that follow one another, `step` elements apart: row i becomes c row i + s row i
- * + 1, and that c row i + 1 - s row i, of which the next rotation is. */
+ * + 1, and that c row i + 1 - s row i, of which the next rotation is; the last one changes its sign
+ * if so asked. */
 typedef struct nxi_floats_turn {
-  int64_t count, columns; /* of rotations, NXI_FLOATS_REFLECTED at most; of whole vectors */
-  void *rows;
+  int64_t count; /* of rotations */
+  void *row;     /* the first one */
   int64_t step;
-  const double *c, *s; /* the squares of c, with its sign, and of s */
+  bool negative;
+  const double *c, *s;   /* the squares of c, with its sign, and of s */
+  void *cosines, *sines; /* room for as many, and a vector more */
 } nxi_floats_turn;
 
 /* Products of a matrix that is stored by columns and is read from memory once: products = a^T x,
@@ -159,7 +162,8 @@ typedef struct nxi_floats_kernels {
   void (*triangular)(const nxi_floats_triangular *t);
   /* Writes `columns` columns of Q, of as many rows as A has. */
   void (*orthogonal)(const nxi_floats_triangular *t, int64_t columns, void *q, int64_t ld);
-  void (*turn)(const nxi_floats_turn *t);
+  /* Rotations of t[0], .. t[n - 1], of rows of so many columns: of whole vectors. */
+  void (*turn)(const nxi_floats_turn *t, int64_t n, int64_t columns);
   void (*pass)(const nxi_floats_pass *p);
   /* The sums of z^2 / (pole - at) and of its derivative, of the poles first .. end - 1. */
   void (*secular)(const void *z, const void *poles, int64_t first, int64_t end, double at,

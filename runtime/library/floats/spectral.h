@@ -2,42 +2,50 @@
 /* Included by engine.h for each set and type: loops of eigenvalues and singular values. */
 
 /* Some vectors of the rows: the one that all rotations have in common stays in registers. */
-static NXI_INLINE void TABLE(turn_some)(const nxi_floats_turn *t, const REAL *c, const REAL *s,
-                                        REAL *row, const int vectors) {
+static NXI_INLINE void TABLE(turn_some)(const nxi_floats_turn *t, REAL *row, const int vectors) {
+  const REAL *c = t->cosines, *s = t->sines;
+  const int64_t count = t->count, step = t->step;
   VECTOR carried[4];
   UNROLL
   for (int k = 0; k < vectors; k++) carried[k] = LOAD(row + k * LANES);
-  for (int64_t i = 0; i < t->count; i++) {
+  for (int64_t i = 0; i < count; i++) {
     const VECTOR cosine = SPREAD(c[i]), sine = SPREAD(s[i]), minus = SPREAD(-s[i]);
     UNROLL
     for (int k = 0; k < vectors; k++) {
-      const VECTOR next = LOAD(row + t->step + k * LANES);
+      const VECTOR next = LOAD(row + step + k * LANES);
       STORE(row + k * LANES, FMA(sine, next, MUL(cosine, carried[k])));
       carried[k] = FMA(minus, carried[k], MUL(cosine, next));
     }
-    row += t->step;
+    row += step;
   }
+  const VECTOR by = SPREAD(t->negative ? -1 : 1);
   UNROLL
-  for (int k = 0; k < vectors; k++) STORE(row + k * LANES, carried[k]);
+  for (int k = 0; k < vectors; k++) STORE(row + k * LANES, MUL(by, carried[k]));
 }
 
-static void TABLE(turn)(const nxi_floats_turn *t) {
-  REAL *row = t->rows, c[NXI_FLOATS_REFLECTED + LANES], s[NXI_FLOATS_REFLECTED + LANES];
-  const int64_t vectors = (t->columns + LANES - 1) / LANES,
-                whole = (t->count + LANES - 1) / LANES * LANES;
-  int64_t k = 0;
-  for (int64_t i = 0; i < whole; i++) {
-    c[i] = i < t->count ? (REAL)fabs(t->c[i]) : 0;
-    s[i] = i < t->count ? (REAL)t->s[i] : 0;
+static void TABLE(take_roots)(int64_t n, const double *squares, REAL *roots) {
+  for (int64_t i = 0; i < n; i++) roots[i] = (REAL)squares[i];
+  for (int64_t i = 0; i < n; i += LANES) {
+    const VECTOR square = LOAD(roots + i);
+    STORE(roots + i, SIGNED(ROOT(ABS(square)), square));
   }
-  for (int64_t i = 0; i < whole; i += LANES) {
-    STORE(c + i, ROOT(LOAD(c + i)));
-    STORE(s + i, ROOT(LOAD(s + i)));
+}
+
+static void TABLE(turn)(const nxi_floats_turn *t, int64_t n, int64_t columns) {
+  const int64_t vectors = (columns + LANES - 1) / LANES;
+  for (int64_t i = 0; i < n; i++) {
+    TABLE(take_roots)(t[i].count, t[i].c, t[i].cosines);
+    TABLE(take_roots)(t[i].count, t[i].s, t[i].sines);
   }
-  for (int64_t i = 0; i < t->count; i++) c[i] = t->c[i] < 0 ? -c[i] : c[i];
-  for (; k + 4 <= vectors; k += 4) TABLE(turn_some)(t, c, s, row + k * LANES, 4);
-  for (; k + 2 <= vectors; k += 2) TABLE(turn_some)(t, c, s, row + k * LANES, 2);
-  for (; k < vectors; k++) TABLE(turn_some)(t, c, s, row + k * LANES, 1);
+  for (int64_t k = 0, some; k < vectors; k += some) {
+    some = vectors - k >= 4 ? 4 : vectors - k >= 2 ? 2 : 1;
+    for (int64_t i = 0; i < n; i++) {
+      REAL *row = (REAL *)t[i].row + k * LANES;
+      if (some == 4) TABLE(turn_some)(t + i, row, 4);
+      else if (some == 2) TABLE(turn_some)(t + i, row, 2);
+      else TABLE(turn_some)(t + i, row, 1);
+    }
+  }
 }
 
 /* Columns first .. first + n - 1 of both products; n is a constant here. Those behind are fetched

@@ -424,6 +424,14 @@ void nxi_conquer_run(const nxi_conquer *c, const nxi_conquer_arrays *at, const n
   }
 }
 
+void nxi_conquer_all(const nxi_conquer *c, const nxi_conquer_arrays *at, void *own) {
+  nxi_conquer_tear(c, at);
+  for (int part = 0; part < nxi_conquer_parts(c); part++) nxi_conquer_part(c, at, part);
+  for (int stage = 0; stage < nxi_conquer_stages(c); stage++)
+    for (int64_t task = 0; task < nxi_conquer_tasks(c, stage); task++)
+      nxi_conquer_run(c, at, NULL, stage, task, own);
+}
+
 /* ---- the result */
 
 const int *nxi_conquer_order(const nxi_conquer *c, const int *integers) {

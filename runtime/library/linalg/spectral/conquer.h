@@ -36,6 +36,8 @@ int nxi_conquer_stages(const nxi_conquer *c);
 int64_t nxi_conquer_tasks(const nxi_conquer *c, int stage);
 void nxi_conquer_run(const nxi_conquer *c, const nxi_conquer_arrays *at, const nxg_call_part *part,
                      int stage, int64_t task, void *own);
+/* All of it, one after the other, but the end. own: nxi_conquer_own elements. */
+void nxi_conquer_all(const nxi_conquer *c, const nxi_conquer_arrays *at, void *own);
 /* Gives values back their scale. False: something has not converged. */
 bool nxi_conquer_end(const nxi_conquer *c, const nxi_conquer_arrays *at);
 /* The ascending order: where each value and its vector are; from the end on. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* eigh, eigvalsh of a small real matrix. LAPACK's routine calls others for rows of a few vectors;
  * here the reduction to a tridiagonal matrix is a loop of our own (runtime/library/floats), and so
- * are the rotations and the reflections of its vectors. Values alone are LAPACK's. */
+ * are the rotations and the reflections of its vectors. Values alone are LAPACK's. More rows are
+ * divided and conquered. */
 #include "eigh_small.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "conquer.h"
 #include "eigh_blocked.h"
 #include "rotations.h"
 #include "runtime/library/blas/level3.h"
@@ -13,7 +16,8 @@
 
 typedef void (*sterf_fn)(const int *n, void *d, void *e, int *info);
 /* n numbers each: d, e, tau */
-enum { MATRIX, DIAGONAL, VECTORS, WORK };
+enum { MATRIX, DIAGONAL, VECTORS, WORK, INTEGERS, OWN };
+enum { DIVIDED = 65 }; /* rows from which divide and conquer is faster than rotations alone */
 
 /* Elements from row to row: whole vectors. */
 static int stride(const nxi_floats_kernels *own, int n) {
@@ -29,8 +33,15 @@ nx_status nxi_eigh_small_prepare(const nxg_call *call, nxg_call_work *work, nxi_
     const double values[] = {size * ld, 3 * size};
     return nxi_work_state(call, work, t, values, 2, d);
   }
-  const double all[] = {size * ld, 3 * size, size * ld, size * ld};
-  return nxi_work_state(call, work, t, all, 4, d);
+  const nxi_conquer c = nxi_conquer_of(t, n);
+  const bool divided = n >= DIVIDED;
+  const double all[] = {size * ld,
+                        3 * size,
+                        size * ld + NXI_CONQUER_MORE,
+                        fmax(size * ld, divided ? (double)nxi_conquer_work(&c) : 0),
+                        divided ? (double)nxi_conquer_integers(&c) : 1,
+                        divided ? (double)nxi_conquer_own(&c) : 1};
+  return nxi_work_state(call, work, t, all, 6, d);
 }
 
 /* Both triangles of the matrix whose lower one is given; rows are `ld` apart, and zeros in between.
@@ -58,8 +69,26 @@ static bool solve_values(nx_dtype t, int n, void *d, void *e) {
 }
 
 /* Values, and vectors as rows. */
-static bool solve(const nxi_floats_kernels *own, nx_dtype t, int n, void *d, const void *e,
-                  char *vectors, int ld) {
+static bool conquer(const nxg_call_part *part, nx_dtype t, int n, void *d, void *e, char *vectors,
+                    int ld) {
+  const nxi_conquer c = nxi_conquer_of(t, n);
+  const size_t size = (size_t)nxi_dtype_size(t), row = (size_t)n * size;
+  char *work = nxi_work_array(part, WORK, NULL);
+  const nxi_conquer_arrays at = {d, e, vectors, work, nxi_work_array(part, INTEGERS, NULL)};
+  nxi_conquer_all(&c, &at, nxi_work_array(part, OWN, NULL));
+  if (!nxi_conquer_end(&c, &at)) return false;
+  const int *order = nxi_conquer_order(&c, at.integers);
+  for (int i = 0; i < n; i++) memcpy(work + (size_t)i * row, vectors + (size_t)order[i] * row, row);
+  for (int i = 0; i < n; i++)
+    memcpy(vectors + (size_t)i * (size_t)ld * size, work + (size_t)i * row, row);
+  for (int i = 0; i < n; i++)
+    memcpy(work + (size_t)i * size, (char *)d + (size_t)order[i] * size, size);
+  memcpy(d, work, row);
+  return true;
+}
+
+static bool rotate(const nxi_floats_kernels *own, nx_dtype t, int n, void *d, const void *e,
+                   char *vectors, int ld) {
   double values[NXI_FLOATS_REFLECTED], beside[NXI_FLOATS_REFLECTED];
   nxi_widen_values(t, n, d, values);
   nxi_widen_values(t, n - 1, e, beside);
@@ -89,7 +118,8 @@ nx_status nxi_eigh_small(const nxg_call_part *part, int64_t index) {
   const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
   const int n = (int)array->shape[array->rank - 1], ld = stride(own, n);
   const char *from = nxi_item(array, part->operands[0], 2, index);
-  char *a = nxi_work_array(part, MATRIX, NULL), *d = nxi_work_array(part, DIAGONAL, NULL);
+  char *a = nxi_work_array(part, MATRIX, NULL), *d = nxi_work_array(part, DIAGONAL, NULL),
+       *vectors = call->n_results > 1 ? nxi_work_array(part, VECTORS, NULL) : NULL;
   if (!nxi_lower_is_finite(t, n, from)) return NX_NO_CONVERGENCE;
   take(t, n, ld, from, a);
   const int scale = nxi_scale_for(t, nxi_largest(t, (int64_t)n * ld, a));
@@ -97,9 +127,9 @@ nx_status nxi_eigh_small(const nxg_call_part *part, int64_t index) {
   const nxi_floats_tridiagonal form = {
       n, a, ld, d, nxi_at(t, d, n, 0, 1), nxi_at(t, d, 2 * n, 0, 1)};
   own->tridiagonal(&form);
-  if (call->n_results == 1
-          ? !solve_values(t, n, d, form.beside)
-          : !solve(own, t, n, d, form.beside, nxi_work_array(part, VECTORS, NULL), ld))
+  if (call->n_results == 1 ? !solve_values(t, n, d, form.beside)
+      : n >= DIVIDED       ? !conquer(part, t, n, d, form.beside, vectors, ld)
+                           : !rotate(own, t, n, d, form.beside, vectors, ld))
     return NX_NO_CONVERGENCE;
   nxi_scale(t, n, d, -scale);
   nxi_widen_values(t, n, d, nxi_item(&call->results[0], part->results[0], 1, index));

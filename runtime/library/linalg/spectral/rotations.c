@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = NXI_FLOATS_REFLECTED, STEPS = 40, PATIENCE = 12 };
+enum { MOST = NXI_FLOATS_REFLECTED, STEPS = 40, PATIENCE = 12, KEPT = 8, LANES = 16 };
 
 /* A part that has no zeros beside the diagonal: number i of the diagonal is d[i * to], and e[i *
  * to] the square of what is beside that and the next one. The value of number 0 is looked for. */
@@ -20,6 +20,22 @@ typedef struct part {
   int to, last;
   double least; /* of e, after a step */
 } part;
+
+/* One rotation for a part of two rows. */
+static void solve_two(const part *p, double *c, double *s) {
+  double *d = p->d;
+  const int to = p->to;
+  const double half = (d[to] - d[0]) / 2, e = sqrt(p->e[0]),
+               tangent = e / (fabs(half) + sqrt(half * half + p->e[0])),
+               large = 1 / (1 + tangent * tangent), small = tangent * tangent * large,
+               change = e * tangent, first = half < 0 ? d[to] : d[0],
+               second = half < 0 ? d[0] : d[to];
+  *c = half < 0 ? small : large;
+  *s = half < 0 ? large : small;
+  d[0] = first - change;
+  d[to] = second + change;
+  p->e[0] = 0;
+}
 
 /* The value of the 2 x 2 matrix at the end that is nearer to d[0]. */
 static double shift_of(const part *p) {
@@ -62,7 +78,7 @@ static bool step(part *p, double *c, double *s) {
   }
   e[0] = sine * square;
   d[0] = shift + g;
-  p->least = fmin(least, e[0]);
+  p->least = e[0] < least ? e[0] : least;
   return sign < 0;
 }
 
@@ -82,11 +98,6 @@ static void begin(int n, double *e, char *v, int64_t row, bool single) {
     sign = e[i] < 0 ? -sign : sign;
     e[i] *= e[i];
   }
-}
-
-static void negate(int n, void *row, bool single) {
-  for (int i = 0; i < n && single; i++) ((float *)row)[i] = -((float *)row)[i];
-  for (int i = 0; i < n && !single; i++) ((double *)row)[i] = -((double *)row)[i];
 }
 
 /* The ascending order. */
@@ -112,15 +123,35 @@ static int end_of(int first, int n, const double *d, const double *e, double uni
   return first;
 }
 
+/* Rotations that vectors have not seen yet: a strip of the rows stays in the first cache while all
+ * of them turn it. */
+typedef struct waiting {
+  int n;
+  nxi_floats_turn turns[KEPT];
+  double c[KEPT][MOST], s[KEPT][MOST];
+  double cosines[KEPT][MOST + LANES], sines[KEPT][MOST + LANES];
+} waiting;
+
+static void flush(const nxi_floats_kernels *loops, int n, waiting *w) {
+  if (w->n > 0) loops->turn(w->turns, w->n, n);
+  w->n = 0;
+}
+
 bool nxi_rotations(const nxi_floats_kernels *loops, int n, double *d, double *e, void *vectors,
                    int64_t ld) {
   const int64_t row = ld * loops->size;
   const bool single = loops->size == sizeof(float);
   const double unit = single ? 0x1p-28 : DBL_EPSILON / 2;
-  double c[MOST], s[MOST], largest = 0;
+  double largest = 0;
   int first = 0, last = -1, steps = 0, backwards = 0;
   part p = {.least = 0};
-  for (int i = 0; i < n; i++) largest = fmax(largest, fmax(fabs(d[i]), i + 1 < n ? fabs(e[i]) : 0));
+  waiting w;
+  w.n = 0;
+  for (int i = 0; i < n; i++) {
+    const double x = fabs(d[i]), y = i + 1 < n ? fabs(e[i]) : 0;
+    largest = x > largest ? x : largest;
+    largest = y > largest ? y : largest;
+  }
   largest *= unit;
   begin(n, e, vectors, row, single);
   while (first < n) {
@@ -142,11 +173,20 @@ bool nxi_rotations(const nxi_floats_kernels *loops, int n, double *d, double *e,
     if (steps++ == STEPS) return false;
     p = backwards ? (part){d + end, e + end - 1, -1, end - first, 0}
                   : (part){d + first, e + first, 1, end - first, 0};
-    const bool negative = step(&p, c, s);
-    loops->turn(&(nxi_floats_turn){p.last, n, (char *)vectors + (backwards ? first : end) * row,
-                                   backwards ? ld : -ld, c, s});
-    if (negative) negate(n, (char *)vectors + (backwards ? end : first) * row, single);
+    double *c = w.c[w.n], *s = w.s[w.n];
+    const bool negative = p.last > 1 && step(&p, c, s);
+    if (p.last == 1) solve_two(&p, c, s);
+    w.turns[w.n] = (nxi_floats_turn){.count = p.last,
+                                     .row = (char *)vectors + (backwards ? first : end) * row,
+                                     .step = backwards ? ld : -ld,
+                                     .negative = negative,
+                                     .c = c,
+                                     .s = s,
+                                     .cosines = w.cosines[w.n],
+                                     .sines = w.sines[w.n]};
+    if (++w.n == KEPT) flush(loops, n, &w);
   }
+  flush(loops, n, &w);
   sort(n, d, vectors, row, (size_t)loops->size);
   return true;
 }
