@@ -231,6 +231,7 @@ static void svd(void **state) {
   (void)state;
   EACH_SHAPE {
     SHAPE;
+    if (n == 70 && (t == NX_F32 || t == NX_F64)) continue; /* in stages: test_spectral.c */
     for (int64_t full = 0; full < 2; full++) {
       array a = batch_of(t, BATCH, m, n);
       outcome o = call(NXG_svd, &full, &a, NULL);

@@ -24,8 +24,8 @@ typedef void (*gebrd_fn)(const int *m, const int *n, void *a, const int *lda, vo
 enum {
   PANEL = 32,  /* columns */
   CHUNK = 64,  /* columns of a task */
-  LEAST = 512, /* columns of a matrix, below which threads would wait for each other too often */
-  REST = 128,  /* columns that are left to LAPACK, at least */
+  LEAST = 192, /* columns of a matrix, below which threads would wait for each other too often */
+  REST = 64,   /* columns that are left to LAPACK, at least */
 };
 
 /* Stages of a column; those of a panel follow one another for each of its columns. */

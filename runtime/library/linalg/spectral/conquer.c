@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Divide and conquer of a tridiagonal matrix T. Without the element beside the diagonal in its
- * middle, and with that subtracted from its two neighbours, it is two matrices, whose vectors are
- * those of T = Q (D + rho z z^T) Q^T. What is left of that after deflation has the roots of a
- * secular equation as its values, one task for some; then the weights w of which they are the exact
- * roots are computed anew (Gu and Eisenstat 1995), which makes the vectors orthogonal; these are
- * w / (D - root), and multiplied by those of the halves.
+/* Divide and conquer. A tridiagonal matrix T without the element beside the diagonal in its
+ * middle, and with that subtracted from its two neighbours, is two matrices, whose vectors are
+ * those of T = Q (D + rho z z^T) Q^T. A bidiagonal matrix without the row in its middle is two
+ * matrices, the upper one with a column more than rows, and so has the lower one, as a column of
+ * zeros is put behind the whole; in their vectors it is a diagonal matrix D, of which one element
+ * is 0, with a full row z there. What is left of that after deflation has the roots of a secular
+ * equation as its values, one task for some; then the weights w of which they are the exact roots
+ * are computed anew (Gu and Eisenstat 1995), which makes the vectors orthogonal; these are
+ * w / (D - root), with squares for singular values, of which left ones are D times that, and are
+ * multiplied by those of the halves.
  *
  * Matrices of a level are parts of all arrays: of the vectors a square of the diagonal. Zeros
  * outside of the squares are written once. */
@@ -13,18 +17,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "conquer_parts.h"
 #include "deflation.h"
-#include "rotations.h"
 #include "runtime/library/blas/level3.h"
 #include "runtime/library/linalg/rescale.h"
 #include "secular.h"
 
-typedef void (*stedc_fn)(const char *vectors, const int *n, void *d, void *e, void *z,
-                         const int *ldz, void *work, const int *lwork, int *iwork,
-                         const int *liwork, int *info, size_t);
-
-enum { CHUNK = 64, LEAST = 48 }; /* columns of a task; most rows of a part */
-/* Arrays of `work`, n elements each; the rest is the vectors of the halves, sorted. */
+enum { CHUNK = 64, LEAST_SYMMETRIC = 48, LEAST_SINGULAR = 26 }; /* columns of a task; of a part */
+/* Arrays of `work`, n elements each; the rest is the vectors of the halves, sorted, of each side.
+ */
 enum { RHO, LAMBDA, UPDATE, WEIGHTS, HALVES };
 /* Arrays of `integers`, n elements each. PLACES: columns of the halves, those that are joined
  * first, in ascending order; PACKED: in which order they lie in HALVES, as numbers of PLACES;
@@ -33,21 +34,28 @@ enum { HEAD, ORDER, PLACES, PACKED, KINDS, INFOS, INTEGERS };
 /* Numbers of HEAD. k: rows of the secular equation; columns that are joined with an upper part
  * alone, with both, and with a lower one; whether a half has failed. */
 enum { K, UPPER, WHOLE, LOWER, FAILED };
+/* RIGHT: the only ones of a symmetric matrix. */
+enum { RIGHT, LEFT };
 
 /* Stages of a level. */
 enum { JOIN, COPY, ROOTS, WEIGH, MULTIPLY, STEPS };
 
-nxi_conquer nxi_conquer_of(nx_dtype real, int n) {
-  nxi_conquer c = {real, n, 0};
-  while (n >> c.levels > LEAST) c.levels++;
+nxi_conquer nxi_conquer_of(nx_dtype real, bool singular, int n) {
+  nxi_conquer c = {real, singular, n + singular, 0};
+  while (c.n >> c.levels > (singular ? LEAST_SINGULAR : LEAST_SYMMETRIC)) c.levels++;
   return c;
 }
 
-int64_t nxi_conquer_work(const nxi_conquer *c) { return (int64_t)c->n * (c->n + HALVES); }
+static int sides(const nxi_conquer *c) { return 1 + c->singular; }
 
-int64_t nxi_conquer_integers(const nxi_conquer *c) { return 2 * (int64_t)c->n * INTEGERS + 1; }
+/* Elements of `work` from one column to the next. */
+static int work_ld(const nxi_conquer *c) { return sides(c) * c->n + HALVES; }
 
-int64_t nxi_conquer_own(const nxi_conquer *c) { return (int64_t)c->n * (CHUNK + 1); }
+int64_t nxi_conquer_work(const nxi_conquer *c) { return (int64_t)c->n * work_ld(c); }
+
+int64_t nxi_conquer_integers(const nxi_conquer *c) { return 2 * (int64_t)c->n * INTEGERS + 2; }
+
+int64_t nxi_conquer_own(const nxi_conquer *c) { return (int64_t)c->n * (sides(c) * CHUNK + 1); }
 
 int nxi_conquer_parts(const nxi_conquer *c) { return 1 << c->levels; }
 
@@ -62,12 +70,20 @@ int64_t nxi_conquer_tasks(const nxi_conquer *c, int stage) {
   return stage % STEPS == JOIN ? nodes : (int64_t)nodes * chunks(c, level);
 }
 
-/* A matrix of a level, 0 being the whole one: rows and columns `first` .. */
+/* Vectors of one side: of the upper half's rows, of one between, of the lower half's. */
+typedef struct side {
+  char *v;
+  int ld, upper, between, lower;
+} side;
+
+/* A matrix of a level, 0 being the whole one: columns `first` .. */
 typedef struct node {
   nx_dtype t;
-  int first, n, half, ld; /* ld: of the vectors */
-  char *d, *beside, *v, *work;
+  bool singular;
+  int first, n, half, count; /* columns; those of the upper half; values */
+  char *d, *beside, *work;
   int *integers;
+  side sides[2];
 } node;
 
 static int begin_of(const nxi_conquer *c, int level, int number) {
@@ -75,26 +91,36 @@ static int begin_of(const nxi_conquer *c, int level, int number) {
 }
 
 static node node_of(const nxi_conquer *c, const nxi_conquer_arrays *at, int level, int number) {
-  const int first = begin_of(c, level, number), middle = begin_of(c, level + 1, 2 * number + 1);
-  return (node){
+  const int first = begin_of(c, level, number), middle = begin_of(c, level + 1, 2 * number + 1),
+            n = begin_of(c, level, number + 1) - first, half = middle - first, less = c->n - 1;
+  node x = {
       .t = c->t,
+      .singular = c->singular,
       .first = first,
-      .n = begin_of(c, level, number + 1) - first,
-      .half = middle - first,
-      .ld = c->n,
+      .n = n,
+      .half = half,
+      .count = n - c->singular,
       .d = nxi_at(c->t, at->diagonal, first, 0, 1),
       .beside = nxi_at(c->t, at->beside, first, 0, 1),
-      .v = nxi_at(c->t, at->vectors, first, first, c->n),
-      .work = nxi_at(c->t, at->work, 0, first, c->n + HALVES),
+      .work = nxi_at(c->t, at->work, 0, first, work_ld(c)),
       .integers = at->integers + ((int64_t)(level % 2) * c->n + first) * INTEGERS,
   };
+  x.sides[RIGHT] = (side){nxi_at(c->t, at->vectors, first, first, c->n), c->n, half, 0, n - half};
+  if (c->singular)
+    x.sides[LEFT] =
+        (side){nxi_at(c->t, at->left, first, first, less), less, half - 1, 1, n - half - 1};
+  return x;
 }
 
 static char *array(const node *n, int which) { return nxi_at(n->t, n->work, 0, which, n->n); }
 static int *integers(const node *n, int which) { return n->integers + (int64_t)which * n->n; }
-static char *column(const node *n, int row, int j) { return nxi_at(n->t, n->v, row, j, n->ld); }
+static char *column(const node *n, const side *s, int row, int j) {
+  return nxi_at(n->t, s->v, row, j, s->ld);
+}
 static size_t size_of(const node *n) { return (size_t)nxi_dtype_size(n->t); }
-static int *scale_at(const nxi_conquer *c, const nxi_conquer_arrays *at) {
+static int rows_of(const side *s) { return s->upper + s->between + s->lower; }
+/* The scale, and whether all is 0. */
+static int *state_of(const nxi_conquer *c, const nxi_conquer_arrays *at) {
   return at->integers + 2 * (int64_t)c->n * INTEGERS;
 }
 
@@ -105,53 +131,71 @@ static void set_value(nx_dtype t, void *array, int i, double x) {
   if (t == NX_F32) ((float *)array)[i] = (float)x;
   else ((double *)array)[i] = x;
 }
+static double unit_of(nx_dtype t) { return t == NX_F32 ? 0x1p-24 : 0x1p-53; }
 
 /* ---- parts */
 
-/* Deflation compares numbers of the matrix with those of z, so they are scaled to about 1. */
-void nxi_conquer_tear(const nxi_conquer *c, const nxi_conquer_arrays *at) {
-  const double largest =
-      fmax(nxi_largest(c->t, c->n, at->diagonal), nxi_largest(c->t, c->n - 1, at->beside));
-  int scale = 0;
-  if (largest > 0) frexp(largest, &scale);
-  *scale_at(c, at) = -scale;
-  nxi_scale(c->t, c->n, at->diagonal, -scale);
-  nxi_scale(c->t, c->n - 1, at->beside, -scale);
-  for (int i = 1; i < nxi_conquer_parts(c); i++) {
+/* Parts of symmetric matrices end where one is torn. Of singular values no element of the diagonal
+ * is less than the unit of rounding; a matrix of zeros has the identity's, which are changed at the
+ * end. */
+static void tear(const nxi_conquer *c, const nxi_conquer_arrays *at) {
+  void *d = at->diagonal;
+  for (int i = 1; i < nxi_conquer_parts(c) && !c->singular; i++) {
     const int j = begin_of(c, c->levels, i);
     const double rho = fabs(value(c->t, at->beside, j - 1));
-    set_value(c->t, at->diagonal, j - 1, value(c->t, at->diagonal, j - 1) - rho);
-    set_value(c->t, at->diagonal, j, value(c->t, at->diagonal, j) - rho);
+    set_value(c->t, d, j - 1, value(c->t, d, j - 1) - rho);
+    set_value(c->t, d, j, value(c->t, d, j) - rho);
+  }
+  for (int i = 0; i < c->n - 1 && c->singular; i++) {
+    const double x = value(c->t, d, i), least = 0.9 * unit_of(c->t);
+    if (fabs(x) < least) set_value(c->t, d, i, copysign(least, x));
+    if (state_of(c, at)[1]) set_value(c->t, d, i, 1);
   }
 }
 
-/* By LAPACK, where there are no loops of our own. */
-static bool solve_by_library(const node *n) {
-  const int lwork = 1 + 4 * n->n + n->n * n->n, liwork = 3 + 5 * n->n;
-  int info;
-  nxi_lapack_enter();
-  ((stedc_fn)nxi_lapack(NXI_LAPACK_stedc, n->t))("I", &n->n, n->d, n->beside, n->v, &n->ld, n->work,
-                                                 &lwork, n->integers, &liwork, &info, 1);
-  nxi_lapack_leave();
-  return info == 0;
+/* Deflation compares numbers of the matrix with those of z, so they are scaled to about 1. */
+void nxi_conquer_tear(const nxi_conquer *c, const nxi_conquer_arrays *at) {
+  const int n = c->n - c->singular;
+  const double largest =
+      fmax(nxi_largest(c->t, n, at->diagonal), nxi_largest(c->t, n - 1, at->beside));
+  int scale = 0;
+  if (largest > 0) frexp(largest, &scale);
+  state_of(c, at)[0] = -scale;
+  state_of(c, at)[1] = c->singular && largest == 0;
+  nxi_scale(c->t, n, at->diagonal, -scale);
+  nxi_scale(c->t, n - 1, at->beside, -scale);
+  if (c->singular) set_value(c->t, at->beside, n - 1, 0);
+  tear(c, at);
 }
 
-static bool solve_by_rotations(const node *n, const nxi_floats_kernels *loops) {
-  double d[LEAST], e[LEAST];
-  nxi_widen_values(n->t, n->n, n->d, d);
-  nxi_widen_values(n->t, n->n - 1, n->beside, e);
-  const bool solved = nxi_rotations(loops, n->n, d, e, n->v, n->ld);
-  for (int i = 0; i < n->n; i++) set_value(n->t, n->d, i, d[i]);
-  return solved;
+/* Clears all columns of a part. */
+static void clear(const node *n, int which, int columns, bool last) {
+  const side *s = &n->sides[which];
+  memset(column(n, s, -n->first, 0), 0,
+         ((size_t)columns * (size_t)s->ld + (last ? NXI_CONQUER_MORE : 0)) * size_of(n));
 }
 
 void nxi_conquer_part(const nxi_conquer *c, const nxi_conquer_arrays *at, int part) {
   const node n = node_of(c, at, c->levels, part);
-  const nxi_floats_kernels *loops = nxi_floats_kernels_for(c->t);
-  const int more = n.first + n.n == c->n ? NXI_CONQUER_MORE : 0;
-  memset(nxi_at(c->t, at->vectors, 0, n.first, c->n), 0,
-         ((size_t)n.n * (size_t)c->n + (size_t)more) * size_of(&n));
-  const bool solved = loops ? solve_by_rotations(&n, loops) : solve_by_library(&n);
+  const bool last = n.first + n.n == c->n;
+  const nxi_conquer_part_arrays own = {n.t,
+                                       n.d,
+                                       n.beside,
+                                       n.sides[RIGHT].v,
+                                       n.sides[LEFT].v,
+                                       n.sides[RIGHT].ld,
+                                       n.sides[LEFT].ld,
+                                       n.work,
+                                       n.integers};
+  bool solved;
+  clear(&n, RIGHT, n.n, last);
+  if (n.singular) {
+    clear(&n, LEFT, n.count + !last, last);
+    if (!last) nxi_store_one(n.t, column(&n, &n.sides[LEFT], n.count, n.count));
+    solved = nxi_conquer_singular_part(&own, n.count);
+  } else {
+    solved = nxi_conquer_symmetric_part(&own, n.n);
+  }
   for (int i = 0; i < n.n; i++) {
     integers(&n, ORDER)[i] = i;
     integers(&n, INFOS)[i] = 0;
@@ -167,9 +211,9 @@ void nxi_conquer_part(const nxi_conquer *c, const nxi_conquer_arrays *at, int pa
 static bool find_order(const node *n) {
   int *order = integers(n, ORDER), *head = integers(n, HEAD), k = head[K], failed = head[FAILED];
   for (int j = 0; j < k; j++) failed |= integers(n, INFOS)[j];
-  for (int i = 0, root = 0, other = k; i < n->n && k > 0; i++) {
+  for (int i = 0, root = 0, other = k; i < n->count && k > 0; i++) {
     const bool is_root =
-        other == n->n || (root < k && value(n->t, n->d, root) <= value(n->t, n->d, other));
+        other == n->count || (root < k && value(n->t, n->d, root) <= value(n->t, n->d, other));
     order[i] = is_root ? root++ : other++;
     for (int j = i; j > 0 && value(n->t, n->d, order[j]) < value(n->t, n->d, order[j - 1]); j--) {
       const int kept = order[j];
@@ -180,12 +224,13 @@ static bool find_order(const node *n) {
   return !failed;
 }
 
-/* The order of both halves. */
+/* The order of both halves' values. */
 static void merge(const node *n, const node *upper, const node *lower, const double *d,
                   int *order) {
-  const int *a = integers(upper, ORDER), *b = integers(lower, ORDER);
-  for (int i = 0, j = 0, to = 0; to < n->n; to++) {
-    const bool from_upper = j == lower->n || (i < upper->n && d[a[i]] <= d[n->half + b[j]]);
+  const int *a = integers(upper, ORDER), *b = integers(lower, ORDER),
+            all = upper->count + lower->count;
+  for (int i = 0, j = 0, to = 0; to < all; to++) {
+    const bool from_upper = j == lower->count || (i < upper->count && d[a[i]] <= d[n->half + b[j]]);
     order[to] = from_upper ? a[i++] : n->half + b[j++];
   }
 }
@@ -196,32 +241,37 @@ typedef struct rotation {
   const nxg_call_part *part;
 } rotation;
 
-enum { IS_UPPER = 1, IS_LOWER = 2 };
+enum { IS_UPPER = 1, IS_LOWER = 2, IS_WHOLE = 3 };
+
+static void rotate_columns(const node *n, const side *s, int i, int j, double c, double sine) {
+  void *x = column(n, s, 0, i), *y = column(n, s, 0, j);
+  float *xf = x, *yf = y;
+  double *xd = x, *yd = y;
+  for (int l = 0; l < rows_of(s) && n->t == NX_F32; l++) {
+    const float a = xf[l], b = yf[l];
+    xf[l] = (float)c * a + (float)sine * b;
+    yf[l] = (float)c * b - (float)sine * a;
+  }
+  for (int l = 0; l < rows_of(s) && n->t == NX_F64; l++) {
+    const double a = xd[l], b = yd[l];
+    xd[l] = c * a + sine * b;
+    yd[l] = c * b - sine * a;
+  }
+}
 
 static bool rotate(void *user, int i, int j, double c, double s) {
   const rotation *r = user;
   const node *n = r->n;
   int *kinds = integers(n, KINDS);
-  void *x = column(n, 0, i), *y = column(n, 0, j);
-  float *xf = x, *yf = y;
-  double *xd = x, *yd = y;
-  for (int l = 0; l < n->n && n->t == NX_F32; l++) {
-    const float a = xf[l], b = yf[l];
-    xf[l] = (float)c * a + (float)s * b;
-    yf[l] = (float)c * b - (float)s * a;
-  }
-  for (int l = 0; l < n->n && n->t == NX_F64; l++) {
-    const double a = xd[l], b = yd[l];
-    xd[l] = c * a + s * b;
-    yd[l] = c * b - s * a;
-  }
+  rotate_columns(n, &n->sides[RIGHT], i, j, c, s);
+  if (n->singular) rotate_columns(n, &n->sides[LEFT], i, j, c, s);
   kinds[i] = kinds[j] = kinds[i] | kinds[j];
   return i % CHUNK != 0 || !nxi_told_to_stop(r->part);
 }
 
 /* In which order columns lie in HALVES, and how many there are of each kind. */
 static void pack(const node *n) {
-  static const int kinds[] = {IS_UPPER, IS_UPPER | IS_LOWER, IS_LOWER};
+  static const int kinds[] = {IS_UPPER, IS_WHOLE, IS_LOWER};
   int *head = integers(n, HEAD), *packed = integers(n, PACKED), count = 0;
   for (int kind = 0; kind < 3; kind++) {
     const int before = count;
@@ -229,56 +279,108 @@ static void pack(const node *n) {
       if (integers(n, KINDS)[integers(n, PLACES)[j]] == kinds[kind]) packed[count++] = j;
     head[UPPER + kind] = count - before;
   }
-  for (int j = head[K]; j < n->n; j++) packed[j] = j;
+  for (int j = head[K]; j < n->count; j++) packed[j] = j;
 }
 
-/* d, z: of the matrix that the halves leave. */
-static void deflate(const node *n, const nxg_call_part *part, double rho, double *d, double *z,
-                    const int *order, int *own) {
+/* What is to be joined: the values of both halves, numbers for them, and their order. */
+typedef struct joint {
+  double rho, tolerance, *d, *z;
+  int *order, *own;
+} joint;
+
+/* The first of the joined columns is the middle one of singular values, which is not deflated:
+ * its number and the next value are made larger, if need be. */
+static void deflate(const node *n, const nxg_call_part *part, const joint *j) {
   int *head = integers(n, HEAD), *places = integers(n, PLACES);
+  const int middle = n->singular;
   rotation r = {n, part};
-  double largest = 0, largest_z = 0;
-  for (int j = 0; j < n->n; j++) {
-    largest = fmax(largest, fabs(d[j]));
-    largest_z = fmax(largest_z, fabs(z[j]));
-    integers(n, KINDS)[j] = j < n->half ? IS_UPPER : IS_LOWER;
-    integers(n, INFOS)[j] = 0;
-  }
-  const double unit = n->t == NX_F32 ? 0x1p-24 : 0x1p-53,
-               tolerance = 8 * unit * fmax(largest, largest_z);
-  head[K] = 0;
-  if (rho * largest_z <= tolerance) {
-    memcpy(integers(n, ORDER), order, (size_t)n->n * sizeof *order);
-    return;
-  }
-  const int k =
-      nxi_deflate(&(nxi_deflation){n->n, rho, tolerance, d, z, order, places, rotate, &r}, own);
-  if (k < 0) return;
+  const nxi_deflation f = {n->count - middle, j->rho,          j->tolerance, j->d, j->z,
+                           j->order,          places + middle, rotate,       &r};
+  const int k = nxi_deflate(&f, j->own) + middle;
+  if (k < middle) return; /* told to stop */
   head[K] = k;
+  if (middle) places[0] = n->half - 1;
   pack(n);
-  set_value(n->t, array(n, RHO), 0, rho);
-  for (int j = 0; j < k; j++) {
-    set_value(n->t, array(n, LAMBDA), j, d[places[j]]);
-    set_value(n->t, array(n, UPDATE), j, z[places[j]]);
+  for (int i = 0; i < k; i++) {
+    set_value(n->t, array(n, LAMBDA), i, j->d[places[i]]);
+    set_value(n->t, array(n, UPDATE), i, j->z[places[i]]);
   }
-  for (int j = k; j < n->n; j++) set_value(n->t, n->d, j, d[places[j]]);
+  for (int i = k; i < n->count; i++) set_value(n->t, n->d, i, j->d[places[i]]);
+}
+
+static void join_symmetric(const node *n, const nxg_call_part *part, joint *j) {
+  const double rho = value(n->t, n->beside, n->half - 1);
+  double largest = 0, largest_z = 0;
+  for (int i = 0; i < n->n; i++) {
+    const bool is_lower = i >= n->half;
+    const double x = value(n->t, column(n, &n->sides[RIGHT], n->half - !is_lower, i), 0);
+    j->z[i] = (is_lower && rho < 0 ? -x : x) * sqrt(0.5);
+    largest = fmax(largest, fabs(j->d[i]));
+    largest_z = fmax(largest_z, fabs(j->z[i]));
+  }
+  j->rho = 2 * fabs(rho);
+  j->tolerance = 8 * unit_of(n->t) * fmax(largest, largest_z);
+  set_value(n->t, array(n, RHO), 0, j->rho);
+  if (j->rho * largest_z > j->tolerance) deflate(n, part, j);
+  else memcpy(integers(n, ORDER), j->order, (size_t)n->n * sizeof *j->order);
+}
+
+/* The halves' vectors of columns without a value become one of the middle and one without. */
+static double join_nulls(const node *n, double upper, double lower) {
+  const double size = hypot(upper, lower);
+  if (size > 0)
+    rotate_columns(n, &n->sides[RIGHT], n->half - 1, n->n - 1, upper / size, lower / size);
+  return size;
+}
+
+/* Numbers z become 1 together. */
+static void normalise(const node *n) {
+  const int k = integers(n, HEAD)[K];
+  char *z = array(n, UPDATE);
+  double sum = 0;
+  for (int i = 0; i < k; i++) sum += value(n->t, z, i) * value(n->t, z, i);
+  for (int i = 0; i < k; i++) set_value(n->t, z, i, value(n->t, z, i) / sqrt(sum));
+  set_value(n->t, array(n, RHO), 0, sum);
+}
+
+static void join_singular(const node *n, const nxg_call_part *part, joint *j) {
+  const int middle = n->half - 1;
+  const double alpha = value(n->t, n->d, middle), beta = value(n->t, n->beside, middle);
+  double largest = fmax(fabs(alpha), fabs(beta));
+  for (int i = 0; i < n->n; i++) {
+    const bool is_lower = i >= n->half;
+    const double x = value(n->t, column(n, &n->sides[RIGHT], n->half - !is_lower, i), 0);
+    j->z[i] = x * (is_lower ? beta : alpha);
+    if (i != middle && i < n->count) largest = fmax(largest, fabs(j->d[i]));
+  }
+  j->rho = 1;
+  j->tolerance = 8 * unit_of(n->t) * largest;
+  j->d[middle] = 0;
+  j->z[middle] = fmax(join_nulls(n, j->z[middle], j->z[n->n - 1]), j->tolerance);
+  integers(n, KINDS)[middle] = IS_WHOLE;
+  deflate(n, part, j);
+  if (integers(n, HEAD)[K] > 1 && value(n->t, array(n, LAMBDA), 1) < j->tolerance / 2)
+    set_value(n->t, array(n, LAMBDA), 1, j->tolerance / 2);
+  normalise(n);
 }
 
 static void join(const nxi_conquer *c, const nxi_conquer_arrays *at, const nxg_call_part *part,
                  int level, int number, void *own) {
   const node n = node_of(c, at, level, number), upper = node_of(c, at, level + 1, 2 * number),
              lower = node_of(c, at, level + 1, 2 * number + 1);
-  double *d = own, *z = d + n.n, rho = value(n.t, n.beside, n.half - 1);
-  int *order = (int *)(void *)(z + n.n);
+  joint j = {.d = own, .z = (double *)own + n.n};
+  j.order = (int *)(void *)(j.z + n.n);
+  j.own = j.order + n.n;
   const bool solved = find_order(&upper), also = find_order(&lower);
-  nxi_widen_values(n.t, n.n, n.d, d);
-  merge(&n, &upper, &lower, d, order);
-  for (int j = 0; j < n.n; j++) {
-    const bool is_lower = j >= n.half;
-    const double x = value(n.t, column(&n, n.half - !is_lower, j), 0) * sqrt(0.5);
-    z[j] = is_lower && rho < 0 ? -x : x;
+  nxi_widen_values(n.t, n.n, n.d, j.d);
+  merge(&n, &upper, &lower, j.d, j.order);
+  for (int i = 0; i < n.n; i++) {
+    integers(&n, KINDS)[i] = i < n.half ? IS_UPPER : IS_LOWER;
+    integers(&n, INFOS)[i] = 0;
   }
-  deflate(&n, part, 2 * fabs(rho), d, z, order, order + n.n);
+  integers(&n, HEAD)[K] = 0;
+  if (n.singular) join_singular(&n, part, &j);
+  else join_symmetric(&n, part, &j);
   integers(&n, HEAD)[FAILED] = !solved || !also;
 }
 
@@ -291,123 +393,108 @@ typedef struct some {
 
 static some some_of(const node *n, int chunk) {
   const int k = integers(n, HEAD)[K], first = chunk * CHUNK,
-            end = first + CHUNK < n->n ? first + CHUNK : n->n;
+            end = first + CHUNK < n->count ? first + CHUNK : n->count;
   if (k == 0) return (some){first, first, first};
   return (some){first, end, end < k ? end : k > first ? k : first};
 }
 
 /* Where a column lies in HALVES: its upper part, its lower one, and all of one that is not joined.
  */
-static char *upper_at(const node *n, int packed) {
-  return nxi_at(n->t, array(n, HALVES), 0, packed, n->half);
+static char *upper_at(const node *n, const side *s, int packed) {
+  const int64_t begin = s == &n->sides[LEFT] ? (int64_t)n->n * n->n : 0;
+  return nxi_at(n->t, array(n, HALVES), begin, packed, s->upper);
 }
-static char *lower_at(const node *n, int packed) {
+static char *lower_at(const node *n, const side *s, int packed) {
   const int *head = integers(n, HEAD);
-  return nxi_at(n->t, upper_at(n, head[UPPER] + head[WHOLE]), 0, packed - head[UPPER],
-                n->n - n->half);
+  return nxi_at(n->t, upper_at(n, s, head[UPPER] + head[WHOLE]), 0, packed - head[UPPER], s->lower);
 }
-static char *whole_at(const node *n, int packed) {
+static char *whole_at(const node *n, const side *s, int packed) {
   const int k = integers(n, HEAD)[K];
-  return nxi_at(n->t, lower_at(n, k), 0, packed - k, n->n);
+  return nxi_at(n->t, lower_at(n, s, k), 0, packed - k, rows_of(s));
 }
 
-static void copy(const node *n, int chunk) {
-  const some s = some_of(n, chunk);
+static void copy(const node *n, const side *s, int chunk) {
+  const some part = some_of(n, chunk);
   const int *head = integers(n, HEAD), *packed = integers(n, PACKED), *places = integers(n, PLACES);
-  const size_t upper = (size_t)n->half * size_of(n), lower = (size_t)n->n * size_of(n) - upper;
-  for (int i = s.first; i < s.joined; i++) {
-    const char *from = column(n, 0, places[packed[i]]);
-    if (i < head[UPPER] + head[WHOLE]) memcpy(upper_at(n, i), from, upper);
-    if (i >= head[UPPER]) memcpy(lower_at(n, i), from + upper, lower);
+  const size_t size = size_of(n);
+  for (int i = part.first; i < part.joined; i++) {
+    const char *from = column(n, s, 0, places[packed[i]]),
+               *below = from + (size_t)(s->upper + s->between) * size;
+    if (i < head[UPPER] + head[WHOLE]) memcpy(upper_at(n, s, i), from, (size_t)s->upper * size);
+    if (i >= head[UPPER]) memcpy(lower_at(n, s, i), below, (size_t)s->lower * size);
   }
-  for (int i = s.joined; i < s.end; i++)
-    memcpy(whole_at(n, i), column(n, 0, places[i]), upper + lower);
+  for (int i = part.joined; i < part.end; i++)
+    memcpy(whole_at(n, s, i), column(n, s, 0, places[i]), (size_t)rows_of(s) * size);
 }
 
-/* Column j of the vectors becomes the differences of the halves' values and root j, or what was
- * deflated. */
+/* Differences of the halves' values and a root are a column of one side. */
+static const side *differences_of(const node *n) { return &n->sides[n->singular ? LEFT : RIGHT]; }
+
+static nxi_secular_arrays equation_of(const node *n) {
+  const side *s = differences_of(n);
+  return (nxi_secular_arrays){n->t,  array(n, LAMBDA),  array(n, UPDATE), array(n, RHO), n->d, s->v,
+                              s->ld, integers(n, INFOS)};
+}
+
+static void put_back(const node *n, const side *s, some part) {
+  for (int j = part.joined; j < part.end; j++)
+    memcpy(column(n, s, 0, j), whole_at(n, s, j), (size_t)rows_of(s) * size_of(n));
+}
+
+/* Roots, and what was deflated. */
 static void find_roots(const node *n, int chunk, void *own) {
-  const some s = some_of(n, chunk);
-  const nxi_secular_arrays arrays = {
-      n->t,  array(n, LAMBDA),  array(n, UPDATE), array(n, RHO), n->d, n->v,
-      n->ld, integers(n, INFOS)};
-  if (s.first < s.joined)
-    nxi_secular_roots(&arrays, integers(n, HEAD)[K], false, s.first, s.joined, own);
-  for (int j = s.joined; j < s.end; j++)
-    memcpy(column(n, 0, j), whole_at(n, j), (size_t)n->n * size_of(n));
+  const some part = some_of(n, chunk);
+  const nxi_secular_arrays arrays = equation_of(n);
+  if (part.first < part.joined)
+    nxi_secular_roots(&arrays, integers(n, HEAD)[K], n->singular, part.first, part.joined, own);
+  put_back(n, &n->sides[RIGHT], part);
+  if (n->singular) put_back(n, &n->sides[LEFT], part);
 }
-
-/* weights: those from number `first` on, the square roots of minus the products over all roots j of
- * (lambda[i] - root j) / (lambda[i] - lambda[j]), without the denominator for j = i. vector: of a
- * root, sums in an order that is the same everywhere. */
-#define CONQUER(name, T)                                                                           \
-  static void weights_##name(int64_t k, int64_t ld, const T *differences, const T *lambda,         \
-                             const T *update, int64_t first, int64_t count, T *w) {                \
-    for (int64_t i = 0; i < count; i++) w[i] = differences[(first + i) * (ld + 1)];                \
-    for (int64_t j = 0; j < k; j++) {                                                              \
-      const T *d = differences + j * ld + first, *l = lambda + first;                              \
-      const int64_t own = j < first ? 0 : j - first < count ? j - first : count;                   \
-      for (int64_t i = 0; i < own; i++) w[i] *= d[i] / (l[i] - lambda[j]);                         \
-      for (int64_t i = j < first ? 0 : own + 1; i < count; i++) w[i] *= d[i] / (l[i] - lambda[j]); \
-    }                                                                                              \
-    for (int64_t i = 0; i < count; i++)                                                            \
-      w[i] = (T)copysign(sqrt(-(double)w[i]), (double)update[first + i]);                          \
-  }                                                                                                \
-  static void vector_##name(int64_t k, const T *differences, const T *w, const int *packed,        \
-                            T *room, T *to) {                                                      \
-    double sums[4] = {0, 0, 0, 0};                                                                 \
-    for (int64_t i = 0; i < k; i++) room[i] = w[i] / differences[i];                               \
-    for (int64_t i = 0; i < k; i++) sums[i % 4] += (double)room[i] * (double)room[i];              \
-    const double by = 1 / sqrt((sums[0] + sums[2]) + (sums[1] + sums[3]));                         \
-    for (int64_t i = 0; i < k; i++) to[i] = (T)((double)room[packed[i]] * by);                     \
-  }
-CONQUER(f32, float)
-CONQUER(f64, double)
 
 static void weigh(const node *n, int chunk) {
-  const some s = some_of(n, chunk);
-  const int k = integers(n, HEAD)[K], count = s.joined - s.first;
-  void *w = nxi_at(n->t, array(n, WEIGHTS), s.first, 0, 1);
-  if (count <= 0) return;
-  if (n->t == NX_F32)
-    weights_f32(k, n->ld, (void *)n->v, (void *)array(n, LAMBDA), (void *)array(n, UPDATE), s.first,
-                count, w);
-  else
-    weights_f64(k, n->ld, (void *)n->v, (void *)array(n, LAMBDA), (void *)array(n, UPDATE), s.first,
-                count, w);
-}
-
-/* Vector j of the secular equation, in the order of HALVES. */
-static void make_vector(const node *n, int j, void *room, char *to) {
-  const char *from = column(n, 0, j);
-  const int *packed = integers(n, PACKED), k = integers(n, HEAD)[K];
-  if (k == 1) nxi_store_one(n->t, to);
-  else if (n->t == NX_F32)
-    vector_f32(k, (const void *)from, (void *)array(n, WEIGHTS), packed, room, (void *)to);
-  else vector_f64(k, (const void *)from, (void *)array(n, WEIGHTS), packed, room, (void *)to);
+  const some part = some_of(n, chunk);
+  const nxi_secular_arrays arrays = equation_of(n);
+  if (part.first < part.joined)
+    nxi_secular_weights(&arrays, integers(n, HEAD)[K], n->singular, part.first, part.joined,
+                        array(n, WEIGHTS));
 }
 
 /* Rows of some vectors from one half's columns; `count` of them. */
 static void multiply_half(const node *n, int rows, int width, int count, const void *half,
-                          const void *secular, int k, char *to) {
+                          const void *secular, int k, char *to, int ld) {
   const size_t size = size_of(n);
-  if (count > 0)
+  if (count > 0 && rows > 0)
     nxi_product(n->t, rows, width, count, (nxi_factor){"N", half, rows},
-                (nxi_factor){"N", secular, k}, to, n->ld);
+                (nxi_factor){"N", secular, k}, to, ld);
   for (int j = 0; count == 0 && j < width; j++)
-    memset(to + (size_t)j * (size_t)n->ld * size, 0, (size_t)rows * size);
+    memset(to + (size_t)j * (size_t)ld * size, 0, (size_t)rows * size);
+}
+
+/* Columns first .. of one side; the middle row of left ones is that of the middle column, which is
+ * the first of those that are whole. */
+static void multiply_side(const node *n, const side *s, int first, int width, char *secular) {
+  const int *head = integers(n, HEAD), k = head[K];
+  multiply_half(n, s->upper, width, head[UPPER] + head[WHOLE], upper_at(n, s, 0), secular, k,
+                column(n, s, 0, first), s->ld);
+  multiply_half(n, s->lower, width, head[WHOLE] + head[LOWER], lower_at(n, s, head[UPPER]),
+                nxi_at(n->t, secular, head[UPPER], 0, k), k,
+                column(n, s, s->upper + s->between, first), s->ld);
+  for (int j = 0; j < width && s->between; j++)
+    memcpy(column(n, s, s->upper, first + j), nxi_at(n->t, secular, head[UPPER], j, k), size_of(n));
 }
 
 static void multiply(const node *n, int chunk, void *own) {
-  const some s = some_of(n, chunk);
-  const int *head = integers(n, HEAD), k = head[K], width = s.joined - s.first;
-  char *room = nxi_at(n->t, own, 0, CHUNK, k);
+  const some part = some_of(n, chunk);
+  const nxi_secular_arrays arrays = equation_of(n);
+  const int k = integers(n, HEAD)[K], width = part.joined - part.first;
+  char *room = own, *right = nxi_at(n->t, room, k, 0, k), *left = nxi_at(n->t, right, 0, CHUNK, k);
   if (width <= 0) return;
-  for (int j = 0; j < width; j++) make_vector(n, s.first + j, room, nxi_at(n->t, own, 0, j, k));
-  multiply_half(n, n->half, width, head[UPPER] + head[WHOLE], upper_at(n, 0), own, k,
-                column(n, 0, s.first));
-  multiply_half(n, n->n - n->half, width, head[WHOLE] + head[LOWER], lower_at(n, head[UPPER]),
-                nxi_at(n->t, own, head[UPPER], 0, k), k, column(n, n->half, s.first));
+  for (int j = 0; j < width; j++)
+    nxi_secular_vectors(&arrays, k, part.first + j, array(n, WEIGHTS), integers(n, PACKED), room,
+                        nxi_at(n->t, right, 0, j, k),
+                        n->singular ? nxi_at(n->t, left, 0, j, k) : NULL);
+  multiply_side(n, &n->sides[RIGHT], part.first, width, right);
+  if (n->singular) multiply_side(n, &n->sides[LEFT], part.first, width, left);
 }
 
 void nxi_conquer_run(const nxi_conquer *c, const nxi_conquer_arrays *at, const nxg_call_part *part,
@@ -417,7 +504,9 @@ void nxi_conquer_run(const nxi_conquer *c, const nxi_conquer_arrays *at, const n
   const node n = node_of(c, at, level, (int)(task / each));
   switch (step) {
     case JOIN: join(c, at, part, level, (int)task, own); return;
-    case COPY: copy(&n, chunk); return;
+    case COPY:
+      for (int i = 0; i < sides(c); i++) copy(&n, &n.sides[i], chunk);
+      return;
     case ROOTS: find_roots(&n, chunk, own); return;
     case WEIGH: weigh(&n, chunk); return;
     default: multiply(&n, chunk, own);
@@ -440,7 +529,9 @@ const int *nxi_conquer_order(const nxi_conquer *c, const int *integers) {
 
 bool nxi_conquer_end(const nxi_conquer *c, const nxi_conquer_arrays *at) {
   const node n = node_of(c, at, 0, 0);
+  const int *state = state_of(c, at);
   if (!find_order(&n)) return false;
-  nxi_scale(c->t, c->n, at->diagonal, -*scale_at(c, at));
+  for (int i = 0; i < n.count && state[1]; i++) set_value(c->t, at->diagonal, i, 0);
+  nxi_scale(c->t, n.count, at->diagonal, -state[0]);
   return true;
 }

@@ -66,8 +66,11 @@ static double cost_of(nx_dtype t, double n) {
 }
 
 static nxi_conquer_arrays conquer_at(const blocked *l, char *m) {
-  return (nxi_conquer_arrays){m + l->diagonal.at, m + l->beside.at, m + l->vectors.at,
-                              m + l->work.at, (int *)(void *)(m + l->integers.at)};
+  return (nxi_conquer_arrays){.diagonal = m + l->diagonal.at,
+                              .beside = m + l->beside.at,
+                              .vectors = m + l->vectors.at,
+                              .work = m + l->work.at,
+                              .integers = (int *)(void *)(m + l->integers.at)};
 }
 
 static nx_status take(const blocked *l, const nxi_stage_task *task, const char *from) {
@@ -204,7 +207,7 @@ nx_status nxi_eigh_blocked_prepare(const nxg_call *call, nxg_call_work *work, nx
   l->n = (int)n;
   l->q = (nxi_reflections){l->t, NXI_REFLECT_BACKWARDS, l->n, l->n - 1, 0, l->n};
   l->form = nxi_tridiagonal_of(l->t, l->n);
-  l->conquer = nxi_conquer_of(l->real, l->n);
+  l->conquer = nxi_conquer_of(l->real, false, l->n);
   lay_out(l);
   l->stages.batches = nxi_batches(a, 2);
   l->stages.count =

@@ -33,7 +33,7 @@ nx_status nxi_eigh_small_prepare(const nxg_call *call, nxg_call_work *work, nxi_
     const double values[] = {size * ld, 3 * size};
     return nxi_work_state(call, work, t, values, 2, d);
   }
-  const nxi_conquer c = nxi_conquer_of(t, n);
+  const nxi_conquer c = nxi_conquer_of(t, false, n);
   const bool divided = n >= DIVIDED;
   const double all[] = {size * ld,
                         3 * size,
@@ -69,12 +69,11 @@ static bool solve_values(nx_dtype t, int n, void *d, void *e) {
 }
 
 /* Values, and vectors as rows. */
-static bool conquer(const nxg_call_part *part, nx_dtype t, int n, void *d, void *e, char *vectors,
-                    int ld) {
-  const nxi_conquer c = nxi_conquer_of(t, n);
+static bool conquer(const nxg_call_part *part, nx_dtype t, int n, void *d, void *e, int ld) {
+  const nxi_conquer c = nxi_conquer_of(t, false, n);
   const size_t size = (size_t)nxi_dtype_size(t), row = (size_t)n * size;
-  char *work = nxi_work_array(part, WORK, NULL);
-  const nxi_conquer_arrays at = {d, e, vectors, work, nxi_work_array(part, INTEGERS, NULL)};
+  char *work = nxi_work_array(part, WORK, NULL), *vectors = nxi_work_array(part, VECTORS, NULL);
+  const nxi_conquer_arrays at = {d, e, vectors, NULL, work, nxi_work_array(part, INTEGERS, NULL)};
   nxi_conquer_all(&c, &at, nxi_work_array(part, OWN, NULL));
   if (!nxi_conquer_end(&c, &at)) return false;
   const int *order = nxi_conquer_order(&c, at.integers);
@@ -87,8 +86,9 @@ static bool conquer(const nxg_call_part *part, nx_dtype t, int n, void *d, void 
   return true;
 }
 
-static bool rotate(const nxi_floats_kernels *own, nx_dtype t, int n, void *d, const void *e,
-                   char *vectors, int ld) {
+static bool rotate(const nxg_call_part *part, const nxi_floats_kernels *own, nx_dtype t, int n,
+                   void *d, const void *e, int ld) {
+  char *vectors = nxi_work_array(part, VECTORS, NULL);
   double values[NXI_FLOATS_REFLECTED], beside[NXI_FLOATS_REFLECTED];
   nxi_widen_values(t, n, d, values);
   nxi_widen_values(t, n - 1, e, beside);
@@ -118,8 +118,7 @@ nx_status nxi_eigh_small(const nxg_call_part *part, int64_t index) {
   const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
   const int n = (int)array->shape[array->rank - 1], ld = stride(own, n);
   const char *from = nxi_item(array, part->operands[0], 2, index);
-  char *a = nxi_work_array(part, MATRIX, NULL), *d = nxi_work_array(part, DIAGONAL, NULL),
-       *vectors = call->n_results > 1 ? nxi_work_array(part, VECTORS, NULL) : NULL;
+  char *a = nxi_work_array(part, MATRIX, NULL), *d = nxi_work_array(part, DIAGONAL, NULL);
   if (!nxi_lower_is_finite(t, n, from)) return NX_NO_CONVERGENCE;
   take(t, n, ld, from, a);
   const int scale = nxi_scale_for(t, nxi_largest(t, (int64_t)n * ld, a));
@@ -128,8 +127,8 @@ nx_status nxi_eigh_small(const nxg_call_part *part, int64_t index) {
       n, a, ld, d, nxi_at(t, d, n, 0, 1), nxi_at(t, d, 2 * n, 0, 1)};
   own->tridiagonal(&form);
   if (call->n_results == 1 ? !solve_values(t, n, d, form.beside)
-      : n >= DIVIDED       ? !conquer(part, t, n, d, form.beside, vectors, ld)
-                           : !rotate(own, t, n, d, form.beside, vectors, ld))
+      : n >= DIVIDED       ? !conquer(part, t, n, d, form.beside, ld)
+                           : !rotate(part, own, t, n, d, form.beside, ld))
     return NX_NO_CONVERGENCE;
   nxi_scale(t, n, d, -scale);
   nxi_widen_values(t, n, d, nxi_item(&call->results[0], part->results[0], 1, index));

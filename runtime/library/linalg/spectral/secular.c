@@ -174,3 +174,77 @@ void nxi_secular_roots(const nxi_secular_arrays *at, int k, bool squares, int fi
     else ((double *)at->roots)[j] = root;
   }
 }
+
+/* weights: those from number `first` on, the square roots of minus the products over all roots j of
+ * (d[i] - root j) / (d[i] - d[j]), without the denominator for j = i, or of their squares. vectors:
+ * of a root, sums in an order that is the same everywhere. */
+#define SECULAR(name, T)                                                                     \
+  static void weights_##name(int64_t k, int64_t ld, bool squares, const T *differences,      \
+                             const T *d, const T *z, int64_t first, int64_t count, T *w) {   \
+    const T *l = d + first;                                                                  \
+    for (int64_t i = 0; i < count; i++) w[i] = differences[(first + i) * (ld + 1)];          \
+    for (int64_t j = 0; j < k; j++) {                                                        \
+      const T *x = differences + j * ld + first, own = d[j];                                 \
+      const int64_t end = j < first           ? 0                                            \
+                          : j - first < count ? j - first                                    \
+                                              : count,                                       \
+                    next = j < first ? 0 : end + 1;                                          \
+      if (squares) {                                                                         \
+        for (int64_t i = 0; i < end; i++) w[i] *= x[i] / ((l[i] - own) * (l[i] + own));      \
+        for (int64_t i = next; i < count; i++) w[i] *= x[i] / ((l[i] - own) * (l[i] + own)); \
+      } else {                                                                               \
+        for (int64_t i = 0; i < end; i++) w[i] *= x[i] / (l[i] - own);                       \
+        for (int64_t i = next; i < count; i++) w[i] *= x[i] / (l[i] - own);                  \
+      }                                                                                      \
+    }                                                                                        \
+    for (int64_t i = 0; i < count; i++)                                                      \
+      w[i] = (T)copysign(sqrt(fabs((double)w[i])), (double)z[first + i]);                    \
+  }                                                                                          \
+  static void vector_##name(int64_t k, const T *differences, const T *w, const int *places,  \
+                            T *room, T *to) {                                                \
+    double sums[4] = {0, 0, 0, 0};                                                           \
+    for (int64_t i = 0; i < k; i++) room[i] = w[i] / differences[i];                         \
+    for (int64_t i = 0; i < k; i++) sums[i % 4] += (double)room[i] * (double)room[i];        \
+    const double by = 1 / sqrt((sums[0] + sums[2]) + (sums[1] + sums[3]));                   \
+    for (int64_t i = 0; i < k; i++) to[i] = (T)((double)room[places[i]] * by);               \
+  }                                                                                          \
+  static void left_##name(int64_t k, const T *d, const int *places, const T *room, T *to) {  \
+    double sums[4] = {1, 0, 0, 0};                                                           \
+    for (int64_t i = 1; i < k; i++) {                                                        \
+      const double x = (double)room[i] * (double)d[i];                                       \
+      sums[i % 4] += x * x;                                                                  \
+    }                                                                                        \
+    const double by = 1 / sqrt((sums[0] + sums[2]) + (sums[1] + sums[3]));                   \
+    for (int64_t i = 0; i < k; i++) {                                                        \
+      const int from = places[i];                                                            \
+      to[i] = (T)(from == 0 ? -by : (double)room[from] * (double)d[from] * by);              \
+    }                                                                                        \
+  }
+SECULAR(f32, float)
+SECULAR(f64, double)
+
+void nxi_secular_weights(const nxi_secular_arrays *at, int k, bool squares, int first, int end,
+                         void *weights) {
+  if (at->t == NX_F32)
+    weights_f32(k, at->ld, squares, at->differences, at->d, at->z, first, end - first,
+                (float *)weights + first);
+  else
+    weights_f64(k, at->ld, squares, at->differences, at->d, at->z, first, end - first,
+                (double *)weights + first);
+}
+
+void nxi_secular_vectors(const nxi_secular_arrays *at, int k, int j, const void *weights,
+                         const int *places, void *room, void *to, void *left) {
+  const float *narrow = (const float *)at->differences + (int64_t)j * at->ld;
+  const double *wide = (const double *)at->differences + (int64_t)j * at->ld;
+  if (k == 1) {
+    nxi_store_one(at->t, to);
+    if (left) nxi_store_one(at->t, left);
+  } else if (at->t == NX_F32) {
+    vector_f32(k, narrow, weights, places, room, to);
+    if (left) left_f32(k, at->d, places, room, left);
+  } else {
+    vector_f64(k, wide, weights, places, room, to);
+    if (left) left_f64(k, at->d, places, room, left);
+  }
+}

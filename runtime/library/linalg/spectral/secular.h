@@ -31,4 +31,12 @@ typedef struct nxi_secular_arrays {
 void nxi_secular_roots(const nxi_secular_arrays *at, int k, bool squares, int first, int end,
                        double *own);
 
+/* Weights first .. end - 1, of which the roots that were found are exact ones. */
+void nxi_secular_weights(const nxi_secular_arrays *at, int k, bool squares, int first, int end,
+                         void *weights);
+/* The vector of root j: element i is that of d[places[i]]; of singular values, the right one, and
+ * `left` the other, or NULL. d[0] is 0 then, and its z positive. room: k numbers. */
+void nxi_secular_vectors(const nxi_secular_arrays *at, int k, int j, const void *weights,
+                         const int *places, void *room, void *to, void *left);
+
 #endif

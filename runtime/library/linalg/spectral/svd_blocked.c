@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* svd of a large matrix. The matrix is reduced to a bidiagonal one (bidiagonal.h). Its vectors are
- * computed by divide and conquer (conquer_svd.h; of lower forms, of fewer rows than columns, by
- * LAPACK on one thread), and the blocks of reflections of both sides are formed beside that. Then
- * the reflections are applied to panels of vectors. Rows and columns in this file are those of
- * LAPACK, for which A is transposed (linalg/svd.c). */
+ * computed by divide and conquer (conquer.h; a lower form, of fewer rows than columns, is the
+ * transposed matrix of an upper one), and the blocks of reflections of both sides are formed beside
+ * the parts of that. Then the reflections are applied to panels of vectors. Rows and columns in
+ * this file are those of LAPACK, for which A is transposed (linalg/svd.c). */
 #include "svd_blocked.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "ir/alloc.h"
@@ -16,14 +15,10 @@
 #include "runtime/library/linalg/rescale.h"
 #include "runtime/library/linalg/factors/reflections.h"
 #include "bidiagonal.h"
-#include "conquer_svd.h"
+#include "conquer.h"
 
-typedef void (*bdsdc_fn)(const char *uplo, const char *vectors, const int *n, void *d, void *e,
-                         void *u, const int *ldu, void *vt, const int *ldvt, void *q, int *iq,
-                         void *work, int *iwork, int *info, size_t, size_t);
-
-/* After taking the matrix, and the stages of its reduction. */
-enum { TEAR, SOLVE, JOIN, ROOTS, WEIGHTS, VECTORS, CHECK, APPLY, STAGES };
+/* After taking the matrix, and the stages of its reduction; before CHECK come those that join. */
+enum { TEAR, SOLVE, JOIN, CHECK = JOIN, APPLY, STAGES };
 enum {
   PANEL = 128,
   ASKED = 1 << 18
@@ -33,71 +28,46 @@ typedef struct blocked {
   nxi_stages stages; /* first */
   nx_dtype t, real;
   int rows, columns, least, left, right; /* left, right: how many vectors of each side */
-  bool upper;                            /* the form, and its halves are done apart */
+  bool upper;                            /* the form */
   nxi_bidiagonal form;
-  nxi_conquer_svd conquer;
+  nxi_conquer conquer;
   nxi_reflections q, p;
-  nxi_layout matrix, tau_q, tau_p, diagonal, beside, u, vt, blocks_q, blocks_p, work, integers,
+  nxi_layout matrix, tau_q, tau_p, diagonal, beside, u, v, blocks_q, blocks_p, work, integers,
       state;
 } blocked;
 
 /* Data that stages pass to later ones. */
 typedef struct found {
   int scale; /* the matrix was multiplied by 2^scale */
-  nxi_conquer_svd_state conquer;
 } found;
 
 static int panels(int vectors) { return (vectors + PANEL - 1) / PANEL; }
 
 /* The stage after those of the reduction; less than 0: it is the stage before them, or one of
- * them. */
-static int later(const blocked *l, uint32_t stage) {
-  return (int)stage - 1 - (int)nxi_bidiagonal_stages(&l->form);
+ * them. Of stages that join, JOIN, and their number. */
+static int later(const blocked *l, uint32_t stage, int *joining) {
+  const int i = (int)stage - 1 - (int)nxi_bidiagonal_stages(&l->form),
+            joins = nxi_conquer_stages(&l->conquer);
+  *joining = i >= JOIN && i < JOIN + joins ? i - JOIN : -1;
+  return *joining >= 0 ? JOIN : i < JOIN ? i : i - joins;
 }
 
 static int64_t tasks_of(const nxi_stages *stages, uint32_t number) {
   const blocked *l = (const void *)stages;
-  const int stage = later(l, number);
+  int joining;
+  const int stage = later(l, number, &joining);
   if (stage < 0) return number == 0 ? 1 : nxi_bidiagonal_tasks(&l->form, number - 1);
-  switch (stage) {
-    case SOLVE: return 2 + nxi_reflections_blocks(&l->q) + nxi_reflections_blocks(&l->p);
-    case ROOTS:
-    case WEIGHTS:
-    case VECTORS: return nxi_conquer_svd_chunks(&l->conquer);
-    case APPLY: return panels(l->left) + panels(l->right);
-    default: return 1;
-  }
+  if (joining >= 0) return nxi_conquer_tasks(&l->conquer, joining);
+  if (stage == SOLVE)
+    return nxi_conquer_parts(&l->conquer) + nxi_reflections_blocks(&l->q) +
+           nxi_reflections_blocks(&l->p);
+  return stage == APPLY ? panels(l->left) + panels(l->right) : 1;
 }
 
-static void bdsdc(const nxi_stages *stages, char *m) {
-  const blocked *l = (const void *)stages;
-  found *f = (void *)(m + l->state.at);
-  nxi_lapack_enter();
-  ((bdsdc_fn)nxi_lapack(NXI_LAPACK_bdsdc, l->real))(
-      l->rows >= l->columns ? "U" : "L", "I", &l->least, m + l->diagonal.at, m + l->beside.at,
-      m + l->u.at, &l->least, m + l->vt.at, &l->least, NULL, NULL, m + l->work.at,
-      (int *)(void *)(m + l->integers.at), &f->conquer.info[0], 1, 1);
-  nxi_lapack_leave();
-}
-
-static nxi_conquer_svd_arrays conquer_at(const blocked *l, char *m) {
-  found *f = (void *)(m + l->state.at);
-  return (nxi_conquer_svd_arrays){m + l->diagonal.at, m + l->beside.at,
-                                  m + l->u.at,        m + l->vt.at,
-                                  m + l->work.at,     (int *)(void *)(m + l->integers.at),
-                                  &f->conquer};
-}
-
-static void first_half(const nxi_stages *stages, char *m) {
-  const blocked *l = (const void *)stages;
-  const nxi_conquer_svd_arrays at = conquer_at(l, m);
-  nxi_conquer_svd_half(&l->conquer, &at, 0);
-}
-
-static void second_half(const nxi_stages *stages, char *m) {
-  const blocked *l = (const void *)stages;
-  const nxi_conquer_svd_arrays at = conquer_at(l, m);
-  nxi_conquer_svd_half(&l->conquer, &at, 1);
+static nxi_conquer_arrays conquer_at(const blocked *l, char *m) {
+  return (nxi_conquer_arrays){m + l->diagonal.at, m + l->beside.at,
+                              m + l->v.at,        m + l->u.at,
+                              m + l->work.at,     (int *)(void *)(m + l->integers.at)};
 }
 
 static nx_status take(const blocked *l, const nxi_stage_task *task, const char *from) {
@@ -145,37 +115,14 @@ static void reduce(const blocked *l, const nxi_stage_task *task) {
   nxi_stage_apart(task, cost, sizeof *l, reduce_whole, pieces, 1, 5);
 }
 
-/* Elements first .. of an array. */
-static nxi_stage_piece piece_from(const nxi_layout *array, nx_dtype t, int64_t first, int64_t n) {
-  const int64_t size = nxi_dtype_size(t);
-  return (nxi_stage_piece){array->at + first * size, n * size};
-}
-
-/* A half of divide and conquer: columns first .. of both matrices of vectors; of lower forms all of
- * it. */
-static void solve_half(const blocked *l, const nxi_stage_task *task, int half) {
-  const int64_t k = l->least, first = half ? l->conquer.above + 1 : 0,
-                end = half || !l->upper ? k : l->conquer.above + 1, n = end - first,
-                info = (int64_t)offsetof(found, conquer.info) + half * (int64_t)sizeof(int);
-  const nxi_stage_piece pieces[] = {piece_from(&l->diagonal, l->real, first, n),
-                                    piece_from(&l->beside, l->real, first, n - 1),
-                                    {l->state.at + info, (int64_t)sizeof(int)},
-                                    piece_from(&l->u, l->real, first * k, n * k),
-                                    piece_from(&l->vt, l->real, first * k, n * k)};
-  if (!l->upper && half) return;
-  nxi_stage_apart(task, 8.0 / 3 * (double)(n * n) * (double)n, sizeof *l,
-                  !l->upper ? bdsdc
-                  : half    ? second_half
-                            : first_half,
-                  pieces, 3, 5);
-}
-
-/* What is done beside one another: the halves, and blocks of the reflections of each side. */
+/* What is done beside one another: parts, and blocks of the reflections of each side. */
 static void solve(const blocked *l, const nxi_stage_task *task) {
   char *m = task->memory;
-  const int blocks = nxi_reflections_blocks(&l->q), i = (int)task->task - 2;
+  const nxi_conquer_arrays at = conquer_at(l, m);
+  const int parts = nxi_conquer_parts(&l->conquer), blocks = nxi_reflections_blocks(&l->q),
+            i = (int)task->task - parts;
   if (i < 0) {
-    solve_half(l, task, (int)task->task);
+    nxi_conquer_part(&l->conquer, &at, (int)task->task);
     return;
   }
   const bool is_q = i < blocks;
@@ -184,24 +131,17 @@ static void solve(const blocked *l, const nxi_stage_task *task) {
                        m + (is_q ? l->blocks_q.at : l->blocks_p.at), task->own);
 }
 
-/* What joins the halves. */
-static void conquer(const blocked *l, const nxi_stage_task *task, int stage) {
-  const nxi_conquer_svd_arrays at = conquer_at(l, task->memory);
-  const int chunk = (int)task->task;
-  if (!l->upper) return;
-  switch (stage) {
-    case TEAR: nxi_conquer_svd_tear(&l->conquer, &at); return;
-    case JOIN: nxi_conquer_svd_join(&l->conquer, &at); return;
-    case ROOTS: nxi_conquer_svd_roots(&l->conquer, &at, chunk, task->own); return;
-    case WEIGHTS: nxi_conquer_svd_weights(&l->conquer, &at, chunk); return;
-    default: nxi_conquer_svd_vectors(&l->conquer, &at, chunk, task->own);
-  }
-}
-
 /* Where a value and its vectors are. */
 static int place_of(const blocked *l, const char *m, int i) {
   const int *integers = (const int *)(const void *)(m + l->integers.at);
-  return l->upper ? nxi_conquer_svd_order(&l->conquer, integers)[i] : i;
+  return nxi_conquer_order(&l->conquer, integers)[l->least - 1 - i];
+}
+
+/* A left or a right vector of the form. */
+static const char *vector_of(const blocked *l, const char *m, bool left, int i) {
+  const int place = place_of(l, m, i);
+  return left == l->upper ? nxi_at(l->real, m + l->u.at, 0, place, l->least)
+                          : nxi_at(l->real, m + l->v.at, 0, place, l->least + 1);
 }
 
 /* Writes the values, if the algorithm has converged. */
@@ -209,9 +149,8 @@ static nx_status check(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory;
   const found *f = (void *)(m + l->state.at);
-  const nxi_conquer_svd_arrays at = conquer_at(l, m);
-  if (l->upper ? nxi_conquer_svd_end(&l->conquer, &at) : f->conquer.info[0])
-    return NX_NO_CONVERGENCE;
+  const nxi_conquer_arrays at = conquer_at(l, m);
+  if (!nxi_conquer_end(&l->conquer, &at)) return NX_NO_CONVERGENCE;
   nxi_scale(l->real, l->least, m + l->diagonal.at, -f->scale);
   double *values = nxi_item(&part->call->results[1], part->results[1], 1, task->index);
   for (int i = 0; i < l->least; i++)
@@ -231,9 +170,7 @@ static void apply_left(const blocked *l, const nxi_stage_task *task, int first) 
   for (int j = 0; j < width; j++) {
     char *column = nxi_at(l->t, to, 0, j, l->rows);
     if (first + j >= l->least) nxi_store_one(l->t, nxi_at(l->t, column, first + j, 0, l->rows));
-    else
-      nxi_copy_real(l->t, l->least,
-                    nxi_at(l->real, m + l->u.at, 0, place_of(l, m, first + j), l->least), column);
+    else nxi_copy_real(l->t, l->least, vector_of(l, m, true, first + j), column);
   }
   nxi_reflections_apply(&l->q, part, false, nxi_reflections_blocks(&l->q), m + l->blocks_q.at,
                         width, to, l->rows, task->own);
@@ -251,12 +188,13 @@ static void apply_right(const blocked *l, const nxi_stage_task *task, int first)
   for (int j = 0; j < l->columns; j++) {
     char *piece = nxi_at(l->t, to, 0, j, l->right);
     memset(piece, 0, (size_t)width * size);
-    for (int i = 0; i < inner && j < l->least; i++)
-      nxi_copy_real(l->t, 1, nxi_at(l->real, m + l->vt.at, place_of(l, m, first + i), j, l->least),
-                    piece + (size_t)i * size);
-    if (j < l->least) continue;
-    if (j >= first && j < first + width)
+    if (j >= l->least && j >= first && j < first + width)
       nxi_store_one(l->t, nxi_at(l->t, piece, j - first, 0, l->right));
+  }
+  for (int i = 0; i < inner; i++) {
+    const char *from = vector_of(l, m, false, first + i);
+    for (int j = 0; j < l->least; j++)
+      nxi_copy_real(l->t, 1, nxi_at(l->real, from, j, 0, 0), nxi_at(l->t, to, i, j, l->right));
   }
   nxi_reflections_apply(&l->p, part, true, nxi_reflections_blocks(&l->p), m + l->blocks_p.at, width,
                         to, l->right, task->own);
@@ -268,32 +206,36 @@ static nx_status run(const nxi_stage_task *task) {
   const int i = (int)task->task, left = panels(l->left);
   if (task->stage == 0)
     return take(l, task, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index));
-  const int stage = later(l, task->stage);
+  int joining;
+  const int stage = later(l, task->stage, &joining);
+  const nxi_conquer_arrays at = conquer_at(l, task->memory);
   if (stage < 0) reduce(l, task);
+  else if (joining >= 0) nxi_conquer_run(&l->conquer, &at, part, joining, task->task, task->own);
+  else if (stage == TEAR) nxi_conquer_tear(&l->conquer, &at);
   else if (stage == SOLVE) solve(l, task);
   else if (stage == CHECK) return check(l, task);
-  else if (stage != APPLY) conquer(l, task, stage);
   else if (i < left) apply_left(l, task, i * PANEL);
   else apply_right(l, task, (i - left) * PANEL);
   return NX_OK;
 }
 
 static void lay_out(blocked *l) {
-  const int64_t k = l->least, solving = 3 * k * k + 4 * k, reducing = nxi_bidiagonal_work(&l->form);
+  const int64_t k = l->least, solving = nxi_conquer_work(&l->conquer),
+                reducing = nxi_bidiagonal_work(&l->form);
   int64_t *all = &l->stages.bytes;
   nxi_lay_out(&l->matrix, all, l->t, (int64_t)l->rows * l->columns);
   nxi_lay_out(&l->tau_q, all, l->t, k);
   nxi_lay_out(&l->tau_p, all, l->t, k);
-  nxi_lay_out(&l->diagonal, all, l->real, k);
-  nxi_lay_out(&l->beside, all, l->real, k);
-  nxi_lay_out(&l->u, all, l->real, k * k);
-  nxi_lay_out(&l->vt, all, l->real, k * k);
+  nxi_lay_out(&l->diagonal, all, l->real, k + 1);
+  nxi_lay_out(&l->beside, all, l->real, k + 1);
+  nxi_lay_out(&l->u, all, l->real, k * k + NXI_CONQUER_MORE);
+  nxi_lay_out(&l->v, all, l->real, (k + 1) * (k + 1) + NXI_CONQUER_MORE);
   nxi_lay_out(&l->blocks_q, all, NX_U8, nxi_reflections_bytes(&l->q));
   nxi_lay_out(&l->blocks_p, all, NX_U8, nxi_reflections_bytes(&l->p));
   nxi_lay_out(&l->work, all, l->t, solving > reducing ? solving : reducing);
-  nxi_lay_out(&l->integers, all, NX_I32, 8 * k);
+  nxi_lay_out(&l->integers, all, NX_I32, nxi_conquer_integers(&l->conquer));
   nxi_lay_out(&l->state, all, NX_U8, (int64_t)sizeof(found));
-  const int64_t vectors = nxi_layout_bytes(l->real, nxi_conquer_svd_own(&l->conquer), 1);
+  const int64_t vectors = nxi_layout_bytes(l->real, nxi_conquer_own(&l->conquer), 1);
   l->stages.own_bytes = nxi_reflections_own_bytes(&l->q, PANEL);
   if (vectors > l->stages.own_bytes) l->stages.own_bytes = vectors;
 }
@@ -322,10 +264,11 @@ nx_status nxi_svd_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi
       (nxi_reflections){l->t, NXI_REFLECT_ROWS, columns, upper ? columns - 1 : rows, upper, rows};
   l->form = nxi_bidiagonal_of(l->t, rows, columns);
   l->upper = upper;
-  l->conquer = nxi_conquer_svd_of(l->real, l->least);
+  l->conquer = nxi_conquer_of(l->real, true, l->least);
   lay_out(l);
   l->stages.batches = nxi_batches(a, 2);
-  l->stages.count = 1 + nxi_bidiagonal_stages(&l->form) + STAGES;
+  l->stages.count =
+      1 + nxi_bidiagonal_stages(&l->form) + (uint32_t)nxi_conquer_stages(&l->conquer) + STAGES;
   l->stages.tasks = tasks_of;
   l->stages.run = run;
   work->state = l;
