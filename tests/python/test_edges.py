@@ -4,6 +4,7 @@ another shape, what is not finite, what is empty, and numbers that are refused."
 
 import operator
 import unittest
+import warnings
 
 from common import Peer, needs_numpy, np, nx
 
@@ -128,6 +129,57 @@ class NotFinite(Peer):
             self.refused((ValueError, lambda m, a: m.repeat(a([1, 2, 3]), counts)),
                          (ValueError, lambda m, a: m.repeat(a([1, 2, 3]), a(counts))))
         self.same(nx.repeat(nx.zeros(0), nx.zeros(0, "int64")), np.zeros(0))
+
+
+    def test_covariances_of_few_observations(self):
+        rng = np.random.default_rng(5)
+        for shape in ((1, 4), (4, 1), (1, 1), (3, 2), (5,)):
+            x = rng.uniform(-1, 1, shape)
+            for rows in (True, False):
+                n = x.shape[-1] if rows or x.ndim == 1 else x.shape[0]
+                for words in ({}, {"ddof": 2}, {"ddof": 2, "aweights": rng.uniform(1, 2, n)},
+                              {"ddof": 9, "fweights": [1] * n}):
+                    with np.errstate(all="ignore"), warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        wanted = np.cov(x, rowvar=rows, **words)
+                    self.same(nx.cov(nx.asarray(x), rowvar=rows, **words), wanted,
+                              f"{shape} {rows} {words}", 1e-12)
+
+    def test_arguments_below_0(self):
+        one = [1.0, 2.0, 4.0]
+        self.refused((ValueError, lambda m, _: m.cov(m.asarray(one), fweights=[1, -1, 2])),
+                     (ValueError, lambda m, _: m.cov(m.asarray(one), aweights=[1, -1, 2])),
+                     (ValueError, lambda m, _: m.bincount(m.asarray([1]), minlength=-1)),
+                     (IndexError, lambda m, _: m.put(m.zeros(0), 0, 1.0)))
+
+
+@needs_numpy
+class Shared(unittest.TestCase):
+    def test_views_that_cannot_be_written(self):
+        n = np.arange(3.0)
+        view = n.view()
+        view.flags.writeable = False
+        for taken in (view, view[1:], np.broadcast_to(n, (2, 3)), memoryview(n).toreadonly()):
+            with self.assertRaisesRegex(ValueError, "needs a copy"):
+                nx.asarray(taken, copy=False)
+        with self.assertRaisesRegex(ValueError, "needs a copy"):
+            nx.from_dlpack(view, copy=False)
+        y = nx.from_dlpack(view) + 1
+        n[:] = 7
+        self.assertEqual(y.tolist(), [1, 2, 3])
+        n.flags.writeable = False
+        for taken in (n, n[1:], b"abc", memoryview(b"abc"), np.asarray(nx.ones(3))):
+            self.assertIs(type(nx.asarray(taken, copy=False)), nx.Array)
+
+    def test_an_element_of_an_array_without_axes(self):
+        for m in (np, nx):
+            x = m.asarray(5.0)
+            y, z = x[()], x[...]
+            y += 1
+            z += 2
+            self.assertEqual((float(x), float(y)), (7, 6))
+            x[()] += 1
+            self.assertEqual((float(x), float(y)), (8, 6))
 
 
 @needs_numpy

@@ -451,8 +451,10 @@ class Refused(unittest.TestCase):
                 self.x[key]
 
     def test_shapes(self):
-        with self.assertRaises(ValueError):
+        with self.assertRaises(IndexError):
             self.x[[0, 1], [0, 1, 2]]
+        with self.assertRaises(IndexError):
+            self.x[[0, 1], [0, 1, 2]] = 1
         with self.assertRaises(ValueError):
             self.x[[0, 1]] = nx.zeros((3, 4), dtype="int64")
         with self.assertRaises(TypeError):

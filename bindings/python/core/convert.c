@@ -274,6 +274,7 @@ static PyObject *taken(PyObject *o, int copy) {
   if (PyObject_CheckBuffer(o)) {
     PyObject *a = core_from_buffer(o, copy), *type, *value, *where;
     if (a != NULL || PyErr_ExceptionMatches(PyExc_MemoryError)) return a;
+    if (copy == 0 && PyErr_ExceptionMatches(PyExc_ValueError)) return NULL;
     PyErr_Fetch(&type, &value, &where); /* to ask for an attribute would lose it */
     int32_t rank = 0;
     bool foreign = PyObject_HasAttrString(o, "dtype") && rank_of(o, &rank) && rank <= NX_MAX_RANK;

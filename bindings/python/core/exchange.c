@@ -226,8 +226,9 @@ static nx_status import(Py_buffer *v, nx_dtype t, int copy, nx_tensor **out) {
     return NX_INVALID_ARGUMENT;
   }
   if (!measure(v, strides, &d)) {
-    PyErr_SetString(PyExc_ValueError,
-                    "nx: the strides of the buffer are no multiples of its elements");
+    PyErr_SetString(
+        PyExc_ValueError,
+        "nx: the strides of the buffer are no multiples of its elements: it needs a copy");
     return NX_INVALID_ARGUMENT;
   }
   d.mode = copy != 0 ? NX_IMPORT_COPY : v->readonly ? NX_IMPORT_IMMUTABLE : NX_IMPORT_SHARED;
@@ -236,6 +237,43 @@ static nx_status import(Py_buffer *v, nx_dtype t, int copy, nx_tensor **out) {
     d.user = v;
   }
   return nx_import(c, &d, out);
+}
+
+static bool gives_writable(PyObject *o) {
+  Py_buffer v;
+  const bool gives = PyObject_CheckBuffer(o) && PyObject_GetBuffer(o, &v, PyBUF_FULL) == 0;
+  PyErr_Clear();
+  if (gives) PyBuffer_Release(&v);
+  return gives;
+}
+
+/* What a view is one of: `base` of NumPy's, `obj` of memoryview. */
+static PyObject *viewed_by(PyObject *o) {
+  PyObject *of = PyObject_GetAttrString(o, PyMemoryView_Check(o) ? "obj" : "base");
+  PyErr_Clear();
+  return of;
+}
+
+/* Whether memory that may not be written by way of an object may be by way of what that is a view
+ * of: what was recorded with it would be computed with what is there by then. An array of ours is
+ * given other memory when it is assigned to. */
+static bool is_written_elsewhere(PyObject *o) {
+  bool found = false;
+  PyObject *at = Py_NewRef(o);
+  for (int depth = 0; at != NULL && depth < 32; depth++) {
+    found = !core_is_array(at) && gives_writable(at);
+    if (found) break;
+    PyObject *next = viewed_by(at);
+    Py_DECREF(at);
+    at = next;
+  }
+  Py_XDECREF(at);
+  return found;
+}
+
+static PyObject *refuse_to_share(void) {
+  return PyErr_Format(PyExc_ValueError,
+                      "nx: a view that cannot be written, of memory that can: it needs a copy");
 }
 
 PyObject *core_from_buffer(PyObject *o, int copy) {
@@ -248,6 +286,11 @@ PyObject *core_from_buffer(PyObject *o, int copy) {
       PyMem_Free(v);
       return NULL;
     }
+  }
+  if (copy == 0 && v->readonly && v->len > 0 && is_written_elsewhere(o)) {
+    PyBuffer_Release(v);
+    PyMem_Free(v);
+    return refuse_to_share();
   }
   nx_dtype t = of_format(v->format, v->itemsize);
   nx_tensor *x = NULL;
@@ -443,6 +486,12 @@ static PyObject *exported(PyObject *o, int copy) {
   return made;
 }
 
+static bool is_read_only(PyObject *capsule) {
+  if (!PyCapsule_IsValid(capsule, versioned)) return false;
+  struct DLManagedTensorVersioned *m = PyCapsule_GetPointer(capsule, versioned);
+  return m->major == 1 && m->flags & NXI_DLPACK_READ_ONLY;
+}
+
 static nx_status take_capsule(PyObject *capsule, int copy, nx_tensor **out) {
   nx_context *c = core_context();
   if (PyCapsule_IsValid(capsule, versioned)) {
@@ -466,6 +515,13 @@ PyObject *core_from_dlpack(PyObject *o, nx_device device, int copy) {
   if (core_context() == NULL) return NULL;
   PyObject *capsule = PyCapsule_CheckExact(o) ? Py_NewRef(o) : exported(o, copy);
   if (capsule == NULL) return NULL;
+  if (copy <= 0 && is_read_only(capsule) && is_written_elsewhere(o)) {
+    if (copy == 0) {
+      Py_DECREF(capsule);
+      return refuse_to_share();
+    }
+    copy = 1;
+  }
   nx_tensor *x = NULL;
   core_mark();
   nx_status status = take_capsule(capsule, copy, &x);

@@ -102,7 +102,7 @@ static int parse(basic *b, nx_tensor *x, PyObject *key) {
     }
     open = open || o == Py_Ellipsis;
   }
-  b->closed = taken == nx_rank(x) && taken > 0 && !open && fresh == 0;
+  b->closed = taken == nx_rank(x) && (taken > 0 || n == 0) && !open && fresh == 0;
   if (taken > nx_rank(x)) {
     PyErr_Format(PyExc_IndexError, "nx: %d indices for an array of rank %d", taken, nx_rank(x));
     return FAILED;

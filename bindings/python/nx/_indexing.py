@@ -214,7 +214,10 @@ class _Plan:
                 basic.append(e)
             axis += _makes_axis(e)
         self.view = x[tuple(basic)]
-        self.shape = broadcast_shape(*[a.shape for a in arrays])
+        try:
+            self.shape = broadcast_shape(*[a.shape for a in arrays])
+        except ValueError as e:
+            raise IndexError(f"arrays of an index: {e}") from None
         self.arrays = [expand(a, self.shape) for a in arrays]
         self.place = _place(kinds)
 

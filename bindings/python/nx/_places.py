@@ -89,6 +89,8 @@ def put(x: Array, places: Any, values: Any, /) -> None:
     places = ravel(places_on(places, flat, 0))
     if values.size == 0:
         return
+    if flat.size == 0 and places.size:
+        raise IndexError("put: the array has no elements")
     values = cast(resize(values, places.shape), x.dtype)
     y = calls.scatter(flat, places, values, 0, calls.SCATTER_SET, 0)
     x[...] = reshaped(y, x.shape)

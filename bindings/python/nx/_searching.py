@@ -431,6 +431,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     x = index_array(cast(x, INT64) if x.dtype is BOOL else x)
     if x.ndim != 1:
         raise ValueError(f"bincount: {x.ndim} dimensions, and must be 1")
+    if minlength < 0:
+        raise ValueError(f"bincount: minlength is {minlength}, below 0")
     n = minlength
     if x.size:
         ends = calls.cat([reshaped(c(x, (0,), KEEPDIMS), (1,))

@@ -437,11 +437,14 @@ def cov(x: Any, y: Any = None, /, rowvar: bool = True, bias: bool = False,
     how often each observation is there; aweights: how much it weighs. Of floats of less than 32
     bits it is float32."""
     less = (0 if bias else 1) if ddof is None else ddof
-    x = _variables(x, rowvar)
+    x, single = _variables(x)
+    x = x if rowvar or single else calls.permute(x, (1, 0))
     if y is not None:
         from ._manipulation import concat
 
-        x = concat(promoted(x, _variables(y, rowvar)))
+        y, _ = _variables(y)
+        y = y if rowvar or y.shape[0] == 1 else calls.permute(y, (1, 0))
+        x = concat(promoted(x, y))
     if fweights is None and aweights is None:
         far = x - calls.reduce_mean(x, (1,), KEEPDIMS)
         weighed, total = far, x.shape[1] - less
@@ -456,14 +459,13 @@ def cov(x: Any, y: Any = None, /, rowvar: bool = True, bias: bool = False,
     return reshaped(c, ()) if c.size == 1 else c
 
 
-def _variables(x: Any, rowvar: bool) -> Array:
+def _variables(x: Any) -> tuple[Array, bool]:
+    """A matrix, and whether it is of a vector, which is one variable in any case."""
     x = floating(x)
     x = cast(x, widened(x.dtype))
     if x.ndim > 2:
         raise ValueError(f"cov: rows and columns are needed, not {x.ndim} dimensions")
-    if x.ndim < 2:
-        return reshaped(x, (1, x.size))
-    return x if rowvar or x.shape[0] == 1 else calls.permute(x, (1, 0))
+    return (x, False) if x.ndim == 2 else (reshaped(x, (1, x.size)), x.ndim == 1)
 
 
 def _weighed(x: Array, fweights: Any, aweights: Any, less: float) -> tuple[Array, Any]:
@@ -471,15 +473,19 @@ def _weighed(x: Array, fweights: Any, aweights: Any, less: float) -> tuple[Array
     given = [arr(w) for w in (fweights, aweights) if w is not None]
     if fweights is not None and given[0].dtype.kind not in "biu":
         raise TypeError("cov: fweights are integers")
-    for w in given:
+    for w, of in zip(given, [w for w in (fweights, aweights) if w is not None]):
         if w.shape != (x.shape[1],):
             raise ValueError(f"cov: weights of the shape {w.shape} for {x.shape[1]} observations")
+        if type(of) is not Array and bool(any(w < 0)):
+            raise ValueError("cov: a weight is negative")
     xs = [cast(w, real_dtype(x.dtype)) for w in given]
     w = xs[0] * xs[1] if len(xs) == 2 else xs[0]
     sum_w = calls.reduce_sum(w, None, 0)
     if less == 0 or aweights is None:
-        return w, sum_w - less
-    return w, sum_w - less * calls.reduce_sum(w * xs[-1], None, 0) / sum_w
+        total = sum_w - less
+    else:
+        total = sum_w - less * calls.reduce_sum(w * xs[-1], None, 0) / sum_w
+    return w, calls.max(total, constant(0, total.dtype))
 
 
 def corrcoef(x: Any, y: Any = None, /, rowvar: bool = True) -> Array:
