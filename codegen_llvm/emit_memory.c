@@ -182,6 +182,43 @@ static nxl_ref load_contiguous(nxl_emitter *e, const site *s, nxl_ref base, nxl_
   return annotate(e, nxl_intrinsic(e, "llvm.masked.load", types, 2, args, 4), s->access->buffer);
 }
 
+static void store_whole(nxl_emitter *e, const site *s, nxl_ref value, nxl_ref base) {
+  nxl_ref i = annotate(e, LLVMBuildStore(e->builder, value, base), s->access->buffer);
+  LLVMSetAlignment(i, s->bytes);
+  if (!(s->access->flags & NXK_NONTEMPORAL)) return;
+  LLVMSetAlignment(i, s->bytes * s->lanes < 64 ? s->bytes * s->lanes : 64);
+  LLVMMetadataRef one = LLVMValueAsMetadata(nxl_int(e, e->i32, 1, 1));
+  set_metadata(e, i, "nontemporal",
+               LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1)));
+}
+
+static const uint32_t register_bytes[NXL_ISAS] = {16, 32, 64, 16};
+
+/* Whether lanes, of which the first of many begins a cache line, lie across lines all the same. */
+static bool crosses_lines(const nxl_emitter *e, const nxk_access *a) {
+  const int64_t line = nxk_line_of(e->k, a);
+  bool crosses = !e->k->buffers[a->buffer].aligned || a->offset % line != 0;
+  for (uint32_t i = 0; i < a->n_terms; i++)
+    crosses = crosses || (a->terms[i].stride != 1 && a->terms[i].stride % line != 0);
+  return crosses;
+}
+
+/* Whether a store of several registers is written register by register. LLVM would store the upper
+ * half first, and lines that two registers share would be written in two goes. */
+static bool wants_pieces(const nxl_emitter *e, const site *s) {
+  return e->k->buffers[s->access->buffer].kind != NXK_LOCAL &&
+         !(s->access->flags & NXK_NONTEMPORAL) && s->bytes >= 4 &&
+         s->lanes * s->bytes > register_bytes[e->isa] && crosses_lines(e, s->access);
+}
+
+static void store_pieces(nxl_emitter *e, const site *s, nxl_ref value, nxl_ref base) {
+  const uint32_t lanes = register_bytes[e->isa] / (uint32_t)s->bytes;
+  for (uint32_t i = 0; i < s->lanes; i += lanes) {
+    const uint32_t n = s->lanes - i < lanes ? s->lanes - i : lanes;
+    store_whole(e, s, nxl_slice(e, value, i, n), at_element(e, s, base, nxl_i64(e, i)));
+  }
+}
+
 static void store_contiguous(nxl_emitter *e, const site *s, nxl_ref value, nxl_ref base,
                              nxl_ref mask) {
   if (mask) {
@@ -190,13 +227,8 @@ static void store_contiguous(nxl_emitter *e, const site *s, nxl_ref value, nxl_r
     annotate(e, nxl_intrinsic(e, "llvm.masked.store", types, 2, args, 4), s->access->buffer);
     return;
   }
-  nxl_ref i = annotate(e, LLVMBuildStore(e->builder, value, base), s->access->buffer);
-  LLVMSetAlignment(i, s->bytes);
-  if (!(s->access->flags & NXK_NONTEMPORAL)) return;
-  LLVMSetAlignment(i, s->bytes * s->lanes < 64 ? s->bytes * s->lanes : 64);
-  LLVMMetadataRef one = LLVMValueAsMetadata(nxl_int(e, e->i32, 1, 1));
-  set_metadata(e, i, "nontemporal",
-               LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1)));
+  if (wants_pieces(e, s)) store_pieces(e, s, value, base);
+  else store_whole(e, s, value, base);
 }
 
 /* The lowest address of lanes that descend. */

@@ -237,6 +237,48 @@ static void expect_nontemporal(const nxk_kernel *k) {
   }
 }
 
+/* Registers of a store whose vectors begin in the middle of lines are stored in their order. */
+static void expect_in_order(const nxk_kernel *k, const char *isa, int registers) {
+  static const char store[] = "\tvmovups\t%";
+  nxl_target t = {0};
+  nxi_diag d = {0};
+  void *text;
+  size_t size;
+  long before = -1;
+  int n = 0;
+  snprintf(t.isa, sizeof t.isa, "%s", isa);
+  if (nxl_compile(k, &t, NXL_ASM, &text, &size, &d) != NX_OK) fail_msg("%s", d.message);
+  for (const char *at = strstr(text, store); at; at = strstr(at + 1, store), n++) {
+    const long displacement = strtol(strstr(at, ", ") + 2, NULL, 10);
+    if (displacement <= before) fail_msg("%s: not in order:\n%s", isa, (const char *)text);
+    before = displacement;
+  }
+  assert_int_equal(n, registers);
+  nxi_free(text);
+}
+
+static void test_in_order(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxk_kernel *k = nxk_create(NXK_BOUND, "in_order");
+  uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 4 * 64 + 1),
+           out = nxk_add_buffer(k, NXK_OUT, NX_F32, 4 * 64 + 1);
+  k->buffers[in].aligned = k->buffers[out].aligned = true;
+  nxk_begin_region(k);
+  nxk_term term = {nxk_begin_range(k, NXK_TASK, 4), 64};
+  nxk_access a = form_of(k, CONTIGUOUS, in, NXK_NONE, &term, 64);
+  nxk_value v = nxk_load(k, &a, 64);
+  a.buffer = out;
+  a.offset = 1;
+  nxk_store(k, &a, op2(k, NXK_add, v, v));
+  nxk_end(k);
+  nxk_end(k);
+  check(k, NULL);
+  if (runs_here("avx2")) expect_in_order(k, "avx2", 8);
+  if (runs_here("avx512")) expect_in_order(k, "avx512", 4);
+  nxk_destroy(k);
+}
+
 /* A non-temporal store of every width, at aligned addresses. */
 static void test_nontemporal(void **state) {
   (void)state;
@@ -532,9 +574,10 @@ NXT_MAIN(llvm_kernels) {
   nxl_set_verify(true);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_accesses),    cmocka_unit_test(test_rows),
-      cmocka_unit_test(test_nontemporal), cmocka_unit_test(test_loops),
-      cmocka_unit_test(test_rare),        cmocka_unit_test(test_reductions),
-      cmocka_unit_test(test_regions),     cmocka_unit_test(test_random),
+      cmocka_unit_test(test_nontemporal), cmocka_unit_test(test_in_order),
+      cmocka_unit_test(test_loops),       cmocka_unit_test(test_rare),
+      cmocka_unit_test(test_reductions),  cmocka_unit_test(test_regions),
+      cmocka_unit_test(test_random),
   };
   return cmocka_run_group_tests(tests, NULL, nxt_foreign_end);
 }
