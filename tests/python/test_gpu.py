@@ -190,6 +190,17 @@ class Indexing(unittest.TestCase):
         self.assertEqual(x.tolist(), [[5, 9], [9, 3], [4, 9]])
         self.assertEqual(x.device, "cuda")
 
+    def test_sums_of_windows_and_keys(self):
+        a, v, key = nx.arange(300.0), nx.arange(140.0), nx.random.key(0)
+        b, u, there = (x.to_device("cuda") for x in (a, v, key))
+        for n in (3, 140):
+            y = nx.convolve(b, u[:n], "same")
+            self.assertEqual(y.tolist(), nx.convolve(a, v[:n], "same").tolist())
+            self.assertEqual(y.device, "cuda")
+        for i in (7, 2**40, nx.asarray(2**40)):
+            k = nx.random.fold_in(there, i)
+            self.assertEqual((k.tolist(), k.device), (nx.random.fold_in(key, i).tolist(), "cuda"))
+
     def test_arrays_of_the_device(self):
         places = nx.asarray([0, 9]).to_device("cuda").realize()
         y = self.x[places]

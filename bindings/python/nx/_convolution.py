@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _core
 from ._core import Array, calls
 from ._lib import BOOL, cast, constant, promoted, reshaped, widened
 
@@ -72,7 +73,7 @@ class _Ends:
 
     def __init__(self, a: Array, v: Array, front: int, count: int) -> None:
         k = v.shape[-1]
-        there = calls.expand(constant(True, BOOL), a.shape)
+        there = _core.full(a.shape, True, BOOL, a.device)
         self.windows, self.v = _windows(a, k, front, count), v
         self.there = _windows(there, k, front, count)
 

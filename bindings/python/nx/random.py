@@ -52,10 +52,14 @@ def fold_in(key: Array, number: Any, /) -> Array:
         number = operator.index(number)
         if not -(2**63) <= number < 2**64:
             raise OverflowError(f"fold_in: {number} has more than 64 bits")
-        made = calls.random_fold_in(key, constant(number % 2**32, UINT32))
+        low, high = (_core.full((), word % 2**32, UINT32, key.device)
+                     for word in (number, number >> 32))
+        made = calls.random_fold_in(key, low)
         if -(2**31) <= number < 2**32:
             return made
-        return calls.random_fold_in(made, constant((number >> 32) % 2**32, UINT32))
+        return calls.random_fold_in(made, high)
+    if number.device != key.device:
+        number = number.to_device(key.device)
     made = calls.random_fold_in(key, number)
     if number.dtype.bits < 64:
         return made
