@@ -271,13 +271,12 @@ static void run_lane_reduce(const run *r, nxk_value v) {
 static bool run_lanes(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   const uint64_t *a = slots_of(r, in->args[0]);
-  if (in->op != NXK_splat && r->kernel->instrs[in->args[0]].dtype == NX_I32) {
-    int64_t last = scalar_of(r, in->args[0]) + in->lanes - 1;
-    if (last > INT32_MAX) return fail_narrow(r, v, last);
-  }
+  const nxk_instr *from = &r->kernel->instrs[in->args[0]];
+  bool narrow = in->op != NXK_splat && from->dtype == NX_I32;
+  int64_t last = narrow ? scalar_of(r, in->args[0]) + in->lanes - 1 : 0;
+  if (last > INT32_MAX) return fail_narrow(r, v, last);
   uint64_t *result = slots_of(r, v);
-  uint32_t times = in->lanes / r->kernel->instrs[in->args[0]].lanes;
-  for (uint32_t l = 0; l < in->lanes; l++) {
+  for (uint32_t l = 0, times = in->lanes / from->lanes; l < in->lanes; l++) {
     if (in->op == NXK_splat) result[l] = a[l / times];
     else if (in->op == NXK_step_vector) result[l] = nxi_cast_bits(a[0] + l, NX_I64, in->dtype);
     else result[l] = (int64_t)((uint64_t)scalar_of(r, in->args[0]) + l) < scalar_of(r, in->args[1]);
