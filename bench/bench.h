@@ -27,8 +27,8 @@ typedef struct bench_way {
 double bench_now(void);
 /* Times the ways in turn, A B C A B C, `rounds` times each; a way that takes less than `least`
  * seconds runs several times in each round. One that takes more than three times as long as the
- * first is left out of all rounds but each fifth. least < 0: nothing is run to warm up, and all but
- * the first way take part in each fifth round alone. */
+ * first is left out of all rounds but each fifth. least < 0: nothing is run to warm up, and a way
+ * other than the first that takes a quarter of a second takes part in the first round alone. */
 void bench_interleave(bench_way *ways, size_t n, int rounds, double least);
 
 /* ---- limits: work that moves bytes with all threads of the bench */

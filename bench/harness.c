@@ -79,7 +79,7 @@ static void find_paces(const bench_way *ways, size_t n, double least, pace *pace
   double first = 0;
   for (size_t i = 0; i < n; i++) {
     if (least < 0) {
-      paces[i] = (pace){1, i == 0 ? 1 : 5};
+      paces[i] = (pace){1, 1};
       continue;
     }
     warm_up(&ways[i], i == 0);
@@ -108,9 +108,11 @@ void bench_interleave(bench_way *ways, size_t n, int rounds, double least) {
   if (times == NULL || paces == NULL) exit(1);
   find_paces(ways, n, least, paces);
   for (int r = 0; r < rounds; r++)
-    for (size_t i = 0; i < n; i++)
-      times[i * (size_t)rounds + (size_t)r] =
-          r % paces[i].every == 0 ? time_way(&ways[i], paces[i].repeat) : NAN;
+    for (size_t i = 0; i < n; i++) {
+      double *t = &times[i * (size_t)rounds + (size_t)r];
+      *t = r % paces[i].every == 0 ? time_way(&ways[i], paces[i].repeat) : NAN;
+      if (least < 0 && i > 0 && r == 0 && *t > 0.25) paces[i].every = rounds;
+    }
   reckon(ways, n, rounds, times);
   free(times);
   free(paces);

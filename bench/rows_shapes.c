@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /* Graphs whose shapes were never seen before: what a loop over batches of all lengths costs, and
  * algorithms that are written out step by step. Each run has other shapes than all before it, so
- * that none warms up, and a peer has one run. */
+ * that none warms up: run r of RUNS has each RUNS-th length, from the rth on, so that all have as
+ * much to do, and so has each run of a peer (changing, in peers/with_numpy.py). */
 #include "expressions.h"
 
-enum { LONGEST = 1 << 20 };
+enum { LONGEST = 1 << 20, ROUNDS = 5, RUNS = 8 };
+_Static_assert(ROUNDS < RUNS, "the run before the rounds has lengths of its own");
 
 typedef struct lengths {
   bench_lab *lab;
   nx_tensor *x;
   bench_expression *record;
-  int64_t next;  /* the first length of the next run */
+  int64_t first; /* the least length of the first run */
+  int run;       /* the number of the next run */
   int count;     /* of lengths in a run */
   int64_t width; /* of rows; 0: the operand is a vector; below 0: there are so many rows */
   double compile_ms;
@@ -27,13 +30,14 @@ static void run_lengths(void *state) {
   lengths *l = state;
   for (int i = 0; i < l->count; i++) {
     nx_scope *scope = nx_scope_begin(l->lab->context);
-    int64_t n = l->next++, width = l->width;
+    int64_t n = l->first + l->run + (int64_t)i * RUNS, width = l->width;
     nx_tensor *x = bench_range(l->x, 0, 0, width == 0 ? n : n * (width > 0 ? width : -width));
     if (width > 0) x = nx_reshape(x, NX_SHAPE(n, width), 0);
     if (width < 0) x = nx_reshape(x, NX_SHAPE(-width, n), 0);
     realise(l, l->record(l->lab, &x));
     nx_scope_end(scope);
   }
+  l->run++;
 }
 
 static nx_tensor *sum_of_tanh(const bench_lab *lab, nx_tensor **x) {
@@ -87,7 +91,7 @@ static nx_tensor *sliding_cache(const bench_lab *lab, nx_tensor **x) {
 
 static void run_steps(void *state) {
   lengths *l = state;
-  int64_t n = l->next++;
+  int64_t n = l->first + l->run++;
   nx_scope *scope = nx_scope_begin(l->lab->context);
   nx_tensor *x = nx_reshape(bench_range(l->x, 0, 0, n * n), NX_SHAPE(n, n), 0);
   realise(l, l->record(l->lab, &x));
@@ -131,7 +135,8 @@ void bench_shapes(bench_lab *lab) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows && lab->rounds > 0; i++) {
     if (!bench_wanted(&lab->out, rows[i].name)) continue;
     l.record = rows[i].record;
-    l.next = rows[i].first;
+    l.first = rows[i].first;
+    l.run = 0;
     l.count = rows[i].count;
     l.width = rows[i].width;
     l.compile_ms = 0;
@@ -143,7 +148,7 @@ void bench_shapes(bench_lab *lab) {
                                      .own = {.run = rows[i].run, .state = &l},
                                      .peer = rows[i].peer,
                                      .least = -1,
-                                     .rounds = 5,
+                                     .rounds = ROUNDS,
                                      .kernels = compiled(lab) - before,
                                      .compile_ms = l.compile_ms});
   }
