@@ -79,7 +79,8 @@ struct nxi_run {
   /* traversal */
   struct nxi_visit {
     nxi_node *node;
-    uint32_t next;
+    uint32_t next; /* operand */
+    bool map;      /* it is pending, and an elementwise operation */
   } *stack;
   uint32_t n_stack, cap_stack;
   nxi_node **order; /* operands before users */
@@ -87,7 +88,9 @@ struct nxi_run {
   uint8_t *stored;  /* 1: an output; NXI_RUN_HELD; acquire.c has more */
   uint32_t *edges;  /* uses by nodes that go with this run */
   uint32_t n_order, cap_order, cap_slots, cap_stored, cap_edges;
+  uint32_t cap_nodes; /* for which order, slots and stored have room */
   uint32_t n_slots, n_aliases, n_updates;
+  bool calls;          /* a call or control flow is among the pending nodes of `order` */
   uint32_t n_given;    /* inputs that were donated (NXI_NODE_GIVEN) */
   uint32_t n_states;   /* pending values in `order` that were assigned to storages */
   uint32_t n_kept;     /* outputs that were not requested */
@@ -144,6 +147,7 @@ bool nxi_extract_brief(nxi_run *run, nxi_node *root, uint32_t most_nodes);
  * not check that index. */
 bool nxi_run_bounds_index(const nxi_run *run, nx_dtype t);
 void nxi_run_reset(nxi_run *run);
+bool nxi_run_more_nodes(nxi_run *run); /* room for one more in `order`; false: out of memory */
 /* extract_states.c. Adds outputs for values of assigned storages that this run computes and that
  * are needed later, so that no assigned value is computed twice. run_lock. False: out of memory. */
 bool nxi_run_keep_states(nxi_run *run);

@@ -25,6 +25,7 @@ void nxi_run_reset(nxi_run *run) {
   nxi_run_drop_tags(run);
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
   run->n_slots = run->n_aliases = run->n_updates = run->n_given = 0;
+  run->calls = false;
   run->n_states = run->n_kept = run->n_held = run->n_hold = 0;
   run->most_nodes = UINT32_MAX;
   run->weighed = run->hashed = false;
@@ -55,6 +56,18 @@ void nxi_run_free(nxi_run *run) {
   nxi_free(run);
 }
 
+bool nxi_run_more_nodes(nxi_run *run) {
+  uint32_t need = run->n_order + 1;
+  if (!nxi_grow(&run->order, &run->cap_order, need, sizeof *run->order) ||
+      !nxi_grow(&run->slots, &run->cap_slots, need, sizeof *run->slots) ||
+      !nxi_grow(&run->stored, &run->cap_stored, need, sizeof *run->stored))
+    return false;
+  run->cap_nodes = run->cap_order;
+  if (run->cap_slots < run->cap_nodes) run->cap_nodes = run->cap_slots;
+  if (run->cap_stored < run->cap_nodes) run->cap_nodes = run->cap_stored;
+  return true;
+}
+
 bool nxi_key_words(nxi_run *run, const void *words, uint32_t n) {
   if (n > UINT32_MAX - run->n_key ||
       !nxi_grow(&run->key, &run->cap_key, run->n_key + n, sizeof *run->key))
@@ -81,11 +94,11 @@ int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b) {
   return b->alias;
 }
 
-static bool push(nxi_run *run, nxi_node *n) {
-  if (run->n_stack + run->n_order >= run->most_nodes ||
+static inline bool push(nxi_run *run, struct nxi_visit at) {
+  if (run->n_stack + run->n_order + 1 >= run->most_nodes ||
       !nxi_grow(&run->stack, &run->cap_stack, run->n_stack + 1, sizeof *run->stack))
     return false;
-  run->stack[run->n_stack++] = (struct nxi_visit){n, 0};
+  run->stack[run->n_stack++] = at;
   return true;
 }
 
@@ -322,19 +335,22 @@ static bool emit_copy(nxi_run *run, nxi_node *n, uint32_t slot) {
   return w != NULL;
 }
 
-static bool emit_plain(nxi_run *run, nxi_node *n) {
-  uint64_t *w = node_words(run, n->op, n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, n->n_args);
+static inline bool emit_plain(nxi_run *run, nxi_node *n) {
+  const uint32_t n_args = n->n_args;
+  uint64_t *w = node_words(run, n->op, n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, n_args);
   if (!w) return false;
   nxi_copy_few(w, nxi_node_attrs(n), n->n_attrs);
   w += n->n_attrs;
   nxi_node **args = nxi_node_args(n);
-  for (uint32_t i = 0; i < n->n_args; i++) *w++ = slot_of(run, args[i]);
+  const uint32_t *slots = run->slots;
+  for (uint32_t i = 0; i < n_args; i++) w[i] = slots[args[i]->index];
   return true;
 }
 
 static bool emit(nxi_run *run, nxi_node *n) {
   nxi_node *leaf;
   if (n->state == NXI_REALIZED) return emit_whole(run, n);
+  run->calls |= n->op < NXG_OP_COUNT && nxg_ops[n->op].kind >= NXG_KIND_CALL;
   switch (n->op) {
     case NXI_OP_EMPTY: return emit_full(run, n->dtype, n->rank, nxi_node_shape(n), 0, 0);
     case NXI_OP_TRANSFER: return emit_copy(run, n, slot_of(run, nxi_node_args(n)[0]));
@@ -367,16 +383,15 @@ static nx_status refuse(nxi_run *run, nxi_node *n, nxi_diag *d) {
                   "a placeholder has no value: only a call of its function gives it one");
 }
 
-/* The next operand that has to be visited before n; NULL if there is none. */
-static nxi_node *next_operand(const nxi_run *run, nxi_node *n, uint32_t *next) {
-  if (n->state == NXI_REALIZED || (n->op == NXG_view && (nxi_leaf_under(n) || full_under(n))))
-    return NULL;
-  nxi_node **args = nxi_node_args(n);
-  while (*next < n->n_args) {
-    nxi_node *a = args[(*next)++];
-    if (a->epoch != run->context->epoch) return a;
-  }
-  return NULL;
+static bool is_refused(const nxi_node *n) {
+  return n->state == NXI_RUNNING || n->state == NXI_FAILED || n->op == NXI_OP_PLACEHOLDER;
+}
+
+/* The first operand of n that has to be visited before it: none of a view that reads memory, or is
+ * a constant. */
+static uint32_t first_operand(const nxi_node *n) {
+  if (n->state == NXI_REALIZED) return n->n_args;
+  return n->op == NXG_view && (nxi_leaf_under(n) || full_under(n)) ? n->n_args : 0;
 }
 
 bool nxi_crosses(const nxi_node *n, nxi_node *operand) {
@@ -388,34 +403,44 @@ bool nxi_crosses(const nxi_node *n, nxi_node *operand) {
   return held || (from->state != NXI_REALIZED && !constant);
 }
 
+static inline struct nxi_visit begin_visit(nxi_node *n) {
+  bool map = n->state == NXI_PENDING && n->op < NXG_OP_COUNT && nxg_ops[n->op].kind == NXG_KIND_MAP;
+  return (struct nxi_visit){n, map ? 0 : first_operand(n), map};
+}
+
+/* Writes a node, all of whose operands are in the key. */
+static inline bool end_visit(nxi_run *run, struct nxi_visit at) {
+  nxi_node *n = at.node;
+  run->n_states += nxi_node_lineage(n) && n->state == NXI_PENDING;
+  if (!at.map && n->op == NXI_OP_CELL && n->state == NXI_PENDING)
+    return place(run, n, slot_of(run, nxi_node_args(n)[0]));
+  return (at.map ? emit_plain(run, n) : emit(run, n)) && place(run, n, run->slot);
+}
+
+/* The nodes of the stack are users of `at`, each of the one above; no node is met a second time
+ * before it has been written, since a graph has no cycles. */
 static nx_status visit(nxi_run *run, nxi_node *root, nxi_diag *d) {
-  if (!push(run, root)) return nxi_oom(d);
-  while (run->n_stack) {
-    struct nxi_visit *top = &run->stack[run->n_stack - 1];
-    nxi_node *n = top->node, *operand;
-    if (n->epoch == run->context->epoch) {
-      run->n_stack--;
-      continue;
-    }
-    if (n->state == NXI_RUNNING || n->state == NXI_FAILED || n->op == NXI_OP_PLACEHOLDER)
-      return refuse(run, n, d);
-    operand = next_operand(run, n, &top->next);
-    if (operand && operand->state == NXI_REALIZED) {
+  const uint64_t epoch = run->context->epoch;
+  if (root->epoch == epoch) return NX_OK;
+  if (is_refused(root)) return refuse(run, root, d);
+  struct nxi_visit at = begin_visit(root);
+  for (;;) {
+    nxi_node **args = nxi_node_args(at.node), *operand = NULL;
+    while (at.next < at.node->n_args && (operand = args[at.next++])->epoch == epoch) operand = NULL;
+    if (!operand) {
+      if (!end_visit(run, at)) return nxi_oom(d);
+      if (!run->n_stack) return NX_OK;
+      at = run->stack[--run->n_stack];
+    } else if (operand->state == NXI_REALIZED) {
       if (!emit_whole(run, operand) || !place(run, operand, run->slot)) return nxi_oom(d);
-      continue;
+    } else {
+      if (!at.map && nxi_crosses(at.node, operand) && !run->everywhere) return NXI_ELSEWHERE;
+      struct nxi_visit next = begin_visit(operand);
+      if (!next.map && is_refused(operand)) return refuse(run, operand, d);
+      if (!push(run, at)) return nxi_oom(d);
+      at = next;
     }
-    if (operand) {
-      if (nxi_crosses(n, operand) && !run->everywhere) return NXI_ELSEWHERE;
-      if (!push(run, operand)) return nxi_oom(d);
-      continue;
-    }
-    run->n_stack--;
-    bool cell = n->op == NXI_OP_CELL && n->state == NXI_PENDING;
-    run->n_states += nxi_node_lineage(n) && n->state == NXI_PENDING;
-    if (!cell && !emit(run, n)) return nxi_oom(d);
-    if (!place(run, n, cell ? slot_of(run, nxi_node_args(n)[0]) : run->slot)) return nxi_oom(d);
   }
-  return NX_OK;
 }
 
 bool nxi_run_add_output(nxi_run *run, nxi_node *n) {

@@ -72,6 +72,7 @@ bool nxi_run_number(nxi_run *run, const nxi_node *n) {
 bool nxi_run_take_siblings(nxi_run *run) {
   NXI_HELD(&run->context->run_lock);
   nxi_run_drop_siblings(run);
+  if (!run->calls) return true;
   for (uint32_t i = 0; i < run->n_order; i++) {
     nxi_node *n = run->order[i];
     bool several = n->op < NXG_OP_COUNT && n->state == NXI_PENDING &&

@@ -31,10 +31,7 @@ static inline uint64_t *node_words(nxi_run *run, uint32_t op, uint32_t dtype, in
 /* Records that node `slot` of the key is the value of n. */
 static inline bool place(nxi_run *run, nxi_node *n, uint32_t slot) {
   uint32_t at = run->n_order;
-  if (!nxi_grow(&run->order, &run->cap_order, at + 1, sizeof *run->order) ||
-      !nxi_grow(&run->slots, &run->cap_slots, at + 1, sizeof *run->slots) ||
-      !nxi_grow(&run->stored, &run->cap_stored, at + 1, sizeof *run->stored))
-    return false;
+  if (at >= run->cap_nodes && !nxi_run_more_nodes(run)) return false;
   run->order[at] = n;
   run->slots[at] = slot;
   run->stored[at] = 0;

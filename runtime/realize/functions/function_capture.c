@@ -101,7 +101,7 @@ static nxi_node *next_operand(const capture *k, nxi_node *n, uint32_t *next) {
 
 static bool push(nxi_run *run, nxi_node *n) {
   if (!nxi_grow(&run->stack, &run->cap_stack, run->n_stack + 1, sizeof *run->stack)) return false;
-  run->stack[run->n_stack++] = (struct nxi_visit){n, 0};
+  run->stack[run->n_stack++] = (struct nxi_visit){n, 0, false};
   return true;
 }
 
