@@ -387,6 +387,8 @@ static nx_status carry_out(execution *e) {
   nxi_oom_during(e->d, status, "planning");
   uint32_t nodes = e->p->report.nodes;
   bool keeps = !(e->run->debugging & NXI_KEY_TIGHT);
+  if (!status && e->miss && e->interpret && !nxi_executable_plan(e->executable)->n_stored)
+    keeps = false; /* it stores nothing to be kept, and is not noted as such until it comes again */
   if (!status && keeps && nxi_run_reconsider(e->run, nxi_executable_plan(e->executable)))
     status = NXI_AGAIN;
   nxi_run_unlock(c);

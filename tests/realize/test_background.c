@@ -83,6 +83,24 @@ static void interpreted_until_code_is_there(void **state) {
   nx_context_release(c);
 }
 
+/* Of many graphs that are met once each, what interprets the older ones is let go of. One that
+ * comes again has the same bits, and then code, as if it had been the only one. */
+static void met_again_after_many(void **state) {
+  enum { KINDS = 40 };
+  static uint32_t first[KINDS][N], data[N];
+  nx_context *c = new_context();
+  (void)state;
+  for (int kind = 0; kind < KINDS; kind++) assert_true(compute(c, kind, first[kind]));
+  assert_int_equal(compiled(c), 0);
+  for (int kind = 0; kind < KINDS; kind += 13) {
+    assert_true(compute(c, kind, data));
+    assert_memory_equal(data, first[kind], sizeof data);
+    assert_in_range(compute_until_compiled(c, kind, first[kind]), 0, 100000);
+  }
+  assert_int_equal(compiled(c), (KINDS + 12) / 13);
+  nx_context_release(c);
+}
+
 /* ---- a process that has not compiled anything yet: children of one that has not, either */
 
 /* 20 operations on n elements, of another order for each `kind`. Returns whether they were
@@ -530,6 +548,7 @@ NXT_MAIN(background) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(first_results_do_not_wait_for_the_compiler), /* nothing is compiled yet */
       cmocka_unit_test(interpreted_until_code_is_there),
+      cmocka_unit_test(met_again_after_many),
       cmocka_unit_test(long_work_is_compiled_at_once),
       cmocka_unit_test(kernels_that_do_little),
       cmocka_unit_test(little_beside_assignments),

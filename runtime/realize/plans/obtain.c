@@ -5,6 +5,8 @@
  * interpreted likewise. */
 #include "obtain.h"
 
+#include <math.h>
+
 #include "background.h"
 #include "estimate.h"
 #include "ir/platform/lock.h"
@@ -62,25 +64,24 @@ static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny, do
          interpreted_ms < most_ms && nxi_debug_interpret_tiny();
 }
 
-/* Whether the graph is interpreted while its code is made in the background, if that takes so
- * long. */
-static bool may_wait(const nxi_run *run, const nxg_graph *g, double most_ms) {
-  return !nxi_device_kind_of(run->context, run->device)->own_memory && nxi_debug_background() &&
-         nxi_interpreter_ms(g, most_ms) <= most_ms && !nxg_has_custom(g);
-}
-
-/* How long a tiny graph is interpreted altogether. */
-static double most_interpreted_ms(const nxi_run *run, const nxg_graph *g, bool waits) {
-  return !waits && may_wait(run, g, brief_ms) ? early_cost_ms : compile_cost_ms;
+/* How long the graph takes if it is interpreted while its code is made in the background; INFINITY:
+ * it never is, or that takes too long in any case. */
+static double background_ms(const nxi_run *run, const nxg_graph *g) {
+  if (nxi_device_kind_of(run->context, run->device)->own_memory || !nxi_debug_background())
+    return INFINITY;
+  double ms = nxi_interpreter_ms(g, unstarted_ms);
+  return ms > unstarted_ms || nxg_has_custom(g) ? INFINITY : ms;
 }
 
 /* What making a plan starts from, and its results. */
 typedef struct made {
   double interpreted_ms, alike_ms; /* alike: of all graphs with the same operations */
   double most_ms;                  /* as in nxi_plan */
+  double background_ms;            /* of the graph */
   nxi_alike_code alike_code;
   double unstarted_ms;        /* as in nx_context */
-  bool interpreted, at_first; /* there is such an executable */
+  bool interpreted, at_first; /* there is such an executable, or was */
+  bool pending;               /* as in nxi_plan */
   bool waits, alike;          /* as in nxi_plan */
   nxi_executable *executable;
   nxi_compile_report report;
@@ -118,7 +119,7 @@ static nx_status make_of_code(nxi_run *run, const nxg_graph *g, nxi_executable_o
  * as long. It is made in the background, and so is what it lacks for later ones. */
 static nx_status make_of_brief(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
                                nxi_diag *d) {
-  bool pays = nxi_interpreter_ms(g, bind_ms) > bind_ms,
+  bool pays = m->background_ms > bind_ms,
        absent = pays && m->alike_ms >= most_alike_ms && m->alike_code == NXI_ALIKE_NONE;
   if (pays && m->alike_code == NXI_ALIKE_THERE) {
     nx_status status = make_of_code(run, g, options, m, &absent, d);
@@ -141,7 +142,7 @@ static nx_status make_unstarted(nxi_run *run, nxg_graph *g, nxi_executable_optio
   nx_status status = make_of_code(run, g, options, m, &absent, d);
   if (status || !absent) return status;
   m->interpret = true;
-  m->unstarted_ms += nxi_interpreter_ms(g, unstarted_ms);
+  m->unstarted_ms += m->background_ms;
   const nxi_executable_options code = *options;
   options->executor = NXI_GRAPH_INTERP;
   status = make_executable(run, g, options, m, d);
@@ -161,17 +162,18 @@ static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_option
                                nxi_diag *d) {
   nxi_executor_kind kind = options->executor;
   m->tiny = nxi_is_tiny(g);
-  m->most_ms = most_interpreted_ms(run, g, m->waits);
-  m->interpret = interprets(run, kind, m->tiny, m->interpreted_ms, m->most_ms);
+  m->background_ms = background_ms(run, g);
+  m->most_ms = !m->waits && m->background_ms <= brief_ms ? early_cost_ms : compile_cost_ms;
+  m->interpret = m->pending || interprets(run, kind, m->tiny, m->interpreted_ms, m->most_ms);
   bool code = !m->interpret && kind == NXI_COMPILED && !m->waits,
-       brief = code && may_wait(run, g, brief_ms),
-       late = code && !brief && options->unstarted && may_wait(run, g, unstarted_ms);
+       brief = code && m->background_ms <= brief_ms,
+       late = code && !brief && options->unstarted && m->background_ms <= unstarted_ms;
   if (code && (m->at_first || ((brief || late) && m->interpreted))) {
     m->job = nxi_code_job_create(g, options);
     return m->job ? NX_OK : nxi_oom(d);
   }
   if (brief) return make_of_brief(run, g, options, m, d);
-  if (late && nxi_interpreter_ms(g, unstarted_ms) + m->unstarted_ms <= unstarted_ms)
+  if (late && m->background_ms + m->unstarted_ms <= unstarted_ms)
     return make_unstarted(run, g, options, m, d);
   if (m->interpret) options->executor = NXI_GRAPH_INTERP;
   options->at_first = may_lack(run, m, code);
@@ -257,6 +259,9 @@ static void keep_made(nx_context *c, nxi_plan *p, made *m) {
   }
   p->report = m->report;
   *at = m->executable;
+  if (!m->interpret) return;
+  if (!p->was_interpreted) nxi_plan_note_once(c->plans, p);
+  p->was_interpreted = true;
 }
 
 nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *interpret,
@@ -273,7 +278,8 @@ nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool 
               .alike_ms = nxi_plan_interpreted_ms(c->plans, p),
               .alike_code = nxi_plan_alike_code(c->plans, p),
               .unstarted_ms = c->unstarted_ms,
-              .interpreted = p->interpreted != NULL,
+              .interpreted = p->was_interpreted,
+              .pending = p->pending,
               .at_first = p->at_first != NULL,
               .waits = p->waits,
               .alike = p->alike};

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024, KINDS = 256, SETS = 256, WAYS = 8 };
+enum { ONCE = 16 }; /* plans that were met once and keep what interprets them */
 enum { RECENT = 256, RECENT_WORDS = 128 }; /* brief plans, and the most words of their keys */
 
 typedef struct kind {
@@ -29,6 +30,8 @@ struct nxi_plan_cache {
   kind kinds[KINDS]; /* each in the only place where it is looked for, until another comes there */
   nxi_stored *stored[SETS][WAYS]; /* in each set the newest comes first */
   nxi_plan *recent[RECENT]; /* brief ones, each where its key is looked for, until another comes */
+  nxi_plan *once[ONCE];     /* the newest that were met once; NULL: was met again, or dropped */
+  uint32_t next_once;
 };
 
 nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_plan_cache)); }
@@ -72,8 +75,14 @@ static void leave_recent(nxi_plan_cache *cache, nxi_plan *p) {
   p->recent = false;
 }
 
+static void leave_once(nxi_plan_cache *cache, nxi_plan *p) {
+  if (p->once) cache->once[p->once - 1] = NULL;
+  p->once = 0;
+}
+
 static void drop(nxi_plan_cache *cache, nxi_plan *p) {
   leave_recent(cache, p);
+  leave_once(cache, p);
   nxi_plan **at = &cache->buckets[p->hash[0] % BUCKETS];
   while (*at != p) at = &(*at)->next;
   *at = p->next;
@@ -152,6 +161,7 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
     if (memcmp(p->key, run->key, run->n_key * sizeof *run->key)) continue;
     unlink_use(cache, p);
     link_newest(cache, p);
+    leave_once(cache, p);
     p->users++;
     return p;
   }
@@ -214,6 +224,22 @@ void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
   } else if (!p->interpreted && !p->at_first) {
     drop(cache, p); /* making the plan failed */
   }
+}
+
+/* Where each shape is new, programs would lie in kilobytes of memory each that no cache has. */
+void nxi_plan_note_once(nxi_plan_cache *cache, nxi_plan *p) {
+  uint32_t place = cache->next_once++ % ONCE;
+  nxi_plan *old = cache->once[place];
+  if (old) {
+    leave_once(cache, old);
+    if (!old->users && !old->later) {
+      nxi_executable_destroy(old->interpreted);
+      old->interpreted = NULL;
+    }
+  }
+  leave_once(cache, p);
+  cache->once[place] = p;
+  p->once = (uint8_t)(place + 1);
 }
 
 /* ---- what plans store */

@@ -20,6 +20,8 @@ struct nxi_plan {
   bool waits;            /* not in the background: there it could not be made */
   bool alike;            /* graphs of the same operations were met before */
   bool recent;           /* is in the cache's table of these */
+  bool was_interpreted;  /* `interpreted` is there, or was let go of */
+  uint8_t once;          /* its place among those that were met once, + 1; 0: it has none */
   double interpreted_ms; /* time spent in the interpreter so far */
   double most_ms;        /* of such time, until a tiny graph's code is made */
   nxi_executable *interpreted, *compiled;
@@ -40,6 +42,9 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
  * while the code runs. */
 const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
+/* A plan was met for the first time and is interpreted: when a few more were, what that takes is
+ * let go of, unless somebody uses the plan, or it was met again. */
+void nxi_plan_note_once(nxi_plan_cache *cache, nxi_plan *p);
 
 /* The time that the interpreter spent on graphs with the operations of this one, whatever their
  * shapes: as far as is remembered. */

@@ -4,7 +4,6 @@
  * prefix with the new one, among the newest plans with the same operations if there are any. Nodes
  * have the numbers that they have in the text of the graph: inputs first. */
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/realize/functions/function.h"
@@ -16,13 +15,50 @@ typedef struct said {
   size_t used;
 } said;
 
+static void add(said *s, const char *text, size_t n) {
+  size_t room = NXI_MISS_TEXT - 1 - s->used;
+  if (n > room) n = room;
+  memcpy(s->text + s->used, text, n);
+  s->used += n;
+  s->text[s->used] = 0;
+}
+
+static void add_number(said *s, long long number) {
+  char digits[24];
+  size_t at = sizeof digits;
+  uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+  do digits[--at] = (char)('0' + left % 10);
+  while (left /= 10);
+  if (number < 0) digits[--at] = '-';
+  add(s, digits + at, sizeof digits - at);
+}
+
+/* A part of printf, of which a new shape of a small graph would spend a twentieth of its time in
+ * that of the C library: %s, %.50s, %u, %lld and %%. */
 __attribute__((format(printf, 2, 3))) static void say(said *s, const char *format, ...) {
-  size_t room = NXI_MISS_TEXT - s->used;
   va_list arguments;
   va_start(arguments, format);
-  int n = vsnprintf(s->text + s->used, room, format, arguments);
+  for (const char *percent; (percent = strchr(format, '%')); format++) {
+    add(s, format, (size_t)(percent - format));
+    format = percent + 1;
+    if (*format == 'u') {
+      add_number(s, va_arg(arguments, unsigned));
+    } else if (*format == 'l') {
+      add_number(s, va_arg(arguments, long long));
+      format += 2;
+    } else if (*format == 's') {
+      const char *text = va_arg(arguments, const char *);
+      add(s, text, strlen(text));
+    } else if (*format == '.') {
+      const char *text = va_arg(arguments, const char *);
+      add(s, text, strnlen(text, 50));
+      format += 3;
+    } else {
+      add(s, "%", 1);
+    }
+  }
   va_end(arguments);
-  s->used += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+  add(s, format, strlen(format));
 }
 
 /* ---- the nearest plan */
