@@ -426,7 +426,10 @@ static nx_status visit(nxi_run *run, nxi_node *root, nxi_diag *d) {
   struct nxi_visit at = begin_visit(root);
   for (;;) {
     nxi_node **args = nxi_node_args(at.node), *operand = NULL;
-    while (at.next < at.node->n_args && (operand = args[at.next++])->epoch == epoch) operand = NULL;
+    while (!operand && at.next < at.node->n_args) {
+      nxi_node *next = args[at.next++];
+      if (next->epoch != epoch) operand = next;
+    }
     if (!operand) {
       if (!end_visit(run, at)) return nxi_oom(d);
       if (!run->n_stack) return NX_OK;
