@@ -11,6 +11,7 @@ backends.
 """
 
 import ctypes
+from functools import cache
 
 __all__ = ["install"]
 
@@ -52,15 +53,20 @@ def _printed(program):
     )
 
 
-def _expanded(program):
-    """Operations of CHLO as jaxlib expands them on the other way, so that both give the same."""
+@cache
+def _passes():
     from jaxlib.mlir import passmanager
     from jaxlib.mlir._mlir_libs import _stablehlo
 
     _stablehlo.register_stablehlo_passes()
+    return passmanager.PassManager
+
+
+def _expanded(program):
+    """Operations of CHLO as jaxlib expands them on the other way, so that both give the same."""
     passes = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
     copy = program.clone()
-    manager = passmanager.PassManager.parse(passes, program.context)
+    manager = _passes().parse(passes, program.context)
     manager.enable_verifier(False)
     manager.run(copy.operation)
     return copy.operation
