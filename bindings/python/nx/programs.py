@@ -181,13 +181,15 @@ def _handed_over(backend, module, devices, options):
 def _directly(original):
     from . import callbacks
 
-    def backend_compile_and_load(backend, module, executable_devices, options, host_callbacks):
-        if not host_callbacks and callbacks.is_nx(backend) and _is_single(options):
-            try:
-                return _handed_over(backend, module, executable_devices, options)
-            except Exception:  # what is wrong with the program, the other way says as ever
-                pass
-        return original(backend, module, executable_devices, options, host_callbacks)
+    def backend_compile_and_load(*arguments, **named):
+        if len(arguments) == 5 and not named:  # as in the JAX that this is made for
+            backend, module, devices, options, host_callbacks = arguments
+            if not host_callbacks and callbacks.is_nx(backend) and _is_single(options):
+                try:
+                    return _handed_over(backend, module, devices, options)
+                except Exception:  # what is wrong with the program, the other way says as ever
+                    pass
+        return original(*arguments, **named)
 
     backend_compile_and_load.nx_direct = True
     return backend_compile_and_load
