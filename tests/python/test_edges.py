@@ -6,7 +6,7 @@ import operator
 import unittest
 import warnings
 
-from common import Peer, needs_numpy, np, nx
+from common import NEW, Peer, needs_numpy, np, nx
 
 
 @needs_numpy
@@ -130,12 +130,11 @@ class NotFinite(Peer):
                          (ValueError, lambda m, a: m.repeat(a([1, 2, 3]), a(counts))))
         self.same(nx.repeat(nx.zeros(0), nx.zeros(0, "int64")), np.zeros(0))
 
-
     def test_covariances_of_few_observations(self):
         rng = np.random.default_rng(5)
         for shape in ((1, 4), (4, 1), (1, 1), (3, 2), (5,)):
             x = rng.uniform(-1, 1, shape)
-            for rows in (True, False):
+            for rows in (True, False) if NEW or shape[0] > 1 else (True,):  # 1.x took a row as it is
                 n = x.shape[-1] if rows or x.ndim == 1 else x.shape[0]
                 for words in ({}, {"ddof": 2}, {"ddof": 2, "aweights": rng.uniform(1, 2, n)},
                               {"ddof": 9, "fweights": [1] * n}):
@@ -162,11 +161,12 @@ class Shared(unittest.TestCase):
         for taken in (view, view[1:], np.broadcast_to(n, (2, 3)), memoryview(n).toreadonly()):
             with self.assertRaisesRegex(ValueError, "needs a copy"):
                 nx.asarray(taken, copy=False)
-        with self.assertRaisesRegex(ValueError, "needs a copy"):
-            nx.from_dlpack(view, copy=False)
-        y = nx.from_dlpack(view) + 1
-        n[:] = 7
-        self.assertEqual(y.tolist(), [1, 2, 3])
+        if NEW:  # 1.x does not export what cannot be written
+            with self.assertRaisesRegex(ValueError, "needs a copy"):
+                nx.from_dlpack(view, copy=False)
+            y = nx.from_dlpack(view) + 1
+            n[:] = 7
+            self.assertEqual(y.tolist(), [1, 2, 3])
         n.flags.writeable = False
         for taken in (n, n[1:], b"abc", memoryview(b"abc"), np.asarray(nx.ones(3))):
             self.assertIs(type(nx.asarray(taken, copy=False)), nx.Array)
