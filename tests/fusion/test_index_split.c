@@ -335,6 +335,26 @@ static void rows_from_the_middle_of_lines(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
+/* Transposes whose rows begin anywhere in a line write whole lines past the caches. */
+static void odd_transposes_write_lines(void **state) {
+  (void)state;
+  static const char *const isas[] = {"avx2", "avx512"};
+  nxt_shop_last_level(shop, 1024);
+  for (size_t i = 0; i < 2; i++) {
+    for (size_t k = 0; k < COUNT(isas); k++) {
+      char *kernels = NULL;
+      int marked = lines_with(graph_of(&lines[i], NX_F32, 517, 291), isas[k], 1024,
+                              "store lanes=", "nontemporal", &kernels);
+      free(kernels);
+      assert_true(marked > 0);
+    }
+    nxt_compare(shop, graph_of(&lines[i], NX_F32, 517, 291), lines[i].name,
+                NXT_BOUND | NXT_BOUND_AVX2 | NXT_LLVM | NXT_LLVM_AVX2);
+  }
+  nxt_shop_last_level(shop, 0);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 /* Two elements in a byte are no reason to read bytes that lie apart. */
 static const row nibbles[] = {
     {"cast", X, "%z = cast %tame0 : f32[$1,$2]\n"},
@@ -414,6 +434,7 @@ NXT_MAIN(index_split) {
       cmocka_unit_test(nibbles_beside_each_other),
       cmocka_unit_test(rows_from_the_middle_of_lines),
       cmocka_unit_test(blocks_beside_each_other),
+      cmocka_unit_test(odd_transposes_write_lines),
       cmocka_unit_test(few_masks_along_runs),
       cmocka_unit_test(looks_ahead),
       cmocka_unit_test(code_is_bounded),

@@ -292,13 +292,13 @@ static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vecto
   return to && vector->extent >= LEAST_LINES * nxk_line_of(b->from, to) ? to : NULL;
 }
 
-/* Shifts the rows of a tile that goes through its array to cache lines, if a block is narrower than
+/* Shifts the rows of a tile that goes through its array to cache lines, if a block is no wider than
  * a line. Such a tile reads a line more of each row than it writes, and uses whole lines of what it
  * writes, so it is long. */
 static void shift_tile(const nxb_binder *b, map_plan *m) {
   const nxk_access *to = choose_shift(b, &m->vector.loop);
   int64_t line = to ? nxk_line_of(b->from, to) : 1;
-  if (line <= m->side || m->vector.unit % line != 0) return;
+  if (line < m->side || m->vector.unit % line != 0) return;
   m->shifted = to;
   m->tile.unit *= FAR_TILES;
   if (m->staged.margin < line) m->staged.margin = line;
