@@ -23,7 +23,7 @@
 #include "runtime/library/linalg/rescale.h"
 #include "secular.h"
 
-enum { CHUNK = 64, LEAST_SYMMETRIC = 48, LEAST_SINGULAR = 26 }; /* columns of a task; of a part */
+enum { CHUNK = 64, LEAST_SYMMETRIC = 48, LEAST_SINGULAR = 13 }; /* columns of a task; of a part */
 /* Arrays of `work`, n elements each; the rest is the vectors of the halves, sorted, of each side.
  */
 enum { RHO, LAMBDA, UPDATE, WEIGHTS, HALVES };
