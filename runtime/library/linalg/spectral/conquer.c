@@ -23,7 +23,12 @@
 #include "runtime/library/linalg/rescale.h"
 #include "secular.h"
 
-enum { CHUNK = 64, LEAST_SYMMETRIC = 48, LEAST_SINGULAR = 13 }; /* columns of a task; of a part */
+enum {
+  CHUNK = 64, /* columns of a task; twice as many of a matrix that is LARGE */
+  LARGE = 512,
+  MOST_SYMMETRIC = 48, /* most columns of a part */
+  MOST_SINGULAR = 13
+};
 /* Arrays of `work`, n elements each; the rest is the vectors of the halves, sorted, of each side.
  */
 enum { RHO, LAMBDA, UPDATE, WEIGHTS, HALVES };
@@ -42,9 +47,12 @@ enum { JOIN, COPY, ROOTS, WEIGH, MULTIPLY, STEPS };
 
 nxi_conquer nxi_conquer_of(nx_dtype real, bool singular, int n) {
   nxi_conquer c = {real, singular, n + singular, 0};
-  while (c.n >> c.levels > (singular ? LEAST_SINGULAR : LEAST_SYMMETRIC)) c.levels++;
+  while (c.n >> c.levels > (singular ? MOST_SINGULAR : MOST_SYMMETRIC)) c.levels++;
   return c;
 }
+
+/* Columns of a task: each product copies what it multiplies them by. */
+static int chunk_of(int n) { return n >= LARGE ? 2 * CHUNK : CHUNK; }
 
 static int sides(const nxi_conquer *c) { return 1 + c->singular; }
 
@@ -55,7 +63,9 @@ int64_t nxi_conquer_work(const nxi_conquer *c) { return (int64_t)c->n * work_ld(
 
 int64_t nxi_conquer_integers(const nxi_conquer *c) { return 2 * (int64_t)c->n * INTEGERS + 2; }
 
-int64_t nxi_conquer_own(const nxi_conquer *c) { return (int64_t)c->n * (sides(c) * CHUNK + 1); }
+int64_t nxi_conquer_own(const nxi_conquer *c) {
+  return (int64_t)c->n * (sides(c) * chunk_of(c->n) + 1);
+}
 
 int nxi_conquer_parts(const nxi_conquer *c) { return 1 << c->levels; }
 
@@ -63,7 +73,10 @@ int nxi_conquer_stages(const nxi_conquer *c) { return c->levels * STEPS; }
 
 static int level_of(const nxi_conquer *c, int stage) { return c->levels - 1 - stage / STEPS; }
 
-static int chunks(const nxi_conquer *c, int level) { return ((c->n >> level) + CHUNK) / CHUNK; }
+static int chunks(const nxi_conquer *c, int level) {
+  const int n = c->n >> level, chunk = chunk_of(n);
+  return (n + chunk) / chunk;
+}
 
 int64_t nxi_conquer_tasks(const nxi_conquer *c, int stage) {
   const int level = level_of(c, stage), nodes = 1 << level;
@@ -80,7 +93,7 @@ typedef struct side {
 typedef struct node {
   nx_dtype t;
   bool singular;
-  int first, n, half, count; /* columns; those of the upper half; values */
+  int first, n, half, count, chunk; /* columns; those of the upper half; values; of a task */
   char *d, *beside, *work;
   int *integers;
   side sides[2];
@@ -100,6 +113,7 @@ static node node_of(const nxi_conquer *c, const nxi_conquer_arrays *at, int leve
       .n = n,
       .half = half,
       .count = n - c->singular,
+      .chunk = chunk_of(c->n >> level),
       .d = nxi_at(c->t, at->diagonal, first, 0, 1),
       .beside = nxi_at(c->t, at->beside, first, 0, 1),
       .work = nxi_at(c->t, at->work, 0, first, work_ld(c)),
@@ -392,8 +406,8 @@ typedef struct some {
 } some;
 
 static some some_of(const node *n, int chunk) {
-  const int k = integers(n, HEAD)[K], first = chunk * CHUNK,
-            end = first + CHUNK < n->count ? first + CHUNK : n->count;
+  const int k = integers(n, HEAD)[K], first = chunk * n->chunk,
+            end = first + n->chunk < n->count ? first + n->chunk : n->count;
   if (k == 0) return (some){first, first, first};
   return (some){first, end, end < k ? end : k > first ? k : first};
 }
@@ -487,7 +501,8 @@ static void multiply(const node *n, int chunk, void *own) {
   const some part = some_of(n, chunk);
   const nxi_secular_arrays arrays = equation_of(n);
   const int k = integers(n, HEAD)[K], width = part.joined - part.first;
-  char *room = own, *right = nxi_at(n->t, room, k, 0, k), *left = nxi_at(n->t, right, 0, CHUNK, k);
+  char *room = own, *right = nxi_at(n->t, room, k, 0, k),
+       *left = nxi_at(n->t, right, 0, n->chunk, k);
   if (width <= 0) return;
   for (int j = 0; j < width; j++)
     nxi_secular_vectors(&arrays, k, part.first + j, array(n, WEIGHTS), integers(n, PACKED), room,
