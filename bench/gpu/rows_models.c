@@ -30,6 +30,8 @@ static const workload workloads[] = {
     CONVOLUTION("conv 3x3 32x64x56^2 last", NX_F32, 32, 64, 56, 64, 3, 1, 1, true),
     CONVOLUTION("conv 3x3 32x64x56^2 bf16", NX_BF16, 32, 64, 56, 64, 3, 1, 1, false),
     CONVOLUTION("conv 3x3 32x64x56^2 last bf16", NX_BF16, 32, 64, 56, 64, 3, 1, 1, true),
+    CONVOLUTION("conv 3x3 32x64x56^2 last f16", NX_F16, 32, 64, 56, 64, 3, 1, 1, true),
+    CONVOLUTION("conv 3x3 32x128x28^2 last bf16", NX_BF16, 32, 128, 28, 128, 3, 1, 1, true),
     CONVOLUTION("conv 3x3 32x256x14^2 last bf16", NX_BF16, 32, 256, 14, 256, 3, 1, 1, true),
     CONVOLUTION("conv 1x1 32x256x56^2 to 64 last bf16", NX_BF16, 32, 256, 56, 64, 1, 1, 1, true),
     CONVOLUTION("conv 7x7 stride 2 32x3x224^2", NX_F32, 32, 3, 224, 64, 7, 2, 1, false),

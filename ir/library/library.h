@@ -24,6 +24,15 @@ enum { NXG_CALL_OPERANDS = 16, NXG_CALL_RESULTS = 16, NXG_CALL_ATTRS = 8, NXG_CA
 /* Attributes of a node, at most: its own, `result`, and the shapes of complex operands. */
 enum { NXG_CALL_MOST_ATTRS = NXG_CALL_ATTRS + 1 + NXG_CALL_OPERANDS * (1 + NXG_MAX_RANK) };
 
+/* The attributes of matmul_windows: as many of y, then of x. */
+enum {
+  NXG_WINDOWS_COUNT,
+  NXG_WINDOWS_STEP,
+  NXG_WINDOWS_DILATION,
+  NXG_WINDOWS_BEFORE,
+  NXG_WINDOWS_AXIS
+};
+
 typedef struct nxg_array {
   nx_dtype dtype;
   int32_t rank;

@@ -46,6 +46,14 @@ typedef enum nxg_key {
   NXG_KEY_stacked,
   NXG_KEY_reverse,
   NXG_KEY_limit,
+  NXG_KEY_y_count, /* of library.def, found by name */
+  NXG_KEY_y_step,
+  NXG_KEY_y_dilation,
+  NXG_KEY_y_before,
+  NXG_KEY_x_count,
+  NXG_KEY_x_step,
+  NXG_KEY_x_dilation,
+  NXG_KEY_x_before,
   NXG_KEYS
 } nxg_key;
 extern const char *const nxg_key_names[NXG_KEYS];

@@ -147,6 +147,22 @@ static bool products(nxi_gpu *g) {
   return good;
 }
 
+/* Products of windows: both types, few columns and more. */
+static bool windows(nxi_gpu *g) {
+  static const int64_t attrs[] = {56, 1, 1, 1, 56, 1, 1, 1}, image[] = {32, 56, 56, 64};
+  bool good = true;
+  for (int i = 0; i < 4 && good; i++) {
+    const int64_t weights[] = {i & 2 ? 128 : 64, 3, 3, 64};
+    const nx_dtype t = i & 1 ? NX_F16 : NX_BF16;
+    const nxg_type types[2] = {{t, 4, image}, {t, 4, weights}};
+    nxg_call call;
+    if (!is_taken()) continue;
+    good = nxg_call_infer(NXG_matmul_windows, 2, types, attrs, 8, &call, NULL) == NX_OK &&
+           prepare(&nxi_gpu_window_functions, g, &call) && took(NX_OK, false);
+  }
+  return good;
+}
+
 /* By columns, in any order, by elements; as many axes as may be. */
 static bool scatters(nxi_gpu *g) {
   static const nx_dtype types[] = {NX_BOOL, NX_U8, NX_U16, NX_U32, NX_U64, NX_F32, NX_F64};
@@ -210,8 +226,8 @@ NXT_MAIN(cuda_own_compile) {
   if (!nxi_target_for_isa(arch, &target)) return 1;
   nxi_gpu *g = nxi_gpu_imagine(&target, &shown, &texts);
   if (g == NULL) return 1;
-  const bool good =
-      conditions(g) && sorts(g) && scatters(g) && scans(g) && products(g) && took(NX_OK, true);
+  const bool good = conditions(g) && sorts(g) && scatters(g) && scans(g) && products(g) &&
+                    windows(g) && took(NX_OK, true);
   nxi_gpu_forget(g);
   nxi_text_free(&texts);
   printf("%d kernels compiled for %s, %lld registers at most, %d failures\n", n_kernels, arch,

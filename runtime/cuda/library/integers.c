@@ -6,6 +6,7 @@
  * these give the same bits. */
 #include <string.h>
 
+#include "aligned.h"
 #include "blas.h"
 #include "calls.h"
 #include "codegen_cuda/codegen_cuda.h"
@@ -83,32 +84,6 @@ static bool is_even(const shape *s) {
 }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
-/* Operands that have to begin at multiples of 16 bytes, and do not: in copies that do. */
-typedef struct brought {
-  uint64_t at[2], owned[2];
-  int64_t bytes[2];
-} brought;
-
-static void give_back(nxi_gpu *g, const brought *b) {
-  for (int i = 0; i < 2; i++)
-    if (b->owned[i] != 0) nxi_gpu_free(g, b->owned[i], b->bytes[i]);
-}
-
-static nx_status bring(const nxi_gpu_call_run *r, bool even, brought *b, nxi_diag *d) {
-  nx_status status = NX_OK;
-  *b = (brought){.at = {r->operands[0], r->operands[1]}};
-  for (int i = 0; i < 2 && even && status == NX_OK; i++) {
-    const nxg_array *x = &r->call->operands[i];
-    if (b->at[i] % 16 == 0) continue;
-    b->bytes[i] = nxg_elements(x->rank, x->shape);
-    status = nxi_gpu_alloc(r->gpu, b->bytes[i], &b->owned[i], d);
-    if (status == NX_OK) status = nxi_gpu_copy(r->gpu, b->owned[i], b->at[i], b->bytes[i], d);
-    b->at[i] = b->owned[i];
-  }
-  if (status != NX_OK) give_back(r->gpu, b);
-  return status;
-}
 
 /* ---- kernels */
 
@@ -248,14 +223,14 @@ static nx_status run_kernel(nxi_gpu_call_run *r, nxi_diag *d) {
   byte_product p = {.a_step = {outer->step[0], inner->step[0]},
                     .b_step = {outer->step[1], inner->step[1]},
                     .inner = inner->extent};
-  brought b;
+  nxi_gpu_aligned b;
   divide(w, nxi_gpu_properties(r->gpu)->processors, &p);
-  nx_status status = bring(r, w->even, &b, d);
+  nx_status status = nxi_gpu_align(r, w->even, &b, d);
   if (status != NX_OK) return status;
   if (p.shares > 1) status = nxi_gpu_clear(r->gpu, r->results[0], s->batches * s->m * s->n * 4, d);
   if (status == NX_OK)
     status = run_products(r, &p, (const uint64_t[3]){b.at[0], b.at[1], r->results[0]}, d);
-  give_back(r->gpu, &b);
+  nxi_gpu_align_end(r->gpu, &b);
   return status;
 }
 
@@ -369,14 +344,14 @@ static nx_status turn(const nxi_gpu_call_run *r, int i, uint64_t *at, nxi_diag *
 
 static nx_status run_library(nxi_gpu_call_run *r, nxi_diag *d) {
   const library_work *w = r->work->state;
-  brought b;
-  nx_status status = bring(r, true, &b, d);
+  nxi_gpu_aligned b;
+  nx_status status = nxi_gpu_align(r, true, &b, d);
   if (status != NX_OK) return status;
   uint64_t at[4] = {b.at[0], b.at[1], r->results[0], 0};
   for (int i = 0; i < 2 && status == NX_OK; i++)
     if (w->turned_at[i] >= 0) status = turn(r, i, &at[i], d);
   if (status == NX_OK) status = nxi_gpu_matmul(r->gpu, &w->product, at, d);
-  give_back(r->gpu, &b);
+  nxi_gpu_align_end(r->gpu, &b);
   return status;
 }
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+#include "aligned.h"
+
+void nxi_gpu_align_end(nxi_gpu *g, const nxi_gpu_aligned *a) {
+  for (int i = 0; i < 2; i++)
+    if (a->owned[i] != 0) nxi_gpu_free(g, a->owned[i], a->bytes[i]);
+}
+
+nx_status nxi_gpu_align(const nxi_gpu_call_run *r, bool even, nxi_gpu_aligned *a, nxi_diag *d) {
+  nx_status status = NX_OK;
+  *a = (nxi_gpu_aligned){.at = {r->operands[0], r->operands[1]}};
+  for (int i = 0; i < 2 && even && status == NX_OK; i++) {
+    const nxg_array *x = &r->call->operands[i];
+    if (a->at[i] % 16 == 0) continue;
+    a->bytes[i] = nxg_elements(x->rank, x->shape) * nxi_dtype_size(x->dtype);
+    status = nxi_gpu_alloc(r->gpu, a->bytes[i], &a->owned[i], d);
+    if (status == NX_OK) status = nxi_gpu_copy(r->gpu, a->owned[i], a->at[i], a->bytes[i], d);
+    a->at[i] = a->owned[i];
+  }
+  if (status != NX_OK) nxi_gpu_align_end(r->gpu, a);
+  return status;
+}
