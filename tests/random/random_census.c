@@ -413,7 +413,7 @@ static bool takes_a_vector(int op) {
  * be. */
 static bool can_meet(int op, int way) {
   bool leaf = nxg_ops[op].kind == NXG_KIND_LEAF, call = nxg_ops[op].kind == NXG_KIND_CALL;
-  if (op == NXG_custom) return false;
+  if (op >= NXG_custom && call) return false; /* a function of a caller; made by passes alone */
   switch (way) {
     case W_rank_0:
       return op == NXG_neg || op == NXG_view || op == NXG_copy || op == NXG_pad ||
