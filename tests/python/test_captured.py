@@ -423,5 +423,25 @@ class Captures(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
+@needs_numpy
+class AssignedInputs(unittest.TestCase):
+    """Arguments that are views, which the function sees in other shapes when it assigns to them."""
+
+    def test_views_are_assigned_in_any_shape(self):
+        views = (lambda x: x, lambda x: x[:, ::-1, ::-1, None], lambda x: x.T[None],
+                 lambda x: x[0, :, None, ::-1], lambda x: x[:, :, 1::2], lambda x: x[0, ::-1].T)
+        writes = (lambda b: b.__setitem__(([0], None, [-1]), 7),
+                  lambda b: b.__setitem__(([0], [-1]), b[0, 0] + 1),
+                  lambda b: b[None].T.__setitem__(0, 5), lambda b: b[..., None].__iadd__(1),
+                  lambda b: b[:, None][::-1].__imul__(3))
+        for view in views:
+            for write in writes:
+                x, n = nx.arange(12).reshape(1, 3, 4), np.arange(12).reshape(1, 3, 4)
+                f = nx.jit(lambda b: write(b))
+                for _ in range(2):
+                    write(view(n)), f(view(x))
+                    self.assertEqual(x.tolist(), n.tolist())
+
+
 if __name__ == "__main__":
     unittest.main()

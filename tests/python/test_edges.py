@@ -134,8 +134,8 @@ class NotFinite(Peer):
         rng = np.random.default_rng(5)
         for shape in ((1, 4), (4, 1), (1, 1), (3, 2), (5,)):
             x = rng.uniform(-1, 1, shape)
-            one_row = shape[0] == 1 and not NEW  # 1.x took it as it is
-            for rows in (True,) if one_row else (True, False):
+            # NumPy 1 took a row as it is
+            for rows in (True, False) if NEW or shape[0] > 1 else (True,):
                 n = x.shape[-1] if rows or x.ndim == 1 else x.shape[0]
                 for words in ({}, {"ddof": 2}, {"ddof": 2, "aweights": rng.uniform(1, 2, n)},
                               {"ddof": 9, "fweights": [1] * n}):

@@ -365,10 +365,14 @@ static bool record_assigns(nx_context *c, const nx_function *f, nx_tensor *const
     uint32_t i = (f->n_out + j) % all;
     nxi_operand o = nxi_operand_of(r->results[i]);
     nx_tensor *dst = i < f->n_out ? out[i] : r->cells[i - f->n_out];
-    int64_t strides = 1;
+    int64_t strides[NXG_MAX_RANK] = {1};
     if (i >= f->n_out && dst)
-      o = (nxi_operand){r->results[i], 1, 0, &dst->storage->elements, &strides};
-    if (i >= f->n_out && !dst) dst = in[f->effects[i - f->n_out].input];
+      o = (nxi_operand){r->results[i], 1, 0, &dst->storage->elements, strides};
+    if (i >= f->n_out && !dst) { /* the value may have another shape */
+      dst = in[f->effects[i - f->n_out].input];
+      nxg_contiguous_strides(dst->rank, nxi_shape(dst), strides);
+      o = (nxi_operand){r->results[i], dst->rank, 0, nxi_shape(dst), strides};
+    }
     r->storages[j] = dst ? dst->storage : r->results[i]->storage;
     if (!dst || !dst->elements) continue;
     if (nxi_assign_locked(c, dst, &o, exposed, &r->assigned[j], d)) {

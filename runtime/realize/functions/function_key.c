@@ -106,20 +106,31 @@ static bool add_part(nxi_call *k, uint32_t i, const nxi_assignee *t, nxi_assign_
          add_view(k, &form->source);
 }
 
+/* Whether it is all elements of a dense value, in their order. */
+static bool is_in_order(const nxg_view *v) {
+  int64_t strides[NXG_MAX_RANK];
+  nxg_contiguous_strides(v->rank, v->shape, strides);
+  for (int32_t i = 0; i < v->rank; i++)
+    if (v->shape[i] != 1 && v->strides[i] != strides[i]) return false;
+  return v->offset == 0;
+}
+
+/* A value that is assigned to an input has its elements, but may have another shape: that in which
+ * the body reads it last. */
 static bool add_result(nxi_call *k, uint32_t i) {
   const nxg_node *n = &k->f->graph->nodes[k->f->graph->outputs[i].node];
   nx_tensor *dst = nxi_call_destination(k, i);
   uint32_t target = k->target_of[i];
   nxi_assign_form form; /* a kilobyte, which is not cleared */
   nxg_view v;
-  nxg_view_contiguous(&v, n->rank, n->shape);
+  nxg_view_contiguous(&v, dst ? dst->rank : n->rank, dst ? nxi_shape(dst) : n->shape);
   form.whole = true;
   if (target != NXI_NONE && dst) nxi_assign_form_of(dst, &v, &form);
   else nxg_view_copy(&form.source, &v);
   uint64_t head = nxi_call_is_new(k, i)       ? NEW
                   : target == NXI_NONE        ? NOTHING
                   : !form.whole               ? PART
-                  : is_dense(&form.source, n) ? WHOLE
+                  : is_in_order(&form.source) ? WHOLE
                                               : VIEW;
   uint64_t words = head | (uint64_t)target << 8;
   if (!nxi_key_words(k->run, &words, 1)) return false;
