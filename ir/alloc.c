@@ -62,11 +62,15 @@ void *nxi_alloc_refuse(size_t bytes) {
 }
 
 /* Zero bytes are rounded up to one, so that NULL always means failure. */
-void *nxi_malloc(size_t bytes) {
+void *nxi_malloc_plain(size_t bytes) {
   note(bytes);
   if (nxi_alloc_should_fail()) return nxi_alloc_refuse(bytes);
   void *p = malloc(bytes ? bytes : 1);
-  if (!p) return nxi_alloc_refuse(bytes);
+  return p ? p : nxi_alloc_refuse(bytes);
+}
+
+void *nxi_malloc(size_t bytes) {
+  void *p = nxi_malloc_plain(bytes);
   return bytes < LARGE_PAGE ? p : advised(p, bytes);
 }
 

@@ -10,6 +10,9 @@
 #include <stdint.h>
 
 void *nxi_malloc(size_t bytes);
+/* The same without the hint for huge pages: where memory is in pieces the system moves others to
+ * make one, which takes it some 5 ms each. For what is written once and soon. */
+void *nxi_malloc_plain(size_t bytes);
 void *nxi_calloc(size_t count, size_t bytes);
 void *nxi_realloc(void *p, size_t bytes);
 void nxi_free(void *p);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "ir/platform/pages.h"
 #include "mesh.h"
 #include "record.h"
 #include "runtime/record/error.h"
@@ -64,13 +65,14 @@ nx_status nxh_parse(const void *bytes, size_t size, const nxh_outside *outside, 
     return nxi_error_report(&d);
   }
   size_t room = size < SIZE_MAX / 4 ? room_outside(outside, n) : 0;
-  nx_stablehlo *m = room > 0 ? nxi_malloc(sizeof *m + size + 1 + room) : NULL;
+  nx_stablehlo *m = room > 0 ? nxi_malloc_plain(sizeof *m + size + 1 + room) : NULL;
   if (m == NULL) return nxi_oom(&d), nxi_error_report(&d);
   atomic_init(&m->refs, 1);
   m->size = size;
   memcpy(m->text, bytes, size);
   m->text[size] = 0; /* so that a reader at the end of the text may look at the character there */
   copy_outside(m, outside, n);
+  if (n > 0) nxi_pages_want_large(m, sizeof *m + size + 1 + room); /* later, in the background */
   nx_status s = read_module(m, &d);
   if (s != NX_OK) {
     nxi_free(m);
