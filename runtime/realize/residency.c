@@ -73,14 +73,14 @@ static void list(nxi_buffer *b) {
   v->newest = b;
 }
 
-/* It has that memory of the device from here on, if any. */
+/* It has that memory of the device from here on. */
 static void set_place(nxi_buffer *b, nxi_device *v, uint64_t at) {
   nxi_mutex_lock(&residency_lock);
   if (b->device) unlist(b);
   b->device = v;
   b->on_device = at;
   b->travelled = true;
-  if (v) list(b);
+  list(b);
   nxi_mutex_unlock(&residency_lock);
 }
 
@@ -283,15 +283,18 @@ void nxi_buffer_host_written(nxi_buffer *b) {
 
 void nxi_buffer_leave_device(nxi_buffer *b) {
   if (!b->travelled) return;
+  nxi_mutex_lock(&residency_lock); /* the device may be about to take its memory back */
   nxi_device *v = b->device;
-  uint64_t at = b->on_device;
-  set_place(b, NULL, 0);
-  if (v) v->kind->free_after(v, at, b->bytes, b->used);
+  const uint64_t at = b->on_device, used = b->used;
+  if (v) unlist(b);
+  b->device = NULL;
+  nxi_mutex_unlock(&residency_lock);
+  if (v) v->kind->free_after(v, at, b->bytes, used);
 }
 
 /* Whether its memory there is one of two copies, and nobody uses it. Lock. */
 static bool is_spare(const nxi_buffer *b) {
-  return b->data && !b->host_stale && !b->device_users && b->moving != era && b->bytes > 0;
+  return b->moving != era && b->data && !b->host_stale && !b->device_users && b->bytes > 0;
 }
 
 int64_t nxi_buffers_leave(nxi_device *v, int64_t bytes) {

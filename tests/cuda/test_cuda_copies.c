@@ -2,6 +2,7 @@
 /* Tests of copies between host and GPU that are concurrent with its work. The fake driver delays
  * everything as long as streams and events allow, so that a missing wait causes wrong values. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -238,6 +239,57 @@ static void what_is_newer_stays(void **state) {
   nxi_record_unlock(ctx);
 }
 
+/* A buffer goes while another thread, whose device is short of memory, takes what it has there. */
+static atomic_bool still_takes;
+
+static void *take_copies(void *device) {
+  while (atomic_load(&still_takes)) nxi_buffers_leave(device, 1);
+  return NULL;
+}
+
+/* A buffer in memory of the device; `used`: by a run that has not ended. */
+static nxi_buffer *there(nxi_gpu *g, bool used) {
+  nxi_buffer *b = NULL;
+  uint64_t at;
+  assert_int_equal(nxi_buffer_create(ctx, 64, &b, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_to_device(ctx, b, (nxi_device *)g, true, &at, NULL), NX_OK);
+  if (!used) nxi_buffer_device_done(b, NXI_NOW);
+  return b;
+}
+
+static void drop(nxi_buffer *b) {
+  nxi_record_lock(ctx);
+  nxi_buffer_unref(ctx, b);
+  nxi_record_unlock(ctx);
+}
+
+static void a_buffer_goes_while_its_copy_is_taken(void **state) {
+  enum { USED = 1000, TIMES = 2000 };
+  static nxi_buffer *used[USED]; /* looking through them takes the other thread some time */
+  (void)state;
+  nxi_gpu *g = NULL;
+  nxi_gpu_stats before, after;
+  pthread_t thread;
+  assert_int_equal(nxi_device_open(ctx, CUDA, (nxi_device **)&g, NULL), NX_OK);
+  for (int i = 0; i < USED; i++) used[i] = there(g, true);
+  nxi_gpu_statistics(g, &before);
+  atomic_store(&still_takes, true);
+  assert_int_equal(pthread_create(&thread, NULL, take_copies, g), 0);
+  for (int i = 0; i < TIMES; i++) {
+    nxi_buffer *b = there(g, false);
+    for (volatile int wait = i % 64 * 64; wait > 0; wait--) {}
+    drop(b);
+  }
+  atomic_store(&still_takes, false);
+  pthread_join(thread, NULL);
+  nxi_gpu_statistics(g, &after);
+  for (int i = 0; i < USED; i++) {
+    nxi_buffer_device_done(used[i], NXI_NOW);
+    drop(used[i]);
+  }
+  assert_int_equal(after.live, before.live); /* each piece was given back once */
+}
+
 /* Memory whose address a run has is not reused when the buffer moves to another GPU. */
 static void a_buffer_leaves_while_it_is_read(void **state) {
   (void)state;
@@ -390,6 +442,7 @@ NXT_MAIN(cuda_copies) {
       IN_SCOPE(elements_are_looked_at),
       IN_SCOPE(what_is_freed_is_left_alone),
       IN_SCOPE(what_is_newer_stays),
+      IN_SCOPE(a_buffer_goes_while_its_copy_is_taken),
       IN_SCOPE(a_buffer_leaves_while_it_is_read),
       IN_SCOPE(two_at_once),
       IN_SCOPE(parts_are_read),
