@@ -182,7 +182,7 @@ static void wrong_imports(void **state) {
   assert_int_not_equal(nx_import(ctx, &d, &t), NX_OK), take();
   d = good, d.dtype = 77;
   assert_int_not_equal(nx_import(ctx, &d, &t), NX_OK), take();
-  d = good, d.mode = 3;
+  d = good, d.mode = 4;
   FAILS(NX_INVALID_ARGUMENT, nx_import(ctx, &d, &t));
   d = good, d.shape = NULL;
   FAILS(NX_INVALID_ARGUMENT, nx_import(ctx, &d, &t));

@@ -87,7 +87,7 @@ static const fault faults[] = {
     {"memory below address 0", NX_INVALID_ARGUMENT, below_zero, NX_IMPORT_IMMUTABLE},
     {"an offset that wraps", NX_INVALID_ARGUMENT, offset_wraps, NX_IMPORT_IMMUTABLE},
     {"an offset that ends beyond memory", NX_INVALID_ARGUMENT, offset_far, NX_IMPORT_IMMUTABLE},
-    {"no mode", NX_INVALID_ARGUMENT, NULL, 3},
+    {"no mode", NX_INVALID_ARGUMENT, NULL, 4},
 };
 
 static void refused(void **state) {
