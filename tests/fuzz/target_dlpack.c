@@ -124,7 +124,7 @@ static void decode(tried *t, input *in) {
                                                      .flags = bits & 16 ? take(in, 8) : 0};
   t->l.v0 = (struct DLManagedTensor){.manager = &t->l, .deleter = bits & 8 ? NULL : delete_v0};
   t->x = t->v0 ? &t->l.v0.tensor : &t->l.versioned.tensor;
-  t->mode = (uint32_t)take(in, 1) % 4;
+  t->mode = (uint32_t)take(in, 1) % (NX_IMPORT_MAPPED + 2);
   t->x->dtype = take_dtype(in);
   t->x->device.type = bits & 32 ? (int32_t)take(in, 2) : 1;
   t->x->byte_offset = (uint64_t)take_number(in);
@@ -202,7 +202,7 @@ static bool is_inside(const tried *t) {
 }
 
 static void expect_refusal(const tried *t, nx_status status) {
-  bool must = !t->dtype || !t->shaped || t->mode > NX_IMPORT_IMMUTABLE || t->x->device.type != 1 ||
+  bool must = !t->dtype || !t->shaped || t->mode > NX_IMPORT_MAPPED || t->x->device.type != 1 ||
               (t->elements && !t->x->data) || t->high - t->low >= (wide)1 << 63 ||
               (!t->v0 && (t->l.versioned.major != 1 || t->l.versioned.flags & ~UINT64_C(7)));
   if (must && !status) fuzz_wrong("a structure that cannot be is taken");
