@@ -225,7 +225,8 @@ enum {
   NX_IMPORT_MAPPED     /**< as shared, but the host writes it only while it has a mapping of it for
                             writing (nx_map), so it is exposed only then: what reads or assigns it
                             waits to be realised as usual, and a GPU keeps its copy. The host may
-                            read it at any time, and sees an assign once that is realised */
+                            read it at any time, and sees an assign once that is realised. With
+                            another import in its memory it is a shared one from then on */
 };
 typedef struct nx_import_desc {
   size_t size; /**< sizeof(nx_import_desc) */

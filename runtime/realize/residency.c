@@ -306,7 +306,11 @@ int64_t nxi_buffers_leave(nxi_device *v, int64_t bytes) {
     const nxi_former left = {NULL, v, b ? b->on_device : 0};
     const int64_t size = b ? b->bytes : 0;
     const uint64_t used = b ? b->used : 0;
-    if (b) unlist(b), b->device = NULL;
+    if (b) {
+      unlist(b);
+      b->device = NULL;
+      b->used = 0; /* it was a mark of the device that it has left */
+    }
     nxi_mutex_unlock(&residency_lock);
     if (!size) break;
     v->kind->free_after(v, left.at, size, used);

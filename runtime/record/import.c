@@ -72,8 +72,8 @@ static void mark(const nxi_import_source *source, nxi_storage *s, nxi_node *n, n
     b->file = source->file;
     nxi_storage_pin(s->context, s, b, !b->announced, false);
   }
-  if (s->context->unexposed || b->announced) nxi_buffer_cross(s->context, b);
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
+  if (s->context->unexposed || b->announced) nxi_buffer_cross(s->context, b);
 }
 
 /* The host's elements in memory of the library: all of the storage, or, packed, those of the view.

@@ -52,11 +52,23 @@ static bool is_known_twice(const nx_context *c, const nxi_buffer *b) {
   return false;
 }
 
+/* Writes show in it that nobody says by its own name. So an import whose writes are announced is a
+ * shared one from here on: its operations run when they are recorded. */
+static void cross(nxi_buffer *b) {
+  nxi_storage *s = b->pinner;
+  atomic_store_explicit(&b->crossed, true, memory_order_relaxed);
+  if (!b->announced || !s) return;
+  b->announced = false;
+  s->write_pins++;
+  atomic_fetch_add_explicit(&b->writers, 1, memory_order_relaxed);
+  nxi_node_mark(s->value, NXI_NODE_EXPOSED);
+}
+
 void nxi_buffer_cross(const nx_context *c, nxi_buffer *b) {
   for (nxi_buffer *other = c->shown; other; other = other->next_shown) {
     if (other == b || !overlap(other, b)) continue;
-    atomic_store_explicit(&other->crossed, true, memory_order_relaxed);
-    atomic_store_explicit(&b->crossed, true, memory_order_relaxed);
+    cross(other);
+    cross(b);
   }
 }
 

@@ -355,6 +355,18 @@ static void imports_that_overlap(void **state) {
   }
 }
 
+/* Assigns to one show in the other, but not in what was recorded of it before. */
+static void mapped_imports_that_overlap(void **state) {
+  (void)state;
+  float memory[4] = {1, 2, 3, 4};
+  nx_tensor *x = import(NX_IMPORT_MAPPED, memory, 4),
+            *end = import(NX_IMPORT_MAPPED, memory + 2, 2), *before = nx_neg(end);
+  OK(nx_assign(x, nx_add(x, number(10))));
+  EXPECT(before, -3, -4);
+  EXPECT(end, 13, 14);
+  release(x), release(end), release(before);
+}
+
 /* ---- the end of sharing */
 
 static bool is_exposed(nx_tensor *t) {
@@ -567,6 +579,7 @@ NXT_MAIN(mappings) {
       IN_SCOPE(immutable_import),
       IN_SCOPE(copied_import),
       IN_SCOPE(imports_that_overlap),
+      IN_SCOPE(mapped_imports_that_overlap),
       IN_SCOPE(sharing_ends),
       IN_SCOPE(sharing_ends_beside_others),
       IN_SCOPE(sharing_ends_in_mapped_memory),
