@@ -76,11 +76,11 @@ typedef struct nxi_session nxi_session;
 
 struct nxi_buffer {
   _Atomic uint32_t refs;
-  bool immutable;     /* never written */
-  bool file;          /* pages of a file, which shows what is written there */
-  bool small;         /* of nxi_buffer_create_small */
-  _Atomic bool given; /* imported memory that host code has given to the library (sharing.c) */
-  bool announced;     /* an import that host code writes while it is mapped for writing, only */
+  bool immutable;         /* never written */
+  bool file;              /* pages of a file, which shows what is written there */
+  bool small;             /* of nxi_buffer_create_small */
+  _Atomic bool given;     /* imported memory that host code has given to the library (sharing.c) */
+  _Atomic bool announced; /* an import that host code writes while it is mapped for writing, only */
   /* Other memory that host code knows may be in the same place, so that its writes show here. */
   _Atomic bool crossed;
   _Atomic uint32_t writers; /* mappings for writing, and imports that are written at any time */
