@@ -10,7 +10,7 @@
 #include "record.h"
 #include "runtime/record/error.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, LARGE = 1 << 21 };
 
 struct nx_stablehlo {
   atomic_uint refs;
@@ -72,7 +72,9 @@ nx_status nxh_parse(const void *bytes, size_t size, const nxh_outside *outside, 
   memcpy(m->text, bytes, size);
   m->text[size] = 0; /* so that a reader at the end of the text may look at the character there */
   copy_outside(m, outside, n);
-  if (n > 0) nxi_pages_want_large(m, sizeof *m + size + 1 + room); /* later, in the background */
+  const size_t all = sizeof *m + size + 1 + room;
+  /* later, in the background; what is small lies among others, whose pages are none of its */
+  if (n > 0 && all >= LARGE) nxi_pages_want_large(m, all);
   nx_status s = read_module(m, &d);
   if (s != NX_OK) {
     nxi_free(m);
