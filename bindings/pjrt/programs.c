@@ -23,8 +23,11 @@ enum { MARK = sizeof mark - 1 };
 static nx_stablehlo *read_program(const char *text, size_t size, const void *const *constants,
                                   const size_t *sizes, size_t n) {
   nx_stablehlo *m = NULL;
-  nxh_outside *outside = n < SIZE_MAX / sizeof *outside ? nxi_calloc(n + 1, sizeof *outside) : NULL;
-  if (outside == NULL || text == NULL) return nxi_free(outside), NULL;
+  bool good = text != NULL && (n == 0 || (constants != NULL && sizes != NULL));
+  for (size_t i = 0; good && i < n; i++) good = constants[i] != NULL;
+  if (!good || n >= SIZE_MAX / sizeof(nxh_outside)) return NULL;
+  nxh_outside *outside = nxi_calloc(n + 1, sizeof *outside);
+  if (outside == NULL) return NULL;
   for (size_t i = 0; i < n; i++) outside[i] = (nxh_outside){constants[i], sizes[i], NULL, NULL};
   nxj_error_free(nxj_of_status(nxh_parse(text, size, outside, n, &m)));
   nxi_free(outside);

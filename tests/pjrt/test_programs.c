@@ -168,6 +168,10 @@ static void refuses(void **state) {
   }
   size_t huge[] = {SIZE_MAX / 3, SIZE_MAX / 3};
   assert_true(program_new(text, strlen(text), constants, huge, 2) == 0);
+  const void *missing[] = {first, NULL};
+  assert_true(program_new(text, strlen(text), missing, (size_t[]){12, 12}, 2) == 0);
+  assert_true(program_new(text, strlen(text), NULL, NULL, 2) == 0);
+  assert_true(program_new(NULL, 0, NULL, NULL, 0) == 0);
   nxj_loaded *l;
   nxj_client *c = make_client();
   refused(try_load(c, 0, &l), NXJ_INVALID_ARGUMENT, "no program of this process");
