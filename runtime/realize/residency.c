@@ -278,7 +278,11 @@ void nxi_buffer_device_done(nxi_buffer *b, uint64_t mark) {
 }
 
 void nxi_buffer_host_written(nxi_buffer *b) {
-  if (b->device) set_stale(b, false, true);
+  if (!b->device) return;
+  nxi_mutex_lock(&residency_lock);
+  /* else a device has written it since, and that comes to host memory now */
+  if (!b->host_stale) b->device_stale = true;
+  nxi_mutex_unlock(&residency_lock);
 }
 
 void nxi_buffer_leave_device(nxi_buffer *b) {
