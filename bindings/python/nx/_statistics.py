@@ -470,10 +470,11 @@ def _variables(x: Any) -> tuple[Array, bool]:
 
 def _weighed(x: Array, fweights: Any, aweights: Any, less: float) -> tuple[Array, Any]:
     """The weights of observations, and what their sums of products are divided by."""
-    given = [arr(w) for w in (fweights, aweights) if w is not None]
+    said = [w for w in (fweights, aweights) if w is not None]
+    given = [arr(w) for w in said]
     if fweights is not None and given[0].dtype.kind not in "biu":
         raise TypeError("cov: fweights are integers")
-    for w, of in zip(given, [w for w in (fweights, aweights) if w is not None]):
+    for w, of in zip(given, said):
         if w.shape != (x.shape[1],):
             raise ValueError(f"cov: weights of the shape {w.shape} for {x.shape[1]} observations")
         if type(of) is not Array and bool(any(w < 0)):

@@ -28,15 +28,20 @@ __all__ = ["bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "ch
 # ---- keys and bits
 
 
+def _of_64_bits(what: str, x: Any) -> int:
+    """An integer of 64 bits, with a sign or without."""
+    number = operator.index(x)
+    if not -(2**63) <= number < 2**64:
+        raise OverflowError(f"{what}: {number} has more than 64 bits")
+    return number
+
+
 def key(seed: Any, /) -> Array:
     """A key of an integer of 64 bits, with a sign or without, or of an array of one."""
     if type(seed) is Array:
         bits = cast(seed, _core.dtypes["uint64"])
         return calls.cat([reshaped(cast(v, UINT32), (1,)) for v in (bits >> 32, bits)], 0)
-    number = operator.index(seed)
-    if not -(2**63) <= number < 2**64:
-        raise OverflowError(f"key: {number} has more than 64 bits")
-    seed = number % 2**64
+    seed = _of_64_bits("key", seed) % 2**64
     return _core.array([seed >> 32, seed & 0xFFFFFFFF], UINT32)
 
 
@@ -49,9 +54,7 @@ def fold_in(key: Array, number: Any, /) -> Array:
     """A key of a key and an integer of 64 bits, such as the number of a step. What 32 bits do not
     hold, with a sign or without, is folded in by its low word and then its high one."""
     if type(number) is not Array:
-        number = operator.index(number)
-        if not -(2**63) <= number < 2**64:
-            raise OverflowError(f"fold_in: {number} has more than 64 bits")
+        number = _of_64_bits("fold_in", number)
         low, high = (_core.full((), word % 2**32, UINT32, key.device)
                      for word in (number, number >> 32))
         made = calls.random_fold_in(key, low)

@@ -70,13 +70,17 @@ static bool add_view(nxi_call *k, const nxg_view *v) {
          nxi_key_words(k->run, v->strides, (uint32_t)v->rank);
 }
 
-static bool is_dense(const nxg_view *v, const nxg_node *n) {
+/* Whether it is all elements of a dense value, in their order. */
+static bool is_in_order(const nxg_view *v) {
   int64_t strides[NXG_MAX_RANK];
-  if (v->offset != 0 || !nxg_same_shape(v->rank, v->shape, n->rank, n->shape)) return false;
-  nxg_contiguous_strides(n->rank, n->shape, strides);
+  nxg_contiguous_strides(v->rank, v->shape, strides);
   for (int32_t i = 0; i < v->rank; i++)
     if (v->shape[i] != 1 && v->strides[i] != strides[i]) return false;
-  return true;
+  return v->offset == 0;
+}
+
+static bool is_dense(const nxg_view *v, const nxg_node *n) {
+  return nxg_same_shape(v->rank, v->shape, n->rank, n->shape) && is_in_order(v);
 }
 
 /* Adds the start of the first assign to a target, if that writes a part, as a separate input, so
@@ -104,15 +108,6 @@ static bool add_part(nxi_call *k, uint32_t i, const nxi_assignee *t, nxi_assign_
   if (first && t->alias_range != NXI_NONE) form->attrs[0] = 0;
   return nxi_key_words(k->run, words, 3) && nxi_key_words(k->run, form->attrs, form->n_attrs) &&
          add_view(k, &form->source);
-}
-
-/* Whether it is all elements of a dense value, in their order. */
-static bool is_in_order(const nxg_view *v) {
-  int64_t strides[NXG_MAX_RANK];
-  nxg_contiguous_strides(v->rank, v->shape, strides);
-  for (int32_t i = 0; i < v->rank; i++)
-    if (v->shape[i] != 1 && v->strides[i] != strides[i]) return false;
-  return v->offset == 0;
 }
 
 /* A value that is assigned to an input has its elements, but may have another shape: that in which
