@@ -172,11 +172,22 @@ static bool scatter_by(nxh_recorder *r, const nxh_op *op, uint32_t n, scatter_li
   return ok;
 }
 
+/* One operand by a mode. NULL: a failure. */
+static nx_tensor *scatter_one(nxh_recorder *r, const nxh_op *op, nx_tensor *x, nx_tensor *starts,
+                              nx_tensor *updates, scatter_lists *lists,
+                              const nx_scatter_numbers *numbers, nx_scatter_mode mode) {
+  uint32_t flags = nxh_flag(op, "unique_indices") ? NX_UNIQUE_INDICES : 0;
+  if (x == NULL || starts == NULL || updates == NULL ||
+      !windows_last(r, &updates, 1, lists, numbers->n_update_window_dims))
+    return NULL;
+  return nx_scatter_general(x, starts, updates, numbers, mode, flags);
+}
+
 bool nxh_scatter(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   scatter_lists lists;
   nx_scatter_numbers numbers = {0};
-  uint32_t n = op->n_operands / 2, flags = nxh_flag(op, "unique_indices") ? NX_UNIQUE_INDICES : 0;
+  uint32_t n = op->n_operands / 2;
   if (op->n_operands % 2 == 0 || n == 0 || n > NXH_MOST_OPERANDS || op->n_regions != 1)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u regions", op->n_operands,
                     op->n_regions);
@@ -185,9 +196,16 @@ bool nxh_scatter(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   int mode = n == 1 ? mode_of(r, &op->regions[0], nx_dtype_of(x)) : -1;
   if (mode < 0) return scatter_by(r, op, n, &lists, &numbers);
   nx_tensor *updates = nxh_in(r, op, 2);
-  return updates != NULL && windows_last(r, &updates, 1, &lists, numbers.n_update_window_dims) &&
-         nxh_set(r, op, 0,
-                 nx_scatter_general(x, starts, updates, &numbers, (nx_scatter_mode)mode, flags));
+  nx_tensor *y = scatter_one(r, op, x, starts, updates, &lists, &numbers, (nx_scatter_mode)mode);
+  return nxh_set(r, op, 0, y);
+}
+
+nx_tensor *nxh_scatter_sum(nxh_recorder *r, const nxh_op *op, nx_tensor *x, nx_tensor *starts,
+                           nx_tensor *updates) {
+  scatter_lists lists;
+  nx_scatter_numbers numbers = {0};
+  if (!take_numbers(r, op, &lists, &numbers)) return NULL;
+  return scatter_one(r, op, x, starts, updates, &lists, &numbers, NX_SCATTER_ADD);
 }
 
 /* ---- dynamic slices */

@@ -214,6 +214,9 @@ bool nxh_dynamic_call(nxh_recorder *r, const nxh_op *op, nxh_word target, bool *
 nxh_record nxh_reduce, nxh_reduce_window, nxh_sort, nxh_map, nxh_select_and_scatter, nxh_top_k;
 /* ops_index.c */
 nxh_record nxh_gather, nxh_scatter, nxh_dynamic_slice, nxh_dynamic_update, nxh_index_select;
+/* A scatter of one operand that adds, of other tensors than its operands. NULL: a failure. */
+nx_tensor *nxh_scatter_sum(nxh_recorder *r, const nxh_op *op, nx_tensor *x, nx_tensor *starts,
+                           nx_tensor *updates);
 /* ops_control.c: whether the region calls what has a side effect, by the caller's table. */
 bool nxh_has_effects(nxh_recorder *r, const nxh_region *region);
 nxh_record nxh_while, nxh_scan, nxh_case, nxh_if, nxh_call, nxh_composite, nxh_nothing;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Products and sums that a program wants unreduced: where their operands are divided along the very
- * axes that are summed, each process makes its term of its parts, and nothing is gathered. */
+/* Products, sums and scatters that a program wants unreduced: where their operands are divided
+ * along the very axes that are summed, each process makes its term of its parts, and of products
+ * and sums nothing is gathered. */
 #include "product.h"
 #include "shards.h"
 
@@ -113,14 +114,70 @@ static nx_tensor *sum(nxh_recorder *r, const nxh_op *op, const nxh_sharding *wan
   return first != NULL ? nx_add(first, term) : NULL;
 }
 
+/* The dimensions of indices and updates along which windows are scattered, in their order, divided
+ * by the axes that `from`, of operand `by`, has for them: those are the terms. False: they are no
+ * pairs. */
+static bool divide_updates(nxh_recorder *r, const nxh_op *op, uint32_t by, const nxh_sharding *from,
+                           nxh_sharding *starts, nxh_sharding *updates, made *m) {
+  int32_t window[NX_MAX_RANK], n = nxh_operand_type(r, op, 1)->rank;
+  int32_t vector = nxh_axis(op, "index_vector_dim", 0), rank = nxh_operand_type(r, op, 2)->rank;
+  int32_t batch[NX_MAX_RANK];
+  uint32_t n_window, n_batch, w = 0;
+  if (vector < 0 || !nxh_axes(r, op, "update_window_dims", window, &n_window) ||
+      !nxh_axes(r, op, "scatter_indices_batching_dims", batch, &n_batch) || n_batch > 0 ||
+      n - (vector < n) != rank - (int32_t)n_window)
+    return false;
+  *starts = *updates = (nxh_sharding){.grid = from->grid};
+  for (int32_t d = 0, k = 0; d < rank; d++) {
+    if (w < n_window && window[w] == d) {
+      w++;
+      continue;
+    }
+    k += k == vector;
+    int32_t at = by == 1 ? k : d;
+    if (k >= n) return false;
+    add_terms(m, from, at);
+    starts->n[k] = updates->n[d] = from->n[at];
+    memcpy(starts->axes[k++], from->axes[at], from->n[at]);
+    memcpy(updates->axes[d], from->axes[at], from->n[at]);
+  }
+  return true;
+}
+
+/* The term of a scatter that adds: what the updates of the process's own part add to the operand,
+ * which the first has, and to zeros elsewhere. */
+static nx_tensor *scatter(nxh_recorder *r, const nxh_op *op, const nxh_sharding *want) {
+  const nxh_op *with = op->n_regions == 1 ? nxh_single_op(r, &op->regions[0]) : NULL;
+  nxh_sharding from, starts, updates;
+  if (with == NULL || !nxh_word_is(with->name, "stablehlo.add") ||
+      nxh_result_type(r, op, 0)->dtype == NX_BOOL ||
+      nxh_operand_type(r, op, 1)->kind != NXH_TENSOR ||
+      nxh_operand_type(r, op, 2)->kind != NXH_TENSOR)
+    return NULL;
+  for (uint32_t by = 1; by <= 2; by++) {
+    made m = {.rank = nxh_result_type(r, op, 0)->rank};
+    if (!nxh_known_sharding(r, op->operands[by], &from) || from.grid != want->grid ||
+        from.n[NXH_TERMS] > 0 || !divide_updates(r, op, by, &from, &starts, &updates, &m) ||
+        !is_wanted(&m, want))
+      continue;
+    return nxh_scatter_sum(r, op, nxh_first_term(r, nxh_in(r, op, 0), want),
+                           nxh_part_of(r, op->operands[1], &starts),
+                           nxh_part_of(r, op->operands[2], &updates));
+  }
+  return NULL;
+}
+
 bool nxh_record_term(nxh_recorder *r, const nxh_op *op) {
   nxh_sharding want;
   bool dot = op->n_operands == 2 && nxh_word_is(op->name, "stablehlo.dot_general");
   bool reduce = op->n_operands == 2 && nxh_word_is(op->name, "stablehlo.reduce");
-  if (r->frame->shards == NULL || op->n_results != 1 || !(dot || reduce) ||
+  bool scatters = op->n_operands == 3 && nxh_word_is(op->name, "stablehlo.scatter");
+  if (r->frame->shards == NULL || op->n_results != 1 || !(dot || reduce || scatters) ||
       !take_wanted(r, op, &want) || nxh_place_of(r, want.grid) < 0)
     return false;
-  nx_tensor *term = dot ? product(r, op, &want) : sum(r, op, &want);
+  nx_tensor *term = dot      ? product(r, op, &want)
+                    : reduce ? sum(r, op, &want)
+                             : scatter(r, op, &want);
   if (term == NULL) return false;
   r->frame->shards[op->first_result - r->frame->base] = (nxh_shard){term, want};
   return true;

@@ -290,8 +290,7 @@ bool nxh_shard_only(const nxh_recorder *r, nxh_value v) {
   return nxh_shard_of(r, v) != NULL && r->frame->tensors[v - r->frame->base] == NULL;
 }
 
-/* The part of a value by a sharding. */
-static nx_tensor *part_of(nxh_recorder *r, nxh_value v, const nxh_sharding *s) {
+nx_tensor *nxh_part_of(nxh_recorder *r, nxh_value v, const nxh_sharding *s) {
   const nxh_shard *shard = nxh_shard_of(r, v);
   if (shard != NULL && same(&shard->sharding, s)) return shard->tensor;
   if (shard != NULL && is_spread(&shard->sharding, s, nx_rank(shard->tensor)))
@@ -310,7 +309,7 @@ nx_tensor *nxh_shard_result(nxh_recorder *r, const nxh_function *f, uint32_t i, 
     if (bad == nxh_no_room) return nxi_oom(r->d), NULL;
     if (bad != NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad), NULL;
   }
-  return part_of(r, v, &r->frame->results[i]);
+  return nxh_part_of(r, v, &r->frame->results[i]);
 }
 
 /* ---- calls */
@@ -354,6 +353,19 @@ static const nxh_sharding *known_in(nxh_recorder *r, nxh_frame *f) {
   return f->known;
 }
 
+bool nxh_known_sharding(nxh_recorder *r, nxh_value v, nxh_sharding *out) {
+  const nxh_shard *shard = nxh_shard_of(r, v);
+  const nxh_sharding *all = r->frame->shards != NULL ? known_in(r, r->frame) : NULL;
+  if (shard != NULL) *out = shard->sharding;
+  else if (all != NULL) *out = all[v - r->frame->base];
+  return (shard != NULL || all != NULL) && out->grid != NULL;
+}
+
+nx_tensor *nxh_first_term(nxh_recorder *r, nx_tensor *t, const nxh_sharding *s) {
+  int64_t place = nxh_place_of(r, s->grid);
+  return t == NULL || place < 0 || nxh_part_at(s, NXH_TERMS, place) == 0 ? t : no_term(r, t);
+}
+
 nx_tensor *nxh_known_part(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
   const nxh_type *type = nxh_operand_type(r, op, operand);
   nxh_value v = op->operands[operand];
@@ -366,7 +378,7 @@ nx_tensor *nxh_known_part(nxh_recorder *r, const nxh_op *op, uint32_t operand) {
   nxh_sharding s = all[v - r->frame->base];
   s.n[NXH_TERMS] = 0;
   bool divided = is_divided(&s) && nxh_local_shape(&s, type, shape);
-  return divided ? part_of(r, v, &s) : nxh_in(r, op, operand);
+  return divided ? nxh_part_of(r, v, &s) : nxh_in(r, op, operand);
 }
 
 /* ---- operations */
@@ -435,7 +447,7 @@ static bool take_parts(nxh_recorder *r, const nxh_op *op, nx_tensor **args) {
     args[i] = NULL;
     if (type->kind == NXH_TOKEN) continue;
     if (sharded && !listed_sharding(r, op, "in_shardings", i, type->rank, &s)) return false;
-    if ((args[i] = part_of(r, op->operands[i], &s)) == NULL) return false;
+    if ((args[i] = nxh_part_of(r, op->operands[i], &s)) == NULL) return false;
     if (!nxh_has_type(args[i], type))
       return nxh_fail(r, NX_INVALID_ARGUMENT, "operand %u is divided among processes", i);
   }
@@ -477,7 +489,7 @@ bool nxh_manual_edge(nxh_recorder *r, const nxh_op *op, bool into) {
   if (nxh_is_sharded(r) && text != NULL)
     bad = nxh_read_sharding(r->m, text, nxh_type_of(r->m, v)->rank, &s);
   if (bad != NULL) return nxh_fail(r, NX_INVALID_ARGUMENT, "%s", bad);
-  if (into) return nxh_set(r, op, 0, part_of(r, v, &s));
+  if (into) return nxh_set(r, op, 0, nxh_part_of(r, v, &s));
   nx_tensor *part = nxh_value_of(r, v);
   if (part == NULL) return false;
   if (f->shards == NULL || !is_divided(&s)) return nxh_set(r, op, 0, gather(r, part, &s));

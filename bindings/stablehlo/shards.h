@@ -92,6 +92,13 @@ bool nxh_gathers(const nxh_recorder *r, const nxh_op *op);
 bool nxh_record_term(nxh_recorder *r, const nxh_op *op);
 /* The part of an operand as it is known to be divided; all of it where nothing is known. */
 nx_tensor *nxh_known_part(nxh_recorder *r, const nxh_op *op, uint32_t operand);
+/* How a value is known to be divided; false: nothing is known of it. */
+bool nxh_known_sharding(nxh_recorder *r, nxh_value v, nxh_sharding *out);
+/* The part of a value by a sharding. NULL: a failure. */
+nx_tensor *nxh_part_of(nxh_recorder *r, nxh_value v, const nxh_sharding *s);
+/* The tensor in the process that comes first in the sharding's terms; in the others one that
+ * changes no sum. */
+nx_tensor *nxh_first_term(nxh_recorder *r, nx_tensor *t, const nxh_sharding *s);
 /* Operands of a call whose parts are known are known by them in the function, and so are its
  * results where it was called. */
 void nxh_shard_arguments(nxh_recorder *r, const nxh_op *op, nxh_frame *caller);
