@@ -108,11 +108,20 @@ nxj_error *nxj_executable_input_kinds(void *args) {
   return NULL;
 }
 
-/* The program as it came. A caller asks twice: for the size, and with room for it. */
+static bool is_of_shardy(const nxh_op *op) {
+  return op->name.length > 4 && memcmp(op->name.at, "sdy.", 4) == 0;
+}
+
+/* The program as it came. A caller asks twice: for the size, and with room for it. jaxlib makes
+ * HLO's text of it, which has no words for what Shardy says in operations, and JAX knows of texts
+ * that are not implemented. */
 nxj_error *nxj_executable_program(void *args) {
   NXJ_TAKE(executable_program, program);
   const nxj_executable *e = a->executable;
   nxj_program *p = a->program;
+  if (nxh_any_op(nxh_module_of(e->module), is_of_shardy))
+    return nxj_fail(NXJ_UNIMPLEMENTED, "nx: there is no text of a program that is divided by "
+                                       "operations of Shardy");
   p->format = "mlir";
   p->n_format = 4;
   size_t n = nxh_whole_size(e->module);

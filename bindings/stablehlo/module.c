@@ -95,6 +95,22 @@ const nxh_function *nxh_find_function(const nxh_module *m, nxh_word name) {
   return NULL;
 }
 
+static bool any_in(const nxh_region *region, bool (*is)(const nxh_op *op)) {
+  bool found = false;
+  for (uint32_t i = 0; !found && i < region->n_ops; i++) {
+    const nxh_op *op = &region->ops[i];
+    found = is(op);
+    for (uint32_t k = 0; !found && k < op->n_regions; k++) found = any_in(&op->regions[k], is);
+  }
+  return found;
+}
+
+bool nxh_any_op(const nxh_module *m, bool (*is)(const nxh_op *op)) {
+  bool found = false;
+  for (uint32_t i = 0; !found && i < m->n_functions; i++) found = any_in(&m->functions[i].body, is);
+  return found;
+}
+
 const nxh_attr *nxh_find(const nxh_named *attrs, uint32_t n, const char *name) {
   for (uint32_t i = 0; i < n; i++)
     if (nxh_word_is(attrs[i].name, name)) return &attrs[i].value;

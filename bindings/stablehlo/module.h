@@ -198,6 +198,8 @@ nx_status nxh_flatten(nxh_module *m, size_t size, nxi_diag *d);
 
 /* ---- questions */
 
+/* Whether an operation of the module, in regions too, is one of these. */
+bool nxh_any_op(const nxh_module *m, bool (*is)(const nxh_op *op));
 /* Whether the module has an exchange with its host or among processes. */
 bool nxh_exchanges(const nxh_module *m);
 bool nxh_word_is(nxh_word w, const char *text);

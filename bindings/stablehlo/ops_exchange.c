@@ -75,21 +75,7 @@ bool nxh_is_exchange(const nxh_op *op) {
          nxh_word_is(op->name, "stablehlo.send") || nxh_word_is(op->name, "stablehlo.recv");
 }
 
-static bool any(const nxh_region *region) {
-  bool found = false;
-  for (uint32_t i = 0; !found && i < region->n_ops; i++) {
-    const nxh_op *op = &region->ops[i];
-    found = nxh_is_exchange(op);
-    for (uint32_t k = 0; !found && k < op->n_regions; k++) found = any(&op->regions[k]);
-  }
-  return found;
-}
-
-bool nxh_exchanges(const nxh_module *m) {
-  bool found = false;
-  for (uint32_t i = 0; !found && i < m->n_functions; i++) found = any(&m->functions[i].body);
-  return found;
-}
+bool nxh_exchanges(const nxh_module *m) { return nxh_any_op(m, nxh_is_exchange); }
 
 /* Operands or results of an exchange while it is recorded. */
 typedef struct payload {

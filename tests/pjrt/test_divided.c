@@ -10,6 +10,7 @@
 #include "many.h"
 #include "moved.h"
 #include "plugin.h"
+#include "scattered.h"
 #include "terms.h"
 #include "unreduced.h"
 
@@ -269,6 +270,22 @@ static void calls(void **state) {
   run_squares(called, sizeof called, want, sizes, 2);
 }
 
+/* A program with constraints has no text, and says so. */
+static void has_no_text(void **state) {
+  (void)state;
+  nxj_client *c = make_client();
+  nxj_loaded *l = compile_parts(c, terms, sizeof terms, 2);
+  ARGS(loaded_executable, e, .loaded = l);
+  good(RUN(LoadedExecutable_GetExecutable, &e));
+  nxj_program p = {.size = sizeof p};
+  ARGS(executable_program, a, .executable = e.executable, .program = &p);
+  refused(RUN(Executable_OptimizedProgram, &a), NXJ_UNIMPLEMENTED, "Shardy");
+  ARGS(executable, d, .executable = e.executable);
+  good(RUN(Executable_Destroy, &d));
+  drop_loaded(l);
+  drop_client(c);
+}
+
 /* Where what is divided is summed, each makes its term of its parts. */
 static void makes_terms(void **state) {
   (void)state;
@@ -280,6 +297,15 @@ static void makes_terms(void **state) {
       {product[0], product[1]}, {sum[0], sum[1]}, {part[0], part[1]}};
   static const size_t sizes[] = {4, 2, 8};
   run_squares(terms, sizeof terms, want, sizes, 3);
+}
+
+/* Where what is divided is added at indices, each makes its term of its part, and the first adds
+ * what was there. */
+static void scatters_terms(void **state) {
+  (void)state;
+  static const float term[2][6] = {{3, 5, 1, 1, 1, 1}, {-0.0f, -0.0f, 4, 5, 6, 7}};
+  static const float *const want[1][2] = {{term[0], term[1]}};
+  run_squares(scattered, sizeof scattered, want, (size_t[]){6}, 1);
 }
 
 /* Without arguments, and with a collective whose result only the first device needs. */
@@ -340,7 +366,9 @@ NXT_MAIN(divided) {
       cmocka_unit_test(takes_many),
       cmocka_unit_test(sums),
       cmocka_unit_test(sums_alone),
+      cmocka_unit_test(has_no_text),
       cmocka_unit_test(makes_terms),
+      cmocka_unit_test(scatters_terms),
       cmocka_unit_test(calls),
       cmocka_unit_test(divides_alike),
   };
