@@ -159,6 +159,16 @@ static bool is_neutral(nxh_recorder *r, const nxh_op *op, const known *k, nx_dty
   return s.v.i == (most ? least : -(least + 1));
 }
 
+/* Whether it matters how often a value is combined. */
+static bool counts(const known *k, nx_dtype t) {
+  return k != NULL && t != NX_BOOL && (k->scan == NX_SCAN_SUM || k->scan == NX_SCAN_PROD);
+}
+
+/* What padding counts as where the initial value is to be taken once, as XLA does. */
+static nx_tensor *neutral_of(nxh_recorder *r, const known *k, nx_dtype t) {
+  return nx_full(r->c, r->device, t, NULL, 0, NX_INTEGER(k->scan == NX_SCAN_PROD));
+}
+
 /* A window that grows along one axis, from either end, is a scan; *axis is -1 otherwise. JAX writes
  * its cumulative operations so. */
 static void as_scan(const windows *w, const nx_tensor *x, int32_t *axis, bool *reverse) {
@@ -214,11 +224,15 @@ static bool record_windows(nxh_recorder *r, const nxh_op *op, request *q, const 
   const known *k = q->n == 1 ? find_known(r, c->region, t) : NULL;
   if (k != NULL && t != NX_BOOL && !is_neutral(r, op, k, t)) axis = -1;
   if (axis >= 0) return record_scan(r, op, q, k, c, axis, reverse);
+  nx_tensor *init = q->init[0];
+  bool once = counts(k, t) && !is_neutral(r, op, k, t);
+  if (once && (q->init[0] = neutral_of(r, k, t)) == NULL) return false;
   nx_function *f = make_combiner(r, c);
   if (f == NULL) return false;
   nx_sliding_window window = window_of(w);
   bool ok = nx_reduce_window(f, q->x, q->init, q->n, &window, q->out, q->n) == NX_OK;
   nx_function_release(f);
+  if (ok && once) q->out[0] = k->combine(init, q->out[0]);
   return ok && give(r, op, q);
 }
 

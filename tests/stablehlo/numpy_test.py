@@ -244,8 +244,7 @@ def reductions():
                 f'2>}}> {region(name, "float32")} : (tensor<4x5xf32>, tensor<f32>) -> '
                 "tensor<5x2xf32>"], [x[0], np.float32(init)], f(windows, axis=(2, 3)))
     module(["%r = stablehlo.reduce(%a init: %b) applies stablehlo.maximum across dimensions = "
-            "[0] : "
-            "(tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>"], [floats(0, 3), np.float32(5)],
+            "[0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>"], [floats(0, 3), np.float32(5)],
            np.full(3, 5, "float32"), True)
     b = integers(4, 3, low=0, high=2).astype(bool)
     module(["%r = stablehlo.reduce(%a init: %b) applies stablehlo.or across dimensions = [0] : "
@@ -258,17 +257,18 @@ def reductions():
                        ("0F80", [1] * 4 + [0] * 11 + [1])):
         module([f'%r = stablehlo.constant dense<"0x{text}"> : tensor<{len(bits)}xi1>'], [],
                np.array(bits, bool), True)
-    # a window that is padded with what is not neutral is no scan
-    for padding, count in (("[[2, 0]]", 3), ("[[2, 1]]", 4)):
-        padded = np.array([2, 2, 1, 2, 3, 2][:count + 2], "float32")
-        module([f'%r = "stablehlo.reduce_window"(%a, %b) <{{padding = dense<{padding}> : '
-                "tensor<1x2xi64>, window_dimensions = array<i64: 3>}> " + region("add", "float32") +
-                f" : (tensor<3xf32>, tensor<f32>) -> tensor<{count}xf32>"],
-               [np.array([1, 2, 3], "float32"), np.float32(2)],
-               2 + np.lib.stride_tricks.sliding_window_view(padded, 3).sum(1))
+    # an initial value that is not neutral is taken once, whatever is padded or between
+    pads = "padding = dense<[[2, 1]]> : tensor<1x2xi64>"
+    for name, f, more, size, wanted in (
+        ("add", np.add, pads, 3, [1, 3, 6, 5]), ("multiply", np.multiply, pads, 2, [1, 1, 2, 6, 3]),
+        ("add", np.add, "base_dilations = array<i64: 2>", 1, [1, 0, 2, 0, 3])):
+        module([f'%r = "stablehlo.reduce_window"(%a, %b) <{{{more}, window_dimensions = array<i64: '
+                f'{size}>}}> {region(name, "float32")} : (tensor<3xf32>, tensor<f32>) -> '
+                f"tensor<{len(wanted)}xf32>"], [np.float32([1, 2, 3]), np.float32(2)],
+               f(np.float32(2), np.float32(wanted)), True)
     two = ["%r0, %r1 = stablehlo.reduce(%a init: %b), (%c init: %d) across dimensions = [1] : "
-           "(tensor<4x5xf32>, tensor<4x5xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, "
-           "tensor<4xi32>)",
+           "(tensor<4x5xf32>, tensor<4x5xi32>, tensor<f32>, tensor<i32>) -> "
+           "(tensor<4xf32>, tensor<4xi32>)",
            " reducer(%p: tensor<f32>, %q: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {",
            "  %more = stablehlo.compare GE, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> "
            "tensor<i1>",
