@@ -18,7 +18,7 @@ static nxg_program_call *new_call(nxg_planner *b, uint32_t node) {
   c->node = node;
   c->origin = b->g->nodes[node].origin;
   if (nxg_call_of_node(b->g, node, &c->call, b->d) != NX_OK ||
-      nxg_call_prepare(&c->call, &c->functions, &c->work, NULL, b->d) != NX_OK)
+      nxg_call_prepare(&c->call, &c->functions, &c->work, 0, NULL, b->d) != NX_OK)
     return NULL;
   c->next = p->calls; /* from now on the program owns it */
   p->calls = c;

@@ -190,7 +190,7 @@ void nxg_set_functions(nxg_op op, const nxg_functions *f) {
 }
 
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,
-                           const nxi_poll *poll, nxi_diag *d) {
+                           int32_t threads, const nxi_poll *poll, nxi_diag *d) {
   const char *name = nxg_ops[call->op].name;
   memset(work, 0, sizeof *work);
   *f = NULL;
@@ -198,6 +198,7 @@ nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_ca
     *f = atomic_load_explicit(&functions[call->op - FIRST], memory_order_acquire);
   if (!*f) return nxi_fail(d, NX_DEVICE_UNAVAILABLE, name, "%s: nothing here carries it out", name);
   work->poll = poll;
+  work->threads = threads;
   nx_status status = (*f)->prepare(call, work, d);
   work->poll = NULL;
   return status;

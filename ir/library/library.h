@@ -10,9 +10,9 @@
  * A scan may be such a call too, where a device has a function for it (graph/scans.c); here none is
  * installed.
  *
- * A call is divided into tasks by its types and attributes alone. Tasks may run in any order and on
- * any thread, and the result of each does not depend on the thread that runs it. So the bits do not
- * depend on the number of threads. */
+ * A call is divided into tasks by its types and attributes; by the number of threads only if its
+ * bits depend on no division. Tasks may run in any order and on any thread, and the result of each
+ * does not depend on the thread that runs it. So bits do not depend on the number of threads. */
 #ifndef NXG_LIBRARY_H
 #define NXG_LIBRARY_H
 
@@ -99,6 +99,7 @@ typedef struct nxg_call_work {
   /* While it is prepared, else NULL: a preparation that takes long asks it about every 10 ms, and
    * ends with NX_INTERRUPTED if it says so. */
   const nxi_poll *poll;
+  int32_t threads; /* given: how many there will be, 0 where that is not known; decides no bits */
 } nxg_call_work;
 
 /* Some tasks of one phase. All memory is aligned to 64 bytes, except that of operands, which is
@@ -121,8 +122,8 @@ typedef struct nxg_call_part {
 } nxg_call_part;
 
 typedef struct nxg_functions {
-  /* Fills *work, which is zeroed but for the poll. It does not change afterwards, so several runs
-   * may use it at the same time. */
+  /* Fills *work, which is zeroed but for the poll and the threads. It does not change afterwards,
+   * so several runs may use it at the same time. */
   nx_status (*prepare)(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
   /* Called under the default floating-point environment. Each task can fail on its own. If several
    * fail, the failure of the lowest task is reported, so a function stops at the first one and sets
@@ -133,9 +134,9 @@ typedef struct nxg_functions {
 /* Installs the functions of an operation, for the life of the process. Must be called before
  * programs and plans are made. */
 void nxg_set_functions(nxg_op op, const nxg_functions *f);
-/* NX_DEVICE_UNAVAILABLE if there are none. poll: NULL is none. */
+/* NX_DEVICE_UNAVAILABLE if there are none. threads: 0 is not known. poll: NULL is none. */
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,
-                           const nxi_poll *poll, nxi_diag *d);
+                           int32_t threads, const nxi_poll *poll, nxi_diag *d);
 void nxg_call_phase(const nxg_call_work *work, uint32_t phase, int64_t *tasks, int64_t *grain);
 /* The sentence of a failure of a task. said: its own, "" if it has none. */
 nx_status nxg_call_failed(const nxg_call *call, const nxg_call_work *work, nx_status status,

@@ -31,7 +31,8 @@ static nx_status load_call(nxi_executable *e, uint32_t number, const nxi_poll *p
   const nxp_step *step = &e->plan->steps[number];
   nxp_call *call = step->call;
   if (nxg_is_scan(call->call->op)) return NX_OK; /* a plan that is only printed */
-  nx_status status = nxg_call_prepare(call->call, &e->functions[number], &call->work, poll, d);
+  nx_status status = nxg_call_prepare(call->call, &e->functions[number], &call->work,
+                                      e->plan->options.threads, poll, d);
   if (status != NX_OK) return status;
   reserve_scratch(e->plan, step);
   nxp_more_work(e->plan, call->work.cost);

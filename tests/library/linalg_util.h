@@ -154,7 +154,7 @@ static outcome call(nxg_op op, const int64_t *attrs, const matrices *a, const ma
   nx_status status = nxg_call_infer(op, b ? 2 : 1, types, all, n_attrs, &c, &d);
   const nxg_functions *f;
   nxg_call_work work;
-  if (!status) status = nxg_call_prepare(&c, &f, &work, NULL, &d);
+  if (!status) status = nxg_call_prepare(&c, &f, &work, 0, NULL, &d);
   if (status) {
     fail_msg("%s", d.message);
     abort(); /* for analysis, which does not know that it is not reached */

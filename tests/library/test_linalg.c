@@ -162,7 +162,7 @@ static outcome call(nxg_op op, const int64_t *attrs, const array *a, const array
   const nxg_functions *f;
   nxg_call_work work;
   nxi_use_libraries();
-  status = nxg_call_prepare(&c, &f, &work, NULL, &d);
+  status = nxg_call_prepare(&c, &f, &work, 0, NULL, &d);
   if (status) fail_msg("%s", d.message);
   void *operands[2] = {a->data, b ? b->data : NULL}, *results[NXG_CALL_RESULTS],
        *own_memory = fenced ? fenced_memory((size_t)work.own_bytes + 1)
@@ -538,7 +538,7 @@ static void too_large(void **state) {
   nxg_type type = {NX_F64, 2, shape};
   nxi_diag_clear(&d);
   assert_int_equal(nxg_call_infer(NXG_svd, 1, &type, attrs, 3, &c, &d), NX_OK);
-  assert_int_equal(nxg_call_prepare(&c, &f, &work, NULL, &d), NX_INVALID_ARGUMENT);
+  assert_int_equal(nxg_call_prepare(&c, &f, &work, 0, NULL, &d), NX_INVALID_ARGUMENT);
   assert_non_null(strstr(d.message, "svd: a matrix is too large"));
 }
 

@@ -463,7 +463,7 @@ static void no_state(void **state) {
                                     nxg_call_attrs(ops[i]), &c, &d),
                      NX_OK);
     nxi_alloc_fail(0, false);
-    const nx_status status = nxg_call_prepare(&c, &f, &work, NULL, &d);
+    const nx_status status = nxg_call_prepare(&c, &f, &work, 0, NULL, &d);
     nxi_alloc_fail(-1, false);
     assert_int_equal(status, NX_OUT_OF_MEMORY);
     assert_null(work.state);

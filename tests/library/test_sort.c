@@ -127,6 +127,8 @@ static void *memory(int64_t bytes) {
   return m;
 }
 
+static int32_t threads; /* that calls are prepared for; 0: any number */
+
 /* Tasks from the last to the first, in pieces, on two threads' memory by turns. */
 static void run_phases(const nxg_functions *f, const nxg_call_work *work, nxg_call_part part,
                        int64_t pieces) {
@@ -151,7 +153,7 @@ static void run_any(nxg_op op, nx_dtype t, shape s, const int64_t *attrs, void *
   nxg_call_work work;
   const nxg_functions *f;
   assert_int_equal(nxg_call_infer(op, 1, &type, attrs, nxg_call_attrs(op), &call, NULL), NX_OK);
-  assert_int_equal(nxg_call_prepare(&call, &f, &work, NULL, NULL), NX_OK);
+  assert_int_equal(nxg_call_prepare(&call, &f, &work, threads, NULL, NULL), NX_OK);
   for (uint32_t i = 0; i < call.n_results; i++)
     results[i] = memory(s.outer * call.results[i].shape[1] * s.inner *
                         nxi_dtype_size(call.results[i].dtype));
@@ -384,6 +386,20 @@ static void one_row(void **state) {
   check_new(NX_F64, (shape){1, 150000, 1}, true, OUTLIER, 20);
 }
 
+/* Long rows of 8 and 16 bits: zeros of both signs, several NaNs, in some blocks and in one. */
+static void counted_rows(void **state) {
+  static const nx_dtype kinds[] = {NX_F16, NX_BF16, NX_F8E4M3, NX_F8E5M2, NX_I16, NX_U8};
+  (void)state;
+  for (int k = 0; k < 6; k++) {
+    check_new(kinds[k], (shape){1, 70000, 1}, k & 1, ANY_BITS, 7);
+    check_new(kinds[k], (shape){1, 66000, 1}, !(k & 1), FEW_VALUES, 3);
+    check_new(kinds[k], (shape){1, 65536, 1}, k & 1, MOSTLY_EQUAL, 1);
+  }
+  check_new(NX_BF16, (shape){1, 300000, 1}, true, ANY_BITS, 2);
+  check_new(NX_F16, (shape){1, 300000, 1}, false, FEW_VALUES, 7);
+  check_new(NX_F16, (shape){2, 65600, 2}, false, ANY_BITS, 7);
+}
+
 /* So many elements with the greatest of all keys that these are a bucket, the last one. */
 static void greatest_keys(void **state) {
   enum { N = 200000 };
@@ -448,7 +464,7 @@ static void stopped(void **state) {
   const nxg_functions *f;
   void *x = operand(NX_F64, 16 * 400000, ANY_BITS), *result = memory(16 * 400000 * 8);
   assert_int_equal(nxg_call_infer(NXG_sort, 1, &type, attrs, 2, &call, NULL), NX_OK);
-  assert_int_equal(nxg_call_prepare(&call, &f, &work, NULL, NULL), NX_OK);
+  assert_int_equal(nxg_call_prepare(&call, &f, &work, threads, NULL, NULL), NX_OK);
   nxg_call_part part = {.call = &call,
                         .state = work.state,
                         .end = 1,
@@ -466,9 +482,16 @@ static void stopped(void **state) {
 
 static int with_vectors(void **state) {
   (void)state;
+  threads = 0;
   nxi_use_libraries();
   nxi_sort_set_most(64);
   nxi_sort_set_compresses(1);
+  return 0;
+}
+/* One, which sorts long rows by partitions alone. */
+static int with_one_thread(void **state) {
+  with_vectors(state);
+  threads = 1;
   return 0;
 }
 static int with_tables(void **state) {
@@ -490,14 +513,17 @@ static int without_vectors(void **state) {
 }
 
 NXT_MAIN(sort) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(short_rows),    cmocka_unit_test(many_rows),
-                                     cmocka_unit_test(long_rows),     cmocka_unit_test(columns),
-                                     cmocka_unit_test(one_row),       cmocka_unit_test(cut_rows),
-                                     cmocka_unit_test(partitions),    cmocka_unit_test(stopped),
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),   cmocka_unit_test(long_rows),
+      cmocka_unit_test(columns),    cmocka_unit_test(one_row),     cmocka_unit_test(cut_rows),
+      cmocka_unit_test(partitions), cmocka_unit_test(stopped),     cmocka_unit_test(greatest_keys),
+      cmocka_unit_test(dealt),      cmocka_unit_test(counted_rows)};
+  const struct CMUnitTest alone[] = {cmocka_unit_test(one_row), cmocka_unit_test(stopped),
                                      cmocka_unit_test(greatest_keys), cmocka_unit_test(dealt)};
   const struct CMUnitTest rows[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),
                                     cmocka_unit_test(partitions)};
   int failed = cmocka_run_group_tests_name("with vectors", tests, with_vectors, NULL);
+  failed += cmocka_run_group_tests_name("with one thread", alone, with_one_thread, NULL);
   failed += cmocka_run_group_tests_name("with vectors and tables", rows, with_tables, NULL);
   nxi_sort_set_compresses(-1);
   failed += cmocka_run_group_tests_name("with vectors of 32 bytes", rows, with_short_vectors, NULL);

@@ -34,11 +34,15 @@ enum {
   SORT_MOVES = 8,       /* most insertions for each element after a radix sort of leading bits */
   SORT_DIGIT = 11,      /* bits at most */
   SORT_DIGITS = 6,      /* at most: 64-bit keys */
+  SORT_ASKED = 1 << 18, /* elements of a partition before which is asked about stopping */
   SORT_COUNTS = SORT_DIGITS << SORT_DIGIT, /* uint32_t that an engine needs */
   SORT_VALUE_BITS = 11, /* a long row is divided by this many leading bits of its keys ... */
   SORT_VALUES = 1 << SORT_VALUE_BITS,
   SORT_BUCKETS = 512, /* ... into so many parts at most */
 };
+
+/* How deep partitions may go, of as many elements. */
+#define SORT_LEVELS(n) (2 * (64 - __builtin_clzll((uint64_t)(n))))
 
 /* Defines a function for every processor and one for those with wider vectors, with `body` inlined
  * in both. */
@@ -149,6 +153,10 @@ typedef struct nxi_sort_engine {
   /* Sorts n >= 0 elements, n < 2^32. Returns where the result is: `elements` or `room`. counts:
    * SORT_COUNTS numbers. */
   void *(*sort)(void *elements, void *room, int64_t n, uint32_t *counts);
+  /* Sorts elements in no order, whose keys are in a wide range, by partitions, in place, and asks
+   * about stopping. False, and nothing is done: where partitions are not quick enough to sort more
+   * than a cache holds. */
+  bool (*sort_all)(void *elements, void *room, int64_t n, uint32_t *counts, nxg_call_part *part);
   void (*scan)(const void *elements, int64_t n, nxi_sort_range *range); /* n >= 1 */
   /* count_values counts the values (key - least) >> shift, SORT_VALUES of them, and adds to counts;
    * n < 2^32. scatter moves elements to the buckets of these values, in order; next: for each
@@ -263,6 +271,7 @@ typedef struct nxi_sort {
   int64_t from_size, to_size; /* bytes of an element */
   bool in_place;              /* keys are sorted in the result's memory */
   bool together;              /* threads work on a row together; else each has rows of its own */
+  bool alone;                 /* there is one thread */
   /* sort/rows.c */
   int64_t columns; /* neighbouring rows along `inner` that are done together */
   /* number of adjacent short rows that are sorted together; 0: rows are not short */
@@ -273,6 +282,7 @@ typedef struct nxi_sort {
   /* sort/long.c */
   int64_t blocks, parts; /* tasks of a row before and after its elements are divided into buckets */
   int64_t block_bytes, state_bytes, row_scratch;
+  bool counted; /* sort/counted.c: numbers are counted, and written as often as they were there */
   /* all */
   int64_t cutter_at, elements_at, columns_at; /* in the scratch memory of a thread */
 } nxi_sort;
@@ -305,6 +315,12 @@ void nxi_sort_run_long(const nxi_sort *s, nxg_call_part *part);
 void nxi_sort_stretch_of(const nxi_sort *s, nxg_call_part *part, const nxi_sort_stretch *row,
                          char *at, char *spare, int64_t begin, int64_t n);
 int64_t nxi_sort_cutter_bytes(void);
+
+/* sort/counted.c: the phases of calls that are `together` and count numbers; false: sizes
+ * overflow. */
+bool nxi_sort_is_counted(const nxi_sort *s);
+bool nxi_sort_plan_counted(nxi_sort *s, nxg_call_work *work);
+void nxi_sort_run_counted(const nxi_sort *s, nxg_call_part *part);
 
 /* How the elements of a row are divided into buckets, by leading bits of their keys. */
 typedef struct nxi_sort_cut {

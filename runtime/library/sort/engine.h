@@ -257,15 +257,17 @@ SORT_TARGET static void ELEMENT_NAME(sort_rest)(ELEMENT *a, ELEMENT *b, ELEMENT 
 
 /* Sorts n elements at a, with as much room at b, to `to`, which is a or b. The lower part goes
  * there, the higher part to the other array, and what each leaves free is room for the other. Calls
- * itself for the lower part, `levels` deep at most. */
+ * itself for the lower part, `levels` deep at most. part: asked about stopping, or NULL. */
 SORT_TARGET static void ELEMENT_NAME(sort_parts)(const nxi_sort_quick *q, ELEMENT *a, ELEMENT *b,
                                                  ELEMENT *to, int64_t n, int levels,
-                                                 uint32_t *counts) {
+                                                 uint32_t *counts, nxg_call_part *part) {
   for (; n > q->most && levels > 0; levels--) {
+    if (part && n > SORT_ASKED && part->stopped(part->user)) return;
     const ELEMENT pivot = ELEMENT_NAME(pivot)(a, n);
     ELEMENT *others = to == a ? b : a;
     int64_t low = pivot > 0 ? q->split(a, n, pivot - 1, to, others) : 0;
-    if (low > 0) ELEMENT_NAME(sort_parts)(q, to, others + n - low, to, low, levels - 1, counts);
+    if (low > 0)
+      ELEMENT_NAME(sort_parts)(q, to, others + n - low, to, low, levels - 1, counts, part);
     else low = q->split(pivot > 0 ? others : a, n, pivot, to, others); /* all equal */
     a = others;
     b = to += low;
@@ -281,9 +283,21 @@ SORT_TARGET static bool ELEMENT_NAME(sort_quickly)(ELEMENT *a, ELEMENT *b, int64
                                                    const nxi_sort_range *range, uint32_t *counts) {
   const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
   if (quick == NULL || n > quick->largest || nxi_sort_width(range) <= SORT_DIGIT) return false;
-  const int levels = 2 * (64 - __builtin_clzll((uint64_t)n));
-  ELEMENT_NAME(sort_parts)(quick, a, b, a, n, levels, counts);
+  ELEMENT_NAME(sort_parts)(quick, a, b, a, n, SORT_LEVELS(n), counts, NULL);
   return true;
+}
+
+SORT_TARGET static bool ELEMENT_NAME(sort_all)(void *elements, void *room, int64_t n,
+                                               uint32_t *counts, nxg_call_part *part) {
+  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
+  if (quick == NULL || quick->largest < INT64_MAX) return false;
+  ELEMENT_NAME(sort_parts)(quick, elements, room, elements, n, SORT_LEVELS(n), counts, part);
+  return true;
+}
+#else
+static bool ELEMENT_NAME(sort_all)(void *elements, void *room, int64_t n, uint32_t *counts,
+                                   nxg_call_part *part) {
+  return (void)elements, (void)room, (void)n, (void)counts, (void)part, false;
 }
 #endif
 
@@ -325,6 +339,7 @@ SORT_TARGET static void ELEMENT_NAME(scatter)(const void *elements, int64_t n, v
 static const nxi_sort_engine ELEMENT_NAME(engine) = {
     .size = sizeof(ELEMENT),
     .sort = ELEMENT_NAME(sort),
+    .sort_all = ELEMENT_NAME(sort_all),
     .scan = ELEMENT_NAME(scan),
     .count_values = ELEMENT_NAME(count_values),
     .scatter = ELEMENT_NAME(scatter),

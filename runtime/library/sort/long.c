@@ -355,9 +355,23 @@ static bool is_counted(const work *w, const nxi_sort_range *range) {
   return shift_of(range) == 0 && (element == SORT_32 || element == SORT_64);
 }
 
+/* Whether the row is not cut into buckets: one thread sorts it, by partitions, which go through a
+ * row that fits no cache more often than a cut does, but there is nothing to count. Few values are
+ * counted. */
+static bool is_whole(const work *w, const nxi_sort_range *range) {
+  const nxi_sort *s = w->sort;
+  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * (int)s->form.engine->size);
+  return s->alone && s->form.element != SORT_PAIRS && quick && quick->largest == INT64_MAX &&
+         shift_of(range) > 0;
+}
+
+static bool is_cut(const work *w, const nxi_sort_range *range) {
+  return !is_sorted(w, range) && !is_counted(w, range) && !is_whole(w, range);
+}
+
 static void count_block(const work *w) {
   const nxi_sort_range range = range_of(w);
-  if (is_sorted(w, &range)) return;
+  if (is_sorted(w, &range) || is_whole(w, &range)) return;
   memset(w->block->counts, 0, sizeof w->block->counts);
   w->sort->form.engine->count_values(place(w->sort, w->at, w->begin), w->n, range.least,
                                      shift_of(&range), w->block->counts);
@@ -384,7 +398,7 @@ static void place_blocks(const work *w) {
 static void cut_row(const work *w) {
   long_row *row = w->state;
   row->range = range_of(w);
-  if (is_sorted(w, &row->range)) return;
+  if (is_sorted(w, &row->range) || is_whole(w, &row->range)) return;
   memset(row->tally.totals, 0, sizeof row->tally.totals);
   for (int64_t i = 0; i < w->sort->blocks; i++)
     for (int v = 0; v < SORT_VALUES; v++) row->tally.totals[v] += row->blocks[i].counts[v];
@@ -397,7 +411,7 @@ static void move_block(const work *w, const nxg_call_part *part) {
   const nxi_sort *s = w->sort;
   const nxi_sort_range *range = &w->state->range;
   char *at = place(s, w->at, w->begin);
-  if (is_sorted(w, range) || is_counted(w, range)) return;
+  if (!is_cut(w, range)) return;
   if (is_dealt(s))
     nxi_sort_deal(s, &w->state->cut, at, w->n, w->spare, w->block->next,
                   nxi_sort_own_of(s, part).counts);
@@ -425,6 +439,17 @@ static void repeat_values(const work *w) {
   emit_part(w);
 }
 
+/* The first part is all of the row, and the others are nothing. */
+static void sort_whole(const work *w, nxg_call_part *part) {
+  const nxi_sort *s = w->sort;
+  if (w->begin > 0) return;
+  s->form.engine->sort_all(w->at, w->spare, s->length, nxi_sort_own_of(s, part).counts, part);
+  for (int64_t i = 0; i < s->length && !part->stopped(part->user); i += PIECE) {
+    const int64_t n = s->length - i < PIECE ? s->length - i : PIECE;
+    s->form.emit(&s->keys, &w->row, i, n, place(s, w->at, i));
+  }
+}
+
 /* Sorts the buckets that begin in this part. */
 static void sort_part(const work *w, nxg_call_part *part) {
   const nxi_sort_range *range = &w->state->range;
@@ -435,6 +460,10 @@ static void sort_part(const work *w, nxg_call_part *part) {
   }
   if (is_counted(w, range)) {
     repeat_values(w);
+    return;
+  }
+  if (is_whole(w, range)) {
+    sort_whole(w, part);
     return;
   }
   for (int64_t k = 0; k < c->buckets; k++)

@@ -13,6 +13,11 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+/* Where both stores will be soon is fetched, since hardware follows loads alone. It is a store's
+ * place for as long as the other part grows, so most lines are asked for several times. */
+enum { AHEAD_BYTES = 512 };
+#define FETCH_AHEAD(to) __builtin_prefetch((const char *)(to) + AHEAD_BYTES, 1, 3)
+
 /* What is left when vectors are done: one key at a time. */
 #define REST(KEY)            \
   for (; i < n; i++) {       \
@@ -59,6 +64,8 @@ AVX2 static int64_t split_32_avx2(const void *keys, int64_t n, uint64_t bound, v
   for (; i + 8 <= n; i += 8) {
     const __m256i v = load(from + i), within = _mm256_cmpeq_epi32(_mm256_min_epu32(v, most), v);
     const unsigned lanes = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(within));
+    FETCH_AHEAD(to + low);
+    FETCH_AHEAD(others + i - low);
     store(to + low, front_of(v, lanes));
     store(others + i - low, front_of(v, lanes ^ 0xff));
     low += __builtin_popcount(lanes);
@@ -77,6 +84,8 @@ AVX2 static int64_t split_64_avx2(const void *keys, int64_t n, uint64_t bound, v
   for (; i + 4 <= n; i += 4) {
     const __m256i v = load(from + i), above = _mm256_cmpgt_epi64(_mm256_xor_si256(v, sign), most);
     const unsigned lanes = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(above));
+    FETCH_AHEAD(to + low);
+    FETCH_AHEAD(others + i - low);
     store(to + low, front_of(v, lanes ^ 0xff));
     store(others + i - low, front_of(v, lanes));
     low += 4 - __builtin_popcount(lanes) / 2;
@@ -155,6 +164,8 @@ AVX2_INLINE words_avx2 ordered_32_avx2(words_avx2 a, words_avx2 b, int bit) {
     for (; i + (LANES) <= n; i += (LANES)) {                                                    \
       const __m512i v = _mm512_loadu_si512(from + i);                                           \
       const mask within = _mm512_cmple_epu##bits##_mask(v, most);                               \
+      FETCH_AHEAD(to + low);                                                                    \
+      FETCH_AHEAD(others + i - low);                                                            \
       _mm512_storeu_si512(to + low, _mm512_maskz_compress_epi##bits(within, v));                \
       _mm512_storeu_si512(others + i - low, _mm512_maskz_compress_epi##bits((mask)~within, v)); \
       low += __builtin_popcount(within);                                                        \

@@ -33,6 +33,7 @@ static void describe(nxi_sort *s, const nxg_call *call) {
   s->to_size = s->indices ? (int64_t)sizeof(int32_t) : s->from_size;
   s->in_place = s->form.in_place && s->inner == 1;
   s->together = s->length >= TOGETHER_FROM && s->outer * s->inner < TOGETHER_ROWS;
+  s->counted = nxi_sort_is_counted(s);
 }
 
 static nx_status too_large(const nxg_call *call, nxi_diag *d) {
@@ -44,11 +45,13 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   nxi_sort *s = nxi_calloc(1, sizeof *s);
   if (!s) return nxi_oom(d);
   describe(s, call);
+  s->alone = work->threads == 1;
   work->n_phases = 1;
   work->grain[0] = 1;
   const bool nothing = s->length == 0 || s->outer == 0 || s->inner == 0;
   bool good = true;
-  if (!nothing && s->together) good = nxi_sort_plan_long(s, work);
+  if (!nothing && s->counted) good = nxi_sort_plan_counted(s, work);
+  else if (!nothing && s->together) good = nxi_sort_plan_long(s, work);
   else if (!nothing) good = nxi_sort_plan_rows(s, work);
   if (!good) {
     nxi_free(s);
@@ -62,7 +65,8 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
 
 static nx_status run(nxg_call_part *part) {
   const nxi_sort *s = part->state;
-  if (s->together) nxi_sort_run_long(s, part);
+  if (s->counted) nxi_sort_run_counted(s, part);
+  else if (s->together) nxi_sort_run_long(s, part);
   else nxi_sort_run_rows(s, part);
   return NX_OK;
 }
