@@ -107,6 +107,16 @@ bool nxg_view_is_contiguous(const nxg_view *v) {
   return true;
 }
 
+bool nxg_is_in_order(int32_t rank, const int64_t *shape, const int64_t *strides) {
+  int64_t stride = 1;
+  for (int32_t i = rank; i-- > 0;) {
+    if (shape[i] == 1) continue;
+    if (strides[i] != stride) return false;
+    if (shape[i]) stride = wrap_mul(stride, shape[i]);
+  }
+  return true;
+}
+
 bool nxg_same_shape(int32_t rank_a, const int64_t *a, int32_t rank_b, const int64_t *b) {
   if (rank_a != rank_b) return false;
   for (int32_t i = 0; i < rank_a; i++)

@@ -32,6 +32,9 @@ void nxg_contiguous_strides(int32_t rank, const int64_t *shape, int64_t *strides
 void nxg_view_contiguous(nxg_view *v, int32_t rank, const int64_t *shape);
 bool nxg_view_is_contiguous(
     const nxg_view *v); /* canonical strides, also of dimensions of size 1; any offset */
+/* The same for a list of strides, of which those of dimensions of size 1 may be any: whether
+ * elements that follow each other in C order lie beside each other. */
+bool nxg_is_in_order(int32_t rank, const int64_t *shape, const int64_t *strides);
 bool nxg_same_shape(int32_t rank_a, const int64_t *a, int32_t rank_b, const int64_t *b);
 /* Broadcast of two shapes as in NumPy. */
 nx_status nxg_broadcast(const char *op, int32_t rank_a, const int64_t *a, int32_t rank_b,

@@ -54,12 +54,8 @@ static void exchange(nxg_view *v) {
 
 /* Whether the elements are dense from the offset on; strides of extents of 1 become the usual. */
 static bool is_dense(nxg_view *v) {
-  nxg_view dense;
-  nxg_view_contiguous(&dense, v->rank, v->shape);
-  for (int32_t i = 0; i < v->rank; i++)
-    if (v->shape[i] != 1 && v->strides[i] != dense.strides[i]) return false;
-  dense.offset = v->offset;
-  *v = dense;
+  if (!nxg_is_in_order(v->rank, v->shape, v->strides)) return false;
+  nxg_contiguous_strides(v->rank, v->shape, v->strides);
   return true;
 }
 

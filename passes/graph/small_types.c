@@ -234,11 +234,8 @@ static uint32_t half_of(unpacking *u, uint32_t old, int p) {
 
 /* Whether an update writes contiguous elements in order. */
 static bool writes_in_order(const nxg_node *n) {
-  const int64_t *shape = n->attrs + 2, *strides = shape + n->attrs[1];
-  int64_t expected = 1;
-  for (int64_t i = n->attrs[1]; i-- > 0; expected *= shape[i])
-    if (shape[i] != 1 && strides[i] != expected) return false;
-  return true;
+  const int64_t *shape = n->attrs + 2;
+  return nxg_is_in_order((int32_t)n->attrs[1], shape, shape + n->attrs[1]);
 }
 
 /* Finds, from the last node to the first, elementwise work of which only packed results are made.

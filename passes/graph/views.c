@@ -47,12 +47,9 @@ static uint32_t add_view(nxg_rewrite *r, uint32_t i, uint32_t base, const nxg_vi
 /* The view of a node. Strides of extents of 1, which mean nothing, are those of a contiguous view
  * if the others are. */
 static void view_of(const nxg_graph *g, uint32_t node, nxg_view *v) {
-  nxg_view dense;
   nxg_node_view(g, node, v);
-  nxg_view_contiguous(&dense, v->rank, v->shape);
-  for (int32_t a = 0; a < v->rank; a++)
-    if (v->shape[a] != 1 && v->strides[a] != dense.strides[a]) return;
-  memcpy(v->strides, dense.strides, sizeof v->strides);
+  if (nxg_is_in_order(v->rank, v->shape, v->strides))
+    nxg_contiguous_strides(v->rank, v->shape, v->strides);
 }
 
 static void rewrite_view(nxg_rewrite *r, uint32_t i) {

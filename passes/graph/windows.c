@@ -181,14 +181,9 @@ static uint32_t as_four(nxg_rewrite *r, uint32_t i, uint32_t node, nxg_view v,
                         const int64_t *shape) {
   const nx_dtype t = (nx_dtype)r->to->nodes[node].dtype;
   const bool viewed = r->to->nodes[node].op == NXG_view;
-  nxg_view dense;
-  nxg_view_contiguous(&dense, v.rank, v.shape);
-  bool same = true;
-  for (int32_t a = 0; a < v.rank; a++)
-    same = same && (v.shape[a] == 1 || v.strides[a] == dense.strides[a]);
   uint32_t base = viewed ? r->to->nodes[node].args[0] : node;
   int64_t attrs[1 + NXG_MAX_RANK] = {v.offset};
-  if (!same) {
+  if (!nxg_is_in_order(v.rank, v.shape, v.strides)) {
     memcpy(attrs + 1, v.strides, (size_t)v.rank * sizeof *attrs);
     base =
         nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 1 + (uint32_t)v.rank, t, v.rank, v.shape);

@@ -151,6 +151,19 @@ static void test_reshape(void **state) {
   assert_int_equal(out.rank, 0);
 }
 
+/* Strides of extents of 1 mean nothing, all others do; extents of 0 count as 1. */
+static void test_in_order(void **state) {
+  (void)state;
+  assert_true(nxg_is_in_order(0, NULL, NULL));
+  assert_true(nxg_is_in_order(3, A(2, 1, 3), A(3, 77, 1)));
+  assert_true(nxg_is_in_order(2, A(1, 1), A(-5, 0)));
+  assert_true(nxg_is_in_order(3, A(2, 0, 3), A(3, 3, 1)));
+  assert_false(nxg_is_in_order(3, A(2, 1, 3), A(4, 1, 1)));
+  assert_false(nxg_is_in_order(2, A(3, 2), A(1, 3)));
+  assert_false(nxg_is_in_order(1, A(4), A(-1)));
+  assert_false(nxg_is_in_order(2, A(3, 1), A(2, 1)));
+}
+
 static void test_permute_flip(void **state) {
   (void)state;
   nxi_diag d;
@@ -313,11 +326,12 @@ static void test_format(void **state) {
 
 NXT_MAIN(view) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shape_check),   cmocka_unit_test(test_broadcast),
-      cmocka_unit_test(test_expand),        cmocka_unit_test(test_reshape),
-      cmocka_unit_test(test_permute_flip),  cmocka_unit_test(test_shrink_slice),
-      cmocka_unit_test(test_as_strided),    cmocka_unit_test(test_overlap),
-      cmocka_unit_test(test_random_chains), cmocka_unit_test(test_format),
+      cmocka_unit_test(test_shape_check),  cmocka_unit_test(test_broadcast),
+      cmocka_unit_test(test_expand),       cmocka_unit_test(test_reshape),
+      cmocka_unit_test(test_in_order),     cmocka_unit_test(test_permute_flip),
+      cmocka_unit_test(test_shrink_slice), cmocka_unit_test(test_as_strided),
+      cmocka_unit_test(test_overlap),      cmocka_unit_test(test_random_chains),
+      cmocka_unit_test(test_format),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,19 +208,10 @@ static nxi_node *full_under(const nxi_node *view) {
   return atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_HOLD ? NULL : n;
 }
 
-static bool is_dense(int32_t rank, const int64_t *shape, const int64_t *strides) {
-  int64_t stride = 1;
-  for (int32_t i = rank; i-- > 0;) {
-    if (shape[i] != 1 && strides[i] != stride) return false;
-    stride *= shape[i];
-  }
-  return true;
-}
-
 void nxi_alias_range_of(const int64_t *attrs, nxi_alias_range *out) {
   int32_t rank = (int32_t)attrs[1];
   const int64_t *shape = attrs + 2, *strides = attrs + 2 + rank;
-  bool dense = is_dense(rank, shape, strides), rising = true;
+  bool dense = nxg_is_in_order(rank, shape, strides), rising = true;
   *out = (nxi_alias_range){.offset = attrs[0], .span = 1, .rank = rank, .shape = shape};
   for (int32_t i = 0; i < rank; i++) {
     rising = rising && strides[i] >= 0;
@@ -249,7 +240,7 @@ static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
   span += odd;
   int64_t offset = nxi_dtype_bytes(view->dtype, attrs[0] + low),
           bytes = nxi_dtype_bytes(view->dtype, span);
-  bool dense = !odd && is_dense(view->rank, shape, strides);
+  bool dense = !odd && nxg_is_in_order(view->rank, shape, strides);
   nxi_node *whole = dense && span == leaf->elements ? leaf : NULL;
   if (dense)
     return emit_input(run, view->dtype, view->rank, shape, leaf->buffer, offset, bytes, whole);

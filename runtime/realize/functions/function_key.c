@@ -72,11 +72,7 @@ static bool add_view(nxi_call *k, const nxg_view *v) {
 
 /* Whether it is all elements of a dense value, in their order. */
 static bool is_in_order(const nxg_view *v) {
-  int64_t strides[NXG_MAX_RANK];
-  nxg_contiguous_strides(v->rank, v->shape, strides);
-  for (int32_t i = 0; i < v->rank; i++)
-    if (v->shape[i] != 1 && v->strides[i] != strides[i]) return false;
-  return v->offset == 0;
+  return v->offset == 0 && nxg_is_in_order(v->rank, v->shape, v->strides);
 }
 
 static bool is_dense(const nxg_view *v, const nxg_node *n) {
