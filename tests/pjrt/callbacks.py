@@ -1,35 +1,13 @@
 # SPDX-License-Identifier: ISC
 """Functions of Python in JAX programs on the plugin: values, order, exceptions, transformations and
-lifetimes. Usage: callbacks.py LIBRARY; JAX_PYTHON is a Python with JAX (else this one), and without
-JAX the test is skipped. With `cpu` behind the library JAX's own backend is there, too, and gets the
-operands of each call."""
+lifetimes. Usage: callbacks.py LIBRARY [cpu]; see with_jax.py. With `cpu` JAX's own backend is
+there, too, and gets the operands of each call."""
 
 import gc
 import os
-import subprocess
-import sys
 import weakref
-from pathlib import Path
 
-SKIPPED = 77
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def main(library, *others):
-    python = os.environ.get("JAX_PYTHON", sys.executable)
-    if subprocess.run([python, "-c", "import jax"], capture_output=True, check=False).returncode:
-        print("there is no JAX")
-        return SKIPPED
-    env = dict(os.environ, NX_CPU_DEVICES="4", PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{library}")
-    env["JAX_PLATFORMS"] = ",".join(["nx", *others])
-    env["PYTHONPATH"] = str(ROOT / "bindings/python")
-    done = subprocess.run(
-        [python, __file__, "--run", library], env=env, capture_output=True, text=True, check=False,
-        timeout=300,
-    )  # fmt: skip
-    print(done.stdout, done.stderr[-6000:])
-    # printed by a program whose Python ends before it has run
-    return 0 if done.returncode == 0 and "the last line 9" in done.stdout else 1
+import with_jax
 
 
 def run(library):
@@ -494,7 +472,4 @@ def case_lifetime():
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--run":
-        run(sys.argv[2])
-    else:
-        sys.exit(main(*sys.argv[1:]))
+    with_jax.begin(run, platforms="nx", devices=4, last="the last line 9")

@@ -1,26 +1,8 @@
 # SPDX-License-Identifier: ISC
 """JAX gives programs to nx as text, with the same results as the other way. Usage: handed_over.py
-LIBRARY; JAX_PYTHON is a Python with JAX (else this one), and without JAX the test is skipped."""
+LIBRARY; see with_jax.py."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-SKIPPED = 77
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def main(library):
-    python = os.environ.get("JAX_PYTHON", sys.executable)
-    if subprocess.run([python, "-c", "import jax"], capture_output=True, check=False).returncode:
-        print("there is no JAX")
-        return SKIPPED
-    env = dict(os.environ, PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{library}", JAX_PLATFORMS="nx,cpu")
-    env.update(PYTHONPATH=str(ROOT / "bindings/python"), NX_CPU_DEVICES="2")
-    env.pop("JAX_COMPILATION_CACHE_DIR", None)
-    run = [python, __file__, "--run", library]
-    return subprocess.run(run, env=env, check=False).returncode
+import with_jax
 
 
 def programs():
@@ -104,4 +86,4 @@ def run(library):
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[2]) if sys.argv[1] == "--run" else main(*sys.argv[1:]))
+    with_jax.begin(run, devices=2)

@@ -1,29 +1,14 @@
 # SPDX-License-Identifier: ISC
-"""JAX makes keys of programs for nx only while there is a cache. Usage: keys.py LIBRARY; JAX_PYTHON
-is a Python with JAX (else this one), and without JAX the test is skipped."""
+"""JAX makes keys of programs for nx only while there is a cache. Usage: keys.py LIBRARY; see
+with_jax.py."""
 
 import os
-import subprocess
-import sys
 import tempfile
-from pathlib import Path
 
-SKIPPED = 77
-ROOT = Path(__file__).resolve().parents[2]
+import with_jax
 
 
-def main(library):
-    python = os.environ.get("JAX_PYTHON", sys.executable)
-    if subprocess.run([python, "-c", "import jax"], capture_output=True, check=False).returncode:
-        print("there is no JAX")
-        return SKIPPED
-    env = dict(os.environ, PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{library}", JAX_PLATFORMS="nx,cpu")
-    env["PYTHONPATH"] = str(ROOT / "bindings/python")
-    env.pop("JAX_COMPILATION_CACHE_DIR", None)
-    return subprocess.run([python, __file__, "--run"], env=env, check=False).returncode
-
-
-def run():
+def run(library):
     import jax
     import nx.jax
     from jax._src import cache_key
@@ -55,4 +40,4 @@ def run():
 
 
 if __name__ == "__main__":
-    sys.exit(run() if sys.argv[1] == "--run" else main(*sys.argv[1:]))
+    with_jax.begin(run)
