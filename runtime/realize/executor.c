@@ -282,29 +282,6 @@ static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_
   return status;
 }
 
-static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, bool interpret,
-                      const char *miss, double ms) {
-  nx_report *r = run->report;
-  r->runs++;
-  r->nodes += p->report.nodes;
-  r->kernels += interpret ? 0 : p->report.kernels;
-  r->library_calls += interpret ? 0 : p->report.library_calls;
-  r->host_calls += interpret ? 0 : p->report.host_calls;
-  r->interpreted += interpret;
-  if (!interpret && p->report.missing_library) {
-    r->without_library += p->report.without_library;
-    r->missing_library = p->report.missing_library;
-  }
-  if (miss) {
-    r->plan_misses++;
-    r->miss_reason = miss;
-  } else {
-    r->plan_hits++;
-  }
-  r->bytes += total_bytes(run, plan);
-  r->run_ms += ms;
-}
-
 /* ---- whether a run is so short that it need not be offloaded for the sake of polls */
 
 static const int64_t brief_work =
@@ -352,11 +329,42 @@ typedef struct execution {
   nxi_plan *p;
   nxi_diag *d;
   nxi_executable *executable;
-  const char *miss;
+  bool is_new;      /* the plan */
+  const char *miss; /* why; NULL: it is not, or nobody is told */
   bool interpret;
-  bool timed; /* somebody is told how long it took; reading clocks costs a tenth of a short run */
+  bool told;  /* somebody is told why */
+  bool timed; /* or how long it took; reading clocks costs a tenth of a short run */
   double ms;
 } execution;
+
+static void count_run(const execution *e) {
+  const nxi_plan *p = e->p;
+  const bool interpret = e->interpret;
+  nx_report *r = e->run->report;
+  r->runs++;
+  r->nodes += p->report.nodes;
+  r->kernels += interpret ? 0 : p->report.kernels;
+  r->library_calls += interpret ? 0 : p->report.library_calls;
+  r->host_calls += interpret ? 0 : p->report.host_calls;
+  r->interpreted += interpret;
+  if (!interpret && p->report.missing_library) {
+    r->without_library += p->report.without_library;
+    r->missing_library = p->report.missing_library;
+  }
+  r->plan_misses += e->is_new;
+  r->plan_hits += !e->is_new;
+  if (e->miss) r->miss_reason = e->miss;
+  r->bytes += total_bytes(e->run, nxi_executable_plan(e->executable));
+  r->run_ms += e->ms;
+}
+
+/* The plan of the run's key. run_lock. */
+static nxi_plan *find_plan(execution *e) {
+  nxi_plan *p = nxi_plan_find(e->run->context->plans, e->run, &e->is_new, e->d);
+  e->miss =
+      p && e->is_new && e->told ? nxi_plan_miss(p, e->run, e->run->report->miss_detail) : NULL;
+  return p;
+}
 
 /* Makes the key that of a plan that needs less memory. */
 static void tighten(nxi_run *run) {
@@ -372,7 +380,7 @@ static nx_status obtain_that_fits(execution *e) {
   nx_status status = nxi_plan_obtain(e->run, e->p, &e->executable, &e->interpret, e->d);
   if (status || !is_short(e->run, e->executable)) return status;
   tighten(e->run);
-  nxi_plan *p = nxi_plan_find(c->plans, e->run, &e->miss, e->d);
+  nxi_plan *p = find_plan(e);
   if (!p) return NX_OUT_OF_MEMORY;
   nxi_plan_leave(c->plans, e->p);
   e->p = p;
@@ -387,7 +395,7 @@ static nx_status carry_out(execution *e) {
   nxi_oom_during(e->d, status, "planning");
   uint32_t nodes = e->p->report.nodes;
   bool keeps = !(e->run->debugging & NXI_KEY_TIGHT);
-  if (!status && e->miss && e->interpret && !nxi_executable_plan(e->executable)->n_stored)
+  if (!status && e->is_new && e->interpret && !nxi_executable_plan(e->executable)->n_stored)
     keeps = false; /* it stores nothing to be kept, and is not noted as such until it comes again */
   if (!status && keeps && nxi_run_reconsider(e->run, nxi_executable_plan(e->executable)))
     status = NXI_AGAIN;
@@ -414,9 +422,11 @@ static nx_status carry_out_elsewhere(void *arg) {
 nx_status nxi_execute(nxi_run *run, nxi_action *a) {
   nx_context *c = run->context;
   NXI_HELD(&c->run_lock);
-  execution e = {
-      .run = run, .d = &a->diag, .timed = a->filled.report || nxi_debug_flags() & NXI_DEBUG_time};
-  e.p = nxi_plan_find(c->plans, run, &e.miss, e.d);
+  execution e = {.run = run,
+                 .d = &a->diag,
+                 .told = a->filled.report || nxi_debug_flags() & NXI_DEBUG_cache,
+                 .timed = a->filled.report || nxi_debug_flags() & NXI_DEBUG_time};
+  e.p = find_plan(&e);
   if (!e.p) return nxi_oom_during(e.d, NX_OUT_OF_MEMORY, "planning");
   e.brief = is_brief(run, e.p);
   nx_status status;
@@ -427,7 +437,7 @@ nx_status nxi_execute(nxi_run *run, nxi_action *a) {
     status = nxi_action_work(a, carry_out_elsewhere, &e);
   }
   nxi_run_lock(c);
-  if (!status) count_run(run, e.p, nxi_executable_plan(e.executable), e.interpret, e.miss, e.ms);
+  if (!status) count_run(&e);
   if (e.interpret) nxi_plan_count_interpreted(c->plans, e.p, e.ms);
   if (e.p->later) nxi_plan_was_run(c, e.p);
   nxi_plan_leave(c->plans, e.p);

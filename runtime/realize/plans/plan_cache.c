@@ -150,12 +150,12 @@ void nxi_plan_set_alike_code(nxi_plan_cache *cache, const nxi_plan *p, nxi_alike
 
 /* ---- look-up */
 
-nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d) {
+nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, bool *is_new, nxi_diag *d) {
   NXI_HELD(&run->context->run_lock);
   XXH128_hash_t hash = {run->bare[0], run->bare[1]};
   if (!run->hashed) hash = XXH3_128bits(run->key, run->n_key * sizeof *run->key);
   nxi_plan **bucket = &cache->buckets[hash.low64 % BUCKETS];
-  *miss = NULL;
+  *is_new = false;
   for (nxi_plan *p = *bucket; p; p = p->next) {
     if (p->hash[0] != hash.low64 || p->hash[1] != hash.high64 || p->n_key != run->n_key) continue;
     if (memcmp(p->key, run->key, run->n_key * sizeof *run->key)) continue;
@@ -182,7 +182,7 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
   p->alike = note_skeleton(cache, p->skeleton);
   p->users = 1;
   p->function = run->make_graph != NULL;
-  *miss = nxi_plan_miss(cache->newest, run, p->skeleton, run->report->miss_detail);
+  *is_new = true;
   p->next = *bucket;
   *bucket = p;
   link_newest(cache, p);

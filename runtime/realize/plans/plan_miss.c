@@ -4,9 +4,11 @@
  * prefix with the new one, among the newest plans with the same operations if there are any. Nodes
  * have the numbers that they have in the text of the graph: inputs first. */
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/realize/functions/function.h"
+#include "ir/platform/lock.h"
 #include "plan_cache.h"
 #include "runtime/debug.h"
 
@@ -15,50 +17,14 @@ typedef struct said {
   size_t used;
 } said;
 
-static void add(said *s, const char *text, size_t n) {
-  size_t room = NXI_MISS_TEXT - 1 - s->used;
-  if (n > room) n = room;
-  memcpy(s->text + s->used, text, n);
-  s->used += n;
-  s->text[s->used] = 0;
-}
-
-static void add_number(said *s, long long number) {
-  char digits[24];
-  size_t at = sizeof digits;
-  uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-  do digits[--at] = (char)('0' + left % 10);
-  while (left /= 10);
-  if (number < 0) digits[--at] = '-';
-  add(s, digits + at, sizeof digits - at);
-}
-
-/* A part of printf, of which a new shape of a small graph would spend a twentieth of its time in
- * that of the C library: %s, %.50s, %u, %lld and %%. */
+/* What does not fit is left out. */
 __attribute__((format(printf, 2, 3))) static void say(said *s, const char *format, ...) {
+  size_t room = NXI_MISS_TEXT - s->used;
   va_list arguments;
   va_start(arguments, format);
-  for (const char *percent; (percent = strchr(format, '%')); format++) {
-    add(s, format, (size_t)(percent - format));
-    format = percent + 1;
-    if (*format == 'u') {
-      add_number(s, va_arg(arguments, unsigned));
-    } else if (*format == 'l') {
-      add_number(s, va_arg(arguments, long long));
-      format += 2;
-    } else if (*format == 's') {
-      const char *text = va_arg(arguments, const char *);
-      add(s, text, strlen(text));
-    } else if (*format == '.') {
-      const char *text = va_arg(arguments, const char *);
-      add(s, text, strnlen(text, 50));
-      format += 3;
-    } else {
-      add(s, "%", 1);
-    }
-  }
+  int n = vsnprintf(s->text + s->used, room, format, arguments);
   va_end(arguments);
-  add(s, format, strlen(format));
+  if (n > 0) s->used += (size_t)n < room ? (size_t)n : room - 1;
 }
 
 /* ---- the nearest plan */
@@ -73,14 +39,13 @@ static uint32_t agreement(const nxi_plan *p, const nxi_run *run) {
  * new, there are hundreds, and reading them all would take a quarter of the time of a small one. */
 enum { MOST_LOOKED_AT = 128, MOST_ALIKE = 8 };
 
-static const nxi_plan *nearest(const nxi_plan *newest, const nxi_run *run, uint64_t skeleton,
-                               uint32_t *same) {
+static const nxi_plan *nearest(const nxi_plan *made, const nxi_run *run, uint32_t *same) {
   const nxi_plan *best = NULL;
   bool like = false; /* the best one has the same operations */
   int looked_at = 0, n_alike = 0;
-  for (const nxi_plan *p = newest; p && looked_at < MOST_LOOKED_AT && n_alike < MOST_ALIKE;
+  for (const nxi_plan *p = made->older; p && looked_at < MOST_LOOKED_AT && n_alike < MOST_ALIKE;
        p = p->older, looked_at++) {
-    bool alike = p->skeleton == skeleton;
+    bool alike = p->skeleton == made->skeleton;
     n_alike += alike;
     if (p->function != (run->make_graph != NULL) || (like && !alike)) continue;
     uint32_t n = agreement(p, run);
@@ -223,16 +188,16 @@ static const char *reason_of(const nxi_plan *p, const nxi_run *run) {
   return "the operands or outputs differ";
 }
 
-const char *nxi_plan_miss(const nxi_plan *newest, const nxi_run *run, uint64_t skeleton,
-                          char detail[NXI_MISS_TEXT]) {
+const char *nxi_plan_miss(const nxi_plan *made, const nxi_run *run, char detail[NXI_MISS_TEXT]) {
+  NXI_HELD(&run->context->run_lock);
   uint32_t same = 0;
   said s = {detail, 0};
-  const nxi_plan *p = nearest(newest, run, skeleton, &same);
+  const nxi_plan *p = nearest(made, run, &same);
+  const bool alike = p && p->skeleton == made->skeleton;
   detail[0] = 0;
-  const char *reason =
-      p && p->skeleton == skeleton ? reason_of(p, run) : "these operations are new";
+  const char *reason = alike ? reason_of(p, run) : "these operations are new";
   if (!p || p->debugging != run->debugging) return reason;
   if (!run->make_graph) find_difference(&s, run, p, same);
-  else if (p->skeleton == skeleton) find_input(&s, run, same);
+  else if (alike) find_input(&s, run, same);
   return reason;
 }
