@@ -226,7 +226,8 @@ enum {
                             writing (nx_map), so it is exposed only then: what reads or assigns it
                             waits to be realised as usual, and a GPU keeps its copy. The host may
                             read it at any time, and sees an assign once that is realised. With
-                            another import in its memory it is a shared one from then on */
+                            another import in its memory it is a shared one from then on; what waits
+                            then reads what is there when it is realised */
 };
 typedef struct nx_import_desc {
   size_t size; /**< sizeof(nx_import_desc) */

@@ -242,18 +242,9 @@ void step_host(world *w) {
   mapped *m = any_mapping(w);
   if (m && chance(w, 60)) {
     void *base = nx_mapping_base(m->m, NULL);
-    settle(w);
-    if (m->s->write_pins) {
+    if (is_shown(w, m->s)) {
       say(w, "look at m%u", m->name);
       check_memory(w, m->s, base, "mapped memory");
-    } else {
-      for (uint32_t i = 0; i < w->n_handles; i++) {
-        if (w->handles[i].v.storage != m->s) continue;
-        say(w, "realize(t%u), look at m%u", w->handles[i].name, m->name);
-        EXPECT_OK(w, nx_realize(w->c, &w->handles[i].t, 1, NULL));
-        check_memory(w, m->s, base, "memory mapped for reading");
-        break;
-      }
     }
     if (!(m->access & NX_MAP_WRITE)) return;
     say(w, "write under m%u", m->name);
@@ -265,8 +256,7 @@ void step_host(world *w) {
   host *h = &w->hosts[i];
   if (w->shared && h->s && h->s->refs == 1) return; /* another thread may run its callback */
   if (!h->s || __atomic_load_n(&h->released, __ATOMIC_RELAXED)) return;
-  settle(w);
-  if (h->released) return;
+  if (!is_shown(w, h->s) || h->released) return;
   say(w, "look at import %u", i);
   check_memory(w, h->s, h->memory, "imported memory");
   if (h->mode != NX_IMPORT_SHARED) return;

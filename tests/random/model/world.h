@@ -135,6 +135,9 @@ const char *shape_text(const nxg_view *v); /* static, of this thread */
 
 /* ---- host memory */
 void settle(world *w); /* what is deferred is realised: host code may look and write */
+/* Whether the storage's memory, which the host knows, shows its value: what that waits for is
+ * realised. Without a tensor of it nobody knows. */
+bool is_shown(world *w, const model_storage *s);
 void check_memory(world *w, const model_storage *s, const void *base, const char *what);
 
 /* ---- steps */
