@@ -58,6 +58,7 @@ nxj_buffer *nxj_buffer_new(nxj_value *v) {
   b->value = v;
   b->client = nxj_client_keep(v->client);
   b->device = v->device;
+  b->memory = &v->device->memory[0];
   b->ready = nxj_event_keep(v->ready);
   b->mapping = NULL;
   b->external = 0;
@@ -195,7 +196,7 @@ nxj_error *nxj_buffer_device(void *args) {
 
 nxj_error *nxj_buffer_memory(void *args) {
   NXJ_TAKE(buffer_memory, memory);
-  a->memory = &a->buffer->device->memory;
+  a->memory = a->buffer->memory;
   return NULL;
 }
 

@@ -12,7 +12,7 @@
  * programs, and those for a processor are what the library reads. */
 const char nxj_platform[] = "cpu";
 const char nxj_platform_version[] = "nx " NX_VERSION_STRING;
-const char nxj_memory_kind[] = "device";
+const char *const nxj_kinds[] = {"device", "pinned_host", "unpinned_host"};
 
 nxj_client *nxj_client_keep(nxj_client *c) {
   atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
@@ -23,11 +23,12 @@ void nxj_client_drop(nxj_client *c) {
   if (c == NULL || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
   nxj_queues_end(c);
   for (int i = 0; i < c->n; i++)
-    for (nxj_user_data *d = c->device[i].memory.data, *next; d != NULL; d = next) {
-      next = d->next;
-      if (d->release != NULL) d->release(d->data);
-      nxi_free(d);
-    }
+    for (int k = 0; k < c->n_kinds; k++)
+      for (nxj_user_data *d = c->device[i].memory[k].data, *next; d != NULL; d = next) {
+        next = d->next;
+        if (d->release != NULL) d->release(d->data);
+        nxi_free(d);
+      }
   nx_context_collect(c->context); /* memory of the host goes back now */
   nx_context_release(c->context);
   nx_context_collect(NULL);
@@ -137,10 +138,14 @@ static void fill_devices(nxj_client *c, const nx_device *index) {
     d->client = c;
     d->description = &c->topology->descriptions[i];
     d->index = index[i];
-    d->memory = (nxj_memory){.table = &memory_table, .id = i, .device = d};
-    snprintf(d->memory.text, sizeof d->memory.text, "NX_MEMORY(id=%d, device=%d)", i, i);
-    d->memories[0] = c->memories[i] = &d->memory;
     c->devices[i] = d;
+    for (int k = 0; k < c->n_kinds; k++) {
+      nxj_memory *m = &d->memory[k];
+      int id = i * c->n_kinds + k;
+      *m = (nxj_memory){.table = &memory_table, .id = id, .kind = k, .device = d};
+      snprintf(m->text, sizeof m->text, "NX_MEMORY(id=%d, device=%d)", id, i);
+      d->memories[k] = c->memories[id] = m;
+    }
   }
 }
 
@@ -154,6 +159,7 @@ static nxj_error *create(nxj_client *c, const nxj_named *options, size_t n) {
   e = find_devices(c->context, at.kind, index, &c->n);
   if (e != NULL) return e;
   c->gpu = strcmp(at.kind, "cuda") == 0;
+  c->n_kinds = c->gpu ? 1 : NXJ_KINDS;
   c->topology = nxj_topology_new(c->n, c->gpu ? "nx cuda" : "nx");
   if (c->topology == NULL) return nxj_no_memory();
   fill_devices(c, index);
@@ -222,7 +228,7 @@ nxj_error *nxj_client_devices(void *args) {
 nxj_error *nxj_client_memories(void *args) {
   NXJ_TAKE(client_memories, n);
   a->list = a->client->memories;
-  a->n = (size_t)a->client->n;
+  a->n = (size_t)a->client->n * (size_t)a->client->n_kinds;
   return NULL;
 }
 
@@ -246,8 +252,8 @@ nxj_error *nxj_client_assignment(void *args) {
   return NULL;
 }
 
-nxj_error *nxj_memory_of(nxj_client *c, nxj_device *device, nxj_memory *memory, nxj_device **out) {
-  *out = memory != NULL ? memory->device : device != NULL ? device : c->devices[0];
-  if ((*out)->client == c) return NULL;
+nxj_error *nxj_memory_of(nxj_client *c, nxj_device *device, nxj_memory *memory, nxj_memory **out) {
+  *out = memory != NULL ? memory : device != NULL ? device->memories[0] : c->memories[0];
+  if ((*out)->device->client == c) return NULL;
   return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the device belongs to another client");
 }

@@ -26,6 +26,21 @@ static nxj_error *fill_shape(nxj_port *p, const nxh_type *t, const nxh_sharding 
   return bad == NULL ? NULL : nxj_fail(NXJ_UNIMPLEMENTED, "nx: the program has %s", bad);
 }
 
+/* The kind of memory that an argument or a result is in. */
+static nxj_error *fill_kind(nxj_port *p, const nxh_attr *dict) {
+  const nxh_attr *a = dict != NULL && dict->kind == NXH_DICT
+                          ? nxh_find(dict->dict.items, dict->dict.n, "mhlo.memory_kind")
+                          : NULL;
+  if (a == NULL || a->kind != NXH_STRING) return NULL;
+  for (int k = 0; k < NXJ_KINDS; k++) {
+    if (!nxh_word_is(a->word, nxj_kinds[k])) continue;
+    p->kind = k;
+    return NULL;
+  }
+  return nxj_fail(NXJ_UNIMPLEMENTED, "nx: the program wants memory of the kind %.*s",
+                  (int)(a->word.length < 64 ? a->word.length : 64), a->word.at);
+}
+
 /* JAX gives an array of no booleans for a token, and takes one. */
 static nxj_error *token_port(nxj_port *p) {
   p->token = true;
@@ -122,6 +137,8 @@ static nxj_error *fill_results(nxj_executable *e, const nxh_module *m, const nxh
     error = fill_port(&e->out[i], &f->results[i], "result", i);
     if (error == NULL)
       error = fill_shape(&e->out[i], &f->results[i], all != NULL ? &all[i] : &whole, bad);
+    if (error == NULL)
+      error = fill_kind(&e->out[i], f->result_attrs != NULL ? &f->result_attrs[i] : NULL);
   }
   nxi_free(all);
   if (error == NULL) error = nxj_fill_layouts(e, m, f);
@@ -147,6 +164,7 @@ static nxj_error *fill_ports(nxj_executable *e, const nxh_module *m, const nxh_f
     bool divided = e->options.partitions > 1 && t->kind == NXH_TENSOR;
     const char *bad = divided ? nxh_sharding_of(m, attrs, t->rank, &s) : NULL;
     if (error == NULL) error = fill_shape(&e->in[i], t, &s, bad);
+    if (error == NULL) error = fill_kind(&e->in[i], attrs);
     e->in[i].donated = named(attrs, "jax.buffer_donor") || named(attrs, "tf.aliasing_output");
   }
   return error == NULL ? fill_results(e, m, f) : error;
@@ -168,9 +186,9 @@ static nxj_error *fill_answers(nxj_executable *e) {
     e->ranks[i] = (size_t)e->out[i].rank;
     for (int32_t k = 0; k < e->out[i].rank; k++) e->dims[dims++] = e->out[i].shape[k];
   }
-  for (size_t i = 0; i < n; i++) {
-    e->kinds[i] = nxj_memory_kind;
-    e->kind_sizes[i] = strlen(nxj_memory_kind);
+  for (size_t i = 0; i + 1 < n; i++) {
+    e->kinds[i] = nxj_kinds[e->in[i].kind];
+    e->kind_sizes[i] = strlen(e->kinds[i]);
   }
   return NULL;
 }
@@ -391,6 +409,12 @@ nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out) {
   l->executable = e;
   l->exchanges = nxh_exchanges(nxh_module_of(e->module));
   nxj_error *error = choose_devices(l);
+  for (size_t i = 0; error == NULL && i < e->n_in + e->n_out; i++)
+    if (e->in[i].kind >= c->n_kinds)
+      error = nxj_fail(NXJ_UNIMPLEMENTED,
+                       "nx: the program wants memory of the kind %s, and the "
+                       "devices have none",
+                       nxj_kinds[e->in[i].kind]);
   if (error == NULL) error = make_functions(l);
   if (error == NULL) *out = l;
   else nxj_loaded_drop(l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Devices, memories, of which each device has one, and topologies, which are numbers of devices. */
+/* Devices, their memories, and topologies, which are numbers of devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,13 +65,13 @@ nxj_error *nxj_device_number(void *args) {
 nxj_error *nxj_device_memories(void *args) {
   NXJ_TAKE(device_memories, n);
   a->list = a->device->memories;
-  a->n = 1;
+  a->n = (size_t)a->device->client->n_kinds;
   return NULL;
 }
 
 nxj_error *nxj_device_memory(void *args) {
   NXJ_TAKE(device_memory, memory);
-  a->memory = &a->device->memory;
+  a->memory = &a->device->memory[0];
   return NULL;
 }
 
@@ -110,14 +110,14 @@ nxj_error *nxj_memory_id(void *args) {
 
 nxj_error *nxj_memory_kind_id(void *args) {
   NXJ_TAKE(memory_number, number);
-  a->number = 0;
+  a->number = a->memory->kind;
   return NULL;
 }
 
 nxj_error *nxj_memory_name(void *args) {
   NXJ_TAKE(memory_text, n);
-  a->text = nxj_memory_kind;
-  a->n = strlen(nxj_memory_kind);
+  a->text = nxj_kinds[a->memory->kind];
+  a->n = strlen(a->text);
   return NULL;
 }
 

@@ -95,8 +95,8 @@ nxj_error *nxj_executable_dims(void *args) {
 nxj_error *nxj_executable_output_kinds(void *args) {
   NXJ_TAKE(executable_memories, sizes);
   a->n = a->executable->n_out;
-  a->kinds = a->executable->kinds;
-  a->sizes = a->executable->kind_sizes;
+  a->kinds = a->executable->kinds + a->executable->n_in;
+  a->sizes = a->executable->kind_sizes + a->executable->n_in;
   return NULL;
 }
 

@@ -158,7 +158,8 @@ void nxj_job_run(nxj_job *j) {
 
 /* ---- copies between devices */
 
-static nxj_error *copy_to(nxj_buffer *b, nxj_device *d, nxj_buffer **out) {
+static nxj_error *copy_to(nxj_buffer *b, nxj_memory *memory, nxj_buffer **out) {
+  nxj_device *d = memory->device;
   if (d->client != b->client)
     return nxj_fail(NXJ_UNIMPLEMENTED, "nx: the device belongs to another client");
   nxj_value *from = nxj_buffer_hold(b);
@@ -179,18 +180,19 @@ static nxj_error *copy_to(nxj_buffer *b, nxj_device *d, nxj_buffer **out) {
     job_free(j);
     return nxj_no_memory();
   }
+  made->memory = memory;
   *out = made;
   return NULL;
 }
 
 nxj_error *nxj_copy_to_device(void *args) {
   NXJ_TAKE(copy_to_device, copy);
-  return copy_to(a->buffer, a->device, &a->copy);
+  return copy_to(a->buffer, &a->device->memory[0], &a->copy);
 }
 
 nxj_error *nxj_copy_to_memory(void *args) {
   NXJ_TAKE(copy_to_memory, copy);
-  return copy_to(a->buffer, a->memory->device, &a->copy);
+  return copy_to(a->buffer, a->memory, &a->copy);
 }
 
 /* ---- calls */
@@ -279,6 +281,7 @@ static nxj_error *make_outputs(nxj_job *j, nxj_buffer **out) {
     if (j->out[i] == NULL) return nxj_no_memory();
     out[i] = nxj_buffer_new(nxj_value_keep(j->out[i]));
     if (out[i] == NULL) return nxj_no_memory();
+    out[i]->memory = &j->device->memory[p->kind];
   }
   return NULL;
 }

@@ -9,6 +9,7 @@
 /* ---- what a caller asks for */
 
 typedef struct request {
+  nxj_memory *memory;
   nxj_device *device;
   nx_dtype dtype;
   int type;
@@ -48,7 +49,9 @@ static nxj_error *check(request *r, nxj_client *c, nxj_device *device, nxj_memor
   if (rank > 0) memcpy(r->shape, dims, rank * sizeof *dims);
   nxj_set_c_order(r->shape, rank);
   set_order(r, NULL);
-  return nxj_memory_of(c, device, memory, &r->device);
+  nxj_error *e = nxj_memory_of(c, device, memory, &r->memory);
+  if (e == NULL) r->device = r->memory->device;
+  return e;
 }
 
 /* Takes the layout that is asked for, and the host's strides; NULL: C order. */
@@ -70,6 +73,14 @@ static nxj_error *check_memory(const request *r, const void *data) {
   return nxj_fail(NXJ_INVALID_ARGUMENT, "nx: the host's array is NULL");
 }
 
+/* A buffer of a value, which is taken, also on failure. */
+static nxj_error *buffer_of(const request *r, nxj_value *v, nxj_buffer **out) {
+  *out = nxj_buffer_new(v);
+  if (*out == NULL) return nxj_no_memory();
+  (*out)->memory = r->memory;
+  return NULL;
+}
+
 /* A buffer of a tensor, which is taken, on the device that was asked for. */
 static nxj_error *finish(const request *r, nx_tensor *t, nxj_buffer **out) {
   if (t != NULL && nx_device_of(t) != r->device->index) {
@@ -84,8 +95,7 @@ static nxj_error *finish(const request *r, nx_tensor *t, nxj_buffer **out) {
     return nxj_of_status(s);
   }
   nxj_value *v = nxj_value_new(r->device, r->type, r->shape, (int32_t)r->rank, nxj_event_over(), t);
-  *out = nxj_buffer_new(v);
-  return *out != NULL ? NULL : nxj_no_memory();
+  return buffer_of(r, v, out);
 }
 
 /* ---- copies */
@@ -254,8 +264,7 @@ nxj_error *nxj_error_buffer(void *args) {
   nxj_event_finish(failed, nxj_fail_text(a->code, a->text, a->n));
   nxj_value *v = nxj_value_new(r.device, r.type, r.shape, (int32_t)r.rank, failed, NULL);
   nxj_event_drop(failed);
-  a->buffer = nxj_buffer_new(v);
-  return a->buffer != NULL ? NULL : nxj_no_memory();
+  return buffer_of(&r, v, &a->buffer);
 }
 
 /* ---- to the host */

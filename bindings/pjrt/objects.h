@@ -80,9 +80,14 @@ typedef struct nxj_user_data {
   struct nxj_user_data *next;
 } nxj_user_data;
 
+/* The kinds of memory of a processor, as JAX's own processor backend has them: all are the host's.
+ * A GPU's client has the first alone. */
+enum { NXJ_KINDS = 3 };
+extern const char *const nxj_kinds[NXJ_KINDS];
+
 struct nxj_memory {
   const nxj_memory_table *table;
-  int id;
+  int id, kind;
   nxj_device *device;
   nxj_user_data *data;
   char text[48];
@@ -94,8 +99,8 @@ typedef struct nxj_queue nxj_queue;
 struct nxj_device {
   nxj_client *client;
   nxj_description *description;
-  nxj_memory memory;
-  nxj_memory *memories[1];
+  nxj_memory memory[NXJ_KINDS];
+  nxj_memory *memories[NXJ_KINDS];
   nx_device index; /* in the context */
   nxj_queue *queue;
 };
@@ -111,16 +116,16 @@ struct nxj_client {
   atomic_uint refs;
   nx_context *context;
   nxj_topology *topology;
-  bool gpu; /* the devices are GPUs */
-  int n;    /* devices, and memories */
+  bool gpu;       /* the devices are GPUs */
+  int n, n_kinds; /* devices, and how many memories each has */
   nxj_device *devices[32];
-  nxj_memory *memories[32];
+  nxj_memory *memories[32 * NXJ_KINDS];
   nxj_client *next; /* of all */
   bool closed;      /* its owner is done with it; the lock */
   nxj_device device[32];
 };
 
-extern const char nxj_platform[], nxj_platform_version[], nxj_memory_kind[];
+extern const char nxj_platform[], nxj_platform_version[];
 nxj_client *nxj_client_keep(nxj_client *c);
 void nxj_client_drop(nxj_client *c);
 bool nxj_queues_begin(nxj_client *c);
@@ -128,7 +133,7 @@ void nxj_queues_end(nxj_client *c);
 void nxj_queues_after_fork(void);
 nxj_topology *nxj_topology_new(int n, const char *kind);
 void nxj_topology_drop(nxj_topology *t);
-nxj_error *nxj_memory_of(nxj_client *c, nxj_device *device, nxj_memory *memory, nxj_device **out);
+nxj_error *nxj_memory_of(nxj_client *c, nxj_device *device, nxj_memory *memory, nxj_memory **out);
 
 /* ---- elements (types.c) */
 
@@ -163,6 +168,7 @@ struct nxj_buffer {
   nxj_value *value; /* NULL: deleted. The lock */
   nxj_client *client;
   nxj_device *device;
+  nxj_memory *memory; /* of the device; the first, until whoever made the buffer says another */
   nxj_event *ready;
   nx_mapping *mapping; /* of external references and addresses. The lock */
   uint64_t external;
@@ -244,6 +250,7 @@ typedef struct nxj_port {
   int32_t rank;
   int64_t *shape;  /* as of a value */
   uint8_t donated; /* of a result: an argument is donated to it */
+  int kind;        /* of memory */
   bool token;      /* for the caller an array without elements; the function has none for it */
   /* of a result that the program returns as it came: 1 + the argument's number; else 0. The
    * function has none for it */

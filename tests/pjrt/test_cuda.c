@@ -64,6 +64,9 @@ static void has_gpus(void **state) {
   ARGS(description_text, kind, .description = d.description);
   good(RUN(DeviceDescription_Kind, &kind));
   assert_string_equal(kind.text, "nx cuda");
+  ARGS(device_memories, memories, .device = devices.list[0]);
+  good(RUN(Device_AddressableMemories, &memories));
+  assert_int_equal(memories.n, 1);
   drop_client(c);
 }
 
