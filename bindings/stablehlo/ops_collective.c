@@ -152,8 +152,8 @@ static nx_tensor *zeros_like(nxh_recorder *r, nx_tensor *x) {
 
 /* ---- reductions */
 
-/* The reduction that the region is; -1: another one. */
-static int reduction_of(const nxh_recorder *r, const nxh_region *region, nx_dtype dtype) {
+/* The reduction that the region is, a sum where there is none; -1: another one. */
+static int reduction_of(const nxh_recorder *r, const nxh_op *by, nx_dtype dtype) {
   static const struct {
     const char *name;
     nx_reduction op, logical;
@@ -165,9 +165,9 @@ static int reduction_of(const nxh_recorder *r, const nxh_region *region, nx_dtyp
       {"stablehlo.and", NX_REDUCE_AND, NX_REDUCE_AND},
       {"stablehlo.or", NX_REDUCE_OR, NX_REDUCE_OR},
   };
-  const nxh_op *op = nxh_single_op(r, region);
-  for (size_t i = 0; op != NULL && i < sizeof known / sizeof *known; i++)
-    if (nxh_word_is(op->name, known[i].name))
+  const nxh_op *op = by->n_regions > 0 ? nxh_single_op(r, &by->regions[0]) : NULL;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (by->n_regions == 0 || (op != NULL && nxh_word_is(op->name, known[i].name)))
       return (int)(dtype == NX_BOOL ? known[i].logical : known[i].op);
   return -1;
 }
@@ -210,7 +210,7 @@ static nx_tensor *fold(nxh_recorder *r, const nxh_region *region, nx_tensor *x, 
 }
 
 static nx_tensor *all_reduced(nxh_recorder *r, const nxh_op *op, nx_tensor *x, const crowd *c) {
-  int known = reduction_of(r, &op->regions[0], nx_dtype_of(x));
+  int known = reduction_of(r, op, nx_dtype_of(x));
   if (c->n == 1) return x;
   if (known < 0) return fold(r, &op->regions[0], x, c);
   nx_group *group = group_of(r, c);
@@ -218,7 +218,7 @@ static nx_tensor *all_reduced(nxh_recorder *r, const nxh_op *op, nx_tensor *x, c
 }
 
 static nx_tensor *scattered(nxh_recorder *r, const nxh_op *op, nx_tensor *x, const crowd *c) {
-  int known = reduction_of(r, &op->regions[0], nx_dtype_of(x));
+  int known = reduction_of(r, op, nx_dtype_of(x));
   int32_t axis = nxh_axis(op, "scatter_dimension", -1);
   if (axis < 0 || axis >= nx_rank(x) || nx_shape(x)[axis] % c->n != 0)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "scatter_dimension does not fit %u processes", c->n),
@@ -248,7 +248,8 @@ static bool reduce(nxh_recorder *r, const nxh_op *op,
                    nx_tensor *(*one)(nxh_recorder *, const nxh_op *, nx_tensor *, const crowd *)) {
   mode m;
   crowd c = {0};
-  if (op->n_regions != 1 || op->n_results != op->n_operands)
+  bool region = !nxh_word_is(op->name, "stablehlo.cross-replica-sum");
+  if (op->n_regions != region || op->n_results != op->n_operands)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands, %u results and %u regions",
                     op->n_operands, op->n_results, op->n_regions);
   if (!take_mode(r, op, &m) || !need_crowd(r, op, m, &c)) return false;

@@ -69,7 +69,7 @@ static bool is_collective(const nxh_op *op) {
       "stablehlo.all_gather",         "stablehlo.all_reduce",
       "stablehlo.all_to_all",         "stablehlo.collective_broadcast",
       "stablehlo.collective_permute", "stablehlo.collective_reduce",
-      "stablehlo.reduce_scatter"};
+      "stablehlo.cross-replica-sum",  "stablehlo.reduce_scatter"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (nxh_word_is(op->name, names[i])) return true;
   return false;

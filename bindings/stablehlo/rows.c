@@ -105,6 +105,7 @@ static const nxh_row rows[] = {
     UNARY("stablehlo.cosine", nx_cos),
     UNARY("stablehlo.count_leading_zeros", nx_clz),
     OTHER("stablehlo.create_token", nxh_nothing),
+    OTHER("stablehlo.cross-replica-sum", nxh_all_reduce),
     OTHER("stablehlo.custom_call", nxh_custom_call),
     {"stablehlo.divide", nxh_divide, {.binary = nx_div}},
     OTHER("stablehlo.dot", nxh_dot),

@@ -57,6 +57,7 @@ static const struct {
     {"cosine_v2", "result_accuracy"},
     {"count_leading_zeros_v1", ""},
     {"create_token_v1", ""},
+    {"cross-replica-sum_v1", "replica_groups"},
     {"custom_call_v1",
      "api_version backend_config call_target_name called_computations has_side_effect "
      "operand_layouts output_operand_aliases result_layouts"},

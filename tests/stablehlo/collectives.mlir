@@ -88,6 +88,25 @@ module @regions_and_no_inputs {
   }
 }
 // -----
+module @sums_of_replicas {
+  // x is 1, 2, 4: of the first two the sum, of the last itself
+  func.func private @p(%x: tensor<f32>) -> tensor<f32> {
+    %y = "stablehlo.cross-replica-sum"(%x) <{replica_groups = dense<[[0, 1], [2, -1]]> : tensor<2x2xi64>}> : (tensor<f32>) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+  func.func @main() {
+    %x0 = stablehlo.constant dense<1.0> : tensor<f32>
+    %x1 = stablehlo.constant dense<2.0> : tensor<f32>
+    %x2 = stablehlo.constant dense<4.0> : tensor<f32>
+    %r:3 = stablehlo.custom_call @interpreter.run_parallel(%x0, %x1, %x2) {backend_config = "3 1 p p p"} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>)
+    %y = stablehlo.constant dense<3.0> : tensor<f32>
+    stablehlo.custom_call @check.expect_eq(%r#0, %y) : (tensor<f32>, tensor<f32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#1, %y) : (tensor<f32>, tensor<f32>) -> ()
+    stablehlo.custom_call @check.expect_eq(%r#2, %x2) : (tensor<f32>, tensor<f32>) -> ()
+    return
+  }
+}
+// -----
 module @moves {
   // Two replicas of two partitions; x is [2 p, 2 p + 1] of process p.
   func.func private @p(%x: tensor<2xi32>) -> (tensor<4xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
