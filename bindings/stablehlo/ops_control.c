@@ -120,13 +120,15 @@ static bool one_meets(nxh_recorder *r, const nxh_op *op) {
 typedef struct body {
   const nxh_region *region, *test;
   const values *captured, *constants;
-  bool meets;
+  bool meets, asks; /* asks: the region is a loop's condition */
   nx_tensor **saved, **inputs, **outputs, *answer;
   uint32_t n_in, n_out;
   nx_tensor *const *init; /* what a loop carries into its first step */
   uint32_t n_init;
-  uint32_t n_slices; /* of a scan: so many arguments come first, and are its last inputs */
-  uint32_t n_stacks; /* and so many results */
+  const uint8_t *kept;     /* of a loop, per argument: each step hands it on as it is; or NULL */
+  nx_tensor *const *stays; /* the values of these, which are inputs behind what is captured */
+  uint32_t n_slices;       /* of a scan: so many arguments come first, and are its last inputs */
+  uint32_t n_stacks;       /* and so many results */
 } body;
 
 static bool record_constants(nxh_recorder *r, const body *b) {
@@ -168,15 +170,24 @@ static nx_tensor *add_truth(nxh_recorder *r, body *b) {
   return b->inputs[b->n_in++] = nxh_placeholder(r, &truth);
 }
 
+static bool is_kept(const body *b, uint32_t i) { return b->kept != NULL && b->kept[i] != 0; }
+
+static bool take_kept(nxh_recorder *r, body *b) {
+  for (uint32_t i = 0, at = 0; b->kept != NULL && i < b->region->n_args; i++)
+    if (is_kept(b, i) && !add_input(r, b, b->region->first + i, b->stays[at++], true)) return false;
+  return true;
+}
+
 static bool take_inputs(nxh_recorder *r, body *b) {
   const nxh_region *region = b->region;
   for (uint32_t i = b->n_slices; i < region->n_args; i++)
-    if (nxh_type_of(r->m, region->first + i)->kind != NXH_TOKEN &&
+    if (nxh_type_of(r->m, region->first + i)->kind != NXH_TOKEN && !is_kept(b, i) &&
         !add_input(r, b, region->first + i, b->n_in < b->n_init ? b->init[b->n_in] : NULL, false))
       return false;
   if (b->test != NULL && (b->answer = add_truth(r, b)) == NULL) return false;
   for (uint32_t i = 0; i < b->captured->n; i++)
     if (!add_input(r, b, b->captured->items[i], b->saved[i], true)) return false;
+  if (!take_kept(r, b)) return false;
   /* a capture has an input at least */
   if ((b->n_in + b->n_slices == 0 || b->meets) && add_truth(r, b) == NULL) return false;
   if (b->meets) nxh_use_token(r, b->inputs[b->n_in - 1]);
@@ -201,7 +212,7 @@ static bool take_outputs(nxh_recorder *r, body *b) {
   if (b->test == b->region) return b->outputs[b->n_out++] = b->answer, true;
   for (uint32_t i = 0; i < last->n_operands; i++) {
     nxh_value v = last->operands[(i + b->n_stacks) % last->n_operands];
-    if (nxh_type_of(r->m, v)->kind == NXH_TOKEN) continue;
+    if (nxh_type_of(r->m, v)->kind == NXH_TOKEN || (!b->asks && is_kept(b, i))) continue;
     if ((b->outputs[b->n_out++] = nxh_value_of(r, v)) == NULL) return false;
   }
   return b->test == NULL ||
@@ -294,30 +305,68 @@ static bool make_loop(nxh_recorder *r, const nxh_op *op, body b, nx_function **c
   if (r->token != NULL && meets(r, test, 0)) b.test = test;
   b.meets = one_meets(r, op);
   b.region = test;
+  b.asks = true;
   if ((*cond = make_body(r, b)) == NULL) return false;
   b.region = &op->regions[1];
+  b.asks = false;
   return (*step = make_body(r, b)) != NULL;
+}
+
+/* Which values each step hands on as they are: JAX carries what a loop only reads, as what a scan
+ * takes its slices of. These are captured, so that no step moves them. At least one is carried. */
+static void find_kept(nxh_recorder *r, const nxh_op *op, uint8_t *kept) {
+  const nxh_region *step = &op->regions[1];
+  const nxh_op *last = nxh_last(step);
+  uint32_t carried = 0;
+  if (last == NULL || last->n_operands != op->n_operands || step->n_args != op->n_operands ||
+      op->regions[0].n_args != op->n_operands)
+    return;
+  for (uint32_t i = 0; i < op->n_operands; i++) {
+    bool token = nxh_result_type(r, op, i)->kind == NXH_TOKEN;
+    kept[i] = !token && last->operands[i] == step->first + i;
+    carried += !token && !kept[i];
+  }
+  if (carried == 0) memset(kept, 0, op->n_operands);
+}
+
+/* The operands of a loop: what changes, then, behind what is captured, what stays. */
+static bool take_operands(nxh_recorder *r, const nxh_op *op, const uint8_t *kept, tensors *init,
+                          tensors *extra) {
+  for (uint32_t i = 0; i < op->n_operands; i++)
+    if (!take_tensors(r, kept[i] ? extra : init, &op->operands[i], 1)) return false;
+  return true;
+}
+
+static bool give_loop(nxh_recorder *r, const nxh_op *op, const uint8_t *kept, nx_tensor *const *out,
+                      nx_tensor *const *stays) {
+  for (uint32_t i = 0, at = 0, old = 0; i < op->n_results; i++)
+    if (nxh_result_type(r, op, i)->kind != NXH_TOKEN &&
+        !nxh_set(r, op, i, kept[i] ? stays[old++] : out[at++]))
+      return false;
+  return true;
 }
 
 static bool run_while(nxh_recorder *r, const nxh_op *op, const values *captured,
                       const values *constants) {
   const nxh_region *test = &op->regions[0];
-  size_t room = 2 * (size_t)op->n_operands + captured->n + op->n_results + 4;
-  nx_tensor **list = nxi_calloc(room, sizeof *list);
+  size_t n = op->n_operands, room = 3 * n + captured->n + op->n_results + 4;
+  nx_tensor **list = nxi_calloc(1, room * sizeof *list + n + 1);
   if (list == NULL) return nxi_oom(r->d), false;
-  tensors init = {.items = list}, extra = {.items = list + op->n_operands + 1};
-  nx_tensor **out = extra.items + captured->n + 1;
+  tensors init = {.items = list}, extra = {.items = list + n + 1};
+  nx_tensor **out = extra.items + captured->n + n + 1;
+  uint8_t *kept = (uint8_t *)(list + room);
   nx_function *cond = NULL, *step = NULL;
-  body b = {.captured = captured, .constants = constants};
-  bool ok = take_tensors(r, &init, op->operands, op->n_operands) &&
-            take_tensors(r, &extra, captured->items, captured->n) &&
+  find_kept(r, op, kept);
+  body b = {.captured = captured, .constants = constants, .kept = kept};
+  bool ok = take_tensors(r, &extra, captured->items, captured->n) &&
+            (b.stays = extra.items + extra.n, take_operands(r, op, kept, &init, &extra)) &&
             (b.init = init.items, b.n_init = init.n, make_loop(r, op, b, &cond, &step));
   if (ok && r->token != NULL && meets(r, test, 0))
     ok = ask_of(r, test, op->operands, op->n_operands, &init.items[init.n++]);
   if (ok && one_meets(r, op)) extra.items[extra.n++] = r->token;
   ok = ok &&
        nx_while(cond, step, init.items, init.n, extra.items, extra.n, NULL, out, init.n) == NX_OK;
-  ok = ok && give(r, op, out);
+  ok = ok && give_loop(r, op, kept, out, b.stays);
   nx_function_release(cond);
   nx_function_release(step);
   nxi_free(list);
