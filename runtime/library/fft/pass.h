@@ -56,13 +56,17 @@ static INLINE void NAME(store_pairs)(REAL *p, C a) {
 #if FFT_HALVES && BITS == 32
   __m256 low = _mm256_unpacklo_ps((__m256)a.re, (__m256)a.im),
          high = _mm256_unpackhi_ps((__m256)a.re, (__m256)a.im);
-  NAME(store)(p, (V)_mm256_permute2f128_ps(low, high, 0x20));
-  NAME(store)(p + WIDTH, (V)_mm256_permute2f128_ps(low, high, 0x31));
+  _mm_storeu_ps(p, _mm256_castps256_ps128(low));
+  _mm_storeu_ps(p + 4, _mm256_castps256_ps128(high));
+  _mm_storeu_ps(p + 8, _mm256_extractf128_ps(low, 1));
+  _mm_storeu_ps(p + 12, _mm256_extractf128_ps(high, 1));
 #elif FFT_HALVES
   __m256d low = _mm256_unpacklo_pd((__m256d)a.re, (__m256d)a.im),
           high = _mm256_unpackhi_pd((__m256d)a.re, (__m256d)a.im);
-  NAME(store)(p, (V)_mm256_permute2f128_pd(low, high, 0x20));
-  NAME(store)(p + WIDTH, (V)_mm256_permute2f128_pd(low, high, 0x31));
+  _mm_storeu_pd(p, _mm256_castpd256_pd128(low));
+  _mm_storeu_pd(p + 2, _mm256_castpd256_pd128(high));
+  _mm_storeu_pd(p + 4, _mm256_extractf128_pd(low, 1));
+  _mm_storeu_pd(p + 6, _mm256_extractf128_pd(high, 1));
 #else
   NAME(store)(p, NAME(zip0)(a.re, a.im));
   NAME(store)(p + WIDTH, NAME(zip1)(a.re, a.im));
