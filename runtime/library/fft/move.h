@@ -211,7 +211,8 @@ static INLINE void NAME(halves)(const nxi_fft_half *p, const bool join) {
     to[1] = join ? first - other : 0;
     if (!join) to[2 * h] = first - other, to[2 * h + 1] = 0;
   }
-  for (; k + WIDTH <= p->end && k + 2 * WIDTH - 1 <= h - k; k += WIDTH) {
+  /* Both vectors may share the element h / 2, whose last value is the second one. */
+  for (; k + WIDTH <= p->end && k + 2 * WIDTH - 2 <= h - k; k += WIDTH) {
     C a = NAME(load_pairs)(from + 2 * k), w = NAME(load_pairs)(unit + 2 * k);
     C b = NAME(back)(NAME(load_pairs)(from + 2 * (h - k - WIDTH + 1)));
     if (join) NAME(join_step)(&a, &b, w);
