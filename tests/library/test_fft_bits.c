@@ -154,7 +154,8 @@ static void test_targets(void **state) {
   }
 }
 
-/* Results that go past the caches. There are as many rows as are done together twice, and some. */
+/* Results that go past the caches, and those that stay in them, where long transforms lie between
+ * their two steps. There are as many rows as are done together twice, and some. */
 static void check_past(int bytes, nxg_op kind, int64_t n, int32_t n_axes, nxi_target *target) {
   static const int64_t axes[] = {0, 1};
   int64_t rows = n > 700 ? 7 : 37, shape[2] = {rows, kind == NXG_irfft ? n / 2 + 1 : n};
@@ -191,6 +192,7 @@ static void test_past(void **state) {
         check_past(bytes, k, 1009, 1, &target);
         check_past(bytes, k, 2018, 1, &target);
         check_past(bytes, k, 32768, 1, &target);
+        check_past(bytes, k, 2 * 19683, 1, &target); /* strips that are not full */
         check_past(bytes, k, 100, 2, &target);
         check_past(bytes, k, 1000, 2, &target);
       }

@@ -453,6 +453,9 @@ int64_t nxi_fft_axis_own_bytes(const nxi_fft_axis *a) {
 
 int64_t nxi_fft_axis_shared_bytes(const nxi_fft_axis *a) {
   if (nxi_fft_line_local(a->line)) return 0;
-  bool staged = layout_of(a) == STAGED;
+  const bool staged = layout_of(a) == STAGED, split = a->form == NXI_FFT_FROM_REAL;
+  /* Their results are their own middle (fft/line.c): never the operand, and never past the
+   * caches. */
+  if (!staged && split && a->line->way == NXI_FFT_TWO_STEPS) return 0;
   return nxi_fft_shared_bytes(a->line, staged ? 1 : group_size(a)) + (staged ? stage_bytes(a) : 0);
 }

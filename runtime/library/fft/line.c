@@ -91,7 +91,14 @@ typedef struct shared_run {
 
 /* What the first step makes of a strip lies in one piece, which is written in order, and of which
  * the second step reads a square at a time. There are gaps between strips, so that squares do not
- * compete for the same sets of the cache. */
+ * compete for the same sets of the cache.
+ *
+ * A result that stays in the caches is its own middle, if it is not the operand, too: then the
+ * first step writes a strip as rows of that, of which the second one transforms columns in
+ * place. */
+static bool is_own_middle(const shared_run *r) {
+  return r->b->source != r->b->target && !r->b->past;
+}
 static int64_t strips_of(const nxi_fft_line *l, int64_t total) {
   return nxi_fft_strips(total, nxi_fft_lanes(l));
 }
@@ -110,22 +117,41 @@ static char *middle(const shared_run *r, int64_t transform) {
   return r->shared + transform * each_bytes(r->l);
 }
 static int64_t least_rows(const nxi_fft_line *l) { return 16 / l->real_bytes; }
+/* Columns of transforms that are their own middle. */
+static nxi_fft_rows own_columns(const shared_run *r, int64_t transform, int64_t first) {
+  const int64_t at = transform * r->b->target_pitch + 2 * first;
+  return (nxi_fft_rows){nxi_fft_at(r->l, r->b->target, at), NULL, 2 * r->l->first->n, false};
+}
+
+/* Where the first step leaves a strip: what is to become rows in the working copy that the last
+ * pass may write. */
+static nxi_fft_rows strip_place(const shared_run *r, int64_t transform, int64_t strip,
+                                int64_t count) {
+  const nxi_fft_line *l = r->l, *line = l->first;
+  if (is_own_middle(r))
+    return nxi_fft_planar(l, r->own, (line->passes + 1) % 2, line->n * count, count);
+  void *place = nxi_fft_at(l, middle(r, transform), strip * strip_reals(l));
+  return (nxi_fft_rows){place, NULL, 2 * nxi_fft_lanes(l), false};
+}
+
 static void first_step(const shared_run *r, int64_t begin, int64_t end) {
-  const nxi_fft_line *l = r->l;
-  int64_t columns = l->second->n, lanes = nxi_fft_lanes(l), strips = strips_of(l, columns);
+  const nxi_fft_line *l = r->l, *line = l->first;
+  int64_t columns = l->second->n, strips = strips_of(l, columns);
   for (int64_t task = begin; task < end; task++) {
     int64_t transform = task / strips, strip = task % strips, first, count;
-    nxi_fft_strip(columns, lanes, least_rows(l), strip, &first, &count);
+    nxi_fft_strip(columns, nxi_fft_lanes(l), least_rows(l), strip, &first, &count);
     const void *source = nxi_fft_at(l, r->b->source, transform * r->b->source_pitch + 2 * first);
-    void *target = nxi_fft_at(l, middle(r, transform), strip * strip_reals(l));
     nxi_fft_lanes_run run = {.source = {nxi_fft_at(l, source, 0), NULL, 2 * columns, r->b->inverse},
-                             .target = {target, NULL, 2 * lanes, false},
+                             .target = strip_place(r, transform, strip, count),
                              .lanes = count,
                              .scratch = r->own,
                              .next = task + 1 < end && strip + 1 < strips ? 2 * count : 0,
-                             .by_row = nxi_fft_at(l, l->by_row, 2 * strip * l->first->n),
+                             .by_row = nxi_fft_at(l, l->by_row, 2 * strip * line->n),
                              .by_lane = l->by_lane};
-    nxi_fft_run_lanes(l->first, &run);
+    nxi_fft_run_lanes(line, &run);
+    if (!is_own_middle(r)) continue;
+    nxi_fft_rows rows = own_columns(r, transform, first * line->n);
+    l->kernels->scatter(&run.target, l->in_order, &rows, line->n, count, NULL);
   }
 }
 
@@ -159,7 +185,10 @@ static void second_step(const shared_run *r, int64_t begin, int64_t end) {
                              .lanes = count,
                              .scratch = r->own,
                              .first_copy = 1};
-    gather_strips(r, transform, first, count, &run.source);
+    if (is_own_middle(r)) {
+      run.source = own_columns(r, transform, first);
+      run.next = task + 1 < end && task % strips + 1 < strips ? 2 * count : 0;
+    } else gather_strips(r, transform, first, count, &run.source);
     if (r->b->past) { /* by the working copy that the last pass does not read */
       run.target.re = nxi_fft_planar(line, r->own, line->passes % 2, line->n * count, 0).re;
       run.target.pitch = 2 * count;

@@ -46,6 +46,7 @@ typedef struct nxi_fft_line {
   /* two steps: n = first->n * second->n. chirp: inner->n >= 2 n - 1 */
   struct nxi_fft_line *first, *second, *inner;
   const void *by_row, *by_lane;     /* by_row: one table of first->n pairs for each strip */
+  const int32_t *in_order;          /* the numbers up to first->n */
   const void *chirp, *chirp_result; /* n and inner->n pairs */
   void *tables[NXI_FFT_MAX_TABLES]; /* what to free */
   int32_t n_tables;

@@ -270,6 +270,7 @@ static bool step_tables(nxi_fft_line *l) {
   nxi_roots roots;
   if (!roots_create(&roots, l->n)) return false;
   void *by_row = new_table(l, 2 * rows * strips), *by_lane = new_table(l, 2 * rows * lanes);
+  int32_t *in_order = new_table(l, rows);
   for (int64_t s = 0; by_row && by_lane && s < strips; s++) {
     int64_t begin, count;
     nxi_fft_strip(columns, lanes, least, s, &begin, &count);
@@ -280,10 +281,12 @@ static bool step_tables(nxi_fft_line *l) {
     for (int64_t i = 0; i < lanes; i++)
       put_root(l, by_lane, 2 * lanes * k + i, 2 * lanes * k + lanes + i,
                root_at(&roots, i * k % l->n));
+  for (int64_t k = 0; in_order && k < rows; k++) in_order[k] = (int32_t)k;
   roots_destroy(&roots);
   l->by_row = by_row;
   l->by_lane = by_lane;
-  return by_row && by_lane && !l->stopped;
+  l->in_order = in_order;
+  return by_row && by_lane && in_order && !l->stopped;
 }
 
 static nx_status create_passes(int64_t n, const nxi_fft_line *like, nxi_fft_line **out,
