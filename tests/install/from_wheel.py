@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """What somebody does who has only the wheel: an empty virtual environment, the wheel, and nothing
 else of nx. A program in C is built against it, nxc runs, the program of docs/python.md does without
-NumPy, and so does that of docs/jax.md, if pip finds JAX.
+NumPy, and so does that of docs/jax.md, if pip finds JAX, and jax_programs.py.
 
 Usage: from_wheel.py SOURCE_ROOT WHEEL SCRATCH. SCRATCH is emptied.
 """
@@ -74,7 +74,7 @@ def python_program(source, scratch, python):
 
 
 def jax_program(source, scratch, python):
-    """The program of docs/jax.md on the plugin, with JAX from PyPI."""
+    """The program of docs/jax.md on the plugin, with JAX from PyPI, and a few beside JAX's own."""
     # Of what comes with it, most is never imported.
     asked = subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-compile", "jax"])
     if asked.returncode:
@@ -86,6 +86,8 @@ def jax_program(source, scratch, python):
     told = consumer.run(python, scratch / "first.py", more=APART | {"JAX_PLATFORMS": "nx"})
     consumer.check("a callback with 7" in told, f"the program printed:\n{told}")
     print(told, end="")
+    programs = source / "tests/install/jax_programs.py"
+    print(consumer.run(python, programs, more=APART | {"JAX_PLATFORMS": "nx,cpu"}), end="")
 
 
 def main(source, wheel, scratch):

@@ -32,6 +32,10 @@ def programs():
     yield "a sort", lambda x: jnp.sort(x, axis=1)[:, ::-1], True
     yield "a call", lambda x: jax.jit(lambda v: v @ v.T)(x) - large[0][:, :40], True
     yield "a gradient", jax.grad(lambda x: jnp.sum(jnp.sin(x) * large[0])), True
+    yield "factors", lambda x: (jnp.linalg.svd(x), jnp.linalg.slogdet(x[:, :40])), True
+    shape = jax.ShapeDtypeStruct(jax.export.symbolic_shape("a, b"), jnp.float32)
+    exported = jax.export.export(jax.jit(lambda x: x * 2 + x.shape[0]))(shape)
+    yield "an export of any shape", exported.call, True
     yield "Python", lambda x: jax.pure_callback(lambda v: v, x, x), False
 
 

@@ -22,9 +22,12 @@ _MARK = b"nx program 1\n"
 # Element types as jaxlib numbers them in the head.
 _KINDS = {"i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "ui8": 6, "ui16": 7, "ui32": 8, "ui64": 9,
           "f16": 10, "f32": 11, "f64": 12, "complex<f32>": 15, "bf16": 16, "complex<f64>": 18}
-# Words of dialects that say nothing more of a program for one device; others go the other way.
-_PLAIN = {b"mhlo.": (b"mhlo.num_partitions", b"mhlo.num_replicas"),
-          b"sdy.": (b"sdy.mesh @", b"sdy.sharding = ", b"#sdy.sharding<")}
+# Words of dialects that say nothing more of a program for one device, or what the text says as well
+# as jaxlib's bytes (calls of LAPACK); others go the other way.
+_PLAIN = {b"mhlo.": (b"mhlo.num_partitions", b"mhlo.num_replicas", b"mhlo.backend_config = ",
+                     b"mhlo.frontend_attributes = {num_batch_dims = "),
+          b"sdy.": (b"sdy.mesh @", b"sdy.sharding = ", b"#sdy.sharding<", b"sdy.sharding_rule = ",
+                    b"#sdy.op_sharding_rule<")}
 
 
 class _Other(Exception):
@@ -129,7 +132,8 @@ def _head(module):
     said = _field(1, 3) + _field(2, b"pjrt_ifrt")
     for kind in main.type.results:
         said += _field(5, _result(kind))
-    for attributes in main.arg_attrs:
+    named = "arg_attrs" in main.attributes  # which jaxlib does not ask itself
+    for attributes in main.arg_attrs if named else [()] * len(main.type.inputs):
         donated = "jax.buffer_donor" in attributes or "tf.aliasing_output" in attributes
         said += _field(6, _field(3, 1) if donated else b"")
     name = ir.StringAttr(module.operation.attributes["sym_name"]).value
