@@ -131,6 +131,11 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   return t;
 }
 
+void nxi_tiles_recut(nxi_tiles *t, int64_t n, int64_t columns) {
+  t->columns = columns;
+  t->column_panels = ceil_div(n, columns);
+}
+
 /* ---- scratch */
 
 static int64_t to_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }

@@ -25,6 +25,8 @@ typedef struct nxi_tiles {
   int64_t products; /* in one task; 1 if a product has several tiles */
 } nxi_tiles;
 nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k);
+/* Gives them other columns, of the n that there are; for loops on whose tiles no bit depends. */
+void nxi_tiles_recut(nxi_tiles *t, int64_t n, int64_t columns);
 /* What a run needs to know which tiles and rows are finished, and for shares of the inner extent;
  * 0: nothing. */
 int64_t nxi_matmul_scratch_bytes(nx_dtype type, int64_t batches, int64_t m, int64_t n, int64_t k,

@@ -46,6 +46,7 @@ typedef struct nxi_image_windows {
  * other, each of some planes; in a plane phases of y and x by stride, in each of them lines. Lines
  * are whole, but where an image has one line: that begins with the tile's first place. */
 typedef struct nxi_image_layout {
+  int64_t columns;      /* of a tile, at most */
   int64_t planes;       /* at most, of a piece of the inner extent */
   int64_t lines, pitch; /* of a phase, and elements from one line to the next */
   int64_t phases_y, phases_x;

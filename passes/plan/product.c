@@ -82,6 +82,14 @@ static bool add_scratch(nxp_step_builder *s, nxp_step *product) {
   for (int32_t d = 0; d < product->batch_rank; d++) batches *= product->batch_shape[d];
   int64_t bytes = nxi_matmul_scratch_bytes(product->dtype, batches, product->m, product->n,
                                            product->k, product->epilogue != NULL);
+  if (product->staging != NULL && product->staging->windows != NULL) {
+    nxi_tiles t = nxi_matmul_tiles(batches, product->m, product->n, product->k);
+    nxi_tiles_recut(&t, product->n, product->staging->windows->layout.columns);
+    int64_t others =
+        nxi_matmul_lay_out(&t, product->dtype, batches, product->k, product->epilogue != NULL)
+            .bytes;
+    if (others > bytes) bytes = others;
+  }
   if (bytes == 0) return true;
   product->writes[product->n_buffers] = true;
   return nxp_new_temporary(s, bytes, &product->buffers[product->n_buffers++]);

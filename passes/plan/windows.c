@@ -159,15 +159,47 @@ static bool describe(const windows_view *v, const image *m, nxi_image_windows *w
          fill_dims(v, m, y, x, tap_y, tap_x, w) && nxi_image_taps(w) > 1;
 }
 
-/* Whether it is less work than to write each window: elements are in several windows, and `rows`
- * products for each column of a gap cost less than the elements of the tile. */
-static bool pays(const nxi_image_windows *w, const nxi_image_layout *l, int64_t rows,
-                 int64_t columns) {
-  enum { WRITTEN = 8, GATHERED = 24 };
-  int64_t work = w->x.stride == 1 && w->x.axis.step == 1 ? WRITTEN : GATHERED;
-  if (w->y.count > 1 && columns < w->x.count) return false; /* lines are copied whole */
-  if (nxi_image_taps(w) < 2 * w->y.stride * w->x.stride) return false;
+/* Whether it is less work than to write each window: elements are in several windows, or vectors
+ * take them apart, and `rows` products for each column of a gap cost less than the elements of the
+ * tile. Lines of whole vectors have no gaps. */
+static bool pays(const nxi_image_windows *w, const nxi_image_layout *l, int64_t rows) {
+  enum { WRITTEN = 8, GATHERED = 24, PICKED = 3, LANES = 16 };
+  int64_t step = w->x.stride * w->x.axis.step, work = step == 1 ? WRITTEN : GATHERED,
+          taps = nxi_image_taps(w);
+  if (w->y.count > 1 && l->columns < w->x.count) return false; /* lines are copied whole */
+  if (taps < 2 * w->y.stride * w->x.stride &&
+      (step > PICKED || w->element != 4 || taps < l->phases_y * l->phases_x))
+    return false;
+  if (w->y.count > 1 && w->x.count % LANES == 0) return true;
   return rows * (l->pitch - w->x.count) <= work * w->x.count;
+}
+
+/* Cuts columns into tiles for the copy of an image, which is smaller than windows, so that more
+ * columns share the lines at a tile's border: as many as have a copy that a part of the second
+ * level holds, and are enough tasks. Whole lines. */
+static bool lay_out(const nxp_step_builder *s, const nxg_node *n, const nxp_packed_tiles *g,
+                    const nxi_image_windows *w, nxi_image_layout *l) {
+  enum { PART_OF_CACHE = 3, TASKS = 8, UNIT = 48 };
+  const nxp_plan *p = s->b->plan;
+  int64_t batches = 1, rows = n->shape[n->rank - 2], line = w->y.count > 1 ? w->x.count : UNIT;
+  for (int32_t d = 0; d < n->rank - 2; d++) batches *= n->shape[d];
+  const nxi_tiles t = nxi_matmul_tiles(batches, rows, g->extent, g->depth);
+  if (!nxi_image_lay_out(w, g->width, g->piece, l)) return false;
+  for (int64_t panels = 1; g->piece >= g->depth; panels *= 2) {
+    int64_t columns = (g->extent + panels - 1) / panels;
+    nxi_image_layout other;
+    columns = (columns + line - 1) / line * line;
+    if (columns < g->width / 4 || (panels > 1 && columns <= line)) break;
+    const double work = 2.0 * (double)t.rows * (double)columns * (double)g->depth;
+    if ((double)batches * (double)panels < (double)TASKS * p->threads && columns > g->width)
+      continue;
+    if (work > (double)NXI_TILE_FLOPS_MAX || !nxi_image_lay_out(w, columns, g->piece, &other) ||
+        other.bytes > p->target.l2_bytes / PART_OF_CACHE)
+      continue;
+    *l = other;
+    break;
+  }
+  return true;
 }
 
 bool nxp_find_windows(const nxp_step_builder *s, uint32_t product, int operand, nxp_packed_tiles *g,
@@ -189,6 +221,6 @@ bool nxp_find_windows(const nxp_step_builder *s, uint32_t product, int operand, 
   if (nxg_node_elements(base) != stride || !find_view(s, g->base, &v, &m, &g->image)) return false;
   out->offset = m.view.offset * w->element;
   return divide_axes(&v, g->depth, g->extent) && assign_axes(&v, &m) && describe(&v, &m, w) &&
-         (!w->taps_first || g->piece >= g->depth) && nxi_image_lay_out(w, g->width, g->piece, l) &&
-         pays(w, l, n->shape[n->rank - 2], g->width);
+         (!w->taps_first || g->piece >= g->depth) && lay_out(s, n, g, w, l) &&
+         pays(w, l, n->shape[n->rank - 2]);
 }

@@ -327,8 +327,9 @@ static nx_status check(const nxi_matmul *p, const nxi_tiles *t, nxi_diag *d) {
     return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "matmul", "the library multiplies f32 and f64 only");
   if (p->m < 0 || p->n < 0 || p->k < 0 || p->c.transposed || p->k > INT32_MAX ||
       !fits(first ? smaller(p->m, t->rows) : p->m, first ? smaller(p->k, t->depth) : p->k, &p->a) ||
-      !fits(second ? smaller(p->k, t->depth) : p->k, second ? smaller(p->n, t->columns) : p->n,
-            &p->b) ||
+      !((second && p->staging->windows) ||
+        fits(second ? smaller(p->k, t->depth) : p->k, second ? smaller(p->n, t->columns) : p->n,
+             &p->b)) ||
       !fits(p->m, p->n, &p->c))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "matmul",
                     "%lld x %lld x %lld does not fit the library's sizes", (long long)p->m,
@@ -530,8 +531,7 @@ static void cut_for_loops(matmul_run *r, const nxi_pool *pool) {
          2 * t->rows * t->depth <= TALL_ELEMENTS) {
     t->rows *= 2;
     t->row_panels /= 2;
-    t->columns = ceil_div(t->columns, 32) * 16;
-    t->column_panels = ceil_div(p->n, t->columns);
+    nxi_tiles_recut(t, p->n, ceil_div(t->columns, 32) * 16);
   }
 }
 
@@ -542,6 +542,8 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
   r.tiles = nxi_matmul_tiles(p->among ? p->among : r.batches, p->m, p->n, p->k);
   r.shares = ceil_div(larger(p->k, 1), r.tiles.share);
   r.symmetric = is_symmetric(p, epilogue);
+  if (p->staging && p->staging->windows)
+    nxi_tiles_recut(&r.tiles, p->n, p->staging->layout->columns);
   cut_for_loops(&r, pool);
   nx_status status = check(p, &r.tiles, d);
   if (status != NX_OK) return status;

@@ -15,14 +15,20 @@ static inline __m256i lanes_of(int64_t n, int64_t lanes) {
   return _mm256_loadu_si256((const __m256i *)(const void *)(bits + (lanes - n) * 8 / lanes));
 }
 
+/* Eight numbers that are 2 apart; or 3, which of three vectors have lanes of their own. */
+static inline __m256 picked(const float *x, int64_t step) {
+  const __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(x + 8);
+  if (step == 2)
+    return _mm256_castpd_ps(
+        _mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xd8));
+  const __m256 all = _mm256_blend_ps(_mm256_blend_ps(a, b, 0x92), _mm256_loadu_ps(x + 16), 0x24);
+  return _mm256_permutevar8x32_ps(all, _mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5));
+}
+
 /* Eight at a time, as long as a ninth is there behind what is read. */
 static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y) {
   int64_t i = 0;
-  for (; step == 2 && i + 8 < n; i += 8) {
-    const __m256 even =
-        _mm256_shuffle_ps(_mm256_loadu_ps(x + 2 * i), _mm256_loadu_ps(x + 2 * i + 8), 0x88);
-    _mm256_storeu_ps(y + i, _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(even), 0xd8)));
-  }
+  for (; step <= 3 && i + 8 < n; i += 8) _mm256_storeu_ps(y + i, picked(x + i * step, step));
   return i;
 }
 

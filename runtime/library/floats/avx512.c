@@ -10,25 +10,35 @@
 #endif
 #include "vectors.h"
 
-/* A vector of what is there of `left` numbers. */
-static inline __m512 load_left(const float *x, int64_t left) {
+/* A vector of what is there of `left` numbers; lanes that others of `lanes` have keep them. */
+static inline __m512 load_left(__m512 others, uint32_t lanes, const float *x, int64_t left) {
   const int64_t n = left < 0 ? 0 : left > 16 ? 16 : left;
-  return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), x);
+  return _mm512_mask_loadu_ps(others, (__mmask16)(lanes & ((1u << n) - 1)), x);
+}
+
+/* Of three vectors, 16 numbers that are 3 apart have lanes of their own, so that they become one
+ * vector by loads; of two, those that are 2 apart do not. `left`: what is there. */
+static inline __m512 picked(const float *x, int64_t step, int64_t left) {
+  static const int32_t by_2[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
+                       by_3[16] = {0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13};
+  const __m512 none = _mm512_setzero_ps(), a = load_left(none, 0xffff, x, left);
+  if (step == 2)
+    return _mm512_permutex2var_ps(a, _mm512_loadu_si512(by_2),
+                                  load_left(none, 0x7fff, x + 16, left - 16));
+  const __m512 both = load_left(a, 0x4924, x + 16, left - 16);
+  return _mm512_permutexvar_ps(_mm512_loadu_si512(by_3),
+                               load_left(both, 0x2492, x + 32, left - 32));
 }
 
 static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y) {
-  static const int32_t by_2[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
-                       by_3[16] = {0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 0, 0, 0, 0},
-                       rest[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 20, 23, 26, 29};
-  const __m512i two = _mm512_loadu_si512(by_2), three = _mm512_loadu_si512(by_3),
-                more = _mm512_loadu_si512(rest);
-  for (int64_t i = 0; i < n; i += 16, x += 16 * step, y += 16) {
-    const int64_t left = (n - i - 1) * step + 1;
-    const __mmask16 some = (__mmask16)((1u << (n - i < 16 ? n - i : 16)) - 1);
-    const __m512 a = load_left(x, left), b = load_left(x + 16, left - 16);
-    __m512 z = _mm512_permutex2var_ps(a, step == 2 ? two : three, b);
-    if (step == 3) z = _mm512_permutex2var_ps(z, more, load_left(x + 32, left - 32));
-    _mm512_mask_storeu_ps(y, some, z);
+  int64_t i = 0;
+  if (step > 3) return 0;
+  for (; i + 16 <= n; i += 16) _mm512_storeu_ps(y + i, picked(x + i * step, step, 48));
+  if (i < n && n > 16) {
+    i = n - 16;
+    _mm512_storeu_ps(y + i, picked(x + i * step, step, 48));
+  } else if (i < n) {
+    _mm512_mask_storeu_ps(y, (__mmask16)((1u << n) - 1), picked(x, step, (n - 1) * step + 1));
   }
   return n;
 }

@@ -12,7 +12,7 @@
  *     ZERO, SPREAD(x), ADD(x, y), MUL(x, y), DIV(x, y), ROOT(x), FMA(a, b, sum)
  *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves
  *     PRODUCTS_ALONE             no loops for triangles and eliminations; MUL .. ABS are not needed
- *     PICK(from, step, n, to)    numbers that are 2 or 3 apart: as many as are done by vectors */
+ *     PICK(from, step, n, to)    n numbers that are 2 or more apart: so many are done by vectors */
 
 /* What becomes of an element of C. */
 static NXI_INLINE void TABLE(end)(REAL *c, VECTOR sum, const bool some, MASK mask, const bool add) {
@@ -142,10 +142,50 @@ static void TABLE(transpose)(const void *from, int64_t ld, int64_t width, int64_
   }
 }
 
-static void TABLE(pick)(const void *from, int64_t step, int64_t n, void *to) {
-  const REAL *x = from;
-  REAL *y = to;
-  for (int64_t i = PICK(x, step, n, y); i < n; i++) y[i] = x[i * step];
+static NXI_INLINE void TABLE(zeros)(REAL *to, int64_t n) {
+  for (; n >= LANES; n -= LANES, to += LANES) STORE(to, ZERO);
+  if (n > 0) STORE_SOME(to, MASK_OF(n), ZERO);
+}
+
+/* n numbers that are beside each other. */
+static NXI_INLINE void TABLE(line)(const REAL *from, int64_t n, REAL *to) {
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) STORE(to + i, LOAD(from + i));
+  if (i == n) return;
+  const MASK mask = MASK_OF(n - i);
+  STORE_SOME(to + i, mask, LOAD_SOME(from + i, mask));
+}
+
+static void TABLE(lines)(const nxi_floats_lines *l) {
+  const int64_t some = l->end - l->begin, step = l->step,
+                bytes = l->ahead ? some * step * (int)sizeof(REAL) : 0;
+  const REAL *from = (const REAL *)l->from + l->begin * step;
+  REAL *to = l->to;
+  for (int64_t i = 0; i < l->count; i++, from += l->from_next, to += l->n) {
+    REAL *at = to + l->begin;
+    const char *next = (const char *)from + l->ahead;
+    for (int64_t j = 0; j < bytes; j += 64) __builtin_prefetch(next + j);
+    TABLE(zeros)(to, l->begin);
+    if (step == 1) TABLE(line)(from, some, at);
+    else
+      for (int64_t j = PICK(from, step, some, at); j < some; j++) at[j] = from[j * step];
+    TABLE(zeros)(to + l->end, l->n - l->end);
+  }
+}
+
+static void TABLE(pieces)(const nxi_floats_pieces *p) {
+  const bool add = p->add;
+  for (int64_t k = 0; k < p->count; k++) {
+    const REAL *sums = (const REAL *)p->sums + p->piece[k].from;
+    REAL *c = (REAL *)p->c + p->piece[k].to;
+    const int64_t n = p->piece[k].n, whole = n / LANES * LANES;
+    const MASK mask = MASK_OF(n - whole);
+    for (int64_t i = 0; i < p->rows; i++, sums += p->ld, c += p->c_ld) {
+      for (int64_t j = 0; j < whole; j += LANES)
+        TABLE(end)(c + j, LOAD(sums + j), false, mask, add);
+      if (whole < n) TABLE(end)(c + whole, LOAD_SOME(sums + whole, mask), true, mask, add);
+    }
+  }
 }
 
 #if !defined(PRODUCTS_ALONE)
@@ -326,7 +366,8 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     },
     {TABLE(first_1), TABLE(first_2), TABLE(first_3)},
     TABLE(transpose),
-    TABLE(pick),
+    TABLE(lines),
+    TABLE(pieces),
 #if !defined(PRODUCTS_ALONE)
     TABLE(triangle),
     TABLE(eliminate),

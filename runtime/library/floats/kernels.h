@@ -135,6 +135,32 @@ typedef struct nxi_floats_pass {
   void *products, *by, *y;
 } nxi_floats_pass;
 
+/* Lines one behind the other, of `n` numbers each: those begin .. end - 1 of line i are taken from
+ * from + i from_next on, `step` apart, of which number 0 need not exist; others become zeros. What
+ * lies `ahead` bytes behind those is fetched. */
+typedef struct nxi_floats_lines {
+  const void *from;
+  int64_t step, from_next, ahead;
+  int64_t n, begin, end, count;
+  void *to;
+} nxi_floats_lines;
+
+/* Numbers from .. from + n - 1 of each row of a block, which go to number `to` of a row of C. */
+typedef struct nxi_floats_piece {
+  int64_t from, n, to;
+} nxi_floats_piece;
+
+/* Rows of sums, of which C has some pieces: they are written, or added to it. */
+typedef struct nxi_floats_pieces {
+  const void *sums;
+  int64_t ld, rows;
+  void *c;
+  int64_t c_ld;
+  bool add;
+  const nxi_floats_piece *piece;
+  int64_t count;
+} nxi_floats_pieces;
+
 /* Blocks of so many rows, and 1 + j vectors; NULL: there are none. */
 typedef struct nxi_floats_class {
   int32_t rows; /* 0: no more classes */
@@ -148,8 +174,8 @@ typedef struct nxi_floats_kernels {
   nxi_floats_kernel copies[NXI_FLOATS_VECTORS]; /* blocks of most rows that also copy B */
   /* Writes `width` columns of `depth` elements each, `ld` apart, as rows of `width`. */
   void (*transpose)(const void *from, int64_t ld, int64_t width, int64_t depth, void *to);
-  /* Writes n numbers that are 2 or 3 apart beside each other. */
-  void (*pick)(const void *from, int64_t step, int64_t n, void *to);
+  void (*lines)(const nxi_floats_lines *lines);
+  void (*pieces)(const nxi_floats_pieces *pieces);
   void (*triangle)(const nxi_floats_triangle_block *block);
   void (*eliminate)(const nxi_floats_elimination *elimination);
   void (*both)(const nxi_floats_both *both);

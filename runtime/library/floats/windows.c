@@ -11,6 +11,7 @@
 enum {
   ROWS = 64,          /* of A that pass by a strip: a multiple of those of any block */
   BLOCK = 8 * 3 * 64, /* bytes of a block of C, at most */
+  PLACES = 3 * 16,    /* its columns, at most */
 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -34,48 +35,45 @@ typedef struct copier {
   const nxi_image_layout *l;
 } copier;
 
-static void copy_numbers(const nxi_floats_kernels *f, void *to, const void *from, int64_t n,
-                         int64_t step) {
-  if (step == 1) memcpy(to, from, (size_t)(n * f->size));
-  else if (step == 2 || step == 3) f->pick(from, step, n, to);
-  else if (f->size == (int32_t)sizeof(float))
-    for (int64_t i = 0; i < n; i++) ((float *)to)[i] = ((const float *)from)[i * step];
-  else
-    for (int64_t i = 0; i < n; i++) ((double *)to)[i] = ((const double *)from)[i * step];
+/* Of so many places, `stride` apart, the first of them at `begin`, those on an axis of a size. */
+static void inside(int64_t begin, int64_t stride, int64_t n, int64_t size, int64_t *first,
+                   int64_t *end) {
+  *end = begin < size ? smaller(ceil_div(size - begin, stride), n) : 0;
+  *first = begin < 0 ? smaller(ceil_div(-begin, stride), *end) : 0;
 }
 
-/* A line of one phase: of the image's line, which is NULL or at its element 0, the elements from
- * index `begin` on; zeros where it has none. */
-static void copy_line(const copier *c, const char *line, int64_t begin, char *to) {
-  const nxi_image_axis *x = &c->w->x.axis;
-  const int64_t stride = c->w->x.stride, n = c->l->pitch, size = c->f->size;
-  int64_t from = begin < 0 ? smaller((-begin + stride - 1) / stride, n) : 0,
-          end = begin < x->size ? smaller(ceil_div(x->size - begin, stride), n) : 0;
-  if (!line || end <= from) {
-    memset(to, 0, (size_t)(n * size));
-    return;
-  }
-  memset(to, 0, (size_t)(from * size));
-  copy_numbers(c->f, to + from * size, line + (begin + from * stride) * x->step * size, end - from,
-               x->step * stride);
-  memset(to + end * size, 0, (size_t)((n - end) * size));
+/* Lines of one phase that a part needs of a plane; NULL: zeros. ahead: as of nxi_floats_lines. */
+static void copy_phase(const copier *c, const char *plane, int64_t ahead, const part *p, int64_t py,
+                       int64_t px, char *to) {
+  const nxi_image_line *y = &c->w->y, *x = &c->w->x;
+  const int64_t size = c->f->size, pitch = c->l->pitch, line = pitch * size,
+                count = p->lines + (y->taps - 1) * y->dilation / y->stride,
+                top = y->axis.begin + p->top * y->stride + py,
+                left = x->axis.begin + p->from * x->stride + px;
+  nxi_floats_lines lines = {
+      .step = x->axis.step * x->stride, .from_next = y->axis.step * y->stride, .n = pitch};
+  int64_t first = 0, end = 0;
+  if (plane) inside(top, y->stride, count, y->axis.size, &first, &end);
+  inside(left, x->stride, pitch, x->axis.size, &lines.begin, &lines.end);
+  memset(to, 0, (size_t)(first * line));
+  memset(to + end * line, 0, (size_t)((count - end) * line));
+  if (end == first) return;
+  lines.count = end - first;
+  lines.to = to + first * line;
+  lines.from = plane + ((top + first * y->stride) * y->axis.step + left * x->axis.step) * size;
+  lines.ahead = ahead;
+  c->f->lines(&lines);
 }
 
-/* What a part needs of a plane; NULL: zeros. */
-static void copy_plane(const copier *c, const char *plane, const part *p, char *to) {
-  const nxi_image_windows *w = c->w;
+/* What is needed of the next plane is fetched meanwhile: it is far away. */
+static void copy_plane(const copier *c, const char *plane, const char *next, const part *p,
+                       char *to) {
+  const int64_t ahead = plane && next ? next - plane : 0;
   const nxi_image_layout *l = c->l;
-  const nxi_image_line *y = &w->y;
-  const int64_t more = (y->taps - 1) * y->dilation / y->stride, line = l->pitch * w->element;
+  const int64_t phase = l->lines * l->pitch * c->f->size;
   for (int64_t py = 0; py < l->phases_y; py++)
-    for (int64_t j = 0; j < p->lines + more; j++) {
-      int64_t at = y->axis.begin + (p->top + j) * y->stride + py;
-      const char *from =
-          plane && at >= 0 && at < y->axis.size ? plane + at * y->axis.step * w->element : NULL;
-      for (int64_t px = 0; px < l->phases_x; px++)
-        copy_line(c, from, w->x.axis.begin + p->from * w->x.stride + px,
-                  to + ((py * l->phases_x + px) * l->lines + j) * line);
-    }
+    for (int64_t px = 0; px < l->phases_x; px++, to += phase)
+      copy_phase(c, plane, px == 0 ? ahead : 0, p, py, px, to);
 }
 
 /* Adds to the indices of axes what the index `number` of some dims moves. */
@@ -144,9 +142,11 @@ void nxi_image_copy(const nxi_floats_kernels *f, const nxi_image_windows *w,
   fill_table(w, l, tile->begin, tile->end, memory);
   for (int64_t at = tile->first; at < tile->last; to += l->image * w->element) {
     at = part_at(w, tile->first, at, tile->last, &p);
-    for (int64_t i = 0; i < planes; i++)
-      copy_plane(&c, plane_at(w, image, tile->batch, p.outer, first + i), &p,
-                 to + i * l->plane * w->element);
+    const char *plane = plane_at(w, image, tile->batch, p.outer, first), *next;
+    for (int64_t i = 0; i < planes; i++, plane = next) {
+      next = i + 1 < planes ? plane_at(w, image, tile->batch, p.outer, first + i + 1) : NULL;
+      copy_plane(&c, plane, next, &p, to + i * l->plane * w->element);
+    }
   }
 }
 
@@ -162,21 +162,22 @@ typedef struct run {
   const char *rows_copy; /* those of A, or NULL where they lie */
 } run;
 
-/* Rows of C from number i of r on, as many as a block has, and `width` columns, which begin at b.
- * Returns how many rows. */
-static int64_t multiply_block(const run *r, int64_t i, const char *b, int64_t width, void *c,
-                              int64_t c_ld, nxi_floats_end end) {
+/* Rows of C from number i of r on, one block, or all blocks of as many rows that are left: `width`
+ * columns, which begin at b. Returns how many rows. */
+static int64_t multiply_blocks(const run *r, int64_t i, bool all, const char *b, int64_t width,
+                               void *c, int64_t c_ld, nxi_floats_end end) {
   const nxi_floats_kernels *f = r->f;
   const nxi_floats_product *p = r->p;
   const nxi_floats_class *class = nxi_floats_class_of(f, r->rows - i);
   const int64_t across = r->rows_copy || p->a_transposed ? 1 : p->a_ld,
-                vectors = ceil_div(width, f->lanes);
+                vectors = ceil_div(width, f->lanes), n = class->rows,
+                more = all ? (r->rows - i) / n - 1 : 0;
   const nxi_floats_block block = {.depth = p->k,
                                   .a = r->rows_copy
                                            ? r->rows_copy + i * p->k * f->size
                                            : (const char *)p->a + (r->row + i) * across * f->size,
                                   .across = across,
-                                  .along = r->rows_copy      ? class->rows
+                                  .along = r->rows_copy      ? n
                                            : p->a_transposed ? p->a_ld
                                                              : 1,
                                   .b = b,
@@ -184,78 +185,81 @@ static int64_t multiply_block(const run *r, int64_t i, const char *b, int64_t wi
                                   .c = c,
                                   .c_ld = c_ld,
                                   .last = width - (vectors - 1) * f->lanes,
+                                  .more = more,
+                                  .a_next = r->rows_copy ? n * p->k : n * across,
                                   .end = end};
   class->multiply[vectors - 1](&block);
-  return class->rows;
+  return n * (more + 1);
 }
 
 static char *result_at(const run *r, int64_t row, int64_t column) {
   return (char *)r->p->c + ((r->row + row) * r->p->c_ld + column) * r->f->size;
 }
 
-/* n columns of some rows, which lie in one line, to C. */
-static void store_columns(const run *r, int64_t row, int64_t rows, const char *sums, int64_t ld,
-                          int64_t n, int64_t column) {
-  const int64_t size = r->f->size;
-  char *c = result_at(r, row, column);
-  for (int64_t i = 0; i < rows; i++, sums += ld * size, c += r->p->c_ld * size) {
-    if (!r->p->add) memcpy(c, sums, (size_t)(n * size));
-    else if (size == (int64_t)sizeof(float))
-      for (int64_t j = 0; j < n; j++) ((float *)c)[j] += ((const float *)sums)[j];
-    else
-      for (int64_t j = 0; j < n; j++) ((double *)c)[j] += ((const double *)sums)[j];
-  }
-}
-
-/* The same for n places from q on, counted across lines and gaps: some are no columns of C. */
-static void store_places(const run *r, const part *s, int64_t row, int64_t rows, const char *sums,
-                         int64_t n, int64_t q) {
+/* Which of n places from q on, counted across lines and gaps, are columns of C. */
+static int64_t find_pieces(const run *r, const part *s, int64_t q, int64_t n,
+                           nxi_floats_piece *piece) {
   const int64_t width = r->w->x.count, pitch = r->l->pitch;
-  for (int64_t i = 0, some; i < n; i += some) {
-    const int64_t at = q + i - s->from, line = at / pitch, place = at % pitch + s->from;
-    some = smaller(n - i, pitch - at % pitch);
+  int64_t count = 0, line = (q - s->from) / pitch, place = (q - s->from) % pitch + s->from;
+  for (int64_t i = 0, some; i < n; i += some, line++, place = s->from) {
+    some = smaller(n - i, pitch + s->from - place);
     if (place < width)
-      store_columns(r, row, rows, sums + i * r->f->size, n, smaller(some, width - place),
-                    s->column + line * width + place);
+      piece[count++] =
+          (nxi_floats_piece){i, smaller(some, width - place), s->column + line * width + place};
   }
+  return count;
 }
 
 /* Each block is stored as soon as it is done, while the next one is multiplied. */
 static void multiply_across(const run *r, const part *s, const char *image) {
   _Alignas(64) char sums[BLOCK];
+  nxi_floats_piece piece[PLACES];
   const int64_t end = (s->lines - 1) * r->l->pitch + s->right;
+  nxi_floats_pieces pieces = {.sums = sums, .c_ld = r->p->c_ld, .add = r->p->add, .piece = piece};
   for (int64_t q = s->left, n; q < end; q += n) {
     n = nxi_floats_strip_width(r->f, end - q);
-    for (int64_t i = 0, rows; i < r->rows; i += rows) {
-      rows = multiply_block(r, i, image + (q - s->from) * r->f->size, n, sums, n, NXI_FLOATS_WRITE);
-      store_places(r, s, i, rows, sums, n, q);
+    pieces.ld = n;
+    pieces.count = find_pieces(r, s, q, n, piece);
+    for (int64_t i = 0; i < r->rows; i += pieces.rows) {
+      pieces.rows = multiply_blocks(r, i, false, image + (q - s->from) * r->f->size, n, sums, n,
+                                    NXI_FLOATS_WRITE);
+      pieces.c = result_at(r, i, 0);
+      r->f->pieces(&pieces);
     }
+  }
+}
+
+/* Places from .. end - 1 beside each other, the first of which is this column of C. */
+static void multiply_places(const run *r, const char *image, int64_t from, int64_t end,
+                            int64_t column) {
+  const nxi_floats_end how = r->p->add ? NXI_FLOATS_ADD : NXI_FLOATS_WRITE;
+  for (int64_t place = from, n; place < end; place += n) {
+    n = nxi_floats_strip_width(r->f, end - place);
+    for (int64_t i = 0; i < r->rows;)
+      i += multiply_blocks(r, i, true, image + place * r->f->size, n,
+                           result_at(r, i, column + place - from), r->p->c_ld, how);
   }
 }
 
 static void multiply_lines(const run *r, const part *s, const char *image) {
-  const int64_t width = r->w->x.count;
-  const nxi_floats_end how = r->p->add ? NXI_FLOATS_ADD : NXI_FLOATS_WRITE;
+  const int64_t width = r->w->x.count, size = r->f->size;
   for (int64_t line = 0; line < s->lines; line++) {
-    int64_t place = line > 0 ? 0 : s->left, end = line < s->lines - 1 ? width : s->right;
-    for (int64_t n; place < end; place += n) {
-      const char *b = image + (line * r->l->pitch + place - s->from) * r->f->size;
-      n = nxi_floats_strip_width(r->f, end - place);
-      for (int64_t i = 0; i < r->rows;)
-        i += multiply_block(r, i, b, n, result_at(r, i, s->column + line * width + place),
-                            r->p->c_ld, how);
-    }
+    const int64_t place = line > 0 ? 0 : s->left, end = line < s->lines - 1 ? width : s->right;
+    multiply_places(r, image + (line * r->l->pitch - s->from) * size, place, end,
+                    s->column + line * width + place);
   }
 }
 
-/* Rows of C: all columns of the tile. */
+/* Rows of C: all columns of the tile. Lines without gaps are one. */
 static void multiply_rows(const run *r, int64_t first, const char *images) {
-  const int64_t width = r->w->x.count, lanes = r->f->lanes;
-  const bool fits = ceil_div(width, lanes) * lanes <= r->l->pitch;
+  const int64_t width = r->w->x.count, lanes = r->f->lanes, pitch = r->l->pitch;
+  const bool fits = ceil_div(width, lanes) * lanes <= pitch;
   part s;
   for (int64_t at = first; at < first + r->p->n; images += r->l->image * r->f->size) {
     at = part_at(r->w, first, at, first + r->p->n, &s);
-    if (fits) multiply_lines(r, &s, images);
+    if (width == pitch && s.from == 0)
+      multiply_places(r, images, s.left, (s.lines - 1) * pitch + s.right, s.column + s.left);
+    else if (fits) multiply_lines(r, &s, images);
     else multiply_across(r, &s, images);
   }
 }
