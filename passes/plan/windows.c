@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Recognises packed tiles that are windows of an image: the operand's group is a copy of a view
- * whose axes each move along one axis of what it views, maybe with zeros around that. */
+ * whose axes each move along one axis of what it views, maybe with zeros around that. Of a complex
+ * image both parts are such copies, joined along the inner extent. */
 #include "packed_tiles.h"
 
 #include <string.h>
@@ -24,11 +25,12 @@ typedef struct windows_view {
   int64_t move[NXG_MAX_RANK];
 } windows_view;
 
-/* Finds the view in the operand's group and what it views. */
-static bool find_view(const nxp_step_builder *s, uint32_t base, windows_view *v, image *m,
+/* Finds the view that a node of the operand's group copies, and what it views. */
+static bool find_view(const nxp_step_builder *s, uint32_t node, windows_view *v, image *m,
                       uint32_t *source) {
   const nxg_graph *g = s->b->g;
-  const nxg_node *copy = node_of(s, base);
+  if (node == NXP_NONE) return false;
+  const nxg_node *copy = node_of(s, node);
   if (copy->op != NXG_copy || node_of(s, copy->args[0])->op != NXG_view) return false;
   uint32_t viewed = node_of(s, copy->args[0])->args[0];
   const nxg_node *n = node_of(s, viewed);
@@ -202,6 +204,51 @@ static bool lay_out(const nxp_step_builder *s, const nxg_node *n, const nxp_pack
   return true;
 }
 
+/* The copy that is part k of an operand; NXP_NONE: there is none. */
+static uint32_t copied(const nxp_step_builder *s, const nxp_packed_tiles *g, int32_t k) {
+  nxg_view v;
+  if (g->n_parts == 1) return g->base;
+  const uint32_t part = node_of(s, g->base)->args[k], base = nxp_operand_base(s, part);
+  nxg_node_view(s->b->g, part, &v);
+  const bool whole = v.offset == 0 && nxg_view_is_contiguous(&v) &&
+                     nxg_node_elements(node_of(s, part)) == nxg_node_elements(node_of(s, base));
+  return whole ? base : NXP_NONE;
+}
+
+static bool same_view(const nxg_view *a, const nxg_view *b) {
+  const size_t bytes = (size_t)a->rank * sizeof *a->shape;
+  return a->rank == b->rank && memcmp(a->shape, b->shape, bytes) == 0 &&
+         memcmp(a->strides, b->strides, bytes) == 0;
+}
+
+/* The same of all parts, which are views of one image that differ in where they begin: by *apart
+ * elements. */
+static bool find_parts(const nxp_step_builder *s, const nxp_packed_tiles *g, windows_view *v,
+                       image *m, uint32_t *source, int64_t *apart) {
+  windows_view other_view;
+  image other;
+  uint32_t others;
+  if (!find_view(s, copied(s, g, 0), v, m, source)) return false;
+  if (g->n_parts == 1) return true;
+  if (!find_view(s, copied(s, g, 1), &other_view, &other, &others)) return false;
+  *apart = other.view.offset - m->view.offset;
+  return others == *source && same_view(&other_view.view, &v->view) &&
+         other_view.view.offset == v->view.offset && same_view(&other.view, &m->view) &&
+         memcmp(other.shape, m->shape, (size_t)m->rank * sizeof *m->shape) == 0 &&
+         memcmp(other.before, m->before, (size_t)m->rank * sizeof *m->before) == 0;
+}
+
+/* Planes of the second part come behind those of the first. */
+static bool add_parts(int64_t apart, nxi_image_windows *w) {
+  if (w->taps_first || w->n_axes == NXI_WINDOWS_RANK || w->n_planes == NXI_WINDOWS_RANK)
+    return false;
+  memmove(w->planes + 1, w->planes, (size_t)w->n_planes * sizeof *w->planes);
+  w->planes[0] = (nxi_image_dim){w->n_axes, 2, 1};
+  w->n_planes++;
+  w->axes[w->n_axes++] = (nxi_image_axis){2, apart, 0};
+  return true;
+}
+
 bool nxp_find_windows(const nxp_step_builder *s, uint32_t product, int operand, nxp_packed_tiles *g,
                       nxp_windows *out) {
   const nxg_node *n = node_of(s, product), *base = node_of(s, g->base);
@@ -212,15 +259,17 @@ bool nxp_find_windows(const nxp_step_builder *s, uint32_t product, int operand, 
   nxg_view whole;
   *w = (nxi_image_windows){.element = (int32_t)nxi_dtype_size(base->dtype)};
   nxg_node_view(s->b->g, n->args[operand], &whole);
-  if (operand != 1 || !g->inner || g->n_parts != 1 || whole.rank != n->rank || g->repeats ||
-      whole.offset != 0 || (n->dtype != NX_F32 && n->dtype != NX_F64) || base->dtype != n->dtype)
+  if (operand != 1 || !g->inner || whole.rank != n->rank || g->repeats || whole.offset != 0 ||
+      (n->dtype != NX_F32 && n->dtype != NX_F64) || base->dtype != n->dtype)
     return false;
-  int64_t stride = 1;
+  int64_t stride = 1, apart = 0;
   for (int32_t i = n->rank; i-- > 0; stride *= whole.shape[i])
     if (whole.shape[i] > 1 && whole.strides[i] != stride) return false;
-  if (nxg_node_elements(base) != stride || !find_view(s, g->base, &v, &m, &g->image)) return false;
+  if (nxg_node_elements(base) != stride || !find_parts(s, g, &v, &m, &g->image, &apart))
+    return false;
   out->offset = m.view.offset * w->element;
-  return divide_axes(&v, g->depth, g->extent) && assign_axes(&v, &m) && describe(&v, &m, w) &&
+  return divide_axes(&v, g->depth / g->n_parts, g->extent) && assign_axes(&v, &m) &&
+         describe(&v, &m, w) && (g->n_parts == 1 || add_parts(apart, w)) &&
          (!w->taps_first || g->piece >= g->depth) && lay_out(s, n, g, w, l) &&
          pays(w, l, n->shape[n->rank - 2]);
 }

@@ -19,6 +19,7 @@ typedef struct problem {
 static const problem problems[] = {
     {"plain", NX_F32, 2, 6, 9, 20, 1, {37, 41}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false},
     {"f64", NX_F64, 2, 9, 9, 20, 1, {33, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 2}, false},
+    {"complex", NX_C64, 2, 8, 9, 20, 1, {37, 41}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false},
     {"without zeros", NX_F32, 2, 6, 9, 20, 1, {37, 41}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {0}, false},
     {"stride", NX_F32, 2, 6, 8, 36, 1, {75, 77}, {5, 5}, {2, 2}, {1, 1}, {1, 1}, {2, 2}, false},
     {"stride 3", NX_F32, 2, 6, 16, 20, 1, {75, 78}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, false},
@@ -71,7 +72,8 @@ static nx_tensor *ramp(nx_dtype dtype, int32_t rank, const int64_t *shape) {
   nx_tensor *t = GOOD(nx_empty(ctx, 0, NX_F32, shape, rank));
   OK(nx_write(t, x, (size_t)n * sizeof *x, NULL));
   free(x);
-  t = GOOD(nx_cast(t, dtype));
+  t = dtype == NX_C64 ? GOOD(nx_complex(t, nx_flip(t, NX_AXES(rank - 1))))
+                      : GOOD(nx_cast(t, dtype));
   OK(nx_realize(ctx, &t, 1, NULL));
   return t;
 }
