@@ -3,6 +3,8 @@
  * called. */
 #include "level3.h"
 
+#include <string.h>
+
 #include "rooms.h"
 #include "runtime/library/floats/triangle.h"
 
@@ -69,24 +71,28 @@ void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *
   nxi_lapack_leave();
 }
 
-/* X op(A) = B by loops of our own. Stored by rows, what is stored by columns is transposed. */
-static bool solve_right_by(const nxi_floats_kernels *own, const nxg_call_part *part,
-                           const char *uplo, const char *trans, const char *diag, int m, int n,
-                           const void *a, int lda, void *b, int ldb) {
+/* X op(A) = B for loops of our own. Stored by rows, what is stored by columns is transposed. */
+static nxi_floats_system system_of(const nxg_call_part *part, const char *uplo, const char *trans,
+                                   const char *diag, int m, int n, const void *a, int lda, void *b,
+                                   int ldb) {
   const bool plain = *trans == 'N';
-  const nxi_floats_system system = {.n = n,
-                                    .columns = m,
-                                    .a = a,
-                                    .a_ld = lda,
-                                    .lower = (*uplo == 'U') == plain,
-                                    .a_transposed = !plain,
-                                    .unit = *diag == 'U',
-                                    .x = b,
-                                    .x_ld = ldb,
-                                    .stopped = part ? part->stopped : NULL,
-                                    .user = part ? part->user : NULL};
-  void *room = n > NXI_FLOATS_TRIANGLE ? nxi_room_take() : NULL;
-  const bool goes_on = nxi_floats_solve(own, &system, room);
+  return (nxi_floats_system){.n = n,
+                             .columns = m,
+                             .a = a,
+                             .a_ld = lda,
+                             .lower = (*uplo == 'U') == plain,
+                             .a_transposed = !plain,
+                             .unit = *diag == 'U',
+                             .x = b,
+                             .x_ld = ldb,
+                             .stopped = part ? part->stopped : NULL,
+                             .user = part ? part->user : NULL};
+}
+
+static bool solve_right_by(const nxi_floats_kernels *own, const nxi_floats_system *before,
+                           const nxi_floats_system *system) {
+  void *room = system->n > NXI_FLOATS_TRIANGLE ? nxi_room_take() : NULL;
+  const bool goes_on = nxi_floats_solve_both(own, before, system, room);
   nxi_room_give(room);
   return goes_on;
 }
@@ -98,7 +104,8 @@ bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, co
                      const char *diag, int m, int n, const void *a, int lda, void *b, int ldb) {
   const bool plain = *trans == 'N', forward = (*uplo == 'U') == plain;
   const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
-  if (own) return solve_right_by(own, part, uplo, trans, diag, m, n, a, lda, b, ldb);
+  const nxi_floats_system system = system_of(part, uplo, trans, diag, m, n, a, lda, b, ldb);
+  if (own) return solve_right_by(own, NULL, &system);
   const int block = n > 512 ? 128 : 32, blocks = (n + block - 1) / block;
   for (int i = 0; i < blocks; i++) {
     const int at = (forward ? i : blocks - 1 - i) * block, width = n - at < block ? n - at : block;
@@ -112,4 +119,30 @@ bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, co
                    nxi_at(t, b, 0, at, ldb), ldb);
   }
   return true;
+}
+
+/* m columns of the transposed unit matrix, from its row `first` on. */
+static void fill_unit(nx_dtype t, int m, int n, int first, void *b, int ldb) {
+  const size_t size = (size_t)nxi_dtype_size(t), column = (size_t)ldb * size;
+  for (int j = 0; j < n; j++) memset((char *)b + (size_t)j * column, 0, (size_t)m * size);
+  for (int i = 0; i < m; i++) nxi_store_one(t, nxi_at(t, b, i, first + i, ldb));
+}
+
+bool nxi_solve_right_lu(const nxg_call_part *part, nx_dtype t, int m, int n, const void *a, int lda,
+                        void *b, int ldb, int one) {
+  const int first = one < 0 ? 0 : one; /* what is left of it stays zero */
+  const void *corner = nxi_at(t, a, first, first, lda);
+  void *rest = nxi_at(t, b, 0, first, ldb);
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
+  if (own) {
+    const nxi_floats_system upper =
+        system_of(part, "U", "N", "N", m, n - first, corner, lda, rest, ldb);
+    nxi_floats_system lower = system_of(part, "L", "N", "U", m, n, a, lda, b, ldb);
+    lower.of_unit = one >= 0;
+    lower.one = first;
+    return solve_right_by(own, &upper, &lower);
+  }
+  if (one >= 0) fill_unit(t, m, n, one, b, ldb);
+  return nxi_solve_right(part, t, "U", "N", "N", m, n - first, corner, lda, rest, ldb) &&
+         nxi_solve_right(part, t, "L", "N", "U", m, n, a, lda, b, ldb);
 }

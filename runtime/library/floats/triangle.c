@@ -65,6 +65,7 @@ typedef struct group {
   char *x;
   int64_t columns, width; /* the last strip may have fewer */
   char *room;             /* for a copy of each strip, rows without gaps; NULL: x itself */
+  int64_t rows, skip;     /* of a strip, and those of them that are before a system's first one */
 } group;
 
 typedef struct strip {
@@ -75,8 +76,8 @@ typedef struct strip {
 static strip strip_of(const nxi_floats_kernels *f, const nxi_floats_system *s, const group *g,
                       int64_t column) {
   const int64_t width = least(g->width, g->columns - column);
-  if (!g->room) return (strip){g->x + column * f->size, width, s->x_ld};
-  return (strip){g->room + column * s->n * f->size, width, width};
+  if (!g->room) return (strip){g->x + (g->skip * s->x_ld + column) * f->size, width, s->x_ld};
+  return (strip){g->room + (column * g->rows + g->skip * width) * f->size, width, width};
 }
 
 /* Elements of the triangle: those of some rows, of columns begin .. end - 1. */
@@ -173,45 +174,89 @@ static void solve_block(const nxi_floats_kernels *f, const nxi_floats_system *s,
   }
 }
 
+/* The place of x in memory. */
+static char *rows_of(const nxi_floats_kernels *f, const nxi_floats_system *s, const group *g,
+                     int64_t column) {
+  return g->x + (g->skip * s->x_ld + column) * f->size;
+}
+
+/* A strip of the unit matrix, of which column 0 of the strip has its 1 in row `one`. */
+static void fill_unit(const nxi_floats_kernels *f, int64_t rows, int64_t one, const strip *t) {
+  for (int64_t i = 0; i < rows; i++)
+    memset(t->at + i * t->ld * f->size, 0, (size_t)(t->width * f->size));
+  for (int64_t j = 0; j < t->width; j++) {
+    char *at = t->at + ((one + j) * t->ld + j) * f->size;
+    if (f->size == (int32_t)sizeof(float)) *(float *)(void *)at = 1;
+    else *(double *)(void *)at = 1;
+  }
+}
+
+/* Brings the right sides to strips. first: of the system, the first column of the group. */
+static void take(const nxi_floats_kernels *f, const nxi_floats_system *s, const group *g,
+                 int64_t first) {
+  for (int64_t column = 0; column < g->columns; column += g->width) {
+    const strip t = strip_of(f, s, g, column);
+    if (s->of_unit) fill_unit(f, s->n, s->one + first + column, &t);
+    for (int64_t i = 0; g->room && !s->of_unit && i < s->n; i++)
+      memcpy(t.at + i * t.ld * f->size, rows_of(f, s, g, column) + i * s->x_ld * f->size,
+             (size_t)(t.width * f->size));
+  }
+}
+
 static bool solve_group(const nxi_floats_kernels *f, const nxi_floats_system *s, const group *g,
                         char *packed) {
-  const int64_t size = f->size, most = s->n <= NXI_FLOATS_TRIANGLE ? s->n : SOME;
-  for (int64_t column = 0; g->room && column < g->columns; column += g->width) {
-    const strip t = strip_of(f, s, g, column);
-    for (int64_t i = 0; i < s->n; i++)
-      memcpy(t.at + i * t.ld * size, g->x + (i * s->x_ld + column) * size,
-             (size_t)(t.width * size));
-  }
+  const int64_t most = s->n <= NXI_FLOATS_TRIANGLE ? s->n : SOME;
   for (int64_t done = 0; done < s->n; done += most) {
     const int64_t rows = least(most, s->n - done);
     if (done > 0 && s->stopped && s->stopped(s->user)) return false;
     solve_block(f, s, g, s->lower ? done : s->n - done - rows, rows, packed);
   }
-  for (int64_t column = 0; column < g->columns; column += g->width) {
-    const strip t = strip_of(f, s, g, column);
-    negate(f, s->n, t.width, t.at, t.ld, g->x + column * size, s->x_ld);
-  }
   return true;
 }
 
-bool nxi_floats_solve(const nxi_floats_kernels *f, const nxi_floats_system *s, void *room) {
+/* Negates what was solved: in strips, which are the right sides of another system then, or back to
+ * x. */
+static void give(const nxi_floats_kernels *f, const nxi_floats_system *s, const group *g,
+                 bool stays) {
+  for (int64_t column = 0; column < g->columns; column += g->width) {
+    const strip t = strip_of(f, s, g, column);
+    if (stays) negate(f, s->n, t.width, t.at, t.ld, t.at, t.ld);
+    else negate(f, s->n, t.width, t.at, t.ld, rows_of(f, s, g, column), s->x_ld);
+  }
+}
+
+bool nxi_floats_solve_both(const nxi_floats_kernels *f, const nxi_floats_system *before,
+                           const nxi_floats_system *s, void *room) {
   if (s->n <= 0 || s->columns <= 0) return true;
   const int64_t width = nxi_floats_strip_width(f, s->columns), size = f->size,
                 bytes = s->n * width * size, strips = (NXI_FLOATS_ROOM - PACKED) / bytes;
   const bool is_long = s->n > NXI_FLOATS_TRIANGLE, is_strip = s->x_ld == width;
   char *own = is_strip || (room && strips > 0) ? NULL : nxi_malloc((size_t)bytes), /* or in place */
-      *packed = room && is_long && s->a_transposed ? (char *)room + NXI_FLOATS_ROOM - PACKED : NULL;
+      *packed = room && is_long ? (char *)room + NXI_FLOATS_ROOM - PACKED : NULL;
   const int64_t some = own || !is_long ? width : room && strips > 0 ? strips * width : s->columns;
   bool goes_on = true;
   for (int64_t j = 0; goes_on && j < s->columns; j += some) {
-    const group g = {.x = (char *)s->x + j * size,
-                     .columns = least(some, s->columns - j),
-                     .width = width,
-                     .room = own                       ? own
-                             : is_strip || strips == 0 ? NULL
-                                                       : room};
-    goes_on = solve_group(f, s, &g, packed);
+    group g = {.x = (char *)s->x + j * size,
+               .columns = least(some, s->columns - j),
+               .width = width,
+               .room = own                       ? own
+                       : is_strip || strips == 0 ? NULL
+                                                 : room,
+               .rows = s->n};
+    take(f, s, &g, j);
+    if (before) {
+      g.skip = s->n - before->n;
+      goes_on = solve_group(f, before, &g, before->a_transposed ? packed : NULL);
+      give(f, before, &g, true);
+      g.skip = 0;
+    }
+    goes_on = goes_on && solve_group(f, s, &g, s->a_transposed ? packed : NULL);
+    give(f, s, &g, false);
   }
   nxi_free(own);
   return goes_on;
+}
+
+bool nxi_floats_solve(const nxi_floats_kernels *f, const nxi_floats_system *s, void *room) {
+  return nxi_floats_solve_both(f, NULL, s, room);
 }

@@ -14,6 +14,8 @@ typedef struct nxi_floats_system {
   const void *a;
   int64_t a_ld;
   bool lower, a_transposed, unit; /* lower: of a itself, however it is stored */
+  bool of_unit;                   /* x has no b: that is the unit matrix from its column `one` on */
+  int64_t one;
   void *x;
   int64_t x_ld;
   bool (*stopped)(void *user); /* or NULL: asked between the blocks of a longer system */
@@ -25,5 +27,9 @@ typedef struct nxi_floats_system {
  * diagonal if 1 / that is no normal number. Nothing else changes a bit. room: NULL, or memory of
  * NXI_FLOATS_ROOM bytes, aligned to 64. False: stopped, and x is of no use. */
 bool nxi_floats_solve(const nxi_floats_kernels *f, const nxi_floats_system *s, void *room);
+/* Solves `before` first, whose x are the last rows of that of s, as many or less, and then s, of
+ * which that is the right side. In one pass over x. */
+bool nxi_floats_solve_both(const nxi_floats_kernels *f, const nxi_floats_system *before,
+                           const nxi_floats_system *s, void *room);
 
 #endif

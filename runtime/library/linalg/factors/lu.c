@@ -189,20 +189,14 @@ static void undo_pivots(int n, const int *pivots, size_t column, size_t bytes, c
 void nxi_lu_solve(const nxg_call_part *part, nx_dtype t, int n, int width, const void *factors,
                   const int *pivots, void *x, int ld) {
   const size_t size = (size_t)nxi_dtype_size(t);
-  if (nxi_solve_right(part, t, "U", "N", "N", width, n, factors, n, x, ld) &&
-      nxi_solve_right(part, t, "L", "N", "U", width, n, factors, n, x, ld))
+  if (nxi_solve_right_lu(part, t, width, n, factors, n, x, ld, -1))
     undo_pivots(n, pivots, (size_t)ld * size, (size_t)width * size, x);
 }
 
 void nxi_lu_inverse(const nxg_call_part *part, nx_dtype t, int n, int first, int width,
                     const void *factors, const int *pivots, void *x, int ld) {
   const size_t size = (size_t)nxi_dtype_size(t), column = (size_t)ld * size;
-  for (int j = 0; j < n; j++) memset((char *)x + (size_t)j * column, 0, (size_t)width * size);
-  for (int i = 0; i < width; i++) nxi_store_one(t, nxi_at(t, x, i, first + i, ld));
-  /* Columns to the left of the one in the first row stay zero. */
-  if (nxi_solve_right(part, t, "U", "N", "N", width, n - first, nxi_at(t, factors, first, first, n),
-                      n, nxi_at(t, x, 0, first, ld), ld) &&
-      nxi_solve_right(part, t, "L", "N", "U", width, n, factors, n, x, ld))
+  if (nxi_solve_right_lu(part, t, width, n, factors, n, x, ld, first))
     undo_pivots(n, pivots, column, (size_t)width * size, x);
 }
 

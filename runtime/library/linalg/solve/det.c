@@ -149,7 +149,7 @@ const nxg_functions nxi_det_functions = {prepare_det, run_det, nxi_work_release}
 /* ---- inv */
 
 enum { INVERSE_WORK, INVERSE_PIVOTS };
-enum { PANEL = 128 }; /* columns of a large inverse that are computed together */
+enum { PANEL = 96 }; /* columns of a large inverse that are computed together: whole strips */
 
 static void finish_inv(const nxi_stage_task *task, const nxi_lu *lu) {
   const nxg_call_part *part = task->part;
