@@ -377,22 +377,22 @@ static void check_triangle(const nxi_floats_kernels *f, int64_t n, int64_t colum
 /* Two systems in one pass have the bits of one after the other. unit: of the unit matrix. */
 static void check_both(const nxi_floats_kernels *f, int64_t n, int64_t skip, bool unit,
                        void *room) {
-  enum { COLUMNS = 50, LD = 53 };
-  nxi_floats_system a = {.n = n - skip, .columns = COLUMNS, .a_ld = n, .lower = true, .x_ld = LD},
-                    b = {.n = n, .columns = COLUMNS, .a_ld = n, .unit = true, .x_ld = LD};
-  char *x = filled(n, LD, LD, f->size, 7, ANY), *y = filled(n, LD, LD, f->size, 7, ANY);
+  enum { W = 53 };
+  nxi_floats_system a = {.n = n - skip, .columns = W, .a_ld = n, .lower = true, .x_ld = W},
+                    b = {.n = n, .columns = W, .a_ld = n, .unit = true, .x_ld = W, .b_ld = W};
+  char *x = filled(n, W, W, f->size, 9, ANY), *y = filled(n, W, W, f->size, 7, ANY),
+       *right = filled(n, W, W, f->size, 7, ANY);
   a.a = triangle_of(&a, f->size, n), b.a = triangle_of(&b, f->size, n), b.one = skip;
-  for (int64_t i = 0; unit && i < n * COLUMNS; i++) {
-    const int64_t at = i / COLUMNS * LD + i % COLUMNS, one = i / COLUMNS == skip + i % COLUMNS;
-    if (f->size == 4) ((float *)(void *)y)[at] = (float)one;
-    else ((double *)(void *)y)[at] = (double)one;
+  for (int64_t i = 0; unit && i < n * W; i++) {
+    if (f->size == 4) ((float *)(void *)y)[i] = i / W == skip + i % W;
+    else ((double *)(void *)y)[i] = i / W == skip + i % W;
   }
-  a.x = y + skip * LD * f->size, b.x = y;
+  a.x = y + skip * W * f->size, b.x = y;
   assert_true(nxi_floats_solve(f, &a, NULL) && nxi_floats_solve(f, &b, NULL));
-  b.x = x, b.of_unit = unit;
+  b.x = x, b.of_unit = unit, b.b = right;
   assert_true(nxi_floats_solve_both(f, &a, &b, room));
-  assert_memory_equal(x, y, (size_t)(n * LD * f->size));
-  free(x), free(y), free((void *)(uintptr_t)a.a), free((void *)(uintptr_t)b.a);
+  assert_memory_equal(x, y, (size_t)(n * W * f->size));
+  free(x), free(y), free(right), free((void *)(uintptr_t)a.a), free((void *)(uintptr_t)b.a);
 }
 
 static void a_solution_is_its_chains_of_fma(void **state) {

@@ -121,6 +121,26 @@ bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, co
   return true;
 }
 
+static void copy_rows(nx_dtype t, int m, int n, const void *from, int from_ld, void *b, int ldb) {
+  for (int j = 0; j < n && from != b; j++)
+    memcpy(nxi_at(t, b, 0, j, ldb), nxi_at(t, from, 0, j, from_ld),
+           (size_t)m * (size_t)nxi_dtype_size(t));
+}
+
+bool nxi_solve_right_from(const nxg_call_part *part, nx_dtype t, const char *uplo,
+                          const char *trans, const char *diag, int m, int n, const void *a, int lda,
+                          const void *from, int from_ld, void *b, int ldb) {
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
+  if (own) {
+    nxi_floats_system system = system_of(part, uplo, trans, diag, m, n, a, lda, b, ldb);
+    system.b = from;
+    system.b_ld = from_ld;
+    return solve_right_by(own, NULL, &system);
+  }
+  copy_rows(t, m, n, from, from_ld, b, ldb);
+  return nxi_solve_right(part, t, uplo, trans, diag, m, n, a, lda, b, ldb);
+}
+
 /* m columns of the transposed unit matrix, from its row `first` on. */
 static void fill_unit(nx_dtype t, int m, int n, int first, void *b, int ldb) {
   const size_t size = (size_t)nxi_dtype_size(t), column = (size_t)ldb * size;
@@ -129,7 +149,7 @@ static void fill_unit(nx_dtype t, int m, int n, int first, void *b, int ldb) {
 }
 
 bool nxi_solve_right_lu(const nxg_call_part *part, nx_dtype t, int m, int n, const void *a, int lda,
-                        void *b, int ldb, int one) {
+                        const void *from, int from_ld, void *b, int ldb, int one) {
   const int first = one < 0 ? 0 : one; /* what is left of it stays zero */
   const void *corner = nxi_at(t, a, first, first, lda);
   void *rest = nxi_at(t, b, 0, first, ldb);
@@ -140,9 +160,12 @@ bool nxi_solve_right_lu(const nxg_call_part *part, nx_dtype t, int m, int n, con
     nxi_floats_system lower = system_of(part, "L", "N", "U", m, n, a, lda, b, ldb);
     lower.of_unit = one >= 0;
     lower.one = first;
+    lower.b = from;
+    lower.b_ld = from_ld;
     return solve_right_by(own, &upper, &lower);
   }
   if (one >= 0) fill_unit(t, m, n, one, b, ldb);
+  else if (from) copy_rows(t, m, n, from, from_ld, b, ldb);
   return nxi_solve_right(part, t, "U", "N", "N", m, n - first, corner, lda, rest, ldb) &&
          nxi_solve_right(part, t, "L", "N", "U", m, n, a, lda, b, ldb);
 }

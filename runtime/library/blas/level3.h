@@ -34,9 +34,14 @@ void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *
 /* X op(A) = B, B being m x n, for any n. False: told to stop. */
 bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, const char *trans,
                      const char *diag, int m, int n, const void *a, int lda, void *b, int ldb);
-/* X L U = B from both factors in a, the diagonal of L being 1, in one pass over B. one >= 0: B is
- * not read; it is rows of the unit matrix, from number `one` on. */
+/* The same with B elsewhere; it may be at b, too. */
+bool nxi_solve_right_from(const nxg_call_part *part, nx_dtype t, const char *uplo,
+                          const char *trans, const char *diag, int m, int n, const void *a, int lda,
+                          const void *from, int from_ld, void *b, int ldb);
+/* X L U = B from both factors in a, the diagonal of L being 1, in one pass over B, which is at
+ * `from`, or, if that is NULL, at b. one >= 0: there is no B; it is rows of the unit matrix, from
+ * number `one` on. */
 bool nxi_solve_right_lu(const nxg_call_part *part, nx_dtype t, int m, int n, const void *a, int lda,
-                        void *b, int ldb, int one);
+                        const void *from, int from_ld, void *b, int ldb, int one);
 
 #endif

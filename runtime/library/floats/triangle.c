@@ -196,10 +196,13 @@ static void take(const nxi_floats_kernels *f, const nxi_floats_system *s, const 
                  int64_t first) {
   for (int64_t column = 0; column < g->columns; column += g->width) {
     const strip t = strip_of(f, s, g, column);
+    const char *from =
+        s->b ? (const char *)s->b + (first + column) * f->size : rows_of(f, s, g, column);
+    const int64_t pitch = (s->b ? s->b_ld : s->x_ld) * f->size;
     if (s->of_unit) fill_unit(f, s->n, s->one + first + column, &t);
-    for (int64_t i = 0; g->room && !s->of_unit && i < s->n; i++)
-      memcpy(t.at + i * t.ld * f->size, rows_of(f, s, g, column) + i * s->x_ld * f->size,
-             (size_t)(t.width * f->size));
+    else if (from != t.at)
+      for (int64_t i = 0; i < s->n; i++)
+        memcpy(t.at + i * t.ld * f->size, from + i * pitch, (size_t)(t.width * f->size));
   }
 }
 

@@ -14,7 +14,9 @@ typedef struct nxi_floats_system {
   const void *a;
   int64_t a_ld;
   bool lower, a_transposed, unit; /* lower: of a itself, however it is stored */
-  bool of_unit;                   /* x has no b: that is the unit matrix from its column `one` on */
+  const void *b;                  /* NULL: x has it; may be the same memory */
+  int64_t b_ld;
+  bool of_unit; /* there is no b: it is the unit matrix from its column `one` on */
   int64_t one;
   void *x;
   int64_t x_ld;

@@ -187,16 +187,16 @@ static void undo_pivots(int n, const int *pivots, size_t column, size_t bytes, c
 }
 
 void nxi_lu_solve(const nxg_call_part *part, nx_dtype t, int n, int width, const void *factors,
-                  const int *pivots, void *x, int ld) {
+                  const int *pivots, const void *from, void *x, int ld) {
   const size_t size = (size_t)nxi_dtype_size(t);
-  if (nxi_solve_right_lu(part, t, width, n, factors, n, x, ld, -1))
+  if (nxi_solve_right_lu(part, t, width, n, factors, n, from, ld, x, ld, -1))
     undo_pivots(n, pivots, (size_t)ld * size, (size_t)width * size, x);
 }
 
 void nxi_lu_inverse(const nxg_call_part *part, nx_dtype t, int n, int first, int width,
                     const void *factors, const int *pivots, void *x, int ld) {
   const size_t size = (size_t)nxi_dtype_size(t), column = (size_t)ld * size;
-  if (nxi_solve_right_lu(part, t, width, n, factors, n, x, ld, first))
+  if (nxi_solve_right_lu(part, t, width, n, factors, n, NULL, ld, x, ld, first))
     undo_pivots(n, pivots, column, (size_t)width * size, x);
 }
 

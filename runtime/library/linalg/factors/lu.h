@@ -45,9 +45,9 @@ void nxi_lu_factor(nx_dtype t, int rows, int columns, void *a, int ld, int *pivo
 
 /* ---- functions on LU factors, for factors from here or from LAPACK */
 
-/* X P A = B, B being `width` x n: X in the place of B. */
+/* X P A = B, B being `width` x n, at `from`, or, if that is NULL, in the place of X. */
 void nxi_lu_solve(const nxg_call_part *part, nx_dtype t, int n, int width, const void *factors,
-                  const int *pivots, void *x, int ld);
+                  const int *pivots, const void *from, void *x, int ld);
 /* Rows first .. first + width - 1 of the inverse, at x. */
 void nxi_lu_inverse(const nxg_call_part *part, nx_dtype t, int n, int first, int width,
                     const void *factors, const int *pivots, void *x, int ld);

@@ -51,14 +51,15 @@ static nx_status one_triangular(const nxg_call_part *part, int64_t task) {
     nxi_nan_columns(a->dtype, n, width, to, columns);
     return NX_OK;
   }
-  copy_columns(n, (size_t)columns * size, (size_t)width * size, from, to);
   if (nxi_is_small_matrix(a->dtype, n)) {
+    copy_columns(n, (size_t)columns * size, (size_t)width * size, from, to);
     const nxi_small_triangle t = {matrix, n, attrs[UPPER], attrs[TRANSPOSE], attrs[UNIT_DIAG]};
     nxi_small_triangular(a->dtype, &t, width, to, columns);
     return NX_OK;
   }
-  nxi_solve_right(part, a->dtype, attrs[UPPER] ? "L" : "U", attrs[TRANSPOSE] ? "C" : "N",
-                  attrs[UNIT_DIAG] ? "U" : "N", width, n, matrix, n, to, columns > 0 ? columns : 1);
+  nxi_solve_right_from(part, a->dtype, attrs[UPPER] ? "L" : "U", attrs[TRANSPOSE] ? "C" : "N",
+                       attrs[UNIT_DIAG] ? "U" : "N", width, n, matrix, n, from,
+                       columns > 0 ? columns : 1, to, columns > 0 ? columns : 1);
   return NX_OK;
 }
 
@@ -77,9 +78,8 @@ static void solve_panel(const nxi_stage_task *task, const nxi_lu *lu) {
   const size_t size = (size_t)nxi_dtype_size(lu->t), skip = (size_t)first * size;
   const char *from = (char *)nxi_item(b, task->part->operands[1], 2, task->index) + skip;
   char *x = (char *)nxi_item(b, task->part->results[0], 2, task->index) + skip;
-  copy_columns(lu->n, (size_t)columns * size, (size_t)width * size, from, x);
-  nxi_lu_solve(task->part, lu->t, lu->n, width, task->memory, nxi_lu_pivots(lu, task->memory), x,
-               columns);
+  nxi_lu_solve(task->part, lu->t, lu->n, width, task->memory, nxi_lu_pivots(lu, task->memory), from,
+               x, columns);
 }
 
 enum { FACTORS, PIVOTS };
@@ -108,15 +108,16 @@ static nx_status one_solve(const nxg_call_part *part, int64_t index) {
   size_t size = (size_t)nxi_dtype_size(t), row = (size_t)columns * size;
   char *factors = nxi_work_array(part, FACTORS, NULL), *x = nxi_item(b, part->results[0], 2, index);
   memcpy(factors, nxi_item(a, part->operands[0], 2, index), (size_t)n * (size_t)n * size);
-  memcpy(x, nxi_item(b, part->operands[1], 2, index), (size_t)n * row);
+  const char *from = nxi_item(b, part->operands[1], 2, index);
   if (nxi_is_small_matrix(t, n)) {
+    memcpy(x, from, (size_t)n * row);
     if (!nxi_small_lu(t, n, factors, pivots)) return NX_SINGULAR;
     nxi_small_solve(t, n, columns, factors, pivots, x);
     return NX_OK;
   }
   nxi_lu_factor(t, n, n, factors, n, pivots);
   if (nxi_zero_on_diagonal(t, n, factors)) return NX_SINGULAR;
-  nxi_lu_solve(part, t, n, columns, factors, pivots, x, ld);
+  nxi_lu_solve(part, t, n, columns, factors, pivots, from, x, ld);
   return NX_OK;
 }
 

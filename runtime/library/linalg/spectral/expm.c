@@ -165,7 +165,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   nxi_lapack_enter();
   ((getrf_fn)nxi_lapack(NXI_LAPACK_getrf, t))(&j.n, &j.n, j.at[SUM], &j.n, pivots, &info);
   nxi_lapack_leave();
-  nxi_lu_solve(part, t, j.n, j.n, j.at[SUM], pivots, j.at[A2], j.n);
+  nxi_lu_solve(part, t, j.n, j.n, j.at[SUM], pivots, NULL, j.at[A2], j.n);
   add_one(&j, A2);
   for (int i = 0; i < s; i++) multiply(&j, i % 2 ? A4 : A2, i % 2 ? A4 : A2, i % 2 ? A2 : A4);
   memcpy(result, j.at[s % 2 ? A4 : A2], (size_t)bytes);
