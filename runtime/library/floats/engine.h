@@ -221,6 +221,18 @@ static void TABLE(triangle)(const nxi_floats_triangle_block *t) {
   else TABLE(triangle_rows)(t, (int)t->rows, t->forward);
 }
 
+static void TABLE(negate)(int64_t rows, int64_t columns, const void *from, int64_t from_ld,
+                          void *to, int64_t to_ld) {
+  const int64_t rest = columns % LANES, whole = columns - rest;
+  const MASK mask = MASK_OF(rest ? rest : LANES);
+  const REAL *x = from;
+  REAL *y = to;
+  for (int64_t i = 0; i < rows; i++, x += from_ld, y += to_ld) {
+    for (int64_t j = 0; j < whole; j += LANES) STORE(y + j, -LOAD(x + j));
+    if (rest) STORE_SOME(y + whole, mask, -LOAD_SOME(x + whole, mask));
+  }
+}
+
 /* The column of the largest magnitude of a row, or of a NaN if all others are 0. */
 static int64_t TABLE(largest)(const REAL *a, int64_t n) {
   VECTOR best = ZERO;
@@ -370,6 +382,7 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     TABLE(pieces),
 #if !defined(PRODUCTS_ALONE)
     TABLE(triangle),
+    TABLE(negate),
     TABLE(eliminate),
     TABLE(both),
     TABLE(root),
@@ -381,6 +394,7 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     TABLE(pass),
     TABLE(secular),
 #else
+    NULL,
     NULL,
     NULL,
     NULL,

@@ -177,6 +177,9 @@ typedef struct nxi_floats_kernels {
   void (*lines)(const nxi_floats_lines *lines);
   void (*pieces)(const nxi_floats_pieces *pieces);
   void (*triangle)(const nxi_floats_triangle_block *block);
+  /* to = -from, also in place. */
+  void (*negate)(int64_t rows, int64_t columns, const void *from, int64_t from_ld, void *to,
+                 int64_t to_ld);
   void (*eliminate)(const nxi_floats_elimination *elimination);
   void (*both)(const nxi_floats_both *both);
   /* 0, or the number of the first row, from 1, whose diagonal would be no positive number. */

@@ -35,23 +35,11 @@ static void solve_group(const nxi_floats_kernels *f, int64_t n, const void *l, i
   transpose(f->size, n, count, part, below, ld);
 }
 
-/* to = -from, of count x count. */
-static void negate(int32_t size, int64_t count, const char *from, int64_t from_ld, char *to,
-                   int64_t to_ld) {
-  for (int64_t i = 0; i < count; i++)
-    for (int64_t j = 0; j < count; j++) {
-      const int64_t x = i * from_ld + j, y = i * to_ld + j;
-      if (size == (int32_t)sizeof(float))
-        ((float *)(void *)to)[y] = -((const float *)(const void *)from)[x];
-      else ((double *)(void *)to)[y] = -((const double *)(const void *)from)[x];
-    }
-}
-
 /* Subtracts part^T part, of n rows, from the rows' own square: adds it to the negated one. */
 static void subtract(const nxi_floats_kernels *f, int64_t n, int64_t count, const char *part,
                      char *square, int64_t ld, char *room) {
   const int64_t size = f->size, width = nxi_floats_strip_width(f, count);
-  negate(f->size, count, square, ld, room, count);
+  f->negate(count, count, square, ld, room, count);
   for (int64_t j = 0; j < count; j += width) {
     const int64_t wide = least(width, count - j), vectors = (wide + f->lanes - 1) / f->lanes;
     nxi_floats_block block = {.depth = n,
@@ -70,7 +58,7 @@ static void subtract(const nxi_floats_kernels *f, int64_t n, int64_t count, cons
       i += class->rows;
     }
   }
-  negate(f->size, count, room, count, square, ld);
+  f->negate(count, count, room, count, square, ld);
 }
 
 /* In groups of up to `most` rows, and those in blocks of the kernel's. */

@@ -45,21 +45,6 @@ static void read_diagonal(const nxi_floats_kernels *f, const nxi_floats_system *
   }
 }
 
-/* to = -from, also in place. */
-static void negate(const nxi_floats_kernels *f, int64_t rows, int64_t columns, const char *from,
-                   int64_t from_ld, char *to, int64_t to_ld) {
-  for (int64_t i = 0; i < rows; i++) {
-    const char *x = from + i * from_ld * f->size;
-    char *y = to + i * to_ld * f->size;
-    if (f->size == (int32_t)sizeof(float))
-      for (int64_t j = 0; j < columns; j++)
-        ((float *)(void *)y)[j] = -((const float *)(const void *)x)[j];
-    else
-      for (int64_t j = 0; j < columns; j++)
-        ((double *)(void *)y)[j] = -((const double *)(const void *)x)[j];
-  }
-}
-
 /* Columns of x that are solved together, in strips. */
 typedef struct group {
   char *x;
@@ -223,8 +208,8 @@ static void give(const nxi_floats_kernels *f, const nxi_floats_system *s, const 
                  bool stays) {
   for (int64_t column = 0; column < g->columns; column += g->width) {
     const strip t = strip_of(f, s, g, column);
-    if (stays) negate(f, s->n, t.width, t.at, t.ld, t.at, t.ld);
-    else negate(f, s->n, t.width, t.at, t.ld, rows_of(f, s, g, column), s->x_ld);
+    if (stays) f->negate(s->n, t.width, t.at, t.ld, t.at, t.ld);
+    else f->negate(s->n, t.width, t.at, t.ld, rows_of(f, s, g, column), s->x_ld);
   }
 }
 
