@@ -505,9 +505,10 @@ bool nxh_scan(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 static bool run_case(nxh_recorder *r, const nxh_op *op, nx_tensor *index,
                      const nxh_region *const *regions, uint32_t n, const values *captured,
                      const values *constants) {
-  nx_function *branches[64] = {NULL};
-  nx_tensor **list = nxi_calloc((size_t)captured->n + op->n_results + 2, sizeof *list);
+  size_t room = (size_t)captured->n + op->n_results + 2;
+  nx_tensor **list = nxi_calloc(room + n, sizeof(void *));
   if (list == NULL) return nxi_oom(r->d), false;
+  nx_function **branches = (nx_function **)(list + room);
   tensors in = {.items = list};
   nx_tensor **out = list + captured->n + 1;
   body b = {.captured = captured, .constants = constants, .meets = one_meets(r, op)};
@@ -521,7 +522,7 @@ static bool run_case(nxh_recorder *r, const nxh_op *op, nx_tensor *index,
     b.region = regions[i];
     ok = (branches[i] = make_body(r, b)) != NULL;
   }
-  ok = ok && nx_case(index, branches, n, in.items, in.n, out, count_results(r, op)) == NX_OK &&
+  ok = ok && nxh_choose(r, index, branches, n, in.items, in.n, out, count_results(r, op)) &&
        give(r, op, out);
   for (uint32_t i = 0; i < n; i++) nx_function_release(branches[i]);
   nxi_free(list);
@@ -541,11 +542,13 @@ static bool record_branches(nxh_recorder *r, const nxh_op *op, const nxh_region 
 
 bool nxh_case(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
-  const nxh_region *regions[64];
-  if (op->n_regions == 0 || op->n_regions > 64)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u branches, of at most 64", op->n_regions);
+  if (op->n_regions == 0) return nxh_fail(r, NX_INVALID_ARGUMENT, "no branches");
+  const nxh_region **regions = nxi_calloc(op->n_regions, sizeof *regions);
+  if (regions == NULL) return nxi_oom(r->d), false;
   for (uint32_t i = 0; i < op->n_regions; i++) regions[i] = &op->regions[i];
-  return record_branches(r, op, regions, op->n_regions);
+  bool ok = record_branches(r, op, regions, op->n_regions);
+  nxi_free((void *)regions);
+  return ok;
 }
 
 /* The first region is that of true. */

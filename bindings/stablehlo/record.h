@@ -131,6 +131,9 @@ bool nxh_number(const nxh_attr *a, double *out);
 
 /* The region as a function of scalars, each argument and then each captured value an input. */
 nx_function *nxh_scalar_function(nxh_recorder *r, const nxh_region *region);
+/* nx_case, of any number of branches up to 4096. */
+bool nxh_choose(nxh_recorder *r, nx_tensor *index, nx_function **branches, uint32_t n,
+                nx_tensor *const *in, uint32_t n_in, nx_tensor **out, uint32_t n_out);
 /* A function of the module, which reads nothing else, as one of its arguments. */
 nx_function *nxh_scalar_function_of(nxh_recorder *r, const nxh_function *f);
 /* Records the region with these tensors for its arguments, and gives its results. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// Loops, some of whose values each step hands on as they are.
+// Loops, some of whose values each step hands on as they are, and a choice among many branches.
 
 // One that the condition reads, one that the body reads, one that nobody does, among others that
 // change, with values and a constant from around.
@@ -90,5 +90,70 @@ func.func @main() {
   }
   %sum = stablehlo.constant dense<148> : tensor<i32>
   stablehlo.custom_call @check.expect_eq(%m#0, %sum) : (tensor<i32>, tensor<i32>) -> ()
+  return
+}
+
+// -----
+
+// 66 branches are two choices. An index that none has is the last.
+func.func private @pick(%i: tensor<i32>, %x: tensor<i32>) -> tensor<i32> {
+  %y = stablehlo.constant dense<20> : tensor<i32>
+  %z = stablehlo.add %x, %y : tensor<i32>
+  %r = "stablehlo.case"(%i) (
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> }, { stablehlo.return %x : tensor<i32> },
+    { stablehlo.return %y : tensor<i32> }, { %d = stablehlo.add %x, %i : tensor<i32> stablehlo.return %d : tensor<i32> }, { stablehlo.return %z : tensor<i32> }
+  ) : (tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+func.func @main() {
+  %x = stablehlo.constant dense<1> : tensor<i32>
+  %i0 = stablehlo.constant dense<0> : tensor<i32>
+  %r0 = func.call @pick(%i0, %x) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %w0 = stablehlo.constant dense<1> : tensor<i32>
+  stablehlo.custom_call @check.expect_eq(%r0, %w0) : (tensor<i32>, tensor<i32>) -> ()
+  %i1 = stablehlo.constant dense<62> : tensor<i32>
+  %r1 = func.call @pick(%i1, %x) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %w1 = stablehlo.constant dense<1> : tensor<i32>
+  stablehlo.custom_call @check.expect_eq(%r1, %w1) : (tensor<i32>, tensor<i32>) -> ()
+  %i2 = stablehlo.constant dense<63> : tensor<i32>
+  %r2 = func.call @pick(%i2, %x) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %w2 = stablehlo.constant dense<20> : tensor<i32>
+  stablehlo.custom_call @check.expect_eq(%r2, %w2) : (tensor<i32>, tensor<i32>) -> ()
+  %i3 = stablehlo.constant dense<64> : tensor<i32>
+  %r3 = func.call @pick(%i3, %x) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %w3 = stablehlo.constant dense<65> : tensor<i32>
+  stablehlo.custom_call @check.expect_eq(%r3, %w3) : (tensor<i32>, tensor<i32>) -> ()
+  %i4 = stablehlo.constant dense<65> : tensor<i32>
+  %r4 = func.call @pick(%i4, %x) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %w4 = stablehlo.constant dense<21> : tensor<i32>
+  stablehlo.custom_call @check.expect_eq(%r4, %w4) : (tensor<i32>, tensor<i32>) -> ()
+  %i5 = stablehlo.constant dense<66> : tensor<i32>
+  %r5 = func.call @pick(%i5, %x) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %w5 = stablehlo.constant dense<21> : tensor<i32>
+  stablehlo.custom_call @check.expect_eq(%r5, %w5) : (tensor<i32>, tensor<i32>) -> ()
+  %i6 = stablehlo.constant dense<-1> : tensor<i32>
+  %r6 = func.call @pick(%i6, %x) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %w6 = stablehlo.constant dense<21> : tensor<i32>
+  stablehlo.custom_call @check.expect_eq(%r6, %w6) : (tensor<i32>, tensor<i32>) -> ()
   return
 }
