@@ -19,6 +19,7 @@ static void job_free(nxj_job *j) {
     else nxj_value_drop(j->in[i]);
   for (size_t i = 0; i < j->n_out; i++) nxj_value_drop(j->out[i]);
   nxj_event_drop(j->done);
+  nxj_event_drop(j->over);
   nxj_loaded_drop(j->loaded);
   nxi_free(j->sends);
   nxi_free(j->receives);
@@ -113,8 +114,6 @@ static nxj_job *enter_slot(const nxj_job *j, nxj_job *now) {
 }
 
 static nxj_error *call(nxj_job *j) {
-  static const int64_t none[] = {0};
-  nx_context *c = j->device->client->context;
   nx_tensor **in = j->tensors, **out = in + j->n_in + 1;
   const nxj_port *ports = j->loaded->executable->out;
   size_t n_in = 0, n_out = 0, at = 0;
@@ -127,7 +126,6 @@ static nxj_error *call(nxj_job *j) {
   for (size_t i = 0; e == NULL && i < j->n_out; i++) {
     if (ports[i].argument > 0) e = hand_through(j, ports[i].argument - 1, &j->out[i]->tensor);
     else if (!ports[i].token) j->out[i]->tensor = out[at++];
-    else j->out[i]->tensor = nx_full(c, j->device->index, NX_BOOL, none, 1, NX_INTEGER(0));
     if (e == NULL && j->out[i]->tensor == NULL) e = last_error();
   }
   while (at < n_out && e != NULL && out[at] != NULL) nx_tensor_release(out[at++]);
@@ -153,6 +151,7 @@ void nxj_job_run(nxj_job *j) {
   if (j->loaded != NULL)
     atomic_store_explicit(&j->loaded->last_ns, nxi_now_ns() - began, memory_order_relaxed);
   nxj_event_finish(j->done, e);
+  if (j->over != NULL) nxj_event_finish(j->over, NULL);
   job_free(j);
 }
 
@@ -273,11 +272,25 @@ static nxj_error *take_inputs(nxj_job *j, nxj_buffer *const *in, const nxj_execu
   return n < j->n_in ? gone(n) : check_donated(in, j);
 }
 
+/* A token says that a call is over, and not how it ended, which its event and its other results do:
+ * a frontend gives it to the next call, which has nothing to do with that. */
+static nxj_error *make_token(nxj_job *j, const nxj_port *p, nxj_value **out) {
+  if (j->over == NULL && (j->over = nxj_event_new()) == NULL) return nxj_no_memory();
+  nx_tensor *t = nx_full(j->device->client->context, j->device->index, NX_BOOL, p->shape, p->rank,
+                         NX_INTEGER(0));
+  if (t == NULL) return last_error();
+  *out = nxj_value_new(j->device, p->type, p->shape, p->rank, j->over, t);
+  return NULL;
+}
+
 static nxj_error *make_outputs(nxj_job *j, nxj_buffer **out) {
   const nxj_executable *e = j->loaded->executable;
   for (size_t i = 0; i < j->n_out; i++) {
     const nxj_port *p = &e->out[i];
-    j->out[i] = nxj_value_new(j->device, p->type, p->shape, p->rank, j->done, NULL);
+    nxj_error *error = NULL;
+    if (p->token) error = make_token(j, p, &j->out[i]);
+    else j->out[i] = nxj_value_new(j->device, p->type, p->shape, p->rank, j->done, NULL);
+    if (error != NULL) return error;
     if (j->out[i] == NULL) return nxj_no_memory();
     out[i] = nxj_buffer_new(nxj_value_keep(j->out[i]));
     if (out[i] == NULL) return nxj_no_memory();

@@ -337,6 +337,7 @@ struct nxj_job {
   nxj_job *next;
   nxj_loaded *loaded;
   nxj_event *done;
+  nxj_event *over; /* its tokens': when the job is done, also if it fails; NULL: there are none */
   nx_function *function;
   nxj_device *device;
   size_t n_in, n_out;

@@ -255,6 +255,16 @@ def case_exceptions():
                 assert bad and "ValueError: no such luck" in str(e), e
                 jax._src.dispatch.runtime_tokens.clear()
 
+    # nor is it of what comes after it in order
+    kind = jax.ShapeDtypeStruct((), jnp.float32)
+    after = jax.jit(lambda x: jax.experimental.io_callback(picky, kind, x, ordered=True))
+    for bad in False, True, False, False:
+        fails[0] = bad
+        try:
+            assert float(after(3.0)) == 3 and not bad
+        except jax.errors.JaxRuntimeError as e:
+            assert bad and "ValueError: no such luck" in str(e), e
+
     class Mute(Exception):
         def __str__(self):
             raise RuntimeError

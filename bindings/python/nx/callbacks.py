@@ -308,7 +308,8 @@ def _end():
 
     try:
         dispatch.wait_for_tokens()
-    finally:
+    finally:  # a failure is said once, not again by each of JAX's own functions that wait
+        dispatch.runtime_tokens.clear()
         _plugin.nx_pjrt_callbacks_end()
 
 
