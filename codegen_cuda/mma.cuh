@@ -78,6 +78,19 @@ NX_INLINE void nx_copy_start(void *to, const void *from, int bytes) {
                : "memory");
 #endif
 }
+/* The same of 4 bytes, which are read or 0. */
+NX_INLINE void nx_copy_start_word(void *to, const void *from, int bytes) {
+#ifdef NX_ON_HOST
+  nx_host_copy_start("cp.async.ca.shared.global", to, from, bytes);
+#elif defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+  *(nx_u32 *)to = bytes > 0 ? *(const nx_u32 *)from : 0;
+#else
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+               :
+               : "r"((nx_u32)__cvta_generic_to_shared(to)), "l"(from), "r"(bytes)
+               : "memory");
+#endif
+}
 NX_INLINE void nx_copy_group() {
 #ifdef NX_ON_HOST
   nx_host_copy_group("cp.async.commit_group");

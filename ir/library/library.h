@@ -20,18 +20,21 @@
 #include "ir/graph/graph.h"
 #include "ir/poll.h"
 
-enum { NXG_CALL_OPERANDS = 16, NXG_CALL_RESULTS = 16, NXG_CALL_ATTRS = 8, NXG_CALL_PHASES = 8 };
+enum { NXG_CALL_OPERANDS = 16, NXG_CALL_RESULTS = 16, NXG_CALL_ATTRS = 9, NXG_CALL_PHASES = 8 };
 /* Attributes of a node, at most: its own, `result`, and the shapes of complex operands. */
 enum { NXG_CALL_MOST_ATTRS = NXG_CALL_ATTRS + 1 + NXG_CALL_OPERANDS * (1 + NXG_MAX_RANK) };
 
-/* The attributes of matmul_windows: as many of y, then of x. */
+/* The attributes of matmul_windows: as many of y, then of x; and where features are, a bit each. */
 enum {
   NXG_WINDOWS_COUNT,
   NXG_WINDOWS_STEP,
   NXG_WINDOWS_DILATION,
   NXG_WINDOWS_BEFORE,
-  NXG_WINDOWS_AXIS
+  NXG_WINDOWS_AXIS,
+  NXG_WINDOWS_LAYOUT = 2 * NXG_WINDOWS_AXIS,
+  NXG_WINDOWS_ATTRS
 };
+enum { NXG_WINDOWS_IMAGE_FIRST = 1, NXG_WINDOWS_RESULT_FIRST = 2 };
 
 typedef struct nxg_array {
   nx_dtype dtype;

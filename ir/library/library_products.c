@@ -3,11 +3,16 @@
  * bit of `transpose` says that an operand is stored with its last two dimensions exchanged.
  * Leading dimensions are equal, or 1 in an operand that is repeated along them.
  *
- * And of matmul_windows: images [number, y, x, features] of f16 or bf16 and weights [columns, taps
- * along y, along x, features]. Of an axis, window i begins at image element i * step - before, its
- * taps are `dilation` apart, and outside of the image are zeros. The result has a row for each
+ * And of matmul_windows: images [number, y, x, features] and weights [columns, taps along y, along
+ * x, features] of f16, bf16 or f32. Of an axis, window i begins at image element i * step - before,
+ * its taps are `dilation` apart, and outside of the image are zeros. The result has a row for each
  * window, of the images one after the other, in lines along x, and the weights' columns: sums over
- * taps, then features, in this order, in f32, rounded once. */
+ * taps, then features, in this order, in f32, rounded once.
+ *   layout 1: images [number, features, y, x] and weights [columns, features, taps along y, along
+ * x], of f32; sums over features, then taps. layout 2: the result is [number, columns, windows of
+ * an image]. Both are bits.
+ *   If images have more features than weights, by a factor, columns are in as many groups, each of
+ * which has its part of the image's features. */
 #include "library_types.h"
 
 static nx_status fail(int32_t operand, nx_status status, const char *why, nxi_diag *d) {
@@ -56,26 +61,41 @@ static nx_status bad_windows(const char *why, nxi_diag *d) {
   return nxi_fail(d, NX_INVALID_ARGUMENT, "matmul_windows", "matmul_windows: %s", why);
 }
 
+/* The result's type, of operands and attributes that are right. */
+static nx_status set_windows(nxg_call *call, nxi_diag *d) {
+  const int64_t *a = call->attrs, number = call->operands[0].shape[0],
+                columns = call->operands[1].shape[0];
+  nxg_array *y = &call->results[0];
+  int64_t places = a[NXG_WINDOWS_COUNT], rows;
+  if (__builtin_mul_overflow(places, a[NXG_WINDOWS_AXIS + NXG_WINDOWS_COUNT], &places) ||
+      __builtin_mul_overflow(places, number, &rows))
+    return bad_windows("there are too many windows", d);
+  const bool first = a[NXG_WINDOWS_LAYOUT] & NXG_WINDOWS_RESULT_FIRST;
+  *y = (nxg_array){.dtype = call->operands[0].dtype, .rank = first ? 3 : 2};
+  if (first) y->shape[0] = number, y->shape[1] = columns, y->shape[2] = places;
+  else y->shape[0] = rows, y->shape[1] = columns;
+  return NX_OK;
+}
+
 nx_status nxg_types_matmul_windows(nxg_call *call, nxi_diag *d) {
-  enum { MOST = 1 << 30 };
+  enum { MOST = 1 << 30, BOTH = NXG_WINDOWS_IMAGE_FIRST | NXG_WINDOWS_RESULT_FIRST };
   const nxg_array *x = &call->operands[0], *w = &call->operands[1];
-  if (x->dtype != NX_F16 && x->dtype != NX_BF16)
+  const int64_t layout = call->attrs[NXG_WINDOWS_LAYOUT];
+  const int32_t feature = layout & NXG_WINDOWS_IMAGE_FIRST ? 1 : 3;
+  if ((x->dtype != NX_F16 && x->dtype != NX_BF16 && x->dtype != NX_F32) ||
+      (feature == 1 && x->dtype != NX_F32))
     return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "matmul_windows",
-                    "matmul_windows: operands of %s, not of f16 or bf16",
-                    nxi_dtypes[x->dtype].name);
+                    "matmul_windows: operands of %s in this layout", nxi_dtypes[x->dtype].name);
+  if (layout < 0 || layout > BOTH) return bad_windows("there is no such layout", d);
   if (x->rank != 4 || w->rank != 4) return bad_windows("an operand has not four axes", d);
-  if (x->shape[3] != w->shape[3]) return bad_windows("image and weights differ in features", d);
+  const int64_t each = w->shape[feature], groups = each > 0 ? x->shape[feature] / each : 1;
+  if (x->shape[feature] != groups * each || groups < 1 || w->shape[0] % groups != 0)
+    return bad_windows("image and weights differ in features", d);
   for (int axis = 0; axis < 2; axis++) {
     const int64_t *a = call->attrs + NXG_WINDOWS_AXIS * axis;
     for (int i = 0; i < NXG_WINDOWS_AXIS; i++)
       if (a[i] > MOST || a[i] < (i == NXG_WINDOWS_BEFORE ? -MOST : i > 0))
         return bad_windows("an attribute is out of range", d);
   }
-  int64_t rows = x->shape[0];
-  for (int axis = 0; axis < 2; axis++)
-    if (__builtin_mul_overflow(rows, call->attrs[NXG_WINDOWS_AXIS * axis + NXG_WINDOWS_COUNT],
-                               &rows))
-      return bad_windows("there are too many windows", d);
-  call->results[0] = (nxg_array){.dtype = x->dtype, .rank = 2, .shape = {rows, w->shape[0]}};
-  return NX_OK;
+  return set_windows(call, d);
 }

@@ -12,13 +12,13 @@
 #include "parse_graph.h"
 
 const char *const nxg_key_names[NXG_KEYS] = {
-    "axes",    "axis",   "keepdims",   "start",    "stop",      "count",     "step",
-    "before",  "after",  "value",      "offset",   "shape",     "strides",   "k",
-    "mode",    "upper",  "reduced",    "full",     "transpose", "unit_diag", "descending",
-    "size",    "order",  "nan",        "result",   "parts0",    "parts1",    "parts2",
-    "cond",    "body",   "branches",   "carried",  "stacked",   "reverse",   "limit",
-    "y_count", "y_step", "y_dilation", "y_before", "x_count",   "x_step",    "x_dilation",
-    "x_before"};
+    "axes",     "axis",   "keepdims",   "start",    "stop",      "count",     "step",
+    "before",   "after",  "value",      "offset",   "shape",     "strides",   "k",
+    "mode",     "upper",  "reduced",    "full",     "transpose", "unit_diag", "descending",
+    "size",     "order",  "nan",        "result",   "parts0",    "parts1",    "parts2",
+    "cond",     "body",   "branches",   "carried",  "stacked",   "reverse",   "limit",
+    "y_count",  "y_step", "y_dilation", "y_before", "x_count",   "x_step",    "x_dilation",
+    "x_before", "layout"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
 #define KEY(name)             (UINT64_C(1) << NXG_KEY_##name)

@@ -54,6 +54,7 @@ typedef enum nxg_key {
   NXG_KEY_x_step,
   NXG_KEY_x_dilation,
   NXG_KEY_x_before,
+  NXG_KEY_layout,
   NXG_KEYS
 } nxg_key;
 extern const char *const nxg_key_names[NXG_KEYS];

@@ -35,7 +35,7 @@ alignas(64) unsigned char nx_shared[NX_HOST_SHARED + NX_HOST_GUARD];
 struct nx_host_copy {
   void *to;
   const void *from;
-  int bytes, group;
+  int bytes, size, group;
 };
 enum { NX_HOST_COPIES = 128 };
 struct nx_host_thread {

@@ -95,18 +95,20 @@ NX_PLAIN void nx_host_ldmatrix(const char *text, unsigned (&to)[4], const void *
 /* What is copied is there when it is waited for, or by chance before; until then there is
  * nonsense. */
 NX_PLAIN static void nx_host_copy_end(const nx_host_copy *c) {
-  memset(c->to, 0, 16);
+  memset(c->to, 0, (size_t)c->size);
   memcpy(c->to, c->from, (size_t)c->bytes);
 }
 NX_PLAIN void nx_host_copy_start(const char *text, void *to, const void *from, int bytes) {
   nx_host_thread *t = &nx_host_threads[nx_host_now];
-  if (strcmp(text, "cp.async.cg.shared.global") != 0) nx_host_unknown(text);
-  if ((unsigned long long)to % 16 || (unsigned long long)from % 16 || bytes < 0 || bytes > 16 ||
-      t->n_copies == NX_HOST_COPIES || (unsigned char *)to < nx_shared ||
-      (unsigned char *)to + 16 > nx_shared + NX_HOST_SHARED)
+  const bool word = strcmp(text, "cp.async.ca.shared.global") == 0; /* of 4 bytes */
+  const int size = word ? 4 : 16;
+  if (!word && strcmp(text, "cp.async.cg.shared.global") != 0) nx_host_unknown(text);
+  if ((unsigned long long)to % size || (unsigned long long)from % size || bytes < 0 ||
+      bytes > size || t->n_copies == NX_HOST_COPIES || (unsigned char *)to < nx_shared ||
+      (unsigned char *)to + size > nx_shared + NX_HOST_SHARED)
     abort();
-  memset(to, 0xa5, 16);
-  t->copies[t->n_copies++] = nx_host_copy{to, from, bytes, t->group};
+  memset(to, 0xa5, (size_t)size);
+  t->copies[t->n_copies++] = nx_host_copy{to, from, bytes, size, t->group};
 }
 NX_PLAIN void nx_host_copy_group(const char *text) {
   if (strcmp(text, "cp.async.commit_group") != 0) nx_host_unknown(text);
