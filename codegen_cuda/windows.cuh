@@ -39,7 +39,8 @@ NX_INLINE nx_u32 nx_again(nx_u32 number) {
 /* What a block makes: the first of its rows, and of its columns in its group. */
 struct nx_window_tile {
   int row, column, group;
-  __device__ __forceinline__ nx_window_tile(const nx_window_product &p, nx_u32 number, int columns) {
+  __device__ __forceinline__ nx_window_tile(const nx_window_product &p, nx_u32 number,
+                                            int columns) {
     row = (int)(number % p.row_tiles) * NX_WINDOW_ROWS;
     number /= p.row_tiles;
     column = (int)(number % p.column_tiles) * columns;
@@ -79,7 +80,8 @@ template <class T, int lines, int apart> struct nx_window_lines {
     for (; feature >= p.features; feature -= p.features)
       if (++tap_x == p.x.taps) tap_x = 0, tap_y++;
   }
-  __device__ __forceinline__ nx_window_lines(const T *image, const nx_window_product &p, int first) {
+  __device__ __forceinline__ nx_window_lines(const T *image, const nx_window_product &p,
+                                             int first) {
 #pragma unroll
     for (int i = 0; i < lines; i++) {
       const nx_window_place_of own(p, first + i * apart);
@@ -235,7 +237,7 @@ NX_INLINE void nx_multiply_window_tile(const nx_u16 *image, const nx_u16 *weight
     next = next + step == NX_WINDOW_STEPS * step ? 0 : next + step;
   }
   nx_copy_wait<0>();
-  const nx_window_tile to(p, nx_again(number), columns);
+  const nx_window_tile to = first ? nx_window_tile(p, nx_again(number), columns) : t;
   y += (nx_i64)to.group * p.columns * (first ? p.y.count * p.x.count : 1);
   if (first)
     nx_store_window_columns<T, parts>(y, p, to.row + own_b + lane % 4 * 2,
@@ -351,7 +353,8 @@ template <> struct nx_float_image<false> {
   }
   __device__ __forceinline__ nx_float_image(const float *whole, const nx_window_product &p,
                                             const nx_window_tile &t, nx_u8 *shared)
-      : image(whole + (nx_i64)t.group * p.features), lines((nx_float_line *)shared + threadIdx.x / 4) {
+      : image(whole + (nx_i64)t.group * p.features),
+        lines((nx_float_line *)shared + threadIdx.x / 4) {
     const nx_window_place_of own(p, t.row + (int)threadIdx.x);
     const nx_float_line line = {
         ((own.number * p.y.extent + own.line()) * p.x.extent + own.x) * (p.features * p.groups),

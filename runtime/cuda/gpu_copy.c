@@ -12,6 +12,8 @@
  *   copy, so no copy is in progress when the memory is freed.
  *
  * Bytes go through pinned memory in pieces: the host copies one piece while others are in transit.
+ * Small copies to the GPU go on the stream of work, in order, and share slots of that memory: then
+ * no stream waits for another one, and a copy is one call of the driver.
  *
  *   From one GPU to another: on the stream of work of the one that gets them, which waits for the
  *   mark of the other; and the other one's work that is started later waits for the copy. */
@@ -136,7 +138,16 @@ static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
     lane->memory = memory;
 }
 
-enum { LARGE_COPY = 32 << 20 };
+enum { SMALL_COPY = 1 << 20, LARGE_COPY = 32 << 20 };
+/* Records the event after the copies that share a slot. Lane's lock, inside. */
+static int close_slot(const nxi_gpu *g, nxi_gpu_lane *lane) {
+  if (!lane->open) return 0;
+  const uint32_t slot = (lane->next - 1) % NXI_GPU_SLOTS;
+  lane->open = false;
+  lane->used[slot] = true;
+  return g->cuda->event_record(lane->events[slot], g->stream);
+}
+
 /* For a copy that fills large slots the lane gets them, if there is pinned memory for it. Lane's
  * lock, inside. */
 static void widen_lane(const nxi_gpu *g, nxi_gpu_lane *lane, int64_t bytes) {
@@ -147,6 +158,7 @@ static void widen_lane(const nxi_gpu *g, nxi_gpu_lane *lane, int64_t bytes) {
   lane->tried_large = true;
   if (g->cuda->host_alloc(&memory, (size_t)NXI_GPU_SLOTS * NXI_GPU_LARGE_SLOT_BYTES, 0) != 0)
     return;
+  if (close_slot(g, lane) != 0) g->cuda->stream_wait(g->stream);
   for (int i = 0; i < NXI_GPU_SLOTS; i++)
     if (lane->used[i]) g->cuda->event_wait(lane->events[i]);
   g->cuda->host_free(lane->memory);
@@ -225,16 +237,46 @@ static int send(nxi_gpu *g, void *stream, uint64_t to, const char *from, int64_t
   return result;
 }
 
+/* Copies on the stream of work, in slots that are shared. */
+static int send_small(nxi_gpu *g, uint64_t to, const char *from, int64_t bytes) {
+  enum { LINE = 64 };
+  nxi_gpu_lane *lane = &g->up;
+  int result = 0;
+  while (bytes > 0 && result == 0) {
+    uint32_t slot = (lane->next - 1) % NXI_GPU_SLOTS;
+    if (lane->open && lane->filled == lane->slot_bytes) result = close_slot(g, lane);
+    if (!lane->open && result == 0) {
+      result = take_slot(g, lane, &slot);
+      lane->open = result == 0;
+      lane->filled = 0;
+    }
+    if (result != 0) break;
+    const int64_t room = lane->slot_bytes - lane->filled, part = bytes < room ? bytes : room;
+    char *at = slot_at(lane, slot) + lane->filled;
+    memcpy(at, from, (size_t)part);
+    result = g->cuda->upload(to, at, (size_t)part, g->stream);
+    lane->filled += (part + LINE - 1) / LINE * LINE;
+    to += (uint64_t)part, from += part, bytes -= part;
+  }
+  return result;
+}
+
 static int upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint64_t after) {
   void *last = NULL;
   make_lane(g, &g->up);
   widen_lane(g, &g->up, bytes);
-  void *stream = stream_for(g, &g->up, after);
+  void *stream = bytes <= SMALL_COPY ? g->stream : stream_for(g, &g->up, after);
   if (g->up.memory == NULL) {
     int result = g->cuda->upload(to, from, (size_t)bytes, stream);
     return result == 0 ? g->cuda->stream_wait(stream) : result;
   }
-  int result = send(g, stream, to, from, bytes, &last);
+  if (bytes <= SMALL_COPY) {
+    const int result = send_small(g, to, from, bytes);
+    if (result != 0) g->cuda->stream_wait(g->stream);
+    return result;
+  }
+  int result = close_slot(g, &g->up);
+  if (result == 0) result = send(g, stream, to, from, bytes, &last);
   if (result == 0 && stream != g->stream) result = g->cuda->stream_wait_event(g->stream, last, 0);
   if (result != 0) g->cuda->stream_wait(stream); /* no copy is in progress after a failure */
   return result;

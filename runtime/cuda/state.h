@@ -66,6 +66,8 @@ typedef struct nxi_gpu_lane {
   void *events[NXI_GPU_SLOTS]; /* events after the last copy of each slot */
   bool used[NXI_GPU_SLOTS];
   uint32_t next;
+  bool open;      /* small copies share the slot before the next one, and its event comes later */
+  int64_t filled; /* bytes of it */
   bool tried;
 } nxi_gpu_lane;
 

@@ -434,6 +434,38 @@ static void parts_are_read(void **state) {
   free(is);
 }
 
+/* Small copies to the GPU share pinned memory and follow the work in order: an upload is one call
+ * of the driver beside entering it, and waits for nothing. Large ones come in between. */
+static void small_copies_wait_for_nothing(void **state) {
+  enum { SMALL = 1024, COPIES = 200 };
+  static const int64_t sizes[] = {SMALL, 1, 200 << 10, SMALL + 3, 700 << 10, 77, 250 << 10};
+  nxi_gpu *g = NULL;
+  uint64_t at;
+  (void)state;
+  assert_int_equal(nxi_device_open(ctx, CUDA, (nxi_device **)&g, NULL), NX_OK);
+  float *values = numbers(700 << 10, 1), *is = malloc((size_t)(700 << 10) * sizeof *is);
+  assert_non_null(is);
+  assert_int_equal(nxi_gpu_alloc(g, COPIES * SMALL * 4, &at, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_upload(g, at, values, 4, NXI_NOW, NULL), NX_OK);
+  fake->delay = 5;
+  const nxt_fake before = *fake;
+  for (uint64_t i = 0; i < COPIES; i++)
+    assert_int_equal(nxi_gpu_upload(g, at + i * SMALL * 4, values + i, SMALL * 4, NXI_NOW, NULL),
+                     NX_OK);
+  assert_in_range(fake->calls - before.calls, 2 * COPIES, 2 * COPIES + 4); /* another slot */
+  assert_in_range(fake->host_waits - before.host_waits, 0, 2); /* as often as slots change */
+  assert_int_equal(nxi_gpu_download(g, is, at, COPIES * SMALL * 4, NXI_NOW, NULL, NULL), NX_OK);
+  for (int i = 0; i < COPIES * SMALL; i++) assert_true(is[i] == values[i / SMALL + i % SMALL]);
+  nxi_gpu_free(g, at, COPIES * SMALL * 4);
+  for (size_t i = 0; i < 5 * sizeof sizes / sizeof *sizes; i++) {
+    const int64_t n = sizes[i % (sizeof sizes / sizeof *sizes)];
+    nx_tensor *x = given(ctx, CUDA, values + i, n), *two = nx_add(x, x);
+    expect_all(two, values + i, n, 2, 0);
+  }
+  fake->delay = 0;
+  free(values), free(is);
+}
+
 NXT_MAIN(cuda_copies) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(copies_overlap_work),
@@ -447,6 +479,7 @@ NXT_MAIN(cuda_copies) {
       IN_SCOPE(a_buffer_leaves_while_it_is_read),
       IN_SCOPE(two_at_once),
       IN_SCOPE(parts_are_read),
+      IN_SCOPE(small_copies_wait_for_nothing),
       IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);

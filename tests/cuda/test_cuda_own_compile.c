@@ -147,17 +147,23 @@ static bool products(nxi_gpu *g) {
   return good;
 }
 
-/* Products of windows: both types, few columns and more. */
+/* Products of windows: of 16 bits, few columns and more; of f32 in all layouts, with weights by 16
+ * bytes and by 4. */
 static bool windows(nxi_gpu *g) {
-  static const int64_t attrs[] = {56, 1, 1, 1, 56, 1, 1, 1}, image[] = {32, 56, 56, 64};
+  static const int64_t image[] = {32, 56, 56, 64};
   bool good = true;
-  for (int i = 0; i < 4 && good; i++) {
-    const int64_t weights[] = {i & 2 ? 128 : 64, 3, 3, 64};
-    const nx_dtype t = i & 1 ? NX_F16 : NX_BF16;
-    const nxg_type types[2] = {{t, 4, image}, {t, 4, weights}};
+  for (int i = 0; i < 16 && good; i++) {
+    const nx_dtype t = i >= 8 ? NX_F32 : i & 1 ? NX_F16 : NX_BF16;
+    const int64_t layout = i < 8 ? (i & 4) / 2 : i & 3,
+                  attrs[] = {56, 1, 1, 1, 56, 1, 1, 1, layout}, columns = i & 2 ? 128 : 64,
+                  odd = i & 4 ? 63 : 64; /* features, of which weights lie by 4 bytes */
+    const bool is_first = layout & NXG_WINDOWS_IMAGE_FIRST;
+    const int64_t weights[] = {columns, is_first ? odd : 3, 3, is_first ? 3 : 64},
+                  whole[] = {32, odd, 56, 56};
+    const nxg_type types[2] = {{t, 4, is_first ? whole : image}, {t, 4, weights}};
     nxg_call call;
     if (!is_taken()) continue;
-    good = nxg_call_infer(NXG_matmul_windows, 2, types, attrs, 8, &call, NULL) == NX_OK &&
+    good = nxg_call_infer(NXG_matmul_windows, 2, types, attrs, 9, &call, NULL) == NX_OK &&
            prepare(&nxi_gpu_window_functions, g, &call) && took(NX_OK, false);
   }
   return good;
