@@ -483,6 +483,60 @@ static void rewrite(nxg_rewrite *r, uint32_t i, const windows *w) {
   r->changed = true;
 }
 
+/* ---- what shows a product */
+
+/* The call whose result a node of the new graph is, perhaps as a view, which is *v; UINT32_MAX: it
+ * is none. */
+static uint32_t call_of(const nxg_graph *g, uint32_t node, nxg_view *v) {
+  const uint32_t base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
+  if (g->nodes[base].op != NXG_matmul_windows) return UINT32_MAX;
+  nxg_node_view(g, node, v);
+  return base;
+}
+
+/* Makes a view of a product one of the call's result. A product in groups has them before rows, and
+ * the result has not: each axis of the view moves along groups, rows or columns. */
+static bool see_through(const nxg_view *product, nxg_view *v) {
+  const int64_t columns = product->shape[product->rank - 1],
+                of_group = product->shape[product->rank - 2] * columns,
+                all = product->strides[product->rank - 2];
+  int64_t rows_reach = 0, columns_reach = 0;
+  if (nxg_view_is_contiguous(product)) return product->offset == 0;
+  for (int32_t i = 0; i < v->rank; i++) {
+    int64_t *s = &v->strides[i];
+    const int64_t reach = *s * (v->shape[i] - 1);
+    if (v->shape[i] == 1) *s = 0;
+    else if (*s > 0 && *s % of_group == 0) *s = *s / of_group * columns;
+    else if (*s > 0 && *s % columns == 0) rows_reach += reach, *s = *s / columns * all;
+    else columns_reach += reach;
+    if (*s < 0) return false;
+  }
+  return v->offset == 0 && rows_reach < of_group && columns_reach < columns;
+}
+
+/* A view of a product, or a copy of all of it in the order of the result: neither takes a copy. */
+static bool shows_product(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  nxg_view product, v;
+  if (n->op != NXG_view && n->op != NXG_copy) return false;
+  const uint32_t call = call_of(r->to, r->map[n->args[0]], &product);
+  if (call == UINT32_MAX || product.rank < 2) return false;
+  if (n->op == NXG_view) {
+    nxg_node_view(r->from, i, &v);
+    if (!see_through(&product, &v)) return false;
+  } else {
+    nxg_view dense;
+    nxg_view_contiguous(&v, n->rank, n->shape);
+    nxg_view_contiguous(&dense, product.rank, product.shape);
+    for (int32_t a = 0; a < product.rank; a++)
+      if (product.shape[a] != 1 && product.strides[a] != dense.strides[a]) return false;
+    if (product.offset != 0 || nxg_node_elements(n) != nxg_node_elements(&r->to->nodes[call]))
+      return false;
+  }
+  nxg_rewrite_map(r, i, view_of(r, i, call, &v));
+  return true;
+}
+
 nx_status nxg_pass_windows(const nxg_graph *g, nxp_products products, nxg_graph **out,
                            bool *changed, nxi_diag *d) {
   nxg_rewrite r;
@@ -491,7 +545,7 @@ nx_status nxg_pass_windows(const nxg_graph *g, nxp_products products, nxg_graph 
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (products & NXP_OF_WINDOWS && find(&r, i, &w)) rewrite(&r, i, &w);
-    else nxg_rewrite_copy(&r, i);
+    else if (!(products & NXP_OF_WINDOWS) || !shows_product(&r, i)) nxg_rewrite_copy(&r, i);
   }
   return nxg_rewrite_end(&r, out, changed);
 }
