@@ -37,6 +37,7 @@ static void expect_all(nx_tensor *x, const float *from, int64_t n, float scale, 
       fprintf(stderr, "element %lld is %g\n", (long long)i, (double)is[i]);
       free(is);
       fail();
+      return;
     }
   free(is);
 }

@@ -241,10 +241,17 @@ static void write_canonical(FILE *f, const char *text) {
   fputs(text, f);
 }
 
+/* Inline assembly that is not to be moved says nothing of memory. */
+static bool has_volatile(const char *source) {
+  for (const char *at = source; (at = strstr(at, "volatile")) != NULL; at++)
+    if (at - source < 4 || memcmp(at - 4, "asm ", 4) != 0) return true;
+  return false;
+}
+
 /* Whether blocks of the kernel may tell each other something: then their stores are seen late
  * (cuda_memory.h). */
 static bool is_relaxed(const char *source) {
-  return strstr(source, "__threadfence") != NULL || strstr(source, "volatile") != NULL ||
+  return strstr(source, "__threadfence") != NULL || has_volatile(source) ||
          strstr(source, "__nanosleep") != NULL || strstr(source, "atomic") != NULL;
 }
 
