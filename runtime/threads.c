@@ -10,7 +10,12 @@
  *           it.
  *
  * `busy` is held by the thread that may announce runs. That thread owns everything else in the
- * pool. */
+ * pool.
+ *
+ * A worker that is inside may lose its processor to a thread of somebody else's, with a chunk half
+ * done. Workers are pinned, so it would wait there for as long as the other one may work,
+ * milliseconds, while the caller's processor has nothing to do. A caller that waits looks how long
+ * each worker has been on a processor, and has one that has not got on come to its own. */
 #include "threads.h"
 
 #include <limits.h>
@@ -32,6 +37,8 @@ enum {
   CHUNKS_PER_WORKER = 4,
   SPIN_NS = 70 * 1000,        /* of a worker after its last run */
   WAIT_SPIN_NS = 100 * 1000,  /* of the caller while it waits for its workers */
+  LOOK_NS = 25 * 1000,        /* between its first looks whether they get on; then twice as long, */
+  MOST_LOOK_NS = 500 * 1000,  /* to this */
   POLL_NS = 10 * 1000 * 1000, /* between polls, half of what is promised */
   RAMP_NS = 2 * 1000 * 1000,  /* a polled caller doubles its chunk while one takes less than this */
   STACK_BYTES = 2 << 20,
@@ -47,6 +54,7 @@ enum {
  * their memory in its own cache. */
 typedef struct region {
   _Alignas(CACHE_LINE) _Atomic uint64_t rest;
+  _Atomic bool inside; /* of the pool's: this worker is in the run */
 } part;
 
 /* One run, on its caller's stack. */
@@ -66,7 +74,8 @@ typedef struct run {
 typedef struct pool_worker {
   nxi_pool *pool;
   int32_t index;
-  int16_t cpu; /* the processor that it is pinned to; -1: none */
+  int16_t cpu;       /* the processor that it is pinned to; -1: none */
+  int64_t worked_ns; /* at the last look */
   nxi_thread thread;
 } pool_worker;
 
@@ -83,6 +92,7 @@ struct nxi_pool {
   part *parts;            /* size of them */
   int32_t started;        /* workers[1 .. started - 1] have threads; 0: not tried yet */
   int16_t vacant_cpu;     /* the processor no worker is pinned to: the caller's */
+  _Atomic bool displaced; /* a worker was brought to the caller's, which has to get it back */
   run *current;           /* valid while state has OPEN or a worker is inside */
   _Atomic uint32_t forks; /* times this process became a child */
   _Alignas(CACHE_LINE) _Atomic uint32_t signal;
@@ -182,7 +192,8 @@ static void run_share(run *r, int32_t worker) {
 
 /* Waits for another value of `signal` than `seen`; returns it. */
 static uint32_t wait_for_signal(nxi_pool *pool, uint32_t seen) {
-  int64_t deadline = pool->spins ? nxi_now_ns() + SPIN_NS : 0;
+  const bool spins = pool->spins && !atomic_load_explicit(&pool->displaced, memory_order_relaxed);
+  int64_t deadline = spins ? nxi_now_ns() + SPIN_NS : 0;
   for (;;) {
     for (int i = 0; i < 32 && deadline; i++) {
       uint32_t signal = atomic_load_explicit(&pool->signal, memory_order_acquire);
@@ -222,7 +233,10 @@ static void *worker_main(void *argument) {
     seen = wait_for_signal(pool, seen);
     if (atomic_load(&pool->quit)) return NULL;
     if (!enter_run(pool)) continue;
+    _Atomic bool *inside = &pool->parts[w->index].inside;
+    atomic_store_explicit(inside, true, memory_order_relaxed);
     run_share(pool->current, w->index);
+    atomic_store_explicit(inside, false, memory_order_relaxed);
     leave_run(pool);
   }
 }
@@ -267,6 +281,13 @@ static void give_way(nxi_pool *pool) {
   }
 }
 
+/* Workers that were brought to the processor of a caller return. */
+static void send_back(nxi_pool *pool) {
+  atomic_store_explicit(&pool->displaced, false, memory_order_relaxed);
+  pool->vacant_cpu = -1;
+  place_workers(pool);
+}
+
 /* Makes the threads; it is not an error if there are fewer than wanted. */
 static void start_workers(nxi_pool *pool) {
   atomic_store(&pool->signal, 0);
@@ -276,6 +297,7 @@ static void start_workers(nxi_pool *pool) {
   while (pool->started < pool->size) {
     pool_worker *w = &pool->workers[pool->started];
     *w = (pool_worker){.pool = pool, .index = pool->started, .cpu = -1};
+    atomic_init(&pool->parts[w->index].inside, false);
     if (!nxi_thread_start(&w->thread, STACK_BYTES, worker_main, w)) break;
     pool->started++;
   }
@@ -284,9 +306,34 @@ static void start_workers(nxi_pool *pool) {
 
 /* ---- the caller */
 
+/* Looks at the workers that are inside. One that has not been on a processor since the last look is
+ * brought to this one, which the caller leaves by going to sleep; more of them may go wherever
+ * there is room. Returns whether there was one. */
+static bool bring_workers(nxi_pool *pool, bool first_look) {
+  bool brought = false;
+  const int16_t here = (int16_t)nxi_thread_processor();
+  for (int32_t i = 1; i < pool->started && here >= 0; i++) {
+    pool_worker *w = &pool->workers[i];
+    if (!atomic_load_explicit(&pool->parts[i].inside, memory_order_relaxed)) {
+      w->worked_ns = -1;
+      continue;
+    }
+    const int64_t worked = nxi_thread_worked_ns(&w->thread);
+    if (!first_look && worked >= 0 && worked == w->worked_ns) {
+      atomic_store_explicit(&pool->displaced, true, memory_order_relaxed);
+      if (brought) nxi_thread_confine(&w->thread, pool->cpus.ids, pool->cpus.count);
+      else brought = nxi_thread_confine(&w->thread, &here, 1);
+    }
+    w->worked_ns = worked;
+  }
+  return brought;
+}
+
 /* Waits until no worker is inside: spins, then sleeps, and calls the poll meanwhile. */
 static void wait_for_workers(nxi_pool *pool, run *r) {
-  int64_t started = nxi_now_ns(), polled = started;
+  int64_t started = nxi_now_ns(), polled = started, gap = LOOK_NS, look = started + gap;
+  bool spins = pool->spins, first_look = true;
+  const bool looks = spins && pool->cpus.ids_known; /* else workers wait for each other anyway */
   for (;;) {
     for (int i = 0; i < 32; i++) {
       if (!(atomic_load_explicit(&pool->state, memory_order_acquire) & INSIDE)) return;
@@ -297,16 +344,23 @@ static void wait_for_workers(nxi_pool *pool, run *r) {
       ask(r);
       polled = nxi_now_ns();
     }
-    if (now - started < (pool->spins ? WAIT_SPIN_NS : 0)) continue;
+    if (looks && now >= look) {
+      if (bring_workers(pool, first_look)) spins = false; /* it wants this processor */
+      first_look = false;
+      gap = gap < MOST_LOOK_NS / 2 ? gap * 2 : MOST_LOOK_NS;
+      look = now + gap;
+    }
+    if (spins && now - started < WAIT_SPIN_NS) continue;
     uint32_t state =
         atomic_fetch_or_explicit(&pool->state, WAITED_FOR, memory_order_acq_rel) | WAITED_FOR;
-    if (state & INSIDE) nxi_futex_wait(&pool->state, state, POLL_NS);
+    if (state & INSIDE) nxi_futex_wait(&pool->state, state, looks ? gap : POLL_NS);
   }
 }
 
 /* Shares the run with the workers; `busy` is held. */
 static void run_with_workers(nxi_pool *pool, run *r) {
   if (pool->started == 0) start_workers(pool);
+  if (atomic_load_explicit(&pool->displaced, memory_order_relaxed)) send_back(pool);
   if (pool->vacant_cpu >= 0) give_way(pool);
   uint32_t forks = atomic_load(&pool->forks);
   pool->current = r;

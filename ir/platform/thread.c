@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 
 #include "clock.h"
 #include "futex.h"
@@ -58,6 +59,13 @@ bool nxi_thread_confine(nxi_thread *t, const int16_t *processors, int32_t n) {
 }
 
 int32_t nxi_thread_processor(void) { return sched_getcpu(); }
+
+int64_t nxi_thread_worked_ns(const nxi_thread *t) {
+  clockid_t clock;
+  struct timespec time;
+  if (pthread_getcpuclockid(t->os, &clock) != 0 || clock_gettime(clock, &time) != 0) return -1;
+  return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
 
 /* ---- halting: by a signal of the system's real-time ones that nobody has a handler for, which
  * only threads that may be halted do not block. It has a handler from the first halt on. */

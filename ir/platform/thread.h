@@ -160,6 +160,8 @@ bool nxi_threads_have_heaps(void);
 bool nxi_thread_confine(nxi_thread *t, const int16_t *processors, int32_t n);
 /* The processor that the calling thread is on at the moment, or -1. */
 int32_t nxi_thread_processor(void);
+/* Nanoseconds for which a thread, which exists, has been on some processor; -1: not known. */
+int64_t nxi_thread_worked_ns(const nxi_thread *t);
 
 /* ---- threads that do not go on, for the end of a process that cannot wait for them */
 

@@ -130,46 +130,6 @@ static void test_workers_come(void **state) {
   }
 }
 
-/* Pinned workers move away from the caller's processor, and do not inherit the caller's
- * affinity. */
-typedef struct places {
-  meeting meeting;
-  _Atomic int on[NXI_CPU_MAX];
-} places;
-
-static void note_place(void *arg, int worker, int64_t begin, int64_t end) {
-  places *p = arg;
-  meet(&p->meeting, worker, begin, end);
-  int cpu = sched_getcpu();
-  if (cpu >= 0 && cpu < NXI_CPU_MAX) p->on[cpu]++;
-}
-
-static void test_places(void **state) {
-  (void)state;
-  nxi_cpus cpus;
-  nxi_cpus_read(&cpus);
-  if (!cpus.ids_known || cpus.count < 2 || cpus.count != cpus.available) skip();
-  nxi_pool *pool = new_pool(cpus.count);
-  cpu_set_t before, one;
-  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-  for (int round = 0; round < 6; round++) {
-    places *p = calloc(1, sizeof *p);
-    p->meeting.size = cpus.count;
-    CPU_ZERO(&one);
-    CPU_SET(cpus.ids[round % cpus.count], &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    nxi_pool_run(pool, note_place, p, cpus.count, 1);
-    int used = 0;
-    for (int i = 0; i < NXI_CPU_MAX; i++) used += p->on[i] > 0;
-    int alone = p->meeting.alone;
-    free(p);
-    assert_int_equal(alone, 0);
-    assert_int_equal(used, cpus.count);
-  }
-  sched_setaffinity(0, sizeof before, &before);
-  nxi_pool_destroy(pool);
-}
-
 static void never(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker, (void)begin, (void)end;
   atomic_store((atomic_int *)arg, 1); /* two workers may come */
@@ -543,7 +503,6 @@ NXT_MAIN(threads) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_task_once),
       cmocka_unit_test(test_workers_come),
-      cmocka_unit_test(test_places),
       cmocka_unit_test(test_edges),
       cmocka_unit_test(test_concurrent_callers),
       cmocka_unit_test(test_nested),
