@@ -59,7 +59,7 @@ static nx_status replace_graph(subject *s, nxg_graph *g) {
 static nxp_products products_of(const subject *s) {
   const bool gpu = s->o->target->block_threads > 0;
   return (s->o->blas ? NXP_PRODUCTS_OF_BLAS : 0) | NXP_OF_SMALL_INTEGERS |
-         (gpu ? NXP_OF_WINDOWS : 0);
+         (gpu ? NXP_OF_WINDOWS | NXP_OF_ATTENTION : 0);
 }
 
 static nx_status run_graph_pass(subject *s, nxg_pass pass) {
@@ -94,6 +94,7 @@ static nx_status pass_constant_fold(subject *s) {
 }
 static nx_status pass_algebra(subject *s) { return run_graph_pass(s, nxg_pass_algebra); }
 static nx_status pass_windows(subject *s) { return run_told_pass(s, nxg_pass_windows); }
+static nx_status pass_attention(subject *s) { return run_told_pass(s, nxg_pass_attention); }
 static nx_status pass_integers(subject *s) { return run_told_pass(s, nxg_pass_integers); }
 static nx_status pass_library(subject *s) { return run_told_pass(s, nxg_pass_library); }
 static nx_status pass_reshapes(subject *s) { return run_graph_pass(s, nxg_pass_reshapes); }

@@ -5,27 +5,36 @@
 
 #include "gpu.h"
 
-/* Attention of heads x rows x width; or a convolution of batch x features x size x size. */
+/* Attention of heads x rows x width, of which some share keys and values; or a convolution of
+ * batch x features x size x size. */
 typedef struct workload {
   const char *name;
   nx_dtype dtype;
   bool attention;
   int64_t heads, rows, width;
   bool causal;
+  int64_t shared; /* heads of the same keys */
   int64_t batch, features, size, out, window, stride, groups;
   bool last; /* features are the last axis of images and weights */
 } workload;
 
-#define ATTENTION(name, type, heads, rows, width, causal) \
-  {name, type, true, heads, rows, width, causal, 0, 0, 0, 0, 0, 0, 0, false}
+#define ATTENTION(name, type, heads, rows, width, causal, shared) \
+  {name, type, true, heads, rows, width, causal, shared, 0, 0, 0, 0, 0, 0, 0, false}
 #define CONVOLUTION(name, type, batch, features, size, out, window, stride, groups, last) \
-  {name, type, false, 0, 0, 0, false, batch, features, size, out, window, stride, groups, last}
+  {name, type, false, 0, 0, 0, false, 1, batch, features, size, out, window, stride, groups, last}
 static const workload workloads[] = {
-    ATTENTION("attention 16x2048x64", NX_F32, 16, 2048, 64, false),
-    ATTENTION("attention 16x2048x64 bf16", NX_BF16, 16, 2048, 64, false),
-    ATTENTION("attention 16x2048x64 causal bf16", NX_BF16, 16, 2048, 64, true),
-    ATTENTION("attention 128x512x128 bf16", NX_BF16, 128, 512, 128, false),
-    ATTENTION("attention 8x8192x128 bf16", NX_BF16, 8, 8192, 128, false),
+    ATTENTION("attention 16x2048x64", NX_F32, 16, 2048, 64, false, 1),
+    ATTENTION("attention 16x2048x64 bf16", NX_BF16, 16, 2048, 64, false, 1),
+    ATTENTION("attention 16x2048x64 f16", NX_F16, 16, 2048, 64, false, 1),
+    ATTENTION("attention 16x2048x64 causal bf16", NX_BF16, 16, 2048, 64, true, 1),
+    ATTENTION("attention 128x512x128 bf16", NX_BF16, 128, 512, 128, false, 1),
+    ATTENTION("attention 128x512x128 causal bf16", NX_BF16, 128, 512, 128, true, 1),
+    ATTENTION("attention 32x2048x128, 4 heads share keys, causal bf16", NX_BF16, 32, 2048, 128,
+              true, 4),
+    ATTENTION("attention 32x1000x80 bf16", NX_BF16, 32, 1000, 80, false, 1),
+    ATTENTION("attention 16x1024x256 bf16", NX_BF16, 16, 1024, 256, false, 1),
+    ATTENTION("attention 8x8192x128 bf16", NX_BF16, 8, 8192, 128, false, 1),
+    ATTENTION("attention 8x8192x128 causal bf16", NX_BF16, 8, 8192, 128, true, 1),
     CONVOLUTION("conv 3x3 32x64x56^2", NX_F32, 32, 64, 56, 64, 3, 1, 1, false),
     CONVOLUTION("conv 3x3 32x64x56^2 last", NX_F32, 32, 64, 56, 64, 3, 1, 1, true),
     CONVOLUTION("conv 3x3 32x64x56^2 bf16", NX_BF16, 32, 64, 56, 64, 3, 1, 1, false),
@@ -50,16 +59,21 @@ static const workload workloads[] = {
 };
 
 static nx_tensor *attention(const bench_lab *lab, nx_tensor **x, const workload *w) {
-  nx_tensor *scale = bench_number(lab, x[0], 1 / sqrt((double)w->width)),
-            *scores = nx_mul(nx_matmul(x[0], nx_permute(x[1], NX_AXES(0, 2, 1))), scale);
+  const int64_t groups = w->heads / w->shared;
+  nx_tensor *scale = bench_number(lab, x[0], 1 / sqrt((double)w->width)), *in[3];
+  for (int i = 0; i < 3; i++)
+    in[i] =
+        nx_expand(nx_reshape(x[i], NX_SHAPE(groups, i == 0 ? w->shared : 1, w->rows, w->width), 0),
+                  NX_SHAPE(groups, w->shared, w->rows, w->width));
+  nx_tensor *scores = nx_mul(nx_matmul(in[0], nx_permute(in[1], NX_AXES(0, 1, 3, 2))), scale);
   if (w->causal) {
     nx_tensor *at =
                   nx_arange(lab->context, lab->device, NX_I32, NX_NUMBER(0), NX_NUMBER(1), w->rows),
-              *seen = nx_cmple(nx_reshape(at, NX_SHAPE(1, 1, w->rows), 0),
-                               nx_reshape(at, NX_SHAPE(1, w->rows, 1), 0));
+              *seen = nx_cmple(nx_reshape(at, NX_SHAPE(1, w->rows), 0),
+                               nx_reshape(at, NX_SHAPE(w->rows, 1), 0));
     scores = nx_where(seen, scores, bench_number(lab, x[0], -INFINITY));
   }
-  return nx_matmul(bench_softmax_of(scores), x[2]);
+  return nx_matmul(bench_softmax_of(scores), in[2]);
 }
 
 static nx_tensor *convolution(nx_tensor **x, const workload *w) {
@@ -81,7 +95,7 @@ static nx_tensor *convolution(nx_tensor **x, const workload *w) {
 static int shapes_of(const workload *w, int32_t *rank, int64_t out[3][4]) {
   *rank = w->attention ? 3 : 4;
   for (int i = 0; i < 3 && w->attention; i++) {
-    const int64_t shape[] = {w->heads, w->rows, w->width};
+    const int64_t shape[] = {i == 0 ? w->heads : w->heads / w->shared, w->rows, w->width};
     for (int axis = 0; axis < 3; axis++) out[i][axis] = shape[axis];
   }
   for (int i = 0; i < 2 && !w->attention; i++) {
@@ -100,8 +114,8 @@ enum { PEER = 120 };
 static void name_peer(const workload *w, char out[PEER]) {
   const char *type = nx_dtype_name(w->dtype);
   if (w->attention)
-    snprintf(out, PEER, "attention %s %lld %lld %lld %d", type, (long long)w->heads,
-             (long long)w->rows, (long long)w->width, w->causal);
+    snprintf(out, PEER, "attention %s %lld %lld %lld %d %lld", type, (long long)w->heads,
+             (long long)w->rows, (long long)w->width, w->causal, (long long)w->shared);
   else
     snprintf(out, PEER, "convolution %s %lld %lld %lld %lld %lld %lld %lld %d", type,
              (long long)w->batch, (long long)w->features, (long long)w->size, (long long)w->out,
@@ -113,7 +127,7 @@ static void run_row(gpu_lab *lab, workload w) {
   int64_t shapes[3][4];
   int32_t rank;
   if (!bench_wanted(&lab->lab.out, w.name)) return;
-  if (lab->shrink > 1) w.rows = w.rows > 64 ? 64 : w.rows, w.heads = 2, w.batch = 1;
+  if (lab->shrink > 1) w.rows = w.rows > 64 ? 64 : w.rows, w.heads = 2 * w.shared, w.batch = 1;
   gpu_job j = {.lab = lab, .n = (size_t)shapes_of(&w, &rank, shapes)};
   for (size_t i = 0; i < j.n; i++)
     j.x[i] = bench_random(&lab->lab, w.dtype, rank, shapes[i], -1, 1);

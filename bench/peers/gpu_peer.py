@@ -35,8 +35,9 @@ def shapes_of(name, numbers):
         b = (n, k) if transposed & 2 else (k, n)
         return [some + a, some + b] + [(n,)] * (name == "matmulbias"), (transposed,)
     if name == "attention":
-        heads, rows, width, causal = numbers
-        return [(heads, rows, width)] * 3, (causal,)
+        heads, rows, width, causal, shared = numbers
+        keys = (heads // shared, rows, width)
+        return [(heads, rows, width), keys, keys], (causal, shared > 1)
     batch, features, size, out, window, stride, groups, last = numbers
     return [
         (batch, features, size, size),
@@ -74,7 +75,8 @@ class Torch:
             return (lambda a, b, c: t.relu(a @ b + c)) if len(x) > 2 else t.matmul, x
         if name == "attention":
             f = t.nn.functional.scaled_dot_product_attention
-            return (lambda q, k, v: f(q, k, v, is_causal=bool(options[0]))), [y[None] for y in x]
+            more = {"is_causal": bool(options[0]), "enable_gqa": options[1]}
+            return (lambda q, k, v: f(q, k, v, **more)), [y[None] for y in x]
         stride, around, groups, last = options
         if last:
             x = [y.to(memory_format=t.channels_last) for y in x]

@@ -36,6 +36,23 @@ enum {
 };
 enum { NXG_WINDOWS_IMAGE_FIRST = 1, NXG_WINDOWS_RESULT_FIRST = 2 };
 
+/* The attributes of attention: bits of the operands' dtype, or -1; bounds of column - row; and bits
+ * of operands in which rows come before heads. */
+enum {
+  NXG_ATTENTION_SCALE,
+  NXG_ATTENTION_FILL,
+  NXG_ATTENTION_LEAST,
+  NXG_ATTENTION_MOST,
+  NXG_ATTENTION_TURNED,
+  NXG_ATTENTION_ATTRS
+};
+enum { NXG_ATTENTION_FAR = 1 << 30 }; /* a bound that is none */
+/* Whether larger scores stay larger when they are multiplied by it: it is none, or positive and
+ * finite. */
+static inline bool nxg_attention_grows(nx_dtype t, int64_t scale) {
+  return scale == -1 || (scale > 0 && scale < (t == NX_BF16 ? 0x7f80 : 0x7c00));
+}
+
 typedef struct nxg_array {
   nx_dtype dtype;
   int32_t rank;

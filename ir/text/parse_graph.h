@@ -55,6 +55,11 @@ typedef enum nxg_key {
   NXG_KEY_x_dilation,
   NXG_KEY_x_before,
   NXG_KEY_layout,
+  NXG_KEY_scale,
+  NXG_KEY_fill,
+  NXG_KEY_least,
+  NXG_KEY_most,
+  NXG_KEY_turned,
   NXG_KEYS
 } nxg_key;
 extern const char *const nxg_key_names[NXG_KEYS];

@@ -53,13 +53,15 @@ typedef struct nxp_clusters {
  * says that its products become one product of parts instead of two, and that of i32 that products
  * of integers of 8 and 16 bits are calls. One bit says that products of f32 read operands of f16 or
  * bf16, of those of both that it multiplies, as they are, and one that products of windows of
- * images of 16 bits are calls, which have no windows in memory. One more bit is set for the library
+ * images of 16 bits are calls, which have no windows in memory; one that attention of 16 bits is a
+ * call, which has no scores in memory. One more bit is set for the library
  * of a GPU: more small products are then generated code, and long scans of few lines are calls. */
 typedef uint32_t nxp_products;
 #define NXP_PRODUCTS_OF_BLAS  ((nxp_products)1 << NX_F32 | (nxp_products)1 << NX_F64)
 #define NXP_OF_SMALL_INTEGERS ((nxp_products)1 << NX_I32)
 #define NXP_OF_HALVES         ((nxp_products)1 << 30)
 #define NXP_OF_WINDOWS        ((nxp_products)1 << 29)
+#define NXP_OF_ATTENTION      ((nxp_products)1 << 28)
 #define NXP_ON_GPU            ((nxp_products)1 << 31)
 
 typedef struct nxp_cluster_options {

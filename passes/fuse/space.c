@@ -72,7 +72,8 @@ bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products pr
   const nxg_node *a = &g->nodes[n->args[0]];
   int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
           columns = n->shape[n->rank - 1];
-  const nxp_products others = NXP_ON_GPU | NXP_OF_SMALL_INTEGERS | NXP_OF_HALVES | NXP_OF_WINDOWS;
+  const nxp_products others =
+      NXP_ON_GPU | NXP_OF_SMALL_INTEGERS | NXP_OF_HALVES | NXP_OF_WINDOWS | NXP_OF_ATTENTION;
   bool library = (products & ~others) != 0;
   if (!library || !nxi_is_float(n->dtype) || inner == 0) return true;
   int64_t largest = rows > columns ? rows : columns;

@@ -315,7 +315,8 @@ static void rewrite_update(nxg_rewrite *r, uint32_t i, nxp_products products) {
 static uint32_t product_of_output(const nxg_graph *g, uint32_t node) {
   const nxg_node *n = &g->nodes[node];
   const uint32_t op = n->op == NXG_view ? g->nodes[n->args[0]].op : n->op;
-  if (n->op != NXG_view || (op != NXG_matmul && op != NXG_matmul_i32 && op != NXG_matmul_windows))
+  if (n->op != NXG_view ||
+      (op != NXG_matmul && op != NXG_matmul_i32 && op != NXG_matmul_windows && op != NXG_attention))
     return UINT32_MAX;
   nxg_view v;
   nxg_node_view(g, node, &v);

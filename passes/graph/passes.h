@@ -48,6 +48,8 @@ nx_status nxg_pass_types_for(const nxg_graph *g, nxp_products joined, nxg_graph 
                              bool *changed, nxi_diag *d);
 nx_status nxg_pass_windows(const nxg_graph *g, nxp_products products, nxg_graph **out,
                            bool *changed, nxi_diag *d); /* convolutions become calls */
+nx_status nxg_pass_attention(const nxg_graph *g, nxp_products products, nxg_graph **out,
+                             bool *changed, nxi_diag *d); /* attention becomes calls */
 nx_status nxg_pass_integers(const nxg_graph *g, nxp_products products, nxg_graph **out,
                             bool *changed, nxi_diag *d); /* products of bytes become calls */
 nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,

@@ -43,6 +43,7 @@ static void install(void) {
   nxg_set_functions(NXG_irfft, &nxi_fft_functions);
   nxg_set_functions(NXG_matmul_i32, &nxi_matmul_i32_functions);
   nxg_set_functions(NXG_matmul_windows, &nxi_matmul_windows_functions);
+  nxg_set_functions(NXG_attention, &nxi_attention_functions);
   nxg_set_functions(NXG_custom, &nxg_custom_functions);
 }
 

@@ -31,6 +31,8 @@ extern const nxg_functions nxi_top_functions;
 
 /* fft/fft.c: fft, ifft, rfft, irfft */
 extern const nxg_functions nxi_fft_functions;
+/* attention.c: attention */
+extern const nxg_functions nxi_attention_functions;
 /* windows.c: matmul_windows */
 extern const nxg_functions nxi_matmul_windows_functions;
 /* integers/product.c: matmul_i32 */

@@ -169,6 +169,29 @@ static bool windows(nxi_gpu *g) {
   return good;
 }
 
+/* Attention: both types, narrow rows and the widest, with and without what is hidden. */
+static bool attention(nxi_gpu *g) {
+  enum { FAR = NXG_ATTENTION_FAR };
+  static const struct {
+    nx_dtype t;
+    int64_t width, attrs[NXG_ATTENTION_ATTRS];
+  } all[] = {{NX_BF16, 48, {0x3e00, -1, -FAR, FAR, 0}},
+             {NX_F16, 64, {0x3555, 0xfc00, -FAR, 0, 0}},
+             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 7}},
+             {NX_F16, 256, {0x2c00, -1, -FAR, FAR, 0}}};
+  bool good = true;
+  for (size_t i = 0; i < sizeof all / sizeof *all && good; i++) {
+    const int64_t shape[] = {16, 2048, 2048, all[i].width};
+    const nxg_type type = {all[i].t, 4, shape}, types[3] = {type, type, type};
+    nxg_call call;
+    if (!is_taken()) continue;
+    good = nxg_call_infer(NXG_attention, 3, types, all[i].attrs, NXG_ATTENTION_ATTRS, &call,
+                          NULL) == NX_OK &&
+           prepare(&nxi_gpu_attention_functions, g, &call) && took(NX_OK, false);
+  }
+  return good;
+}
+
 /* By columns, in any order, by elements; as many axes as may be. */
 static bool scatters(nxi_gpu *g) {
   static const nx_dtype types[] = {NX_BOOL, NX_U8, NX_U16, NX_U32, NX_U64, NX_F32, NX_F64};
@@ -233,7 +256,7 @@ NXT_MAIN(cuda_own_compile) {
   nxi_gpu *g = nxi_gpu_imagine(&target, &shown, &texts);
   if (g == NULL) return 1;
   const bool good = conditions(g) && sorts(g) && scatters(g) && scans(g) && products(g) &&
-                    windows(g) && took(NX_OK, true);
+                    windows(g) && attention(g) && took(NX_OK, true);
   nxi_gpu_forget(g);
   nxi_text_free(&texts);
   printf("%d kernels compiled for %s, %lld registers at most, %d failures\n", n_kernels, arch,

@@ -48,7 +48,8 @@ extern const nxi_gpu_functions nxi_gpu_sort_functions;   /* sort.c */
 extern const nxi_gpu_functions nxi_gpu_scan_functions;   /* scan.c */
 /* integers.c: matmul_i32 of bytes */
 extern const nxi_gpu_functions nxi_gpu_integer_library_functions, nxi_gpu_integer_functions;
-extern const nxi_gpu_functions nxi_gpu_window_functions; /* windows.c: matmul_windows */
+extern const nxi_gpu_functions nxi_gpu_attention_functions; /* attention.c: attention */
+extern const nxi_gpu_functions nxi_gpu_window_functions;    /* windows.c: matmul_windows */
 /* fft.c: fft, ifft, rfft, irfft */
 extern const nxi_gpu_functions nxi_gpu_fft_functions;
 /* factors.c: cholesky, solve, inv, det, slogdet, triangular_solve; vectors.c: eigh, eigvalsh, eig,

@@ -203,6 +203,54 @@ static inline void nx_host_ptx(const char *text, unsigned *to, float a, float b)
     *to |= (unsigned)upper << 16 * i;
   }
 }
+/* The number of 16 bits of a half of a word, and a word of two, each rounded. */
+static inline float nx_host_part(unsigned word, int i, bool half) {
+  const unsigned short bits = (unsigned short)(word >> 16 * i);
+  const unsigned wide = (unsigned)bits << 16;
+  _Float16 small;
+  float x;
+  memcpy(&small, &bits, sizeof bits);
+  memcpy(&x, &wide, sizeof x);
+  return half ? (float)small : x;
+}
+static inline unsigned nx_host_pair(float low, float high, bool half) {
+  unsigned r;
+  nx_host_ptx(half ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32", &r, high, low);
+  return r;
+}
+static inline bool nx_host_is_half(const char *text, const char *name, size_t length) {
+  const bool half = strcmp(text + length, ".f16x2") == 0;
+  if (strncmp(text, name, length) != 0 || (!half && strcmp(text + length, ".bf16x2") != 0))
+    nx_host_unknown(text);
+  return half;
+}
+/* A product and a sum, rounded once: of such operands f64 holds all that matters of them. */
+static inline void nx_host_ptx(const char *text, unsigned *to, unsigned a, unsigned b, unsigned c) {
+  const bool half = nx_host_is_half(text, "fma.rn", 6);
+  float r[2];
+  for (int i = 0; i < 2; i++)
+    r[i] = (float)((double)nx_host_part(a, i, half) * (double)nx_host_part(b, i, half) +
+                   (double)nx_host_part(c, i, half));
+  *to = nx_host_pair(r[0], r[1], half);
+}
+static inline void nx_host_ptx(const char *text, unsigned *to, unsigned a, unsigned b) {
+  const bool half = nx_host_is_half(text, "max.NaN", 7);
+  float r[2];
+  for (int i = 0; i < 2; i++) {
+    const float x = nx_host_part(a, i, half), y = nx_host_part(b, i, half);
+    r[i] = x != x || y != y ? NAN : x == y ? (std::signbit(x) ? y : x) : x > y ? x : y;
+  }
+  *to = nx_host_pair(r[0], r[1], half);
+}
+/* As wrong as it may be, in either direction. */
+static inline void nx_host_ptx(const char *text, float *to, float a) {
+  unsigned bits;
+  if (strcmp(text, "ex2.approx.ftz.f32") != 0) nx_host_unknown(text);
+  memcpy(&bits, &a, sizeof bits);
+  const double wrong = bits * 2654435761u >> 31 ? 0x1p-22 : -0x1p-22, y = std::exp2((double)a);
+  *to = y == 0 || y < 0x1p-126 ? 0 : a == 0 ? 1 : (float)(y * (1 + wrong));
+  *to = nx_host_canonical(*to);
+}
 static inline void nx_host_ptx(const char *text, int *to, int a, int b) {
   if (strcmp(text, "max.s32") == 0) *to = a > b ? a : b;
   else if (strcmp(text, "min.s32") == 0) *to = a < b ? a : b;

@@ -263,8 +263,9 @@ static void plans_say_who(void **state) {
 /* Before compute capability 8.0 these products are generated. */
 static void generations(void **state) {
   (void)state;
-  assert_true(nxi_gpu_own_products("sm_80") == (NXP_OF_SMALL_INTEGERS | NXP_OF_WINDOWS));
-  assert_true(nxi_gpu_own_products("sm_120") == (NXP_OF_SMALL_INTEGERS | NXP_OF_WINDOWS));
+  const nxp_products own = NXP_OF_SMALL_INTEGERS | NXP_OF_WINDOWS | NXP_OF_ATTENTION;
+  assert_true(nxi_gpu_own_products("sm_80") == own);
+  assert_true(nxi_gpu_own_products("sm_120") == own);
   assert_true(nxi_gpu_own_products("sm_75") == 0);
 }
 

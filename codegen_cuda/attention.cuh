@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: ISC */
+/* Attention of f16 and bf16 on tensor cores: two products with a softmax between them, of which no
+ * score is ever in memory. Comes after mma.cuh.
+ *
+ * A block of threads has 16 rows (queries) for each warp and goes through the keys three times, a
+ * tile at a time: for the largest score of each row, for the sum of exponentials, and for the
+ * second product. Each time it multiplies the scores again. Running maxima would need one pass, but
+ * they add and round in other ways than the operations that were recorded (docs/numerics.md): here
+ * each score is rounded after the product, the factor, the difference, the exponential and the
+ * quotient, and exponentials are added in the order `lanes`: of a tile of scores a thread has
+ * columns 2t, 2t + 1, 2t + 8 and 2t + 9 of each 16, which are four of the 16 lanes.
+ *
+ * Tiles of keys and values come by copies of 16 bytes into one half of the shared memory while the
+ * other half is multiplied. */
+
+/* Rows that are seen: `least` <= column - row <= `most`; others have the score `fill`. */
+struct nx_attention_shape {
+  int rows, columns, heads, groups; /* of queries, keys; heads of keys */
+  int row_tiles, batches, tiles; /* batches: outer extent times heads */
+  nx_i64 q_outer, q_head, k_outer, k_head, v_outer, v_head; /* elements between them */
+  int q_row, k_row, v_row;                                 /* between rows */
+  int least, most;
+  int parts;                     /* of the values' marks, of a head */
+  nx_u32 factor, fill;           /* twice the 16 bits; factor: 1 if there is none */
+  nx_u32 hidden;                 /* what is `fill` when it has been multiplied by the factor */
+};
+
+/* ---- pairs of numbers of 16 bits, in f32 or in their own type, which rounds as f32 would: of sums
+ * because f32 has twice the digits and two more, of products because these are exact in f32 */
+
+#ifdef NX_ON_HOST
+#define NX_PTX3(text, r, a, b, c) nx_host_ptx(text, &(r), a, b, c)
+#else
+#define NX_PTX3(text, r, a, b, c) \
+  asm(text " %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c))
+#endif
+
+template <class T> struct nx_pair;
+template <> struct nx_pair<nx_bf16> {
+  static const nx_u32 one = 0x3f803f80u, none = 0xff80ff80u; /* none: minus infinity */
+  static __device__ __forceinline__ nx_u32 round(float a, float b) {
+    return nx_floats_to_bf16s(a, b);
+  }
+  static __device__ __forceinline__ float low(nx_u32 x) { return nx_bitcast<float>(x << 16); }
+  static __device__ __forceinline__ float high(nx_u32 x) {
+    return nx_bitcast<float>(x & 0xffff0000u);
+  }
+  static __device__ __forceinline__ nx_u32 fma(nx_u32 a, nx_u32 b, nx_u32 c) {
+    nx_u32 r;
+    NX_PTX3("fma.rn.bf16x2", r, a, b, c);
+    return r;
+  }
+  static __device__ __forceinline__ nx_u32 most(nx_u32 a, nx_u32 b) {
+    nx_u32 r;
+    NX_PTX2("max.NaN.bf16x2", r, "r", a, b, "r");
+    return r;
+  }
+  /* 2^8 e^x, x <= 0, close enough that it, and 2^-8 of it, round to the bf16 of exp's result: for
+   * each of the numbers that x can be, even if the machine's 2^x is wrong by 2^-20, four times what
+   * PTX says. 8 keeps what bf16 holds of it from being subnormal in between; a little more than 8
+   * moves results away from doubt. */
+  static constexpr float unit = 0x1p-8f;
+  static __device__ __forceinline__ float many(float x) {
+    float r;
+    const float power = nx_fma(x, 0x1.715476p+0f, 0x1.000004p+3f);
+    NX_PTX1("ex2.approx.ftz.f32", r, "f", power, "f");
+    return r;
+  }
+  /* Quotients by the sum of a row: products with its inverse (passes/kernel/quotients.c). */
+  float inverse;
+  __device__ __forceinline__ void divide_by(float sum) { inverse = 1.0f / sum; }
+  __device__ __forceinline__ float quotient(float x) const { return x * inverse; }
+};
+template <> struct nx_pair<nx_f16> {
+  static const nx_u32 one = 0x3c003c00u, none = 0xfc00fc00u;
+  static __device__ __forceinline__ nx_u32 round(float a, float b) {
+    return nx_floats_to_halves(a, b);
+  }
+  static __device__ __forceinline__ float low(nx_u32 x) { return nx_half_to_float((nx_u16)x); }
+  static __device__ __forceinline__ float high(nx_u32 x) {
+    return nx_half_to_float((nx_u16)(x >> 16));
+  }
+  static __device__ __forceinline__ nx_u32 fma(nx_u32 a, nx_u32 b, nx_u32 c) {
+    nx_u32 r;
+    NX_PTX3("fma.rn.f16x2", r, a, b, c);
+    return r;
+  }
+  static __device__ __forceinline__ nx_u32 most(nx_u32 a, nx_u32 b) {
+    nx_u32 r;
+    NX_PTX2("max.NaN.f16x2", r, "r", a, b, "r");
+    return r;
+  }
+  /* exp of f32 (ir/expand/exp_log.c), bit for bit down to -20, from where on it is 0 in f16. */
+  static constexpr float unit = 1.0f;
+  static __device__ __forceinline__ float many(float number) {
+    const float x = nx_max(number, -20.0f);
+    const float shifted = x * 0x1.715476p+0f + 0x1.8p+23f, n = shifted - 0x1.8p+23f,
+                high = nx_fma(n, -0x1.62e43p-1f, x), r = nx_fma(n, 0x1.05c61p-29f, high);
+    float p = 0x1.6d53bep-10f;
+    p = nx_fma(p, r, 0x1.122904p-7f);
+    p = nx_fma(p, r, 0x1.5554e2p-5f);
+    p = nx_fma(p, r, 0x1.5554aep-3f);
+    p = nx_fma(p, r, 0x1p-1f);
+    const float y = nx_fma(nx_fma(p, r, 1.0f), r, 1.0f);
+    const nx_u32 power = nx_bitcast<nx_u32>(shifted) << 23;
+    return nx_bitcast<float>(nx_bitcast<nx_u32>(y) + (y == y ? power : 0));
+  }
+  float inverse, rest; /* the inverse is their sum */
+  __device__ __forceinline__ void divide_by(float sum) {
+    const float near = 1.0f / sum;
+    inverse = nx_fma(-near, sum, 1.0f) < 0.0f
+                  ? nx_bitcast<float>(nx_bitcast<nx_u32>(near) - 1)
+                  : near;
+    const float left = nx_fma(-inverse, sum, 1.0f) * inverse;
+    rest = left < 0x1p-100f ? 0x1p-100f : left; /* NaN as it is */
+  }
+  __device__ __forceinline__ float quotient(float x) const {
+    return nx_fma(x, inverse, x * rest);
+  }
+};
+
+/* ---- tiles in shared memory */
+
+/* Where a part of 16 bytes of a line of n such parts is: eight neighbouring lines have the same
+ * part in different banks. */
+template <int n> NX_INLINE int nx_tile_place(int line, int part) {
+  const int turn = n % 8 == 0 ? line & 7 : n % 4 == 0 ? line >> 1 & 3 : line >> 2 & 1;
+  return (line * n + (part ^ turn)) * 16;
+}
+
+/* Starts to copy `lines` lines of n parts, of which `inside` are there; others are zeros. A thread
+ * has one part of each line that it copies, and its lines are as far apart as makes their places
+ * follow from the first one: so few registers remember places. */
+template <int n, int lines, int threads>
+NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside) {
+  const int all = n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : 32, apart = threads / all,
+            line = threadIdx.x / all, part = threadIdx.x % all;
+  if (all != n && part >= n) return;
+  const nx_u16 *at = from + (nx_i64)line * row + part * 8;
+  const int place = nx_tile_place<n>(line, part);
+#pragma unroll
+  for (int i = 0; i < (lines + apart - 1) / apart; i++) {
+    const int own = line + i * apart;
+    const bool there = own < inside;
+    if (lines % apart != 0 && own >= lines) return;
+    nx_copy_start(to + (apart % 8 == 0 ? place + i * apart * n * 16 : nx_tile_place<n>(own, part)),
+                  there ? at + (nx_i64)i * apart * row : from, there ? 16 : 0);
+  }
+}
+
+/* ---- a block's rows */
+
+/* T: the type; D, E: elements of a query, and of a value; warps of a block; keys of a tile. rounds:
+ * whether a product with the factor is rounded; if not, it is a power of two. */
+template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_attention {
+  enum {
+    threads = 32 * warps,
+    rows = 16 * warps,
+    key_bytes = keys * D * 2,
+    stage = keys * (D + E) * 2,
+    query_bytes = rows * D * 2,
+    kept = D <= 64 ? D / 16 : 1, /* fragments of queries in registers */
+    chain = 256 / keys           /* tiles of a block of the order of sums */
+  };
+  typedef nx_pair<T> pair;
+  const nx_attention_shape &p;
+  const nx_u16 *k, *v;
+  nx_u8 *shared;
+  float *sums;          /* partial sums of blocks of 256 columns, by levels of their tree */
+  int first_row, row;   /* of the block; of the warp */
+  int first, last;      /* tiles that rows of the block see */
+  int lane, now;        /* now: the stage that is multiplied */
+  bool skips;           /* what no row of the warp sees, as it adds nothing */
+  nx_u32 q[kept][4];
+  nx_u32 above[2];      /* minus the largest scores of rows g and g + 8, twice */
+
+  __device__ __forceinline__ nx_attention(const nx_attention_shape &shape) : p(shape) {}
+
+  /* Starts to copy a tile of keys, and of values. */
+  __device__ __forceinline__ void bring(int tile, int to, bool values) {
+    const int column = tile * keys, inside = p.columns - column;
+    nx_bring_lines<D / 8, keys, threads>(shared + to * stage, k + (nx_i64)column * p.k_row, p.k_row,
+                                         inside);
+    if (values)
+      nx_bring_lines<E / 8, keys, threads>(shared + to * stage + key_bytes,
+                                           v + (nx_i64)column * p.v_row, p.v_row, inside);
+    nx_copy_group();
+  }
+  __device__ __forceinline__ const nx_u8 *queries() const { return shared + 2 * stage; }
+  __device__ __forceinline__ void load_queries(nx_u32 (&a)[4], int i) {
+    nx_load_rows(a, queries() + nx_tile_place<D / 8>(row - first_row + lane % 16,
+                                                     i * 2 + lane / 16));
+  }
+  /* Waits for the tile, and starts to bring what comes next: `next`, if there is one. */
+  __device__ __forceinline__ void turn(int next, bool values) {
+    nx_copy_wait<0>();
+    __syncthreads();
+    now ^= 1;
+    if (next >= 0) bring(next, now ^ 1, values);
+  }
+
+  /* The scores of 16 rows, rounded, in words of two columns: of rows g and g + 8 of each 8
+   * columns. first: without the factor, and those that are hidden are none. */
+  template <bool first>
+  __device__ __forceinline__ void multiply_scores(int tile, nx_u32 (&s)[keys / 8][2]) {
+    float c[keys / 8][4] = {};
+    const nx_u8 *from = shared + now * stage;
+#pragma unroll
+    for (int i = 0; i < D / 16; i++) {
+      nx_u32 a[4];
+      if (kept == 1) load_queries(a, i);
+#pragma unroll
+      for (int j = 0; j < keys / 16; j++) {
+        nx_u32 b[4];
+        nx_load_rows(b, from + nx_tile_place<D / 8>(j * 16 + lane / 16 * 8 + lane % 8,
+                                                    i * 2 + lane / 8 % 2));
+        nx_tensor<T, T>::multiply(c[2 * j], kept == 1 ? a : q[kept == 1 ? 0 : i], b);
+        nx_tensor<T, T>::multiply(c[2 * j + 1], kept == 1 ? a : q[kept == 1 ? 0 : i], b + 2);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < keys / 8; j++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        s[j][h] = pair::round(c[j][2 * h], c[j][2 * h + 1]);
+        if (rounds && !first) s[j][h] = pair::fma(s[j][h], p.factor, 0x80008000u);
+      }
+    if (!sees_all(tile)) hide(tile, s, first ? pair::none : rounds ? p.fill : p.hidden);
+  }
+  /* Whether all rows of the warp see all columns of the tile, and whether none sees one. */
+  __device__ __forceinline__ bool sees_all(int tile) const {
+    const int column = tile * keys;
+    return column + keys <= p.columns && column - (row + 15) >= p.least &&
+           column + keys - 1 - row <= p.most;
+  }
+  __device__ __forceinline__ bool idle() const { return row >= p.rows; }
+  __device__ __forceinline__ bool sees_nothing(int tile) const {
+    const int column = tile * keys;
+    return column - (row + 15) > p.most || column + keys - 1 - row < p.least;
+  }
+  __device__ __forceinline__ void hide(int tile, nx_u32 (&s)[keys / 8][2], nx_u32 fill) const {
+#pragma unroll
+    for (int j = 0; j < keys / 8; j++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        nx_u32 word = 0;
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+          const int column = tile * keys + j * 8 + lane % 4 * 2 + i,
+                    ahead = column - (row + lane / 4 + 8 * h);
+          const bool seen = ahead >= p.least && ahead <= p.most;
+          const nx_u32 own = column >= p.columns ? pair::none : seen ? s[j][h] : fill;
+          word |= own & (i == 0 ? 0xffffu : 0xffff0000u);
+        }
+        s[j][h] = word;
+      }
+  }
+
+  /* The exponentials of how much scores are below the largest of the row, rounded; `unit`: of
+   * what they are multiples. */
+  __device__ __forceinline__ nx_u32 exponentials(nx_u32 s, nx_u32 factor, int h, float unit) const {
+    const nx_u32 below = pair::fma(s, factor, above[h]);
+    float low = pair::many(pair::low(below)), high = pair::many(pair::high(below));
+    if (unit != 1.0f) low *= unit, high *= unit;
+    return pair::round(low, high);
+  }
+  __device__ __forceinline__ nx_u32 factor() const { return rounds ? pair::one : p.factor; }
+
+  /* ---- the three passes; `tail`: the tile that comes after the last one, in the next pass */
+
+  __device__ __forceinline__ void find_largest(int tail) {
+    nx_u32 best[2] = {pair::none, pair::none};
+#pragma unroll 1
+    for (int tile = first; tile < last; tile++) {
+      turn(tile + 1 < last ? tile + 1 : tail, false);
+      if (idle() || sees_nothing(tile)) continue;
+      nx_u32 s[keys / 8][2];
+      multiply_scores<true>(tile, s);
+#pragma unroll
+      for (int j = 0; j < keys / 8; j++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) best[h] = pair::most(best[h], s[j][h]);
+    }
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int own = row + lane / 4 + 8 * h;
+      best[h] = pair::fma(best[h], p.factor, 0x80008000u);
+      if (own + p.least > 0 || own + p.most < p.columns - 1) best[h] = pair::most(best[h], p.fill);
+      best[h] = pair::most(best[h], best[h] >> 16 | best[h] << 16);
+      best[h] = pair::most(best[h], nx_shuffle(best[h], 1));
+      above[h] = pair::most(best[h], nx_shuffle(best[h], 2)) ^ 0x80008000u;
+    }
+  }
+
+  /* Adds a block's sums to the tree of the order: block n meets those before it. */
+  __device__ __forceinline__ void add_block(int n, float (&sum)[2][4]) {
+    int level = 0;
+#pragma unroll 1
+    for (; n >> level & 1; level++)
+#pragma unroll
+      for (int i = 0; i < 8; i++)
+        sum[i / 4][i % 4] += sums[(level * 8 + i) * threads + threadIdx.x];
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      sums[(level * 8 + i) * threads + threadIdx.x] = sum[i / 4][i % 4];
+      sum[i / 4][i % 4] = 0;
+    }
+  }
+  /* The sums of n blocks, of which those before the first one are zeros. */
+  __device__ __forceinline__ void join_blocks(int n, float (&sum)[2][4]) {
+    bool any = false;
+#pragma unroll 1
+    for (int level = 0; n >> level != 0; level++) {
+      if (!(n >> level & 1)) continue;
+#pragma unroll
+      for (int i = 0; i < 8; i++) {
+        const float own = sums[(level * 8 + i) * threads + threadIdx.x];
+        sum[i / 4][i % 4] = any ? own + sum[i / 4][i % 4] : own;
+      }
+      any = true;
+    }
+  }
+  __device__ __forceinline__ void add_exponentials(int tail, bool values, pair (&by)[2]) {
+    float sum[2][4] = {};
+    const int begin = first / chain;
+#pragma unroll 1
+    for (int level = 0; begin >> level != 0; level++)
+#pragma unroll
+      for (int i = 0; i < 8; i++) sums[(level * 8 + i) * threads + threadIdx.x] = 0;
+#pragma unroll 1
+    for (int tile = first; tile < last; tile++) {
+      const bool more = tile + 1 < last;
+      turn(more ? tile + 1 : tail, !more && values);
+      if (!idle() && !(skips && sees_nothing(tile))) {
+        nx_u32 s[keys / 8][2];
+        multiply_scores<false>(tile, s);
+#pragma unroll
+        for (int j = 0; j < keys / 8; j++)
+#pragma unroll
+          for (int h = 0; h < 2; h++) {
+            const nx_u32 e = exponentials(s[j][h], factor(), h, 1.0f);
+            sum[h][j % 2 * 2] += pair::low(e);
+            sum[h][j % 2 * 2 + 1] += pair::high(e);
+          }
+      }
+      if ((tile + 1) % chain == 0 || !more) add_block(tile / chain, sum);
+    }
+    join_blocks((last + chain - 1) / chain, sum);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      float low = sum[h][0] + sum[h][2], high = sum[h][1] + sum[h][3];
+      low += nx_shuffle(low, 2), high += nx_shuffle(high, 2);
+      low += nx_shuffle(low, 1), high += nx_shuffle(high, 1);
+      by[h].divide_by(pair::low(pair::round((low + high) * pair::unit, 0)));
+    }
+  }
+
+  __device__ __forceinline__ void multiply_values(const pair (&by)[2], float (&y)[E / 8][4]) {
+#pragma unroll 1
+    for (int tile = first; tile < last; tile++) {
+      turn(tile + 1 < last ? tile + 1 : -1, true);
+      if (idle() || (skips && sees_nothing(tile))) continue;
+      nx_u32 s[keys / 8][2];
+      multiply_scores<false>(tile, s);
+      const nx_u8 *from = shared + now * stage + key_bytes;
+#pragma unroll
+      for (int j = 0; j < keys / 16; j++) {
+        nx_u32 a[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+          const nx_u32 e = exponentials(s[2 * j + i / 2][i % 2], factor(), i % 2, pair::unit);
+          a[i] = pair::round(by[i % 2].quotient(pair::low(e)), by[i % 2].quotient(pair::high(e)));
+        }
+#pragma unroll
+        for (int i = 0; i < E / 16; i++) {
+          nx_u32 b[4];
+          nx_load_columns(b, from + nx_tile_place<E / 8>(j * 16 + lane % 16, i * 2 + lane / 16));
+          nx_tensor<T, T>::multiply(y[2 * i], a, b);
+          nx_tensor<T, T>::multiply(y[2 * i + 1], a, b + 2);
+        }
+      }
+    }
+  }
+
+  /* Whether what rows of the block do not see adds nothing to them: its weights are 0, and values
+   * have no NaN and no infinity. */
+  __device__ __forceinline__ bool adds_nothing(const nx_u8 *marks) {
+    bool good = true;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int own = row + lane / 4 + 8 * h;
+      const nx_u32 hidden = exponentials(p.fill, pair::one, h, pair::unit);
+      if (own < p.rows) good = good && (hidden & 0x7fffu) == 0;
+    }
+    for (int i = threadIdx.x; i < p.parts; i += threads) good = good && marks[i] == 0;
+    int *said = words();
+    if (threadIdx.x == 0) *said = 1;
+    __syncthreads();
+    if (!good) *said = 0;
+    __syncthreads();
+    return *said != 0;
+  }
+
+  /* Words of the block: what adds_nothing says; and what the end has to know and no register keeps,
+   * the number of the head, and of the tile that comes next. */
+  __device__ __forceinline__ int *words() const {
+    return (int *)(shared + 2 * stage + query_bytes);
+  }
+
+  __device__ __forceinline__ void run(const nx_u16 *queries_at, nx_u16 *to, const nx_u8 *marks,
+                                      int tile_of_rows) {
+    first_row = tile_of_rows * rows;
+    row = first_row + threadIdx.x / 32 * 16;
+    lane = threadIdx.x % 32, now = 1;
+    const int all = (p.columns + keys - 1) / keys, end = first_row + rows - 1;
+    first = first_row + p.least > 0 ? (first_row + p.least) / keys : 0;
+    last = end + p.most >= p.columns - 1 ? all : end + p.most < 0 ? 0 : (end + p.most) / keys + 1;
+    nx_bring_lines<D / 8, rows, threads>(shared + 2 * stage,
+                                         queries_at + (nx_i64)first_row * p.q_row, p.q_row,
+                                         p.rows - first_row);
+    nx_copy_group();
+    if (first >= last) first = 0, last = all;
+    const bool part = last - first != all;
+    skips = part;
+    nx_copy_wait<0>();
+    __syncthreads();
+    if (kept > 1)
+#pragma unroll
+      for (int i = 0; i < kept; i++) load_queries(q[i], i);
+    bring(first, 0, false);
+    find_largest(part ? -1 : first);
+    if (part) {
+      skips = adds_nothing(marks);
+      if (!skips) first = 0, last = all;
+      bring(first, now ^ 1, false);
+    }
+    pair by[2];
+    add_exponentials(first, true, by);
+    float y[E / 8][4] = {};
+    multiply_values(by, y);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int own = row + lane / 4 + 8 * h;
+      if (own >= p.rows) continue;
+#pragma unroll
+      for (int i = 0; i < E / 8; i++)
+        *(nx_u32 *)(to + ((nx_i64)words()[1] * p.rows + own) * E + i * 8 + lane % 4 * 2) =
+            pair::round(y[i][2 * h], y[i][2 * h + 1]);
+    }
+  }
+};
+
+/* A tile of rows after the other. marks: see nx_mark_values. */
+template <class T, int D, int E, int warps, int keys, bool rounds>
+NX_INLINE void nx_attend(const nx_u16 *q, const nx_u16 *k, const nx_u16 *v, nx_u16 *y,
+                         const nx_u8 *marks, const nx_attention_shape &p, nx_u8 *shared) {
+  typedef nx_attention<T, D, E, warps, keys, rounds> one;
+  const bool masked = p.least > -p.rows || p.most < p.columns - 1;
+  int number = blockIdx.x;
+#pragma unroll 1
+  while (number < p.tiles) {
+    /* rows that may see most first, so that no block begins a long one at the end */
+    const int batch = masked ? number % p.batches : number / p.row_tiles,
+              tile = masked ? p.row_tiles - 1 - number / p.batches : number % p.row_tiles,
+              outer = batch / p.heads, head = batch % p.heads, group = head / (p.heads / p.groups);
+    one block(p);
+    block.shared = shared;
+    block.sums = (float *)(block.words() + 4);
+    block.k = k + outer * p.k_outer + group * p.k_head;
+    block.v = v + outer * p.v_outer + group * p.v_head;
+    if (threadIdx.x == 0) block.words()[1] = batch, block.words()[2] = number + gridDim.x;
+    block.run(q + outer * p.q_outer + head * p.q_head, y,
+              marks + (nx_i64)(outer * p.groups + group) * p.parts, tile);
+    number = block.words()[2];
+    __syncthreads();
+  }
+}
+
+/* Marks parts of `lines` values of a head that have NaN or infinity. */
+template <class T, int E, int lines>
+NX_INLINE void nx_mark_values(const nx_u16 *v, nx_u8 *marks, const nx_attention_shape &p,
+                              nx_u8 *said) {
+  const nx_u32 full = nx_pair<T>::none & 0x7fff7fffu; /* exponents of infinity */
+  const int all = p.batches / p.heads * p.groups * p.parts;
+#pragma unroll 1
+  for (int number = blockIdx.x; number < all; number += gridDim.x) {
+    const int batch = number / p.parts, first = number % p.parts * lines,
+              inside = p.columns - first < lines ? p.columns - first : lines,
+              words = inside * (E / 8);
+    const nx_u16 *from = v + batch / p.groups * p.v_outer + batch % p.groups * p.v_head;
+    if (threadIdx.x == 0) *said = 0;
+    __syncthreads();
+    bool bad = false;
+    for (int i = threadIdx.x; i < words; i += 256) {
+      const int line = first + i / (E / 8), at = i % (E / 8);
+      const uint4 w = *(const uint4 *)(from + (nx_i64)line * p.v_row + at * 8);
+      const nx_u32 four[4] = {w.x, w.y, w.z, w.w};
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        bad = bad || (four[j] & full & 0xffffu) == (full & 0xffffu) ||
+              (four[j] & full & 0xffff0000u) == (full & 0xffff0000u);
+    }
+    if (bad) *said = 1;
+    __syncthreads();
+    if (threadIdx.x == 0) marks[number] = *said;
+    __syncthreads();
+  }
+}

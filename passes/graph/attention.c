@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: ISC */
+/* Two products of f16 or bf16 with a softmax between them become one call of attention on a GPU,
+ * whose kernels keep no scores in memory. What is found is what is recorded: a product of queries
+ * and turned keys; maybe a factor; maybe a constant where a comparison of row and column hides
+ * scores; exp of what is below the row's largest; a quotient by the sum of these; a product with
+ * the values. Nothing else may use what lies between.
+ *
+ * The rule is one of shapes and types, so fusion changes no bit. It pays where rows fill the GPU
+ * and are so many that scores are more than keys and values (docs/decisions/cuda.md). Heads that
+ * share keys and values are seen by strides of 0, and heads that lie behind rows in memory are read
+ * so.
+ * Needs: composed views. */
+#include "attention_mask.h"
+#include "rewrite.h"
+
+#include <string.h>
+
+#include "ir/library/library.h"
+
+enum {
+  LEAST_WIDTH = 32,
+  MOST_WIDTH = 256,
+  STEP = 16,
+  NARROW = 128,
+  LEAST_ROWS = 64,
+  LEAST_COLUMNS = 64,
+  MOST_COLUMNS = 1 << 15,
+  MOST_OF_NARROW = 1 << 19,
+  BLOCK = 64,         /* rows of a small block of threads */
+  LEAST_BLOCKS = 132, /* one for each multiprocessor of the largest GPU */
+  LEAST_SCORES = 1 << 20,
+  MOST = 1 << 29
+};
+
+/* An operand: what it is a view of, with rows and features as its last axes. */
+typedef struct side {
+  uint32_t base;
+  nxg_view v;
+  bool whole, turned; /* dense in this order, or with rows before heads */
+} side;
+
+typedef struct attention {
+  side q, k, v;
+  int64_t attrs[NXG_ATTENTION_ATTRS];
+  int64_t rows, columns, features, width;
+  int32_t batches, shared; /* axes before rows, and how many of these share keys and values */
+  int32_t split;           /* axes before heads */
+} attention;
+
+/* ---- what is recorded */
+
+/* What a node is in another shape. */
+static uint32_t reshaped(const nxg_graph *g, uint32_t node) {
+  while (g->nodes[node].op == NXG_view) {
+    const nxg_node *n = &g->nodes[node];
+    nxg_view v;
+    nxg_node_view(g, node, &v);
+    if (v.offset != 0 || !nxg_view_is_contiguous(&v) ||
+        nxg_node_elements(n) != nxg_node_elements(&g->nodes[n->args[0]]))
+      break;
+    node = n->args[0];
+  }
+  return node;
+}
+
+/* The value of each row that a node repeats along its last axis; UINT32_MAX: it does not. */
+static uint32_t repeated(const nxg_graph *g, uint32_t node) {
+  const nxg_node *n = &g->nodes[node];
+  int64_t step = 1;
+  nxg_view v;
+  if (n->op != NXG_view) return UINT32_MAX;
+  nxg_node_view(g, node, &v);
+  bool good = v.offset == 0 && (v.strides[v.rank - 1] == 0 || v.shape[v.rank - 1] == 1);
+  for (int32_t i = v.rank - 1; i-- > 0; step *= v.shape[i])
+    good = good && (v.shape[i] == 1 || v.strides[i] == step);
+  good = good && nxg_node_elements(&g->nodes[n->args[0]]) == step;
+  return good ? reshaped(g, n->args[0]) : UINT32_MAX;
+}
+
+/* Whether a node is a reduction of another one along its last axis. */
+static bool reduces(const nxg_graph *g, uint32_t node, nxg_op op, uint32_t of) {
+  const nxg_node *n = &g->nodes[node];
+  return n->op == op && n->attrs[0] == INT64_C(1) << (g->nodes[n->args[0]].rank - 1) &&
+         reshaped(g, n->args[0]) == of;
+}
+
+/* A sum, or the same in f32, rounded. */
+static bool sums(const nxg_graph *g, uint32_t node, uint32_t of) {
+  const nxg_node *n = &g->nodes[node], *sum, *wide;
+  if (n->op != NXG_cast) return reduces(g, node, NXG_reduce_sum, of);
+  const uint32_t inner = reshaped(g, n->args[0]);
+  sum = &g->nodes[inner];
+  if (sum->op != NXG_reduce_sum || sum->dtype != NX_F32) return false;
+  const uint32_t cast = reshaped(g, sum->args[0]);
+  wide = &g->nodes[cast];
+  return wide->op == NXG_cast && reduces(g, inner, NXG_reduce_sum, cast) &&
+         reshaped(g, wide->args[0]) == of;
+}
+
+/* A maximum, or that of it and minus infinity. */
+static bool is_largest(const nxg_graph *g, uint32_t node, uint32_t of) {
+  const nxg_node *n = &g->nodes[node];
+  int64_t bits;
+  for (int i = 0; i < 2 && n->op == NXG_max; i++)
+    if (nxp_full_bits(g, n->args[i], &bits) &&
+        bits == (int64_t)nxi_cast_bits(0xff800000u, NX_F32, (nx_dtype)n->dtype))
+      return reduces(g, reshaped(g, n->args[1 - i]), NXG_reduce_max, of);
+  return reduces(g, node, NXG_reduce_max, of);
+}
+
+/* The scores of which a node is the softmax; UINT32_MAX: none. */
+static uint32_t scores_of(const nxg_graph *g, const uint32_t *uses, uint32_t node) {
+  const nxg_node *n = &g->nodes[node];
+  if (n->op != NXG_div || uses[node] != 1) return UINT32_MAX;
+  const uint32_t powers = reshaped(g, n->args[0]), sum = repeated(g, n->args[1]);
+  const nxg_node *e = &g->nodes[powers];
+  if (sum == UINT32_MAX || e->op != NXG_exp || uses[powers] != 2 || uses[sum] != 1 ||
+      !sums(g, sum, powers))
+    return UINT32_MAX;
+  const uint32_t below = reshaped(g, e->args[0]);
+  const nxg_node *d = &g->nodes[below];
+  if (d->op != NXG_sub || uses[below] != 1) return UINT32_MAX;
+  const uint32_t scores = reshaped(g, d->args[0]), most = repeated(g, d->args[1]);
+  const bool good =
+      most != UINT32_MAX && uses[most] == 1 && uses[scores] == 2 && is_largest(g, most, scores);
+  return good ? scores : UINT32_MAX;
+}
+
+/* The factor of a product with a constant or a quotient by a power of two; what it multiplies. */
+static uint32_t scaled(const nxg_graph *g, uint32_t node, int64_t *scale) {
+  const nxg_node *n = &g->nodes[node];
+  const nx_dtype t = (nx_dtype)n->dtype;
+  if (n->op == NXG_mul)
+    for (int i = 0; i < 2; i++)
+      if (nxp_full_bits(g, n->args[i], scale)) return reshaped(g, n->args[1 - i]);
+  if (n->op != NXG_div || !nxp_full_bits(g, n->args[1], scale)) return node;
+  const int digits = t == NX_BF16 ? 7 : 10, bias = t == NX_BF16 ? 127 : 15;
+  const int64_t power = *scale >> digits & (2 * bias + 1),
+                other = *scale & ~((int64_t)(2 * bias + 1) << digits);
+  const bool exact = (*scale & ((1 << digits) - 1)) == 0 && power > 0 && power < 2 * bias;
+  *scale = exact ? other | (2 * bias - power) << digits : -1;
+  return exact ? reshaped(g, n->args[0]) : node;
+}
+
+/* Goes from scores back to the product; UINT32_MAX: there is none. */
+static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t scores,
+                           attention *a) {
+  int64_t *least = &a->attrs[NXG_ATTENTION_LEAST], *most = &a->attrs[NXG_ATTENTION_MOST];
+  uint32_t node = nxp_hidden_scores(g, scores, &a->attrs[NXG_ATTENTION_FILL], least, most);
+  node = reshaped(g, node);
+  if (node != scores && uses[node] != 1) return UINT32_MAX;
+  const uint32_t product = scaled(g, node, &a->attrs[NXG_ATTENTION_SCALE]);
+  if (product != node && uses[product] != 1) return UINT32_MAX;
+  const bool good =
+      nxg_attention_grows((nx_dtype)g->nodes[product].dtype, a->attrs[NXG_ATTENTION_SCALE]);
+  return g->nodes[product].op == NXG_matmul && good ? product : UINT32_MAX;
+}
+
+/* ---- how operands lie in memory */
+
+static void look_at(const nxg_graph *g, uint32_t node, bool across, side *s) {
+  nxg_view *v = &s->v;
+  nxg_node_view(g, node, v);
+  s->base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
+  if (!across) return;
+  const int32_t row = v->rank - 2;
+  const int64_t shape = v->shape[row], stride = v->strides[row];
+  v->shape[row] = v->shape[row + 1], v->strides[row] = v->strides[row + 1];
+  v->shape[row + 1] = shape, v->strides[row + 1] = stride;
+}
+
+/* Whether its axes, of which `count` are batches and `split` before heads, are those of a dense
+ * array in which heads come before rows, or behind them. */
+static bool lies(const side *s, int32_t count, int32_t split, bool turned) {
+  const nxg_view *v = &s->v;
+  const int64_t rows = v->shape[v->rank - 2], width = v->shape[v->rank - 1];
+  int64_t heads = 1;
+  for (int32_t i = split; i < count; i++) heads *= v->shape[i];
+  int64_t step = turned ? width : rows * width;
+  bool good = v->strides[v->rank - 1] == 1 &&
+              (rows == 1 || v->strides[v->rank - 2] == (turned ? heads * width : width));
+  for (int32_t i = count; i-- > 0; step *= v->shape[i]) {
+    if (i == split - 1) step = heads * rows * width;
+    good = good && (v->shape[i] == 1 || v->strides[i] == step);
+  }
+  return good;
+}
+
+static int settle(side *s, int32_t count, int32_t split) {
+  const bool plain = lies(s, count, split, false);
+  s->turned = !plain && lies(s, count, split, true);
+  s->whole = plain || s->turned;
+  return s->whole ? 0 : 1;
+}
+
+static int settle_all(attention *a, int32_t split) {
+  const int32_t few = a->batches - a->shared;
+  return settle(&a->q, a->batches, split) + settle(&a->k, few, split) + settle(&a->v, few, split);
+}
+
+/* Chooses where heads begin, so that few operands have to be copied. */
+static void choose(attention *a) {
+  const int32_t few = a->batches - a->shared;
+  int best = 4;
+  for (int32_t split = 0; split <= few; split++) {
+    const int copies = settle_all(a, split);
+    if (copies < best) best = copies, a->split = split;
+  }
+  settle_all(a, a->split);
+}
+
+static bool same_batches(const nxg_view *a, const nxg_view *b) {
+  return a->rank == b->rank && nxg_same_shape(a->rank - 2, a->shape, b->rank - 2, b->shape);
+}
+
+static bool pays(const attention *a) {
+  int64_t blocks = (a->rows + BLOCK - 1) / BLOCK, scores = a->rows * a->columns;
+  for (int32_t i = 0; i < a->batches; i++) {
+    blocks *= a->q.v.shape[i];
+    scores *= a->q.v.shape[i];
+    if (blocks > MOST || scores / MOST > MOST) return false;
+  }
+  const int64_t large = a->features > a->width ? a->features : a->width,
+                small = a->features < a->width ? a->features : a->width;
+  return a->features % STEP == 0 && a->width % STEP == 0 && small >= LEAST_WIDTH &&
+         large <= MOST_WIDTH && a->rows >= LEAST_ROWS && a->rows <= MOST_OF_NARROW &&
+         a->columns >= LEAST_COLUMNS &&
+         a->columns <= (large <= NARROW ? MOST_OF_NARROW : MOST_COLUMNS) &&
+         blocks >= LEAST_BLOCKS && scores >= LEAST_SCORES;
+}
+
+/* Whether node i is the last product of an attention. */
+static bool find(const nxg_graph *g, const uint32_t *uses, uint32_t i, attention *a) {
+  const nxg_node *n = &g->nodes[i];
+  if (n->op != NXG_matmul || (n->dtype != NX_BF16 && n->dtype != NX_F16)) return false;
+  const uint32_t weights = reshaped(g, n->args[0]), scores = scores_of(g, uses, weights);
+  if (scores == UINT32_MAX) return false;
+  const uint32_t product = product_of(g, uses, scores, a);
+  if (product == UINT32_MAX) return false;
+  const nxg_node *s = &g->nodes[product];
+  look_at(g, s->args[0], false, &a->q);
+  look_at(g, s->args[1], true, &a->k);
+  look_at(g, n->args[1], false, &a->v);
+  a->rows = s->shape[s->rank - 2];
+  a->columns = s->shape[s->rank - 1];
+  a->features = a->q.v.shape[a->q.v.rank - 1];
+  a->width = n->shape[n->rank - 1];
+  if (g->nodes[scores].shape[g->nodes[scores].rank - 1] != a->columns ||
+      g->nodes[scores].shape[g->nodes[scores].rank - 2] != a->rows ||
+      g->nodes[weights].shape[g->nodes[weights].rank - 1] != a->columns ||
+      n->shape[n->rank - 2] != a->rows || !same_batches(&a->q.v, &a->k.v) ||
+      !same_batches(&a->q.v, &a->v.v) || n->rank != a->q.v.rank)
+    return false;
+  a->batches = n->rank - 2;
+  if (!pays(a)) return false;
+  while (a->shared < a->batches) {
+    const int32_t axis = a->batches - 1 - a->shared;
+    if (n->shape[axis] != 1 && (a->k.v.strides[axis] != 0 || a->v.v.strides[axis] != 0)) break;
+    a->shared++;
+  }
+  choose(a);
+  return true;
+}
+
+/* ---- the call */
+
+/* An operand as four axes, of which `count` are batches. */
+static uint32_t operand(nxg_rewrite *r, uint32_t i, const side *s, int32_t count, int32_t split) {
+  const nx_dtype t = (nx_dtype)r->from->nodes[s->base].dtype;
+  const nxg_view *v = &s->v;
+  int64_t attrs[1 + NXG_MAX_RANK] = {v->offset}, shape[NXG_MAX_RANK], all[4] = {1, 1, 0, 0};
+  uint32_t base = r->map[s->base];
+  for (int32_t axis = 0; axis < count; axis++) {
+    all[axis < split ? 0 : 1] *= v->shape[axis];
+    shape[axis] = v->shape[axis];
+    attrs[1 + axis] = v->strides[axis];
+  }
+  for (int32_t axis = 0; axis < 2; axis++) {
+    all[2 + axis] = shape[count + axis] = v->shape[v->rank - 2 + axis];
+    attrs[1 + count + axis] = v->strides[v->rank - 2 + axis];
+  }
+  if (!s->whole) {
+    base =
+        nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 3 + (uint32_t)count, t, count + 2, shape);
+    if (!nxg_rewrite_failed(r)) base = nxg_rewrite_copy_of(r, i, base);
+    attrs[0] = 0;
+  }
+  if (nxg_rewrite_failed(r)) return base;
+  if (s->turned) {
+    const int64_t heads = all[1];
+    all[1] = all[2], all[2] = heads;
+  }
+  nxg_contiguous_strides(4, all, attrs + 1);
+  return nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 5, t, 4, all);
+}
+
+static void rewrite(nxg_rewrite *r, uint32_t i, attention *a) {
+  const nxg_node *n = &r->from->nodes[i];
+  const int32_t few = a->batches - a->shared;
+  int64_t shape[4] = {1, 1, a->rows, a->width}, attrs[1 + NXG_MAX_RANK] = {0};
+  uint32_t args[3] = {0};
+  for (int32_t axis = 0; axis < a->batches; axis++)
+    shape[axis < a->split ? 0 : 1] *= n->shape[axis];
+  a->attrs[NXG_ATTENTION_TURNED] = a->q.turned | a->k.turned << 1 | a->v.turned << 2;
+  args[0] = operand(r, i, &a->q, a->batches, a->split);
+  if (!nxg_rewrite_failed(r)) args[1] = operand(r, i, &a->k, few, a->split);
+  if (!nxg_rewrite_failed(r)) args[2] = operand(r, i, &a->v, few, a->split);
+  if (nxg_rewrite_failed(r)) return;
+  uint32_t y = nxg_rewrite_add(r, i, NXG_attention, 3, args, a->attrs, NXG_ATTENTION_ATTRS,
+                               (nx_dtype)n->dtype, 4, shape);
+  if (nxg_rewrite_failed(r)) return;
+  nxg_contiguous_strides(n->rank, n->shape, attrs + 1);
+  y = nxg_rewrite_add(r, i, NXG_view, 1, &y, attrs, 1 + (uint32_t)n->rank, (nx_dtype)n->dtype,
+                      n->rank, n->shape);
+  nxg_rewrite_map(r, i, y);
+  r->changed = true;
+}
+
+/* How often each node is used for an output, and as an output more than often. Another shape of a
+ * value is used as the value is. */
+static uint32_t *count_uses(const nxg_graph *g) {
+  enum { OFTEN = 3 };
+  uint32_t *uses = nxi_calloc((size_t)g->n_nodes + 1, sizeof *uses);
+  if (uses == NULL) return NULL;
+  for (uint32_t i = 0; i < g->n_outputs; i++) uses[reshaped(g, g->outputs[i].node)] += OFTEN;
+  for (uint32_t i = g->n_nodes; i-- > 0;)
+    for (uint32_t a = 0; a < g->nodes[i].n_args && uses[i] > 0; a++)
+      uses[reshaped(g, g->nodes[i].args[a])]++;
+  return uses;
+}
+
+nx_status nxg_pass_attention(const nxg_graph *g, nxp_products products, nxg_graph **out,
+                             bool *changed, nxi_diag *d) {
+  nxg_rewrite r;
+  const bool wanted = (products & NXP_OF_ATTENTION) != 0;
+  uint32_t *uses = wanted ? count_uses(g) : NULL;
+  if (wanted && uses == NULL) return nxi_oom(d);
+  nx_status status = nxg_rewrite_begin(&r, g, d);
+  for (uint32_t i = 0; status == NX_OK && i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
+    attention a = {.attrs = {-1, -1, -NXG_ATTENTION_FAR, NXG_ATTENTION_FAR, 0}};
+    if (wanted && find(g, uses, i, &a)) rewrite(&r, i, &a);
+    else nxg_rewrite_copy(&r, i);
+  }
+  nxi_free(uses);
+  return status == NX_OK ? nxg_rewrite_end(&r, out, changed) : status;
+}

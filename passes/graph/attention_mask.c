@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/* Masks of indices: comparisons of sums of rows, columns and constants, joined by and, or and
+ * not. A condition is known as bounds of column - row. */
+#include "attention_mask.h"
+
+#include <string.h>
+
+#include "ir/library/library.h"
+
+enum { DEPTH = 12, FAR = NXG_ATTENTION_FAR };
+
+/* Integers that are sums of a node's indices times coefficients. */
+typedef struct line {
+  int32_t rank;
+  int64_t per[NXG_MAX_RANK], at;
+} line;
+
+bool nxp_full_bits(const nxg_graph *g, uint32_t node, int64_t *bits) {
+  while (g->nodes[node].op == NXG_view) node = g->nodes[node].args[0];
+  const nxg_node *n = &g->nodes[node];
+  if (n->op != NXG_full || (n->n_attrs > 1 && n->attrs[1] != -1)) return false;
+  *bits = n->attrs[0];
+  return true;
+}
+
+/* Whether all its numbers are small, so that nothing wraps. */
+static bool is_small(const nxg_node *n, const line *x) {
+  int64_t low = x->at, high = x->at;
+  for (int32_t i = 0; i < x->rank; i++) {
+    int64_t reach;
+    if (n->shape[i] >= FAR || x->per[i] > FAR || x->per[i] < -FAR) return false;
+    reach = x->per[i] * (n->shape[i] - 1);
+    *(reach < 0 ? &low : &high) += reach;
+  }
+  return low > -FAR && high < FAR;
+}
+
+static bool line_of(const nxg_graph *g, uint32_t node, int depth, line *out);
+
+/* Along which axis of its operand each axis of a view moves. */
+static bool line_of_view(const nxg_graph *g, uint32_t node, int depth, line *out) {
+  const nxg_node *of = &g->nodes[g->nodes[node].args[0]];
+  int64_t strides[NXG_MAX_RANK], from[NXG_MAX_RANK] = {0};
+  line x;
+  nxg_view v;
+  if (!line_of(g, g->nodes[node].args[0], depth, &x)) return false;
+  nxg_node_view(g, node, &v);
+  nxg_contiguous_strides(of->rank, of->shape, strides);
+  out->at = x.at;
+  int64_t offset = v.offset;
+  for (int32_t a = 0; a < of->rank; a++) {
+    from[a] = offset / strides[a];
+    offset %= strides[a];
+    out->at += x.per[a] * from[a];
+  }
+  for (int32_t i = 0; i < v.rank; i++) {
+    if (v.shape[i] == 1 || v.strides[i] == 0) continue;
+    int32_t a = 0;
+    while (a < of->rank && (of->shape[a] == 1 || strides[a] > v.strides[i])) a++;
+    if (v.strides[i] < 0 || a == of->rank || v.strides[i] % strides[a] != 0) return false;
+    const int64_t step = v.strides[i] / strides[a];
+    from[a] += step * (v.shape[i] - 1);
+    out->per[i] = step * x.per[a];
+  }
+  for (int32_t a = 0; a < of->rank; a++)
+    if (from[a] >= of->shape[a]) return false;
+  return true;
+}
+
+static bool add(const nxg_graph *g, const nxg_node *n, int depth, int64_t sign, line *out) {
+  line y;
+  if (!line_of(g, n->args[0], depth, out) || !line_of(g, n->args[1], depth, &y)) return false;
+  for (int32_t i = 0; i < out->rank; i++) out->per[i] += sign * y.per[i];
+  out->at += sign * y.at;
+  return true;
+}
+
+static bool line_of(const nxg_graph *g, uint32_t node, int depth, line *out) {
+  const nxg_node *n = &g->nodes[node];
+  const nx_dtype t = (nx_dtype)n->dtype;
+  bool good = t == NX_I32 || t == NX_I64;
+  *out = (line){.rank = n->rank};
+  if (!good || depth == 0 || nxg_node_elements(n) == 0) return false;
+  switch ((nxg_op)n->op) {
+    case NXG_full: good = nxp_full_bits(g, node, &out->at); break;
+    case NXG_arange:
+      out->at = (int64_t)nxi_cast_bits((uint64_t)n->attrs[0], t, NX_I64);
+      out->per[n->rank - 1] = (int64_t)nxi_cast_bits((uint64_t)n->attrs[1], t, NX_I64);
+      break;
+    case NXG_view: good = line_of_view(g, node, depth - 1, out); break;
+    case NXG_cast: good = line_of(g, n->args[0], depth - 1, out); break;
+    case NXG_add: good = add(g, n, depth - 1, 1, out); break;
+    case NXG_sub: good = add(g, n, depth - 1, -1, out); break;
+    default: good = false;
+  }
+  if (good && n->op == NXG_full) out->at = (int64_t)nxi_cast_bits((uint64_t)out->at, t, NX_I64);
+  return good && is_small(n, out);
+}
+
+/* Bounds of column - row where a comparison is what is wanted. */
+static bool compare(const nxg_graph *g, const nxg_node *n, bool wanted, int64_t *least,
+                    int64_t *most) {
+  line x, y;
+  if (n->rank < 2 || !line_of(g, n->args[0], DEPTH, &x) || !line_of(g, n->args[1], DEPTH, &y))
+    return false;
+  for (int32_t i = 0; i < n->rank; i++) x.per[i] -= y.per[i];
+  x.at -= y.at;
+  for (int32_t i = 0; i < n->rank - 2; i++)
+    if (x.per[i] != 0 && n->shape[i] != 1) return false;
+  const int64_t column = x.per[n->rank - 1], row = x.per[n->rank - 2];
+  if (column * row != -1) return false;
+  /* x.at + column (column - row) is below 0, or below 1 */
+  const int64_t bound = n->op == NXG_cmple ? 1 : 0;
+  const bool below = wanted == (column == 1);
+  const int64_t edge = column == 1 ? bound - x.at : x.at - bound;
+  /* column == 1: column - row < edge, or not; otherwise column - row > edge, or not */
+  if (below) *most = column == 1 ? edge - 1 : edge;
+  else *least = column == 1 ? edge : edge + 1;
+  return true;
+}
+
+/* Narrows bounds to where a node has that value. */
+static bool bounds(const nxg_graph *g, uint32_t node, bool wanted, int depth, int64_t *least,
+                   int64_t *most) {
+  const nxg_node *n = &g->nodes[node];
+  if (depth == 0 || n->dtype != NX_BOOL) return false;
+  if (n->op == NXG_not) return bounds(g, n->args[0], !wanted, depth - 1, least, most);
+  if (n->op == (wanted ? NXG_and : NXG_or))
+    return bounds(g, n->args[0], wanted, depth - 1, least, most) &&
+           bounds(g, n->args[1], wanted, depth - 1, least, most);
+  if (n->op == NXG_view) { /* the same for all batches */
+    nxg_view v;
+    const nxg_node *of = &g->nodes[n->args[0]];
+    nxg_node_view(g, node, &v);
+    int64_t step = 1;
+    bool good = v.offset == 0 && of->rank >= 2 && v.rank >= 2;
+    for (int32_t i = 1; good && i <= 2; i++) {
+      const int32_t a = v.rank - i, b = of->rank - i;
+      good = v.shape[a] == of->shape[b] && (v.shape[a] == 1 || v.strides[a] == step);
+      step *= of->shape[b];
+    }
+    for (int32_t i = 0; good && i < v.rank - 2; i++) good = v.shape[i] == 1 || v.strides[i] == 0;
+    return good && bounds(g, n->args[0], wanted, depth - 1, least, most);
+  }
+  int64_t low = -FAR, high = FAR;
+  if ((n->op != NXG_cmplt && n->op != NXG_cmple) || !compare(g, n, wanted, &low, &high))
+    return false;
+  if (low > *least) *least = low;
+  if (high < *most) *most = high;
+  return *least >= -FAR && *most <= FAR;
+}
+
+uint32_t nxp_hidden_scores(const nxg_graph *g, uint32_t node, int64_t *fill, int64_t *least,
+                           int64_t *most) {
+  const nxg_node *n = &g->nodes[node];
+  if (n->op != NXG_where) return node;
+  for (int i = 1; i <= 2; i++) {
+    int64_t bits, low = -FAR, high = FAR;
+    if (!nxp_full_bits(g, n->args[i], &bits) || !bounds(g, n->args[0], i == 2, DEPTH, &low, &high))
+      continue;
+    *fill = bits, *least = low, *most = high;
+    return n->args[3 - i];
+  }
+  return node;
+}

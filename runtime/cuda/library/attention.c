@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: ISC */
+/* The call attention, by the kernels of attention.cuh: one, or two where columns are hidden, since
+ * values that have NaN or infinity are not left out then. */
+#include "aligned.h"
+#include "calls.h"
+#include "codegen_cuda/codegen_cuda.h"
+#include "ir/alloc.h"
+#include "runtime/cuda/own_code.h"
+
+enum {
+  LANES = 16,
+  MARKED = 256,
+  MARK_THREADS = 256,
+  NARROW = 64,
+  MIDDLE = 96,
+  USUAL = 128,
+  MOST = 1 << 29,
+  WORDS = 16
+};
+enum { ATTEND, MARK, KERNELS };
+
+/* As nx_attention_shape. */
+typedef struct attention_shape {
+  int32_t rows, columns, heads, groups, row_tiles, batches, tiles;
+  int64_t q_outer, q_head, k_outer, k_head, v_outer, v_head;
+  int32_t q_row, k_row, v_row, least, most, parts;
+  uint32_t factor, fill, hidden;
+} attention_shape;
+
+typedef struct work {
+  nxi_kernel *kernels[KERNELS];
+  attention_shape shape;
+  int32_t warps, keys; /* of a block, of a tile */
+  int64_t shared_bytes;
+  bool masked, rounds;
+} work;
+
+/* Extents of an operand in the order outer, heads, rows, features, and elements between these. */
+typedef struct layout {
+  int64_t outer, heads, rows, features, per_outer, per_head, per_row;
+} layout;
+
+static layout layout_of(const nxg_call *call, int i) {
+  const int64_t *shape = call->operands[i].shape;
+  const bool turned = call->attrs[NXG_ATTENTION_TURNED] >> i & 1;
+  layout l = {.outer = shape[0],
+              .heads = shape[turned ? 2 : 1],
+              .rows = shape[turned ? 1 : 2],
+              .features = shape[3]};
+  l.per_row = (turned ? l.heads : 1) * l.features;
+  l.per_head = (turned ? 1 : l.rows) * l.features;
+  l.per_outer = l.heads * l.rows * l.features;
+  return l;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* Shared memory of a block: two tiles of keys and values, queries, some words, and sums of blocks
+ * of the order, 8 numbers of each thread for each level of their tree. */
+static int64_t shared_of(const nxg_call *call, int32_t warps, int32_t keys) {
+  const int64_t features = call->operands[0].shape[3], width = call->operands[2].shape[3];
+  int64_t levels = 1;
+  for (int64_t n = ceil_div(layout_of(call, 1).rows, MARKED); n > 1; n /= 2) levels++;
+  return 2 * keys * (features + width) * 2 + LANES * warps * features * 2 +
+         levels * 8 * 32 * warps * (int64_t)sizeof(float) + WORDS;
+}
+
+/* Large blocks share what they read of keys and values. Tiles are so large that a thread keeps its
+ * part of the scores and of the result in registers, 128 for two blocks of 256 threads on a
+ * multiprocessor, if rows are at most USUAL wide, or MIDDLE, as f16 takes some more. */
+static bool choose(nxi_gpu *g, const nxg_call *call, work *w) {
+  const nxi_gpu_info *info = nxi_gpu_properties(g);
+  const layout q = layout_of(call, 0), v = layout_of(call, 2);
+  const int64_t large = ceil_div(q.rows, 8 * LANES) * q.heads * q.outer;
+  const bool narrow = q.features <= NARROW && v.features <= NARROW;
+  const int32_t keys = narrow && call->operands[0].dtype == NX_BF16 ? 64 : 32;
+  for (w->warps = 2 * large >= 3 * info->processors ? 8 : 4; w->warps >= 4; w->warps /= 2)
+    for (w->keys = keys; w->keys >= LANES; w->keys /= 2) {
+      w->shared_bytes = shared_of(call, w->warps, w->keys);
+      if (w->shared_bytes <= info->shared_bytes) return true;
+    }
+  return false;
+}
+
+static bool takes(nxi_gpu *g, const nxg_call *call) {
+  work w;
+  if (call->op != NXG_attention) return false;
+  const layout q = layout_of(call, 0), k = layout_of(call, 1), v = layout_of(call, 2);
+  const double tiles = (double)q.outer * (double)q.heads * (double)(q.rows / LANES + 1),
+               marks = (double)k.outer * (double)k.heads * (double)(k.rows / MARKED + 1);
+  return q.features % LANES == 0 && v.features % LANES == 0 && q.features > 0 && v.features > 0 &&
+         q.features <= 256 && v.features <= 256 && q.rows < MOST && k.rows > 0 && k.rows < MOST &&
+         q.per_row < MOST && k.per_row < MOST && v.per_row < MOST && tiles < MOST && marks < MOST &&
+         nxg_attention_grows(call->operands[0].dtype, call->attrs[NXG_ATTENTION_SCALE]) &&
+         choose(g, call, &w);
+}
+
+static uint32_t twice(uint32_t bits) { return bits << 16 | bits; }
+
+/* A factor of at most 1 that is a power of two is multiplied without rounding in bf16, unless there
+ * is no number whose product is `fill`: the product and the difference after it are one
+ * instruction. What the product would round are numbers near 2^-126, and 2^0 is what their
+ * differences give; those of f16 may be as large as 2^-14. */
+static void describe_scores(const nxg_call *call, work *w) {
+  const nx_dtype t = call->operands[0].dtype;
+  const int64_t *a = call->attrs;
+  const uint32_t one = t == NX_BF16 ? 0x3f80 : 0x3c00, fraction = t == NX_BF16 ? 0x7f : 0x3ff,
+                 fill = a[NXG_ATTENTION_FILL] < 0 ? 0 : (uint32_t)a[NXG_ATTENTION_FILL],
+                 factor = a[NXG_ATTENTION_SCALE] < 0 ? one : (uint32_t)a[NXG_ATTENTION_SCALE];
+  const double by = nxi_f64_bits(nxi_cast_bits(factor, t, NX_F64)),
+               filled = nxi_f64_bits(nxi_cast_bits(fill, t, NX_F64));
+  const uint32_t hidden = (uint32_t)nxi_cast_bits(nxi_bits_f64(filled / by), NX_F64, t);
+  const bool good = nxi_f64_bits(nxi_cast_bits(hidden, t, NX_F64)) * by == filled;
+  w->rounds = factor != one && (t == NX_F16 || (factor & fraction) != 0 || factor > one || !good);
+  w->shape.factor = twice(factor);
+  w->shape.fill = twice(fill);
+  w->shape.hidden = twice(hidden);
+}
+
+static void describe(const nxg_call *call, work *w) {
+  const layout q = layout_of(call, 0), k = layout_of(call, 1), v = layout_of(call, 2);
+  const int64_t *a = call->attrs;
+  w->masked = a[NXG_ATTENTION_LEAST] > -q.rows || a[NXG_ATTENTION_MOST] < k.rows - 1;
+  w->shape = (attention_shape){.rows = (int32_t)q.rows,
+                               .columns = (int32_t)k.rows,
+                               .heads = (int32_t)q.heads,
+                               .groups = (int32_t)k.heads,
+                               .row_tiles = (int32_t)ceil_div(q.rows, LANES * w->warps),
+                               .batches = (int32_t)(q.heads * q.outer),
+                               .q_outer = q.per_outer,
+                               .q_head = q.per_head,
+                               .k_outer = k.per_outer,
+                               .k_head = k.per_head,
+                               .v_outer = v.per_outer,
+                               .v_head = v.per_head,
+                               .q_row = (int32_t)q.per_row,
+                               .k_row = (int32_t)k.per_row,
+                               .v_row = (int32_t)v.per_row,
+                               .least = (int32_t)a[NXG_ATTENTION_LEAST],
+                               .most = (int32_t)a[NXG_ATTENTION_MOST],
+                               .parts = w->masked ? (int32_t)ceil_div(k.rows, MARKED) : 0};
+  describe_scores(call, w);
+  w->shape.tiles = (int32_t)(w->shape.row_tiles * q.heads * q.outer);
+}
+
+static int64_t marks_of(const work *w, const nxg_call *call) {
+  return w->shape.parts * layout_of(call, 1).heads * layout_of(call, 1).outer;
+}
+
+static nx_status get_kernels(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag *d) {
+  const char *type = call->operands[0].dtype == NX_BF16 ? "nx_bf16" : "nx_f16";
+  const int features = (int)call->operands[0].shape[3], width = (int)call->operands[2].shape[3],
+            threads = 32 * w->warps, wide = features > width ? features : width,
+            few = call->operands[0].dtype == NX_BF16 ? USUAL : MIDDLE;
+  const int blocks = wide > few                       ? 256 / threads
+                     : w->warps == 4 && wide > NARROW ? 3
+                                                      : 512 / threads;
+  nxi_text texts[KERNELS] = {0};
+  nxi_text_add(
+      &texts[ATTEND],
+      "extern \"C\" __global__ void __launch_bounds__(%d, %d) nx_attention_of(const nx_u16 "
+      "*q, const nx_u16 *k, const nx_u16 *v, nx_u16 *y, const nx_u8 *marks, "
+      "nx_attention_shape p) {\n"
+      "  extern __shared__ __align__(1024) nx_u8 nx_shared[];\n"
+      "  nx_attend<%s, %d, %d, %d, %d, %s>(q, k, v, y, marks, p, nx_shared);\n}",
+      threads, blocks, type, features, width, w->warps, w->keys, w->rounds ? "true" : "false");
+  nxi_text_add(&texts[MARK],
+               "extern \"C\" __global__ void __launch_bounds__(%d) nx_attention_marks(const nx_u16 "
+               "*v, nx_u8 *marks, nx_attention_shape p) {\n"
+               "  extern __shared__ __align__(1024) nx_u8 nx_shared[];\n"
+               "  nx_mark_values<%s, %d, %d>(v, marks, p, nx_shared);\n}",
+               MARK_THREADS, type, width, MARKED);
+  const nxi_own_code codes[KERNELS] = {{.tools = nxu_mma_code(),
+                                        .body = nxu_attention_code(),
+                                        .instance = texts[ATTEND].data,
+                                        .entry = "nx_attention_of",
+                                        .threads = threads,
+                                        .shared_bytes = w->shared_bytes,
+                                        .blocks = w->shape.tiles},
+                                       {.tools = nxu_mma_code(),
+                                        .body = nxu_attention_code(),
+                                        .instance = texts[MARK].data,
+                                        .entry = "nx_attention_marks",
+                                        .threads = MARK_THREADS,
+                                        .shared_bytes = 16,
+                                        .blocks = marks_of(w, call)}};
+  const bool failed = texts[ATTEND].failed || texts[MARK].failed;
+  nx_status status =
+      failed ? nxi_oom(d) : nxi_own_code_get_all(g, codes, w->masked ? KERNELS : 1, w->kernels, d);
+  nxi_text_free(&texts[ATTEND]);
+  nxi_text_free(&texts[MARK]);
+  return status;
+}
+
+static void release(void *state) {
+  work *w = state;
+  for (int i = 0; i < KERNELS; i++) nxi_kernel_release(w->kernels[i]);
+  nxi_free(w);
+}
+
+static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *out, nxi_diag *d) {
+  work *w = nxi_calloc(1, sizeof *w);
+  if (w == NULL) return nxi_oom(d);
+  choose(g, call, w);
+  describe(call, w);
+  nx_status status = get_kernels(g, call, w, d);
+  if (status != NX_OK) {
+    release(w);
+    return status;
+  }
+  out->scratch_bytes = marks_of(w, call);
+  out->state = w;
+  return NX_OK;
+}
+
+static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
+  const work *w = r->work->state;
+  attention_shape p = w->shape;
+  nxi_gpu_aligned a;
+  if (p.tiles == 0) return NX_OK;
+  nx_status status = nxi_gpu_align(r, true, &a, d);
+  if (status != NX_OK) return status;
+  uint64_t q = a.at[0], k = a.at[1], v = a.at[2], y = r->results[0], marks = r->scratch;
+  void *marking[] = {&v, &marks, &p}, *attending[] = {&q, &k, &v, &y, &marks, &p};
+  if (w->masked)
+    status = nxi_gpu_launch(nxi_kernel_code(w->kernels[MARK]), (uint32_t)marks_of(w, r->call),
+                            MARK_THREADS, marking, d);
+  if (status == NX_OK)
+    status = nxi_gpu_launch(nxi_kernel_code(w->kernels[ATTEND]), (uint32_t)p.tiles,
+                            (uint32_t)(32 * w->warps), attending, d);
+  nxi_gpu_align_end(r->gpu, &a);
+  return status;
+}
+
+const nxi_gpu_functions nxi_gpu_attention_functions = {.by = "a kernel of tensor cores",
+                                                       .takes = takes,
+                                                       .prepare = prepare,
+                                                       .run = run,
+                                                       .release = release,
+                                                       .captured = true};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC */
+/* The library call attention on the processor, as its operations are recorded, one after the other
+ * for each row. Passes make the call for GPUs, which have kernels for it; this is what the
+ * interpreter runs, and a GPU that has not. A task is a row of queries. */
+#include <math.h>
+
+#include "ir/op.h"
+#include "libraries.h"
+
+enum { BLOCK = 256, LANES = 16 };
+
+/* Where the rows of an operand are, in elements. */
+typedef struct place {
+  int64_t head, row, outer, heads, rows;
+} place;
+
+static place place_of(const nxg_call *call, int i) {
+  const nxg_array *x = &call->operands[i];
+  const bool turned = call->attrs[NXG_ATTENTION_TURNED] >> i & 1;
+  place p = {.heads = x->shape[turned ? 2 : 1], .rows = x->shape[turned ? 1 : 2]};
+  p.row = (turned ? p.heads : 1) * x->shape[3];
+  p.head = (turned ? 1 : p.rows) * x->shape[3];
+  p.outer = p.heads * p.rows * x->shape[3];
+  return p;
+}
+
+static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+  const int64_t *y = call->results[0].shape;
+  const int64_t columns = place_of(call, 1).rows;
+  const double each = (double)columns * (double)(call->operands[0].shape[3] + y[3]) + 1;
+  if (!nxk_eval_ready(NXK_exp, NX_F32)) return nxi_oom(d);
+  work->n_phases = 1;
+  work->tasks[0] = y[0] * y[1] * y[2];
+  work->grain[0] = each < 1e5 ? (int64_t)(1e5 / each) : 1;
+  work->own_bytes = columns * (int64_t)sizeof(float);
+  work->cost = each * (double)work->tasks[0];
+  work->cannot_fail = true;
+  return NX_OK;
+}
+
+static float widen(uint16_t bits, bool brain) {
+  return brain ? nxi_bf16_to_f32(bits) : nxi_f16_to_f32(bits);
+}
+static uint16_t narrow(float x, bool brain) {
+  return brain ? nxi_f32_to_bf16(x) : nxi_f32_to_f16(x);
+}
+static float rounded(float x, bool brain) { return widen(narrow(x, brain), brain); }
+
+/* In the order `lanes` (docs/numerics.md). What is added is at least +0, so that zeros stand for
+ * elements that there are not, and leave no trace. */
+static float lanes(const float *x, int64_t begin, int64_t end, int lane) {
+  if (end - begin > BLOCK) {
+    int64_t half = BLOCK;
+    while (half * 2 < end - begin) half *= 2;
+    return lanes(x, begin, begin + half, lane) + lanes(x, begin + half, end, lane);
+  }
+  float sum = 0;
+  for (int64_t i = begin + lane; i < end; i += LANES) sum += x[i];
+  return sum;
+}
+static float sum_of(const float *x, int64_t n) {
+  float sums[LANES];
+  for (int i = 0; i < LANES; i++) sums[i] = lanes(x, 0, n, i);
+  for (int apart = LANES / 2; apart > 0; apart /= 2)
+    for (int i = 0; i < apart; i++) sums[i] += sums[i + apart];
+  return sums[0];
+}
+
+static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, int64_t step,
+                  int64_t row, int64_t columns, float *to) {
+  const int64_t *a = call->attrs, features = call->operands[0].shape[3];
+  const bool brain = call->operands[0].dtype == NX_BF16;
+  for (int64_t j = 0; j < columns; j++) {
+    float sum = 0;
+    if (j - row < a[NXG_ATTENTION_LEAST] || j - row > a[NXG_ATTENTION_MOST]) {
+      to[j] = widen((uint16_t)a[NXG_ATTENTION_FILL], brain);
+      continue;
+    }
+    for (int64_t i = 0; i < features; i++)
+      sum += widen(q[i], brain) * widen(k[j * step + i], brain);
+    to[j] = rounded(sum, brain);
+    if (a[NXG_ATTENTION_SCALE] >= 0)
+      to[j] = rounded(to[j] * widen((uint16_t)a[NXG_ATTENTION_SCALE], brain), brain);
+  }
+}
+
+static void softmax(bool brain, float *x, int64_t n) {
+  float most = -INFINITY;
+  for (int64_t j = 0; j < n; j++) most = x[j] > most || x[j] != x[j] ? x[j] : most;
+  for (int64_t j = 0; j < n; j++) {
+    const uint64_t below = nxi_bits_f32(rounded(x[j] - most, brain));
+    x[j] = rounded(nxi_f32_bits(nxk_eval(NXK_exp, NX_F32, NX_F32, &below)), brain);
+  }
+  const float sum = rounded(sum_of(x, n), brain);
+  for (int64_t j = 0; j < n; j++) x[j] = rounded(x[j] / sum, brain);
+}
+
+static nx_status run(nxg_call_part *part) {
+  const nxg_call *call = part->call;
+  const bool brain = call->operands[0].dtype == NX_BF16;
+  const place q = place_of(call, 0), k = place_of(call, 1), v = place_of(call, 2);
+  const int64_t width = call->results[0].shape[3];
+  const uint16_t *const *at = (const uint16_t *const *)part->operands;
+  float *x = part->own;
+  for (int64_t task = part->begin; task < part->end; task++) {
+    const int64_t row = task % q.rows, head = task / q.rows % q.heads,
+                  outer = task / q.rows / q.heads, group = head / (q.heads / k.heads);
+    if (part->stopped(part->user)) return NX_OK;
+    const uint16_t *values = at[2] + outer * v.outer + group * v.head;
+    uint16_t *to = (uint16_t *)part->results[0] + task * width;
+    score(call, at[0] + outer * q.outer + head * q.head + row * q.row,
+          at[1] + outer * k.outer + group * k.head, k.row, row, k.rows, x);
+    softmax(brain, x, k.rows);
+    for (int64_t e = 0; e < width; e++) {
+      float sum = 0;
+      for (int64_t j = 0; j < k.rows; j++) sum += x[j] * widen(values[j * v.row + e], brain);
+      to[e] = narrow(sum, brain);
+    }
+  }
+  return NX_OK;
+}
+
+const nxg_functions nxi_attention_functions = {.prepare = prepare, .run = run};

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: ISC */
+/* Tests of attention without scores in memory: the kernels, bit for bit beside the recorded
+ * operations one after the other, on layouts and masks; and which graphs become such. */
+#include "tests/cuda/fake_device.h"
+
+#include <math.h>
+
+#include "ir/dtype.h"
+#include "ir/library/library.h"
+#include "ir/op.h"
+#include "runtime/cuda/gpu.h"
+#include "runtime/cuda/maker.h"
+#include "runtime/cuda/library/calls.h"
+#include "runtime/library/libraries.h"
+#include "tests/util/runner.h"
+
+enum { FAR = NXG_ATTENTION_FAR };
+
+/* ---- the kernels */
+
+typedef enum filling { PLAIN, LARGE, SPECIAL, HIDDEN } filling;
+typedef struct trial {
+  nx_dtype t;
+  int64_t outer, heads, groups, rows, columns, features, width;
+  double scale, fill; /* 0: none */
+  int64_t least, most, turned;
+  filling filling; /* LARGE: scores far apart; SPECIAL: values and scores that are no numbers;
+                    * HIDDEN: values that are none, where no row sees them */
+  int64_t shared;  /* of the GPU; 0: as much as there is */
+} trial;
+
+static float widen(nx_dtype t, uint16_t x) {
+  return t == NX_BF16 ? nxi_bf16_to_f32(x) : nxi_f16_to_f32(x);
+}
+static uint16_t narrow(nx_dtype t, float x) {
+  return t == NX_BF16 ? nxi_f32_to_bf16(x) : nxi_f32_to_f16(x);
+}
+static float rounded(nx_dtype t, float x) { return widen(t, narrow(t, x)); }
+
+static uint16_t *some(const trial *c, int64_t n, uint32_t seed, float most) {
+  uint16_t *x = malloc(((size_t)n + 1) * sizeof *x);
+  assert_non_null(x);
+  for (int64_t i = 0; i < n; i++) {
+    seed = seed * 1664525 + 1013904223;
+    x[i] = narrow(c->t, (float)(int32_t)seed * 0x1p-31F * most);
+  }
+  return x;
+}
+
+/* Row `row` of a head of an operand. */
+static const uint16_t *row_of(const trial *c, int i, const uint16_t *x, int64_t outer, int64_t head,
+                              int64_t row) {
+  const int64_t heads = i == 0 ? c->heads : c->groups, rows = i == 0 ? c->rows : c->columns,
+                width = i == 2 ? c->width : c->features;
+  const bool turned = c->turned >> i & 1;
+  return x + (outer * heads * rows + (turned ? row * heads + head : head * rows + row)) * width;
+}
+
+/* As a GPU's instructions add: so many products at a time, which are rounded once. */
+static float sum_of_products(nx_dtype t, const float *a, const uint16_t *b, int64_t step, int64_t n,
+                             int64_t group) {
+  float sum = 0;
+  for (int64_t k = 0; k < n; k += group) {
+    double wide = sum;
+    for (int64_t i = k; i < k + group && i < n; i++)
+      wide += (double)a[i] * (double)widen(t, b[i * step]);
+    sum = (float)wide;
+  }
+  return sum;
+}
+
+/* In the order `lanes`, by the tree as it is described. */
+static float sum_in_order(const float *x, int64_t n) {
+  const int64_t blocks = (n + 255) / 256;
+  float *sums = calloc((size_t)blocks * 16, sizeof *sums);
+  assert_non_null(sums);
+  for (int64_t i = 0; i < n; i++) sums[i / 256 * 16 + i % 16] += x[i];
+  for (int64_t apart = 1; apart < blocks; apart *= 2)
+    for (int64_t i = 0; i + apart < blocks; i += 2 * apart)
+      for (int lane = 0; lane < 16; lane++) sums[i * 16 + lane] += sums[(i + apart) * 16 + lane];
+  for (int apart = 8; apart > 0; apart /= 2)
+    for (int lane = 0; lane < apart; lane++) sums[lane] += sums[lane + apart];
+  const float sum = sums[0];
+  free(sums);
+  return sum;
+}
+
+static void softmax(const trial *c, float *x) {
+  const nx_dtype t = c->t;
+  float most = -INFINITY;
+  for (int64_t j = 0; j < c->columns; j++)
+    if (x[j] != x[j] || x[j] > most) most = x[j];
+  for (int64_t j = 0; j < c->columns; j++) {
+    const uint64_t below = nxi_bits_f32(rounded(t, x[j] - most));
+    x[j] = rounded(t, nxi_f32_bits(nxk_eval(NXK_exp, NX_F32, NX_F32, &below)));
+  }
+  const float sum = rounded(t, sum_in_order(x, c->columns));
+  for (int64_t j = 0; j < c->columns; j++) x[j] = rounded(t, x[j] / sum);
+}
+
+static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64_t head,
+                       int64_t row, int64_t group, uint16_t *y) {
+  const int64_t shared = head / (c->heads / c->groups);
+  float *x = malloc((size_t)c->columns * sizeof *x), *q = malloc((size_t)c->features * sizeof *q);
+  const uint16_t *from = row_of(c, 0, in[0], outer, head, row);
+  assert_true(x != NULL && q != NULL);
+  for (int64_t i = 0; i < c->features; i++) q[i] = widen(c->t, from[i]);
+  for (int64_t j = 0; j < c->columns; j++) {
+    x[j] = rounded(c->t, sum_of_products(c->t, q, row_of(c, 1, in[1], outer, shared, j), 1,
+                                         c->features, group));
+    if (c->scale != 0) x[j] = rounded(c->t, x[j] * rounded(c->t, (float)c->scale));
+    if (j - row < c->least || j - row > c->most) x[j] = rounded(c->t, (float)c->fill);
+  }
+  softmax(c, x);
+  const uint16_t *values = row_of(c, 2, in[2], outer, shared, 0);
+  const int64_t step = (c->turned & 4 ? c->groups : 1) * c->width;
+  for (int64_t e = 0; e < c->width; e++)
+    y[e] = narrow(c->t, sum_of_products(c->t, x, values + e, step, c->columns, group));
+  free(x), free(q);
+}
+
+static nxg_call call_of(const trial *c) {
+  int64_t shapes[3][4] = {{c->outer, c->heads, c->rows, c->features},
+                          {c->outer, c->groups, c->columns, c->features},
+                          {c->outer, c->groups, c->columns, c->width}};
+  nxg_type types[3];
+  nxg_call call;
+  for (int i = 0; i < 3; i++) {
+    const int64_t heads = shapes[i][1];
+    if (c->turned >> i & 1) shapes[i][1] = shapes[i][2], shapes[i][2] = heads;
+    types[i] = (nxg_type){c->t, 4, shapes[i]};
+  }
+  const bool masked = c->least > -FAR || c->most < FAR;
+  const int64_t attrs[] = {c->scale != 0 ? narrow(c->t, (float)c->scale) : -1,
+                           masked ? narrow(c->t, (float)c->fill) : -1, c->least, c->most,
+                           c->turned};
+  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, attrs, NXG_ATTENTION_ATTRS, &call, NULL),
+                   NX_OK);
+  return call;
+}
+
+static void on_gpu(nxi_gpu *g, const nxg_call *call, uint16_t *const *in, uint16_t *y) {
+  uint64_t at[3], result;
+  int64_t bytes[3];
+  const int64_t n = nxg_elements(4, call->results[0].shape) * 2;
+  nxi_gpu_call_work work = {0};
+  const nxi_gpu_functions *f = nxi_gpu_call_functions(g, call);
+  assert_ptr_equal(f, &nxi_gpu_attention_functions);
+  assert_int_equal(f->prepare(g, call, &work, NULL), NX_OK);
+  for (int i = 0; i < 3; i++) { /* the second one begins at an odd place */
+    bytes[i] = 2 * (nxg_elements(4, call->operands[i].shape) + (i == 1));
+    assert_int_equal(nxi_gpu_alloc(g, bytes[i], &at[i], NULL), NX_OK);
+    at[i] += i == 1 ? 2 : 0;
+    assert_int_equal(nxi_gpu_upload(g, at[i], in[i], bytes[i] - (i == 1 ? 2 : 0), NXI_NOW, NULL),
+                     NX_OK);
+  }
+  assert_int_equal(nxi_gpu_alloc(g, n, &result, NULL), NX_OK);
+  nxi_gpu_call_run r = {.gpu = g, .call = call, .work = &work, .operands = at, .results = &result};
+  if (work.scratch_bytes > 0)
+    assert_int_equal(nxi_gpu_alloc(g, work.scratch_bytes, &r.scratch, NULL), NX_OK);
+  assert_int_equal(f->run(&r, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_download(g, y, result, n, NXI_NOW, NULL, NULL), NX_OK);
+  for (int i = 0; i < 3; i++) nxi_gpu_free(g, at[i] - (i == 1 ? 2 : 0), bytes[i]);
+  nxi_gpu_free(g, result, n);
+  if (work.scratch_bytes > 0) nxi_gpu_free(g, r.scratch, work.scratch_bytes);
+  f->release(work.state);
+}
+
+static bool never(void *user) { return user != NULL; }
+
+static void on_processor(const nxg_call *call, uint16_t *const *in, uint16_t *y) {
+  nxg_call_work work = {0};
+  void *operands[] = {in[0], in[1], in[2]}, *results[] = {y};
+  assert_int_equal(nxi_attention_functions.prepare(call, &work, NULL), NX_OK);
+  nxg_call_part part = {.call = call,
+                        .end = work.tasks[0],
+                        .operands = operands,
+                        .results = results,
+                        .own = malloc((size_t)work.own_bytes),
+                        .stopped = never};
+  assert_non_null(part.own);
+  assert_int_equal(nxi_attention_functions.run(&part), NX_OK);
+  free(part.own);
+}
+
+static void spoil(const trial *c, uint16_t *const *in) {
+  const uint16_t nan = narrow(c->t, NAN), infinite = narrow(c->t, -INFINITY);
+  uint16_t *k = in[1], *v = in[2];
+  if (c->filling == SPECIAL) {
+    *(uint16_t *)row_of(c, 1, k, 0, 0, 3) = infinite;
+    *(uint16_t *)row_of(c, 1, k, c->outer - 1, c->groups - 1, c->columns / 2) = nan;
+    *(uint16_t *)row_of(c, 2, v, 0, c->groups - 1, 5) = infinite;
+  } else if (c->filling == HIDDEN) {
+    *((uint16_t *)row_of(c, 2, v, 0, 0, c->columns - 1) + c->width - 1) = nan;
+  }
+}
+
+static void check(nxi_gpu *g, const trial *c) {
+  const nxg_call call = call_of(c);
+  const int64_t n = nxg_elements(4, call.results[0].shape);
+  const float wide = c->filling == LARGE ? 8 : 1;
+  uint16_t *in[3], *y = calloc((size_t)n, 2), *own = calloc((size_t)n, 2),
+                   *want = calloc((size_t)c->width, 2);
+  assert_true(y != NULL && own != NULL && want != NULL);
+  for (int i = 0; i < 3; i++)
+    in[i] = some(c, nxg_elements(4, call.operands[i].shape), (uint32_t)i + 7, i < 2 ? wide : 1);
+  spoil(c, in);
+  on_gpu(g, &call, in, y);
+  on_processor(&call, in, own);
+  for (int64_t i = 0; i < n; i += c->width)
+    for (int way = 0; way < 2; way++) { /* the processor's sums are in order */
+      const int64_t row = i / c->width % c->rows, head = i / c->width / c->rows % c->heads,
+                    outer = i / c->width / c->rows / c->heads;
+      const uint16_t *is = way == 0 ? y + i : own + i;
+      expect_row(c, in, outer, head, row, way == 0 ? 16 : 1, want);
+      for (int64_t e = 0; e < c->width; e++)
+        if (!nxi_same_bits(is[e], want[e], c->t))
+          fail_msg("%s, %lld of %lld columns, %lld and %lld wide, head %lld, row %lld, element "
+                   "%lld %s: %04x, not %04x",
+                   nx_dtype_name(c->t), (long long)c->rows, (long long)c->columns,
+                   (long long)c->features, (long long)c->width, (long long)head, (long long)row,
+                   (long long)e, way == 0 ? "on the GPU" : "on the processor", is[e], want[e]);
+    }
+  for (int i = 0; i < 3; i++) free(in[i]);
+  free(y), free(own), free(want);
+}
+
+static nxi_gpu *gpu_of(int64_t shared, nxi_kernel_cache **kernels) {
+  nxi_gpu *g = NULL;
+  fake->most_shared = shared;
+  assert_int_equal(nxi_gpu_open(0, 0, &g, NULL), NX_OK);
+  assert_int_equal(nxi_kernel_cache_create_for(&nxi_gpu_maker, g, "", kernels, NULL), NX_OK);
+  nxi_gpu_set_kernels(g, *kernels);
+  return g;
+}
+static void close_gpu(nxi_gpu *g, nxi_kernel_cache *kernels) {
+  nxi_kernel_cache_destroy(kernels);
+  nxi_gpu_close(g);
+  fake->most_shared = 0;
+}
+
+static void kernels(void **state) {
+  static const trial all[] = {
+      {NX_BF16, 1, 2, 2, 33, 130, 64, 64, 0.125, 0, -FAR, FAR, 0, PLAIN, 0},
+      {NX_F16, 1, 2, 1, 20, 300, 32, 48, 0.25, 0, -FAR, FAR, 1, LARGE, 0},
+      {NX_BF16, 2, 4, 2, 40, 40, 48, 32, 0.3, -INFINITY, -FAR, 0, 7, LARGE, 0},
+      {NX_F16, 1, 2, 2, 40, 40, 32, 32, 0.3, -1e4, -FAR, 0, 2, PLAIN, 0},
+      {NX_F16, 1, 2, 2, 35, 35, 32, 32, 0.5, -INFINITY, -FAR, 0, 0, SPECIAL, 0},
+      {NX_BF16, 1, 2, 1, 20, 600, 32, 32, 0.5, -INFINITY, -FAR, 470, 4, HIDDEN, 0},
+      {NX_BF16, 1, 1, 1, 100, 130, 32, 32, 0.5, -INFINITY, -FAR, 0, 0, HIDDEN, 0},
+      {NX_BF16, 1, 1, 1, 90, 400, 32, 32, 0, -1e30, -20, 40, 0, LARGE, 0},
+      {NX_BF16, 1, 1, 1, 80, 100, 32, 32, 0, -INFINITY, -70, -30, 0, PLAIN, 0},
+      {NX_BF16, 1, 1, 1, 70, 150, 32, 32, 0, -2, -FAR, 0, 0, PLAIN, 0},
+      {NX_BF16, 2, 2, 2, 20, 90, 32, 32, 0.5, 0, -FAR, FAR, 0, SPECIAL, 0},
+      {NX_BF16, 1, 1, 1, 1, 1500, 80, 96, 0.1, 0, -FAR, FAR, 0, LARGE, 0},
+      {NX_BF16, 1, 1, 1, 33, 40, 256, 160, 0.0625, 0, -FAR, FAR, 0, PLAIN, 90 << 10},
+      {NX_BF16, 1, 1, 1, 30, 70, 64, 64, 0.125, -INFINITY, -FAR, 0, 0, PLAIN, 36 << 10},
+      {NX_BF16, 1, 12, 12, 140, 70, 32, 32, 0, -INFINITY, -FAR, 0, 0, PLAIN, 0}, /* large blocks */
+  };
+  (void)state;
+  nxi_use_libraries();
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    nxi_kernel_cache *cache = NULL;
+    nxi_gpu *g = gpu_of(all[i].shared, &cache);
+    check(g, &all[i]);
+    close_gpu(g, cache);
+  }
+}
+
+/* Every number that a score can be below the largest one: 255 are a row's scores, as queries are
+ * columns of the identity and keys are the numbers, and each output is one number's weight. */
+static void exponentials(void **state) {
+  enum { N = 256, ROWS = 128 };
+  nxi_kernel_cache *cache = NULL;
+  nxi_gpu *g = gpu_of(0, &cache);
+  (void)state;
+  for (int half = 0; half < 2; half++) {
+    trial c = {half ? NX_F16 : NX_BF16, 1, 1, 1, ROWS, N, N, N, 0, 0, -FAR, FAR, 0, PLAIN, 0};
+    const nxg_call call = call_of(&c);
+    const uint16_t one = narrow(c.t, 1), most = narrow(c.t, half ? 65504 : 0x1.fep127F);
+    uint16_t *in[3], *y = calloc(ROWS * N, 2), want[N];
+    for (int i = 0; i < 3; i++) in[i] = calloc((size_t)N * N, 2);
+    assert_true(in[0] != NULL && in[1] != NULL && in[2] != NULL && y != NULL);
+    for (int row = 0; row < ROWS; row++) in[0][row * N + row] = one;
+    for (int j = 0; j < N; j++) {
+      in[2][j * N + j] = one;
+      for (int row = 0; row < ROWS; row++) {
+        const int bits = row * (N - 1) + j - 1;
+        in[1][j * N + row] = (uint16_t)(j == 0 || bits > most ? 0x8000 : 0x8000 | bits);
+      }
+    }
+    on_gpu(g, &call, in, y);
+    for (int row = 0; row < ROWS; row++) {
+      expect_row(&c, in, 0, 0, row, 16, want);
+      for (int j = 0; j < N; j++)
+        if (!nxi_same_bits(y[row * N + j], want[j], c.t))
+          fail_msg("%s: of %04x %04x, not %04x", nx_dtype_name(c.t), in[1][j * N + row],
+                   y[row * N + j], want[j]);
+    }
+    for (int i = 0; i < 3; i++) free(in[i]);
+    free(y);
+  }
+  close_gpu(g, cache);
+}
+
+static void bad_calls(void **state) {
+  static const int64_t q[] = {1, 4, 8, 32}, k[] = {1, 2, 9, 32}, other[] = {1, 3, 9, 32};
+  const int64_t good[] = {-1, -1, -FAR, FAR, 0};
+  static const int64_t bad[][NXG_ATTENTION_ATTRS] = {{-2, -1, -FAR, FAR, 0},
+                                                     {-1, 1 << 16, -FAR, FAR, 0},
+                                                     {-1, -1, -FAR, 0, 0},
+                                                     {-1, 0, -FAR - 1, 0, 0},
+                                                     {-1, 0, -FAR, FAR, 8}};
+  nxg_type types[3] = {{NX_BF16, 4, q}, {NX_BF16, 4, k}, {NX_BF16, 4, k}};
+  nxg_call call;
+  (void)state;
+  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, 5, &call, NULL), NX_OK);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_int_equal(nxg_call_infer(NXG_attention, 3, types, bad[i], 5, &call, NULL),
+                     NX_INVALID_ARGUMENT);
+  types[2].shape = other;
+  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, 5, &call, NULL),
+                   NX_INVALID_ARGUMENT);
+  for (int i = 0; i < 3; i++) types[i] = (nxg_type){NX_F32, 4, q};
+  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, 5, &call, NULL),
+                   NX_UNSUPPORTED_DTYPE);
+}
+
+/* ---- attention as it is recorded */
+
+typedef struct request {
+  nx_dtype t;
+  int64_t batch, heads, groups, rows, columns, width;
+  enum { NO_MASK, CAUSAL, SEEN, WINDOW, OWN } mask;
+  enum { DENSE, BEHIND, SHARED_VIEWS } layout; /* BEHIND: heads behind rows */
+  bool kept;                                   /* weights are a result, too */
+} request;
+
+static nx_tensor *scalar_of(nx_tensor *like, double x) {
+  return GOOD(nx_full(ctx, CUDA, nx_dtype_of(like), NULL, 0, NX_NUMBER(x)));
+}
+
+static nx_tensor *heads_of(const request *q, nx_tensor *x, int64_t heads, int64_t rows) {
+  if (q->layout == DENSE) x = GOOD(nx_reshape(x, NX_SHAPE(q->batch, heads, rows, q->width), 0));
+  else x = GOOD(nx_reshape(x, NX_SHAPE(q->batch, rows, heads, q->width), 0));
+  if (q->layout != DENSE) x = GOOD(nx_permute(x, NX_AXES(0, 2, 1, 3)));
+  const int64_t times = q->heads / heads;
+  if (times == 1 && q->groups == q->heads) return x;
+  x = GOOD(nx_reshape(x, NX_SHAPE(q->batch, q->groups, heads / q->groups, rows, q->width), 0));
+  return GOOD(nx_expand(x, NX_SHAPE(q->batch, q->groups, q->heads / q->groups, rows, q->width)));
+}
+
+static nx_tensor *hidden(const request *q, nx_tensor *scores) {
+  nx_tensor *columns = GOOD(nx_arange(ctx, CUDA, NX_I32, NX_NUMBER(0), NX_NUMBER(1), q->columns)),
+            *rows = GOOD(
+                nx_reshape(GOOD(nx_arange(ctx, CUDA, NX_I32, NX_NUMBER(0), NX_NUMBER(1), q->rows)),
+                           NX_SHAPE(q->rows, 1), 0)),
+            *fill = scalar_of(scores, -INFINITY);
+  if (q->mask == CAUSAL) return GOOD(nx_where(GOOD(nx_cmpgt(columns, rows)), fill, scores));
+  if (q->mask == SEEN) return GOOD(nx_where(GOOD(nx_cmple(columns, rows)), scores, fill));
+  if (q->mask == OWN) return GOOD(nx_where(GOOD(nx_cmpeq(columns, rows)), scores, fill));
+  nx_tensor *apart = GOOD(nx_sub(columns, rows)),
+            *far = GOOD(nx_full(ctx, CUDA, NX_I32, NULL, 0, NX_NUMBER(50)));
+  return GOOD(nx_where(GOOD(nx_and(GOOD(nx_cmple(columns, rows)),
+                                   GOOD(nx_not(GOOD(nx_cmplt(apart, GOOD(nx_neg(far)))))))),
+                       scores, fill));
+}
+
+static nx_tensor *recorded(const request *q, nx_tensor *const *in, nx_tensor **weights) {
+  nx_tensor *x[3];
+  for (int i = 0; i < 3; i++)
+    x[i] = heads_of(q, in[i], i == 0 ? q->heads : q->groups, i == 0 ? q->rows : q->columns);
+  const int32_t rank = nx_rank(x[0]);
+  nx_tensor *keys = rank == 4 ? GOOD(nx_permute(x[1], NX_AXES(0, 1, 3, 2)))
+                              : GOOD(nx_permute(x[1], NX_AXES(0, 1, 2, 4, 3)));
+  nx_tensor *s = GOOD(nx_matmul(x[0], keys));
+  s = GOOD(nx_mul(s, scalar_of(s, 0.125)));
+  if (q->mask != NO_MASK) s = hidden(q, s);
+  nx_tensor *e = GOOD(nx_exp(GOOD(nx_sub(s, GOOD(nx_reduce_max(s, NX_AXES(-1), NX_KEEPDIMS))))));
+  *weights = GOOD(nx_div(e, GOOD(nx_reduce_sum(e, NX_AXES(-1), NX_KEEPDIMS))));
+  return GOOD(nx_matmul(*weights, x[2]));
+}
+
+static void which(void **state) {
+  static const struct {
+    request q;
+    bool called;
+    const char *attrs; /* in the plan */
+  } all[] = {
+      {{NX_BF16, 1, 16, 16, 2048, 2048, 64, NO_MASK, DENSE, false}, true, "scale=15872 fill=-1"},
+      {{NX_F16, 1, 16, 16, 2048, 2048, 64, CAUSAL, DENSE, false}, true, "least=-1073741824"},
+      {{NX_BF16, 2, 16, 4, 1000, 1100, 128, SEEN, BEHIND, false}, true, "turned=7"},
+      {{NX_BF16, 2, 16, 16, 1000, 1000, 48, WINDOW, BEHIND, false}, true, "least=-50"},
+      {{NX_BF16, 1, 16, 16, 2048, 2048, 64, OWN, DENSE, false}, false, NULL},
+      {{NX_BF16, 1, 16, 16, 2048, 2048, 64, NO_MASK, DENSE, true}, false, NULL},
+      {{NX_F32, 1, 16, 16, 2048, 2048, 64, NO_MASK, DENSE, false}, false, NULL},
+      {{NX_BF16, 1, 16, 16, 2048, 2048, 72, NO_MASK, DENSE, false}, false, NULL},
+      {{NX_BF16, 64, 16, 16, 1, 2048, 64, NO_MASK, DENSE, false}, false, NULL}, /* decoding */
+      {{NX_BF16, 1, 4, 4, 1024, 1024, 64, NO_MASK, DENSE, false}, false, NULL}, /* few */
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    const request *q = &all[i].q;
+    char *plan;
+    nx_tensor *in[3], *y[2];
+    for (int j = 0; j < 3; j++) {
+      const int64_t n = q->batch * (j == 0 ? q->heads : q->groups) *
+                        (j == 0 ? q->rows : q->columns) * q->width,
+                    bytes = n * nxi_dtype_size(q->t);
+      void *zeros = calloc(1, (size_t)bytes);
+      assert_non_null(zeros);
+      in[j] = GOOD(nx_from_data(ctx, CUDA, q->t, &n, 1, zeros, (size_t)bytes));
+      free(zeros);
+    }
+    y[0] = recorded(q, in, &y[1]);
+    OK(nx_dump(y, q->kept ? 2 : 1, "plan", &plan));
+    const bool called = strstr(plan, "call attention") != NULL;
+    if (called != all[i].called ||
+        (called && (strstr(plan, "matmul") != NULL || strstr(plan, "tensor cores") == NULL ||
+                    strstr(plan, all[i].attrs) == NULL)))
+      fail_msg("attention %zu: %s", i, plan);
+    nx_string_free(plan);
+  }
+}
+
+NXT_MAIN(cuda_attention) {
+  const struct CMUnitTest tests[] = {IN_SCOPE(kernels), IN_SCOPE(exponentials), IN_SCOPE(bad_calls),
+                                     IN_SCOPE(which)};
+  return cmocka_run_group_tests(tests, open_fake, close_fake);
+}
