@@ -402,7 +402,7 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
   }
 
   /* Words of the block: what adds_nothing says; and what the end has to know and no register keeps,
-   * the number of the head, and of the tile that comes next. */
+   * the number of the head, the tile that comes next, and the one of these rows. */
   __device__ __forceinline__ int *words() const {
     return (int *)(shared + 2 * stage + query_bytes);
   }
@@ -438,9 +438,10 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
     add_exponentials(first, true, by);
     float y[E / 8][4] = {};
     multiply_values(by, y);
+    const int own_row = words()[3] * rows + threadIdx.x / 32 * 16;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      const int own = row + lane / 4 + 8 * h;
+      const int own = own_row + lane / 4 + 8 * h;
       if (own >= p.rows) continue;
 #pragma unroll
       for (int i = 0; i < E / 8; i++)
@@ -468,7 +469,11 @@ NX_INLINE void nx_attend(const nx_u16 *q, const nx_u16 *k, const nx_u16 *v, nx_u
     block.sums = (float *)(block.words() + 4);
     block.k = k + outer * p.k_outer + group * p.k_head;
     block.v = v + outer * p.v_outer + group * p.v_head;
-    if (threadIdx.x == 0) block.words()[1] = batch, block.words()[2] = number + gridDim.x;
+    if (threadIdx.x == 0) {
+      block.words()[1] = batch;
+      block.words()[2] = number + gridDim.x;
+      block.words()[3] = tile;
+    }
     block.run(q + outer * p.q_outer + head * p.q_head, y,
               marks + (nx_i64)(outer * p.groups + group) * p.parts, tile);
     number = block.words()[2];

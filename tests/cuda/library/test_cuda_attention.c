@@ -103,7 +103,7 @@ static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64
   const int64_t shared = head / (c->heads / c->groups);
   float *x = malloc((size_t)c->columns * sizeof *x), *q = malloc((size_t)c->features * sizeof *q);
   const uint16_t *from = row_of(c, 0, in[0], outer, head, row);
-  assert_true(x != NULL && q != NULL);
+  if (x == NULL || q == NULL) abort();
   for (int64_t i = 0; i < c->features; i++) q[i] = widen(c->t, from[i]);
   for (int64_t j = 0; j < c->columns; j++) {
     x[j] = rounded(c->t, sum_of_products(c->t, q, row_of(c, 1, in[1], outer, shared, j), 1,
@@ -201,7 +201,7 @@ static void check(nxi_gpu *g, const trial *c) {
   const float wide = c->filling == LARGE ? 8 : 1;
   uint16_t *in[3], *y = calloc((size_t)n, 2), *own = calloc((size_t)n, 2),
                    *want = calloc((size_t)c->width, 2);
-  assert_true(y != NULL && own != NULL && want != NULL);
+  if (y == NULL || own == NULL || want == NULL) abort();
   for (int i = 0; i < 3; i++)
     in[i] = some(c, nxg_elements(4, call.operands[i].shape), (uint32_t)i + 7, i < 2 ? wide : 1);
   spoil(c, in);
