@@ -142,10 +142,10 @@ bool nxi_crosses(const nxi_node *n, nxi_node *operand);
 /* The same for one root alone. False: its graph has more nodes, or not all that it needs is there,
  * or its values matter to others than the root: then nxi_extract knows more. run_lock. */
 bool nxi_extract_brief(nxi_run *run, nxi_node *root, uint32_t most_nodes);
-/* extract_bounds.c. Whether the scalar that is being visited, of dtype t, is what an index of a
- * gather or scatter is clamped to or multiplied by: then it stays in the key, so that a plan need
- * not check that index. */
-bool nxi_run_bounds_index(const nxi_run *run, nx_dtype t);
+/* extract_bounds.c. Whether the scalar that is being visited, of dtype t, stays in the key: it is
+ * the count of a shift, or what an index of a gather or scatter is clamped to or multiplied by, so
+ * that a plan need not check that index. */
+bool nxi_run_needs_value(const nxi_run *run, nx_dtype t);
 void nxi_run_reset(nxi_run *run);
 bool nxi_run_more_nodes(nxi_run *run); /* room for one more in `order`; false: out of memory */
 /* extract_states.c. Adds outputs for values of assigned storages that this run computes and that

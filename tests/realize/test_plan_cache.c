@@ -67,6 +67,37 @@ static void scalars_are_parameters(void **state) {
   release(x);
 }
 
+/* Code for a rotation knows by how much; what is added to it is a parameter. */
+static void shift_counts_are_constants(void **state) {
+  (void)state;
+  const nx_scalar seven = {NX_SCALAR_I64, {.i = 7}};
+  nx_tensor *x = GOOD(nx_arange(ctx, device(), NX_U32, &seven, &seven, 3));
+  OK(nx_realize(ctx, &x, 1, NULL));
+  for (int64_t i = 0; i < 6; i++) {
+    const int64_t count = i < 3 ? 13 : 13 + i;
+    const nx_scalar by[3] = {{NX_SCALAR_I64, {.i = count}},
+                             {NX_SCALAR_I64, {.i = 32 - count}},
+                             {NX_SCALAR_I64, {.i = 100 + i}}};
+    nx_tensor *k[3], *y;
+    for (int j = 0; j < 3; j++) k[j] = GOOD(nx_full(ctx, device(), NX_U32, NULL, 0, &by[j]));
+    y = nx_add(nx_or(nx_shl(x, k[0]), nx_shr(x, k[1])), k[2]);
+    assert_int_equal(run(y).plan_misses, i == 0 || i > 2);
+    uint32_t is[3];
+    OK(nx_read(y, is, sizeof is, NULL));
+    for (uint32_t j = 0; j < 3; j++) {
+      const uint32_t v = 7 * (j + 1);
+      assert_int_equal(is[j], (v << count | v >> (32 - count)) + 100 + i);
+    }
+    for (int j = 0; j < 3; j++) release(k[j]);
+    release(y);
+  }
+  nx_tensor *far = GOOD(nx_shl(
+      x, GOOD(nx_full(ctx, device(), NX_U32, NULL, 0, &(nx_scalar){NX_SCALAR_I64, {.i = 40}}))));
+  nx_scalar value;
+  OK(nx_item(far, &(int64_t){1}, 1, &value, NULL));
+  assert_int_equal(value.v.u, 0);
+}
+
 /* Values that passes depend on are in the key, so that plans for different values are not
  * confused. */
 static void special_scalars_are_constants(void **state) {
@@ -185,6 +216,7 @@ NXT_MAIN(plan_cache) {
       IN_SCOPE(special_scalars_are_constants),
       IN_SCOPE(bounded),
       IN_SCOPE(scalars_are_parameters),
+      IN_SCOPE(shift_counts_are_constants),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -143,7 +143,7 @@ enum { MOST_PARAMS = 1 << 20 };
 static bool emit_real_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape,
                            uint64_t bits) {
   int64_t param = -1;
-  bool constant = is_special(bits, t) || nxi_run_bounds_index(run, t);
+  bool constant = is_special(bits, t) || nxi_run_needs_value(run, t);
   if (!constant && run->n_params < MOST_PARAMS) {
     if ((param = add_param(run, bits)) < 0) return false;
     bits = 0;
