@@ -140,23 +140,37 @@ typedef struct nxi_sort_quick {
 } nxi_sort_quick;
 /* For integers of 32 or 64 bits; NULL where vectors are too narrow. */
 const nxi_sort_quick *nxi_sort_quick_of(int bits);
+/* For keys of f64, of which NaNs may become the greatest number: sort/rows.c and sort/long.c write
+ * NaNs anew. */
+const nxi_sort_quick *nxi_sort_quick_of_doubles(void);
 /* Sorts a few integers; false if these are too many. */
-static inline bool nxi_sort_by_network(int bits, void *elements, int64_t n) {
-  const nxi_sort_quick *quick = nxi_sort_quick_of(bits);
+static inline bool nxi_sort_by_network(const nxi_sort_quick *quick, void *elements, int64_t n) {
   if (quick == NULL || n > quick->most) return false;
   quick->network(elements, elements, n);
   return true;
 }
+
+/* A row that one thread sorts as a whole: asked about stopping, and its results are written piece by
+ * piece. */
+typedef struct nxi_sort_whole {
+  nxg_call_part *part;
+  const struct nxi_sort *sort;
+  const struct nxi_sort_stretch *row;
+  const char *elements;
+} nxi_sort_whole;
+/* sort/long.c: n elements at `at` are those that belong there in the end. */
+void nxi_sort_emit_piece(const nxi_sort_whole *whole, const void *at, int64_t n);
 
 typedef struct nxi_sort_engine {
   size_t size; /* bytes of an element */
   /* Sorts n >= 0 elements, n < 2^32. Returns where the result is: `elements` or `room`. counts:
    * SORT_COUNTS numbers. */
   void *(*sort)(void *elements, void *room, int64_t n, uint32_t *counts);
-  /* Sorts elements in no order, whose keys are in a wide range, by partitions, in place, and asks
-   * about stopping. False, and nothing is done: where partitions are not quick enough to sort more
-   * than a cache holds. */
-  bool (*sort_all)(void *elements, void *room, int64_t n, uint32_t *counts, nxg_call_part *part);
+  /* Sorts elements in no order, whose keys are in a wide range, by partitions, and writes the
+   * results. False, and nothing is done: where partitions are not quick enough to sort more than a
+   * cache holds. */
+  bool (*sort_all)(void *elements, void *room, int64_t n, uint32_t *counts,
+                   const nxi_sort_whole *whole);
   void (*scan)(const void *elements, int64_t n, nxi_sort_range *range); /* n >= 1 */
   /* count_values counts the values (key - least) >> shift, SORT_VALUES of them, and adds to counts;
    * n < 2^32. scatter moves elements to the buckets of these values, in order; next: for each
@@ -168,6 +182,7 @@ typedef struct nxi_sort_engine {
 } nxi_sort_engine;
 
 const nxi_sort_engine *nxi_sort_engine_of(nxi_sort_element element);
+const nxi_sort_engine *nxi_sort_engine_of_doubles(void);
 
 /* ---- keys */
 

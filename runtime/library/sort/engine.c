@@ -78,13 +78,20 @@ bool nxi_sort_has_networks(void) {
 #undef SORT_RANKS
 #undef VECTORS
 #define SORT_RANKS(KEY)     true
-#define VECTORS(bits, a, n) (nxi_sort_by_network(bits, a, n) || nxi_vqsort_##bits(a, n))
+#define VECTORS(bits, a, n) (nxi_sort_by_network(ELEMENT_QUICK, a, n) || nxi_vqsort_##bits(a, n))
 #define SORT_TARGET         __attribute__((target("avx2,bmi,bmi2")))
 #define ENGINE(name)        name##_wide
 #include "engines.h"
 #undef SORT_TARGET
 #undef ENGINE
 #endif
+
+const nxi_sort_engine *nxi_sort_engine_of_doubles(void) {
+#if defined(__x86_64__)
+  if (nxi_sort_wide()) return &double_engine_wide;
+#endif
+  return &double_engine;
+}
 
 const nxi_sort_engine *nxi_sort_engine_of(nxi_sort_element element) {
   static const nxi_sort_engine *const engines[] = {&word_engine, &long_engine, &packed_engine,

@@ -5,7 +5,7 @@
  * Before including: SORT_TARGET (attributes), ELEMENT (a type), KEY (an unsigned type), SIGNED_KEY,
  * KEY_OF(element), ELEMENT_NAME(function), ELEMENT_VECTORS(a, n) (sorts by vector instructions, or
  * is false), ELEMENT_LANES (elements that are looked at together), ELEMENT_QUICK (elements are
- * integers, which may be partitioned), ELEMENT_KEY_ALONE (which are the key and nothing else).
+ * integers, which are partitioned by this nxi_sort_quick, or NULL), ELEMENT_KEY_ALONE (which are the key and nothing else).
  * Elements of equal keys keep their order, except those that are equal as integers.
  *
  * Where vectors are wide, a quicksort partitions elements from one of two arrays to both until few
@@ -92,7 +92,7 @@ SORT_TARGET static bool ELEMENT_NAME(finish)(ELEMENT *a, int64_t n) {
 SORT_TARGET static void ELEMENT_NAME(scan)(const void *elements, int64_t n, nxi_sort_range *range) {
   const ELEMENT *a = elements;
 #ifdef ELEMENT_KEY_ALONE
-  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
+  const nxi_sort_quick *quick = ELEMENT_QUICK;
   if (quick && quick->scan) {
     quick->scan(a, n, range);
     return;
@@ -257,47 +257,52 @@ SORT_TARGET static void ELEMENT_NAME(sort_rest)(ELEMENT *a, ELEMENT *b, ELEMENT 
 
 /* Sorts n elements at a, with as much room at b, to `to`, which is a or b. The lower part goes
  * there, the higher part to the other array, and what each leaves free is room for the other. Calls
- * itself for the lower part, `levels` deep at most. part: asked about stopping, or NULL. */
+ * itself for the lower part, `levels` deep at most. whole: a row whose results are written as soon as
+ * a piece is sorted, while it is in the nearest cache, or NULL. */
 SORT_TARGET static void ELEMENT_NAME(sort_parts)(const nxi_sort_quick *q, ELEMENT *a, ELEMENT *b,
                                                  ELEMENT *to, int64_t n, int levels,
-                                                 uint32_t *counts, nxg_call_part *part) {
+                                                 uint32_t *counts, const nxi_sort_whole *whole) {
   for (; n > q->most && levels > 0; levels--) {
-    if (part && n > SORT_ASKED && part->stopped(part->user)) return;
+    if (whole && n > SORT_ASKED && whole->part->stopped(whole->part->user)) return;
     const ELEMENT pivot = ELEMENT_NAME(pivot)(a, n);
     ELEMENT *others = to == a ? b : a;
     int64_t low = pivot > 0 ? q->split(a, n, pivot - 1, to, others) : 0;
-    if (low > 0)
-      ELEMENT_NAME(sort_parts)(q, to, others + n - low, to, low, levels - 1, counts, part);
-    else low = q->split(pivot > 0 ? others : a, n, pivot, to, others); /* all equal */
+    if (low > 0) {
+      ELEMENT_NAME(sort_parts)(q, to, others + n - low, to, low, levels - 1, counts, whole);
+    } else { /* all of them are equal */
+      low = q->split(pivot > 0 ? others : a, n, pivot, to, others);
+      if (whole) nxi_sort_emit_piece(whole, to, low);
+    }
     a = others;
     b = to += low;
     n -= low;
   }
   if (n > q->most) ELEMENT_NAME(sort_rest)(a, b, to, n, counts);
   else if (n > 0) q->network(a, to, n);
+  if (whole && n > 0) nxi_sort_emit_piece(whole, to, n);
 }
 
 /* Sorts by partitions, where that is quicker than by digits; false: nothing is done. Few values are
  * one digit. */
 SORT_TARGET static bool ELEMENT_NAME(sort_quickly)(ELEMENT *a, ELEMENT *b, int64_t n,
                                                    const nxi_sort_range *range, uint32_t *counts) {
-  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
+  const nxi_sort_quick *quick = ELEMENT_QUICK;
   if (quick == NULL || n > quick->largest || nxi_sort_width(range) <= SORT_DIGIT) return false;
   ELEMENT_NAME(sort_parts)(quick, a, b, a, n, SORT_LEVELS(n), counts, NULL);
   return true;
 }
 
 SORT_TARGET static bool ELEMENT_NAME(sort_all)(void *elements, void *room, int64_t n,
-                                               uint32_t *counts, nxg_call_part *part) {
-  const nxi_sort_quick *quick = nxi_sort_quick_of(8 * sizeof(ELEMENT));
+                                               uint32_t *counts, const nxi_sort_whole *whole) {
+  const nxi_sort_quick *quick = ELEMENT_QUICK;
   if (quick == NULL || quick->largest < INT64_MAX) return false;
-  ELEMENT_NAME(sort_parts)(quick, elements, room, elements, n, SORT_LEVELS(n), counts, part);
+  ELEMENT_NAME(sort_parts)(quick, elements, room, elements, n, SORT_LEVELS(n), counts, whole);
   return true;
 }
 #else
 static bool ELEMENT_NAME(sort_all)(void *elements, void *room, int64_t n, uint32_t *counts,
-                                   nxg_call_part *part) {
-  return (void)elements, (void)room, (void)n, (void)counts, (void)part, false;
+                                   const nxi_sort_whole *whole) {
+  return (void)elements, (void)room, (void)n, (void)counts, (void)whole, false;
 }
 #endif
 

@@ -8,7 +8,7 @@
 #define KEY_OF(e)             (e)
 #define ELEMENT_NAME(what)    ENGINE(word_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(32, a, n)
-#define ELEMENT_QUICK
+#define ELEMENT_QUICK         nxi_sort_quick_of(32)
 #define ELEMENT_KEY_ALONE
 #define ELEMENT_LANES 16
 #include "engine.h"
@@ -19,7 +19,19 @@
 #define KEY_OF(e)             (e)
 #define ELEMENT_NAME(what)    ENGINE(long_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(64, a, n)
-#define ELEMENT_QUICK
+#define ELEMENT_QUICK         nxi_sort_quick_of(64)
+#define ELEMENT_KEY_ALONE
+#define ELEMENT_LANES 8
+#include "engine.h"
+
+/* Keys of f64, of which NaNs may become the greatest number. */
+#define ELEMENT               uint64_t
+#define KEY                   uint64_t
+#define SIGNED_KEY            int64_t
+#define KEY_OF(e)             (e)
+#define ELEMENT_NAME(what)    ENGINE(double_##what)
+#define ELEMENT_VECTORS(a, n) VECTORS(64, a, n)
+#define ELEMENT_QUICK         nxi_sort_quick_of_doubles()
 #define ELEMENT_KEY_ALONE
 #define ELEMENT_LANES 8
 #include "engine.h"
@@ -31,8 +43,8 @@
 #define KEY_OF(e)             ((uint32_t)((e) >> 32))
 #define ELEMENT_NAME(what)    ENGINE(packed_##what)
 #define ELEMENT_VECTORS(a, n) VECTORS(64, a, n)
-#define ELEMENT_QUICK
-#define ELEMENT_LANES 4
+#define ELEMENT_QUICK         nxi_sort_quick_of(64)
+#define ELEMENT_LANES         4
 #include "engine.h"
 
 #define ELEMENT               nxi_sort_pair

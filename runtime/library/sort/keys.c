@@ -346,6 +346,7 @@ void nxi_sort_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices) {
   else if (indices) index_form(form, bits);
   else number_form(form, bits);
   form->engine = nxi_sort_engine_of(form->element);
+  if (dtype == NX_F64 && !indices) form->engine = nxi_sort_engine_of_doubles();
   form->size = form->engine->size;
 }
 

@@ -439,15 +439,18 @@ static void repeat_values(const work *w) {
   emit_part(w);
 }
 
+void nxi_sort_emit_piece(const nxi_sort_whole *whole, const void *at, int64_t n) {
+  const nxi_sort *s = whole->sort;
+  const int64_t begin = ((const char *)at - whole->elements) / (int64_t)s->form.engine->size;
+  s->form.emit(&s->keys, whole->row, begin, n, at);
+}
+
 /* The first part is all of the row, and the others are nothing. */
 static void sort_whole(const work *w, nxg_call_part *part) {
   const nxi_sort *s = w->sort;
+  const nxi_sort_whole whole = {part, s, &w->row, w->at};
   if (w->begin > 0) return;
-  s->form.engine->sort_all(w->at, w->spare, s->length, nxi_sort_own_of(s, part).counts, part);
-  for (int64_t i = 0; i < s->length && !part->stopped(part->user); i += PIECE) {
-    const int64_t n = s->length - i < PIECE ? s->length - i : PIECE;
-    s->form.emit(&s->keys, &w->row, i, n, place(s, w->at, i));
-  }
+  s->form.engine->sort_all(w->at, w->spare, s->length, nxi_sort_own_of(s, part).counts, &whole);
 }
 
 /* Sorts the buckets that begin in this part. */

@@ -120,7 +120,8 @@ NETWORK_INLINE void NAME(sort_up_to)(const KEY *from, KEY *to, int64_t n, int ve
 }
 
 /* Sorts up to 8 LANES keys. `from` may be `to`. */
-NETWORK_TARGET static void NAME(network)(const void *keys, void *to, int64_t n) {
+NETWORK_TARGET static __attribute__((unused)) void NAME(network)(const void *keys, void *to,
+                                                                 int64_t n) {
   NAME(sort_up_to)(keys, to, n, 8, false);
 }
 

@@ -289,7 +289,54 @@ AVX512_INLINE longs_avx512 mirrored_longs_avx512(longs_avx512 v, int x) {
 #define LOAD         load_longs_avx512
 #define STORE        store_longs_avx512
 #include "network.h"
+
+/* ---- keys of f64 as the numbers themselves, of which processors find the least and the most in
+ * half the time. No key is that of -0; NaNs become infinite, since they could not be compared. */
+
+typedef double doubles_avx512 __attribute__((vector_size(64)));
+
+AVX512_INLINE doubles_avx512 load_doubles_avx512(const uint64_t *from, int64_t n) {
+  const __m512i sign = _mm512_set1_epi64(INT64_MIN), infinity = _mm512_set1_epi64(-(1ll << 52)),
+                keys = _mm512_min_epu64((__m512i)load_longs_avx512(from, n), infinity);
+  return (doubles_avx512)(keys ^ (~_mm512_srai_epi64(keys, 63) | sign));
+}
+AVX512_INLINE void store_doubles_avx512(uint64_t *to, doubles_avx512 v, int64_t n) {
+  const __m512i sign = _mm512_set1_epi64(INT64_MIN), bits = (__m512i)v;
+  store_longs_avx512(to, (longs_avx512)(bits ^ (_mm512_srai_epi64(bits, 63) | sign)), n);
+}
+AVX512_INLINE doubles_avx512 blended_doubles_avx512(doubles_avx512 a, doubles_avx512 b, int bit) {
+  return (doubles_avx512)blended_longs_avx512((longs_avx512)a, (longs_avx512)b, bit);
+}
+AVX512_INLINE doubles_avx512 ordered_doubles_avx512(doubles_avx512 a, doubles_avx512 b, int bit) {
+  const __m512d x = (__m512d)a, y = (__m512d)b;
+  return (doubles_avx512)_mm512_mask_max_pd(_mm512_min_pd(x, y), (__mmask8)LANES_WITH(bit), x, y);
+}
+AVX512_INLINE doubles_avx512 mirrored_doubles_avx512(doubles_avx512 v, int x) {
+  return (doubles_avx512)mirrored_longs_avx512((longs_avx512)v, x);
+}
+#define KEY          uint64_t
+#define LANES        8
+#define VECTOR       doubles_avx512
+#define NAME(what)   what##_doubles_avx512
+#define LEAST(a, b)  (doubles_avx512) _mm512_min_pd((__m512d)(a), (__m512d)(b))
+#define MOST(a, b)   (doubles_avx512) _mm512_max_pd((__m512d)(a), (__m512d)(b))
+#define ORDERED      ordered_doubles_avx512
+#define BLENDED      blended_doubles_avx512
+#define EXCHANGE_TOO NAME(exchange)
+#define MIRRORED     mirrored_doubles_avx512
+#define LOW(a, b)    __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH(a, b)   __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOAD         load_doubles_avx512
+#define STORE        store_doubles_avx512
+#include "network.h"
 #undef NETWORK_TARGET
+
+const nxi_sort_quick *nxi_sort_quick_of_doubles(void) {
+  static const nxi_sort_quick wider = {split_64_avx512, wide_network_doubles_avx512, scan_64_avx512,
+                                       128, INT64_MAX};
+  const bool has = nxi_sort_wide() && nxi_sort_wider() && nxi_sort_compresses();
+  return has ? &wider : nxi_sort_quick_of(64);
+}
 
 const nxi_sort_quick *nxi_sort_quick_of(int bits) {
   static const nxi_sort_quick words = {split_32_avx2, network_32_avx2, NULL, 64, INT64_MAX},
@@ -310,5 +357,6 @@ const nxi_sort_quick *nxi_sort_quick_of(int bits) {
 #else
 
 const nxi_sort_quick *nxi_sort_quick_of(int bits) { return (void)bits, NULL; }
+const nxi_sort_quick *nxi_sort_quick_of_doubles(void) { return NULL; }
 
 #endif
