@@ -24,6 +24,8 @@ typedef struct nxi_target {
 
 /* This machine, detected once; NX_ISA in the environment (avx2, generic) forbids wider vectors. */
 const nxi_target *nxi_target_host(void);
+/* Runs have so many threads, of those that the target has: so much less of the last cache, too. */
+void nxi_target_use(nxi_target *t, int32_t threads);
 /* The same machine restricted to `isa`; false if it is unknown or the machine lacks it. "sm_90":
  * any GPU of that kind, here or not; "sm_90:64": with blocks of 64 threads. */
 bool nxi_target_for_isa(const char *isa, nxi_target *out);

@@ -66,6 +66,11 @@ static int64_t share_of_last(int64_t bytes, int64_t processors) {
   return bytes / SHARE < processors ? bytes : processors * SHARE;
 }
 
+void nxi_target_use(nxi_target *t, int32_t threads) {
+  t->threads = threads;
+  t->l3_bytes = share_of_last(t->l3_bytes, threads);
+}
+
 static void detect(void) {
   nxi_cpus cpus;
   nxi_cache level[4];

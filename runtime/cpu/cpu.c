@@ -54,7 +54,7 @@ static nx_status take_threads(cpu *v, int32_t number, const nxi_device_setup *s,
     status = nxi_pool_create(&o, &v->host.base.pool, d);
     v->own_pool = status == NX_OK;
   }
-  v->target.threads = nxi_pool_size(v->host.base.pool);
+  nxi_target_use(&v->target, nxi_pool_size(v->host.base.pool));
   return status;
 }
 

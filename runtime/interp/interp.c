@@ -21,7 +21,7 @@ static nx_status open_interp(int32_t number, const nxi_device_setup *s, nxi_devi
   v->host.base.kind = &nxi_interp_device;
   v->host.base.pool = s->pool;
   v->target = *nxi_target_host();
-  v->target.threads = nxi_pool_size(s->pool);
+  nxi_target_use(&v->target, nxi_pool_size(s->pool));
   *out = &v->host.base;
   return NX_OK;
 }

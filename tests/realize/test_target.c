@@ -57,6 +57,10 @@ static void test_host(void **state) {
   assert_true(t->l3_bytes >= t->l2_bytes && t->l3_bytes <= (int64_t)4 << 30);
   /* what neighbours on the host use is not counted on */
   assert_true(t->l3_bytes <= (int64_t)t->threads * (32 << 20));
+  nxi_target one = *t;
+  nxi_target_use(&one, 1); /* nor is what the other threads have */
+  assert_int_equal(one.threads, 1);
+  assert_true(one.l3_bytes == (t->l3_bytes < 32 << 20 ? t->l3_bytes : 32 << 20));
   print_message("%s, %s, %d threads, caches %lld %lld %lld\n", t->cpu, t->isa, (int)t->threads,
                 (long long)t->l1_bytes, (long long)t->l2_bytes, (long long)t->l3_bytes);
 }

@@ -150,8 +150,7 @@ static inline bool nxi_sort_by_network(const nxi_sort_quick *quick, void *elemen
   return true;
 }
 
-/* A row that one thread sorts as a whole: asked about stopping, and its results are written piece by
- * piece. */
+/* A row that one thread sorts as a whole. It asks about stopping, and writes piece by piece. */
 typedef struct nxi_sort_whole {
   nxg_call_part *part;
   const struct nxi_sort *sort;

@@ -5,7 +5,8 @@
  * Before including: SORT_TARGET (attributes), ELEMENT (a type), KEY (an unsigned type), SIGNED_KEY,
  * KEY_OF(element), ELEMENT_NAME(function), ELEMENT_VECTORS(a, n) (sorts by vector instructions, or
  * is false), ELEMENT_LANES (elements that are looked at together), ELEMENT_QUICK (elements are
- * integers, which are partitioned by this nxi_sort_quick, or NULL), ELEMENT_KEY_ALONE (which are the key and nothing else).
+ * integers, which are partitioned by this nxi_sort_quick, or NULL), ELEMENT_KEY_ALONE (which are
+ * the key and nothing else).
  * Elements of equal keys keep their order, except those that are equal as integers.
  *
  * Where vectors are wide, a quicksort partitions elements from one of two arrays to both until few
@@ -257,8 +258,8 @@ SORT_TARGET static void ELEMENT_NAME(sort_rest)(ELEMENT *a, ELEMENT *b, ELEMENT 
 
 /* Sorts n elements at a, with as much room at b, to `to`, which is a or b. The lower part goes
  * there, the higher part to the other array, and what each leaves free is room for the other. Calls
- * itself for the lower part, `levels` deep at most. whole: a row whose results are written as soon as
- * a piece is sorted, while it is in the nearest cache, or NULL. */
+ * itself for the lower part, `levels` deep at most. whole: a row whose results are written as soon
+ * as a piece is sorted, while it is in the nearest cache, or NULL. */
 SORT_TARGET static void ELEMENT_NAME(sort_parts)(const nxi_sort_quick *q, ELEMENT *a, ELEMENT *b,
                                                  ELEMENT *to, int64_t n, int levels,
                                                  uint32_t *counts, const nxi_sort_whole *whole) {
