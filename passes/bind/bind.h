@@ -131,9 +131,10 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
  * cache lines; 1 if there is no such number or no such store. */
 int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
 /* If rows along `loop` begin in the middle of cache lines, and the vectors can be shifted so that
- * all nontemporal stores in [first, last] are whole lines: one of these stores. Else NULL. */
+ * all nontemporal stores in [first, last] are whole lines: one of these stores. Else NULL. plain:
+ * if there are none, those count that write more than a core's own cache holds. */
 const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_value last,
-                                    nxk_value loop);
+                                    nxk_value loop, bool plain);
 
 /* ---- bind/lane_map.c: values */
 /* A tile of the iteration space whose loads were copied to LOCAL arrays before. The element for the

@@ -124,15 +124,33 @@ static bool lies_alike(const nxb_binder *b, const nxk_access *x, const nxk_acces
   return alike;
 }
 
+static bool any_past_caches(const nxb_binder *b, nxk_value first, nxk_value last) {
+  bool any = false;
+  for (nxk_value v = first; v <= last; v++)
+    any = any || (b->from->instrs[v].op == NXK_store &&
+                  (b->from->accesses[b->from->instrs[v].imm].flags & NXK_NONTEMPORAL));
+  return any;
+}
+
+/* Whether a store counts: one that goes past the caches or, if none does and plain ones count, one
+ * to what no cache of a core holds. A vector there that crosses lines waits for both. */
+static bool wants_lines(const nxb_binder *b, const nxk_access *a, bool past, bool plain) {
+  const nxk_buffer *to = &b->from->buffers[a->buffer];
+  if (past) return (a->flags & NXK_NONTEMPORAL) != 0;
+  return plain && !b->target->generic && b->threads == 0 && to->kind == NXK_OUT &&
+         to->elements * (int64_t)nxi_dtype_size(to->dtype) > b->target->l2_bytes;
+}
+
 const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_value last,
-                                    nxk_value loop) {
+                                    nxk_value loop, bool plain) {
   const nxk_access *to = NULL;
+  const bool past = any_past_caches(b, first, last);
   for (nxk_value v = first; v <= last; v++) {
     if (b->from->instrs[v].op != NXK_store) continue;
     const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
     int64_t line = nxk_line_of(b->from, a);
     bool computed;
-    if (!(a->flags & NXK_NONTEMPORAL)) continue;
+    if (!wants_lines(b, a, past, plain)) continue;
     if (!b->from->buffers[a->buffer].aligned || a->index != NXK_NONE || a->mask != NXK_NONE ||
         nxb_stride(b, a, loop, &computed) != 1 || computed || walks_lines(b, a, loop, line) ||
         (to && !lies_alike(b, to, a, line)))

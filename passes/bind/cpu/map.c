@@ -262,7 +262,7 @@ static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
 static bool has_halves(const nxb_binder *b, const map_plan *m) {
   const nxb_loop *vector = &m->vector.loop, *tile = &m->tile.loop;
   const nxk_access *to =
-      nxb_shifted_store(b, b->region->body_first, b->region->body_last, vector->value);
+      nxb_shifted_store(b, b->region->body_first, b->region->body_last, vector->value, false);
   if (!to || vector->lower != 0 || tile->lower != 0) return false;
   int64_t line = nxk_line_of(b->from, to);
   bool halves = line == 2 * m->side && vector->extent % line == m->side && to->offset % line == 0;
@@ -278,9 +278,9 @@ static bool has_halves(const nxb_binder *b, const map_plan *m) {
  * begin in the middle of lines, or NULL. The two additional loops pay if rows are long. It is not
  * done if rows share loads: passes/kernel/jam.c computes such rows together, which needs the same
  * vectors in each. */
-static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vector) {
+static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vector, bool plain) {
   const nxb_region *region = b->region;
-  enum { LEAST_LINES = 16, MOST_COST = 16, MOST_LOADS = 4 };
+  enum { LEAST_LINES = 6, MOST_COST = 16, MOST_LOADS = 4 };
   int64_t loads = 0;
   for (nxk_value v = region->body_first; v <= region->body_last; v++)
     loads += b->from->instrs[v].op == NXK_load;
@@ -288,7 +288,8 @@ static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vecto
       nxb_code_cost(b, region->body_first, region->body_last) > MOST_COST ||
       !nxb_masks_well(b, region->body_first, region->body_last))
     return NULL;
-  const nxk_access *to = nxb_shifted_store(b, region->body_first, region->body_last, vector->value);
+  const nxk_access *to =
+      nxb_shifted_store(b, region->body_first, region->body_last, vector->value, plain);
   return to && vector->extent >= LEAST_LINES * nxk_line_of(b->from, to) ? to : NULL;
 }
 
@@ -296,7 +297,7 @@ static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vecto
  * a line. Such a tile reads a line more of each row than it writes, and uses whole lines of what it
  * writes, so it is long. */
 static void shift_tile(const nxb_binder *b, map_plan *m) {
-  const nxk_access *to = choose_shift(b, &m->vector.loop);
+  const nxk_access *to = choose_shift(b, &m->vector.loop, true);
   int64_t line = to ? nxk_line_of(b->from, to) : 1;
   if (line < m->side || m->vector.unit % line != 0) return;
   m->shifted = to;
@@ -375,10 +376,13 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
   return 2;
 }
 
+/* Vectors of short rows are single lines, or most of a row would be what is left of it. */
 static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector) {
-  m->shifted = m->tiles ? NULL : choose_shift(b, vector);
-  if (m->shifted && m->lanes < nxk_line_of(b->from, m->shifted))
-    m->lanes = (uint16_t)nxk_line_of(b->from, m->shifted);
+  enum { SHORT_LINES = 16 };
+  m->shifted = m->tiles ? NULL : choose_shift(b, vector, false);
+  if (m->shifted == NULL) return;
+  const int64_t line = nxk_line_of(b->from, m->shifted);
+  if (m->lanes < line || vector->extent < SHORT_LINES * line) m->lanes = (uint16_t)line;
 }
 
 void nxb_bind_map(nxb_binder *b) {
