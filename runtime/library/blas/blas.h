@@ -124,11 +124,16 @@ typedef struct nxi_matmul {
 } nxi_matmul;
 
 /* Called once for each panel of finished rows, on the thread that finished it, while it is in its
- * cache. All columns are finished. `batch` counts in row-major order of the batch shape. */
+ * cache, or, where panels are few, for some rows at a time once all are finished. All columns are
+ * finished. `batch` counts in row-major order of the batch shape. */
 typedef struct nxi_epilogue {
   void (*fn)(void *user, int worker, int64_t batch, int64_t row_begin, int64_t row_end);
   void *user;
 } nxi_epilogue;
+
+/* Calls it for all rows of all products, on all threads; as nxi_pool_run_polled. */
+nx_status nxi_epilogue_run(const nxi_epilogue *epilogue, nxi_pool *pool, const nxi_poll *poll,
+                           int64_t batches, int64_t m);
 
 /* Two products of one batch and one number of rows. The first one's result and the second one's
  * first operand are never whole in memory: `between` is called for each block of rows of the first

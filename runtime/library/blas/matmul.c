@@ -510,6 +510,7 @@ enum {
   TALL_ELEMENTS = 2 << 20,  /* of the first operand's part of a tile */
   HALVED_CYCLES = 40 << 10, /* of a product that two threads share although it is one tile */
   HALVED_ROWS_UNIT = 4,
+  PANELS_A_THREAD = 2, /* whose epilogues run as they are finished */
 };
 
 /* Cuts a product for loops of our own, on whose tiles no bit depends. They copy the second operand
@@ -535,6 +536,14 @@ static void cut_for_loops(matmul_run *r, const nxi_pool *pool) {
   }
 }
 
+/* Whether an epilogue has so few row panels that threads would wait for each other: the one that
+ * finishes a panel runs it. Then all run it once the product is there. */
+static bool comes_later(const matmul_run *r, const nxi_pool *pool) {
+  const int64_t panels = r->batches * r->tiles.row_panels;
+  return r->epilogue && pool && nxi_pool_size(pool) > 1 && r->tiles.column_panels > 1 &&
+         panels < (int64_t)PANELS_A_THREAD * nxi_pool_size(pool);
+}
+
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d) {
   matmul_run r = {.blas = blas, .p = p, .epilogue = epilogue, .batches = 1};
@@ -544,11 +553,13 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
   r.symmetric = is_symmetric(p, epilogue);
   if (p->staging && p->staging->windows)
     nxi_tiles_recut(&r.tiles, p->n, p->staging->layout->columns);
+  const bool later = comes_later(&r, pool);
+  if (later) r.epilogue = NULL;
   cut_for_loops(&r, pool);
   nx_status status = check(p, &r.tiles, d);
   if (status != NX_OK) return status;
   if (r.batches <= 0 || p->m == 0 || p->n == 0) return NX_OK;
-  nxi_matmul_scratch s = nxi_matmul_lay_out(&r.tiles, p->type, r.batches, p->k, epilogue != NULL);
+  nxi_matmul_scratch s = nxi_matmul_lay_out(&r.tiles, p->type, r.batches, p->k, r.epilogue);
   char *memory = p->scratch, *owned = NULL;
   if (s.bytes && !memory) memory = owned = nxi_malloc((size_t)s.bytes);
   if (s.bytes && !memory) return nxi_oom(d);
@@ -561,6 +572,7 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
   }
   status = nxi_pool_run_polled(pool, poll, p->staging ? run_staged : run_tiles, &r, tasks,
                                r.tiles.products);
+  if (later && status == NX_OK) status = nxi_epilogue_run(epilogue, pool, poll, r.batches, p->m);
   nxi_free(owned);
   return status == NX_OK ? NX_OK : nxi_fail(d, status, "matmul", "interrupted");
 }
