@@ -508,7 +508,7 @@ nx_status nxi_matmul_chained(const nxi_blas *blas, nxi_pool *pool, const nxi_pol
 enum {
   TALL_COLUMNS = 128,
   TALL_ELEMENTS = 2 << 20,  /* of the first operand's part of a tile */
-  HALVED_CYCLES = 40 << 10, /* of a product that two threads share although it is one tile */
+  HALVED_CYCLES = 28 << 10, /* of a product that two threads share although it is one tile */
   HALVED_ROWS_UNIT = 4,
   PANELS_A_THREAD = 2, /* whose epilogues run as they are finished */
 };
