@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Private to the LLVM emitter: the state of one kernel that is being printed, and what its files
  * share. emit.c prints structure (regions, loops, blocks), emit_apart.c functions of pieces,
- * emit_cold.c those of cold blocks, emit_memory.c accesses, emit_lanes.c shuffles, emit_tree.c
+ * emit_cold.c those of cold blocks, emit_call.c calls of functions, emit_memory.c accesses, emit_lanes.c shuffles, emit_tree.c
  * trees of partial results, emit_scalar.c and emit_integer.c scalar operations; compile.c calls it.
  * The emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
@@ -96,6 +96,9 @@ nxl_ref nxl_emit_value(nxl_emitter *e, const nxk_instr *in);
 void nxl_call_cold(nxl_emitter *e, nxk_value v);
 /* Whether a function of the module is one of those. */
 bool nxl_is_cold(nxl_ref function);
+
+/* ---- functions that are not expanded (emit_call.c). NULL: it is none that can be called. */
+nxl_ref nxl_emit_call(nxl_emitter *e, const nxk_instr *in);
 
 /* ---- types and small pieces */
 /* type of values: bool is i1, f16 and bf16 are i16 */

@@ -21,9 +21,9 @@
  * that is its own. What its constructors allocate is among them: they would end the process. */
 enum { ADDRESSES = 208 << 20, MEMORY = 32 << 20 };
 
-static const nxl_host host = {nxi_malloc,          nxi_calloc, nxi_free,
-                              nxi_alloc_refuse,    nxi_fail,   nxi_oom_record,
-                              nxi_exit_watch_again};
+static const nxl_host host = {nxi_malloc,           nxi_calloc, nxi_free,
+                              nxi_alloc_refuse,     nxi_fail,   nxi_oom_record,
+                              nxi_exit_watch_again, nxg_called};
 
 static _Atomic(const nxl_module *) loaded;
 static _Atomic(const char *) missing; /* why there is no module */

@@ -21,6 +21,9 @@ void nxi_free(void *p) { host->free(p); }
 void *nxi_alloc_refuse(size_t bytes) { return host->alloc_refuse(bytes); }
 void nxi_oom_record(nxi_diag *d) { host->oom_record(d); }
 void nxi_exit_watch_again(void) { host->exit_watch_again(); }
+nxg_called_function *nxg_called(int64_t bytes, nxk_op op, nx_dtype type) {
+  return host->called(bytes, op, type);
+}
 
 nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *format, ...) {
   char text[sizeof d->message];

@@ -7,8 +7,9 @@
 #define NXI_LLVM_MODULE_H
 
 #include "codegen_llvm.h"
+#include "ir/interp/block.h"
 
-/* Functions of the library, as in ir/alloc.h, ir/diag.h and ir/platform/exit.h. */
+/* Functions of the library, as in ir/alloc.h, ir/diag.h, ir/platform/exit.h and ir/interp/block.h. */
 typedef struct nxl_host {
   void *(*malloc)(size_t bytes);
   void *(*calloc)(size_t count, size_t bytes);
@@ -17,6 +18,7 @@ typedef struct nxl_host {
   nx_status (*fail)(nxi_diag *d, nx_status status, const char *op, const char *format, ...);
   void (*oom_record)(nxi_diag *d);
   void (*exit_watch_again)(void);
+  nxg_called_function *(*called)(int64_t bytes, nxk_op op, nx_dtype type);
 } nxl_host;
 
 typedef struct nxl_request {

@@ -201,7 +201,7 @@ static nxk_kernel *quotients(const nxk_kernel *k, const subject *s) {
   return nxk_pass_quotients(k, s->d);
 }
 static nxk_kernel *expand(const nxk_kernel *k, const subject *s) {
-  return nxk_pass_expand(k, s->d);
+  return nxk_pass_expand(k, s->o->target, s->d);
 }
 static nxk_kernel *bind(const nxk_kernel *k, const subject *s) {
   const nxi_target *t = s->o->target;
@@ -254,7 +254,8 @@ static nx_status pass_extremes(subject *s) { return run_kernel_pass(s, extremes,
 static nx_status pass_legalize(subject *s) {
   bool more = false; /* functions with loops, for which a list of passes may have no place */
   for (uint32_t i = 0; s->ir.g == NULL && i < s->ir.n_kernels; i++)
-    more |= s->ir.kernels[i]->level == NXK_BOUND && nxk_has_functions(s->ir.kernels[i]);
+    more |=
+        s->ir.kernels[i]->level == NXK_BOUND && nxk_has_functions(s->ir.kernels[i], s->o->target);
   nx_status status = more ? pass_expand_loops(s) : NX_OK;
   return status == NX_OK ? run_kernel_pass(s, legalize, NXK_BOUND) : status;
 }

@@ -309,9 +309,9 @@ KERNEL_PASS(index_split, OF_PROCESSORS &&nxk_loads_under_masks(from), nxk_pass_i
 KERNEL_PASS(unroll_pairs, nxk_has_pairs(from) && IS_SUITED, nxk_pass_unroll_pairs(k, t, d))
 KERNEL_PASS(jam, OF_PROCESSORS &&nxk_has_shared_loads(from) && IS_SUITED, nxk_pass_jam(k, t, d))
 KERNEL_PASS(quotients, !OF_PROCESSORS && nxk_has_quotients(now), nxk_pass_quotients(k, d))
-KERNEL_PASS(expand, true, nxk_pass_expand(k, d))
+KERNEL_PASS(expand, true, nxk_pass_expand(k, t, d))
 KERNEL_PASS(bind, true, OF_PROCESSORS ? nxk_pass_bind_cpu(k, t, d) : nxk_pass_bind_gpu(k, t, d))
-KERNEL_PASS(expand_loops, nxk_has_functions(now), nxk_pass_expand(k, d))
+KERNEL_PASS(expand_loops, nxk_has_functions(now, t), nxk_pass_expand(k, t, d))
 KERNEL_PASS(ranges, now->threads == 0, nxk_pass_ranges(k, t, d))
 KERNEL_PASS(extremes, nxk_wants_extremes(now, t), nxk_pass_extremes(k, t, d))
 KERNEL_PASS(legalize, true, nxk_pass_legalize(k, t, d))
@@ -346,7 +346,7 @@ nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel *
   for (int i = 0; i < KERNEL_PASSES && status == NX_OK; i++) {
     const char *name = nxp_passes[kernel_passes[i].row].name;
     const nxk_kernel *now = work != NULL ? work : k;
-    facts |= kernel_passes[i].gives;
+    facts |= kernel_passes[i].gives & (t->calls ? ~(uint32_t)NXP_FACT_basic : UINT32_MAX);
     if (is_skipped(kernel_passes[i].row) || !kernel_passes[i].wants(k, now, t)) continue;
     status = next_kernel(name, &work, kernel_passes[i].run(now, t, d), d);
     if (status == NX_OK) status = check_kernel_facts(work, name, facts, d);
@@ -382,6 +382,7 @@ void nxp_put_bind_key(const nxk_kernel *k, const nxi_target *t, nxi_text *out) {
   /* All properties of the target that binding and legalising depend on. */
   nxi_text_add(out, "\n%s l1=%lld l2=%lld l3=%lld\n", t->isa, (long long)t->l1_bytes,
                (long long)t->l2_bytes, (long long)t->l3_bytes);
+  if (t->calls) nxi_text_add(out, "calls\n");
   for (int i = 0; i < KERNEL_PASSES; i++)
     if (is_skipped(kernel_passes[i].row))
       nxi_text_add(out, "no %s\n", nxp_passes[kernel_passes[i].row].name);

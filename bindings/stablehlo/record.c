@@ -200,7 +200,7 @@ static bool record_known(nxh_recorder *r, const nxh_op *op, const nxh_row *row) 
 }
 
 static bool record_op(nxh_recorder *r, const nxh_op *op) {
-  const nxh_row *row = nxh_find_row(op->name);
+  const nxh_row *row = nxh_row_of(op);
   bool ok = false;
   if (row != NULL) ok = record_known(r, op, row);
   else nxh_fail(r, NX_INVALID_ARGUMENT, "the operation is not supported");

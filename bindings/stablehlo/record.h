@@ -159,6 +159,8 @@ struct nxh_row {
 };
 /* NULL: there is no such operation. */
 const nxh_row *nxh_find_row(nxh_word name);
+/* The row of an operation. A custom call of the name of a function of CHLO is that function. */
+const nxh_row *nxh_row_of(const nxh_op *op);
 
 /* ops_quant.c: operations that have operands or results of quantized types, or of forms. */
 bool nxh_is_carried(const nxh_recorder *r, const nxh_op *op);

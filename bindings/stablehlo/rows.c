@@ -206,3 +206,15 @@ const nxh_row *nxh_find_row(nxh_word name) {
   }
   return NULL;
 }
+
+const nxh_row *nxh_row_of(const nxh_op *op) {
+  const nxh_row *row = nxh_find_row(op->name);
+  if (row == NULL || row->record != nxh_custom_call) return row;
+  const nxh_word target = nxh_name(op, "call_target_name");
+  static const char chlo[] = "chlo.";
+  if (target.length < sizeof chlo || memcmp(target.at, chlo, sizeof chlo - 1) != 0) return row;
+  const nxh_row *named = nxh_find_row(target);
+  const bool function =
+      named != NULL && (named->record == nxh_unary || named->record == nxh_binary);
+  return function ? named : row;
+}

@@ -324,7 +324,7 @@ static bool is_group(const nxh_op *op) {
 }
 
 static void follow_op(const known *k, const nxh_op *op) {
-  const nxh_row *row = nxh_find_row(op->name);
+  const nxh_row *row = nxh_row_of(op);
   if (row == NULL || op->n_results == 0 || op->n_operands == 0) return;
   if (nxh_of_elements(row) || row->record == nxh_reverse) from_operands(k, op);
   else if (row->record == nxh_transpose) from_transpose(k, op);

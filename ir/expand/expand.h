@@ -163,6 +163,8 @@ X_LINKAGE nxk_value nxi_expand_sinh(const expand *e, nxk_value x);
 X_LINKAGE nxk_value nxi_expand_cosh(const expand *e, nxk_value x);
 X_LINKAGE nxk_value nxi_expand_tanh(const expand *e, nxk_value x);
 X_LINKAGE nxk_value nxi_expand_erf(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_erfc(const expand *e, nxk_value x);
+X_LINKAGE nxk_value nxi_expand_erfinv(const expand *e, nxk_value x);
 
 #ifndef NXI_EXPAND_NUMBERS
 /* x = q pi/2 + r + low, |r| <= pi/4 or a little above; q modulo 4 in the low bits (unsigned). */
@@ -186,8 +188,6 @@ nxk_value nxi_expand_atan2(const expand *e, nxk_value y, nxk_value x);
 nxk_value nxi_expand_asinh(const expand *e, nxk_value x);
 nxk_value nxi_expand_acosh(const expand *e, nxk_value x);
 nxk_value nxi_expand_atanh(const expand *e, nxk_value x);
-nxk_value nxi_expand_erfc(const expand *e, nxk_value x);
-nxk_value nxi_expand_erfinv(const expand *e, nxk_value x);
 nxk_value nxi_expand_lgamma(const expand *e, nxk_value x);
 nxk_value nxi_expand_digamma(const expand *e, nxk_value x);
 nxk_value nxi_expand_bessel(const expand *e, nxk_op op, nxk_value x); /* i0e i1e j0 j1 */

@@ -155,8 +155,22 @@ X_CODE x_number x_poly(const bool wide, x_number x, const double *c, int count) 
 #define X_STEP(j) \
   if (count > (j) + 1) p = x_number3(NXK_fma, p, x, wide ? x_of_f64(c[j]) : x_of_f32((float)c[j]))
   x_number p = wide ? x_of_f64(c[count - 1]) : x_of_f32((float)c[count - 1]);
-  for (int j = count - 2; j > 22; j--)
-    p = x_number3(NXK_fma, p, x, wide ? x_of_f64(c[j]) : x_of_f32((float)c[j]));
+  X_STEP(38);
+  X_STEP(37);
+  X_STEP(36);
+  X_STEP(35);
+  X_STEP(34);
+  X_STEP(33);
+  X_STEP(32);
+  X_STEP(31);
+  X_STEP(30);
+  X_STEP(29);
+  X_STEP(28);
+  X_STEP(27);
+  X_STEP(26);
+  X_STEP(25);
+  X_STEP(24);
+  X_STEP(23);
   X_STEP(22);
   X_STEP(21);
   X_STEP(20);

@@ -4,12 +4,14 @@
 
 #include "coefficients.h"
 
+#ifndef NXI_EXPAND_NUMBERS
 nxk_value nxi_special(const expand *e, nxk_value x,
                       nxk_value (*f)(const special *s, const expand *d, nxk_value x)) {
   const special s = {expand_as(e->k, NX_F64), !e->wide};
   if (e->wide) return f(&s, &s.d, x);
   return x_cast(&s.d, NX_F32, f(&s, &s.d, x_cast(e, NX_F64, x)));
 }
+#endif
 
 /* The order of sizes of the first coefficient and the rest is not known. */
 expand_pair nxi_special_poly_pair(const expand *e, nxk_value x, const double *c, int count) {
@@ -33,11 +35,11 @@ nxk_value nxi_special_times_exp(const special *s, expand_pair q, nxk_value high,
     rest = x_fma(e, X_POLY_OF(e, a.r, nxi_small_exp_wide), square, a.r);
   } else {
     nxk_value lost = nxi_expand_reduced_low(e, a);
-    if (low != NXK_NONE) lost = x_fma(e, low, nxi_expand_poly(e, a.r, first_powers, 4), lost);
+    if (x_is(low)) lost = x_fma(e, low, nxi_expand_poly(e, a.r, first_powers, 4), lost);
     rest = x_add(e, a.high, x_fma(e, X_POLY(e, a.r, exp), square, lost));
   }
-  nxk_value more = q.low == NXK_NONE ? x_fma(e, q.high, rest, q.high)
-                                     : x_add(e, q.high, x_fma(e, q.high, rest, q.low));
+  nxk_value more = x_is(q.low) ? x_add(e, q.high, x_fma(e, q.high, rest, q.low))
+                               : x_fma(e, q.high, rest, q.high);
   return x_ldexp(e, more, a.n);
 }
 
@@ -53,14 +55,15 @@ expand_pair nxi_special_log(const special *s, nxk_value u, nxk_value low) {
   expand_split m = nxi_expand_split(e, x_select(e, tiny, x_mul(e, u, x_f(e, 0x1p100)), u));
   nxk_value k = x_sub(e, m.k, x_select(e, tiny, x_f(e, 100), zero));
   /* log(u + low) is log(u) + low / u; u is m 2^k */
-  if (low != NXK_NONE) low = x_select(e, tiny, zero, x_div(e, low, u));
+  if (x_is(low)) low = x_select(e, tiny, zero, x_div(e, low, u));
   return nxi_expand_log_parts(e, k, x_sub(e, m.m, one), low);
 }
 
 nxk_value nxi_special_sum(const special *s, expand_pair p) {
-  return p.low == NXK_NONE ? p.high : x_add(&s->d, p.high, p.low);
+  return x_is(p.low) ? x_add(&s->d, p.high, p.low) : p.high;
 }
 
+#ifndef NXI_EXPAND_NUMBERS
 /* x = n / 2 + r exactly, n the nearest integer, of which q is what is left modulo 4; pi r as a
  * pair. */
 expand_quadrant nxi_special_half_turns(const special *s, nxk_value x) {
@@ -73,3 +76,4 @@ expand_quadrant nxi_special_half_turns(const special *s, nxk_value x) {
   expand_quadrant out = {x_bits(e, e->u, q), angle.high, low};
   return out;
 }
+#endif

@@ -15,6 +15,7 @@
 #endif
 
 #define NXG_LOOPS        nxg_block_avx2
+#define NXG_FUNCTIONS    nxg_functions_avx2
 #define NXG_VECTOR_BYTES 32
 #include "block_functions.h"
 #include "block_loops.h"

@@ -16,6 +16,7 @@
 #endif
 
 #define NXG_LOOPS        nxg_block_avx512
+#define NXG_FUNCTIONS    nxg_functions_avx512
 #define NXG_VECTOR_BYTES 64
 #include "block_functions.h"
 #include "block_loops.h"

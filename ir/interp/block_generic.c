@@ -43,6 +43,17 @@ nxg_block_loops *nxg_block_host(void) {
   return nxg_block_generic;
 }
 
+nxg_called_function *nxg_called(int64_t bytes, nxk_op op, nx_dtype type) {
+  if (op >= NXK_SCALAR_COUNT || (type != NX_F32 && type != NX_F64)) return NULL;
+#if defined(__x86_64__)
+  const bool wide = type == NX_F64;
+  if (bytes % 64 == 0 && nxg_block_host() == nxg_block_avx512) return nxg_functions_avx512(op, wide);
+  if (bytes % 32 == 0 && nxg_block_host() != nxg_block_generic) return nxg_functions_avx2(op, wide);
+#endif
+  (void)bytes;
+  return NULL;
+}
+
 const nxg_dots *nxg_dots_host(nx_dtype t) {
 #if defined(__x86_64__)
   nxg_block_loops *loops = nxg_block_host();

@@ -8,10 +8,13 @@
 #include "ir/target.h"
 
 /* Rewrites functions (NXK_FUNC) into basic operations; those with loops (NXK_LOOP) in bound kernels
- * alone. New kernel; NULL: out of memory. */
-nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d);
+ * alone; not those that the code is to call (nxi_target.calls), which in bound kernels are of whole
+ * registers. New kernel; NULL: out of memory. */
+nxk_kernel *nxk_pass_expand(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Whether nxk_pass_expand would rewrite one. */
-bool nxk_has_functions(const nxk_kernel *k);
+bool nxk_has_functions(const nxk_kernel *k, const nxi_target *t);
+/* What is not compiled of a kernel if the code calls functions: vector instructions, roughly. */
+int64_t nxk_called_cost(const nxk_kernel *k, const nxi_target *t);
 /* Removes instructions that nothing uses, and merges equal ones. Returns a new kernel. */
 nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d);
 /* Leaves out divisions of +0 and exponentials that are +0 where whole vectors are such ones. For

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "ir/interp/block.h"
+
 enum { FAR = 64 }; /* instructions between the parts of a complex value */
 
 /* Whether an instruction is kept even if nothing uses its result. Carries are kept as long as their
@@ -85,13 +87,22 @@ static void expand(nxk_kernel *copy, const nxk_kernel *k, const uint8_t *needed,
   }
 }
 
-/* A logical kernel cannot hold the loops of an expansion. */
-static bool is_expandable(const nxk_kernel *k, const nxk_instr *in) {
-  uint8_t flags = in->op < NXK_SCALAR_COUNT ? nxk_scalars[in->op].flags : 0;
-  return flags & NXK_FUNC && (k->level == NXK_BOUND || !(flags & NXK_LOOP));
+/* Whether there is a function to call; of a logical kernel, which has no vectors yet, perhaps. */
+static bool is_callable(const nxk_kernel *k, const nxi_target *t, const nxk_instr *in) {
+  const int64_t bytes =
+      k->level == NXK_BOUND ? in->lanes * nxi_dtype_size((nx_dtype)in->dtype) : t->vector_bytes;
+  return nxg_called(bytes, (nxk_op)in->op, (nx_dtype)in->dtype) != NULL;
 }
 
-static nxk_kernel *rewrite(const nxk_kernel *k, bool expands, nxi_diag *d) {
+/* A logical kernel cannot hold the loops of an expansion. */
+static bool is_expandable(const nxk_kernel *k, const nxi_target *t, const nxk_instr *in) {
+  uint8_t flags = in->op < NXK_SCALAR_COUNT ? nxk_scalars[in->op].flags : 0;
+  if (!(flags & NXK_FUNC) || (k->level != NXK_BOUND && flags & NXK_LOOP)) return false;
+  return !t->calls || !is_callable(k, t, in);
+}
+
+/* expands: for which target functions are expanded; NULL: they are not. */
+static nxk_kernel *rewrite(const nxk_kernel *k, const nxi_target *expands, nxi_diag *d) {
   nxk_kernel *copy = nxk_create_like(k);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
   nxk_value *map = nxi_malloc(((size_t)k->n_instrs + 1) * sizeof *map);
@@ -103,7 +114,7 @@ static nxk_kernel *rewrite(const nxk_kernel *k, bool expands, nxi_diag *d) {
   for (uint32_t i = 0; ok && i < k->n_instrs; i++) {
     const nxk_instr *in = &k->instrs[i];
     if (!needed[i]) continue;
-    if (!expands || !is_expandable(k, in)) nxk_copy_instr(copy, k, i, map);
+    if (!expands || !is_expandable(k, expands, in)) nxk_copy_instr(copy, k, i, map);
     else if (map[i] == NXK_NONE) expand(copy, k, needed, i, map);
     ok = !copy->failed;
   }
@@ -115,12 +126,21 @@ static nxk_kernel *rewrite(const nxk_kernel *k, bool expands, nxi_diag *d) {
   return NULL;
 }
 
-nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, false, d); }
+nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, NULL, d); }
 
-bool nxk_has_functions(const nxk_kernel *k) {
+bool nxk_has_functions(const nxk_kernel *k, const nxi_target *t) {
   for (nxk_value v = 0; v < k->n_instrs; v++)
-    if (is_expandable(k, &k->instrs[v])) return true;
+    if (is_expandable(k, t, &k->instrs[v])) return true;
   return false;
 }
 
-nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, true, d); }
+int64_t nxk_called_cost(const nxk_kernel *k, const nxi_target *t) {
+  int64_t cost = 0;
+  for (nxk_value v = 0; v < k->n_instrs; v++)
+    if (is_callable(k, t, &k->instrs[v])) cost += nxk_scalars[k->instrs[v].op].cost;
+  return cost;
+}
+
+nxk_kernel *nxk_pass_expand(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  return rewrite(k, t, d);
+}

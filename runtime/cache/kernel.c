@@ -363,6 +363,8 @@ static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxi_mat
   return s;
 }
 
+static bool is_passing(const nxi_material *m) { return m->kind != NULL && m->kind->passing; }
+
 static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m, nxi_diag *d) {
   void *object = NULL;
   size_t size = 0;
@@ -371,10 +373,8 @@ static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material 
   nx_status s = m->text ? compile_text(c, k, m->text, entry, &object, &size, d)
                         : compile_bound(c, k, m, entry, &object, &size, d);
   if (s == NX_OK) s = c->maker->load(c->user, object, size, entry, &k->info, &k->code, d);
-  if (s == NX_OK) {
-    k->info.object_bytes = size;
-    store_on_disk(c, k, entry, object, size);
-  }
+  if (s == NX_OK) k->info.object_bytes = size;
+  if (s == NX_OK && !is_passing(m)) store_on_disk(c, k, entry, object, size);
   nxi_free(object);
   return s;
 }
@@ -396,7 +396,7 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
   bool generic = nxi_kernel_wants_sharing(c, m), kind = nxi_kernel_has_kind(m);
   bool always = kind && m->kind->always;
   *how = NXI_KERNEL_DISK_HIT;
-  if (always || !load_from_disk(c, k)) {
+  if (always || is_passing(m) || !load_from_disk(c, k)) {
     if (generic) s = nxi_kernel_share(c, k, m, how, d);
     if (s == NX_OK && !k->shared && is_found_only(m)) return fail_absent(how, d);
     if (s == NX_OK && !k->shared) {

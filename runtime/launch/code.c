@@ -165,10 +165,12 @@ nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, const nxi_kernel_k
   nxp_plan *p = e->plan;
   nxp_kernel *k = &p->kernels[number];
   nxi_kernel_outcome how = NXI_KERNEL_HIT;
+  nxi_target target = p->target;
+  target.calls = kind->passing;
   const bool traced = nxi_trace_is_on();
   int64_t began = traced ? nxi_now_ns() : 0;
   nx_status status =
-      nxi_get_code(e->options.kernels, k->ir, &p->target, kind, &e->code[number], &how, d);
+      nxi_get_code(e->options.kernels, k->ir, &target, kind, &e->code[number], &how, d);
   report->absent = how == NXI_KERNEL_ABSENT;
   if (traced) nxi_trace_add(how == NXI_KERNEL_COMPILED ? "compile" : "load", k->name, began);
   if (status != NX_OK) return status;

@@ -13,14 +13,20 @@
 
 #include "ir/platform/clock.h"
 #include "ir/platform/thread.h"
+#include "passes/kernel/passes.h"
 #include "passes/pipeline.h"
 
 enum { FEW = 3, MANY = 8 };
+/* Vector instructions of functions that are not compiled at first, if there are so many in a kernel:
+ * 25 to 30 us each. */
+enum { LEAST_CALLED = 60 };
 
 typedef struct loading {
   uint32_t number; /* of the kernel */
   nxi_kernel_kind kind;
   bool may_lack;     /* code that is not there is done without */
+  bool may_call;     /* code that is not there is first made so that it calls functions */
+  bool calls;        /* that was done */
   uint64_t integers; /* of a kernel that is compiled as it is: a hash of them */
   size_t weight;     /* instructions of all kernels that one thread loads */
   nx_status status;
@@ -166,9 +172,11 @@ static void fill_loading(const nxi_executable *e, uint32_t number, bool may_lack
   const nxp_plan *p = e->plan;
   *l = (loading){.number = number, .may_lack = may_lack};
   if (p->options.on_gpu) return;
+  l->may_call = e->options.at_first && !e->options.found_only && !may_lack &&
+                nxk_called_cost(p->kernels[number].ir, &p->target) >= LEAST_CALLED;
   l->kind = nxi_kind_of(p->kernels[number].ir);
   l->kind.varies = e->options.varies;
-  l->kind.found_only = e->options.found_only || may_lack;
+  l->kind.found_only = e->options.found_only || may_lack || l->may_call;
   l->kind.all = p->kernels[number].varies;
 }
 
@@ -203,6 +211,14 @@ static bool take_group(loadings *all, uint32_t *first, uint32_t *end) {
   return true;
 }
 
+/* Code that calls functions, which is replaced later. */
+static void load_calling(nxi_executable *e, loading *l) {
+  nxi_diag_clear(&l->d);
+  l->report = (nxi_compile_report){0};
+  l->calls = true;
+  l->status = nxi_load_kernel(e, l->number, &(nxi_kernel_kind){.passing = true}, &l->report, &l->d);
+}
+
 /* Those that are loaded already have no IR any more. */
 static void load_one(loadings *all, loading *l, int worker) {
   const nxp_plan *p = all->executable->plan;
@@ -212,6 +228,7 @@ static void load_one(loadings *all, loading *l, int worker) {
     nxi_diag_clear(&l->d);
     l->status = nxi_load_kernel(all->executable, l->number, &l->kind, &l->report, &l->d);
     if (l->may_lack && l->report.absent) l->status = NX_OK;
+    if (l->may_call && l->report.absent) load_calling(all->executable, l);
   }
   if (!goes_on || l->status != NX_OK) atomic_store(&all->stopped, true);
 }
@@ -257,7 +274,7 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
     report->generic_hits += one->generic_hits;
     report->generic_misses += one->generic_misses;
     compile_ms += one->compile_ms;
-    all->executable->lacks = all->executable->lacks || one->absent;
+    all->executable->lacks = all->executable->lacks || one->absent || all->of[i].calls;
     const int64_t scratch = p->kernels[all->of[i].number].scratch_bytes;
     if (scratch > p->scratch_bytes) p->scratch_bytes = scratch;
   }

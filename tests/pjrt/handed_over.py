@@ -27,6 +27,7 @@ def programs():
     yield "a table", lambda x: jax.lax.cond(x[0, 0] > 0, lambda v: v + table[0],
                                             lambda v: v - jnp.asarray(table)[:50], x), True
     yield "of CHLO", lambda x: jax.scipy.special.erfc(x) + jax.lax.lgamma(x) * jnp.tan(x), True
+    yield "of CHLO, complex", lambda x: [jnp.sinh(x), jnp.sinh(jax.lax.complex(x, -x))], True
     yield "squares", lambda x: jnp.square(x) + jnp.square(jax.lax.complex(x, -x)).imag, True
     yield "the largest", lambda x: jax.lax.top_k(x, 3), True
     yield "a sort", lambda x: jnp.sort(x, axis=1)[:, ::-1], True
@@ -50,12 +51,15 @@ def run(library):
 
     callbacks.install(library)
     x = jnp.asarray(np.random.default_rng(0).normal(size=(40, 50)), jnp.float32)
-    wanted = [jax.tree.leaves(jax.jit(f)(x)) for _, f, _ in programs()]
     went = []
     original = compiler.backend_compile_and_load
     compiler.backend_compile_and_load = lambda *a: went.append(1) or original(*a)
     ours.install(library)
     ours.install(library)  # once is enough
+    directly = ours._handed_over
+    ours._handed_over = None
+    wanted = [jax.tree.leaves(jax.jit(f)(x)) for _, f, _ in programs()]
+    ours._handed_over = directly
     jax.clear_caches()
 
     def compiled(function, *arguments):

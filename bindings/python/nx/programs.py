@@ -7,10 +7,13 @@ is loaded as an executable from a cache would be, with the head that jaxlib writ
 
 That way go programs for one device, without functions of Python, tokens and layouts of their own.
 All others, and what the plugin or jaxlib does not read so, go as before, and so do those of other
-backends.
+backends. Real functions of CHLO are nx's own on both ways: in programs that jaxlib writes they are
+custom calls, or it would write its expansions, which are slower and less exact.
 """
 
 import ctypes
+import io
+import re
 from functools import cache
 
 __all__ = ["install"]
@@ -28,6 +31,13 @@ _PLAIN = {b"mhlo.": (b"mhlo.num_partitions", b"mhlo.num_replicas", b"mhlo.backen
                      b"mhlo.frontend_attributes = {num_batch_dims = "),
           b"sdy.": (b"sdy.mesh @", b"sdy.sharding = ", b"#sdy.sharding<", b"sdy.sharding_rule = ",
                     b"#sdy.op_sharding_rule<")}
+
+
+# Functions of CHLO that the plugin has, of real numbers.
+_FUNCTIONS = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cosh", "digamma",
+              "erf", "erf_inv", "erfc", "lgamma", "next_after", "polygamma", "sinh", "square", "tan",
+              "zeta")
+_FUNCTION = re.compile(rb"chlo\.(?:%s) ([^\n]*)" % "|".join(_FUNCTIONS).encode())
 
 
 class _Other(Exception):
@@ -65,10 +75,36 @@ def _passes():
     return passmanager.PassManager
 
 
-def _expanded(program):
-    """Operations of CHLO as jaxlib expands them on the other way, so that both give the same."""
-    passes = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
+def _called(program):
+    """A copy, whose functions of CHLO are custom calls of their names."""
+    from jax._src.lib.mlir import ir
+    from jax._src.lib.mlir.dialects import hlo
+
     copy = program.clone()
+    found = []
+
+    def visit(op):
+        plain, _, name = op.name.partition(".")
+        if plain == "chlo" and name in _FUNCTIONS:
+            if not isinstance(op.operands[0].type.element_type, ir.ComplexType):
+                found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    copy.operation.walk(visit)
+    for op in found:
+        with program.context, op.location:
+            call = hlo.CustomCallOp([r.type for r in op.results], list(op.operands),
+                                    ir.StringAttr.get(op.name), ip=ir.InsertionPoint(op))
+        op.results[0].replace_all_uses_with(call.operation.results[0])
+        op.erase()
+    return copy
+
+
+def _expanded(program):
+    """Other operations of CHLO as jaxlib expands them on the other way, so that both give the
+    same."""
+    passes = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
+    copy = _called(program)
     manager = _passes().parse(passes, program.context)
     manager.enable_verifier(False)
     manager.run(copy.operation)
@@ -145,11 +181,11 @@ def _number(module):
     """By which the plugin knows the program; 0: it does not."""
     program = module.operation
     text = _printed(program)
-    squares = text.count(b"chlo.square ") if b"complex<" not in text else 0
-    if text.count(b"chlo.") != squares:  # which are products on both ways
+    functions = sum(b"complex<" not in rest for rest in _FUNCTION.findall(text))
+    if text.count(b"chlo.") != functions:
         program = _expanded(program)
         text = _printed(program)
-        if b"chlo." in text:
+        if text.count(b"chlo.") != text.count(b"@chlo."):
             raise _Other
     for dialect, words in _PLAIN.items():
         if text.count(dialect) != sum(map(text.count, words)):
@@ -182,6 +218,20 @@ def _handed_over(backend, module, devices, options):
         _plugin.nx_pjrt_program_drop(number)
 
 
+def _of_calls(module):
+    """The module with custom calls for functions of CHLO; as it is if there are none."""
+    from jax._src.lib.mlir import ir
+
+    try:
+        if not _FUNCTION.search(_printed(module.operation)):
+            return module
+        written = io.BytesIO()
+        _called(module.operation).operation.write_bytecode(written)
+        return ir.Module.parse(written.getvalue(), module.context)
+    except Exception:  # jaxlib expands them
+        return module
+
+
 def _directly(original):
     from . import callbacks
 
@@ -193,6 +243,8 @@ def _directly(original):
                     return _handed_over(backend, module, devices, options)
                 except Exception:  # what is wrong with the program, the other way says as ever
                     pass
+            if callbacks.is_nx(backend):
+                arguments = (backend, _of_calls(module), *arguments[2:])
         return original(*arguments, **named)
 
     backend_compile_and_load.nx_direct = True
