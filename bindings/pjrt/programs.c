@@ -21,7 +21,7 @@ static const char mark[] = NX_PJRT_PROGRAM;
 enum { MARK = sizeof mark - 1 };
 
 static nx_stablehlo *read_program(const char *text, size_t size, const void *const *constants,
-                                  const size_t *sizes, size_t n) {
+                                  const size_t *sizes, size_t n, int32_t *lent) {
   nx_stablehlo *m = NULL;
   bool good = text != NULL && (n == 0 || (constants != NULL && sizes != NULL));
   for (size_t i = 0; good && i < n; i++) good = constants[i] != NULL;
@@ -29,14 +29,14 @@ static nx_stablehlo *read_program(const char *text, size_t size, const void *con
   nxh_outside *outside = nxi_calloc(n + 1, sizeof *outside);
   if (outside == NULL) return NULL;
   for (size_t i = 0; i < n; i++) outside[i] = (nxh_outside){constants[i], sizes[i], NULL, NULL};
-  nxj_error_free(nxj_of_status(nxh_parse(text, size, outside, n, &m)));
+  nxj_error_free(nxj_of_status(nxh_parse(text, size, outside, n, lent, &m)));
   nxi_free(outside);
   return m;
 }
 
 uint64_t nx_pjrt_program_new(const char *text, size_t size, const void *const *constants,
-                             const size_t *sizes, size_t n) {
-  nx_stablehlo *m = read_program(text, size, constants, sizes, n);
+                             const size_t *sizes, size_t n, int32_t *lent) {
+  nx_stablehlo *m = read_program(text, size, constants, sizes, n, lent);
   entry *e = m != NULL ? nxi_calloc(1, sizeof *e) : NULL;
   if (e == NULL || getrandom(&e->number, sizeof e->number, 0) != sizeof e->number) {
     nx_stablehlo_release(m);

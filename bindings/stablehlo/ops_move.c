@@ -36,7 +36,7 @@ static nx_tensor *in_steps(nxh_recorder *r, const nxh_attr *value) {
 }
 
 /* Bytes of a constant from which on its tensor shares the memory of the module. */
-enum { SHARED_MIN = 1 << 16, SHARED_ALIGNMENT = 64 };
+enum { SHARED_MIN = 1 << 16, SHARED_ALIGNMENT = 8 };
 
 static void release_module(void *module) { nx_stablehlo_release(module); }
 

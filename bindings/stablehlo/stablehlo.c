@@ -16,31 +16,34 @@ struct nx_stablehlo {
   atomic_uint refs;
   nxh_module module; /* refers to `text` and what is outside */
   size_t size;
-  nxh_outside *outside; /* n of them, behind the text, and their elements behind these */
+  nxh_outside *outside; /* n of them, behind the text, and copies of their elements behind these */
   size_t n;
+  int32_t *lent; /* as in nxh_parse */
   char text[];
 };
 
 /* ---- reading */
 
 /* Bytes behind the text; 0: more than there can be. */
-static size_t room_outside(const nxh_outside *outside, size_t n) {
+static size_t room_outside(const nxh_outside *outside, size_t n, bool copies) {
   size_t room = 2 * ALIGNMENT;
   for (size_t i = 0; i < n; i++) {
     if (outside[i].bytes > SIZE_MAX / 4 - room) return 0;
-    room += sizeof *outside + outside[i].bytes + ALIGNMENT;
+    room += sizeof *outside + (copies ? outside[i].bytes : 0) + ALIGNMENT;
   }
   return room;
 }
 
 static char *aligned(char *p) { return p + (ALIGNMENT - (uintptr_t)p % ALIGNMENT) % ALIGNMENT; }
 
-static void copy_outside(nx_stablehlo *m, const nxh_outside *outside, size_t n) {
+static void take_outside(nx_stablehlo *m, const nxh_outside *outside, size_t n) {
   m->n = n;
   m->outside = (nxh_outside *)(void *)aligned(m->text + m->size + 1);
   char *at = aligned((char *)(m->outside + n));
   for (size_t i = 0; i < n; i++) {
-    m->outside[i] = (nxh_outside){at, outside[i].bytes, NULL, NULL};
+    const void *data = m->lent != NULL ? outside[i].data : at;
+    m->outside[i] = (nxh_outside){data, outside[i].bytes, NULL, NULL};
+    if (m->lent != NULL) continue;
     if (outside[i].bytes > 0) memcpy(at, outside[i].data, outside[i].bytes);
     at = aligned(at + outside[i].bytes);
   }
@@ -53,25 +56,33 @@ static nx_status read_module(nx_stablehlo *m, nxi_diag *d) {
 }
 
 nx_status nx_stablehlo_parse(const void *bytes, size_t size, nx_stablehlo **out) {
-  return nxh_parse(bytes, size, NULL, 0, out);
+  return nxh_parse(bytes, size, NULL, 0, NULL, out);
+}
+
+static nx_status finish(nx_stablehlo *m, nxi_diag *d) {
+  nx_status s = nxh_flatten(&m->module, m->size, d);
+  if (s != NX_OK) return s;
+  return nxh_note_shardings(&m->module) ? NX_OK : nxi_oom(d);
 }
 
 nx_status nxh_parse(const void *bytes, size_t size, const nxh_outside *outside, size_t n,
-                    nx_stablehlo **out) {
+                    int32_t *lent, nx_stablehlo **out) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (bytes == NULL || out == NULL) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "stablehlo", "stablehlo: an argument is NULL");
     return nxi_error_report(&d);
   }
-  size_t room = size < SIZE_MAX / 4 ? room_outside(outside, n) : 0;
+  size_t room = size < SIZE_MAX / 4 ? room_outside(outside, n, lent == NULL) : 0;
   nx_stablehlo *m = room > 0 ? nxi_malloc_plain(sizeof *m + size + 1 + room) : NULL;
   if (m == NULL) return nxi_oom(&d), nxi_error_report(&d);
   atomic_init(&m->refs, 1);
   m->size = size;
   memcpy(m->text, bytes, size);
   m->text[size] = 0; /* so that a reader at the end of the text may look at the character there */
-  copy_outside(m, outside, n);
+  m->lent = NULL;
+  if (n > 0) m->lent = lent;
+  take_outside(m, outside, n);
   const size_t all = sizeof *m + size + 1 + room;
   /* later, in the background; what is small lies among others, whose pages are none of its */
   if (n > 0 && all >= LARGE) nxi_pages_want_large(m, all);
@@ -80,13 +91,10 @@ nx_status nxh_parse(const void *bytes, size_t size, const nxh_outside *outside, 
     nxi_free(m);
     return nxi_error_report(&d);
   }
-  if (nxh_flatten(&m->module, size, &d) != NX_OK) {
+  if (m->lent != NULL) __atomic_store_n(m->lent, 1, __ATOMIC_RELEASE);
+  if (finish(m, &d) != NX_OK) {
     nx_stablehlo_release(m);
     return nxi_error_report(&d);
-  }
-  if (!nxh_note_shardings(&m->module)) {
-    nx_stablehlo_release(m);
-    return nxi_oom(&d), nxi_error_report(&d);
   }
   *out = m;
   return NX_OK;
@@ -100,6 +108,7 @@ nx_stablehlo *nx_stablehlo_retain(nx_stablehlo *m) {
 void nx_stablehlo_release(nx_stablehlo *m) {
   if (m == NULL || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
   nxh_module_destroy(&m->module);
+  if (m->lent != NULL) __atomic_store_n(m->lent, 0, __ATOMIC_RELEASE);
   nxi_free(m);
 }
 

@@ -234,7 +234,7 @@ static bool hand_over(made *m) {
   const void *constants[] = {constant};
   size_t size = sizeof constant;
   char bytes[sizeof NX_PJRT_PROGRAM + 8] = NX_PJRT_PROGRAM;
-  uint64_t number = nx_pjrt_program_new(text, sizeof text - 1, constants, &size, 1);
+  uint64_t number = nx_pjrt_program_new(text, sizeof text - 1, constants, &size, 1, NULL);
   if (number == 0) return failures++, false;
   memcpy(bytes + sizeof NX_PJRT_PROGRAM - 1, &number, sizeof number);
   ARGS(deserialize, d, .client = m->c, .bytes = bytes, .n = sizeof bytes - 1);

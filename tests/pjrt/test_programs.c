@@ -5,7 +5,8 @@
 #include "bindings/pjrt/programs.h"
 #include "plugin.h"
 
-static uint64_t (*program_new)(const char *, size_t, const void *const *, const size_t *, size_t);
+static uint64_t (*program_new)(const char *, size_t, const void *const *, const size_t *, size_t,
+                               int32_t *);
 static void (*program_drop)(uint64_t);
 
 /* Two constants that are not in the text, one that is, and one in a region. */
@@ -35,7 +36,7 @@ static const size_t sizes[] = {sizeof first, sizeof second};
 
 static uint64_t hand_over(const char *program, const float *a, const float *b) {
   const void *constants[] = {a, b};
-  return program_new(program, strlen(program), constants, sizes, 2);
+  return program_new(program, strlen(program), constants, sizes, 2, NULL);
 }
 
 static nxj_error *try_load(nxj_client *c, uint64_t number, nxj_loaded **out) {
@@ -163,15 +164,15 @@ static void refuses(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     size_t given[] = {bad[i].bytes, bad[i].bytes};
     uint64_t number =
-        program_new(bad[i].program, strlen(bad[i].program), constants, given, bad[i].n);
+        program_new(bad[i].program, strlen(bad[i].program), constants, given, bad[i].n, NULL);
     if (number != 0) fail_msg("program %zu is taken", i);
   }
   size_t huge[] = {SIZE_MAX / 3, SIZE_MAX / 3};
-  assert_true(program_new(text, strlen(text), constants, huge, 2) == 0);
+  assert_true(program_new(text, strlen(text), constants, huge, 2, NULL) == 0);
   const void *missing[] = {first, NULL};
-  assert_true(program_new(text, strlen(text), missing, (size_t[]){12, 12}, 2) == 0);
-  assert_true(program_new(text, strlen(text), NULL, NULL, 2) == 0);
-  assert_true(program_new(NULL, 0, NULL, NULL, 0) == 0);
+  assert_true(program_new(text, strlen(text), missing, (size_t[]){12, 12}, 2, NULL) == 0);
+  assert_true(program_new(text, strlen(text), NULL, NULL, 2, NULL) == 0);
+  assert_true(program_new(NULL, 0, NULL, NULL, 0, NULL) == 0);
   nxj_loaded *l;
   nxj_client *c = make_client();
   refused(try_load(c, 0, &l), NXJ_INVALID_ARGUMENT, "no program of this process");

@@ -12,8 +12,10 @@ custom calls, or it would write its expansions, which are slower and less exact.
 """
 
 import ctypes
+import gc
 import io
 import re
+import threading
 from functools import cache
 
 __all__ = ["install"]
@@ -52,7 +54,8 @@ def _load():
         plugin = ctypes.CDLL(_library)
         addresses, sizes = ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)
         new = plugin.nx_pjrt_program_new
-        new.argtypes = [ctypes.c_char_p, ctypes.c_size_t, addresses, sizes, ctypes.c_size_t]
+        new.argtypes = [ctypes.c_char_p, ctypes.c_size_t, addresses, sizes, ctypes.c_size_t,
+                        ctypes.POINTER(ctypes.c_int32)]
         new.restype = ctypes.c_uint64
         plugin.nx_pjrt_program_drop.argtypes = [ctypes.c_uint64]
         plugin.nx_pjrt_program_drop.restype = None
@@ -130,6 +133,37 @@ def _constants(program):
     return found
 
 
+_lent = []  # constants that the plugin reads, each with the number that says whether it does
+_lending = threading.Lock()
+
+
+def _give_back(phase="stop", _=None):
+    """Gives up the constants that the plugin does not need any more."""
+    if not _lent or phase != "stop" or not _lending.acquire(blocking=False):
+        return
+    try:
+        lent, _lent[:] = _lent[:], []
+        for pair in lent:
+            if pair[0].value:
+                _lent.append(pair)
+            else:
+                ctypes.pythonapi.Py_DecRef(ctypes.py_object(pair))
+    finally:
+        _lending.release()
+
+
+def _lend(lent, constants):
+    """Keeps constants as long as the plugin needs them. They have a reference that no list has, since
+    threads of the plugin may run when a process ends and Python empties its lists."""
+    pair = lent, constants
+    if lent.value:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(pair))
+        with _lending:
+            _lent.append(pair)
+    if _give_back not in gc.callbacks:
+        gc.callbacks.append(_give_back)
+
+
 def _varint(n):
     written = bytearray()
     while n > 127:
@@ -198,7 +232,11 @@ def _number(module):
         raise _Other
     addresses = (ctypes.c_void_p * n)(*[c.ctypes.data for c in constants])
     sizes = (ctypes.c_size_t * n)(*[c.nbytes for c in constants])
-    return _load().nx_pjrt_program_new(text, len(text), addresses, sizes, n)
+    lent = ctypes.c_int32()
+    number = _load().nx_pjrt_program_new(text, len(text), addresses, sizes, n, lent)
+    if n:
+        _lend(lent, constants)
+    return number
 
 
 def _is_single(options):
