@@ -35,6 +35,7 @@ X_CODE x_number x_of_bool(int x) { return (x_number){.kind = X_BOOL, .truth = x}
 X_CODE x_number x_number1(nxk_op op, x_number a) {
   const bool f32 = a.kind == X_F32;
   switch (op) {
+    case NXK_not: return x_of_bool(!a.truth); /* of bools */
     case NXK_neg: return f32 ? x_of_f32(-a.f32) : x_of_f64(-a.f64);
     case NXK_abs: return f32 ? x_of_f32(__builtin_fabsf(a.f32)) : x_of_f64(__builtin_fabs(a.f64));
     case NXK_sqrt: return f32 ? x_of_f32(__builtin_sqrtf(a.f32)) : x_of_f64(__builtin_sqrt(a.f64));

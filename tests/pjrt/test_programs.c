@@ -5,6 +5,8 @@
 #include "bindings/pjrt/programs.h"
 #include "plugin.h"
 
+#include <unistd.h>
+
 static uint64_t (*program_new)(const char *, size_t, const void *const *, const size_t *, size_t,
                                int32_t *);
 static void (*program_drop)(uint64_t);
@@ -78,6 +80,32 @@ static void computes(void **state) {
   refused(try_load(c, number, &l), NXJ_INVALID_ARGUMENT, "no program of this process");
   program_drop(number); /* of which there is none */
   drop_client(c);
+}
+
+/* Constants that are lent are read where they lie, until the program's end. */
+static void lends(void **state) {
+  (void)state;
+  float own[2][3];
+  const void *constants[] = {own[0], own[1]};
+  int32_t lent = 0;
+  nxj_loaded *l;
+  nxj_client *c = make_client();
+  memcpy(own[0], first, sizeof own[0]);
+  memcpy(own[1], second, sizeof own[1]);
+  uint64_t number = program_new(text, strlen(text), constants, sizes, 2, &lent);
+  assert_int_equal(lent, 1);
+  good(try_load(c, number, &l));
+  program_drop(number);
+  gives(c, l, want);
+  assert_int_equal(lent, 1);
+  drop_loaded(l);
+  drop_client(c);
+  for (int i = 0; __atomic_load_n(&lent, __ATOMIC_ACQUIRE) != 0; i++) {
+    assert_true(i < 60000); /* code may be made of the program in the background */
+    usleep(1000);
+  }
+  assert_int_equal(program_new("no program", 10, constants, sizes, 2, &lent), 0);
+  assert_int_equal(lent, 0);
 }
 
 /* What it says of itself, and what is stored, has the constants. */
@@ -186,8 +214,9 @@ static void find(void *library, const char *name, void *out, size_t size) {
 }
 
 NXT_MAIN(programs) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(computes), cmocka_unit_test(is_whole),
-                                     cmocka_unit_test(tells_apart), cmocka_unit_test(refuses)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(computes), cmocka_unit_test(lends),
+                                     cmocka_unit_test(is_whole), cmocka_unit_test(tells_apart),
+                                     cmocka_unit_test(refuses)};
   if (load_plugin() == NULL) return 1;
   void *library = dlopen(getenv("NXT_PJRT"), RTLD_NOW | RTLD_LOCAL);
   find(library, "nx_pjrt_program_new", &program_new, sizeof program_new);
