@@ -4,7 +4,7 @@
  * are constants of the code, so it is good for this process alone. */
 #include "emit.h"
 
-#include "ir/interp/block.h"
+#include "ir/interp/called.h"
 
 static nxl_ref memory(nxl_emitter *e, LLVMTypeRef type, unsigned alignment) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);

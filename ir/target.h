@@ -19,8 +19,8 @@ typedef struct nxi_target {
   /* kernels are bound in a form that depends little on their integers, see
    * passes/kernel/generalize.h */
   bool generic;
-  /* functions that there are as C stay functions, which the code calls (nxg_called): less to compile,
-   * for code that is soon replaced; it holds for this process alone */
+  /* functions that there are as C stay functions, which the code calls (nxg_called): less to
+   * compile, for code that is soon replaced; it holds for this process alone */
   bool calls;
   bool any_extent; /* a generic form for all extents; without it extents up to 4 shape it */
 } nxi_target;

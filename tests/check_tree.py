@@ -89,7 +89,7 @@ OUTWARD = {
     "ir": ("alloc", "diag", "dtype", "kernel_abi", "op", "poll", "target"),
     "ir/expand": ("expand",),
     "ir/graph": ("body", "control", "graph", "view"),
-    "ir/interp": ("interp",),
+    "ir/interp": ("called", "interp"),
     "ir/kernel": ("build", "kernel"),
     "ir/library": ("custom", "library", "scatter", "seen", "tiles", "windows"),
     "ir/text": ("graph_text", "near", "print_kernel", "scalar_text"),

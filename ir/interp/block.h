@@ -6,6 +6,7 @@
 #ifndef NXG_INTERP_BLOCK_H
 #define NXG_INTERP_BLOCK_H
 
+#include "called.h"
 #include "ir/kernel/kernel.h"
 
 enum { NXG_BLOCK = 128 };
@@ -24,11 +25,6 @@ bool nxg_block_has_avx2(void), nxg_block_has_avx512(void); /* whether this proce
 /* The best that this processor has, of vectors of so many bytes at most. */
 nxg_block_loops *nxg_block_host(void);
 
-/* A function over n elements, which fill whole registers; the result is not the operand. */
-typedef void nxg_called_function(void *restrict result, const void *x, int64_t n);
-/* Compiled code may call it instead of computing it (codegen_llvm/emit_call.c): the same bits, since
- * both are the expansion. bytes: of the values. NULL: there is none for so many of this type. */
-nxg_called_function *nxg_called(int64_t bytes, nxk_op op, nx_dtype type);
 nxg_called_function *nxg_functions_avx2(nxk_op op, bool wide);
 nxg_called_function *nxg_functions_avx512(nxk_op op, bool wide);
 

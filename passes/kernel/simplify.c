@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ir/interp/block.h"
+#include "ir/interp/called.h"
 
 enum { FAR = 64 }; /* instructions between the parts of a complex value */
 

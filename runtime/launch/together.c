@@ -17,8 +17,8 @@
 #include "passes/pipeline.h"
 
 enum { FEW = 3, MANY = 8 };
-/* Vector instructions of functions that are not compiled at first, if there are so many in a kernel:
- * 25 to 30 us each. */
+/* Vector instructions of functions that are not compiled at first, if a kernel has so many: 25 to
+ * 30 us each. */
 enum { LEAST_CALLED = 60 };
 
 typedef struct loading {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Code that is made in a hurry: a kernel of many functions first calls those that the library has as
- * C, and computes them itself once the graph came again: the same bits, and what calls is not kept on
- * disk. */
-#include "ir/interp/block.h"
+/* Code that is made in a hurry: a kernel of many functions first calls those that the library has
+ * as C, and computes them itself once the graph came again: the same bits, and what calls is not
+ * kept on disk. */
+#include "ir/interp/called.h"
 #include "tests/util/api.h"
 
 #include <math.h>
