@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Private to the LLVM emitter: the state of one kernel that is being printed, and what its files
  * share. emit.c prints structure (regions, loops, blocks), emit_apart.c functions of pieces,
- * emit_cold.c those of cold blocks, emit_call.c calls of functions, emit_memory.c accesses, emit_lanes.c shuffles, emit_tree.c
- * trees of partial results, emit_scalar.c and emit_integer.c scalar operations; compile.c calls it.
+ * emit_cold.c those of cold blocks, emit_call.c calls of functions of the library, emit_memory.c
+ * accesses, emit_lanes.c shuffles, emit_tree.c trees of partial results, emit_scalar.c and
+ * emit_integer.c scalar operations; compile.c calls it.
  * The emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
 #define NXI_LLVM_EMIT_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions that the kernel calls instead of computing them (nxi_target.calls). They are C, compiled
- * with the library (ir/interp/block_functions.h), for operands and results in memory. Their addresses
- * are constants of the code, so it is good for this process alone. */
+/* Functions that the kernel calls instead of computing them (nxi_target.calls). They are C,
+ * compiled with the library (ir/interp/block_functions.h), for operands and results in memory.
+ * Their addresses are constants of the code, so it is good for this process alone. */
 #include "emit.h"
 
-#include "ir/interp/called.h"
+#include "ir/called.h"
 
 static nxl_ref memory(nxl_emitter *e, LLVMTypeRef type, unsigned alignment) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);

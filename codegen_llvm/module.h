@@ -7,9 +7,10 @@
 #define NXI_LLVM_MODULE_H
 
 #include "codegen_llvm.h"
-#include "ir/interp/called.h"
+#include "ir/called.h"
 
-/* Functions of the library, as in ir/alloc.h, ir/diag.h, ir/platform/exit.h and ir/interp/called.h. */
+/* Functions of the library, as in ir/alloc.h, ir/diag.h, ir/platform/exit.h and
+ * ir/called.h. */
 typedef struct nxl_host {
   void *(*malloc)(size_t bytes);
   void *(*calloc)(size_t count, size_t bytes);

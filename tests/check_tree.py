@@ -22,6 +22,7 @@ from pathlib import Path
 
 # What stands below both levels of the IR, and the borders that a code generator sees.
 BASE = (
+    "ir/called.h",
     "ir/op.h",
     "ir/scalar_ops.def",
     "ir/dtype.h",
@@ -86,10 +87,10 @@ OUTWARD = {
         "thread",
         "thread_data",
     ),
-    "ir": ("alloc", "diag", "dtype", "kernel_abi", "op", "poll", "target"),
+    "ir": ("alloc", "called", "diag", "dtype", "kernel_abi", "op", "poll", "target"),
     "ir/expand": ("expand",),
     "ir/graph": ("body", "control", "graph", "view"),
-    "ir/interp": ("called", "interp"),
+    "ir/interp": ("interp",),
     "ir/kernel": ("build", "kernel"),
     "ir/library": ("custom", "library", "scatter", "seen", "tiles", "windows"),
     "ir/text": ("graph_text", "near", "print_kernel", "scalar_text"),

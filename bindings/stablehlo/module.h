@@ -215,8 +215,8 @@ struct nx_stablehlo;
 const nxh_module *nxh_module_of(const struct nx_stablehlo *m);
 /* One more reference of what the module, which recording has, is a part of. */
 struct nx_stablehlo *nxh_retain(const nxh_module *m);
-/* nx_stablehlo_parse of a text that has elements outside of it. They are copied, or with `lent` stay
- * where they are: that is 1 until the module has ended, then 0. */
+/* nx_stablehlo_parse of a text that has elements outside of it. They are copied, or with `lent`
+ * stay where they are: that is 1 until the module has ended, then 0. */
 nx_status nxh_parse(const void *bytes, size_t size, const nxh_outside *outside, size_t n,
                     int32_t *lent, struct nx_stablehlo **out);
 /* The bytes that were parsed, which live as long as the module. */

@@ -6,7 +6,7 @@
 #ifndef NXG_INTERP_BLOCK_H
 #define NXG_INTERP_BLOCK_H
 
-#include "called.h"
+#include "ir/called.h"
 #include "ir/kernel/kernel.h"
 
 enum { NXG_BLOCK = 128 };

@@ -47,8 +47,9 @@ nxg_called_function *nxg_called(int64_t bytes, nxk_op op, nx_dtype type) {
   if (op >= NXK_SCALAR_COUNT || (type != NX_F32 && type != NX_F64)) return NULL;
 #if defined(__x86_64__)
   const bool wide = type == NX_F64;
-  if (bytes % 64 == 0 && nxg_block_host() == nxg_block_avx512) return nxg_functions_avx512(op, wide);
-  if (bytes % 32 == 0 && nxg_block_host() != nxg_block_generic) return nxg_functions_avx2(op, wide);
+  nxg_block_loops *host = nxg_block_host();
+  if (bytes % 64 == 0 && host == nxg_block_avx512) return nxg_functions_avx512(op, wide);
+  if (bytes % 32 == 0 && host != nxg_block_generic) return nxg_functions_avx2(op, wide);
 #endif
   (void)bytes;
   return NULL;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ir/interp/called.h"
+#include "ir/called.h"
 
 enum { FAR = 64 }; /* instructions between the parts of a complex value */
 

@@ -22,13 +22,13 @@
 #include "tests/util/share.h"
 
 __attribute__((unused)) static const nxi_target targets[] = {
-    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20, 0, 0, false, false},
-    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false, false},
-    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false, false},
-    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14, 0, 0, false,
+    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20, 0, 0, false, false, false},
+    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false, false, false},
+    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false, false, false},
+    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14, 0, 0, false, false,
      false}, /* all comes from memory */
-    {"sm_90", "test", 128, 2, 32 << 10, 1 << 18, 8 << 20, 32, 227 << 10, false, false},
-    {"sm_80", "test", 512, 2, 32 << 10, 1 << 18, 8 << 20, 128, 163 << 10, false, false},
+    {"sm_90", "test", 128, 2, 32 << 10, 1 << 18, 8 << 20, 32, 227 << 10, false, false, false},
+    {"sm_80", "test", 512, 2, 32 << 10, 1 << 18, 8 << 20, 128, 163 << 10, false, false, false},
 };
 enum { TARGETS = 6, MAX_BUFFERS = 8, MAX_PARAMS = 4 };
 

@@ -2,7 +2,7 @@
 /* Code that is made in a hurry: a kernel of many functions first calls those that the library has
  * as C, and computes them itself once the graph came again: the same bits, and what calls is not
  * kept on disk. */
-#include "ir/interp/called.h"
+#include "ir/called.h"
 #include "tests/util/api.h"
 
 #include <math.h>
