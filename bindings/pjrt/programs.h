@@ -20,8 +20,8 @@
  * says dense_resource<__elided__>, as MLIR prints those that it leaves out. constants: their
  * elements in C order, `sizes` bytes of each; not bools, and no elements below a byte. They are
  * copied, or with `lent` read where they lie: *lent is 1 from here on until nothing needs them any
- * more, then 0; it has to live as long, too. The text is copied. 0: what is given is no such program,
- * or there is no memory; why is not said, for the interface's own way says it. */
+ * more, then 0; it has to live as long, too. The text is copied. 0: what is given is no such
+ * program, or there is no memory; why is not said, for the interface's own way says it. */
 NX_API uint64_t nx_pjrt_program_new(const char *text, size_t size, const void *const *constants,
                                     const size_t *sizes, size_t n, int32_t *lent);
 /** Gives the number up. Executables keep what they need. */

@@ -37,8 +37,8 @@ _PLAIN = {b"mhlo.": (b"mhlo.num_partitions", b"mhlo.num_replicas", b"mhlo.backen
 
 # Functions of CHLO that the plugin has, of real numbers.
 _FUNCTIONS = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cosh", "digamma",
-              "erf", "erf_inv", "erfc", "lgamma", "next_after", "polygamma", "sinh", "square", "tan",
-              "zeta")
+              "erf", "erf_inv", "erfc", "lgamma", "next_after", "polygamma", "sinh", "square",
+              "tan", "zeta")
 _FUNCTION = re.compile(rb"chlo\.(?:%s) ([^\n]*)" % "|".join(_FUNCTIONS).encode())
 
 
@@ -153,8 +153,8 @@ def _give_back(phase="stop", _=None):
 
 
 def _lend(lent, constants):
-    """Keeps constants as long as the plugin needs them. They have a reference that no list has, since
-    threads of the plugin may run when a process ends and Python empties its lists."""
+    """Keeps constants as long as the plugin needs them. They have a reference that no list has,
+    since threads of the plugin may run when a process ends and Python empties its lists."""
     pair = lent, constants
     if lent.value:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(pair))
