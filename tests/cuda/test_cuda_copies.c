@@ -444,8 +444,7 @@ static void small_copies_wait_for_nothing(void **state) {
   uint64_t at;
   (void)state;
   assert_int_equal(nxi_device_open(ctx, CUDA, (nxi_device **)&g, NULL), NX_OK);
-  float *values = numbers((700 << 10) + COPIES, 1),
-        *is = malloc((size_t)(700 << 10) * sizeof *is);
+  float *values = numbers((700 << 10) + COPIES, 1), *is = malloc((size_t)(700 << 10) * sizeof *is);
   assert_non_null(is);
   assert_int_equal(nxi_gpu_alloc(g, COPIES * SMALL * 4, &at, NULL), NX_OK);
   assert_int_equal(nxi_gpu_upload(g, at, values, 4, NXI_NOW, NULL), NX_OK);
