@@ -2,7 +2,7 @@
 /* Products with windows of an image, against chains of fma over the windows' elements by their
  * definition, bit for bit: every set of loops that this machine has, strides, dilations, zeros
  * around, tiles that begin and end in the middle of lines and images, pieces of the inner extent,
- * images that lie channels first and last. */
+ * images that lie channels first and last, and whose places lie in another order. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,6 +53,10 @@ static const problem problems[] = {
     {1, 1, 2, {9, 9}, {2, 3}, {4, 2}, {2, 2}, {1, 0}, {1, 0}, 3, {0}, {0}, true, false},
 };
 
+/* Of a line, in memory: as they are, the other way round, or all at one place. */
+typedef enum places { FORWARDS, BACKWARDS, REPEATED, PLACES } places;
+static places in_memory; /* of the problem that is checked */
+
 static int64_t count(const problem *q, int axis) {
   return (q->size[axis] + q->before[axis] + q->after[axis] -
           (q->taps[axis] - 1) * q->dilation[axis] - 1) /
@@ -85,7 +89,10 @@ static nxi_image_windows described(const problem *q, int32_t element) {
   steps(q, step);
   return (nxi_image_windows){
       .y = line(q, 0, step[3]),
-      .x = line(q, 1, step[4]),
+      .x = line(q, 1,
+                in_memory == REPEATED    ? 0
+                : in_memory == BACKWARDS ? -step[4]
+                                         : step[4]),
       .n_axes = 3,
       .n_outer = 2,
       .n_batch = 1,
@@ -132,13 +139,17 @@ static double windowed(const problem *q, const void *image, int32_t size, int64_
                 tap = q->taps_first ? d / q->channels : d % taps,
                 y = column % points / wide * q->stride[0] + tap / q->taps[1] * q->dilation[0] -
                     q->before[0],
-                x = column % wide * q->stride[1] + tap % q->taps[1] * q->dilation[1] - q->before[1];
+                x = column % wide * q->stride[1] + tap % q->taps[1] * q->dilation[1] - q->before[1],
+                last = q->size[1] - 1,
+                place = in_memory == REPEATED    ? last
+                        : in_memory == BACKWARDS ? last - x
+                                                 : x;
   int64_t step[5];
   steps(q, step);
   if (y < 0 || x < 0 || y >= q->size[0] || x >= q->size[1]) return 0;
   return element(image,
                  group * step[0] + column / points * step[1] + channel * step[2] + y * step[3] +
-                     x * step[4],
+                     place * step[4],
                  size);
 }
 
@@ -156,9 +167,10 @@ static void compare(const problem *q, const nxi_floats_product *p, const nxi_ima
                  is = element(p->c, row * p->c_ld + column, size);
     if (p->add) sum = size == 4 ? (double)((float)was + (float)sum) : was + sum;
     if (bits_of(is) != bits_of(sum))
-      fail_msg("problem %d, transposed %d, added %d: row %lld column %lld is %.9g, not %.9g",
-               (int)(q - problems), p->a_transposed, p->add, (long long)row, (long long)column, is,
-               sum);
+      fail_msg("problem %d, places %d, transposed %d, added %d: row %lld column %lld is %.9g, not "
+               "%.9g",
+               (int)(q - problems), (int)in_memory, p->a_transposed, p->add, (long long)row,
+               (long long)column, is, sum);
   }
 }
 
@@ -185,13 +197,22 @@ static void check(const nxi_floats_kernels *f, const problem *q, int how) {
        *c = filled(p.c_ld * q->rows, f->size, 3), *before = filled(p.c_ld * q->rows, f->size, 3),
        *memory = room_of(l.bytes), *room = how & 4 ? room_of(NXI_FLOATS_ROOM) : NULL;
   p.a = a, p.c = c;
-  nxi_image_copy(f, &w, &l, image, &t, memory);
+  int64_t step[5];
+  steps(q, step);
+  const int64_t first = in_memory == FORWARDS ? 0 : (q->size[1] - 1) * step[4];
+  nxi_image_copy(f, &w, &l, (const char *)image + first * f->size, &t, memory);
   nxi_image_multiply(f, &p, &w, &l, t.first, memory, room);
   compare(q, &p, &t, image, before, f->size);
   for (int64_t i = 0; i < q->rows; i++) /* what lies between the rows of C is not written */
     assert_memory_equal((char *)c + (i * p.c_ld + n) * f->size,
                         (char *)before + (i * p.c_ld + n) * f->size, 3 * (size_t)f->size);
   free(image), free(a), free(c), free(before), free(memory), free(room);
+}
+
+/* All ways to multiply; of images in other orders, which are copied alike, one for each type. */
+static void check_all(const nxi_floats_kernels *f, int how) {
+  for (in_memory = FORWARDS; in_memory < (how == 0 ? PLACES : BACKWARDS); in_memory++)
+    for (size_t j = 0; j < sizeof problems / sizeof *problems; j++) check(f, &problems[j], how);
 }
 
 static void windows_are_what_they_are_defined_to_be(void **state) {
@@ -205,8 +226,7 @@ static void windows_are_what_they_are_defined_to_be(void **state) {
   nxi_target target;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
     for (int how = 0; how < 16 && nxi_target_for_isa(sets[i].isa, &target); how++)
-      for (size_t j = 0; j < sizeof problems / sizeof *problems; j++)
-        check(sets[i].kernels[how >> 3], &problems[j], how & 7);
+      check_all(sets[i].kernels[how >> 3], how & 7);
 #endif
 }
 

@@ -27,8 +27,9 @@ static inline __m256 picked(const float *x, int64_t step) {
 
 /* Eight at a time, as long as a ninth is there behind what is read. */
 static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y) {
+  const bool picks = step == 2 || step == 3;
   int64_t i = 0;
-  for (; step <= 3 && i + 8 < n; i += 8) _mm256_storeu_ps(y + i, picked(x + i * step, step));
+  for (; picks && i + 8 < n; i += 8) _mm256_storeu_ps(y + i, picked(x + i * step, step));
   return i;
 }
 

@@ -32,7 +32,7 @@ static inline __m512 picked(const float *x, int64_t step, int64_t left) {
 
 static inline int64_t pick_f32(const float *x, int64_t step, int64_t n, float *y) {
   int64_t i = 0;
-  if (step > 3) return 0;
+  if (step != 2 && step != 3) return 0;
   for (; i + 16 <= n; i += 16) _mm512_storeu_ps(y + i, picked(x + i * step, step, 48));
   if (i < n && n > 16) {
     i = n - 16;

@@ -12,7 +12,8 @@
  *     ZERO, SPREAD(x), ADD(x, y), MUL(x, y), DIV(x, y), ROOT(x), FMA(a, b, sum)
  *     TILE                       rows and columns of what TRANSPOSE(from, ld, to, to_ld) moves
  *     PRODUCTS_ALONE             no loops for triangles and eliminations; MUL .. ABS are not needed
- *     PICK(from, step, n, to)    n numbers that are 2 or more apart: so many are done by vectors */
+ *     PICK(from, step, n, to)    n numbers that are not beside each other, but `step` apart, which
+ *                                may be 0 or less: so many are done by vectors */
 
 /* What becomes of an element of C. */
 static NXI_INLINE void TABLE(end)(REAL *c, VECTOR sum, const bool some, MASK mask, const bool add) {
