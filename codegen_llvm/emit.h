@@ -43,6 +43,12 @@ typedef struct nxl_outside {
   nxl_ref values[NXL_MOST_CAPTURED];
 } nxl_outside;
 
+/* Memory on the stack that calls in a function share, one after the other. */
+typedef struct nxl_room {
+  nxl_ref memory, of; /* of: the function */
+  int64_t bytes;
+} nxl_room;
+
 typedef struct nxl_emitter {
   const nxk_kernel *k;
   nxl_isa isa;
@@ -71,8 +77,7 @@ typedef struct nxl_emitter {
   nxl_cold_function cold[NXL_MOST_COLD];
   uint32_t n_cold;
   nxk_value resume; /* instructions before this one are not printed: a function has them */
-  nxl_ref cold_memory, cold_memory_of; /* for calls of those, in which function */
-  int64_t cold_bytes;
+  nxl_room cold_room, call_room; /* for calls of those, and of functions of the library */
 } nxl_emitter;
 
 /* Prints the kernel as function `k->name` of e->module; the fields up to builder are set. */
@@ -97,6 +102,10 @@ nxl_ref nxl_emit_value(nxl_emitter *e, const nxk_instr *in);
 void nxl_call_cold(nxl_emitter *e, nxk_value v);
 /* Whether a function of the module is one of those. */
 bool nxl_is_cold(nxl_ref function);
+
+/* So many bytes at least, for the function that is printed now. A stack has room for one call, and
+ * not for each. */
+nxl_ref nxl_room_of(nxl_emitter *e, nxl_room *room, int64_t bytes, unsigned alignment);
 
 /* ---- functions that are not expanded (emit_call.c). NULL: it is none that can be called. */
 nxl_ref nxl_emit_call(nxl_emitter *e, const nxk_instr *in);

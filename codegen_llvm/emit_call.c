@@ -6,27 +6,22 @@
 
 #include "ir/called.h"
 
-static nxl_ref memory(nxl_emitter *e, LLVMTypeRef type, unsigned alignment) {
-  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
-  LLVMPositionBuilderAtEnd(e->builder, e->entry);
-  nxl_ref at = LLVMBuildAlloca(e->builder, type, "");
-  LLVMSetAlignment(at, alignment);
-  LLVMPositionBuilderAtEnd(e->builder, here);
-  return at;
-}
-
 nxl_ref nxl_emit_call(nxl_emitter *e, const nxk_instr *in) {
-  nxg_called_function *f = nxg_called(in->lanes * nxi_dtype_size((nx_dtype)in->dtype),
-                                      (nxk_op)in->op, (nx_dtype)in->dtype);
+  const nx_dtype t = (nx_dtype)in->dtype;
+  const int64_t bytes = in->lanes * nxi_dtype_size(t), apart = (bytes + 63) / 64 * 64;
+  nxg_called_function *f = nxg_called(bytes, (nxk_op)in->op, t);
   if (f == NULL) return NULL;
-  LLVMTypeRef type = nxl_type(e, (nx_dtype)in->dtype, in->lanes);
+  nxl_ref x = e->values[in->args[0]], behind = nxl_i64(e, apart),
+          room = nxl_room_of(e, &e->call_room, 2 * apart, 64);
+  if (nxl_lanes_of(x) == 1) x = nxl_splat(e, x, in->lanes);
   LLVMTypeRef types[3] = {e->pointer, e->pointer, e->i64};
   nxl_ref address = LLVMConstIntToPtr(nxl_i64(e, (int64_t)(uintptr_t)f), e->pointer);
-  nxl_ref args[3] = {memory(e, type, 64), memory(e, type, 64), nxl_i64(e, in->lanes)};
-  LLVMSetAlignment(LLVMBuildStore(e->builder, e->values[in->args[0]], args[1]), 64);
+  nxl_ref args[3] = {room, LLVMBuildGEP2(e->builder, e->i8, room, &behind, 1, ""),
+                     nxl_i64(e, in->lanes)};
+  LLVMSetAlignment(LLVMBuildStore(e->builder, x, args[1]), 64);
   LLVMBuildCall2(e->builder, LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, 3, 0),
                  address, args, 3, "");
-  nxl_ref result = LLVMBuildLoad2(e->builder, type, args[0], "");
+  nxl_ref result = LLVMBuildLoad2(e->builder, nxl_type(e, t, in->lanes), room, "");
   LLVMSetAlignment(result, 64);
   return result;
 }

@@ -275,17 +275,16 @@ static nxl_ref function_of(nxl_emitter *e, const block *b) {
 
 /* ---- the call */
 
-/* Memory on the stack, which all calls of the function that is printed share. */
-static nxl_ref memory_of(nxl_emitter *e, int64_t bytes) {
-  if (e->cold_memory_of == e->function && e->cold_bytes >= bytes) return e->cold_memory;
+nxl_ref nxl_room_of(nxl_emitter *e, nxl_room *room, int64_t bytes, unsigned alignment) {
+  if (room->of == e->function && room->bytes >= bytes) return room->memory;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
   LLVMPositionBuilderAtEnd(e->builder, e->entry);
-  e->cold_memory = LLVMBuildAlloca(e->builder, LLVMArrayType(e->i8, (unsigned)bytes), "");
-  LLVMSetAlignment(e->cold_memory, 16); /* as stacks are */
+  room->memory = LLVMBuildAlloca(e->builder, LLVMArrayType(e->i8, (unsigned)bytes), "");
+  LLVMSetAlignment(room->memory, alignment);
   LLVMPositionBuilderAtEnd(e->builder, here);
-  e->cold_memory_of = e->function;
-  e->cold_bytes = bytes;
-  return e->cold_memory;
+  room->of = e->function;
+  room->bytes = bytes;
+  return room->memory;
 }
 
 static nxl_ref slot(nxl_emitter *e, nxl_ref memory, int64_t at) {
@@ -295,7 +294,7 @@ static nxl_ref slot(nxl_emitter *e, nxl_ref memory, int64_t at) {
 
 static void call(nxl_emitter *e, const block *b, nxl_ref f, nxl_ref predicate) {
   LLVMBuilderRef at = e->builder;
-  nxl_ref memory = memory_of(e, b->bytes);
+  nxl_ref memory = nxl_room_of(e, &e->cold_room, b->bytes, 16); /* as stacks are */
   for (uint32_t i = 0; i < b->n_operands; i++)
     align(LLVMBuildStore(at, e->values[b->operands[i]], slot(e, memory, b->operand_at[i])),
           nxk_dtype(e->k, b->operands[i]));

@@ -23,7 +23,7 @@ typedef struct nxi_executable_options {
   bool bound_interp;       /* KERNEL_INTERP: run the bound form instead of the logical one */
   bool varies;             /* graphs of the same operations with other shapes were met */
   bool found_only;         /* nothing is compiled; if it had to be, it fails and reports `absent` */
-  bool at_first;           /* kernels that do little may be interpreted; see nxi_executable_lacks */
+  bool at_first;           /* code may be what is quickly made; see nxi_executable_lacks */
   bool unstarted;          /* who compiles first waits until the compiler is loaded */
   const nxi_target *target;
   int32_t threads;                  /* the most threads of a launch: the size of its pool */
@@ -65,7 +65,8 @@ const nxp_plan *nxi_executable_plan(const nxi_executable *e);
  * allocate; compiled steps cannot. Most library calls can fail because of the values of their
  * operands, and checks of indices can fail. */
 bool nxi_executable_cannot_fail(const nxi_executable *e);
-/* Whether kernels of it are interpreted for want of code (options.at_first). */
+/* Whether it is for now (options.at_first): kernels that do little are interpreted for want of
+ * code, or code calls functions that it would compute. */
 bool nxi_executable_lacks(const nxi_executable *e);
 /* Whether a launch is one call of machine code on the calling thread, of microseconds, that writes
  * one small result and nothing else, and cannot fail. */
