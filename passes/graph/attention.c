@@ -26,8 +26,9 @@ enum {
   LEAST_COLUMNS = 64,
   MOST_COLUMNS = 1 << 15,
   MOST_OF_NARROW = 1 << 19,
-  BLOCK = 64,         /* rows of a small block of threads */
-  LEAST_BLOCKS = 132, /* one for each multiprocessor of the largest GPU */
+  MOST_OF_HALVES = 65504, /* exponentials, each at most 1, have a sum that f16 has */
+  BLOCK = 64,             /* rows of a small block of threads */
+  LEAST_BLOCKS = 132,     /* one for each multiprocessor of the largest GPU */
   LEAST_SCORES = 1 << 20,
   MOST = 1 << 29
 };
@@ -111,7 +112,7 @@ static bool is_largest(const nxg_graph *g, uint32_t node, uint32_t of) {
 /* The scores of which a node is the softmax; UINT32_MAX: none. */
 static uint32_t scores_of(const nxg_graph *g, const uint32_t *uses, uint32_t node) {
   const nxg_node *n = &g->nodes[node];
-  if (n->op != NXG_div || uses[node] != 1) return UINT32_MAX;
+  if (n->op != NXG_div || n->rank == 0 || uses[node] != 1) return UINT32_MAX;
   const uint32_t powers = reshaped(g, n->args[0]), sum = repeated(g, n->args[1]);
   const nxg_node *e = &g->nodes[powers];
   if (sum == UINT32_MAX || e->op != NXG_exp || uses[powers] != 2 || uses[sum] != 1 ||
@@ -119,7 +120,9 @@ static uint32_t scores_of(const nxg_graph *g, const uint32_t *uses, uint32_t nod
     return UINT32_MAX;
   const uint32_t below = reshaped(g, e->args[0]);
   const nxg_node *d = &g->nodes[below];
-  if (d->op != NXG_sub || uses[below] != 1) return UINT32_MAX;
+  if (d->op != NXG_sub || d->rank == 0 || uses[below] != 1 ||
+      d->shape[d->rank - 1] != n->shape[n->rank - 1]) /* rows of the same length */
+    return UINT32_MAX;
   const uint32_t scores = reshaped(g, d->args[0]), most = repeated(g, d->args[1]);
   const bool good =
       most != UINT32_MAX && uses[most] == 1 && uses[scores] == 2 && is_largest(g, most, scores);
@@ -213,7 +216,7 @@ static bool same_batches(const nxg_view *a, const nxg_view *b) {
   return a->rank == b->rank && nxg_same_shape(a->rank - 2, a->shape, b->rank - 2, b->shape);
 }
 
-static bool pays(const attention *a) {
+static bool pays(const attention *a, nx_dtype t) {
   int64_t blocks = (a->rows + BLOCK - 1) / BLOCK, scores = a->rows * a->columns;
   for (int32_t i = 0; i < a->batches; i++) {
     blocks *= a->q.v.shape[i];
@@ -226,7 +229,8 @@ static bool pays(const attention *a) {
          large <= MOST_WIDTH && a->rows >= LEAST_ROWS && a->rows <= MOST_OF_NARROW &&
          a->columns >= LEAST_COLUMNS &&
          a->columns <= (large <= NARROW ? MOST_OF_NARROW : MOST_COLUMNS) &&
-         blocks >= LEAST_BLOCKS && scores >= LEAST_SCORES;
+         (t == NX_BF16 || a->columns <= MOST_OF_HALVES) && blocks >= LEAST_BLOCKS &&
+         scores >= LEAST_SCORES;
 }
 
 /* Whether node i is the last product of an attention. */
@@ -252,7 +256,7 @@ static bool find(const nxg_graph *g, const uint32_t *uses, uint32_t i, attention
       !same_batches(&a->q.v, &a->v.v) || n->rank != a->q.v.rank)
     return false;
   a->batches = n->rank - 2;
-  if (!pays(a)) return false;
+  if (!pays(a, (nx_dtype)n->dtype)) return false;
   while (a->shared < a->batches) {
     const int32_t axis = a->batches - 1 - a->shared;
     if (n->shape[axis] != 1 && (a->k.v.strides[axis] != 0 || a->v.v.strides[axis] != 0)) break;
