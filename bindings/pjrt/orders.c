@@ -102,7 +102,7 @@ static nxh_value from_call(turned *t, const nxh_op *op, nxh_value v) {
 
 /* What a value is made of element by element; NXH_NONE: the walk is over. */
 static nxh_value step(turned *t, const nxh_region *r, const nxh_op *op, nxh_value v) {
-  const nxh_row *row = nxh_find_row(op->name);
+  const nxh_row *row = nxh_row_of(op);
   if (row == NULL || op->n_operands == 0) return NXH_NONE;
   if (row->record == nxh_call) return from_call(t, op, v);
   if (is_layout(op)) return obey(t, op), NXH_NONE;

@@ -156,10 +156,9 @@ def _lend(lent, constants):
     """Keeps constants as long as the plugin needs them. They have a reference that no list has,
     since threads of the plugin may run when a process ends and Python empties its lists."""
     pair = lent, constants
-    if lent.value:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(pair))
-        with _lending:
-            _lent.append(pair)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(pair))
+    with _lending:
+        _lent.append(pair)
     if _give_back not in gc.callbacks:
         gc.callbacks.append(_give_back)
 
@@ -232,10 +231,13 @@ def _number(module):
         raise _Other
     addresses = (ctypes.c_void_p * n)(*[c.ctypes.data for c in constants])
     sizes = (ctypes.c_size_t * n)(*[c.nbytes for c in constants])
-    lent = ctypes.c_int32()
-    number = _load().nx_pjrt_program_new(text, len(text), addresses, sizes, n, lent)
-    if n:
+    lent = ctypes.c_int32(1)
+    new = _load().nx_pjrt_program_new
+    if n:  # before the plugin reads them: whatever interrupts this thread, they stay
         _lend(lent, constants)
+    number = new(text, len(text), addresses, sizes, n, lent)
+    if number == 0:
+        lent.value = 0
     return number
 
 
