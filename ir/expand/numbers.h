@@ -3,7 +3,8 @@
  * expansions gets functions of numbers: what else appends an instruction computes it here, for one
  * element. Everything but the bits is known when they are compiled, so that a loop over elements
  * that calls such a function becomes a loop of vectors, with the bits of the instructions. They are
- * static, and have no kernel. */
+ * static, and have no kernel. What an expansion needs and is not here traps: it would be some other
+ * number without a word. */
 #ifndef NXI_EXPAND_NUMBERS_H
 #define NXI_EXPAND_NUMBERS_H
 
@@ -40,7 +41,7 @@ X_CODE x_number x_number1(nxk_op op, x_number a) {
     case NXK_abs: return f32 ? x_of_f32(__builtin_fabsf(a.f32)) : x_of_f64(__builtin_fabs(a.f64));
     case NXK_sqrt: return f32 ? x_of_f32(__builtin_sqrtf(a.f32)) : x_of_f64(__builtin_sqrt(a.f64));
     case NXK_rint: return f32 ? x_of_f32(__builtin_rintf(a.f32)) : x_of_f64(__builtin_rint(a.f64));
-    default: return NXK_NONE;
+    default: __builtin_trap();
   }
 }
 
@@ -103,7 +104,7 @@ X_CODE x_number x_number2(nxk_op op, x_number a, x_number b) {
                  : x_of_f64(__builtin_copysign(a.f64, b.f64));
     case NXK_ldexp:
       return f32 ? x_of_f32(x_ldexp_f32(a.f32, b.f32)) : x_of_f64(x_ldexp_f64(a.f64, b.f64));
-    default: return NXK_NONE;
+    default: __builtin_trap();
   }
 }
 
@@ -155,6 +156,7 @@ X_CODE x_number x_bits_of(nx_dtype t, x_number a) {
 X_CODE x_number x_poly(const bool wide, x_number x, const double *c, int count) {
 #define X_STEP(j) \
   if (count > (j) + 1) p = x_number3(NXK_fma, p, x, wide ? x_of_f64(c[j]) : x_of_f32((float)c[j]))
+  if (count > 40) __builtin_trap();
   x_number p = wide ? x_of_f64(c[count - 1]) : x_of_f32((float)c[count - 1]);
   X_STEP(38);
   X_STEP(37);
