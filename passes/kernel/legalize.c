@@ -10,8 +10,8 @@
  * The result contains none of these, so a second run changes nothing. Bound level. Total integer
  * division and shifts, max and min, saturating conversions and other uses of ldexp stay: the code
  * generator of each target knows its instructions for them (codegen_llvm/emit_scalar.c).
- * Requires: no functions (expand/expand.c). Keeps: everything else, and the numbers of buffers and
- * params. */
+ * Requires: no functions (expand/expand.c) but those that code calls, which stay. Keeps: everything
+ * else, and the numbers of buffers and params. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

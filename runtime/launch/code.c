@@ -27,7 +27,7 @@ static bool is_shown(const nxi_device_stage *s) { return !s->dumped_alone && nxp
 
 /* Shows the stages of a kernel even if its code will come from a cache. Code in a cache was made
  * from the same text by the same passes, so the stages are made once more and are the same as those
- * of the code that runs. */
+ * of the code that runs, or that follows one that calls functions (nxi_target.calls). */
 static nx_status show_stages(const nxi_executable *e, const nxk_kernel *bound, nxi_diag *d) {
   nx_status status = NX_OK;
   for (const nxi_device_stage *s = e->kind->stages; s->name != NULL && status == NX_OK; s++) {
