@@ -35,7 +35,8 @@ _PLAIN = {b"mhlo.": (b"mhlo.num_partitions", b"mhlo.num_replicas", b"mhlo.backen
                     b"#sdy.op_sharding_rule<")}
 
 
-# Functions of CHLO that the plugin has, of real numbers; not erfc, whose expansion is quicker in f32.
+# Functions of CHLO that the plugin has, of real numbers; not erfc, whose expansion in f32 is
+# quicker.
 _FUNCTIONS = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cosh", "digamma",
               "erf", "erf_inv", "lgamma", "next_after", "polygamma", "sinh", "square",
               "tan", "zeta")
