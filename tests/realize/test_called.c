@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { N = 3000017, MIXES = 5, SECONDS = 60 };
+enum { N = 1000003, MIXES = 5, SECONDS = 60 };
 
 static uint64_t compiled(nx_context *c) {
   nx_stats s = {.size = sizeof s};
