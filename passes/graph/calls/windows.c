@@ -11,7 +11,7 @@
  * at once, so features become a multiple of that, and images of 16 bits whose features are not last
  * are copied. The rule is one of shapes and types, so fusion changes no bit. Needs: composed
  * views. */
-#include "rewrite.h"
+#include "passes/graph/rewrite.h"
 
 #include <string.h>
 

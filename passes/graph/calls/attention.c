@@ -11,7 +11,7 @@
  * so.
  * Needs: composed views. */
 #include "attention_mask.h"
-#include "rewrite.h"
+#include "passes/graph/rewrite.h"
 
 #include <string.h>
 
