@@ -3,7 +3,8 @@
  *
  * All functions but nx_matmul take matrices in the last two dimensions, of F and C (floats below
  * f32 are computed in f32 and rounded at the end), and are carried out by LAPACK, the matrices of
- * a batch in parallel, and large ones (from 256 on, but for `eig`) each on several threads.
+ * a batch in parallel, and large ones (from 256 on; `eig` of real
+ * ones) each on several threads.
  * Matrices without elements are allowed. When recorded: NX_INVALID_ARGUMENT for shapes that do not
  * fit and for flags that the function does not name, NX_UNSUPPORTED_DTYPE. What they cannot do
  * they report when the result is realised (or read, or mapped): nx_error has the status, the
@@ -90,8 +91,8 @@ NX_API nx_status nx_eigh(nx_tensor *a, uint32_t flags, nx_tensor **values, nx_te
 NX_API nx_tensor *nx_eigvalsh(nx_tensor *a, uint32_t flags);
 
 /** (.., n, n) -> values (.., n), vectors (.., n, n), one in each column, of length 1; both c128. In
- * LAPACK's order, conjugate pairs together. Computed in f64 or c128. NX_NO_CONVERGENCE, also for
- * what is not finite. */
+ * the order of a Schur form; of a real matrix conjugate pairs are together, that of positive
+ * imaginary part first. Computed in f64 or c128. NX_NO_CONVERGENCE, also for what is not finite. */
 NX_API nx_status nx_eig(nx_tensor *a, nx_tensor **values, nx_tensor **vectors);
 /** The values of nx_eig alone. (.., n, n) -> (.., n). */
 NX_API nx_tensor *nx_eigvals(nx_tensor *a);

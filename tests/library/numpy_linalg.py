@@ -193,6 +193,35 @@ def check_square(label, r, a, e, h, b):
     near(label, "log", r["log"], log, n)
 
 
+GENERAL = """  %w = eig %a
+  %v = eig %a result=1
+  %w2 = eigvals %a
+  %left = eig_left %a result=1
+"""
+
+
+def check_general(label, r, a):
+    """eig: vectors by their definition, values beside those of NumPy, each with the nearest."""
+    n = a.shape[-1]
+    for k in range(a.shape[0]):
+        w, scale = r["w"][k], np.abs(a[k]).sum(axis=1).max()
+        v, u, bound = r["v"][k], r["left"][k], 1e-14 * (n + 10) * scale
+        for what, error in (
+            ("A v - w v", np.abs(a[k] @ v - v * w).max()),
+            ("u^H A - w u^H", np.abs(u.conj().T @ a[k] - w[:, None] * u.conj().T).max()),
+            ("lengths", scale * np.abs(np.linalg.norm([v, u], axis=1) - 1).max()),
+        ):
+            if not error <= bound:
+                fault(label, f"{what} is off by {error:g}, more than {bound:g}")
+        condition = 1 / np.abs((u.conj() * v).sum(axis=0)).min()
+        for values in (w, r["w2"][k]):
+            left = list(np.linalg.eigvals(a[k]))
+            for value in values:
+                nearest = min(range(len(left)), key=lambda i: abs(left[i] - value))
+                if not abs(left.pop(nearest) - value) <= bound * condition:
+                    fault(label, f"{value} is no value")
+
+
 def both(nxc, label, body, inputs, outputs):
     cpu, interp = (run(nxc, body, inputs, outputs, device) for device in ("cpu", "interp"))
     for r in (cpu, interp):
@@ -228,6 +257,13 @@ def main():
                 r = both(nxc, label, text + SQUARE, {"x": x, "e": e, "h": h, "b": right}, outputs)
                 if r:
                     check_square(label, r, a, e, h, right)
+    for layout in LAYOUTS:
+        for b, n in ((2, 5), (3, 1), (2, 64), (1, 131), (2, 200), (0, 3), (2, 0), (0, 300)):
+            label = f"{layout} eig {b}x{n}x{n}"
+            text, x, a = operand(layout, b, n, n, np.float64, rng)
+            r = both(nxc, label, text + GENERAL, {"x": x}, ["w", "v", "w2", "left"])
+            if r and a.size:
+                check_general(label, r, a)
     print(f"{faults} faults")
     return 1 if faults else 0
 

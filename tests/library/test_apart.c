@@ -66,7 +66,6 @@ static const struct {
   int64_t batch, rows, columns;
 } cases[] = {{"eigh c64", make_eigh, NX_C64, 1, 600, 600},
              {"eigvalsh f32", make_values, NX_F32, 2, 940, 940},
-             {"eig f64", make_eig, NX_F64, 2, 350, 350},
              {"eig c128", make_eig, NX_C128, 1, 220, 220},
              {"schur f32", make_schur, NX_F32, 1, 360, 360},
              {"svd f32, reduction", make_svd, NX_F32, 1, 1000, 740},

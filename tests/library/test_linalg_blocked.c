@@ -450,7 +450,7 @@ static void on_threads(void **state) {
 static void no_state(void **state) {
   (void)state;
   static const nxg_op ops[] = {NXG_solve, NXG_inv,  NXG_det, NXG_cholesky,
-                               NXG_qr,    NXG_eigh, NXG_svd};
+                               NXG_qr,    NXG_eigh, NXG_svd, NXG_eig};
   const int64_t shape[2] = {600, 600}, attrs[NXG_CALL_ATTRS] = {0};
   const nxg_type types[2] = {{NX_F64, 2, shape}, {NX_F64, 2, shape}};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* eig, eig_left and eigvals of f64 and c128. The operand is transposed for LAPACK, and vectors are
- * transposed back. For a real matrix LAPACK gives the real and the imaginary parts of a vector in
- * two columns, which are combined to complex numbers. A matrix that is not finite does not
- * converge. */
+/* eig, eig_left and eigvals of f64 and c128; large real matrices in a file of their own. The
+ * operand is transposed for LAPACK, and vectors are transposed back. For a real matrix LAPACK gives
+ * the real and the imaginary parts of a vector in two columns, which are combined to complex
+ * numbers. A matrix that is not finite does not converge. */
 #include <string.h>
 
+#include "eig_blocked.h"
 #include "runtime/library/linalg/lapack.h"
 
 typedef void (*real_fn)(const char *left, const char *right, const int *n, void *a, const int *lda,
@@ -43,6 +44,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   bool vectors = call->n_results > 1, left = call->op == NXG_eig_left;
   nx_status status = nxi_lapack_ready(nxg_ops[call->op].name, d);
   double n = size;
+  if (!status && nxi_eig_is_blocked(call)) return nxi_eig_blocked_prepare(call, work, d);
   nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, (vectors ? 26 : 10) * n * n * n, 4 * n * n);
   if (status || !size) return status;
   double first[2] = {0};
@@ -103,6 +105,9 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   return NX_OK;
 }
 
-static nx_status run(nxg_call_part *part) { return nxi_each_item(part, one); }
+static nx_status run(nxg_call_part *part) {
+  if (nxi_eig_is_blocked(part->call)) return nxi_stages_run(part->state, part);
+  return nxi_each_item(part, one);
+}
 
 const nxg_functions nxi_eig_functions = {prepare, run, nxi_work_release};
