@@ -12,8 +12,8 @@
  *   copy, so no copy is in progress when the memory is freed.
  *
  * Bytes go through pinned memory in pieces: the host copies one piece while others are in transit.
- * Small copies to the GPU go on the stream of work, in order, and share slots of that memory: then
- * no stream waits for another one, and a copy is one call of the driver.
+ * Small copies to the GPU go on the stream of work, in order, and share slots of memory of their
+ * own: then no stream waits for another one, and a copy is one call of the driver.
  *
  *   From one GPU to another: on the stream of work of the one that gets them, which waits for the
  *   mark of the other; and the other one's work that is started later waits for the copy. */
@@ -30,14 +30,19 @@ void nxi_gpu_copies_init(nxi_gpu *g) {
   nxi_mutex_init(&g->down.lock);
 }
 
+static void close_ring(const nxi_gpu *g, const nxi_gpu_ring *ring) {
+  for (int i = 0; i < NXI_GPU_SLOTS; i++)
+    if (ring->events[i] != NULL) g->cuda->event_destroy(ring->events[i]);
+  if (ring->memory != NULL) g->cuda->host_free(ring->memory);
+}
+
 static void close_lane(const nxi_gpu *g, nxi_gpu_lane *lane, bool entered) {
   if (entered && lane->stream != NULL) {
     g->cuda->stream_wait(lane->stream);
     g->cuda->stream_destroy(lane->stream);
   }
-  for (int i = 0; entered && i < NXI_GPU_SLOTS; i++)
-    if (lane->events[i] != NULL) g->cuda->event_destroy(lane->events[i]);
-  if (entered && lane->memory != NULL) g->cuda->host_free(lane->memory);
+  if (entered) close_ring(g, &lane->pieces);
+  if (entered) close_ring(g, &lane->small);
   nxi_mutex_destroy(&lane->lock);
 }
 
@@ -120,57 +125,60 @@ nx_status nxi_gpu_wait(nxi_gpu *g, uint64_t mark, const nxi_poll *poll, nxi_diag
 
 /* ---- lanes */
 
-/* Makes the stream and the pinned memory of a lane. Without pinned memory the driver copies
- * directly. Lane's lock, inside. */
-static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
+/* Makes the events and the memory of a ring. Lane's lock, inside. */
+static void make_ring(const nxi_gpu *g, nxi_gpu_ring *ring) {
   void *memory = NULL;
   bool good = true;
-  if (lane->tried) return;
-  lane->tried = true;
+  if (ring->tried) return;
+  ring->tried = true;
+  ring->slot_bytes = NXI_GPU_SLOT_BYTES;
   for (int i = 0; i < NXI_GPU_SLOTS && good; i++)
-    good = nxi_gpu_make_event(g, &lane->events[i]) == 0;
-  if (good && g->cuda->stream_create(&lane->stream, NXI_CUDA_NON_BLOCKING) != 0) {
-    lane->stream = NULL;
-    good = false;
-  }
-  lane->slot_bytes = NXI_GPU_SLOT_BYTES;
+    good = nxi_gpu_make_event(g, &ring->events[i]) == 0;
   if (good && g->cuda->host_alloc(&memory, (size_t)NXI_GPU_SLOTS * NXI_GPU_SLOT_BYTES, 0) == 0)
-    lane->memory = memory;
+    ring->memory = memory;
+}
+
+/* Makes the stream and the pinned memory of a lane. Without one of them the driver copies directly.
+ * Lane's lock, inside. */
+static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
+  if (lane->pieces.tried) return;
+  if (g->cuda->stream_create(&lane->stream, NXI_CUDA_NON_BLOCKING) != 0) lane->stream = NULL;
+  if (lane->stream != NULL) make_ring(g, &lane->pieces);
+  lane->pieces.tried = true;
 }
 
 enum { SMALL_COPY = 1 << 20, LARGE_COPY = 32 << 20 };
 /* Records the event after the copies that share a slot. Lane's lock, inside. */
 static int close_slot(const nxi_gpu *g, nxi_gpu_lane *lane) {
-  if (!lane->open) return 0;
-  const uint32_t slot = (lane->next - 1) % NXI_GPU_SLOTS;
+  const uint32_t slot = (lane->small.next - 1) % NXI_GPU_SLOTS;
   lane->open = false;
-  lane->used[slot] = true;
-  return g->cuda->event_record(lane->events[slot], g->stream);
+  lane->small.used[slot] = true;
+  return g->cuda->event_record(lane->small.events[slot], g->stream);
 }
 
 /* For a copy that fills large slots the lane gets them, if there is pinned memory for it. Lane's
  * lock, inside. */
 static void widen_lane(const nxi_gpu *g, nxi_gpu_lane *lane, int64_t bytes) {
+  nxi_gpu_ring *ring = &lane->pieces;
   void *memory = NULL;
   const bool worth = bytes >= LARGE_COPY;
-  if (lane->memory == NULL || lane->tried_large || !worth || nxi_pool_size(g->base.pool) == 1)
+  if (ring->memory == NULL || lane->tried_large || !worth || nxi_pool_size(g->base.pool) == 1)
     return;
   lane->tried_large = true;
   if (g->cuda->host_alloc(&memory, (size_t)NXI_GPU_SLOTS * NXI_GPU_LARGE_SLOT_BYTES, 0) != 0)
     return;
-  if (close_slot(g, lane) != 0) g->cuda->stream_wait(g->stream);
   for (int i = 0; i < NXI_GPU_SLOTS; i++)
-    if (lane->used[i]) g->cuda->event_wait(lane->events[i]);
-  g->cuda->host_free(lane->memory);
-  lane->memory = memory;
-  lane->slot_bytes = NXI_GPU_LARGE_SLOT_BYTES;
+    if (ring->used[i]) g->cuda->event_wait(ring->events[i]);
+  g->cuda->host_free(ring->memory);
+  ring->memory = memory;
+  ring->slot_bytes = NXI_GPU_LARGE_SLOT_BYTES;
 }
 
 /* The stream for a copy that comes after the mark: the lane's stream, which waits for the mark, or
  * the stream of work. Lane's lock, inside. */
 static void *stream_for(nxi_gpu *g, const nxi_gpu_lane *lane, uint64_t after) {
   void *stream = g->stream;
-  if (lane->memory == NULL) return stream;
+  if (lane->pieces.memory == NULL) return stream;
   if (after == 0) return lane->stream;
   nxi_mutex_lock(&g->marks.lock);
   void *event = event_of(&g->marks, after);
@@ -181,19 +189,19 @@ static void *stream_for(nxi_gpu *g, const nxi_gpu_lane *lane, uint64_t after) {
 }
 
 /* Takes a slot that no copy uses any more. */
-static int take_slot(const nxi_gpu *g, nxi_gpu_lane *lane, uint32_t *slot) {
-  *slot = lane->next++ % NXI_GPU_SLOTS;
-  int result = lane->used[*slot] ? g->cuda->event_wait(lane->events[*slot]) : 0;
-  if (result == 0) lane->used[*slot] = false;
+static int take_slot(const nxi_gpu *g, nxi_gpu_ring *ring, uint32_t *slot) {
+  *slot = ring->next++ % NXI_GPU_SLOTS;
+  int result = ring->used[*slot] ? g->cuda->event_wait(ring->events[*slot]) : 0;
+  if (result == 0) ring->used[*slot] = false;
   return result;
 }
 
-static int64_t piece_bytes(const nxi_gpu_lane *lane, int64_t left) {
-  return left < lane->slot_bytes ? left : lane->slot_bytes;
+static int64_t piece_bytes(const nxi_gpu_ring *ring, int64_t left) {
+  return left < ring->slot_bytes ? left : ring->slot_bytes;
 }
 
-static char *slot_at(const nxi_gpu_lane *lane, uint32_t slot) {
-  return lane->memory + (size_t)slot * (size_t)lane->slot_bytes;
+static char *slot_at(const nxi_gpu_ring *ring, uint32_t slot) {
+  return ring->memory + (size_t)slot * (size_t)ring->slot_bytes;
 }
 
 /* One thread copies some 10 GB/s, and a link takes several times that. */
@@ -220,18 +228,18 @@ static void copy_together(const nxi_gpu *g, char *to, const char *from, int64_t 
 /* *last: the event after the last piece. */
 static int send(nxi_gpu *g, void *stream, uint64_t to, const char *from, int64_t bytes,
                 void **last) {
-  nxi_gpu_lane *lane = &g->up;
+  nxi_gpu_ring *ring = &g->up.pieces;
   int result = 0;
   for (int64_t at = 0; at < bytes && result == 0;) {
-    int64_t part = piece_bytes(lane, bytes - at);
+    int64_t part = piece_bytes(ring, bytes - at);
     uint32_t slot;
-    result = take_slot(g, lane, &slot);
+    result = take_slot(g, ring, &slot);
     if (result != 0) break;
-    copy_together(g, slot_at(lane, slot), from + at, part);
-    result = g->cuda->upload(to + (uint64_t)at, slot_at(lane, slot), (size_t)part, stream);
-    if (result == 0) result = g->cuda->event_record(lane->events[slot], stream);
-    lane->used[slot] = true;
-    *last = lane->events[slot];
+    copy_together(g, slot_at(ring, slot), from + at, part);
+    result = g->cuda->upload(to + (uint64_t)at, slot_at(ring, slot), (size_t)part, stream);
+    if (result == 0) result = g->cuda->event_record(ring->events[slot], stream);
+    ring->used[slot] = true;
+    *last = ring->events[slot];
     at += part;
   }
   return result;
@@ -241,18 +249,19 @@ static int send(nxi_gpu *g, void *stream, uint64_t to, const char *from, int64_t
 static int send_small(nxi_gpu *g, uint64_t to, const char *from, int64_t bytes) {
   enum { LINE = 64 };
   nxi_gpu_lane *lane = &g->up;
+  nxi_gpu_ring *ring = &lane->small;
   int result = 0;
   while (bytes > 0 && result == 0) {
-    uint32_t slot = (lane->next - 1) % NXI_GPU_SLOTS;
-    if (lane->open && lane->filled == lane->slot_bytes) result = close_slot(g, lane);
+    uint32_t slot = (ring->next - 1) % NXI_GPU_SLOTS;
+    if (lane->open && lane->filled == ring->slot_bytes) result = close_slot(g, lane);
     if (!lane->open && result == 0) {
-      result = take_slot(g, lane, &slot);
+      result = take_slot(g, ring, &slot);
       lane->open = result == 0;
       lane->filled = 0;
     }
     if (result != 0) break;
-    const int64_t room = lane->slot_bytes - lane->filled, part = bytes < room ? bytes : room;
-    char *at = slot_at(lane, slot) + lane->filled;
+    const int64_t room = ring->slot_bytes - lane->filled, part = bytes < room ? bytes : room;
+    char *at = slot_at(ring, slot) + lane->filled;
     memcpy(at, from, (size_t)part);
     result = g->cuda->upload(to, at, (size_t)part, g->stream);
     lane->filled += (part + LINE - 1) / LINE * LINE;
@@ -261,24 +270,29 @@ static int send_small(nxi_gpu *g, uint64_t to, const char *from, int64_t bytes) 
   return result;
 }
 
+static int upload_directly(nxi_gpu *g, void *stream, uint64_t to, const void *from, int64_t bytes) {
+  int result = g->cuda->upload(to, from, (size_t)bytes, stream);
+  return result == 0 ? g->cuda->stream_wait(stream) : result;
+}
+
+static int upload_small(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes) {
+  make_ring(g, &g->up.small);
+  if (g->up.small.memory == NULL) return upload_directly(g, g->stream, to, from, bytes);
+  const int result = send_small(g, to, from, bytes);
+  if (result != 0) g->cuda->stream_wait(g->stream); /* no copy is in progress after a failure */
+  return result;
+}
+
 static int upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint64_t after) {
   void *last = NULL;
+  if (bytes <= SMALL_COPY) return upload_small(g, to, from, bytes);
   make_lane(g, &g->up);
   widen_lane(g, &g->up, bytes);
-  void *stream = bytes <= SMALL_COPY ? g->stream : stream_for(g, &g->up, after);
-  if (g->up.memory == NULL) {
-    int result = g->cuda->upload(to, from, (size_t)bytes, stream);
-    return result == 0 ? g->cuda->stream_wait(stream) : result;
-  }
-  if (bytes <= SMALL_COPY) {
-    const int result = send_small(g, to, from, bytes);
-    if (result != 0) g->cuda->stream_wait(g->stream);
-    return result;
-  }
-  int result = close_slot(g, &g->up);
-  if (result == 0) result = send(g, stream, to, from, bytes, &last);
+  void *stream = stream_for(g, &g->up, after);
+  if (g->up.pieces.memory == NULL) return upload_directly(g, stream, to, from, bytes);
+  int result = send(g, stream, to, from, bytes, &last);
   if (result == 0 && stream != g->stream) result = g->cuda->stream_wait_event(g->stream, last, 0);
-  if (result != 0) g->cuda->stream_wait(stream); /* no copy is in progress after a failure */
+  if (result != 0) g->cuda->stream_wait(stream);
   return result;
 }
 
@@ -298,28 +312,28 @@ nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t byte
 
 /* Starts copies into free slots, and empties the slots in order. */
 static int receive(nxi_gpu *g, void *stream, char *to, uint64_t from, int64_t bytes) {
-  nxi_gpu_lane *lane = &g->down;
+  nxi_gpu_ring *ring = &g->down.pieces;
   int64_t started = 0, done = 0;
-  uint32_t first = lane->next, n = 0;
+  uint32_t first = ring->next, n = 0;
   int result = 0;
   while (done < bytes && result == 0) {
     while (started < bytes && n < NXI_GPU_SLOTS && result == 0) {
-      int64_t part = piece_bytes(lane, bytes - started);
+      int64_t part = piece_bytes(ring, bytes - started);
       uint32_t slot = (first + n++) % NXI_GPU_SLOTS;
       result =
-          g->cuda->download(slot_at(lane, slot), from + (uint64_t)started, (size_t)part, stream);
-      if (result == 0) result = g->cuda->event_record(lane->events[slot], stream);
+          g->cuda->download(slot_at(ring, slot), from + (uint64_t)started, (size_t)part, stream);
+      if (result == 0) result = g->cuda->event_record(ring->events[slot], stream);
       started += part;
     }
     uint32_t slot = first++ % NXI_GPU_SLOTS;
-    if (result == 0) result = g->cuda->event_wait(lane->events[slot]);
+    if (result == 0) result = g->cuda->event_wait(ring->events[slot]);
     if (result != 0) break;
-    int64_t part = piece_bytes(lane, bytes - done);
-    copy_together(g, to + done, slot_at(lane, slot), part);
+    int64_t part = piece_bytes(ring, bytes - done);
+    copy_together(g, to + done, slot_at(ring, slot), part);
     done += part;
     n--;
   }
-  lane->next = first;
+  ring->next = first;
   if (result != 0) g->cuda->stream_wait(stream);
   return result;
 }
@@ -328,7 +342,7 @@ static int download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t
   make_lane(g, &g->down);
   widen_lane(g, &g->down, bytes);
   void *stream = stream_for(g, &g->down, after);
-  if (g->down.memory != NULL) return receive(g, stream, to, from, bytes);
+  if (g->down.pieces.memory != NULL) return receive(g, stream, to, from, bytes);
   int result = g->cuda->download(to, from, (size_t)bytes, stream);
   return result == 0 ? g->cuda->stream_wait(stream) : result;
 }

@@ -52,23 +52,29 @@ typedef struct nxi_gpu_marks {
   bool recorded[NXI_GPU_MARKS];
 } nxi_gpu_marks;
 
+/* Pinned memory in slots, which copies take one after the other. */
+enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10, NXI_GPU_LARGE_SLOT_BYTES = 8 << 20 };
+typedef struct nxi_gpu_ring {
+  char *memory; /* of all slots; NULL: there is none */
+  int64_t slot_bytes;
+  void *events[NXI_GPU_SLOTS]; /* after the last copy of each slot */
+  bool used[NXI_GPU_SLOTS];
+  uint32_t next;
+  bool tried;
+} nxi_gpu_ring;
+
 /* A lane between the host and the GPU for one direction: a stream of copies, and pinned memory
  * through which they go, piece by piece. Slots become large with the first large copy: then the
- * threads of the pool fill and empty each of them together. */
-enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10, NXI_GPU_LARGE_SLOT_BYTES = 8 << 20 };
+ * threads of the pool fill and empty each of them together. Small copies to the GPU have slots of
+ * their own, because they go on the stream of work: a slot that both had would keep a large copy
+ * waiting for the work before a small one. */
 typedef struct nxi_gpu_lane {
   nxi_mutex lock; /* of the whole copy */
   void *stream;   /* NULL: not made yet */
-  /* memory of all slots; NULL: there is none, and the driver copies directly */
-  char *memory;
-  int64_t slot_bytes;
+  nxi_gpu_ring pieces, small;
   bool tried_large;
-  void *events[NXI_GPU_SLOTS]; /* events after the last copy of each slot */
-  bool used[NXI_GPU_SLOTS];
-  uint32_t next;
   bool open;      /* small copies share the slot before the next one, and its event comes later */
   int64_t filled; /* bytes of it */
-  bool tried;
 } nxi_gpu_lane;
 
 /* Memory that graphs use between their steps, and that is never used for anything else. Graphs run

@@ -467,6 +467,41 @@ static void small_copies_wait_for_nothing(void **state) {
   free(values), free(is);
 }
 
+/* Small copies are on the stream of work, behind what was started before. A large one that comes
+ * after them goes on a stream of its own through memory of its own, and waits for none of that. */
+static void large_copies_do_not_wait_for_small_ones(void **state) {
+  enum { WORK = 600, SMALL = 4096, BYTES = 5 << 20 }; /* more than fits all slots of a lane */
+  nxi_gpu *g = NULL;
+  unsigned char *bytes = malloc(BYTES), *is = malloc(BYTES);
+  uint64_t a, b, to;
+  (void)state;
+  assert_true(bytes != NULL && is != NULL);
+  for (int i = 0; i < BYTES; i++) bytes[i] = (unsigned char)(7 * i + i / 251);
+  assert_int_equal(nxi_device_open(ctx, CUDA, (nxi_device **)&g, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_alloc(g, SMALL, &a, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_alloc(g, SMALL, &b, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_alloc(g, BYTES, &to, NULL), NX_OK);
+  for (uint64_t seed = 1; seed <= 10; seed++) {
+    fake->delay = seed;
+    for (int i = 0; i < WORK; i++)
+      assert_int_equal(nxi_gpu_copy(g, i % 2 ? a : b, i % 2 ? b : a, SMALL, NULL), NX_OK);
+    assert_int_equal(nxi_gpu_upload(g, a, bytes, SMALL, NXI_NOW, NULL), NX_OK);
+    const int64_t waiting = fake->waiting;
+    assert_true(waiting > WORK / 8);
+    assert_int_equal(nxi_gpu_upload(g, to, bytes, BYTES, 0, NULL), NX_OK);
+    assert_true(fake->waiting > waiting / 2);
+    assert_int_equal(nxi_gpu_download(g, is, to, BYTES, NXI_NOW, NULL, NULL), NX_OK);
+    assert_memory_equal(is, bytes, BYTES);
+    assert_int_equal(nxi_gpu_download(g, is, a, SMALL, NXI_NOW, NULL, NULL), NX_OK);
+    assert_memory_equal(is, bytes, SMALL);
+    fake->delay = 0;
+  }
+  nxi_gpu_free(g, a, SMALL);
+  nxi_gpu_free(g, b, SMALL);
+  nxi_gpu_free(g, to, BYTES);
+  free(bytes), free(is);
+}
+
 NXT_MAIN(cuda_copies) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(copies_overlap_work),
@@ -481,6 +516,7 @@ NXT_MAIN(cuda_copies) {
       IN_SCOPE(two_at_once),
       IN_SCOPE(parts_are_read),
       IN_SCOPE(small_copies_wait_for_nothing),
+      IN_SCOPE(large_copies_do_not_wait_for_small_ones),
       IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);

@@ -130,8 +130,8 @@ static void large_copies(void **state) {
   nxi_device *v = NULL;
   assert_int_equal(nxi_device_open(ctx, CUDA, &v, NULL), NX_OK);
   const nxi_gpu *g = (const nxi_gpu *)v;
-  assert_int_equal(g->up.slot_bytes, NXI_GPU_LARGE_SLOT_BYTES);
-  assert_int_equal(g->down.slot_bytes, NXI_GPU_LARGE_SLOT_BYTES);
+  assert_int_equal(g->up.pieces.slot_bytes, NXI_GPU_LARGE_SLOT_BYTES);
+  assert_int_equal(g->down.pieces.slot_bytes, NXI_GPU_LARGE_SLOT_BYTES);
   fake->delay = 0;
   free(values);
   free(is);
