@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* eig, eig_left and eigvals of real matrices large enough to be cut into tasks: values and vectors
- * against their definition, of matrices of many kinds; the same bits in whatever order tasks run,
- * alone and in a batch that is done matrix by matrix; failures; stops between any two tasks. */
+/* eig, eig_left and eigvals of real matrices, small ones and those large enough to be cut into
+ * tasks: values and vectors against their definition, of matrices of many kinds; the same bits in
+ * whatever order tasks run, alone and in a batch that is done matrix by matrix; failures; stops
+ * between any two tasks. */
 #include <string.h>
 
 #include "linalg_util.h"
@@ -208,7 +209,7 @@ static void check(size_t kind, int64_t n, manner how) {
 
 static void definition(void **state) {
   (void)state;
-  static const int64_t sizes[] = {LEAST, 150, 193, 256, 300};
+  static const int64_t sizes[] = {LEAST, 150, 193, 256, 300, 1, 2, 3, 4, 7, 8, 13, 33, 64, 65, 127};
   for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
       check(kind, sizes[i], i & 1 ? backwards : usual);

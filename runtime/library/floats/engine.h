@@ -354,6 +354,7 @@ static int32_t TABLE(root)(const nxi_floats_root *r) {
 
 #include "reflect.h"
 #include "spectral.h"
+#include "unsymmetric.h"
 #endif
 
 #define NARROW(rows) TABLE(block_##rows##_1), TABLE(block_##rows##_2), TABLE(block_##rows##_3)
@@ -394,7 +395,13 @@ const nxi_floats_kernels TABLE(nxi_floats) = {
     TABLE(turn),
     TABLE(pass),
     TABLE(secular),
+    TABLE(hessenberg),
+    TABLE(reflect_columns),
+    TABLE(reflect_rows),
 #else
+    NULL,
+    NULL,
+    NULL,
     NULL,
     NULL,
     NULL,

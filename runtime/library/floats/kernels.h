@@ -113,6 +113,19 @@ typedef struct nxi_floats_triangular {
   int64_t v_ld;
 } nxi_floats_triangular;
 
+/* A matrix that becomes a Hessenberg one, A = Q H Q^T, by reflections of rows and columns low ..
+ * high - 1; others are so already. It is stored by columns of whole vectors, with finite numbers
+ * behind its rows. Bits depend on the lanes. */
+typedef struct nxi_floats_hessenberg {
+  int64_t n, low, high; /* n: NXI_FLOATS_REFLECTED at most */
+  void *a;
+  int64_t ld;
+  /* vectors of reflections, each from its 1 on, which is in the row behind the diagonal, and n
+   * numbers; v_ld is a vector more than whole vectors of n */
+  void *v, *tau;
+  int64_t v_ld;
+} nxi_floats_hessenberg;
+
 /* Rotations of rows that follow one another, `step` elements apart: row i becomes c row i + s row i
  * + 1, and that c row i + 1 - s row i, of which the next rotation is; the last one changes its sign
  * if so asked. */
@@ -197,6 +210,11 @@ typedef struct nxi_floats_kernels {
   /* The sums of z^2 / (pole - at) and of its derivative, of the poles first .. end - 1. */
   void (*secular)(const void *z, const void *poles, int64_t first, int64_t end, double at,
                   double *sums);
+  void (*hessenberg)(const nxi_floats_hessenberg *t);
+  /* Three columns times a reflection I - tau v v^T, and it times three rows, of so many elements
+   * each: the numbers are tau, and two of v, which begins with 1. */
+  void (*reflect_columns)(int64_t rows, void *columns, int64_t ld, const void *numbers);
+  void (*reflect_rows)(int64_t columns, void *rows, int64_t ld, const void *numbers);
 } nxi_floats_kernels;
 
 #if defined(__x86_64__)

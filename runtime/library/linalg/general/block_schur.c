@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bulges.h"
+#include "runtime/library/floats/multiply.h"
 #include "runtime/library/linalg/lapack.h"
 
 typedef void (*lanv2_fn)(double *a, double *b, double *c, double *d, double *re, double *im,
@@ -93,7 +94,8 @@ bool nxi_block_schur(int n, double *h, int ld, double *z, int z_rows, int z_ld) 
                   .v = v,
                   .u = z,
                   .u_ld = z_ld,
-                  .u_rows = z_rows};
+                  .u_rows = z_rows,
+                  .loops = nxi_floats_kernels_for(NX_F64)};
   int64_t left = (int64_t)MOST * (n > PATIENCE ? n : PATIENCE);
   for (int bottom = n - 1, steps = 0; bottom >= 0; steps++) {
     b.bottom = bottom;

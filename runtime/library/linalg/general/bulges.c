@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "runtime/library/floats/multiply.h"
+
 static double *at(const nxi_bulges *b, int row, int column) {
   return b->h + row + (int64_t)column * b->ld;
 }
@@ -38,14 +40,19 @@ static double reflect(double alpha, double x, double y, double *v) {
   return power ? ldexp(beta, power) : beta;
 }
 
-static void three_columns(int rows, double *restrict x, double *restrict y, double *restrict z,
+static void three_columns(const nxi_bulges *b, int rows, double *restrict x, int64_t ld,
                           const double *v) {
-  const double a = v[1], b = v[2], t = v[0], ta = t * a, tb = t * b;
+  if (b->loops) {
+    b->loops->reflect_columns(rows, x, ld, v);
+    return;
+  }
+  double *restrict y = x + ld, *restrict z = y + ld;
+  const double a = v[1], c = v[2], t = v[0], ta = t * a, tc = t * c;
   for (int i = 0; i < rows; i++) {
-    const double sum = x[i] + a * y[i] + b * z[i];
+    const double sum = x[i] + a * y[i] + c * z[i];
     x[i] -= sum * t;
     y[i] -= sum * ta;
-    z[i] -= sum * tb;
+    z[i] -= sum * tc;
   }
 }
 
@@ -58,13 +65,17 @@ static void two_columns(int rows, double *restrict x, double *restrict y, const 
   }
 }
 
-static void three_rows(int columns, double *x, int64_t ld, const double *v) {
-  const double a = v[1], b = v[2], t = v[0], ta = t * a, tb = t * b;
-  for (int j = 0; j < columns; j++, x += ld) {
-    const double sum = x[0] + a * x[1] + b * x[2];
+static void three_rows(const nxi_bulges *b, int columns, double *x, const double *v) {
+  if (b->loops) {
+    b->loops->reflect_rows(columns, x, b->ld, v);
+    return;
+  }
+  const double a = v[1], c = v[2], t = v[0], ta = t * a, tc = t * c;
+  for (int j = 0; j < columns; j++, x += b->ld) {
+    const double sum = x[0] + a * x[1] + c * x[2];
     x[0] -= sum * t;
     x[1] -= sum * ta;
-    x[2] -= sum * tb;
+    x[2] -= sum * tc;
   }
 }
 
@@ -150,9 +161,8 @@ static void move(const nxi_bulges *b, int m, int k) {
     else begin_again(b, m, k, beta, v);
     column[1] = column[2] = 0;
   }
-  three_columns(smaller(b->bottom, k + 3) + 1, at(b, 0, k + 1), at(b, 0, k + 2), at(b, 0, k + 3),
-                v);
-  three_rows(1, at(b, k + 1, k + 1), b->ld, v);
+  three_columns(b, smaller(b->bottom, k + 3) + 1, at(b, 0, k + 1), b->ld, v);
+  three_rows(b, 1, at(b, k + 1, k + 1), v);
   look_at(b, k);
 }
 
@@ -180,7 +190,7 @@ static void gather(const nxi_bulges *b, int m, int k, int begin, int last) {
   const int first = b->u_begins ? larger(begin + 2 * m + 1 - b->u_first, 0) : 0,
             rows = b->u_begins ? smaller(last + 4 - b->u_first, b->u_rows) : b->u_rows;
   double *u = b->u + first + (int64_t)(k + 1 - b->u_first) * b->u_ld;
-  three_columns(rows - first, u, u + b->u_ld, u + 2 * (int64_t)b->u_ld, b->v + 3 * m);
+  three_columns(b, rows - first, u, b->u_ld, b->v + 3 * m);
 }
 
 void nxi_chase(const nxi_bulges *b, int begin, int stop) {
@@ -192,7 +202,7 @@ void nxi_chase(const nxi_bulges *b, int begin, int stop) {
     for (int m = many - 1; m >= first; m--) move(b, m, s + 2 * m);
     for (int m = many - 1; m >= first; m--) {
       const int k = s + 2 * m;
-      three_rows(b->size - k - 2, at(b, k + 1, k + 2), b->ld, b->v + 3 * m);
+      three_rows(b, b->size - k - 2, at(b, k + 1, k + 2), b->v + 3 * m);
     }
     const int last = ends ? b->bottom - 3 : s + 2 * (many - 1);
     for (int m = many - 1; b->u && m >= first; m--) gather(b, m, s + 2 * m, begin, last);

@@ -19,7 +19,8 @@ typedef struct nxi_bulges {
    * belongs to row `u_first` of the block. */
   double *u;
   int u_ld, u_rows, u_first;
-  bool u_begins; /* it was the unit matrix before the first step */
+  bool u_begins;                          /* it was the unit matrix before the first step */
+  const struct nxi_floats_kernels *loops; /* of f64, or NULL */
 } nxi_bulges;
 
 /* Steps begin .. end - 1: in step s bulge m clears column s + 2 m, or begins before `top`. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eig_blocked.h"
+#include "eig_small.h"
 #include "runtime/library/linalg/lapack.h"
 
 typedef void (*real_fn)(const char *left, const char *right, const int *n, void *a, const int *lda,
@@ -47,6 +48,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   if (!status && nxi_eig_is_blocked(call)) return nxi_eig_blocked_prepare(call, work, d);
   nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, (vectors ? 26 : 10) * n * n * n, 4 * n * n);
   if (status || !size) return status;
+  if (nxi_eig_is_small(call)) return nxi_eig_small_prepare(call, work, d);
   double first[2] = {0};
   geev(a->dtype, vectors, size, first, first, first, left ? first : NULL, first, first, -1);
   const double all[] = {n * n, vectors ? n * n : 1, nxi_work_length(a->dtype, first), 2 * n,
@@ -107,7 +109,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
 
 static nx_status run(nxg_call_part *part) {
   if (nxi_eig_is_blocked(part->call)) return nxi_stages_run(part->state, part);
-  return nxi_each_item(part, one);
+  return nxi_each_item(part, nxi_eig_is_small(part->call) ? nxi_eig_small : one);
 }
 
 const nxg_functions nxi_eig_functions = {prepare, run, nxi_work_release};

@@ -17,9 +17,6 @@
 #include "schur.h"
 #include "vectors.h"
 
-typedef void (*gebal_fn)(const char *job, const int *n, void *a, const int *lda, int *low,
-                         int *high, void *scale, int *info, size_t);
-
 /* Groups of stages, in their order. */
 typedef enum group {
   TAKING,
@@ -92,33 +89,14 @@ static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
 
 /* ---- taking the matrix */
 
-/* Multiplies the matrix so that its largest element is about 1, if that is far from it. */
-static int rescale(const blocked *l, double *a, double limit) {
-  double largest = 0;
-  int exponent;
-  for (int j = 0; j < l->n; j++)
-    largest = fmax(largest, nxi_largest(NX_F64, l->n, a + (int64_t)j * l->ld));
-  if (largest == 0 || (largest <= limit && largest >= 1 / limit)) return 0;
-  frexp(largest, &exponent);
-  for (int j = 0; j < l->n; j++) nxi_scale(NX_F64, l->n, a + (int64_t)j * l->ld, -exponent);
-  return -exponent;
-}
-
 static nx_status take(const blocked *l, const nxi_stage_task *task, const double *from) {
   char *m = task->memory;
   double *a = array(m, &l->matrix);
   found *f = found_in(l, m);
-  int info;
   *f = (found){0, 1, l->n};
   if (!nxi_all_finite(NX_F64, (int64_t)l->n * l->n, from)) return NX_NO_CONVERGENCE;
   nxi_transpose(NX_F64, l->n, l->n, from, l->n, a, l->ld, false);
-  f->power = rescale(l, a, 0x1p480);
-  nxi_lapack_enter();
-  ((gebal_fn)nxi_lapack(NXI_LAPACK_gebal, NX_F64))("B", &l->n, a, &l->ld, &f->low, &f->high,
-                                                   array(m, &l->scale), &info, 1);
-  nxi_lapack_leave();
-  f->low--;
-  f->power += rescale(l, a, 0x1p50);
+  f->power = nxi_balance_matrix(l->n, a, l->ld, &f->low, &f->high, array(m, &l->scale));
   return NX_OK;
 }
 
@@ -177,37 +155,12 @@ static nx_status end(const blocked *l, const nxi_stage_task *task) {
   double *re = array(m, &l->values), *im = re + l->n,
          *w = nxi_item(&part->call->results[0], part->results[0], 1, task->index);
   nxi_block_values(l->n, at.h, l->ld, re, im);
-  for (int i = 0; i < l->n; i++) {
-    w[2 * i] = ldexp(re[i], -f->power);
-    w[2 * i + 1] = ldexp(im[i], -f->power);
-  }
-  for (int i = 0; l->left && i < l->n; i++) { /* of the flipped matrix */
-    re[2 * l->n + i] = re[l->n - 1 - i];
-    im[2 * l->n + i] = -im[l->n - 1 - i];
-  }
+  nxi_values_write(l->n, re, -f->power, w);
+  if (l->left) nxi_values_flip(l->n, re);
   return NX_OK;
 }
 
-/* ---- vectors. Those of the transposed matrix are left ones; with rows and columns in the opposite
- * order it is a Schur form, too. */
-
-static void flip(const blocked *l, char *m, int chunk) {
-  const double *t = array(m, &l->matrix);
-  double *to = array(m, &l->flipped);
-  const int n = l->n, end = chunk * CHUNK + CHUNK < n ? chunk * CHUNK + CHUNK : n;
-  for (int j = chunk * CHUNK; j < end; j++)
-    for (int i = 0; i < n; i++)
-      to[i + (int64_t)j * l->ld] = t[n - 1 - j + (int64_t)(n - 1 - i) * l->ld];
-}
-
-static void reverse_rows(int rows, double *x) {
-  for (int i = 0, k = rows - 1; i < k; i++, k--)
-    for (int j = 0; j < NXI_VECTORS_ROW; j++) {
-      const double old = x[(int64_t)i * NXI_VECTORS_ROW + j];
-      x[(int64_t)i * NXI_VECTORS_ROW + j] = x[(int64_t)k * NXI_VECTORS_ROW + j];
-      x[(int64_t)k * NXI_VECTORS_ROW + j] = old;
-    }
-}
+/* ---- vectors */
 
 static void solve(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
@@ -215,19 +168,13 @@ static void solve(const blocked *l, const nxi_stage_task *task) {
   const found *f = found_in(l, m);
   const int panels = nxi_vectors_panels(l->n), n = l->n;
   const bool left = task->task >= panels;
-  const double *values = array(m, &l->values) + (left ? 2 * n : 0), *z = array(m, &l->z);
+  const double *values = array(m, &l->values) + (left ? 2 * n : 0);
   const nxi_triangle t = {n, l->ld, array(m, left ? &l->flipped : &l->matrix), values, values + n};
-  const nxi_vectors v = nxi_vectors_panel(&t, panels - 1 - (int)task->task % panels);
-  double *x = task->own, *product = x + (int64_t)n * NXI_VECTORS_ROW;
-  nxi_vectors_solve(&t, &v, x);
-  if (left) reverse_rows(v.end, x);
-  nxi_product(NX_F64, n, v.end - v.first, v.end,
-              (nxi_factor){"N", left ? z + (int64_t)(n - v.end) * l->ld : z, l->ld},
-              (nxi_factor){"T", x, NXI_VECTORS_ROW}, product, n);
-  const uint32_t result = left || !l->left ? 1 : 2;
   const nxi_balance balance = {n, f->low, f->high, array(m, &l->scale)};
-  nxi_vectors_write(&balance, &v, left, product,
-                    nxi_item(&part->call->results[result], part->results[result], 2, task->index));
+  const uint32_t result = left || !l->left ? 1 : 2;
+  nxi_vectors_panel_of(
+      &t, panels - 1 - (int)task->task % panels, left, array(m, &l->z), l->ld, &balance, task->own,
+      nxi_item(&part->call->results[result], part->results[result], 2, task->index));
 }
 
 /* ---- all of it */
@@ -250,7 +197,9 @@ static nx_status run(const nxi_stage_task *task) {
     case BEGINNING: nxi_schur_begin(&l->schur, &at); break;
     case ITERATING: nxi_schur_run(&l->schur, &at, number, task->task, task->own); break;
     case ENDING: return end(l, task);
-    case FLIPPING: flip(l, m, (int)task->task); break;
+    case FLIPPING:
+      nxi_vectors_flip(l->n, l->ld, at.h, (int)task->task * CHUNK, array(m, &l->flipped));
+      break;
     default: solve(l, task);
   }
   return NX_OK;

@@ -11,6 +11,7 @@
 
 #include "bulges.h"
 #include "runtime/library/blas/level3.h"
+#include "runtime/library/floats/multiply.h"
 
 enum {
   CHUNK = 64, /* rows or columns that are changed together */
@@ -346,7 +347,8 @@ static void chase(const nxi_schur *s, const nxi_schur_arrays *at, const memory *
                         .u_ld = p->end - first,
                         .u_rows = p->end - first,
                         .u_first = first - base,
-                        .u_begins = true};
+                        .u_begins = true,
+                        .loops = nxi_floats_kernels_for(NX_F64)};
   nxi_chase(&b, all->step - base, stop - base);
   copy(size, size, m->block, size, h_at(at, base, base), at->ld);
   all->step += 2 * all->bulges;

@@ -35,10 +35,21 @@ typedef struct nxi_balance {
   const double *scale;
 } nxi_balance;
 
-/* Makes of a panel of vectors of the balanced matrix, stored by columns in the order of rows of a
- * panel, vectors of length 1 of the matrix, and writes them as columns of a result (c128). The
- * largest element of one that is complex is real. left: of the flipped, transposed matrix. */
-void nxi_vectors_write(const nxi_balance *b, const nxi_vectors *v, bool left, double *x,
-                       double *to);
+/* Balances a matrix, multiplied by 2^power, which is the result, so that nothing overflows. */
+int nxi_balance_matrix(int n, double *a, int ld, int *low, int *high, double *scale);
+/* n real parts, followed by as many imaginary parts, times 2^power, as complex numbers. */
+void nxi_values_write(int n, const double *values, int power, double *to);
+
+/* A panel of columns, from `first` on, of the flipped matrix: transposed, with rows and columns in
+ * the opposite order; and its values behind those of the matrix, as they are there. */
+void nxi_vectors_flip(int n, int ld, const double *t, int first, double *to);
+void nxi_values_flip(int n, double *values);
+
+/* Makes the vectors of a panel, multiplies them by Z, and writes those of the matrix as columns of
+ * a result (c128), of length 1. The largest element of one that is complex is real. left: the
+ * triangle is the flipped one. own: nxi_vectors_own elements. */
+static inline int64_t nxi_vectors_own(int n) { return 2 * NXI_VECTORS_ROW * (int64_t)n; }
+void nxi_vectors_panel_of(const nxi_triangle *t, int panel, bool left, const double *z, int ld,
+                          const nxi_balance *balance, double *own, double *to);
 
 #endif

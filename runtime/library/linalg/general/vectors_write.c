@@ -1,8 +1,73 @@
 /* SPDX-License-Identifier: ISC */
-/* Vectors of the balanced matrix become those of the matrix. */
+/* A matrix is balanced; vectors of the balanced one become those of the matrix. */
 #include <math.h>
 
+#include "runtime/library/blas/level3.h"
+#include "runtime/library/linalg/rescale.h"
 #include "vectors.h"
+
+typedef void (*gebal_fn)(const char *job, const int *n, void *a, const int *lda, int *low,
+                         int *high, void *scale, int *info, size_t);
+
+/* ---- the matrix */
+
+/* Multiplies it by a power of two so that its largest element is about 1, if that is far from it.
+ */
+static int bring_matrix_near_one(int n, double *a, int ld, double limit) {
+  double largest = 0;
+  int exponent;
+  for (int j = 0; j < n; j++) {
+    const double one = nxi_largest(NX_F64, n, a + (int64_t)j * ld);
+    largest = one > largest ? one : largest;
+  }
+  if (largest == 0 || (largest <= limit && largest >= 1 / limit)) return 0;
+  frexp(largest, &exponent);
+  for (int j = 0; j < n; j++) nxi_scale(NX_F64, n, a + (int64_t)j * ld, -exponent);
+  return -exponent;
+}
+
+int nxi_balance_matrix(int n, double *a, int ld, int *low, int *high, double *scale) {
+  const int power = bring_matrix_near_one(n, a, ld, 0x1p480);
+  int info;
+  nxi_lapack_enter();
+  ((gebal_fn)nxi_lapack(NXI_LAPACK_gebal, NX_F64))("B", &n, a, &ld, low, high, scale, &info, 1);
+  nxi_lapack_leave();
+  --*low;
+  return power + bring_matrix_near_one(n, a, ld, 0x1p50);
+}
+
+void nxi_values_write(int n, const double *values, int power, double *to) {
+  for (int i = 0; i < n; i++) {
+    to[2 * i] = power ? ldexp(values[i], power) : values[i];
+    to[2 * i + 1] = power ? ldexp(values[n + i], power) : values[n + i];
+  }
+}
+
+/* ---- the flipped matrix. Vectors of the transposed matrix are left ones; with rows and columns in
+ * the opposite order it is a Schur form, too. */
+
+void nxi_vectors_flip(int n, int ld, const double *t, int first, double *to) {
+  for (int j = first; j < n && j < first + NXI_VECTORS_PANEL; j++)
+    for (int i = 0; i < n; i++) to[i + (int64_t)j * ld] = t[n - 1 - j + (int64_t)(n - 1 - i) * ld];
+}
+
+void nxi_values_flip(int n, double *values) {
+  for (int i = 0; i < n; i++) {
+    values[2 * n + i] = values[n - 1 - i];
+    values[3 * n + i] = -values[2 * n - 1 - i];
+  }
+}
+
+static void reverse_rows(int rows, double *x) {
+  for (int i = 0, k = rows - 1; i < k; i++, k--)
+    for (int j = 0; j < NXI_VECTORS_ROW; j++) {
+      const double old = x[(int64_t)i * NXI_VECTORS_ROW + j];
+      x[(int64_t)i * NXI_VECTORS_ROW + j] = x[(int64_t)k * NXI_VECTORS_ROW + j];
+      x[(int64_t)k * NXI_VECTORS_ROW + j] = old;
+    }
+}
+
+/* ---- vectors */
 
 /* The parts of a vector; im is NULL if it is real. */
 typedef struct parts {
@@ -97,8 +162,8 @@ static void write(const nxi_balance *b, const nxi_vectors *v, int i, bool left, 
   }
 }
 
-void nxi_vectors_write(const nxi_balance *b, const nxi_vectors *v, bool left, double *x,
-                       double *to) {
+static void write_all(const nxi_balance *b, const nxi_vectors *v, bool left, double *x,
+                      double *to) {
   for (int i = 0; i < v->pairs + v->reals; i++) {
     const bool pair = i < v->pairs;
     const int64_t n = b->n, column = pair ? i : i + v->pairs;
@@ -109,4 +174,17 @@ void nxi_vectors_write(const nxi_balance *b, const nxi_vectors *v, bool left, do
     normalise(&p);
     write(b, v, i, left, &p, to);
   }
+}
+
+void nxi_vectors_panel_of(const nxi_triangle *t, int panel, bool left, const double *z, int ld,
+                          const nxi_balance *balance, double *own, double *to) {
+  const nxi_vectors v = nxi_vectors_panel(t, panel);
+  const int n = t->n;
+  double *x = own, *product = x + (int64_t)n * NXI_VECTORS_ROW;
+  nxi_vectors_solve(t, &v, x);
+  if (left) reverse_rows(v.end, x);
+  nxi_product(NX_F64, n, v.end - v.first, v.end,
+              (nxi_factor){"N", left ? z + (int64_t)(n - v.end) * ld : z, ld},
+              (nxi_factor){"T", x, NXI_VECTORS_ROW}, product, n);
+  write_all(balance, &v, left, product, to);
 }
