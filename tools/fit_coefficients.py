@@ -175,6 +175,16 @@ def erf_fourth_weight(t):
     return m.root(m.erfc(t), 4) ** 3 * t**2 / m.erf(t) if t > 0 else mpf(0)
 
 
+ERFC_CENTER = mpf(float.fromhex("0x1.ff8p-3"))  # near which the function is close to an f32
+
+
+def erfc_scaled(v):
+    """(x + 5/4) e^x^2 erfc x at 1 / (x + 5/4) = v + ERFC_CENTER."""
+    under = 1 / (v + ERFC_CENTER)
+    x = max(under - mpf("1.25"), mpf(0))
+    return under * m.exp(x * x) * m.erfc(x)
+
+
 LOG_LOW, LOG_HIGH = m.sqrt(mpf(1) / 2) - 1 - mpf("1e-6"), m.sqrt(mpf(2)) - 1 + mpf("1e-6")
 LOG_RATIO = (m.sqrt(2) - 1) / (m.sqrt(2) + 1) * (1 + mpf("1e-6"))
 QUARTER_PI2 = (m.pi / 4 * mpf("1.002")) ** 2
@@ -331,6 +341,16 @@ ROWS = [  # name, what, g, low, high, degree, weight, dtype
         25,
         erf_fourth_weight,
         "f64",
+    ),
+    (
+        "erfc_f32",
+        "(x + 5/4) e^x^2 erfc x in 1 / (x + 5/4) - 0x1.ff8p-3, x <= 10.07",
+        erfc_scaled,
+        1 / mpf("11.32") - ERFC_CENTER,
+        mpf("0.8") - ERFC_CENTER,
+        11,
+        lambda v: 1 / erfc_scaled(v),
+        "f32",
     ),
     (
         "log2_wide",

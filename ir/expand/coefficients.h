@@ -146,6 +146,12 @@ static const double nxi_erf_f64[] = {
     -0x1.92dc2c70b837ap-36, 0x1.313bca4d1d0e8p-39,  -0x1.59e204ef21a33p-43, 0x1.13e2d43ee54ebp-47,
     -0x1.143d5e28e6476p-52, 0x1.0512202a35a68p-58,
 };
+/* (x + 5/4) e^x^2 erfc x in 1 / (x + 5/4) - 0x1.ff8p-3, x <= 10.07. Degree 11, bound 2^-26.2 */
+static const double nxi_erfc_f32[] = {
+    0x1.8c805c0000000p-1,  0x1.e5a0ea0000000p-1,  0x1.0024a20000000p-2,  -0x1.c0cefc0000000p-1,
+    -0x1.3405860000000p-2, 0x1.9da0380000000p+0,  -0x1.a637e20000000p-2, -0x1.93ecfc0000000p+1,
+    0x1.2b720e0000000p+2,  -0x1.36cbf80000000p+0, -0x1.49c2f60000000p+1, 0x1.d160600000000p+0,
+};
 /* log2(1+f) / f, for pow f32 in f64. Degree 13, bound 2^-37.9 */
 static const double nxi_log2_wide[] = {
     0x1.71547652b6087p+0, -0x1.71547651967dcp-1, 0x1.ec709ddd0b012p-2, -0x1.715478bf87d55p-2,

@@ -46,6 +46,10 @@ nxk_value nxi_expand_reduced_low(const expand *e, expand_reduced a) {
   return x_mul(e, a.n, ln2_low(e));
 }
 
+nxk_value nxi_expand_reduced_more(const expand *e, expand_reduced a, nxk_value low) {
+  return x_fma(e, a.n, ln2_low(e), low);
+}
+
 /* e^r - 1 for |r| <= ln2 / 2, without the rounding of r. */
 static nxk_value expm1_reduced(const expand *e, expand_reduced a) {
   return x_add(e, a.high,

@@ -120,6 +120,8 @@ typedef struct expand_reduced {
 } expand_reduced;
 X_LINKAGE expand_reduced nxi_expand_reduce_ln2(const expand *e, nxk_value x);
 X_LINKAGE nxk_value nxi_expand_reduced_low(const expand *e, expand_reduced a);
+/* reduced_low and what x has below it. */
+X_LINKAGE nxk_value nxi_expand_reduced_more(const expand *e, expand_reduced a, nxk_value low);
 
 /* x clamped; NaN stays NaN. */
 X_LINKAGE nxk_value nxi_expand_clamp(const expand *e, nxk_value x, double low, double high);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Shared by the expansions of special functions. All of them work in f64; for f32 they are
- * `narrow`: their polynomials are of lower degree, they leave out what corrects roundings, and the
- * result is rounded to f32 once. */
+/* Shared by the expansions of special functions. All of them but erfc of f32 work in f64; for
+ * f32 they are `narrow`: their polynomials are of lower degree, they leave out what corrects
+ * roundings, and the result is rounded to f32 once. */
 #ifndef NXI_EXPAND_SPECIAL_H
 #define NXI_EXPAND_SPECIAL_H
 

@@ -17,25 +17,14 @@ static const double nxi_small_exp_wide[] = {
     0x1.00000043c3587p-1, 0x1.55555586a7cb5p-3,  0x1.55547ed87f023p-5,
     0x1.1110945a92d65p-7, 0x1.6d97c67a0f0d7p-10, 0x1.a199bfc90d188p-13,
 };
-/* (erf x - x) / x in x^2, |x| <= 3/4. Degree 6, bound 2^-35.5 */
-static const double nxi_small_erf_wide[] = {
-    0x1.06eba8162105ap-3, -0x1.8127457214261p-2,  0x1.ce2ecb695d75cp-4,  -0x1.b8224468aa8bcp-6,
-    0x1.55abf534df20ep-8, -0x1.b3b97308904e3p-11, 0x1.82c18ecea5756p-14,
-};
-/* the same. Degree 12, bound 2^-60.3 */
+/* (erf x - x) / x in x^2, |x| <= 3/4. Degree 12, bound 2^-60.3 */
 static const double nxi_small_erf_f64[] = {
     0x1.06eba8214db69p-3,  -0x1.812746b037a0ep-2,  0x1.ce2f21a044c16p-4,  -0x1.b82ce3134d8d2p-6,
     0x1.565bcd38a4b6fp-8,  -0x1.c02dbf3a9c89ep-11, 0x1.f9a51b5d7d1e5p-14, -0x1.f50d06f07c201p-17,
     0x1.be917d1ab3e8dp-20, -0x1.9f0cb5c15398ep-23, 0x1.94d553bc48c1bp-25, -0x1.741d69317d17bp-26,
     0x1.8ceccae67c703p-28,
 };
-/* (1 + 2x) e^x^2 erfc x in t = (x - 3) / (x + 3), 0.75 <= x <= 27.4. Degree 11, bound 2^-33.4 */
-static const double nxi_erfcx_wide[] = {
-    0x1.40c522d78e268p+0,  -0x1.15c0848d099a6p-3,  -0x1.85a155f8697c4p-5,  0x1.09835d29954a6p-3,
-    -0x1.e88bcba1856c1p-4, 0x1.17cb4c75c74f3p-4,   -0x1.856afcb505dc1p-6,  0x1.4a94c0b40c76bp-9,
-    0x1.ecf56f11fd6f9p-10, -0x1.8c9c457c58ea6p-11, -0x1.877b044a14426p-14, 0x1.79b1eddfefb50p-14,
-};
-/* the same. Degree 21, bound 2^-54.5 */
+/* (1 + 2x) e^x^2 erfc x in t = (x - 3) / (x + 3), 0.75 <= x <= 27.4. Degree 21, bound 2^-54.5 */
 static const double nxi_erfcx_f64[] = {
     0x1.40c522d7e4987p+0,  -0x1.15c084bb9e905p-3,  -0x1.85a15c58a9ddfp-5,  0x1.098366a5b5059p-3,
     -0x1.e88b803a59581p-4, 0x1.17ca2877c41e5p-4,   -0x1.8574c40519b73p-6,  0x1.4b884e9f10240p-9,
