@@ -144,9 +144,8 @@ static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
 #define WIDE(b, w)                                                                            \
   {pass_1_##b##x##w, pass_2_##b##x##w, pass_3_##b##x##w, pass_4_##b##x##w,  pass_5_##b##x##w, \
    pass_7_##b##x##w, pass_8_##b##x##w, pass_9_##b##x##w, pass_16_##b##x##w, pass_0_##b##x##w}
-#define LAST_TO_4(b, w)  {[3] = last_4_##b##x##w, [6] = last_8_##b##x##w, [8] = last_16_##b##x##w}
-#define LAST_TO_8(b, w)  {[6] = last_8_##b##x##w, [8] = last_16_##b##x##w}
-#define LAST_TO_16(b, w) {[8] = last_16_##b##x##w}
+#define LAST_TO_4(b, w) {[3] = last_4_##b##x##w, [6] = last_8_##b##x##w, [8] = last_16_##b##x##w}
+#define LAST_TO_8(b, w) {[6] = last_8_##b##x##w, [8] = last_16_##b##x##w}
 #define NARROW(b, w)    \
   {NULL,                \
    narrow_2_##b##x##w,  \
@@ -170,7 +169,7 @@ const nxi_fft_kernels TABLE(ISA, f32) = {
     .widths = 3,
     .width = {16, 8, 4},
     .wide = {WIDE(32, 16), WIDE(32, 8), WIDE(32, 4)},
-    .last = {LAST_TO_16(32, 16), LAST_TO_8(32, 8), LAST_TO_4(32, 4)},
+    .last = {LAST_TO_8(32, 16), LAST_TO_4(32, 8), LAST_TO_4(32, 4)},
     .narrow = NARROW(32, 4),
     MOVES(32, 16),
     .split_lanes = {split_lanes_32x16, split_lanes_32x8, split_lanes_32x4},
@@ -180,7 +179,7 @@ const nxi_fft_kernels TABLE(ISA, f64) = {
     .widths = 3,
     .width = {8, 4, 2},
     .wide = {WIDE(64, 8), WIDE(64, 4), WIDE(64, 2)},
-    .last = {LAST_TO_8(64, 8), LAST_TO_4(64, 4), LAST_TO_4(64, 2)},
+    .last = {LAST_TO_4(64, 8), LAST_TO_4(64, 4), LAST_TO_4(64, 2)},
     .narrow = NARROW(64, 2),
     MOVES(64, 8),
     .split_lanes = {split_lanes_64x8, split_lanes_64x4, split_lanes_64x2},
@@ -190,8 +189,9 @@ const nxi_fft_kernels TABLE(ISA, f64) = {
 const nxi_fft_kernels TABLE(ISA, f32) = {
     .widths = 2,
     .width = {8, 4},
+    .apart = 8,
     .wide = {WIDE(32, 8), WIDE(32, 4)},
-    .last = {LAST_TO_8(32, 8), LAST_TO_4(32, 4)},
+    .last = {LAST_TO_4(32, 8), LAST_TO_4(32, 4)},
     .narrow = NARROW(32, 4),
     MOVES(32, 8),
     .split_lanes = {split_lanes_32x8, split_lanes_32x4},
@@ -200,6 +200,7 @@ const nxi_fft_kernels TABLE(ISA, f32) = {
 const nxi_fft_kernels TABLE(ISA, f64) = {
     .widths = 2,
     .width = {4, 2},
+    .apart = 4,
     .wide = {WIDE(64, 4), WIDE(64, 2)},
     .last = {LAST_TO_4(64, 4), LAST_TO_4(64, 2)},
     .narrow = NARROW(64, 2),

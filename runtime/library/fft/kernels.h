@@ -25,6 +25,13 @@
 enum { NXI_FFT_RADICES = 10, NXI_FFT_MAX_PRIME = 31, NXI_FFT_WIDTHS = 4 };
 static const int32_t nxi_fft_radices[NXI_FFT_RADICES] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 0};
 
+/* Local order: which of `width` numbers is in lane i. Of blocks of 16 bytes that hold b numbers,
+ * block q has numbers q b / 2 .. q b / 2 + b / 2 - 1, and as many from half a vector further on. */
+static inline int32_t nxi_fft_local_order(int32_t width, int32_t real_bytes, int32_t i) {
+  const int32_t block = 16 / real_bytes, half = block / 2;
+  return i % block / half * (width / 2) + i / block * half + i % half;
+}
+
 /* Rows in memory. Pitches count reals from one row to the next. */
 typedef struct nxi_fft_rows {
   void *re, *im; /* im NULL: pairs at re */
@@ -57,6 +64,9 @@ typedef struct nxi_fft_pass {
   const void *by_row, *by_lane;
   int64_t lane_block;
   nxi_fft_ahead *ahead; /* NULL: none */
+  /* vectors of planar rows are in local order, if the kernel has nxi_fft_kernels.apart lanes, and
+   * the number of lanes is a multiple of that */
+  bool apart;
   /* NULL, or results stay in the rows of their operands, so that passes are done in place: then
    * what is at the place of k belongs to order[k], k < done. */
   const int32_t *order;
@@ -67,7 +77,9 @@ typedef struct nxi_fft_pass {
 typedef struct nxi_fft_tail {
   nxi_fft_rows source, target; /* pitches unused; the source is planar */
   int64_t done, groups;
-  /* for l = 1 .. radix - 1: done * groups real parts, as many imaginary ones */
+  /* for l = 1 .. radix - 1: done * groups real parts, as many imaginary ones. Of `last`: for each
+   * vector and each l, real parts and imaginary ones in local order; the last vector ends with the
+   * last result */
   const void *twiddles;
   const void *prime;
   int32_t radix;
@@ -101,18 +113,22 @@ typedef struct nxi_fft_streamed {
 typedef struct nxi_fft_kernels {
   int32_t widths;                /* the widest first */
   int32_t width[NXI_FFT_WIDTHS]; /* elements */
+  /* The width, or 0, of kernels that take pairs apart and put them together with less work in local
+   * order. Of that width, `last` with a radix that is a multiple of it expects its source so. */
+  int32_t apart;
   void (*wide[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_pass *);
-  /* groups == 1 and done >= width; radix 4, 8, 16 (NULL where the width is larger than the radix).
-   * Pairs result. */
+  /* groups == 1 and done >= width; radix 4, 8, 16, NULL where the width is more than twice the
+   * radix. Pairs result. */
   void (*last[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_tail *);
   /* Any groups and done, any radix except 1; planar result; source and target differ. */
   void (*narrow[NXI_FFT_RADICES])(const nxi_fft_tail *);
   /* Transposes `lanes` transforms, each a row of n pairs, to n planar rows of `lanes` elements, and
-   * back: then row j is where number places[j] would be. */
+   * back: then row j is where number places[j] would be. local: whole vectors of planar rows are in
+   * local order if there is a width that is `apart`. */
   void (*gather)(const nxi_fft_rows *transforms, const nxi_fft_rows *planar, int64_t n,
-                 int64_t lanes, nxi_fft_ahead *ahead);
+                 int64_t lanes, bool local, nxi_fft_ahead *ahead);
   void (*scatter)(const nxi_fft_rows *planar, const int32_t *places, const nxi_fft_rows *transforms,
-                  int64_t n, int64_t lanes, nxi_fft_ahead *ahead);
+                  int64_t n, int64_t lanes, bool local, nxi_fft_ahead *ahead);
   /* target = source * factor, n pairs; swapped sources and targets as above. */
   void (*multiply)(const nxi_fft_rows *source, const void *factor, const nxi_fft_rows *target,
                    int64_t n);

@@ -36,9 +36,16 @@ static nxi_fft_pass pass_of(const nxi_fft_stage *s, int64_t lanes) {
                         .radix = s->radix};
 }
 
+/* Whether lanes are in local order between the first pass and the last one. */
+static bool is_apart(const nxi_fft_line *l, const nxi_fft_lanes_run *r) {
+  const int32_t width = l->kernels->apart;
+  return width && r->lanes % width == 0 && !r->source.im && !r->target.im && !r->by_lane;
+}
+
 /* A single pass could overwrite what it still has to read, so its result goes to a working copy and
  * is then copied to the target. */
 void nxi_fft_run_lanes(const nxi_fft_line *l, const nxi_fft_lanes_run *r) {
+  const bool apart = is_apart(l, r);
   int64_t elements = l->n * r->lanes;
   nxi_fft_rows from = r->source;
   int32_t copy = r->first_copy, alone = l->passes == 0 || (l->passes == 1 && !r->target.im);
@@ -51,6 +58,7 @@ void nxi_fft_run_lanes(const nxi_fft_line *l, const nxi_fft_lanes_run *r) {
     nxi_fft_pass p = pass_of(s, r->lanes);
     p.source = from;
     p.target = to;
+    p.apart = apart;
     if (ends) {
       if (alone) *(r->by_row ? &p.done : &p.groups) = l->n;
       p.by_row = r->by_row;

@@ -151,7 +151,7 @@ static void first_step(const shared_run *r, int64_t begin, int64_t end) {
     nxi_fft_run_lanes(line, &run);
     if (!is_own_middle(r)) continue;
     nxi_fft_rows rows = own_columns(r, transform, first * line->n);
-    l->kernels->scatter(&run.target, l->in_order, &rows, line->n, count, NULL);
+    l->kernels->scatter(&run.target, l->in_order, &rows, line->n, count, false, NULL);
   }
 }
 
@@ -169,7 +169,7 @@ static void gather_strips(const shared_run *r, int64_t transform, int64_t first,
     to.im = nxi_fft_at(l, to.im, column * count);
     if (strip + 1 < strips)
       nxi_fft_fetch(nxi_fft_at(l, from.re, strip_reals(l)), 2 * lanes * count * l->real_bytes);
-    l->kernels->gather(&from, &to, columns, count, NULL);
+    l->kernels->gather(&from, &to, columns, count, false, NULL);
   }
 }
 

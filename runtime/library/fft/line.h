@@ -27,6 +27,7 @@ typedef struct nxi_fft_stage {
   const void *prime;
   const int32_t *order;              /* nxi_fft_pass.order, where passes are done in place */
   int32_t kernel;                    /* index of the radix in nxi_fft_radices */
+  int32_t width;                     /* of `last` */
   void (*row)(const nxi_fft_pass *); /* a single transform: one of these three */
   void (*last)(const nxi_fft_tail *);
   void (*narrow)(const nxi_fft_tail *);
@@ -42,6 +43,7 @@ typedef struct nxi_fft_line {
   nxi_fft_stage stage[NXI_FFT_MAX_PASSES];
   /* where results are after passes in place, n + 1 rows; NULL: rows never go to lanes */
   const int32_t *places;
+  bool apart; /* nxi_fft_pass.apart of the first pass of a single transform */
   bool fills; /* passes of a single transform of some length fill the widest vectors */
   /* two steps: n = first->n * second->n. chirp: inner->n >= 2 n - 1 */
   struct nxi_fft_line *first, *second, *inner;

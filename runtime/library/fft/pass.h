@@ -25,14 +25,28 @@ typedef struct NAME(side) {
   int64_t gap;         /* distance to the imaginary parts, if they are in another array */
   int64_t pitch, step; /* pitch of rows; step: reals from one lane to the next */
   int layout;          /* PLANAR, PAIRS, SWAPPED */
+  bool local;          /* pairs come apart in local order */
 } NAME(side);
 
 static INLINE NAME(side) NAME(side_of)(const nxi_fft_rows *rows) {
   REAL *re = rows->re, *im = rows->im;
-  return (NAME(side)){re, im ? im - re : 0, rows->pitch, im ? 1 : 2,
-                      im              ? PLANAR
-                      : rows->swapped ? SWAPPED
-                                      : PAIRS};
+  return (NAME(side)){re,
+                      im ? im - re : 0,
+                      rows->pitch,
+                      im ? 1 : 2,
+                      im ? PLANAR : rows->swapped ? SWAPPED : PAIRS,
+                      false};
+}
+
+/* Pairs in local order. */
+static INLINE C NAME(load_local)(const REAL *p) {
+  V a = NAME(load)(p), b = NAME(load)(p + WIDTH);
+  return (C){NAME(local_even)(a, b), NAME(local_odd)(a, b)};
+}
+
+static INLINE void NAME(store_local)(REAL *p, C a) {
+  NAME(store)(p, NAME(local_zip0)(a.re, a.im));
+  NAME(store)(p + WIDTH, NAME(local_zip1)(a.re, a.im));
 }
 
 static INLINE C NAME(load_pairs)(const REAL *p) {
@@ -73,6 +87,14 @@ static INLINE void NAME(store_pairs)(REAL *p, C a) {
 #endif
 }
 
+static INLINE C NAME(take_pairs)(const REAL *p, const bool local) {
+  return local ? NAME(load_local)(p) : NAME(load_pairs)(p);
+}
+static INLINE void NAME(put_pairs)(REAL *p, C a, const bool local) {
+  if (local) NAME(store_local)(p, a);
+  else NAME(store_pairs)(p, a);
+}
+
 /* Loads `count` rows at, at + by, ... to x[0], x[each], ... A single pointer moves over the rows,
  * and the imaginary parts are at a constant distance from it: an address for each row would need
  * too many registers. */
@@ -84,11 +106,11 @@ static INLINE void NAME(read)(const NAME(side) * s, int64_t at, int64_t by, C *x
         (C){NAME(load)(p), NAME(load)(p + s->gap)};
   } else if (s->layout == SWAPPED) {
     UNROLL for (int l = 0; l < count; l++, p += by) {
-      C a = NAME(load_pairs)(p);
+      C a = NAME(take_pairs)(p, s->local);
       x[l * each] = (C){a.im, a.re};
     }
   } else {
-    UNROLL for (int l = 0; l < count; l++, p += by) x[l * each] = NAME(load_pairs)(p);
+    UNROLL for (int l = 0; l < count; l++, p += by) x[l * each] = NAME(take_pairs)(p, s->local);
   }
 }
 
@@ -101,9 +123,10 @@ static INLINE void NAME(write)(const NAME(side) * s, int64_t at, int64_t by, con
       NAME(store)(p + s->gap, x[l].im);
     }
   } else if (s->layout == SWAPPED) {
-    UNROLL for (int l = 0; l < count; l++, p += by) NAME(store_pairs)(p, (C){x[l].im, x[l].re});
+    UNROLL for (int l = 0; l < count; l++, p += by)
+        NAME(put_pairs)(p, (C){x[l].im, x[l].re}, s->local);
   } else {
-    UNROLL for (int l = 0; l < count; l++, p += by) NAME(store_pairs)(p, x[l]);
+    UNROLL for (int l = 0; l < count; l++, p += by) NAME(put_pairs)(p, x[l], s->local);
   }
 }
 
@@ -241,22 +264,30 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const i
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
   NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
   const bool plain = p->groups == 1 && !p->by_row, row = plain && !p->order && !p->ahead;
-#define FORM(from, to, a, b, form, where)                   \
-  if (s.layout == from && t.layout == to && where) {        \
-    s.layout = from, t.layout = to, s.step = a, t.step = b; \
-    NAME(wide)(p, radix, form, s, t);                       \
-    return;                                                 \
+  s.local = t.local = FFT_APART && p->apart;
+#define FORM(from, to, a, b, form, is_local, where)                         \
+  if (s.layout == from && t.layout == to && s.local == is_local && where) { \
+    s.layout = from, t.layout = to, s.step = a, t.step = b;                 \
+    s.local = t.local = is_local;                                           \
+    NAME(wide)(p, radix, form, s, t);                                       \
+    return;                                                                 \
   }
-  if (FFT_EACH) FORM(PLANAR, PLANAR, 1, 1, IN_PLACE, plain && p->order)
+#define FORMS(is_local)                            \
+  FORM(PAIRS, PLANAR, 2, 1, ANY, is_local, true)   \
+  FORM(SWAPPED, PLANAR, 2, 1, ANY, is_local, true) \
+  FORM(PLANAR, PAIRS, 1, 2, ANY, is_local, true)   \
+  FORM(PLANAR, SWAPPED, 1, 2, ANY, is_local, true)
+  if (FFT_EACH) FORM(PLANAR, PLANAR, 1, 1, IN_PLACE, false, plain && p->order)
   if (each) {
-    FORM(PLANAR, PLANAR, 1, 1, ROW, row)
-    FORM(PAIRS, PLANAR, 2, 1, ROW, row)
-    FORM(PAIRS, PLANAR, 2, 1, ANY, true)
-    FORM(SWAPPED, PLANAR, 2, 1, ROW, row)
-    FORM(SWAPPED, PLANAR, 2, 1, ANY, true)
-    FORM(PLANAR, PAIRS, 1, 2, ANY, true)
-    FORM(PLANAR, SWAPPED, 1, 2, ANY, true)
+    FORM(PLANAR, PLANAR, 1, 1, ROW, false, row)
+    FORM(PAIRS, PLANAR, 2, 1, ROW, FFT_APART, row)
+    FORM(SWAPPED, PLANAR, 2, 1, ROW, FFT_APART, row)
+    FORMS(false)
+    if (FFT_APART) {
+      FORMS(true)
+    }
   }
+#undef FORMS
 #undef FORM
   NAME(wide)(p, radix, ANY, s, t);
 }
@@ -280,18 +311,31 @@ WIDE(0, false)
 #undef WIDE
 /* clang-format on */
 
-/* ---- the last pass of a single transform: vectors hold WIDTH neighbouring k */
+/* ---- the last pass of a single transform: vectors hold WIDTH neighbouring k, in local order */
 
-/* Loads `radix` neighbours of each of WIDTH rows: v[l] has the l-th neighbour of each row. */
+/* Loads WIDTH rows of `radix` numbers: v[l] has column l of the rows that the lanes stand for. */
 static INLINE void NAME(columns)(const REAL *p, const int radix, V *v) {
-  UNROLL for (int l = 0; l < radix; l += WIDTH) {
+#define ROW_OF(i) (p + (LOCAL_OF(i)) * radix)
 #if FFT_HALVES
-    NAME(load_square)(p + l, radix, v + l);
-#else
-    UNROLL for (int i = 0; i < WIDTH; i++) v[l + i] = NAME(load)(p + i * radix + l);
-    NAME(transpose)(v + l);
-#endif
+  const int half = NAME(half);
+  UNROLL for (int l = 0; l < radix; l += half) {
+    UNROLL for (int i = 0; i < half; i++) v[l + i] =
+        NAME(load_halves)(ROW_OF(i) + l, ROW_OF(i + half) + l);
+    NAME(transpose_halves)(v + l);
   }
+#else
+#if WIDTH * BITS == 512
+  if (radix == WIDTH / 2) {
+    NAME(square_of_halves)(p, radix, v);
+    return;
+  }
+#endif
+  UNROLL for (int l = 0; l < radix; l += WIDTH) {
+    UNROLL for (int i = 0; i < WIDTH; i++) v[l + i] = NAME(load)(ROW_OF(i) + l);
+    NAME(transpose)(v + l);
+  }
+#endif
+#undef ROW_OF
 }
 
 static INLINE C NAME(table_at)(const REAL *w, int64_t count, int l) {
@@ -299,20 +343,26 @@ static INLINE C NAME(table_at)(const REAL *w, int64_t count, int l) {
   return (C){NAME(load)(at), NAME(load)(at + count)};
 }
 
+/* The number of a radix that column c of rows has. */
+static INLINE int NAME(number_in)(const int radix, int c) {
+  return FFT_APART && radix % WIDTH == 0 ? c / WIDTH * WIDTH + LOCAL_OF(c % WIDTH) : c;
+}
+
 static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
-  const NAME(side) t = NAME(side_of)(&p->target);
+  NAME(side) t = NAME(side_of)(&p->target);
+  t.local = true;
   const REAL *re = p->source.re, *im = p->source.im, *w = p->twiddles;
-  int64_t count = p->done;
-  for (int64_t k = 0;;) {
+  const int64_t count = p->done;
+  for (int64_t k = 0;; w += 2 * (radix - 1) * WIDTH) {
     V a[16], b[16];
     C x[16];
     NAME(columns)(re + k * radix, radix, a);
     NAME(columns)(im + k * radix, radix, b);
-    UNROLL for (int l = 0; l < radix; l++) x[l] = (C){a[l], b[l]};
+    UNROLL for (int c = 0; c < radix; c++) x[NAME(number_in)(radix, c)] = (C){a[c], b[c]};
     if (radix == 16) {
       UNROLL for (int q = 0; q < 4; q++) {
         UNROLL for (int l = q; l < 16; l += 4) if (l) x[l] =
-            NAME(times)(x[l], NAME(table_at)(w + k, count, l));
+            NAME(times)(x[l], NAME(table_at)(w, WIDTH, l));
         NAME(fft16_first)(x, q);
       }
       UNROLL for (int q = 0; q < 4; q++) {
@@ -321,8 +371,7 @@ static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
         NAME(write)(&t, 2 * (k + q * count), 8 * count, y, 4);
       }
     } else {
-      UNROLL for (int l = 1; l < radix; l++) x[l] =
-          NAME(times)(x[l], NAME(table_at)(w + k, count, l));
+      UNROLL for (int l = 1; l < radix; l++) x[l] = NAME(times)(x[l], NAME(table_at)(w, WIDTH, l));
       NAME(fft_radix)(x, radix, 0, NULL);
       NAME(write)(&t, 2 * k, 2 * count, x, radix);
     }
@@ -333,11 +382,9 @@ static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
 
 #define LAST(radix) \
   static void NAME(last_##radix)(const nxi_fft_tail *p) { NAME(last)(p, radix); }
-#if WIDTH <= 4
+#if WIDTH <= 8
 LAST(4)
 #endif
-#if WIDTH <= 8
 LAST(8)
-#endif
 LAST(16)
 #undef LAST

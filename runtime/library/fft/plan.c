@@ -169,6 +169,26 @@ static bool choose_radices(nxi_fft_line *l) {
 
 /* ---- passes */
 
+/* Fills the table of a last pass: nxi_fft_tail.twiddles. */
+static void fill_last(const nxi_fft_line *l, const nxi_fft_stage *s, const nxi_roots *roots,
+                      void *flat) {
+  const int64_t width = s->width, vectors = (s->done + width - 1) / width;
+  for (int64_t v = 0; v < vectors; v++) {
+    const int64_t first = (v + 1) * width <= s->done ? v * width : s->done - width;
+    for (int64_t m = 1; m < s->radix; m++) {
+      const int64_t at = 2 * width * (v * (s->radix - 1) + m - 1);
+      for (int32_t i = 0; i < s->width; i++) {
+        const int64_t k = first + nxi_fft_local_order(s->width, l->real_bytes, i);
+        put_root(l, flat, at + i, at + width + i, root_at(roots, k * m));
+      }
+    }
+  }
+}
+
+static int64_t last_reals(const nxi_fft_stage *s) {
+  return (s->done + s->width - 1) / s->width * s->width * 2 * (s->radix - 1);
+}
+
 /* Fills both tables of a stage: broad by k and m, flat (may be NULL) by m and row. */
 static void fill_factors(const nxi_fft_line *l, const nxi_fft_stage *s, const nxi_roots *roots,
                          void *broad, void *flat) {
@@ -190,9 +210,11 @@ static bool stage_tables(nxi_fft_line *l, nxi_fft_stage *s) {
   nxi_roots roots;
   if (!roots_create(&roots, s->done * s->radix)) return false;
   void *broad = new_table(l, s->done * (s->radix - 1) * 2);
-  void *flat = s->row ? NULL : new_table(l, s->done * s->groups * (s->radix - 1) * 2);
+  int64_t reals = s->last ? last_reals(s) : s->done * s->groups * (s->radix - 1) * 2;
+  void *flat = s->row ? NULL : new_table(l, reals);
   bool complete = broad && (flat || s->row);
-  if (complete) fill_factors(l, s, &roots, broad, flat);
+  if (complete) fill_factors(l, s, &roots, broad, s->last ? NULL : flat);
+  if (complete && s->last) fill_last(l, s, &roots, flat);
   roots_destroy(&roots);
   s->broad = broad;
   s->flat = flat;
@@ -209,8 +231,10 @@ static void choose_kernel(const nxi_fft_line *l, nxi_fft_stage *s) {
     s->row = k->wide[nxi_fft_width_for(k, s->groups)][s->kernel];
     return;
   }
-  int32_t width = nxi_fft_width_for(k, s->done < s->radix ? s->done : s->radix);
-  if (s->groups == 1 && s->done >= k->width[width]) s->last = k->last[width][s->kernel];
+  for (int32_t w = 0; w < k->widths && s->groups == 1 && !s->last; w++) {
+    s->width = k->width[w];
+    if (s->done >= s->width) s->last = k->last[w][s->kernel];
+  }
   if (!s->last) s->narrow = k->narrow[s->kernel];
 }
 
@@ -243,6 +267,7 @@ static nx_status plan_passes(nxi_fft_line *l, nxi_diag *d) {
     s->groups = l->n / done;
     choose_kernel(l, s);
     if (!stage_tables(l, s)) return nxi_oom(d);
+    l->apart = s->last && s->width == l->kernels->apart && s->radix % s->width == 0;
   }
   if (nxi_fft_suits_lanes(l) && !find_places(l)) return nxi_oom(d);
   return NX_OK;

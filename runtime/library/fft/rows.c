@@ -22,7 +22,7 @@ static bool fills_vectors(const nxi_fft_line *l) {
   const int32_t width = l->kernels->width[0];
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
-    if (s->narrow || (s->last && s->radix < width)) return false;
+    if (s->narrow || (s->last && s->width < width)) return false;
     if ((s->row ? s->groups : s->done) % width != 0) return false;
   }
   return true;
@@ -95,14 +95,14 @@ static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row
                           .unit = unit,
                           .places = joins ? NULL : l->places,
                           .ahead = &ahead};
-  k->gather(&source, &planar, l->n + joins, lanes, &ahead);
+  k->gather(&source, &planar, l->n + joins, lanes, true, &ahead);
   if (joins) k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
   /* exchanged parts make the transform inverse */
   nxi_fft_run_in_place(l, joins ? exchanged(planar) : planar, lanes, &ahead);
   if (splits) k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
   void *result = target.re;
   if (b->past) target.re = nxi_fft_planar(l, scratch, 1, elements, 0).re;
-  k->scatter(&planar, l->places, &target, l->n + splits, lanes, &ahead);
+  k->scatter(&planar, l->places, &target, l->n + splits, lanes, true, &ahead);
   if (b->past) stream_row(l, result, target.re, out);
 }
 
@@ -188,7 +188,8 @@ static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows targe
                         .lanes = s->groups,
                         .twiddles = s->broad,
                         .prime = s->prime,
-                        .radix = s->radix};
+                        .radix = s->radix,
+                        .apart = l->apart && i == 0};
       s->row(&p);
     } else {
       nxi_fft_tail t = {.source = data,

@@ -102,7 +102,12 @@ static INLINE V NAME(fnma)(V a, V b, V c) { return NAME(fma)(-a, b, c); }
 
 /* ---- lanes. low and high: blocks of d lanes of a and b in turn, from the even blocks of both and
  * from the odd ones; zip: lanes of a and b in turn, first and second half; even and odd: of a then
- * b; reverse. */
+ * b; reverse.
+ *
+ * Local order is that in which even and odd lanes come apart, and are zipped, within blocks of 16
+ * bytes: of WIDTH numbers, LOCAL_OF(i) is in lane i. What crosses from one block to another takes
+ * longer, and where AVX2 does it, twice as many instructions. far: numbers whose pairs are in
+ * reversed order in memory. */
 #define X2(f)  f(0), f(1)
 #define X4(f)  X2(f), f(2), f(3)
 #define X8(f)  X4(f), f(4), f(5), f(6), f(7)
@@ -116,26 +121,50 @@ static INLINE V NAME(fnma)(V a, V b, V c) { return NAME(fma)(-a, b, c); }
 #else
 #define XW(f) X16(f)
 #endif
-#define LOW_OF(d, i)   ((i) & (d) ? WIDTH + (i) - (d) : (i))
-#define HIGH_OF(d, i)  ((i) & (d) ? WIDTH + (i) : (i) + (d))
-#define LOW1(i)        LOW_OF(1, i)
-#define LOW2(i)        LOW_OF(2, i)
-#define LOW4(i)        LOW_OF(4, i)
-#define LOW8(i)        LOW_OF(8, i)
-#define HIGH1(i)       HIGH_OF(1, i)
-#define HIGH2(i)       HIGH_OF(2, i)
-#define HIGH4(i)       HIGH_OF(4, i)
-#define HIGH8(i)       HIGH_OF(8, i)
-#define EVEN(i)        (2 * (i))
-#define ODD(i)         (2 * (i) + 1)
-#define ZIP0(i)        ((i) / 2 + (i) % 2 * WIDTH)
-#define ZIP1(i)        ((i) / 2 + (i) % 2 * WIDTH + WIDTH / 2)
+#define LOW_OF(d, i)  ((i) & (d) ? WIDTH + (i) - (d) : (i))
+#define HIGH_OF(d, i) ((i) & (d) ? WIDTH + (i) : (i) + (d))
+#define LOW1(i)       LOW_OF(1, i)
+#define LOW2(i)       LOW_OF(2, i)
+#define LOW4(i)       LOW_OF(4, i)
+#define LOW8(i)       LOW_OF(8, i)
+#define HIGH1(i)      HIGH_OF(1, i)
+#define HIGH2(i)      HIGH_OF(2, i)
+#define HIGH4(i)      HIGH_OF(4, i)
+#define HIGH8(i)      HIGH_OF(8, i)
+#define EVEN(i)       (2 * (i))
+#define ODD(i)        (2 * (i) + 1)
+#define ZIP0(i)       ((i) / 2 + (i) % 2 * WIDTH)
+#define ZIP1(i)       ((i) / 2 + (i) % 2 * WIDTH + WIDTH / 2)
+#define BLOCK         (128 / BITS)
+#define LOCAL_OF(i) \
+  ((i) % BLOCK / (BLOCK / 2) * (WIDTH / 2) + (i) / BLOCK * (BLOCK / 2) + (i) % (BLOCK / 2))
+#define LOCAL_ZIP0(i) ((i) / BLOCK * BLOCK + (i) % BLOCK / 2 + (i) % 2 * WIDTH)
+#define LOCAL_ZIP1(i) (LOCAL_ZIP0(i) + BLOCK / 2)
+#define LOCAL_EVEN(i) \
+  ((i) / BLOCK * BLOCK + (i) % (BLOCK / 2) * 2 + (i) % BLOCK / (BLOCK / 2) * WIDTH)
+#define LOCAL_ODD(i) (LOCAL_EVEN(i) + 1)
+#define LANE_OF(k) \
+  ((k) % (WIDTH / 2) / (BLOCK / 2) * BLOCK + (k) / (WIDTH / 2) * (BLOCK / 2) + (k) % (BLOCK / 2))
+#define FAR_EVEN(i)    (2 * (WIDTH - 1 - (LOCAL_OF(i))))
+#define FAR_ODD(i)     (FAR_EVEN(i) + 1)
+#define FAR_ZIP0(i)    ((LANE_OF(WIDTH - 1 - (i) / 2)) + (i) % 2 * WIDTH)
+#define FAR_ZIP1(i)    ((LANE_OF(WIDTH / 2 - 1 - (i) / 2)) + (i) % 2 * WIDTH)
 #define LANES(a, b, f) __builtin_shufflevector(a, b, XW(f))
 
 static INLINE V NAME(even)(V a, V b) { return LANES(a, b, EVEN); }
 static INLINE V NAME(odd)(V a, V b) { return LANES(a, b, ODD); }
 static INLINE V NAME(zip0)(V a, V b) { return LANES(a, b, ZIP0); }
 static INLINE V NAME(zip1)(V a, V b) { return LANES(a, b, ZIP1); }
+static INLINE V NAME(local_zip0)(V a, V b) { return LANES(a, b, LOCAL_ZIP0); }
+static INLINE V NAME(local_zip1)(V a, V b) { return LANES(a, b, LOCAL_ZIP1); }
+static INLINE V NAME(local_even)(V a, V b) { return LANES(a, b, LOCAL_EVEN); }
+static INLINE V NAME(local_odd)(V a, V b) { return LANES(a, b, LOCAL_ODD); }
+#if WIDTH * BITS != 256
+static INLINE V NAME(far_even)(V a, V b) { return LANES(a, b, FAR_EVEN); }
+static INLINE V NAME(far_odd)(V a, V b) { return LANES(a, b, FAR_ODD); }
+static INLINE V NAME(far_zip0)(V a, V b) { return LANES(a, b, FAR_ZIP0); }
+static INLINE V NAME(far_zip1)(V a, V b) { return LANES(a, b, FAR_ZIP1); }
+#endif
 /* One step of a transposition: exchanges blocks of d lanes between v[i] and v[i + step]. */
 #define EXCHANGE(d)                                                              \
   static INLINE void NAME(exchange##d)(V * v, const int count, const int step) { \
@@ -190,8 +219,10 @@ static INLINE void NAME(transpose_pairs)(V v[WIDTH / 2]) {
 /* ---- vectors of AVX2 are two halves, and what crosses from one to the other takes long, but a
  * half that comes from memory may come from anywhere */
 #undef FFT_HALVES
+#undef FFT_APART
 #if FFT_FMA && WIDTH * BITS == 256
 #define FFT_HALVES 1
+#define FFT_APART  (FFT_BYTES == 32) /* single transforms work in local order: kernels.h, apart */
 enum { NAME(half) = WIDTH / 2 };
 
 static INLINE V NAME(load_halves)(const REAL *low, const REAL *high) {
@@ -215,16 +246,30 @@ static INLINE void NAME(transpose_halves)(V v[WIDTH / 2]) {
   v[0] = (V)_mm256_unpacklo_pd(a, b), v[1] = (V)_mm256_unpackhi_pd(a, b);
 #endif
 }
-
-/* Loads WIDTH rows of as many numbers and transposes them: lane i of v[j] is number j of row i. */
-static INLINE void NAME(load_square)(const REAL *p, int64_t pitch, V v[WIDTH]) {
-  const int half = NAME(half);
-  UNROLL for (int h = 0; h < WIDTH; h += half) {
-    UNROLL for (int i = 0; i < half; i++) v[h + i] =
-        NAME(load_halves)(p + i * pitch + h, p + (i + half) * pitch + h);
-    NAME(transpose_halves)(v + h);
-  }
-}
 #else
 #define FFT_HALVES 0
+#define FFT_APART  0
+#endif
+
+#if FFT_FMA && WIDTH * BITS == 512
+/* Transposes WIDTH rows of half as many numbers, in local order: lane i of v[j] is number j of row
+ * LOCAL_OF(i). */
+static INLINE void NAME(square_of_halves)(const REAL *p, int64_t pitch, V v[WIDTH / 2]) {
+  enum { H = WIDTH / 2 };
+  UNROLL for (int i = 0; i < H; i++) {
+    const REAL *low = p + (LOCAL_OF(i))*pitch, *high = p + (LOCAL_OF(i + H)) * pitch;
+#if BITS == 32
+    v[i] = (V)_mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(low)),
+                                 _mm256_loadu_ps(high), 1);
+#else
+    v[i] = (V)_mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(low)),
+                                 _mm256_loadu_pd(high), 1);
+#endif
+  }
+  NAME(exchange1)(v, H, 1);
+  NAME(exchange2)(v, H, 2);
+#if WIDTH == 16
+  NAME(exchange4)(v, H, 4);
+#endif
+}
 #endif
