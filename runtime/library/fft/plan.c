@@ -132,11 +132,12 @@ static int32_t odd_factors(int64_t n, int32_t *factor) {
   return n == 1 ? count : -1;
 }
 
-/* Factors 2^twos into as few radices as possible, the largest first, because the first pass needs
- * no multiplications by twiddle factors. */
+/* Factors 2^twos into as few radices as possible, with few of 16, the largest first, because the
+ * first pass needs no multiplications by twiddle factors. */
 static int32_t even_radices(int32_t twos, int32_t *radix) {
   int32_t count = 0;
-  while (twos >= 4 && twos % 3 == 1) radix[count++] = 16, twos -= 4;
+  while (twos >= 4 && (twos % 3 == 1 || (twos % 3 == 2 && twos > 5)))
+    radix[count++] = 16, twos -= 4;
   for (; twos >= 3; twos -= 3) radix[count++] = 8;
   if (twos > 0) radix[count++] = 1 << twos;
   return count;
@@ -151,7 +152,7 @@ static bool choose_radices(nxi_fft_line *l) {
           even[NXI_FFT_MAX_PASSES];
   int32_t odds = odd_factors(l->n >> twos, odd), evens = 0, last = 0, count = 0;
   if (odds < 0) return false;
-  if (twos >= 4 && l->n >= 256 && twos != 5) last = 4;
+  if (twos == 4 ? l->n >= 64 : twos > 5 && l->n >= 256) last = 4;
   else if (twos >= 3 && l->n >= 64) last = 3;
   else if (twos >= 2 && l->n >= 8) last = 2;
   evens = even_radices(twos - last, even);
