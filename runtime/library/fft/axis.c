@@ -374,7 +374,7 @@ static void whole_tasks(const nxi_fft_axis *a, int64_t *tasks, int64_t *grain) {
   int64_t lanes;
   switch (layout_of(a)) {
     case ROWS:
-      lanes = nxi_fft_rows_together(a->line, is_half(a));
+      lanes = nxi_fft_rows_together(a->line);
       *tasks = a->outer;
       *grain = (grain_of(a->n) + lanes - 1) / lanes * lanes;
       break;

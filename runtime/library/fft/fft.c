@@ -96,8 +96,7 @@ static bool goes_past(const nxg_call *c, const nxi_target *t, const nxi_fft_axis
   int64_t bytes = nxg_elements(in->rank, in->shape) * nxi_dtype_size(in->dtype) +
                   nxg_elements(out->rank, out->shape) * nxi_dtype_size(out->dtype),
           share = (int64_t)t->threads * SHARE, cache = t->l3_bytes;
-  if (cache > share && nxi_fft_rows_together(a->line, a->form != NXI_FFT_COMPLEX) == 1)
-    cache = share;
+  if (cache > share && nxi_fft_rows_together(a->line) == 1) cache = share;
   return cache > 0 && bytes >= cache / 4 * 3;
 }
 

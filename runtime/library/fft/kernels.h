@@ -67,6 +67,8 @@ typedef struct nxi_fft_pass {
   /* vectors of planar rows are in local order, if the kernel has nxi_fft_kernels.apart lanes, and
    * the number of lanes is a multiple of that */
   bool apart;
+  /* several transforms of the same form, so many reals from one to the next; 0 is one */
+  int64_t transforms, source_next, target_next;
   /* NULL, or results stay in the rows of their operands, so that passes are done in place: then
    * what is at the place of k belongs to order[k], k < done. */
   const int32_t *order;
@@ -83,6 +85,7 @@ typedef struct nxi_fft_tail {
   const void *twiddles;
   const void *prime;
   int32_t radix;
+  int64_t transforms, source_next, target_next; /* `last`: as of nxi_fft_pass */
 } nxi_fft_tail;
 
 /* The transform of n = 2 half real numbers and that of half pairs of them. */

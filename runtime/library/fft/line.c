@@ -259,7 +259,8 @@ int64_t nxi_fft_own_bytes(const nxi_fft_line *l) {
     int64_t longer = l->first->n > l->second->n ? l->first->n : l->second->n;
     return nxi_fft_copies_bytes(l, longer * nxi_fft_lanes(l));
   }
-  return nxi_fft_copies_bytes(l, l->n * nxi_fft_column_lanes(l));
+  const int64_t columns = l->n * nxi_fft_column_lanes(l), rows = l->row_reals * l->at_once;
+  return nxi_fft_copies_bytes(l, columns > rows ? columns : rows);
 }
 
 int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups) {

@@ -45,6 +45,7 @@ typedef struct nxi_fft_line {
   const int32_t *places;
   bool apart; /* nxi_fft_pass.apart of the first pass of a single transform */
   bool fills; /* passes of a single transform of some length fill the widest vectors */
+  int64_t at_once, row_reals; /* rows that are done one at a time, but pass by pass; and of one */
   /* two steps: n = first->n * second->n. chirp: inner->n >= 2 n - 1 */
   struct nxi_fft_line *first, *second, *inner;
   const void *by_row, *by_lane;     /* by_row: one table of first->n pairs for each strip */
@@ -58,7 +59,7 @@ typedef struct nxi_fft_line {
 
 /* Lanes of a strip: 128 bytes of pairs. Bits depend on this number (by the factors between two
  * steps). */
-static inline int64_t nxi_fft_lanes(const nxi_fft_line *l) { return 64 / l->real_bytes; }
+static inline int64_t nxi_fft_lanes(const nxi_fft_line *l) { return l->real_bytes == 4 ? 16 : 8; }
 static inline int64_t nxi_fft_least_lanes(const nxi_fft_line *l) {
   return l->kernels->width[l->kernels->widths - 1];
 }
@@ -103,11 +104,11 @@ void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own
 /* The same where l is computed in passes, and for rows of 2 n real numbers and n + 1 pairs (from
  * the latter with b->inverse) if there is a unit: exp(-2 pi i k / 2 n), k <= n / 2. */
 void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit, void *own);
-/* Sets l->fills, and says whether rows go to lanes, several together; l is computed in passes and
- * has its kernels. */
+/* Sets l->fills, at_once and row_reals, and says whether rows go to lanes, several together; l is
+ * computed in passes and has its kernels. */
 bool nxi_fft_suits_lanes(nxi_fft_line *l);
-/* The best multiple for numbers of rows that are computed on one thread; real: as above. */
-int64_t nxi_fft_rows_together(const nxi_fft_line *l, bool real);
+/* The best multiple for numbers of rows that are computed on one thread. */
+int64_t nxi_fft_rows_together(const nxi_fft_line *l);
 
 /* For an l that is not local: the phases run one after the other, and the tasks of each in any
  * order. The batch has at most as many transforms as `shared` has memory for; all phases get the

@@ -259,6 +259,14 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const i
   stay_due(p.ahead, due);
 }
 
+static INLINE void NAME(wide_each)(const nxi_fft_pass *p, const int radix, const int form,
+                                   NAME(side) s, NAME(side) t) {
+  for (int64_t left = p->transforms;; s.re += p->source_next, t.re += p->target_next) {
+    NAME(wide)(p, radix, form, s, t);
+    if (--left <= 0) return;
+  }
+}
+
 /* Calls the pass with constant layouts for the most frequent combinations. A pass to pairs is the
  * last one of lanes, which are rows with others between them. */
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
@@ -269,7 +277,7 @@ static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool
   if (s.layout == from && t.layout == to && s.local == is_local && where) { \
     s.layout = from, t.layout = to, s.step = a, t.step = b;                 \
     s.local = t.local = is_local;                                           \
-    NAME(wide)(p, radix, form, s, t);                                       \
+    NAME(wide_each)(p, radix, form, s, t);                                  \
     return;                                                                 \
   }
 #define FORMS(is_local)                            \
@@ -289,7 +297,7 @@ static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool
   }
 #undef FORMS
 #undef FORM
-  NAME(wide)(p, radix, ANY, s, t);
+  NAME(wide_each)(p, radix, ANY, s, t);
 }
 #undef ANY
 #undef ROW
@@ -348,10 +356,9 @@ static INLINE int NAME(number_in)(const int radix, int c) {
   return FFT_APART && radix % WIDTH == 0 ? c / WIDTH * WIDTH + LOCAL_OF(c % WIDTH) : c;
 }
 
-static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
-  NAME(side) t = NAME(side_of)(&p->target);
-  t.local = true;
-  const REAL *re = p->source.re, *im = p->source.im, *w = p->twiddles;
+static INLINE void NAME(last_once)(const nxi_fft_tail *p, const int radix, const REAL *re,
+                                   const REAL *im, NAME(side) t) {
+  const REAL *w = p->twiddles;
   const int64_t count = p->done;
   for (int64_t k = 0;; w += 2 * (radix - 1) * WIDTH) {
     V a[16], b[16];
@@ -377,6 +384,17 @@ static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
     }
     if (k + WIDTH >= count) break;
     k += k + 2 * WIDTH <= count ? WIDTH : count - k - WIDTH;
+  }
+}
+
+static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
+  NAME(side) t = NAME(side_of)(&p->target);
+  const REAL *re = p->source.re, *im = p->source.im;
+  t.local = true;
+  for (int64_t left = p->transforms;; t.re += p->target_next) {
+    NAME(last_once)(p, radix, re, im, t);
+    if (--left <= 0) return;
+    re += p->source_next, im += p->source_next;
   }
 }
 

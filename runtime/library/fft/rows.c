@@ -6,10 +6,10 @@
 
 /* Rows of up to SHORT bytes of real parts are transformed several together, in lanes; rows with
  * narrow passes up to NARROW elements. Longer rows are faster one at a time: what many of them need
- * together leaves the first-level cache. So are complex ones from FULL elements on that fill
- * vectors by themselves; of real ones the other step is faster in lanes. IN_TARGET: see
+ * together leaves the first-level cache. So are those from FULL elements on that fill vectors by
+ * themselves. AT_ONCE: bytes of rows that are done one at a time, but pass by pass. IN_TARGET: see
  * starts_in_target. EVERY: vectors of results after which something is fetched. */
-enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, FULL = 32, EVERY = 8 };
+enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, FULL = 32, AT_ONCE = 1 << 13, EVERY = 8 };
 
 static void stream_row(const nxi_fft_line *l, void *to, const void *from, int64_t reals) {
   l->kernels->stream(&(nxi_fft_streamed){to, from, 0, 0, 1, reals * l->real_bytes});
@@ -17,34 +17,50 @@ static void stream_row(const nxi_fft_line *l, void *to, const void *from, int64_
 
 /* ---- several rows in lanes */
 
-/* Whether the passes of a single transform fill the widest vectors. */
+/* Whether a single transform uses three quarters of the lanes of the widest vectors. */
 static bool fills_vectors(const nxi_fft_line *l) {
-  const int32_t width = l->kernels->width[0];
+  const int64_t width = l->kernels->width[0];
+  int64_t lanes = 0;
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
-    if (s->narrow || (s->last && s->width < width)) return false;
-    if ((s->row ? s->groups : s->done) % width != 0) return false;
+    if (s->narrow) return false;
+    const int64_t one = s->row ? l->kernels->width[nxi_fft_width_for(l->kernels, s->groups)]
+                               : s->width,
+                  line = s->row ? s->groups : s->done, lines = s->row ? s->done : 1;
+    lanes += lines * ((line + one - 1) / one) * width * s->radix;
   }
-  return true;
+  return 3 * lanes <= 4 * l->n * l->passes;
+}
+
+/* Rows one at a time are done pass by pass, as many together as the first-level cache holds: so the
+ * first numbers of a pass do not wait for the last ones of the pass before. */
+static int64_t rows_at_once(const nxi_fft_line *l) {
+  bool whole = l->passes > 0 && l->stage[l->passes - 1].last;
+  for (int32_t i = 0; i < l->passes - 1; i++) whole = whole && l->stage[i].row;
+  const int64_t some = whole ? AT_ONCE / (2 * l->n * l->real_bytes) : 1;
+  return some > 1 ? some : 1;
 }
 
 bool nxi_fft_suits_lanes(nxi_fft_line *l) {
+  const int64_t line = 64 / l->real_bytes;
   l->fills = l->n >= FULL && fills_vectors(l);
+  l->at_once = rows_at_once(l);
+  l->row_reals = (l->n + line - 1) / line * line;
   return l->n * l->real_bytes <= SHORT || (l->n <= NARROW && l->stage[l->passes - 1].narrow);
 }
 
-static bool goes_to_lanes(const nxi_fft_line *l, bool real) {
-  return l->places && (real || !l->fills);
-}
+static bool goes_to_lanes(const nxi_fft_line *l) { return l->places && !l->fills; }
 
-int64_t nxi_fft_rows_together(const nxi_fft_line *l, bool real) {
-  return goes_to_lanes(l, real) ? nxi_fft_lanes(l) : 1;
+int64_t nxi_fft_rows_together(const nxi_fft_line *l) {
+  return goes_to_lanes(l) ? nxi_fft_lanes(l) : 1;
 }
 
 int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real) {
   if (l->way != NXI_FFT_PASSES) return nxi_fft_own_bytes(l);
-  bool together = goes_to_lanes(l, real) && rows >= nxi_fft_lanes(l);
-  return nxi_fft_copies_bytes(l, together ? (l->n + real) * nxi_fft_column_lanes(l) : l->n);
+  const bool together = goes_to_lanes(l) && rows >= nxi_fft_lanes(l);
+  const int64_t single = l->row_reals * l->at_once,
+                lanes = together ? (l->n + real) * nxi_fft_column_lanes(l) : 0;
+  return nxi_fft_copies_bytes(l, lanes > single ? lanes : single);
 }
 
 static nxi_fft_rows exchanged(nxi_fft_rows planar) {
@@ -110,7 +126,7 @@ static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row
 static int64_t run_together(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
                             void *scratch) {
   int64_t row = 0, least = nxi_fft_lanes(l);
-  while (b->count - row >= least && goes_to_lanes(l, unit != NULL)) {
+  while (b->count - row >= least && goes_to_lanes(l)) {
     int64_t lanes = nxi_fft_column_lanes(l);
     int64_t some = (b->count - row) / least * least;
     if (some > lanes) some = lanes;
@@ -164,86 +180,128 @@ static void fetch_part(const nxi_fft_line *l, const void *p, int64_t bytes, int3
   nxi_fft_fetch((const char *)p + 64 * begin, 64 * (lines * (i + 1) / l->passes - begin));
 }
 
-/* next: a row that is fetched to a cache meanwhile, or NULL. */
-static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows target, void *scratch,
-                    const void *next) {
-  const bool starts = starts_in_target(l, &data, &target);
+/* Some rows one by one, and so many reals from each to the next. */
+typedef struct some_rows {
+  nxi_fft_rows source, target;
+  int64_t source_next, target_next, count;
+} some_rows;
+
+static nxi_fft_rows working_rows(const nxi_fft_line *l, void *scratch, int32_t copy, int64_t count,
+                                 int64_t pitch) {
+  return nxi_fft_planar(l, scratch, copy, count == 1 ? l->n : l->row_reals * count, pitch);
+}
+
+static void run_stage(const nxi_fft_line *l, const nxi_fft_stage *s, const some_rows *r) {
+  if (s->row) {
+    nxi_fft_pass p = {.source = r->source,
+                      .target = r->target,
+                      .done = s->done,
+                      .groups = 1,
+                      .lanes = s->groups,
+                      .twiddles = s->broad,
+                      .prime = s->prime,
+                      .radix = s->radix,
+                      .apart = l->apart && s->done == 1,
+                      .transforms = r->count,
+                      .source_next = r->source_next,
+                      .target_next = r->target_next};
+    p.source.pitch = r->source.im ? s->groups : 2 * s->groups;
+    s->row(&p);
+    return;
+  }
+  nxi_fft_tail t = {.source = r->source,
+                    .target = r->target,
+                    .done = s->done,
+                    .groups = s->groups,
+                    .twiddles = s->flat,
+                    .prime = s->prime,
+                    .radix = s->radix,
+                    .transforms = r->count,
+                    .source_next = r->source_next,
+                    .target_next = r->target_next};
+  (s->last ? s->last : s->narrow)(&t);
+}
+
+/* next: memory that is fetched to a cache meanwhile. More than one row: of rows_at_once. */
+static void run_some(const nxi_fft_line *l, const some_rows *some, void *scratch, const void *next,
+                     int64_t next_bytes) {
+  some_rows r = *some;
+  const bool starts = starts_in_target(l, &some->source, &some->target);
   if (l->passes == 0 || !l->stage[0].row) {
-    nxi_fft_rows first = nxi_fft_planar(l, scratch, 1, l->n, 0);
-    convert_row(l, data, first);
-    data = first;
+    r.source = nxi_fft_planar(l, scratch, 1, l->n, 0);
+    convert_row(l, some->source, r.source);
   }
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
-    if (next) fetch_part(l, next, 2 * l->n * l->real_bytes, i);
-    nxi_fft_rows to = nxi_fft_planar(l, scratch, i % 2, l->n, s->groups);
-    if (starts && i == 0)
-      to = (nxi_fft_rows){target.re, nxi_fft_at(l, target.re, l->n), s->groups, false};
-    if (s->row) {
-      data.pitch = data.im ? s->groups : 2 * s->groups;
-      nxi_fft_pass p = {.source = data,
-                        .target = to,
-                        .done = s->done,
-                        .groups = 1,
-                        .lanes = s->groups,
-                        .twiddles = s->broad,
-                        .prime = s->prime,
-                        .radix = s->radix,
-                        .apart = l->apart && i == 0};
-      s->row(&p);
-    } else {
-      nxi_fft_tail t = {.source = data,
-                        .target = s->last ? target : to,
-                        .done = s->done,
-                        .groups = s->groups,
-                        .twiddles = s->flat,
-                        .prime = s->prime,
-                        .radix = s->radix};
-      (s->last ? s->last : s->narrow)(&t);
-      if (s->last) return;
+    if (next) fetch_part(l, next, next_bytes, i);
+    r.target = working_rows(l, scratch, i % 2, r.count, s->groups);
+    r.target_next = l->row_reals;
+    if (s->last || (starts && i == 0)) {
+      r.target = some->target;
+      r.target_next = some->target_next;
     }
-    data = to;
+    if (starts && i == 0) {
+      r.target.im = nxi_fft_at(l, r.target.re, l->n);
+      r.target.pitch = s->groups;
+    }
+    run_stage(l, s, &r);
+    if (s->last) return;
+    r.source = r.target;
+    r.source_next = r.target_next;
   }
-  convert_row(l, data, target);
+  convert_row(l, r.source, some->target);
 }
 
 /* The pairs of the working copy that no pass reads or writes when the last results are written,
  * and of the one that the first pass does not write. */
-static void *last_pairs(const nxi_fft_line *l, void *scratch) {
+static void *last_pairs(const nxi_fft_line *l, void *scratch, int64_t count) {
   bool last = l->passes > 0 && l->stage[l->passes - 1].last;
-  return nxi_fft_planar(l, scratch, (l->passes + last) % 2, l->n, 0).re;
+  return working_rows(l, scratch, (l->passes + last) % 2, count, 0).re;
 }
-static void *first_pairs(const nxi_fft_line *l, void *scratch) {
-  return nxi_fft_planar(l, scratch, l->stage[0].row != NULL, l->n, 0).re;
+static void *first_pairs(const nxi_fft_line *l, void *scratch, int64_t count) {
+  return working_rows(l, scratch, l->stage[0].row != NULL, count, 0).re;
 }
 
-/* One row, with both steps of a real transform if there is a unit. */
-static void run_one(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, const void *unit,
-                    void *scratch) {
+/* Rows one by one, with both steps of a real transform if there is a unit. */
+static void run_single(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t count,
+                       const void *unit, void *scratch) {
   const nxi_fft_kernels *k = l->kernels;
-  const void *source = nxi_fft_at(l, b->source, row * b->source_pitch), *next = NULL;
+  const int64_t left = b->count - row - count, in = b->source_pitch;
+  const void *source = nxi_fft_at(l, b->source, row * in),
+             *next = b->past && left > 0 ? nxi_fft_at(l, source, count * in) : NULL;
   void *result = nxi_fft_at(l, b->target, row * b->target_pitch),
-       *target = b->past ? last_pairs(l, scratch) : result;
+       *target = b->past ? last_pairs(l, scratch, count) : result;
+  some_rows some = {.source = {nxi_fft_at(l, source, 0), NULL, 0, b->inverse},
+                    .target = {target, NULL, 0, b->inverse},
+                    .source_next = in,
+                    .target_next = b->target_pitch,
+                    .count = count};
   nxi_fft_half h = {source, target, l->n, 0, l->n / 2 + 1, unit};
-  if (b->past && row + 1 < b->count) next = nxi_fft_at(l, source, b->source_pitch);
   if (unit && b->inverse) {
-    if (b->past) h.target = first_pairs(l, scratch);
-    k->join(&h);
-    source = h.target;
+    if (b->past) h.target = first_pairs(l, scratch, count);
+    some.source.re = h.target;
+    some.source_next = b->target_pitch;
+    for (int64_t i = 0; i < count; i++) {
+      k->join(&h);
+      h.source = nxi_fft_at(l, h.source, in);
+      h.target = nxi_fft_at(l, h.target, b->target_pitch);
+    }
   }
-  nxi_fft_rows from = {nxi_fft_at(l, source, 0), NULL, 0, b->inverse},
-               to = {target, NULL, 0, b->inverse};
-  run_row(l, from, to, scratch, next);
-  if (unit && !b->inverse) {
-    h.source = target;
+  run_some(l, &some, scratch, next, (left < count ? left : count) * in * l->real_bytes);
+  for (int64_t i = 0; i < count && unit && !b->inverse; i++) {
+    h.source = h.target = nxi_fft_at(l, target, i * b->target_pitch);
     k->split(&h);
   }
-  if (b->past) stream_row(l, result, target, b->target_pitch);
+  if (b->past) stream_row(l, result, target, count * b->target_pitch);
 }
 
 void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
                       void *scratch) {
+  const int64_t most = l->at_once;
   int64_t row = run_together(l, b, unit, scratch);
-  for (; row < b->count; row++) run_one(l, b, row, unit, scratch);
+  for (int64_t count; row < b->count; row += count) {
+    count = b->count - row < most ? b->count - row : most;
+    run_single(l, b, row, count, unit, scratch);
+  }
   if (b->past) l->kernels->stream_end();
 }
