@@ -401,14 +401,19 @@ uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int6
 
 /* ---- cpu/strip_shape.c */
 enum { NXB_STRIP_ROWS = 16 }; /* most rows of a strip that are processed together */
-uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage);
-uint32_t nxb_strip_registers(const nxb_binder *b); /* of each value */
+/* columns: the loop along which strips are cut. */
+uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns);
+/* Whether the stage is short code that reads rows from memory, each where the one before ends. */
+bool nxb_strip_in_order(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns);
+uint16_t nxb_strip_lanes(const nxb_binder *b, const nxb_loop *columns);
 /* Columns of a strip along a loop of that extent; others: points of the other outer loops. */
 int64_t nxb_strip_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
                         int64_t others);
 /* Whether all strips have the same width, because the last one then computes only a few columns
  * again: the code need then not be written once more for less than a vector of columns. */
 bool nxb_strip_shifts(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t *width);
+/* The same where one strip has all columns: its last vector ends where they end. */
+bool nxb_strip_overlaps(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t width);
 
 /* cpu/map.c: transposes n vectors of n lanes, where n is a power of two up to 16. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);

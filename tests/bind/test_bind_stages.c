@@ -79,6 +79,22 @@ static void test_columns(void **state) {
     }
 }
 
+/* Narrow rows that follow each other, one strip of many tasks: with a small last cache they are
+ * read one after the other, and the last vector of columns overlaps the one before. */
+static void test_rows_in_order(void **state) {
+  (void)state;
+  static const int64_t widths[] = {9, 17, 20, 33, 47, 64, 65, 101, 128, 257, 500, 1024, 1030};
+  for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+    for (int64_t run = 3; run < 70; run += 7 + below(20)) {
+      nxk_reduce_kind kind = (nxk_reduce_kind)below(NXK_REDUCE_KINDS);
+      nx_dtype t = below(2) ? NX_F32 : every_type[below(TYPES)];
+      if (kind == NXK_DOT || !admits(kind, t)) kind = NXK_MAX;
+      nxk_kernel *k = reduce_kernel(kind, NXK_ORDER_PLAIN, t, 4 + below(3), run, widths[w]);
+      k->buffers[0].restricted = k->buffers[1].restricted = true;
+      check(k);
+    }
+}
+
 static void test_join_orders(void **state) {
   (void)state;
   static const int64_t chunks[] = {1, 2, 3, 7, 8, 20};
@@ -363,6 +379,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_rows),
       cmocka_unit_test(test_short_rows),
       cmocka_unit_test(test_columns),
+      cmocka_unit_test(test_rows_in_order),
       cmocka_unit_test(test_join_orders),
       cmocka_unit_test(test_nested_runs),
       cmocka_unit_test(test_normalize),

@@ -42,6 +42,16 @@ static bool has_near_rows(const nxb_binder *b, const nxb_stage *s) {
   return true;
 }
 
+/* Whether all that a stage reads from memory is rows that follow each other: POINTS, unless one
+ * vector has all columns, would read them once for each vector. */
+static bool reads_in_order(const nxb_binder *b, const nxb_loop *loop, int64_t widest) {
+  uint16_t lanes = nxb_choose_lanes(b, b->region->first, b->region->last, loop->value, 4);
+  if (nxb_fit_lanes(b, lanes, widest, loop->extent) == loop->extent) return false;
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    if (nxb_strip_in_order(b, &b->region->stages[i], loop)) return true;
+  return false;
+}
+
 /* Whether STRIPS is better than POINTS for lanes along this loop: it is for long runs of rows,
  * while the values of short runs fit in registers. Several partial results, as of the taps of a
  * window, would have to be loaded and stored for each few rows. */
@@ -57,8 +67,8 @@ static bool wants_strips(const nxb_binder *b, const nxb_loop *loop) {
       if (b->from->instrs[s->reduce[j]].kind == NXK_DOT && !order.exact) return false;
     }
   }
-  int64_t vector = b->target->vector_bytes / widest;
-  if ((rows <= 4 && !b->target->any_extent) || loop->extent < 8 * vector ||
+  int64_t vector = b->target->vector_bytes / widest, few = reads_in_order(b, loop, widest) ? 2 : 8;
+  if ((rows <= 4 && !b->target->any_extent) || loop->extent < few * vector ||
       !is_contiguous(b, loop->value))
     return false;
   return b->region->n_stages == 1 || rows * vector * widest > b->target->l1_bytes / 4;

@@ -3,7 +3,14 @@
  * rows are processed together. */
 #include "passes/bind/bind.h"
 
-enum { STRIP_BYTES = 4096, HALF_BLOCK = NXB_STRIP_ROWS / 2, SHORT_CODE = 6 };
+enum {
+  STRIP_BYTES = 4096,
+  LEAST_STRIPS = 4,
+  HALF_BLOCK = NXB_STRIP_ROWS / 2,
+  SHORT_CODE = 6,
+  SMALL_CODE = 12,
+  NEAR_BYTES = 512
+};
 
 /* Whether the time of a stage is that of reading rows 16 rows apart: a reduction adds up in 16
  * lanes, and does little else, as a row times a matrix. */
@@ -16,27 +23,76 @@ static bool adds_in_lanes(const nxb_binder *b, const nxb_stage *stage) {
   return false;
 }
 
-/* How many rows are processed together. If the data comes from memory it is a whole block: each
- * column is read from 16 rows and added in registers. Of rows that are 16 rows apart it is half a
- * block, since prefetchers of the hardware follow no more streams that are that far apart. */
-uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage) {
+/* Whether a strip has all columns: there are tasks enough without cutting them. */
+static bool is_one_strip(const nxb_binder *b, const nxb_loop *columns) {
+  const nxb_region *region = b->region;
+  int64_t widest = nxb_widest(b, region->first, region->last, columns->value), others = 1;
+  for (uint32_t i = 0; i < region->n_outer; i++)
+    if (region->outer[i].value != columns->value) others *= region->outer[i].extent;
+  return others >= LEAST_STRIPS && columns->extent * widest <= STRIP_BYTES;
+}
+
+/* Bytes of a row of what the stage reads from memory, if a strip holds whole rows and each begins
+ * where the one before ends; else 0. */
+static int64_t adjoining_bytes(const nxb_binder *b, const nxb_stage *stage,
+                               const nxb_loop *columns) {
+  int64_t bytes = 0;
+  if (b->target->generic || stage->n_loops != 1 || !is_one_strip(b, columns)) return 0;
+  for (nxk_value v = stage->first; v <= stage->last; v++) {
+    if (b->from->instrs[v].op != NXK_load) continue;
+    const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+    bool computed = false;
+    int64_t apart = nxb_stride(b, a, stage->loops[0].value, &computed),
+            size = columns->extent * nxi_dtype_size(b->from->buffers[a->buffer].dtype);
+    if (computed || a->index != NXK_NONE || (apart != 0 && apart != columns->extent)) return 0;
+    if (apart != 0 && size > bytes) bytes = size;
+  }
+  return bytes;
+}
+
+/* Rows from memory that are processed together: a whole block, of which each column is read from 16
+ * rows and added in registers. Short rows that follow each other are one stream, which prefetchers
+ * of the hardware follow if it is read in its order: a kilobyte of them, or one row. */
+static uint32_t rows_from_memory(int64_t adjoining) {
+  uint32_t rows = NXB_STRIP_ROWS;
+  while (adjoining > 0 && rows > 1 && rows * adjoining > NEAR_BYTES) rows /= 2;
+  return rows;
+}
+
+bool nxb_strip_in_order(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns) {
+  return nxb_code_cost(b, stage->first, stage->last) <= SMALL_CODE && !adds_in_lanes(b, stage) &&
+         nxb_reads_pass_cache(b, stage) && adjoining_bytes(b, stage, columns) > 0;
+}
+
+/* How many rows are processed together. Of rows that are 16 rows apart it is half a block, since
+ * prefetchers follow no more streams that are that far apart. */
+uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns) {
   uint32_t cost = nxb_code_cost(b, stage->first, stage->last);
   if (adds_in_lanes(b, stage)) return HALF_BLOCK;
-  if (cost <= 12) return nxb_reads_pass_cache(b, stage) ? NXB_STRIP_ROWS : 4;
-  return cost <= 30 ? 2 : 1;
+  if (cost <= SMALL_CODE && nxb_reads_pass_cache(b, stage))
+    return rows_from_memory(adjoining_bytes(b, stage, columns));
+  return cost <= SMALL_CODE ? 4 : cost <= 30 ? 2 : 1;
 }
 
 /* Registers for each value. If the data comes from memory it is one: with four, 64 cache lines of
  * 16 rows are requested at a time, and the bandwidth is a quarter lower. */
-uint32_t nxb_strip_registers(const nxb_binder *b) {
+static uint32_t strip_registers(const nxb_binder *b, const nxb_loop *columns) {
   uint32_t registers = 4;
   for (uint32_t i = 0; i < b->region->n_stages; i++) {
     const nxb_stage *stage = &b->region->stages[i];
     if (!stage->reduces || stage->points < NXB_STRIP_ROWS) continue;
-    uint32_t rows = nxb_strip_rows(b, stage);
-    if (rows >= HALF_BLOCK && NXB_STRIP_ROWS / rows < registers) registers = NXB_STRIP_ROWS / rows;
+    uint32_t rows = nxb_strip_rows(b, stage, columns), fitting = NXB_STRIP_ROWS / rows;
+    if (rows < HALF_BLOCK) fitting = nxb_strip_in_order(b, stage, columns) ? 1 : 4;
+    if (fitting < registers) registers = fitting;
   }
   return registers;
+}
+
+uint16_t nxb_strip_lanes(const nxb_binder *b, const nxb_loop *columns) {
+  uint16_t lanes = nxb_choose_lanes(b, b->region->first, b->region->last, columns->value,
+                                    strip_registers(b, columns));
+  while (lanes > 4 && lanes > columns->extent) lanes /= 2;
+  return lanes;
 }
 
 /* Whether rows are far apart. Pieces of them are longer then, and strips no more than threads need,
@@ -48,7 +104,7 @@ static bool is_far_apart(const nxb_binder *b) {
 }
 
 static int64_t least_strips(const nxb_binder *b) {
-  return is_far_apart(b) && b->target->threads < 4 ? b->target->threads : 4;
+  return is_far_apart(b) && b->target->threads < LEAST_STRIPS ? b->target->threads : LEAST_STRIPS;
 }
 
 int64_t nxb_strip_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
@@ -81,4 +137,9 @@ bool nxb_strip_shifts(const nxb_binder *b, int64_t extent, int64_t lanes, int64_
   bool shifts = alike <= extent && nxb_ceil(extent, alike) * alike <= extent + extent / 16;
   if (shifts) *width = alike;
   return shifts;
+}
+
+bool nxb_strip_overlaps(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t width) {
+  return !b->target->generic && extent % lanes != 0 && extent > lanes && extent <= width &&
+         nxb_repeats(b, b->region->first, b->region->last);
 }

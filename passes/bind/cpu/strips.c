@@ -19,9 +19,11 @@ typedef struct strips {
   nxb_lane_map saved; /* a copy of `map` while a loop over the columns is open */
   nxb_lane_map rows[MAX_ROWS];
   nxb_dim dim;
-  nxk_value end; /* the end of the whole vectors of the strip */
-  int64_t width; /* columns of each strip */
+  nxk_value end;           /* where the vectors of the strip end */
+  nxk_value point;         /* of the outer loop: the first of the vector in the open loop */
+  int64_t width, multiple; /* columns of each strip; what their numbers are a multiple of */
   bool shifted;  /* the last strip is as wide as the others, and overlaps the one before */
+  bool overlaps; /* so does the last vector of the only strip */
   uint16_t lanes;
   bool *varies;      /* value -> differs from column to column */
   uint32_t *segment; /* value -> its segment */
@@ -156,18 +158,19 @@ static void store_column(strips *s, uint32_t array, nxk_value row, nxk_value val
 static void set_column(strips *s, nxb_lane_map *map, nxk_value column) {
   map->lanes = s->lanes;
   map->vector = s->dim.loop.value;
-  map->base_multiple = s->dim.loop.lower == 0 && !s->shifted ? s->lanes * s->dim.loop.step : 1;
+  map->base_multiple = s->multiple;
   map->columns = s->width;
   map->column = column;
   map->column_origin = s->dim.lo;
-  nxb_set_index(s->b, map, &s->dim.loop, column, true);
+  nxb_set_index(s->b, map, &s->dim.loop, s->point, true);
 }
 
 static void open_columns(strips *s) {
   nxb_lane_map_assign(s->b, &s->saved, &s->map);
-  set_column(
-      s, &s->map,
-      nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_of(s->dim.lo), nxk_bound_of(s->end), s->lanes));
+  nxk_value column = s->point =
+      nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_of(s->dim.lo), nxk_bound_of(s->end), s->lanes);
+  if (s->overlaps) s->point = nxb_op(s->b, NXK_min, column, nxb_add(s->b, s->dim.hi, -s->lanes));
+  set_column(s, &s->map, column);
 }
 
 static void close_columns(strips *s) {
@@ -465,7 +468,7 @@ static void write_group(strips *s, const nxb_stage *stage, const nxk_value *grou
                  .shift = NXK_NONE,
                  .out_row = NXK_NONE,
                  .item_type = nxb_item_type(stage->points),
-                 .rows = nxb_strip_rows(b, stage)};
+                 .rows = nxb_strip_rows(b, stage, &s->dim.loop)};
   uint32_t *arrays = nxb_alloc(b, 5 * n * sizeof *arrays), *home = arrays;
   if (b->failed) return;
   f.value = arrays + n;
@@ -563,29 +566,26 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   const nxb_region *region = b->region;
   strips s = {.b = b, .lanes = 1};
   nxb_nest nest = {.n = 0};
-  uint32_t at = 0;
-  int64_t widest = nxb_widest(b, region->first, region->last, vector_loop), others = 1;
+  int64_t widest = nxb_widest(b, region->first, region->last, vector_loop), others = 1, at = 0;
   for (uint32_t i = 0; i < region->n_outer; i++) {
     if (region->outer[i].value == vector_loop) at = i;
     else nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
     if (region->outer[i].value != vector_loop) others *= region->outer[i].extent;
   }
   int64_t extent = region->outer[at].extent;
-  s.lanes = nxb_choose_lanes(b, region->first, region->last, vector_loop, nxb_strip_registers(b));
-  while (s.lanes > 4 && s.lanes > extent) s.lanes /= 2;
+  s.lanes = nxb_strip_lanes(b, &region->outer[at]);
   s.width = nxb_strip_width(b, extent, s.lanes, widest, others);
-  s.shifted = nxb_strip_shifts(b, extent, s.lanes, &s.width);
-  s.dim = nxb_outer_dim(b, at, NXB_BLOCK, s.width);
+  s.overlaps = nxb_strip_overlaps(b, extent, s.lanes, s.width);
+  s.shifted = !s.overlaps && nxb_strip_shifts(b, extent, s.lanes, &s.width);
+  nest.dims[nest.n++] = s.dim = nxb_outer_dim(b, at, NXB_BLOCK, s.width);
   if (!prepare(b, &s)) return;
-  nest.dims[nest.n++] = s.dim;
   nxb_open(b, &nest, &s.map, nxb_point_cycles(b) * (double)s.width);
   s.dim = nest.dims[nest.n - 1];
-  bool left_over = (b->target->generic || extent % s.lanes != 0) && !s.shifted;
-  if (s.shifted) {
-    s.dim.lo = nxb_op(b, NXK_min, s.dim.lo, nxb_int(b, extent - s.width));
-    s.dim.hi = nxb_add(b, s.dim.lo, s.width);
-  }
-  s.end = left_over ? nxb_op(b, NXK_and, s.dim.hi, nxb_int(b, -(int64_t)s.lanes)) : s.dim.hi;
+  bool left_over = (b->target->generic || extent % s.lanes != 0) && !s.shifted && !s.overlaps;
+  if (s.shifted) s.dim.lo = nxb_op(b, NXK_min, s.dim.lo, nxb_int(b, extent - s.width));
+  s.multiple = s.dim.loop.lower == 0 && !s.shifted && !s.overlaps ? s.lanes * s.dim.loop.step : 1;
+  s.end = s.shifted || s.overlaps ? nxb_add(b, s.dim.lo, s.width) : s.dim.hi;
+  if (left_over) s.end = nxb_op(b, NXK_and, s.dim.hi, nxb_int(b, -(int64_t)s.lanes));
   nxb_lane_map before = s.map;
   if (!nxb_lane_map_copy(b, &before, &s.map) || b->to->failed) return;
   write_segment(&s, region->first + 1, region->body_first - 1);
