@@ -51,6 +51,10 @@ static const problem problems[] = {
     {2, 1, 2, {11, 151}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 17, {0}, {0}, false, false},
     {1, 3, 2, {5, 32}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 70, {20, 300}, {0}, false, false},
     {1, 1, 2, {9, 9}, {2, 3}, {4, 2}, {2, 2}, {1, 0}, {1, 0}, 3, {0}, {0}, true, false},
+    /* strips that are copied by the first rows of each 64 */
+    {1, 1, 30, {4, 45}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 67, {9, 150}, {0}, false, false},
+    {1, 1, 31, {3, 32}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 69, {0}, {0}, true, true},
+    {1, 1, 60, {8, 33}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 20, {0}, {100, 400}, false, false},
 };
 
 /* Of a line, in memory: as they are, the other way round, or all at one place. */

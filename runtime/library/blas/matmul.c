@@ -171,7 +171,7 @@ static void multiply(const nxi_blas *blas, const nxi_matmul *p, const nxi_floats
 static void multiply_windows(const matmul_run *r, const nxi_floats_product *piece, int64_t column) {
   const nxi_staging *s = r->p->staging;
   const nxi_floats_kernels *own = nxi_floats_kernels_for(r->p->type);
-  void *room = piece->a_transposed ? nxi_room_take() : NULL;
+  void *room = nxi_image_wants_room(own, piece) ? nxi_room_take() : NULL;
   nxi_image_multiply(own, piece, s->windows, s->layout, column, piece->b, room);
   nxi_room_give(room);
 }

@@ -22,16 +22,16 @@ static NXI_INLINE void TABLE(end)(REAL *c, VECTOR sum, const bool some, MASK mas
 }
 
 /* A step of the chains of a block, in which all are constants but pointers, distances and masks:
- * rows, vectors, `some` (the last vector is not whole) and `copies` (the row of B is written to
- * copy, whole vectors of it). */
+ * rows, vectors, `some` (the last vector is not whole), `copies` (the row of B is written to copy,
+ * whole vectors of it) and `fetches` (what is ahead of it is fetched). */
 static NXI_INLINE void TABLE(step)(VECTOR sum[ROWS][NXI_FLOATS_WIDE], const REAL *a, int64_t across,
                                    const REAL *b, int64_t ahead, REAL *copy, const int rows,
                                    const int vectors, const bool some, const bool copies,
-                                   MASK mask) {
+                                   const bool fetches, MASK mask) {
   VECTOR y[NXI_FLOATS_WIDE];
   UNROLL
   for (int j = 0; j < vectors; j++) {
-    if (copies) __builtin_prefetch((const char *)b + ahead + j * LANES * (int)sizeof(REAL));
+    if (fetches) __builtin_prefetch((const char *)b + ahead + j * LANES * (int)sizeof(REAL));
     y[j] = some && j == vectors - 1 ? LOAD_SOME(b + j * LANES, mask) : LOAD(b + j * LANES);
   }
   UNROLL
@@ -77,7 +77,8 @@ static NXI_INLINE void TABLE(blocks)(const nxi_floats_block *t, const int rows, 
     TABLE(begin)(sum, c, c_ld, rows, vectors, some, mask, how == NXI_FLOATS_GO_ON);
     for (int64_t p = 0; p < depth; p++, a += along, b += ld) {
       if (apart) b = (const REAL *)t->b + t->b_at[p];
-      TABLE(step)(sum, a, across, b, ahead, copy, rows, vectors, some, copies, mask);
+      TABLE(step)(sum, a, across, b, ahead, copy, rows, vectors, some, copies, copies && !apart,
+                  mask);
       copy += copies ? vectors * LANES : 0;
     }
     const bool add = how == NXI_FLOATS_ADD;
@@ -97,10 +98,12 @@ static NXI_INLINE void TABLE(blocks)(const nxi_floats_block *t, const int rows, 
   }
 #define KERNELS(rows) KERNEL(rows, 1) KERNEL(rows, 2) KERNEL(rows, 3)
 /* The first of many blocks, which copies B for the others. */
-#define FIRST(vectors)                                                         \
-  static void TABLE(first_##vectors)(const nxi_floats_block *t) {              \
-    if (t->last == LANES) TABLE(blocks)(t, ROWS, vectors, false, false, true); \
-    else TABLE(blocks)(t, ROWS, vectors, true, false, true);                   \
+#define FIRST(vectors)                                                                   \
+  static void TABLE(first_##vectors)(const nxi_floats_block *t) {                        \
+    if (t->b_at && t->last == LANES) TABLE(blocks)(t, ROWS, vectors, false, true, true); \
+    else if (t->b_at) TABLE(blocks)(t, ROWS, vectors, true, true, true);                 \
+    else if (t->last == LANES) TABLE(blocks)(t, ROWS, vectors, false, false, true);      \
+    else TABLE(blocks)(t, ROWS, vectors, true, false, true);                             \
   }
 FIRST(1)
 FIRST(2)

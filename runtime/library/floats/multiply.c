@@ -17,6 +17,8 @@ enum {
   FAR = 4096,  /* bytes from one row of B to the next: on a page of its own, and copied */
   NEAR = 2048, /* on few pages with others: copied for MANY rows of A */
   MANY = 16,
+  MANY_ROWS = 8, /* of a block that reads B so seldom that it does not wait for it */
+  LINE = 64,
   SPREAD = 256, /* such distances that a greater power of two divides fill few sets of a cache */
   SMALL = 16 << 10,        /* the least number of bytes that any first cache is taken to hold */
   AHEAD = 8,               /* rows of B that are prefetched before they are copied */
@@ -52,10 +54,23 @@ const nxi_floats_kernels *nxi_floats_kernels_for(nx_dtype type) {
  * their distance. */
 static int64_t small(void) { return larger(SMALL, nxi_target_host()->l1_bytes / 3 * 2); }
 
+bool nxi_floats_waits_for_b(const nxi_floats_kernels *f, int64_t rows, int64_t depth,
+                            int64_t columns) {
+  const int64_t width = least(NXI_FLOATS_VECTORS * f->lanes, columns);
+  return f->rows < MANY_ROWS && rows >= MANY && depth * width * f->size > small();
+}
+
+/* Whether strips are read faster from a copy, although rows of B are near each other: those that
+ * begin within cache lines are more of them; or B stays in no second level. */
+static bool is_slow(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  return (p->m >= MANY && p->k * p->n * f->size > nxi_target_host()->l2_bytes / 2) ||
+         (p->b_ld * f->size % LINE != 0 && nxi_floats_waits_for_b(f, p->m, p->k, p->n));
+}
+
 static bool copies_b(const nxi_floats_kernels *f, const nxi_floats_product *p) {
   const int64_t bytes = p->b_ld * f->size;
   const bool apart = bytes >= FAR || (bytes >= NEAR && p->m >= MANY);
-  return p->b_transposed ||
+  return p->b_transposed || is_slow(f, p) ||
          (!p->b_is_cached && (apart || (bytes & -bytes) > SPREAD) && p->k * bytes > small());
 }
 
@@ -252,13 +267,20 @@ static int64_t widest(const nxi_floats_kernels *f, const nxi_floats_product *p) 
   return vectors_of(f, nxi_floats_strip_width(f, p->n)) * f->lanes;
 }
 
+/* Columns whose strips are copied at once: as many as there is room for, in equal parts. */
+static int64_t columns_at_once(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  const int64_t width = widest(f, p), strips = (p->n + width - 1) / width,
+                most = larger(STRIPS_ROOM / (p->k * f->size) / width, 1),
+                parts = (strips + most - 1) / most;
+  return (strips + parts - 1) / parts * width;
+}
+
 /* Rows row .. row + rows - 1 of C. room: for strips of B; one block of rows reads them once. */
 static void multiply_rows(const nxi_floats_kernels *f, const nxi_floats_product *p, int64_t row,
                           int64_t rows, const char *rows_copy, char *room,
                           nxi_floats_zeros *zeros) {
   if (rows <= f->rows && !p->b_transposed) room = NULL;
-  const int64_t width = widest(f, p), bytes = p->k * f->size,
-                some = room ? larger(STRIPS_ROOM / bytes / width, 1) * width : p->n;
+  const int64_t some = room ? columns_at_once(f, p) : p->n;
   for (int64_t first = 0; first < p->n; first += some) {
     const int64_t columns = least(some, p->n - first);
     if (p->b_transposed) transpose_strips(f, p, row, rows, first, columns, room);

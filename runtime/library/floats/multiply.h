@@ -54,6 +54,10 @@ void nxi_floats_multiply(const nxi_floats_kernels *f, const nxi_floats_product *
 
 /* ---- for the other files of this folder */
 
+/* Whether so many rows of A wait for their strips of B, which come from the second level, if these
+ * do not lie in order: as where blocks are of few rows, for each of which a strip is read. */
+bool nxi_floats_waits_for_b(const nxi_floats_kernels *f, int64_t rows, int64_t depth,
+                            int64_t columns);
 /* The kernels for the most rows of a block out of `rows`. */
 const nxi_floats_class *nxi_floats_class_of(const nxi_floats_kernels *f, int64_t rows);
 /* Rows of A that lie across: for each block the inner extent, its rows beside each other. */

@@ -160,6 +160,7 @@ typedef struct run {
   const int32_t *at;
   int64_t row, rows;     /* of C that are made */
   const char *rows_copy; /* those of A, or NULL where they lie */
+  char *strip;           /* where the first block copies a strip for the others, or NULL */
 } run;
 
 /* Rows of C from number i of r on, one block, or all blocks of as many rows that are left: `width`
@@ -170,8 +171,10 @@ static int64_t multiply_blocks(const run *r, int64_t i, bool all, const char *b,
   const nxi_floats_product *p = r->p;
   const nxi_floats_class *class = nxi_floats_class_of(f, r->rows - i);
   const int64_t across = r->rows_copy || p->a_transposed ? 1 : p->a_ld,
-                vectors = ceil_div(width, f->lanes), n = class->rows,
-                more = all ? (r->rows - i) / n - 1 : 0;
+                vectors = ceil_div(width, f->lanes), n = class->rows;
+  const bool strip = r->strip && r->rows > f->rows, copied = strip && i > 0,
+             copies = strip && i == 0;
+  const int64_t more = all && !copies ? (r->rows - i) / n - 1 : 0;
   const nxi_floats_block block = {.depth = p->k,
                                   .a = r->rows_copy
                                            ? r->rows_copy + i * p->k * f->size
@@ -180,15 +183,17 @@ static int64_t multiply_blocks(const run *r, int64_t i, bool all, const char *b,
                                   .along = r->rows_copy      ? n
                                            : p->a_transposed ? p->a_ld
                                                              : 1,
-                                  .b = b,
-                                  .b_at = r->at,
+                                  .b = copied ? r->strip : b,
+                                  .b_ld = vectors * f->lanes,
+                                  .b_at = copied ? NULL : r->at,
+                                  .copy = r->strip,
                                   .c = c,
                                   .c_ld = c_ld,
                                   .last = width - (vectors - 1) * f->lanes,
                                   .more = more,
                                   .a_next = r->rows_copy ? n * p->k : n * across,
                                   .end = end};
-  class->multiply[vectors - 1](&block);
+  (copies ? f->copies : class->multiply)[vectors - 1](&block);
   return n * (more + 1);
 }
 
@@ -264,12 +269,27 @@ static void multiply_rows(const run *r, int64_t first, const char *images) {
   }
 }
 
+static int64_t strip_bytes(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  return NXI_FLOATS_VECTORS * f->lanes * f->size * p->k;
+}
+
+static bool wants_strip(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  return strip_bytes(f, p) <= NXI_FLOATS_ROOM / 2 &&
+         nxi_floats_waits_for_b(f, smaller(p->m, ROWS), p->k, p->n);
+}
+
+bool nxi_image_wants_room(const nxi_floats_kernels *f, const nxi_floats_product *p) {
+  return p->a_transposed || wants_strip(f, p);
+}
+
 void nxi_image_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p,
                         const nxi_image_windows *w, const nxi_image_layout *l, int64_t first,
                         const void *memory, void *room) {
-  const int64_t bytes = p->k * f->size, fit = NXI_FLOATS_ROOM / bytes / ROWS * ROWS;
+  const int64_t bytes = p->k * f->size, strip = room && wants_strip(f, p) ? strip_bytes(f, p) : 0,
+                fit = (NXI_FLOATS_ROOM - strip) / bytes / ROWS * ROWS;
   const bool copies = room && p->a_transposed && fit > 0;
-  run r = {.f = f, .p = p, .w = w, .l = l, .at = memory};
+  run r = {.f = f, .p = p, .w = w, .l = l, .at = memory, .strip = strip > 0 ? room : NULL};
+  room = strip > 0 ? (char *)room + strip : room;
   for (int64_t row = 0, some; row < p->m; row += some) {
     some = smaller(p->m - row, copies ? fit : p->m);
     if (copies) nxi_floats_copy_rows(f, p, row, some, room);

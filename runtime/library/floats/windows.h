@@ -18,6 +18,8 @@ void nxi_image_copy(const nxi_floats_kernels *f, const nxi_image_windows *w,
                     const nxi_image_layout *l, const void *image, const nxi_image_tile *tile,
                     void *memory);
 
+/* Whether the product would be faster with memory. */
+bool nxi_image_wants_room(const nxi_floats_kernels *f, const nxi_floats_product *p);
 /* As nxi_floats_multiply, with the same bits; n, k and b of the product are those of the copy. */
 void nxi_image_multiply(const nxi_floats_kernels *f, const nxi_floats_product *p,
                         const nxi_image_windows *w, const nxi_image_layout *l, int64_t first,
