@@ -11,9 +11,12 @@
  * columns 2t, 2t + 1, 2t + 8 and 2t + 9 of each 16, which are four of the 16 lanes.
  *
  * Tiles of keys and values come by copies of 16 bytes into one half of the shared memory while the
- * other half is multiplied. */
+ * other half is multiplied, and so does what is added to scores. A condition on scores is packed
+ * before, a bit for each, so that a thread reads a word for a row of a tile, and what no row of a
+ * warp sees is not multiplied. */
 
-/* Rows that are seen: `least` <= column - row <= `most`; others have the score `fill`. */
+/* Columns that are seen: `least` <= column - row <= `most`, if the bit of a condition says so, too;
+ * others have the score `fill`. */
 struct nx_attention_shape {
   int rows, columns, heads, groups; /* of queries, keys; heads of keys */
   int row_tiles, batches, tiles; /* batches: outer extent times heads */
@@ -23,6 +26,15 @@ struct nx_attention_shape {
   int parts;                     /* of the values' marks, of a head */
   nx_u32 factor, fill;           /* twice the 16 bits; factor: 1 if there is none */
   nx_u32 hidden;                 /* what is `fill` when it has been multiplied by the factor */
+  nx_i64 added_outer, added_head; /* elements between summands; 0: the same ones */
+  nx_i64 seen_outer, seen_head;   /* words of 32 bits between bits */
+  int added_row, seen_row;
+};
+/* What scores are masked with in memory. Of a head they are in shared memory, as few registers are
+ * left. */
+struct nx_attention_masks {
+  const nx_u16 *added;
+  const nx_u32 *seen;
 };
 
 /* ---- pairs of numbers of 16 bits, in f32 or in their own type, which rounds as f32 would: of sums
@@ -128,11 +140,12 @@ template <int n> NX_INLINE int nx_tile_place(int line, int part) {
   return (line * n + (part ^ turn)) * 16;
 }
 
-/* Starts to copy `lines` lines of n parts, of which `inside` are there; others are zeros. A thread
+/* Starts to copy `lines` lines of n parts, of which `inside` are there, and of these the first
+ * `parts` parts; others are zeros. A thread
  * has one part of each line that it copies, and its lines are as far apart as makes their places
  * follow from the first one: so few registers remember places. */
 template <int n, int lines, int threads>
-NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside) {
+NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside, int parts = n) {
   const int all = n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : 32, apart = threads / all,
             line = threadIdx.x / all, part = threadIdx.x % all;
   if (all != n && part >= n) return;
@@ -141,7 +154,7 @@ NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside
 #pragma unroll
   for (int i = 0; i < (lines + apart - 1) / apart; i++) {
     const int own = line + i * apart;
-    const bool there = own < inside;
+    const bool there = own < inside && part < parts;
     if (lines % apart != 0 && own >= lines) return;
     nx_copy_start(to + (apart % 8 == 0 ? place + i * apart * n * 16 : nx_tile_place<n>(own, part)),
                   there ? at + (nx_i64)i * apart * row : from, there ? 16 : 0);
@@ -151,14 +164,18 @@ NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside
 /* ---- a block's rows */
 
 /* T: the type; D, E: elements of a query, and of a value; warps of a block; keys of a tile. rounds:
- * whether a product with the factor is rounded; if not, it is a power of two. */
-template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_attention {
+ * whether a product with the factor is rounded; if not, it is a power of two. masked: whether there
+ * is a condition. added: lines of a tile of summands, 0: there are none, 1: all rows have the same
+ * ones, or as many as rows. */
+template <class T, int D, int E, int warps, int keys, bool rounds, bool masked, int added>
+struct nx_attention {
   enum {
     threads = 32 * warps,
     rows = 16 * warps,
     key_bytes = keys * D * 2,
     stage = keys * (D + E) * 2,
     query_bytes = rows * D * 2,
+    added_bytes = added * keys * 2,
     kept = D <= 64 ? D / 16 : 1, /* fragments of queries in registers */
     chain = 256 / keys           /* tiles of a block of the order of sums */
   };
@@ -184,9 +201,16 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
     if (values)
       nx_bring_lines<E / 8, keys, threads>(shared + to * stage + key_bytes,
                                            v + (nx_i64)column * p.v_row, p.v_row, inside);
+    if (added > 0)
+      nx_bring_lines<keys / 8, (added > 0 ? added : 1), threads>(
+          summands(to), masks()->added + column, p.added_row,
+          added == 1 ? 1 : p.rows - first_row, (inside + 7) / 8);
     nx_copy_group();
   }
   __device__ __forceinline__ const nx_u8 *queries() const { return shared + 2 * stage; }
+  __device__ __forceinline__ nx_u8 *summands(int half) const {
+    return shared + 2 * stage + query_bytes + half * added_bytes;
+  }
   __device__ __forceinline__ void load_queries(nx_u32 (&a)[4], int i) {
     nx_load_rows(a, queries() + nx_tile_place<D / 8>(row - first_row + lane % 16,
                                                      i * 2 + lane / 16));
@@ -200,9 +224,11 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
   }
 
   /* The scores of 16 rows, rounded, in words of two columns: of rows g and g + 8 of each 8
-   * columns. first: without the factor, and those that are hidden are none. */
+   * columns. Of the first pass without the factor, and hidden ones are none, or `whole` ones. */
   template <bool first>
-  __device__ __forceinline__ void multiply_scores(int tile, nx_u32 (&s)[keys / 8][2]) {
+  __device__ __forceinline__ void multiply_scores(int tile, nx_u32 (&s)[keys / 8][2],
+                                                  const nx_u32 (&bits)[2]) {
+    const bool whole = added > 0 || (first ? masked : rounds);
     float c[keys / 8][4] = {};
     const nx_u8 *from = shared + now * stage;
 #pragma unroll
@@ -223,9 +249,50 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         s[j][h] = pair::round(c[j][2 * h], c[j][2 * h + 1]);
-        if (rounds && !first) s[j][h] = pair::fma(s[j][h], p.factor, 0x80008000u);
+        if (whole && (added == 0 || rounds)) s[j][h] = pair::fma(s[j][h], p.factor, 0x80008000u);
       }
-    if (!sees_all(tile)) hide(tile, s, first ? pair::none : rounds ? p.fill : p.hidden);
+    if (added > 0) add(s);
+    const nx_u32 fill = whole ? p.fill : first ? pair::none : p.hidden;
+    if (masked) hide_unseen(bits, s, fill);
+    if (!sees_all(tile)) hide(tile, s, fill);
+  }
+  /* Adds the summands. A factor that is a power of two is multiplied at the same time. */
+  __device__ __forceinline__ void add(nx_u32 (&s)[keys / 8][2]) {
+    const int line = added == 1 ? 0 : row - first_row + lane % 16;
+#pragma unroll
+    for (int j = 0; j < keys / 16; j++) {
+      nx_u32 b[4];
+      nx_load_rows(b, summands(now) + nx_tile_place<keys / 8>(line, j * 2 + lane / 16));
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        nx_u32 &own = s[2 * j + i / 2][i % 2];
+        own = pair::fma(own, rounds ? pair::one : p.factor, b[i]);
+      }
+    }
+  }
+  /* Bits of columns 2t, 2t + 1 of each 8 of a tile, which has at most 32, of rows g and g + 8, from
+   * bit 0 on. Whether no row of the warp sees a column. */
+  __device__ __forceinline__ bool unseen(int tile, nx_u32 (&bits)[2]) const {
+    if (!masked) return false;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int own = row + lane / 4 + 8 * h, there = own < p.rows ? own : p.rows - 1;
+      bits[h] = masks()->seen[(nx_i64)there * p.seen_row + tile * keys / 32] >>
+                (tile * keys % 32 + lane % 4 * 2);
+    }
+    const nx_u32 any = (bits[0] | bits[1]) & (keys < 32 ? 0x0303u : 0x03030303u);
+    return __ballot_sync(0xffffffffu, any != 0) == 0;
+  }
+  __device__ __forceinline__ void hide_unseen(const nx_u32 (&bits)[2], nx_u32 (&s)[keys / 8][2],
+                                              nx_u32 fill) const {
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+      for (int j = 0; j < keys / 8; j++) {
+        const nx_u32 two = bits[h] >> j % 4 * 8,
+                     seen = (two & 1 ? 0xffffu : 0) | (two & 2 ? 0xffff0000u : 0);
+        s[j][h] = (s[j][h] & seen) | (fill & ~seen);
+      }
   }
   /* Whether all rows of the warp see all columns of the tile, and whether none sees one. */
   __device__ __forceinline__ bool sees_all(int tile) const {
@@ -264,7 +331,9 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
     if (unit != 1.0f) low *= unit, high *= unit;
     return pair::round(low, high);
   }
-  __device__ __forceinline__ nx_u32 factor() const { return rounds ? pair::one : p.factor; }
+  __device__ __forceinline__ nx_u32 factor() const {
+    return rounds || added > 0 ? pair::one : p.factor;
+  }
 
   /* ---- the three passes; `tail`: the tile that comes after the last one, in the next pass */
 
@@ -274,8 +343,12 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
     for (int tile = first; tile < last; tile++) {
       turn(tile + 1 < last ? tile + 1 : tail, false);
       if (idle() || sees_nothing(tile)) continue;
-      nx_u32 s[keys / 8][2];
-      multiply_scores<true>(tile, s);
+      nx_u32 s[keys / 8][2], bits[2] = {};
+      if (unseen(tile, bits)) {
+        best[0] = pair::most(best[0], p.fill), best[1] = pair::most(best[1], p.fill);
+        continue;
+      }
+      multiply_scores<true>(tile, s, bits);
 #pragma unroll
       for (int j = 0; j < keys / 8; j++)
 #pragma unroll
@@ -284,7 +357,7 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const int own = row + lane / 4 + 8 * h;
-      best[h] = pair::fma(best[h], p.factor, 0x80008000u);
+      if (!masked && added == 0) best[h] = pair::fma(best[h], p.factor, 0x80008000u);
       if (own + p.least > 0 || own + p.most < p.columns - 1) best[h] = pair::most(best[h], p.fill);
       best[h] = pair::most(best[h], best[h] >> 16 | best[h] << 16);
       best[h] = pair::most(best[h], nx_shuffle(best[h], 1));
@@ -331,9 +404,9 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
     for (int tile = first; tile < last; tile++) {
       const bool more = tile + 1 < last;
       turn(more ? tile + 1 : tail, !more && values);
-      if (!idle() && !(skips && sees_nothing(tile))) {
-        nx_u32 s[keys / 8][2];
-        multiply_scores<false>(tile, s);
+      nx_u32 s[keys / 8][2], bits[2] = {};
+      if (!idle() && !(skips && sees_nothing(tile)) && !(unseen(tile, bits) && skips)) {
+        multiply_scores<false>(tile, s, bits);
 #pragma unroll
         for (int j = 0; j < keys / 8; j++)
 #pragma unroll
@@ -359,9 +432,9 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
 #pragma unroll 1
     for (int tile = first; tile < last; tile++) {
       turn(tile + 1 < last ? tile + 1 : -1, true);
-      if (idle() || (skips && sees_nothing(tile))) continue;
-      nx_u32 s[keys / 8][2];
-      multiply_scores<false>(tile, s);
+      nx_u32 s[keys / 8][2], bits[2] = {};
+      if (idle() || (skips && sees_nothing(tile)) || (unseen(tile, bits) && skips)) continue;
+      multiply_scores<false>(tile, s, bits);
       const nx_u8 *from = shared + now * stage + key_bytes;
 #pragma unroll
       for (int j = 0; j < keys / 16; j++) {
@@ -404,7 +477,10 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
   /* Words of the block: what adds_nothing says; and what the end has to know and no register keeps,
    * the number of the head, the tile that comes next, and the one of these rows. */
   __device__ __forceinline__ int *words() const {
-    return (int *)(shared + 2 * stage + query_bytes);
+    return (int *)(shared + 2 * stage + query_bytes + 2 * added_bytes);
+  }
+  __device__ __forceinline__ nx_attention_masks *masks() const {
+    return (nx_attention_masks *)(words() + 4);
   }
 
   __device__ __forceinline__ void run(const nx_u16 *queries_at, nx_u16 *to, const nx_u8 *marks,
@@ -420,7 +496,7 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
                                          p.rows - first_row);
     nx_copy_group();
     if (first >= last) first = 0, last = all;
-    const bool part = last - first != all;
+    const bool part = masked || last - first != all;
     skips = part;
     nx_copy_wait<0>();
     __syncthreads();
@@ -452,27 +528,32 @@ template <class T, int D, int E, int warps, int keys, bool rounds> struct nx_att
 };
 
 /* A tile of rows after the other. marks: see nx_mark_values. */
-template <class T, int D, int E, int warps, int keys, bool rounds>
+template <class T, int D, int E, int warps, int keys, bool rounds, bool masked, int added>
 NX_INLINE void nx_attend(const nx_u16 *q, const nx_u16 *k, const nx_u16 *v, nx_u16 *y,
-                         const nx_u8 *marks, const nx_attention_shape &p, nx_u8 *shared) {
-  typedef nx_attention<T, D, E, warps, keys, rounds> one;
-  const bool masked = p.least > -p.rows || p.most < p.columns - 1;
+                         const nx_u8 *marks, nx_attention_masks masks,
+                         const nx_attention_shape &p, nx_u8 *shared) {
+  typedef nx_attention<T, D, E, warps, keys, rounds, masked, added> one;
+  const bool bounded = p.least > -p.rows || p.most < p.columns - 1;
   int number = blockIdx.x;
 #pragma unroll 1
   while (number < p.tiles) {
     /* rows that may see most first, so that no block begins a long one at the end */
-    const int batch = masked ? number % p.batches : number / p.row_tiles,
-              tile = masked ? p.row_tiles - 1 - number / p.batches : number % p.row_tiles,
+    const int batch = bounded ? number % p.batches : number / p.row_tiles,
+              tile = bounded ? p.row_tiles - 1 - number / p.batches : number % p.row_tiles,
               outer = batch / p.heads, head = batch % p.heads, group = head / (p.heads / p.groups);
     one block(p);
     block.shared = shared;
-    block.sums = (float *)(block.words() + 4);
+    block.sums = (float *)(block.words() + (masked || added > 0 ? 8 : 4));
     block.k = k + outer * p.k_outer + group * p.k_head;
     block.v = v + outer * p.v_outer + group * p.v_head;
     if (threadIdx.x == 0) {
       block.words()[1] = batch;
       block.words()[2] = number + gridDim.x;
       block.words()[3] = tile;
+      if (masked) block.masks()->seen = masks.seen + outer * p.seen_outer + head * p.seen_head;
+      if (added > 0)
+        block.masks()->added = masks.added + outer * p.added_outer + head * p.added_head +
+                               (nx_i64)(tile * one::rows) * p.added_row;
     }
     block.run(q + outer * p.q_outer + head * p.q_head, y,
               marks + (nx_i64)(outer * p.groups + group) * p.parts, tile);

@@ -38,7 +38,7 @@ typedef struct nxi_device_stats {
 } nxi_device_stats;
 
 /* What a dump of the code of a device has printed so far. */
-enum { NXI_SHOWN_BODIES = 12, NXI_SHOWN_INSTANCES = 512 };
+enum { NXI_SHOWN_BODIES = 16, NXI_SHOWN_INSTANCES = 512 };
 typedef struct nxi_device_shown {
   uint32_t kernels; /* of all kinds; the first begins the file */
   uint32_t instances, n_bodies, n_hashes;

@@ -80,7 +80,8 @@ static nx_status check_dtypes(const inference *in) {
     if (done) continue;
     bool narrow = in->op == NXG_threefry && t != NX_I32 && t != NX_U32;
     if (!admits(in, t) || narrow) return nxg_fail_dtype(in->op, i, t, in->d);
-    if (t != in->args[first].dtype && in->op != NXG_matmul_i32 && in->op != NXG_custom)
+    const bool own = in->op == NXG_matmul_i32 || in->op == NXG_custom || in->op == NXG_attention;
+    if (t != in->args[first].dtype && !own)
       return fail_operand(in,
                           FAIL(in, NX_INVALID_ARGUMENT,
                                "%s: operand %u has dtype %s, operand %u has %s: cast one of them",

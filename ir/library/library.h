@@ -16,6 +16,7 @@
 #ifndef NXG_LIBRARY_H
 #define NXG_LIBRARY_H
 
+#include "attention.h"
 #include "ir/graph/control.h"
 #include "ir/graph/graph.h"
 #include "ir/poll.h"
@@ -35,23 +36,6 @@ enum {
   NXG_WINDOWS_ATTRS
 };
 enum { NXG_WINDOWS_IMAGE_FIRST = 1, NXG_WINDOWS_RESULT_FIRST = 2 };
-
-/* The attributes of attention: bits of the operands' dtype, or -1; bounds of column - row; and bits
- * of operands in which rows come before heads. */
-enum {
-  NXG_ATTENTION_SCALE,
-  NXG_ATTENTION_FILL,
-  NXG_ATTENTION_LEAST,
-  NXG_ATTENTION_MOST,
-  NXG_ATTENTION_TURNED,
-  NXG_ATTENTION_ATTRS
-};
-enum { NXG_ATTENTION_FAR = 1 << 30 }; /* a bound that is none */
-/* Whether larger scores stay larger when they are multiplied by it: it is none, or positive and
- * finite. */
-static inline bool nxg_attention_grows(nx_dtype t, int64_t scale) {
-  return scale == -1 || (scale > 0 && scale < (t == NX_BF16 ? 0x7f80 : 0x7c00));
-}
 
 typedef struct nxg_array {
   nx_dtype dtype;
@@ -91,6 +75,9 @@ bool nxg_same_call(const nxg_node *a, const nxg_node *b);
 static inline bool nxg_call_has_rows(nxg_op op, uint32_t n_attrs) {
   return n_attrs > nxg_call_attrs(op);
 }
+
+/* Which operands of an attention are masks. */
+nxg_attention_masks nxg_attention_masks_of(const nxg_call *call);
 
 /* Checks operands and attributes, and fills *out, with the types of all results; complex values
  * have their complex type. It is the only place that knows the types of calls; nxg_infer calls

@@ -18,7 +18,8 @@ const char *const nxg_key_names[NXG_KEYS] = {
     "size",     "order",  "nan",        "result",   "parts0",    "parts1",    "parts2",
     "cond",     "body",   "branches",   "carried",  "stacked",   "reverse",   "limit",
     "y_count",  "y_step", "y_dilation", "y_before", "x_count",   "x_step",    "x_dilation",
-    "x_before", "layout", "scale",      "fill",     "least",     "most",      "turned"};
+    "x_before", "layout", "scale",      "fill",     "least",     "most",      "turned",
+    "hides"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
 #define KEY(name)             (UINT64_C(1) << NXG_KEY_##name)

@@ -60,6 +60,7 @@ typedef enum nxg_key {
   NXG_KEY_least,
   NXG_KEY_most,
   NXG_KEY_turned,
+  NXG_KEY_hides,
   NXG_KEYS
 } nxg_key;
 extern const char *const nxg_key_names[NXG_KEYS];

@@ -66,13 +66,40 @@ static float sum_of(const float *x, int64_t n) {
   return sums[0];
 }
 
+/* Where a row of a mask is, in elements. */
+static int64_t mask_at(const nxg_array *x, int64_t outer, int64_t head, int64_t row) {
+  const int64_t *s = x->shape;
+  return (((s[0] == 1 ? 0 : outer) * s[1] + (s[1] == 1 ? 0 : head)) * s[2] +
+          (s[2] == 1 ? 0 : row)) *
+         s[3];
+}
+
+/* What is added to the scores of a row, and which columns are hidden; NULL: nothing. */
+typedef struct row_masks {
+  const uint16_t *summand;
+  const uint8_t *condition;
+} row_masks;
+static row_masks masks_of(const nxg_call *call, void *const *operands, int64_t outer, int64_t head,
+                          int64_t row) {
+  const nxg_attention_masks m = nxg_attention_masks_of(call);
+  row_masks own = {NULL, NULL};
+  if (m.summand >= 0)
+    own.summand = (const uint16_t *)operands[m.summand] +
+                  mask_at(&call->operands[m.summand], outer, head, row);
+  if (m.condition >= 0)
+    own.condition = (const uint8_t *)operands[m.condition] +
+                    mask_at(&call->operands[m.condition], outer, head, row);
+  return own;
+}
+
 static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, int64_t step,
-                  int64_t row, int64_t columns, float *to) {
+                  row_masks masks, int64_t row, int64_t columns, float *to) {
   const int64_t *a = call->attrs, features = call->operands[0].shape[3];
   const bool brain = call->operands[0].dtype == NX_BF16;
   for (int64_t j = 0; j < columns; j++) {
     float sum = 0;
-    if (j - row < a[NXG_ATTENTION_LEAST] || j - row > a[NXG_ATTENTION_MOST]) {
+    if (j - row < a[NXG_ATTENTION_LEAST] || j - row > a[NXG_ATTENTION_MOST] ||
+        (masks.condition != NULL && masks.condition[j] == a[NXG_ATTENTION_HIDES])) {
       to[j] = widen((uint16_t)a[NXG_ATTENTION_FILL], brain);
       continue;
     }
@@ -81,6 +108,7 @@ static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, in
     to[j] = rounded(sum, brain);
     if (a[NXG_ATTENTION_SCALE] >= 0)
       to[j] = rounded(to[j] * widen((uint16_t)a[NXG_ATTENTION_SCALE], brain), brain);
+    if (masks.summand != NULL) to[j] = rounded(to[j] + widen(masks.summand[j], brain), brain);
   }
 }
 
@@ -109,7 +137,8 @@ static nx_status run(nxg_call_part *part) {
     const uint16_t *values = at[2] + outer * v.outer + group * v.head;
     uint16_t *to = (uint16_t *)part->results[0] + task * width;
     score(call, at[0] + outer * q.outer + head * q.head + row * q.row,
-          at[1] + outer * k.outer + group * k.head, k.row, row, k.rows, x);
+          at[1] + outer * k.outer + group * k.head, k.row,
+          masks_of(call, part->operands, outer, head, row), row, k.rows, x);
     softmax(brain, x, k.rows);
     for (int64_t e = 0; e < width; e++) {
       float sum = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Two products of f16 or bf16 with a softmax between them become one call of attention on a GPU,
  * whose kernels keep no scores in memory. What is found is what is recorded: a product of queries
- * and turned keys; maybe a factor; maybe a constant where a comparison of row and column hides
- * scores; exp of what is below the row's largest; a quotient by the sum of these; a product with
- * the values. Nothing else may use what lies between.
+ * and turned keys; maybe a factor; maybe a summand; maybe a constant where a comparison of row and
+ * column, or a condition in memory, hides scores; exp of what is below the row's largest; a
+ * quotient by the sum of these; a product with the values. Nothing else may use what lies between.
  *
  * The rule is one of shapes and types, so fusion changes no bit. It pays where rows fill the GPU
  * and are so many that scores are more than keys and values (docs/decisions/cuda.md). Heads that
@@ -19,18 +19,15 @@
 
 enum {
   LEAST_WIDTH = 32,
-  MOST_WIDTH = 256,
-  STEP = 16,
   NARROW = 128,
   LEAST_ROWS = 64,
   LEAST_COLUMNS = 64,
   MOST_COLUMNS = 1 << 15,
   MOST_OF_NARROW = 1 << 19,
-  MOST_OF_HALVES = 65504, /* exponentials, each at most 1, have a sum that f16 has */
-  BLOCK = 64,             /* rows of a small block of threads */
-  LEAST_BLOCKS = 132,     /* one for each multiprocessor of the largest GPU */
+  BLOCK = 64,         /* rows of a small block of threads */
+  LEAST_BLOCKS = 132, /* one for each multiprocessor of the largest GPU */
   LEAST_SCORES = 1 << 20,
-  MOST = 1 << 29
+  MOST = NXG_ATTENTION_MOST_ROWS
 };
 
 /* An operand: what it is a view of, with rows and features as its last axes. */
@@ -40,8 +37,17 @@ typedef struct side {
   bool whole, turned; /* dense in this order, or with rows before heads */
 } side;
 
+/* What scores are masked with, as a view of their shape. Of an array of four axes it has those of
+ * which it is not the same for all. */
+typedef struct mask {
+  bool given, copied, kept[3]; /* kept: axes before heads, heads, rows */
+  uint32_t base;
+  nxg_view v;
+} mask;
+
 typedef struct attention {
   side q, k, v;
+  mask summand, condition;
   int64_t attrs[NXG_ATTENTION_ATTRS];
   int64_t rows, columns, features, width;
   int32_t batches, shared; /* axes before rows, and how many of these share keys and values */
@@ -145,18 +151,65 @@ static uint32_t scaled(const nxg_graph *g, uint32_t node, int64_t *scale) {
   return exact ? reshaped(g, n->args[0]) : node;
 }
 
+static void take_mask(const nxg_graph *g, uint32_t node, mask *m) {
+  m->given = true;
+  m->base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
+  nxg_node_view(g, node, &m->v);
+}
+
+/* A condition that is a part of a repeated one is repeated like it. */
+static void take_condition(const nxg_graph *g, const nxp_hidden *h, mask *m) {
+  nxg_view outer;
+  if (h->condition == UINT32_MAX) return;
+  take_mask(g, h->condition, m);
+  if (h->through == UINT32_MAX || h->through == h->condition) return;
+  nxg_node_view(g, h->through, &outer);
+  for (int32_t i = 0; i < outer.rank; i++) {
+    if (m->v.shape[i] != outer.shape[i]) m->v.strides[i] = 0;
+    m->v.shape[i] = outer.shape[i];
+  }
+}
+
+/* Takes what is added to scores away; returns the rest. */
+static uint32_t without_summand(const nxg_graph *g, uint32_t node, attention *a) {
+  const nxg_node *n = &g->nodes[node];
+  int64_t scale = -1;
+  if (n->op != NXG_add) return node;
+  for (int i = 0; i < 2; i++) {
+    const uint32_t rest = reshaped(g, n->args[i]);
+    if (g->nodes[scaled(g, rest, &scale)].op != NXG_matmul) continue;
+    take_mask(g, n->args[1 - i], &a->summand);
+    return rest;
+  }
+  return node;
+}
+
+/* Whether a mask is as large as the product, axis by axis. */
+static bool suits(const nxg_node *product, const mask *m) {
+  return !m->given || nxg_same_shape(product->rank, product->shape, m->v.rank, m->v.shape);
+}
+
 /* Goes from scores back to the product; UINT32_MAX: there is none. */
 static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t scores,
                            attention *a) {
-  int64_t *least = &a->attrs[NXG_ATTENTION_LEAST], *most = &a->attrs[NXG_ATTENTION_MOST];
-  uint32_t node = nxp_hidden_scores(g, scores, &a->attrs[NXG_ATTENTION_FILL], least, most);
-  node = reshaped(g, node);
+  nxp_hidden h;
+  uint32_t node = reshaped(g, nxp_hidden_scores(g, scores, &h));
+  a->attrs[NXG_ATTENTION_FILL] = h.fill;
+  a->attrs[NXG_ATTENTION_LEAST] = h.least;
+  a->attrs[NXG_ATTENTION_MOST] = h.most;
+  a->attrs[NXG_ATTENTION_HIDES] = h.condition != UINT32_MAX && h.hides;
+  take_condition(g, &h, &a->condition);
   if (node != scores && uses[node] != 1) return UINT32_MAX;
-  const uint32_t product = scaled(g, node, &a->attrs[NXG_ATTENTION_SCALE]);
-  if (product != node && uses[product] != 1) return UINT32_MAX;
+  const uint32_t rest = without_summand(g, node, a);
+  if (rest != node && uses[rest] != 1) return UINT32_MAX;
+  const uint32_t product = scaled(g, rest, &a->attrs[NXG_ATTENTION_SCALE]);
+  if (product != rest && uses[product] != 1) return UINT32_MAX;
   const bool good =
       nxg_attention_grows((nx_dtype)g->nodes[product].dtype, a->attrs[NXG_ATTENTION_SCALE]);
-  return g->nodes[product].op == NXG_matmul && good ? product : UINT32_MAX;
+  return g->nodes[product].op == NXG_matmul && good && suits(&g->nodes[product], &a->summand) &&
+                 suits(&g->nodes[product], &a->condition)
+             ? product
+             : UINT32_MAX;
 }
 
 /* ---- how operands lie in memory */
@@ -201,15 +254,45 @@ static int settle_all(attention *a, int32_t split) {
   return settle(&a->q, a->batches, split) + settle(&a->k, few, split) + settle(&a->v, few, split);
 }
 
+/* Whether an axis of a mask has several elements in memory. */
+static bool moves(const nxg_view *v, int32_t axis) {
+  return v->shape[axis] != 1 && v->strides[axis] != 0;
+}
+
+/* The axes of a view that a mask keeps, of which there are `count` batches. */
+static void narrow(const mask *m, int32_t count, int32_t split, nxg_view *v) {
+  *v = (nxg_view){.offset = m->v.offset};
+  for (int32_t i = 0; i < m->v.rank; i++) {
+    if (i < count + 1 && !m->kept[i < split ? 0 : i < count ? 1 : 2]) continue;
+    v->shape[v->rank] = m->v.shape[i];
+    v->strides[v->rank++] = m->v.strides[i];
+  }
+}
+
+/* Finds what of a mask is in memory; 1 if it has to be copied. */
+static int settle_mask(mask *m, int32_t count, int32_t split) {
+  nxg_view v;
+  memset(m->kept, 0, sizeof m->kept);
+  if (!m->given) return 0;
+  for (int32_t i = 0; i < count + 1; i++)
+    if (moves(&m->v, i)) m->kept[i < split ? 0 : i < count ? 1 : 2] = true;
+  narrow(m, count, split, &v);
+  m->copied = !nxg_is_in_order(v.rank, v.shape, v.strides);
+  return m->copied ? 1 : 0;
+}
+
 /* Chooses where heads begin, so that few operands have to be copied. */
 static void choose(attention *a) {
   const int32_t few = a->batches - a->shared;
-  int best = 4;
+  int best = 6;
   for (int32_t split = 0; split <= few; split++) {
-    const int copies = settle_all(a, split);
+    const int copies = settle_all(a, split) + settle_mask(&a->summand, a->batches, split) +
+                       settle_mask(&a->condition, a->batches, split);
     if (copies < best) best = copies, a->split = split;
   }
   settle_all(a, a->split);
+  settle_mask(&a->summand, a->batches, a->split);
+  settle_mask(&a->condition, a->batches, a->split);
 }
 
 static bool same_batches(const nxg_view *a, const nxg_view *b) {
@@ -225,12 +308,10 @@ static bool pays(const attention *a, nx_dtype t) {
   }
   const int64_t large = a->features > a->width ? a->features : a->width,
                 small = a->features < a->width ? a->features : a->width;
-  return a->features % STEP == 0 && a->width % STEP == 0 && small >= LEAST_WIDTH &&
-         large <= MOST_WIDTH && a->rows >= LEAST_ROWS && a->rows <= MOST_OF_NARROW &&
-         a->columns >= LEAST_COLUMNS &&
+  return nxg_attention_fits(t, a->features, a->width, a->columns) && small >= LEAST_WIDTH &&
+         a->rows >= LEAST_ROWS && a->rows <= MOST_OF_NARROW && a->columns >= LEAST_COLUMNS &&
          a->columns <= (large <= NARROW ? MOST_OF_NARROW : MOST_COLUMNS) &&
-         (t == NX_BF16 || a->columns <= MOST_OF_HALVES) && blocks >= LEAST_BLOCKS &&
-         scores >= LEAST_SCORES;
+         blocks >= LEAST_BLOCKS && scores >= LEAST_SCORES;
 }
 
 /* Whether node i is the last product of an attention. */
@@ -298,19 +379,52 @@ static uint32_t operand(nxg_rewrite *r, uint32_t i, const side *s, int32_t count
   return nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 5, t, 4, all);
 }
 
+static uint32_t view_of(nxg_rewrite *r, uint32_t i, uint32_t base, const nxg_view *v) {
+  int64_t attrs[1 + NXG_MAX_RANK] = {v->offset};
+  memcpy(attrs + 1, v->strides, (size_t)v->rank * sizeof *attrs);
+  return nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 1 + (uint32_t)v->rank,
+                         (nx_dtype)r->to->nodes[base].dtype, v->rank, v->shape);
+}
+
+/* A mask as four axes. The columns of a summand are multiples of PART. */
+static uint32_t mask_of(nxg_rewrite *r, uint32_t i, const mask *m, const attention *a) {
+  const int64_t part = NXG_ATTENTION_PART, more = (part - a->columns % part) % part;
+  int64_t all[4] = {1, 1, m->kept[2] ? a->rows : 1, a->columns}, pad[9] = {[8] = more};
+  uint32_t base = r->map[m->base];
+  nxg_view v, four;
+  for (int32_t axis = 0; axis < a->batches; axis++)
+    if (m->kept[axis >= a->split]) all[axis >= a->split] *= m->v.shape[axis];
+  narrow(m, a->batches, a->split, &v);
+  nxg_view_contiguous(&four, 4, all);
+  if (m->copied) {
+    base = view_of(r, i, base, &v);
+    if (!nxg_rewrite_failed(r)) base = nxg_rewrite_copy_of(r, i, base);
+  } else {
+    four.offset = v.offset;
+  }
+  if (!nxg_rewrite_failed(r)) base = view_of(r, i, base, &four);
+  if (nxg_rewrite_failed(r) || r->to->nodes[base].dtype == NX_BOOL || more == 0) return base;
+  all[3] += more;
+  return nxg_rewrite_add(r, i, NXG_pad, 1, &base, pad, 9, (nx_dtype)r->to->nodes[base].dtype, 4,
+                         all);
+}
+
 static void rewrite(nxg_rewrite *r, uint32_t i, attention *a) {
   const nxg_node *n = &r->from->nodes[i];
   const int32_t few = a->batches - a->shared;
   int64_t shape[4] = {1, 1, a->rows, a->width}, attrs[1 + NXG_MAX_RANK] = {0};
-  uint32_t args[3] = {0};
+  uint32_t args[5] = {0}, n_args = 3;
   for (int32_t axis = 0; axis < a->batches; axis++)
     shape[axis < a->split ? 0 : 1] *= n->shape[axis];
   a->attrs[NXG_ATTENTION_TURNED] = a->q.turned | a->k.turned << 1 | a->v.turned << 2;
   args[0] = operand(r, i, &a->q, a->batches, a->split);
   if (!nxg_rewrite_failed(r)) args[1] = operand(r, i, &a->k, few, a->split);
   if (!nxg_rewrite_failed(r)) args[2] = operand(r, i, &a->v, few, a->split);
+  if (a->summand.given && !nxg_rewrite_failed(r)) args[n_args++] = mask_of(r, i, &a->summand, a);
+  if (a->condition.given && !nxg_rewrite_failed(r))
+    args[n_args++] = mask_of(r, i, &a->condition, a);
   if (nxg_rewrite_failed(r)) return;
-  uint32_t y = nxg_rewrite_add(r, i, NXG_attention, 3, args, a->attrs, NXG_ATTENTION_ATTRS,
+  uint32_t y = nxg_rewrite_add(r, i, NXG_attention, n_args, args, a->attrs, NXG_ATTENTION_ATTRS,
                                (nx_dtype)n->dtype, 4, shape);
   if (nxg_rewrite_failed(r)) return;
   nxg_contiguous_strides(n->rank, n->shape, attrs + 1);
@@ -341,7 +455,7 @@ nx_status nxg_pass_attention(const nxg_graph *g, nxp_products products, nxg_grap
   if (wanted && uses == NULL) return nxi_oom(d);
   nx_status status = nxg_rewrite_begin(&r, g, d);
   for (uint32_t i = 0; status == NX_OK && i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
-    attention a = {.attrs = {-1, -1, -NXG_ATTENTION_FAR, NXG_ATTENTION_FAR, 0}};
+    attention a = {.attrs = {[NXG_ATTENTION_SCALE] = -1}};
     if (wanted && find(g, uses, i, &a)) rewrite(&r, i, &a);
     else nxg_rewrite_copy(&r, i);
   }

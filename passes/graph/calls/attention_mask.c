@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Masks of indices: comparisons of sums of rows, columns and constants, joined by and, or and
- * not. A condition is known as bounds of column - row. */
+/* Masks of attention: comparisons of sums of rows, columns and constants, joined by and, or and
+ * not, are known as bounds of column - row; one condition beside them is read from memory. */
 #include "attention_mask.h"
 
 #include <string.h>
@@ -150,15 +150,58 @@ static bool bounds(const nxg_graph *g, uint32_t node, bool wanted, int depth, in
   return *least >= -FAR && *most <= FAR;
 }
 
-uint32_t nxp_hidden_scores(const nxg_graph *g, uint32_t node, int64_t *fill, int64_t *least,
-                           int64_t *most) {
+/* Whether a view only repeats its operand along axes of one element. */
+static bool repeats(const nxg_graph *g, uint32_t node) {
+  const nxg_node *of = &g->nodes[g->nodes[node].args[0]];
+  int64_t step = 1;
+  nxg_view v;
+  nxg_node_view(g, node, &v);
+  bool good = v.offset == 0 && v.rank == of->rank;
+  for (int32_t i = v.rank - 1; good && i >= 0; step *= of->shape[i--])
+    good = of->shape[i] == 1 ? v.shape[i] == 1 || v.strides[i] == 0
+                             : v.shape[i] == of->shape[i] && v.strides[i] == step;
+  return good;
+}
+
+/* Divides where a node has that value into bounds and one other condition. */
+static bool divide(const nxg_graph *g, uint32_t node, bool wanted, int depth, nxp_hidden *h) {
   const nxg_node *n = &g->nodes[node];
+  int64_t least = h->least, most = h->most;
+  if (bounds(g, node, wanted, DEPTH, &least, &most)) {
+    h->least = least, h->most = most;
+    return true;
+  }
+  if (depth > 0 && n->op == NXG_not) return divide(g, n->args[0], !wanted, depth - 1, h);
+  if (depth > 0 && n->op == (wanted ? NXG_and : NXG_or))
+    return divide(g, n->args[0], wanted, depth - 1, h) &&
+           divide(g, n->args[1], wanted, depth - 1, h);
+  if (h->condition != UINT32_MAX) return false;
+  h->condition = node, h->hides = !wanted;
+  return true;
+}
+
+static const nxp_hidden nothing = {
+    .fill = -1, .least = -FAR, .most = FAR, .condition = UINT32_MAX, .through = UINT32_MAX};
+
+/* All of a condition is one, if its parts are several. */
+static void divide_all(const nxg_graph *g, uint32_t node, bool wanted, nxp_hidden *out) {
+  *out = nothing;
+  if (g->nodes[node].op == NXG_view && repeats(g, node)) out->through = node;
+  const uint32_t inner = out->through == UINT32_MAX ? node : g->nodes[node].args[0];
+  if (divide(g, inner, wanted, DEPTH, out)) return;
+  *out = nothing;
+  out->condition = node, out->hides = !wanted;
+}
+
+uint32_t nxp_hidden_scores(const nxg_graph *g, uint32_t node, nxp_hidden *out) {
+  const nxg_node *n = &g->nodes[node];
+  *out = nothing;
   if (n->op != NXG_where) return node;
   for (int i = 1; i <= 2; i++) {
-    int64_t bits, low = -FAR, high = FAR;
-    if (!nxp_full_bits(g, n->args[i], &bits) || !bounds(g, n->args[0], i == 2, DEPTH, &low, &high))
-      continue;
-    *fill = bits, *least = low, *most = high;
+    int64_t bits;
+    if (!nxp_full_bits(g, n->args[i], &bits)) continue;
+    divide_all(g, n->args[0], i == 2, out);
+    out->fill = bits;
     return n->args[3 - i];
   }
   return node;

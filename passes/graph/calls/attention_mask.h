@@ -7,10 +7,20 @@
 
 /* Whether a node is one constant, in any shape, and its bits. */
 bool nxp_full_bits(const nxg_graph *g, uint32_t node, int64_t *bits);
-/* If a node chooses a constant for some scores by comparing row and column, its last two axes: what
- * it chooses for the others, the bits of the constant, and bounds of column - row within which
- * scores are seen. Otherwise the node, and nothing else changes. */
-uint32_t nxp_hidden_scores(const nxg_graph *g, uint32_t node, int64_t *fill, int64_t *least,
-                           int64_t *most);
+/* Where scores are hidden. */
+typedef struct nxp_hidden {
+  int64_t fill;        /* bits of the constant that they are replaced with; -1: none is hidden */
+  int64_t least, most; /* bounds of column - row within which they are seen */
+  /* A condition beside that; UINT32_MAX: there is none. `hides`: it is true where they are hidden.
+   * through: a view of the same rank, of a larger condition that has this one in it, whose axes are
+   * those of its operand or repeat it; UINT32_MAX: it is the condition itself. */
+  uint32_t condition, through;
+  bool hides;
+} nxp_hidden;
+
+/* If a node chooses a constant for some scores: what it chooses for the others, and where that is,
+ * as bounds as far as rows and columns, its last two axes, are compared. Otherwise the node, and
+ * none is hidden. */
+uint32_t nxp_hidden_scores(const nxg_graph *g, uint32_t node, nxp_hidden *out);
 
 #endif

@@ -6,13 +6,13 @@
 
 #include "calls.h"
 
-enum { NXI_GPU_ALIGNED = 3 };
+enum { NXI_GPU_ALIGNED = 5 };
 typedef struct nxi_gpu_aligned {
   uint64_t at[NXI_GPU_ALIGNED], owned[NXI_GPU_ALIGNED];
   int64_t bytes[NXI_GPU_ALIGNED];
 } nxi_gpu_aligned;
 
-/* The two or three operands of a call. even: they have to begin at multiples of 16 bytes. */
+/* The operands of a call, up to that many. even: they have to begin at multiples of 16 bytes. */
 nx_status nxi_gpu_align(const nxi_gpu_call_run *r, bool even, nxi_gpu_aligned *a, nxi_diag *d);
 void nxi_gpu_align_end(nxi_gpu *g, const nxi_gpu_aligned *a);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The call attention, by the kernels of attention.cuh: one, or two where columns are hidden, since
- * values that have NaN or infinity are not left out then. */
+ * values that have NaN or infinity are not left out then; and one that packs a condition. */
 #include "aligned.h"
 #include "calls.h"
 #include "codegen_cuda/codegen_cuda.h"
@@ -14,11 +14,11 @@ enum {
   NARROW = 64,
   MIDDLE = 96,
   USUAL = 128,
-  MOST = 1 << 29,
-  MOST_OF_HALVES = 65504, /* columns of f16: the kernel divides by no infinite sum */
-  WORDS = 16
+  MOST = NXG_ATTENTION_MOST_ROWS,
+  WORDS = 16,
+  PACK_THREADS = 256 /* each with a word */
 };
-enum { ATTEND, MARK, KERNELS };
+enum { ATTEND, MARK, PACK, KERNELS };
 
 /* As nx_attention_shape. */
 typedef struct attention_shape {
@@ -26,14 +26,18 @@ typedef struct attention_shape {
   int64_t q_outer, q_head, k_outer, k_head, v_outer, v_head;
   int32_t q_row, k_row, v_row, least, most, parts;
   uint32_t factor, fill, hidden;
+  int64_t added_outer, added_head, seen_outer, seen_head;
+  int32_t added_row, seen_row;
 } attention_shape;
 
 typedef struct work {
   nxi_kernel *kernels[KERNELS];
   attention_shape shape;
+  nxg_attention_masks masks;
   int32_t warps, keys; /* of a block, of a tile */
+  int32_t words;       /* of the packed condition */
   int64_t shared_bytes;
-  bool masked, rounds;
+  bool hides, rounds; /* hides: some columns, of some rows */
 } work;
 
 /* Extents of an operand in the order outer, heads, rows, features, and elements between these. */
@@ -56,31 +60,63 @@ static layout layout_of(const nxg_call *call, int i) {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-/* Shared memory of a block: two tiles of keys and values, queries, some words, and sums of blocks
- * of the order, 8 numbers of each thread for each level of their tree. */
+/* Lines of a tile of summands. */
+static int32_t lines_of(const nxg_call *call, int32_t warps) {
+  const int32_t at = nxg_attention_masks_of(call).summand;
+  return at < 0 ? 0 : call->operands[at].shape[2] == 1 ? 1 : LANES * warps;
+}
+
+/* Shared memory of a block: two tiles of keys, values and summands, queries, some words, and sums
+ * of blocks of the order, 8 numbers of each thread for each level of their tree. */
 static int64_t shared_of(const nxg_call *call, int32_t warps, int32_t keys) {
   const int64_t features = call->operands[0].shape[3], width = call->operands[2].shape[3];
   int64_t levels = 1;
   for (int64_t n = ceil_div(layout_of(call, 1).rows, MARKED); n > 1; n /= 2) levels++;
-  return 2 * keys * (features + width) * 2 + LANES * warps * features * 2 +
-         levels * 8 * 32 * warps * (int64_t)sizeof(float) + WORDS;
+  return 2 * keys * (features + width + lines_of(call, warps)) * 2 + LANES * warps * features * 2 +
+         levels * 8 * 32 * warps * (int64_t)sizeof(float) +
+         (call->n_operands > 3 ? 2 * WORDS : WORDS);
 }
 
-/* Large blocks share what they read of keys and values. Tiles are so large that a thread keeps its
- * part of the scores and of the result in registers, 128 for two blocks of 256 threads on a
- * multiprocessor, if rows are at most USUAL wide, or MIDDLE, as f16 takes some more. */
+static int64_t widest(const nxg_call *call) {
+  const int64_t features = call->operands[0].shape[3], width = call->operands[2].shape[3];
+  return features > width ? features : width;
+}
+
+/* Whether a thread has 128 registers: two blocks of 256 threads on a multiprocessor. f16 takes some
+ * more of them for a row. */
+static bool is_shared(const nxg_call *call) {
+  return widest(call) <= (call->operands[0].dtype == NX_BF16 ? USUAL : MIDDLE);
+}
+
+/* Keys of a tile, of which a thread keeps its part of the scores in registers beside the result;
+ * masks in memory leave room for half as many, of which bits are at most a word. */
+static int32_t most_keys(const nxg_call *call) {
+  const bool narrow = widest(call) <= NARROW && call->operands[0].dtype == NX_BF16;
+  return (narrow ? 64 : 32) / (call->n_operands > 3 && is_shared(call) ? 2 : 1);
+}
+
+/* Large blocks share what they read of keys and values. */
 static bool choose(nxi_gpu *g, const nxg_call *call, work *w) {
   const nxi_gpu_info *info = nxi_gpu_properties(g);
-  const layout q = layout_of(call, 0), v = layout_of(call, 2);
+  const layout q = layout_of(call, 0);
   const int64_t large = ceil_div(q.rows, 8 * LANES) * q.heads * q.outer;
-  const bool narrow = q.features <= NARROW && v.features <= NARROW;
-  const int32_t keys = narrow && call->operands[0].dtype == NX_BF16 ? 64 : 32;
   for (w->warps = 2 * large >= 3 * info->processors ? 8 : 4; w->warps >= 4; w->warps /= 2)
-    for (w->keys = keys; w->keys >= LANES; w->keys /= 2) {
+    for (w->keys = most_keys(call); w->keys >= LANES; w->keys /= 2) {
       w->shared_bytes = shared_of(call, w->warps, w->keys);
       if (w->shared_bytes <= info->shared_bytes) return true;
     }
   return false;
+}
+
+static int64_t words_of_line(const nxg_call *call) {
+  return 2 * ceil_div(layout_of(call, 1).rows, 64);
+}
+
+/* Words of the packed condition. */
+static double words_of(const nxg_call *call) {
+  const int32_t at = nxg_attention_masks_of(call).condition;
+  const int64_t *s = call->operands[at < 0 ? 0 : at].shape;
+  return at < 0 ? 0 : (double)s[0] * (double)s[1] * (double)s[2] * (double)words_of_line(call);
 }
 
 static bool takes(nxi_gpu *g, const nxg_call *call) {
@@ -89,10 +125,9 @@ static bool takes(nxi_gpu *g, const nxg_call *call) {
   const layout q = layout_of(call, 0), k = layout_of(call, 1), v = layout_of(call, 2);
   const double tiles = (double)q.outer * (double)q.heads * (double)(q.rows / LANES + 1),
                marks = (double)k.outer * (double)k.heads * (double)(k.rows / MARKED + 1);
-  return q.features % LANES == 0 && v.features % LANES == 0 && q.features > 0 && v.features > 0 &&
-         q.features <= 256 && v.features <= 256 && q.rows < MOST && k.rows > 0 && k.rows < MOST &&
-         q.per_row < MOST && k.per_row < MOST && v.per_row < MOST && tiles < MOST && marks < MOST &&
-         (call->operands[0].dtype == NX_BF16 || k.rows <= MOST_OF_HALVES) &&
+  return nxg_attention_fits(call->operands[0].dtype, q.features, v.features, k.rows) &&
+         q.rows < MOST && q.per_row < MOST && k.per_row < MOST && v.per_row < MOST &&
+         tiles < MOST && marks < MOST && words_of(call) < MOST &&
          nxg_attention_grows(call->operands[0].dtype, call->attrs[NXG_ATTENTION_SCALE]) &&
          choose(g, call, &w);
 }
@@ -119,10 +154,32 @@ static void describe_scores(const nxg_call *call, work *w) {
   w->shape.hidden = twice(hidden);
 }
 
+/* How far apart the lines of a mask are, of so many elements; 0: it is the same one. */
+static void place_mask(const nxg_array *x, int64_t line, int64_t *outer, int64_t *head,
+                       int32_t *row) {
+  *row = x->shape[2] == 1 ? 0 : (int32_t)line;
+  *head = x->shape[1] == 1 ? 0 : x->shape[2] * line;
+  *outer = x->shape[0] == 1 ? 0 : x->shape[1] * x->shape[2] * line;
+}
+
+static void describe_masks(const nxg_call *call, work *w) {
+  attention_shape *p = &w->shape;
+  const int32_t added = w->masks.summand, seen = w->masks.condition;
+  if (added >= 0)
+    place_mask(&call->operands[added], call->operands[added].shape[3], &p->added_outer,
+               &p->added_head, &p->added_row);
+  if (seen >= 0)
+    place_mask(&call->operands[seen], words_of_line(call), &p->seen_outer, &p->seen_head,
+               &p->seen_row);
+  w->words = (int32_t)words_of(call);
+}
+
 static void describe(const nxg_call *call, work *w) {
   const layout q = layout_of(call, 0), k = layout_of(call, 1), v = layout_of(call, 2);
   const int64_t *a = call->attrs;
-  w->masked = a[NXG_ATTENTION_LEAST] > -q.rows || a[NXG_ATTENTION_MOST] < k.rows - 1;
+  w->masks = nxg_attention_masks_of(call);
+  w->hides = a[NXG_ATTENTION_LEAST] > -q.rows || a[NXG_ATTENTION_MOST] < k.rows - 1 ||
+             w->masks.condition >= 0;
   w->shape = (attention_shape){.rows = (int32_t)q.rows,
                                .columns = (int32_t)k.rows,
                                .heads = (int32_t)q.heads,
@@ -140,8 +197,9 @@ static void describe(const nxg_call *call, work *w) {
                                .v_row = (int32_t)v.per_row,
                                .least = (int32_t)a[NXG_ATTENTION_LEAST],
                                .most = (int32_t)a[NXG_ATTENTION_MOST],
-                               .parts = w->masked ? (int32_t)ceil_div(k.rows, MARKED) : 0};
+                               .parts = w->hides ? (int32_t)ceil_div(k.rows, MARKED) : 0};
   describe_scores(call, w);
+  describe_masks(call, w);
   w->shape.tiles = (int32_t)(w->shape.row_tiles * q.heads * q.outer);
 }
 
@@ -149,29 +207,37 @@ static int64_t marks_of(const work *w, const nxg_call *call) {
   return w->shape.parts * layout_of(call, 1).heads * layout_of(call, 1).outer;
 }
 
+static int64_t blocks_of_bits(const work *w) { return ceil_div(w->words, PACK_THREADS); }
+
 static nx_status get_kernels(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag *d) {
   const char *type = call->operands[0].dtype == NX_BF16 ? "nx_bf16" : "nx_f16";
   const int features = (int)call->operands[0].shape[3], width = (int)call->operands[2].shape[3],
-            threads = 32 * w->warps, wide = features > width ? features : width,
-            few = call->operands[0].dtype == NX_BF16 ? USUAL : MIDDLE;
-  const int blocks = wide > few                       ? 256 / threads
-                     : w->warps == 4 && wide > NARROW ? 3
-                                                      : 512 / threads;
+            threads = 32 * w->warps;
+  const int blocks = !is_shared(call)                         ? 256 / threads
+                     : w->warps == 4 && widest(call) > NARROW ? 3
+                                                              : 512 / threads;
   nxi_text texts[KERNELS] = {0};
   nxi_text_add(
       &texts[ATTEND],
       "extern \"C\" __global__ void __launch_bounds__(%d, %d) nx_attention_of(const nx_u16 "
       "*q, const nx_u16 *k, const nx_u16 *v, nx_u16 *y, const nx_u8 *marks, "
-      "nx_attention_shape p) {\n"
+      "const nx_u16 *added, const nx_u32 *seen, nx_attention_shape p) {\n"
       "  extern __shared__ __align__(1024) nx_u8 nx_shared[];\n"
-      "  nx_attend<%s, %d, %d, %d, %d, %s>(q, k, v, y, marks, p, nx_shared);\n}",
-      threads, blocks, type, features, width, w->warps, w->keys, w->rounds ? "true" : "false");
+      "  nx_attend<%s, %d, %d, %d, %d, %s, %s, %d>(q, k, v, y, marks, {added, seen}, p, "
+      "nx_shared);\n}",
+      threads, blocks, type, features, width, w->warps, w->keys, w->rounds ? "true" : "false",
+      w->masks.condition >= 0 ? "true" : "false", lines_of(call, w->warps));
   nxi_text_add(&texts[MARK],
                "extern \"C\" __global__ void __launch_bounds__(%d) nx_attention_marks(const nx_u16 "
                "*v, nx_u8 *marks, nx_attention_shape p) {\n"
                "  extern __shared__ __align__(1024) nx_u8 nx_shared[];\n"
                "  nx_mark_values<%s, %d, %d>(v, marks, p, nx_shared);\n}",
                MARK_THREADS, type, width, MARKED);
+  nxi_text_add(&texts[PACK],
+               "extern \"C\" __global__ void __launch_bounds__(%d) nx_attention_bits(const nx_u8 "
+               "*condition, nx_u32 *bits, int columns, int all) {\n"
+               "  nx_pack_condition<%d, %s>(condition, bits, columns, all);\n}",
+               PACK_THREADS, PACK_THREADS, call->attrs[NXG_ATTENTION_HIDES] ? "true" : "false");
   const nxi_own_code codes[KERNELS] = {{.tools = nxu_mma_code(),
                                         .body = nxu_attention_code(),
                                         .instance = texts[ATTEND].data,
@@ -185,13 +251,22 @@ static nx_status get_kernels(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag
                                         .entry = "nx_attention_marks",
                                         .threads = MARK_THREADS,
                                         .shared_bytes = 16,
-                                        .blocks = marks_of(w, call)}};
-  const bool failed = texts[ATTEND].failed || texts[MARK].failed;
-  nx_status status =
-      failed ? nxi_oom(d) : nxi_own_code_get_all(g, codes, w->masked ? KERNELS : 1, w->kernels, d);
-  nxi_text_free(&texts[ATTEND]);
-  nxi_text_free(&texts[MARK]);
+                                        .blocks = marks_of(w, call)},
+                                       {.body = nxu_attention_masks_code(),
+                                        .instance = texts[PACK].data,
+                                        .entry = "nx_attention_bits",
+                                        .threads = PACK_THREADS,
+                                        .blocks = blocks_of_bits(w)}};
+  const uint32_t n = w->masks.condition >= 0 ? KERNELS : w->hides ? PACK : MARK;
+  const bool failed = texts[ATTEND].failed || texts[MARK].failed || texts[PACK].failed;
+  nx_status status = failed ? nxi_oom(d) : nxi_own_code_get_all(g, codes, n, w->kernels, d);
+  for (int i = 0; i < KERNELS; i++) nxi_text_free(&texts[i]);
   return status;
+}
+
+/* Where the packed condition is in scratch memory, behind the marks. */
+static int64_t bits_at(const work *w, const nxg_call *call) {
+  return ceil_div(marks_of(w, call), 16) * 16;
 }
 
 static void release(void *state) {
@@ -210,7 +285,7 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *ou
     release(w);
     return status;
   }
-  out->scratch_bytes = marks_of(w, call);
+  out->scratch_bytes = bits_at(w, call) + 4 * (int64_t)w->words;
   out->state = w;
   return NX_OK;
 }
@@ -223,10 +298,19 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   nx_status status = nxi_gpu_align(r, true, &a, d);
   if (status != NX_OK) return status;
   uint64_t q = a.at[0], k = a.at[1], v = a.at[2], y = r->results[0], marks = r->scratch;
-  void *marking[] = {&v, &marks, &p}, *attending[] = {&q, &k, &v, &y, &marks, &p};
-  if (w->masked)
+  const nxg_attention_masks m = w->masks;
+  uint64_t added = m.summand >= 0 ? a.at[m.summand] : 0,
+           condition = m.condition >= 0 ? a.at[m.condition] : 0,
+           seen = r->scratch + (uint64_t)bits_at(w, r->call);
+  int32_t columns = p.columns, words = w->words;
+  void *marking[] = {&v, &marks, &p}, *packing[] = {&condition, &seen, &columns, &words},
+       *attending[] = {&q, &k, &v, &y, &marks, &added, &seen, &p};
+  if (w->hides)
     status = nxi_gpu_launch(nxi_kernel_code(w->kernels[MARK]), (uint32_t)marks_of(w, r->call),
                             MARK_THREADS, marking, d);
+  if (status == NX_OK && m.condition >= 0)
+    status = nxi_gpu_launch(nxi_kernel_code(w->kernels[PACK]), blocks_of_bits(w), PACK_THREADS,
+                            packing, d);
   if (status == NX_OK)
     status = nxi_gpu_launch(nxi_kernel_code(w->kernels[ATTEND]), (uint32_t)p.tiles,
                             (uint32_t)(32 * w->warps), attending, d);

@@ -27,7 +27,10 @@ typedef struct trial {
   filling filling; /* LARGE: scores far apart; SPECIAL: values and scores that are no numbers;
                     * HIDDEN: values that are none, where no row sees them */
   int64_t shared;  /* of the GPU; 0: as much as there is */
+  int summand, condition; /* MASK and axes of which they are not the same for all; 0: none */
+  bool hides;             /* the condition is true where columns are hidden */
 } trial;
+enum { MASK = 8, OUTER = 1, HEADS = 2, ROWS = 4, OPERANDS = 5 };
 
 static float widen(nx_dtype t, uint16_t x) {
   return t == NX_BF16 ? nxi_bf16_to_f32(x) : nxi_f16_to_f32(x);
@@ -54,6 +57,46 @@ static const uint16_t *row_of(const trial *c, int i, const uint16_t *x, int64_t 
                 width = i == 2 ? c->width : c->features;
   const bool turned = c->turned >> i & 1;
   return x + (outer * heads * rows + (turned ? row * heads + head : head * rows + row)) * width;
+}
+
+/* The columns of a summand are a multiple of 8. */
+static int64_t columns_of(const trial *c, bool condition) {
+  return condition ? c->columns : (c->columns + 7) / 8 * 8;
+}
+static void shape_mask(const trial *c, bool condition, int64_t *shape) {
+  const int is = condition ? c->condition : c->summand;
+  shape[0] = is & OUTER ? c->outer : 1;
+  shape[1] = is & HEADS ? c->heads : 1;
+  shape[2] = is & ROWS ? c->rows : 1;
+  shape[3] = columns_of(c, condition);
+}
+/* Where a mask's element is. */
+static int64_t mask_at(const trial *c, bool condition, int64_t outer, int64_t head, int64_t row,
+                       int64_t column) {
+  const int is = condition ? c->condition : c->summand;
+  int64_t shape[4];
+  shape_mask(c, condition, shape);
+  const int64_t line = ((is & OUTER ? outer : 0) * shape[1] + (is & HEADS ? head : 0)) * shape[2] +
+                       (is & ROWS ? row : 0);
+  return line * shape[3] + column;
+}
+
+/* Sequences that see themselves, some columns besides; or no columns at the end. */
+static uint8_t *some_condition(const trial *c) {
+  int64_t shape[4];
+  shape_mask(c, true, shape);
+  const int64_t n = nxg_elements(4, shape);
+  uint8_t *x = malloc((size_t)n + 1);
+  uint32_t seed = 99;
+  assert_non_null(x);
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t column = i % shape[3], row = i / shape[3] % shape[2];
+    seed = seed * 1664525 + 1013904223;
+    const bool sees = c->condition & ROWS ? column / 70 == row / 25 || seed >> 26 == 0
+                                          : column < c->columns * 2 / 3 - i / shape[3];
+    x[i] = sees != c->hides;
+  }
+  return x;
 }
 
 /* As a GPU's instructions add: so many products at a time, which are rounded once. */
@@ -100,6 +143,8 @@ static void softmax(const trial *c, float *x) {
 
 static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64_t head,
                        int64_t row, int64_t group, uint16_t *y) {
+  const uint16_t *summand = c->summand ? in[3] : NULL;
+  const uint8_t *condition = c->condition ? (const uint8_t *)in[3 + (c->summand != 0)] : NULL;
   const int64_t shared = head / (c->heads / c->groups);
   float *x = malloc((size_t)c->columns * sizeof *x), *q = malloc((size_t)c->features * sizeof *q);
   const uint16_t *from = row_of(c, 0, in[0], outer, head, row);
@@ -109,7 +154,11 @@ static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64
     x[j] = rounded(c->t, sum_of_products(c->t, q, row_of(c, 1, in[1], outer, shared, j), 1,
                                          c->features, group));
     if (c->scale != 0) x[j] = rounded(c->t, x[j] * rounded(c->t, (float)c->scale));
-    if (j - row < c->least || j - row > c->most) x[j] = rounded(c->t, (float)c->fill);
+    if (summand != NULL)
+      x[j] = rounded(c->t, x[j] + widen(c->t, summand[mask_at(c, false, outer, head, row, j)]));
+    if (j - row < c->least || j - row > c->most ||
+        (condition != NULL && condition[mask_at(c, true, outer, head, row, j)] == c->hides))
+      x[j] = rounded(c->t, (float)c->fill);
   }
   softmax(c, x);
   const uint16_t *values = row_of(c, 2, in[2], outer, shared, 0);
@@ -122,33 +171,45 @@ static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64
 static nxg_call call_of(const trial *c) {
   int64_t shapes[3][4] = {{c->outer, c->heads, c->rows, c->features},
                           {c->outer, c->groups, c->columns, c->features},
-                          {c->outer, c->groups, c->columns, c->width}};
-  nxg_type types[3];
+                          {c->outer, c->groups, c->columns, c->width}},
+          masks[2][4];
+  nxg_type types[OPERANDS];
+  uint32_t n = 3;
   nxg_call call;
   for (int i = 0; i < 3; i++) {
     const int64_t heads = shapes[i][1];
     if (c->turned >> i & 1) shapes[i][1] = shapes[i][2], shapes[i][2] = heads;
     types[i] = (nxg_type){c->t, 4, shapes[i]};
   }
-  const bool masked = c->least > -FAR || c->most < FAR;
+  for (int i = 0; i < 2; i++) {
+    shape_mask(c, i == 1, masks[i]);
+    if (i == 0 ? c->summand : c->condition)
+      types[n++] = (nxg_type){i == 0 ? c->t : NX_BOOL, 4, masks[i]};
+  }
+  const bool masked = c->least > -FAR || c->most < FAR || c->condition != 0;
   const int64_t attrs[] = {c->scale != 0 ? narrow(c->t, (float)c->scale) : -1,
-                           masked ? narrow(c->t, (float)c->fill) : -1, c->least, c->most,
-                           c->turned};
-  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, attrs, NXG_ATTENTION_ATTRS, &call, NULL),
+                           masked ? narrow(c->t, (float)c->fill) : -1,
+                           c->least,
+                           c->most,
+                           c->turned,
+                           c->hides};
+  assert_int_equal(nxg_call_infer(NXG_attention, n, types, attrs, NXG_ATTENTION_ATTRS, &call, NULL),
                    NX_OK);
   return call;
 }
 
 static void on_gpu(nxi_gpu *g, const nxg_call *call, uint16_t *const *in, uint16_t *y) {
-  uint64_t at[3], result;
-  int64_t bytes[3];
+  uint64_t at[OPERANDS], result;
+  int64_t bytes[OPERANDS];
+  const int operands = (int)call->n_operands;
   const int64_t n = nxg_elements(4, call->results[0].shape) * 2;
   nxi_gpu_call_work work = {0};
   const nxi_gpu_functions *f = nxi_gpu_call_functions(g, call);
   assert_ptr_equal(f, &nxi_gpu_attention_functions);
   assert_int_equal(f->prepare(g, call, &work, NULL), NX_OK);
-  for (int i = 0; i < 3; i++) { /* the second one begins at an odd place */
-    bytes[i] = 2 * (nxg_elements(4, call->operands[i].shape) + (i == 1));
+  for (int i = 0; i < operands; i++) { /* the second one begins at an odd place */
+    bytes[i] = nxi_dtype_size(call->operands[i].dtype) *
+               (nxg_elements(4, call->operands[i].shape) + (i == 1));
     assert_int_equal(nxi_gpu_alloc(g, bytes[i], &at[i], NULL), NX_OK);
     at[i] += i == 1 ? 2 : 0;
     assert_int_equal(nxi_gpu_upload(g, at[i], in[i], bytes[i] - (i == 1 ? 2 : 0), NXI_NOW, NULL),
@@ -160,7 +221,7 @@ static void on_gpu(nxi_gpu *g, const nxg_call *call, uint16_t *const *in, uint16
     assert_int_equal(nxi_gpu_alloc(g, work.scratch_bytes, &r.scratch, NULL), NX_OK);
   assert_int_equal(f->run(&r, NULL), NX_OK);
   assert_int_equal(nxi_gpu_download(g, y, result, n, NXI_NOW, NULL, NULL), NX_OK);
-  for (int i = 0; i < 3; i++) nxi_gpu_free(g, at[i] - (i == 1 ? 2 : 0), bytes[i]);
+  for (int i = 0; i < operands; i++) nxi_gpu_free(g, at[i] - (i == 1 ? 2 : 0), bytes[i]);
   nxi_gpu_free(g, result, n);
   if (work.scratch_bytes > 0) nxi_gpu_free(g, r.scratch, work.scratch_bytes);
   f->release(work.state);
@@ -170,7 +231,7 @@ static bool never(void *user) { return user != NULL; }
 
 static void on_processor(const nxg_call *call, uint16_t *const *in, uint16_t *y) {
   nxg_call_work work = {0};
-  void *operands[] = {in[0], in[1], in[2]}, *results[] = {y};
+  void *operands[] = {in[0], in[1], in[2], in[3], in[4]}, *results[] = {y};
   assert_int_equal(nxi_attention_functions.prepare(call, &work, NULL), NX_OK);
   nxg_call_part part = {.call = call,
                         .end = work.tasks[0],
@@ -199,11 +260,13 @@ static void check(nxi_gpu *g, const trial *c) {
   const nxg_call call = call_of(c);
   const int64_t n = nxg_elements(4, call.results[0].shape);
   const float wide = c->filling == LARGE ? 8 : 1;
-  uint16_t *in[3], *y = calloc((size_t)n, 2), *own = calloc((size_t)n, 2),
-                   *want = calloc((size_t)c->width, 2);
+  uint16_t *in[OPERANDS] = {0}, *y = calloc((size_t)n, 2), *own = calloc((size_t)n, 2),
+           *want = calloc((size_t)c->width, 2);
   if (y == NULL || own == NULL || want == NULL) abort();
   for (int i = 0; i < 3; i++)
     in[i] = some(c, nxg_elements(4, call.operands[i].shape), (uint32_t)i + 7, i < 2 ? wide : 1);
+  if (c->summand) in[3] = some(c, nxg_elements(4, call.operands[3].shape), 77, 3);
+  if (c->condition) in[3 + (c->summand != 0)] = (uint16_t *)(void *)some_condition(c);
   spoil(c, in);
   on_gpu(g, &call, in, y);
   on_processor(&call, in, own);
@@ -221,7 +284,7 @@ static void check(nxi_gpu *g, const trial *c) {
                    (long long)c->features, (long long)c->width, (long long)head, (long long)row,
                    (long long)e, way == 0 ? "on the GPU" : "on the processor", is[e], want[e]);
     }
-  for (int i = 0; i < 3; i++) free(in[i]);
+  for (int i = 0; i < OPERANDS; i++) free(in[i]);
   free(y), free(own), free(want);
 }
 
@@ -239,23 +302,63 @@ static void close_gpu(nxi_gpu *g, nxi_kernel_cache *kernels) {
   fake->most_shared = 0;
 }
 
+#define NO_MASKS 0, 0, false
 static void kernels(void **state) {
   static const trial all[] = {
-      {NX_BF16, 1, 2, 2, 33, 130, 64, 64, 0.125, 0, -FAR, FAR, 0, PLAIN, 0},
-      {NX_F16, 1, 2, 1, 20, 300, 32, 48, 0.25, 0, -FAR, FAR, 1, LARGE, 0},
-      {NX_BF16, 2, 4, 2, 40, 40, 48, 32, 0.3, -INFINITY, -FAR, 0, 7, LARGE, 0},
-      {NX_F16, 1, 2, 2, 40, 40, 32, 32, 0.3, -1e4, -FAR, 0, 2, PLAIN, 0},
-      {NX_F16, 1, 2, 2, 35, 35, 32, 32, 0.5, -INFINITY, -FAR, 0, 0, SPECIAL, 0},
-      {NX_BF16, 1, 2, 1, 20, 600, 32, 32, 0.5, -INFINITY, -FAR, 470, 4, HIDDEN, 0},
-      {NX_BF16, 1, 1, 1, 100, 130, 32, 32, 0.5, -INFINITY, -FAR, 0, 0, HIDDEN, 0},
-      {NX_BF16, 1, 1, 1, 90, 400, 32, 32, 0, -1e30, -20, 40, 0, LARGE, 0},
-      {NX_BF16, 1, 1, 1, 80, 100, 32, 32, 0, -INFINITY, -70, -30, 0, PLAIN, 0},
-      {NX_BF16, 1, 1, 1, 70, 150, 32, 32, 0, -2, -FAR, 0, 0, PLAIN, 0},
-      {NX_BF16, 2, 2, 2, 20, 90, 32, 32, 0.5, 0, -FAR, FAR, 0, SPECIAL, 0},
-      {NX_BF16, 1, 1, 1, 1, 1500, 80, 96, 0.1, 0, -FAR, FAR, 0, LARGE, 0},
-      {NX_BF16, 1, 1, 1, 33, 40, 256, 160, 0.0625, 0, -FAR, FAR, 0, PLAIN, 90 << 10},
-      {NX_BF16, 1, 1, 1, 30, 70, 64, 64, 0.125, -INFINITY, -FAR, 0, 0, PLAIN, 36 << 10},
-      {NX_BF16, 1, 12, 12, 140, 70, 32, 32, 0, -INFINITY, -FAR, 0, 0, PLAIN, 0}, /* large blocks */
+      {NX_BF16, 1, 2, 2, 33, 130, 64, 64, 0.125, 0, -FAR, FAR, 0, PLAIN, 0, NO_MASKS},
+      {NX_F16, 1, 2, 1, 20, 300, 32, 48, 0.25, 0, -FAR, FAR, 1, LARGE, 0, NO_MASKS},
+      {NX_BF16, 2, 4, 2, 40, 40, 48, 32, 0.3, -INFINITY, -FAR, 0, 7, LARGE, 0, NO_MASKS},
+      {NX_F16, 1, 2, 2, 40, 40, 32, 32, 0.3, -1e4, -FAR, 0, 2, PLAIN, 0, NO_MASKS},
+      {NX_F16, 1, 2, 2, 35, 35, 32, 32, 0.5, -INFINITY, -FAR, 0, 0, SPECIAL, 0, NO_MASKS},
+      {NX_BF16, 1, 2, 1, 20, 600, 32, 32, 0.5, -INFINITY, -FAR, 470, 4, HIDDEN, 0, NO_MASKS},
+      {NX_BF16, 1, 1, 1, 100, 130, 32, 32, 0.5, -INFINITY, -FAR, 0, 0, HIDDEN, 0, NO_MASKS},
+      {NX_BF16, 1, 1, 1, 90, 400, 32, 32, 0, -1e30, -20, 40, 0, LARGE, 0, NO_MASKS},
+      {NX_BF16, 1, 1, 1, 80, 100, 32, 32, 0, -INFINITY, -70, -30, 0, PLAIN, 0, NO_MASKS},
+      {NX_BF16, 1, 1, 1, 70, 150, 32, 32, 0, -2, -FAR, 0, 0, PLAIN, 0, NO_MASKS},
+      {NX_BF16, 2, 2, 2, 20, 90, 32, 32, 0.5, 0, -FAR, FAR, 0, SPECIAL, 0, NO_MASKS},
+      {NX_BF16, 1, 1, 1, 1, 1500, 80, 96, 0.1, 0, -FAR, FAR, 0, LARGE, 0, NO_MASKS},
+      {NX_BF16, 1, 1, 1, 33, 40, 256, 160, 0.0625, 0, -FAR, FAR, 0, PLAIN, 90 << 10, NO_MASKS},
+      {NX_BF16, 1, 1, 1, 30, 70, 64, 64, 0.125, -INFINITY, -FAR, 0, 0, PLAIN, 36 << 10, NO_MASKS},
+      {NX_BF16, 1, 12, 12, 140, 70, 32, 32, 0, -INFINITY, -FAR, 0, 0, PLAIN, 0,
+       NO_MASKS}, /* large blocks */
+  };
+  (void)state;
+  nxi_use_libraries();
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    nxi_kernel_cache *cache = NULL;
+    nxi_gpu *g = gpu_of(all[i].shared, &cache);
+    check(g, &all[i]);
+    close_gpu(g, cache);
+  }
+}
+
+/* Masks in memory: summands, conditions, both; the same for all rows, heads, sequences, or not. */
+static void masked_scores(void **state) {
+  static const trial all[] = {
+      {NX_BF16, 2, 2, 2, 33, 130, 32, 32, 0.125, -INFINITY, -FAR, FAR, 0, PLAIN, 0, 0, MASK | OUTER,
+       false},
+      {NX_BF16, 1, 2, 2, 70, 200, 64, 64, 0.3, -INFINITY, -FAR, FAR, 0, LARGE, 0, 0, MASK | ROWS,
+       true},
+      {NX_F16, 2, 2, 1, 40, 131, 32, 48, 0.5, -6e4, -FAR, FAR, 7, PLAIN, 0, 0,
+       MASK | OUTER | HEADS | ROWS, false},
+      {NX_BF16, 1, 2, 1, 20, 600, 32, 32, 0.5, -INFINITY, -FAR, 470, 4, HIDDEN, 0, 0, MASK | ROWS,
+       true},
+      {NX_BF16, 1, 1, 1, 60, 150, 32, 32, 0, -2, -FAR, 0, 0, PLAIN, 0, 0, MASK | ROWS, false},
+      {NX_BF16, 1, 2, 2, 33, 130, 32, 32, 0.125, 0, -FAR, FAR, 0, PLAIN, 0, MASK | HEADS | ROWS, 0,
+       false},
+      {NX_BF16, 2, 2, 2, 40, 77, 32, 32, 0.3, 0, -FAR, FAR, 0, LARGE, 0, MASK | OUTER, 0, false},
+      {NX_F16, 1, 2, 1, 40, 100, 48, 32, 0.3, -1e4, -FAR, 0, 2, PLAIN, 0, MASK | ROWS, 0, false},
+      {NX_F16, 1, 1, 1, 35, 90, 32, 32, 0, 0, -FAR, FAR, 0, SPECIAL, 0, MASK | ROWS, 0, false},
+      {NX_BF16, 2, 2, 1, 50, 140, 64, 64, 0.125, -1e30, -FAR, FAR, 0, LARGE, 0, MASK | HEADS | ROWS,
+       MASK | OUTER, false},
+      {NX_BF16, 1, 2, 1, 50, 140, 32, 32, 0.5, -INFINITY, -FAR, 20, 0, PLAIN, 0, MASK | ROWS,
+       MASK | ROWS, true},
+      /* what hides more than is seen, in tiles that no row sees */
+      {NX_BF16, 1, 1, 1, 40, 96, 32, 32, 0.5, 5, -FAR, FAR, 0, PLAIN, 0, 0, MASK, false},
+      {NX_BF16, 1, 1, 1, 33, 40, 256, 160, 0.0625, -1e30, -FAR, FAR, 0, PLAIN, 120 << 10,
+       MASK | ROWS, MASK | ROWS, false},
+      {NX_BF16, 1, 12, 12, 140, 70, 32, 32, 0, -INFINITY, -FAR, FAR, 0, PLAIN, 0,
+       MASK | HEADS | ROWS, MASK | HEADS, true},
   };
   (void)state;
   nxi_use_libraries();
@@ -275,7 +378,8 @@ static void exponentials(void **state) {
   nxi_gpu *g = gpu_of(0, &cache);
   (void)state;
   for (int half = 0; half < 2; half++) {
-    trial c = {half ? NX_F16 : NX_BF16, 1, 1, 1, ROWS, N, N, N, 0, 0, -FAR, FAR, 0, PLAIN, 0};
+    trial c = {
+        half ? NX_F16 : NX_BF16, 1, 1, 1, ROWS, N, N, N, 0, 0, -FAR, FAR, 0, PLAIN, 0, NO_MASKS};
     const nxg_call call = call_of(&c);
     const uint16_t one = narrow(c.t, 1), most = narrow(c.t, half ? 65504 : 0x1.fep127F);
     uint16_t *in[3], *y = calloc(ROWS * N, 2), want[N];
@@ -305,24 +409,47 @@ static void exponentials(void **state) {
 
 static void bad_calls(void **state) {
   static const int64_t q[] = {1, 4, 8, 32}, k[] = {1, 2, 9, 32}, other[] = {1, 3, 9, 32};
-  const int64_t good[] = {-1, -1, -FAR, FAR, 0};
-  static const int64_t bad[][NXG_ATTENTION_ATTRS] = {{-2, -1, -FAR, FAR, 0},
-                                                     {-1, 1 << 16, -FAR, FAR, 0},
-                                                     {-1, -1, -FAR, 0, 0},
-                                                     {-1, 0, -FAR - 1, 0, 0},
-                                                     {-1, 0, -FAR, FAR, 8}};
-  nxg_type types[3] = {{NX_BF16, 4, q}, {NX_BF16, 4, k}, {NX_BF16, 4, k}};
+  const int64_t good[] = {-1, -1, -FAR, FAR, 0, 0};
+  static const int64_t bad[][NXG_ATTENTION_ATTRS] = {
+      {-2, -1, -FAR, FAR, 0, 0},  {-1, 1 << 16, -FAR, FAR, 0, 0}, {-1, -1, -FAR, 0, 0, 0},
+      {-1, 0, -FAR - 1, 0, 0, 0}, {-1, 0, -FAR, FAR, 8, 0},       {-1, 0, -FAR, FAR, 0, 2}};
+  static const int64_t filled[] = {-1, 0, -FAR, FAR, 0, 0};
+  static const int64_t summand[] = {1, 4, 1, 16}, odd[] = {1, 4, 1, 9}, condition[] = {1, 1, 8, 9};
+  const struct {
+    uint32_t n;
+    nxg_type types[2];
+    bool filled, good;
+  } masked[] = {{4, {{NX_BF16, 4, summand}}, false, true},
+                {4, {{NX_BOOL, 4, condition}}, true, true},
+                {5, {{NX_BF16, 4, summand}, {NX_BOOL, 4, condition}}, true, true},
+                {4, {{NX_BF16, 4, odd}}, false, false},
+                {4, {{NX_F16, 4, summand}}, false, false},
+                {4, {{NX_BOOL, 4, summand}}, true, false},
+                {4, {{NX_BOOL, 4, condition}}, false, false},
+                {5, {{NX_BOOL, 4, condition}, {NX_BF16, 4, summand}}, true, false},
+                {5, {{NX_BF16, 4, summand}, {NX_BF16, 4, summand}}, true, false},
+                {2, {{0}}, true, false}};
+  nxg_type types[OPERANDS] = {{NX_BF16, 4, q}, {NX_BF16, 4, k}, {NX_BF16, 4, k}};
   nxg_call call;
   (void)state;
-  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, 5, &call, NULL), NX_OK);
+  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, NXG_ATTENTION_ATTRS, &call, NULL),
+                   NX_OK);
+  for (size_t i = 0; i < sizeof masked / sizeof *masked; i++) {
+    types[3] = masked[i].types[0], types[4] = masked[i].types[1];
+    assert_int_equal(nxg_call_infer(NXG_attention, masked[i].n, types,
+                                    masked[i].filled ? filled : good, NXG_ATTENTION_ATTRS, &call,
+                                    NULL),
+                     masked[i].good ? NX_OK : NX_INVALID_ARGUMENT);
+  }
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    assert_int_equal(nxg_call_infer(NXG_attention, 3, types, bad[i], 5, &call, NULL),
-                     NX_INVALID_ARGUMENT);
+    assert_int_equal(
+        nxg_call_infer(NXG_attention, 3, types, bad[i], NXG_ATTENTION_ATTRS, &call, NULL),
+        NX_INVALID_ARGUMENT);
   types[2].shape = other;
-  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, 5, &call, NULL),
+  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, NXG_ATTENTION_ATTRS, &call, NULL),
                    NX_INVALID_ARGUMENT);
   for (int i = 0; i < 3; i++) types[i] = (nxg_type){NX_F32, 4, q};
-  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, 5, &call, NULL),
+  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, NXG_ATTENTION_ATTRS, &call, NULL),
                    NX_UNSUPPORTED_DTYPE);
 }
 
@@ -331,7 +458,7 @@ static void bad_calls(void **state) {
 typedef struct request {
   nx_dtype t;
   int64_t batch, heads, groups, rows, columns, width;
-  enum { NO_MASK, CAUSAL, SEEN, WINDOW, OWN } mask;
+  enum { NO_MASK, CAUSAL, SEEN, WINDOW, OWN, PADDED, BOTH, BIASED } mask;
   enum { DENSE, BEHIND, SHARED_VIEWS } layout; /* BEHIND: heads behind rows */
   bool kept;                                   /* weights are a result, too */
 } request;
@@ -366,6 +493,35 @@ static nx_tensor *hidden(const request *q, nx_tensor *scores) {
                        scores, fill));
 }
 
+/* Which keys of each sequence there are, beside what comes later if `both`. */
+static nx_tensor *padded(const request *q, nx_tensor *scores, bool both) {
+  const int64_t n = q->batch * q->columns;
+  uint8_t *there = calloc((size_t)n, 1);
+  assert_non_null(there);
+  nx_tensor *keys = GOOD(nx_from_data(ctx, CUDA, NX_BOOL, &n, 1, there, (size_t)n)),
+            *fill = scalar_of(scores, -INFINITY);
+  free(there);
+  const int64_t shape[] = {q->batch, 1, 1, 1, 1}, rank = nx_rank(scores);
+  int64_t all[5];
+  for (int i = 0; i < rank; i++) all[i] = i + 1 == rank ? q->columns : shape[i];
+  keys = GOOD(nx_reshape(keys, all, (int32_t)rank, 0));
+  if (!both) return GOOD(nx_where(keys, scores, fill));
+  nx_tensor *columns = GOOD(nx_arange(ctx, CUDA, NX_I32, NX_NUMBER(0), NX_NUMBER(1), q->columns)),
+            *rows = GOOD(nx_arange(ctx, CUDA, NX_I32, NX_NUMBER(0), NX_NUMBER(1), q->rows));
+  nx_tensor *earlier = GOOD(nx_cmple(columns, nx_reshape(rows, NX_SHAPE(q->rows, 1), 0)));
+  return GOOD(nx_where(GOOD(nx_and(earlier, keys)), scores, fill));
+}
+
+/* A summand for each head. */
+static nx_tensor *biased(const request *q, nx_tensor *scores) {
+  const int64_t n = q->heads * q->rows * q->columns;
+  uint16_t *zeros = calloc((size_t)n, sizeof *zeros);
+  assert_non_null(zeros);
+  nx_tensor *x = GOOD(nx_from_data(ctx, CUDA, q->t, &n, 1, zeros, (size_t)n * sizeof *zeros));
+  free(zeros);
+  return GOOD(nx_add(scores, GOOD(nx_reshape(x, NX_SHAPE(1, q->heads, q->rows, q->columns), 0))));
+}
+
 static nx_tensor *recorded(const request *q, nx_tensor *const *in, nx_tensor **weights) {
   nx_tensor *x[3];
   for (int i = 0; i < 3; i++)
@@ -375,7 +531,9 @@ static nx_tensor *recorded(const request *q, nx_tensor *const *in, nx_tensor **w
                               : GOOD(nx_permute(x[1], NX_AXES(0, 1, 2, 4, 3)));
   nx_tensor *s = GOOD(nx_matmul(x[0], keys));
   s = GOOD(nx_mul(s, scalar_of(s, 0.125)));
-  if (q->mask != NO_MASK) s = hidden(q, s);
+  if (q->mask == BIASED) s = biased(q, s);
+  else if (q->mask >= PADDED) s = padded(q, s, q->mask == BOTH);
+  else if (q->mask != NO_MASK) s = hidden(q, s);
   nx_tensor *e = GOOD(nx_exp(GOOD(nx_sub(s, GOOD(nx_reduce_max(s, NX_AXES(-1), NX_KEEPDIMS))))));
   *weights = GOOD(nx_div(e, GOOD(nx_reduce_sum(e, NX_AXES(-1), NX_KEEPDIMS))));
   return GOOD(nx_matmul(*weights, x[2]));
@@ -391,7 +549,10 @@ static void which(void **state) {
       {{NX_F16, 1, 16, 16, 2048, 2048, 64, CAUSAL, DENSE, false}, true, "least=-1073741824"},
       {{NX_BF16, 2, 16, 4, 1000, 1100, 128, SEEN, BEHIND, false}, true, "turned=7"},
       {{NX_BF16, 2, 16, 16, 1000, 1000, 48, WINDOW, BEHIND, false}, true, "least=-50"},
-      {{NX_BF16, 1, 16, 16, 2048, 2048, 64, OWN, DENSE, false}, false, NULL},
+      {{NX_BF16, 1, 16, 16, 2048, 2048, 64, OWN, DENSE, false}, true, "bool[1,1,2048,2048]"},
+      {{NX_BF16, 2, 16, 4, 1000, 1100, 128, PADDED, BEHIND, false}, true, "bool[2,1,1,1100]"},
+      {{NX_F16, 2, 16, 16, 1000, 1100, 64, BOTH, DENSE, false}, true, "bool[2,1,1,1100]"},
+      {{NX_BF16, 2, 16, 16, 1000, 1100, 64, BIASED, DENSE, false}, true, "bf16[1,16,1000,1104]"},
       {{NX_BF16, 1, 16, 16, 2048, 2048, 64, NO_MASK, DENSE, true}, false, NULL},
       {{NX_F32, 1, 16, 16, 2048, 2048, 64, NO_MASK, DENSE, false}, false, NULL},
       {{NX_BF16, 1, 16, 16, 2048, 2048, 72, NO_MASK, DENSE, false}, false, NULL},
@@ -424,7 +585,7 @@ static void which(void **state) {
 }
 
 NXT_MAIN(cuda_attention) {
-  const struct CMUnitTest tests[] = {IN_SCOPE(kernels), IN_SCOPE(exponentials), IN_SCOPE(bad_calls),
-                                     IN_SCOPE(which)};
+  const struct CMUnitTest tests[] = {IN_SCOPE(kernels), IN_SCOPE(masked_scores),
+                                     IN_SCOPE(exponentials), IN_SCOPE(bad_calls), IN_SCOPE(which)};
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
