@@ -11,7 +11,9 @@
  * the weights and of the result's.
  *
  * On tensor cores images have their features last, by multiples of 8, so that 16 bytes are of one
- * tap, and a block has 8 warps. */
+ * tap, and a block has 8 warps. Tiles of 256 columns read a quarter less of the second-level cache
+ * for a product than those of 128; a warp has 64 x 64 sums of them, and there is one block on a
+ * multiprocessor. */
 enum { NX_WINDOW_ROWS = 128, NX_WINDOW_STEPS = 4 };
 
 /* An axis of images along which windows lie: its extent; of windows how many there are, how far
@@ -111,13 +113,13 @@ template <class T, int lines, int apart> struct nx_window_lines {
 NX_INLINE nx_u32 nx_round_pair(nx_bf16, float a, float b) { return nx_floats_to_bf16s(a, b); }
 NX_INLINE nx_u32 nx_round_pair(nx_f16, float a, float b) { return nx_floats_to_halves(a, b); }
 
-/* A warp has 32 rows and half of the columns. */
-template <class T, int parts>
+/* A warp has 16 `high` rows and 8 `parts` columns. */
+template <class T, int high, int parts>
 NX_INLINE void nx_store_window_rows(nx_u16 *y, const nx_window_product &p, int row, int column,
-                                    const float (&sums)[2][parts][4]) {
+                                    const float (&sums)[high][parts][4]) {
   const nx_i64 pitch = (nx_i64)p.groups * p.columns;
 #pragma unroll
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < high; i++)
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const int own = row + 16 * i + 8 * h;
@@ -149,10 +151,10 @@ struct nx_window_results {
   }
 };
 
-/* A warp has 32 features of the result, or fewer, and some rows. */
-template <class T, int parts>
+/* A warp has 16 `high` features of the result, or fewer, and 8 `parts` rows. */
+template <class T, int high, int parts>
 NX_INLINE void nx_store_window_columns(nx_u16 *y, const nx_window_product &p, int row, int column,
-                                       const float (&sums)[2][parts][4]) {
+                                       const float (&sums)[high][parts][4]) {
   const int places = p.y.count * p.x.count;
   nx_window_results at(p, row, places);
   y += (nx_i64)column * places;
@@ -162,7 +164,7 @@ NX_INLINE void nx_store_window_columns(nx_u16 *y, const nx_window_product &p, in
     nx_i64 after = at.off + 1;
     if (at.place + 1 == places) after += (nx_i64)(p.groups * p.columns - 1) * places;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2 * high; i++) {
       const nx_u32 pair =
           nx_round_pair(T(), sums[i / 2][j][i % 2 * 2], sums[i / 2][j][i % 2 * 2 + 1]);
       nx_u16 *const to = y + (nx_i64)(8 * i) * places;
@@ -184,10 +186,17 @@ NX_INLINE void nx_multiply_window_tile(const nx_u16 *image, const nx_u16 *weight
                                        const nx_window_product &p, nx_u32 number,
                                        nx_u8 *shared) {
   const nx_window_tile t(p, number, columns);
-  enum { depth = 32, lines = columns / 64, parts = columns / 16, rows = NX_WINDOW_ROWS * 64 };
-  const int step = rows + columns * 64, across = first ? 256 / columns : 2,
-            lane = threadIdx.x % 32, warp = threadIdx.x / 32, own_a = warp / across * 32,
-            own_b = warp % across * (columns / 2), line = threadIdx.x / 4,
+  enum {
+    depth = 32,
+    lines = columns / 64,
+    high = columns > 128 ? 4 : 2, /* of a warp: sixteens of the first operand */
+    parts = columns > 128 ? 8 : columns / 16, /* and eights of the second */
+    across = (first ? NX_WINDOW_ROWS : columns) / (8 * parts),
+    rows = NX_WINDOW_ROWS * 64
+  };
+  const int step = rows + columns * 64, lane = threadIdx.x % 32, warp = threadIdx.x / 32,
+            own_a = warp / across * (16 * high), own_b = warp % across * (8 * parts),
+            line = threadIdx.x / 4,
             part = threadIdx.x % 4, place = nx_window_place(line, part), a_at = first ? rows : 0,
             b_at = first ? 0 : rows;
   nx_window_lines<nx_u16, 2, 64> bring(image + t.group * p.features, p, t.row + line);
@@ -206,7 +215,7 @@ NX_INLINE void nx_multiply_window_tile(const nx_u16 *image, const nx_u16 *weight
     from += depth;
     left -= depth;
   };
-  float sums[2][parts][4] = {};
+  float sums[high][parts][4] = {};
 #pragma unroll
   for (int i = 0; i < NX_WINDOW_STEPS - 1; i++) start(i * step);
   int now = 0, next = (NX_WINDOW_STEPS - 1) * step;
@@ -217,9 +226,9 @@ NX_INLINE void nx_multiply_window_tile(const nx_u16 *image, const nx_u16 *weight
     start(next);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-      nx_u32 a[2][4], b[parts / 2][4];
+      nx_u32 a[high][4], b[parts / 2][4];
 #pragma unroll
-      for (int i = 0; i < 2; i++)
+      for (int i = 0; i < high; i++)
         nx_load_rows(a[i], shared + now + a_at + nx_window_place(own_a + i * 16 + lane % 16,
                                                                  half * 2 + lane / 16));
 #pragma unroll
@@ -228,7 +237,7 @@ NX_INLINE void nx_multiply_window_tile(const nx_u16 *image, const nx_u16 *weight
                                nx_window_place(own_b + j * 16 + lane / 16 * 8 + lane % 8,
                                                half * 2 + lane / 8 % 2));
 #pragma unroll
-      for (int i = 0; i < 2; i++)
+      for (int i = 0; i < high; i++)
 #pragma unroll
         for (int j = 0; j < parts; j++)
           nx_tensor<T, T>::multiply(sums[i][j], a[i], b[j / 2] + j % 2 * 2);
@@ -240,10 +249,10 @@ NX_INLINE void nx_multiply_window_tile(const nx_u16 *image, const nx_u16 *weight
   const nx_window_tile to = first ? nx_window_tile(p, nx_again(number), columns) : t;
   y += (nx_i64)to.group * p.columns * (first ? p.y.count * p.x.count : 1);
   if (first)
-    nx_store_window_columns<T, parts>(y, p, to.row + own_b + lane % 4 * 2,
+    nx_store_window_columns<T, high, parts>(y, p, to.row + own_b + lane % 4 * 2,
                                       to.column + own_a + lane / 4, sums);
   else
-    nx_store_window_rows<T, parts>(y, p, to.row + own_a + lane / 4,
+    nx_store_window_rows<T, high, parts>(y, p, to.row + own_a + lane / 4,
                                    to.column + own_b + lane % 4 * 2, sums);
 }
 

@@ -152,10 +152,15 @@ static bool products(nxi_gpu *g) {
 static bool windows(nxi_gpu *g) {
   static const int64_t image[] = {32, 56, 56, 64};
   bool good = true;
-  for (int i = 0; i < 16 && good; i++) {
-    const nx_dtype t = i >= 8 ? NX_F32 : i & 1 ? NX_F16 : NX_BF16;
-    const int64_t layout = i < 8 ? (i & 4) / 2 : i & 3,
-                  attrs[] = {56, 1, 1, 1, 56, 1, 1, 1, layout}, columns = i & 2 ? 128 : 64,
+  for (int i = 0; i < 20 && good; i++) {
+    const nx_dtype t = i >= 8 && i < 16 ? NX_F32 : i & 1 ? NX_F16 : NX_BF16;
+    const int64_t layout = i < 8    ? (i & 4) / 2
+                           : i < 16 ? i & 3
+                                    : i & 2,
+                  attrs[] = {56, 1, 1, 1, 56, 1, 1, 1, layout},
+                  columns = i >= 16 ? 256
+                            : i & 2 ? 128
+                                    : 64,
                   odd = i & 4 ? 63 : 64; /* features, of which weights lie by 4 bytes */
     const bool is_first = layout & NXG_WINDOWS_IMAGE_FIRST;
     const int64_t weights[] = {columns, is_first ? odd : 3, 3, is_first ? 3 : 64},
@@ -169,23 +174,39 @@ static bool windows(nxi_gpu *g) {
   return good;
 }
 
-/* Attention: both types, narrow rows and the widest, with and without what is hidden. */
+/* Attention: both types, narrow rows and the widest, with and without what is hidden, by indices
+ * and in memory. */
 static bool attention(nxi_gpu *g) {
   enum { FAR = NXG_ATTENTION_FAR };
+  static const int64_t one[] = {1, 1, 1, 2048}, each[] = {16, 16, 2048, 2048};
   static const struct {
     nx_dtype t;
     int64_t width, attrs[NXG_ATTENTION_ATTRS];
-  } all[] = {{NX_BF16, 48, {0x3e00, -1, -FAR, FAR, 0}},
-             {NX_F16, 64, {0x3555, 0xfc00, -FAR, 0, 0}},
-             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 7}},
-             {NX_F16, 256, {0x2c00, -1, -FAR, FAR, 0}}};
+    const int64_t *summand, *condition;
+  } all[] = {{NX_BF16, 48, {0x3e00, -1, -FAR, FAR, 0, 0}, NULL, NULL},
+             {NX_F16, 64, {0x3555, 0xfc00, -FAR, 0, 0, 0}, NULL, NULL},
+             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 7, 0}, NULL, NULL},
+             {NX_F16, 256, {0x2c00, -1, -FAR, FAR, 0, 0}, NULL, NULL},
+             {NX_BF16, 64, {0x3e00, 0xff80, -FAR, FAR, 0, 0}, NULL, each},
+             {NX_F16, 64, {0x3555, 0xfc00, -FAR, FAR, 0, 1}, NULL, one},
+             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 0, 0}, NULL, one},
+             {NX_BF16, 64, {0x3e00, -1, -FAR, FAR, 0, 0}, each, NULL},
+             {NX_F16, 64, {0x3555, -1, -FAR, FAR, 0, 0}, one, NULL},
+             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 0, 0}, each, one},
+             {NX_F16, 128, {0x3db5, 0xfc00, -FAR, FAR, 0, 0}, one, each},
+             {NX_BF16, 256, {0x3d80, 0xff80, -FAR, FAR, 0, 0}, each, each}};
   bool good = true;
   for (size_t i = 0; i < sizeof all / sizeof *all && good; i++) {
-    const int64_t shape[] = {16, 2048, 2048, all[i].width};
-    const nxg_type type = {all[i].t, 4, shape}, types[3] = {type, type, type};
+    const int64_t shape[] = {16, 2048, 2048, all[i].width}, dense[] = {16, 16, 2048, all[i].width};
+    const bool masked = all[i].summand != NULL || all[i].condition != NULL;
+    const nxg_type type = {all[i].t, 4, masked ? dense : shape};
+    nxg_type types[5] = {type, type, type};
+    uint32_t n = 3;
     nxg_call call;
+    if (all[i].summand != NULL) types[n++] = (nxg_type){all[i].t, 4, all[i].summand};
+    if (all[i].condition != NULL) types[n++] = (nxg_type){NX_BOOL, 4, all[i].condition};
     if (!is_taken()) continue;
-    good = nxg_call_infer(NXG_attention, 3, types, all[i].attrs, NXG_ATTENTION_ATTRS, &call,
+    good = nxg_call_infer(NXG_attention, n, types, all[i].attrs, NXG_ATTENTION_ATTRS, &call,
                           NULL) == NX_OK &&
            prepare(&nxi_gpu_attention_functions, g, &call) && took(NX_OK, false);
   }

@@ -7,10 +7,10 @@
 #include "ir/alloc.h"
 #include "runtime/cuda/own_code.h"
 
-/* Of a block of threads: rows of its tile; of the kernels of tensor cores columns of the two sizes
- * that there are, of f32 columns, and threads. STEP: bytes of the inner extent that are multiplied
- * at a time, STEPS: and held of that. */
-enum { ROWS = 128, NARROW = 64, WIDE = 128, THREADS = 256, FLOAT_THREADS = 128 };
+/* Of a block of threads: rows of its tile; of the kernels of tensor cores columns of the three
+ * sizes that there are, of f32 columns, and threads. STEP: bytes of the inner extent that are
+ * multiplied at a time, STEPS: and held of that. */
+enum { ROWS = 128, NARROW = 64, MIDDLE = 128, WIDE = 256, THREADS = 256, FLOAT_THREADS = 128 };
 enum { STEP = 64, STEPS = 4, MOST_TAPS = 61, MOST = 1 << 30 };
 /* Bytes of what is known of the rows of a tile, or of the taps of two steps. */
 enum { LINES = ROWS * 16, TAPS = 2 * 16 * 8 };
@@ -75,19 +75,25 @@ static bool suits(const nxg_call *call) {
          (is_float(call) || result_first(call) || columns % 2 == 0);
 }
 
+static int32_t tile_columns(const nxg_call *call) {
+  const int64_t columns = call->operands[1].shape[0] / groups_of(call);
+  return is_float(call) || columns <= NARROW ? NARROW : columns <= MIDDLE ? MIDDLE : WIDE;
+}
+
+static int64_t shared_bytes(const nxg_call *call) {
+  const int64_t ring = (int64_t)STEPS * (ROWS + tile_columns(call)) * STEP;
+  return !is_float(call) ? ring : ring + (image_first(call) ? TAPS : LINES);
+}
+
 static bool takes(nxi_gpu *g, const nxg_call *call) {
   const nxg_array *x = &call->operands[0], *w = &call->operands[1];
-  (void)g;
   if (call->op != NXG_matmul_windows || features_of(call) == 0 || w->shape[0] == 0) return false;
   const double rows = (double)x->shape[0] * (double)call->attrs[NXG_WINDOWS_COUNT] *
                       (double)call->attrs[NXG_WINDOWS_AXIS + NXG_WINDOWS_COUNT],
                depth = (double)w->shape[1] * (double)w->shape[2] * (double)w->shape[3];
   return is_near(call, 0) && is_near(call, 1) && rows < MOST && depth > 0 && depth < MOST &&
-         (double)w->shape[0] * (rows / ROWS + 1) < MOST && suits(call);
-}
-
-static int32_t tile_columns(const nxg_call *call) {
-  return is_float(call) || call->operands[1].shape[0] / groups_of(call) <= NARROW ? NARROW : WIDE;
+         (double)w->shape[0] * (rows / ROWS + 1) < MOST && suits(call) &&
+         shared_bytes(call) <= nxi_gpu_properties(g)->shared_bytes;
 }
 
 static uint32_t tiles_of(int32_t extent, int32_t tile) {
@@ -116,7 +122,11 @@ static void print_instance(const nxg_call *call, const window_product *p, int32_
                "extern \"C\" __global__ void __launch_bounds__(%d, %d) nx_windows(const %s *image, "
                "const %s *weights, %s *y, nx_window_product p) {\n"
                "  extern __shared__ __align__(1024) nx_u8 nx_shared[];\n",
-               threads, is_float(call) ? 3 : 2, type, type, type);
+               threads,
+               is_float(call)               ? 3
+               : tile_columns(call) == WIDE ? 1
+                                            : 2,
+               type, type, type);
   if (is_float(call))
     nxi_text_add(text,
                  "  nx_multiply_float_windows<%s, %s, %s>(image, weights, y, p, nx_shared);\n}",
@@ -125,11 +135,6 @@ static void print_instance(const nxg_call *call, const window_product *p, int32_
     nxi_text_add(text, "  nx_multiply_windows<%s, %d, %s>(image, weights, y, p, nx_shared);\n}",
                  call->operands[0].dtype == NX_BF16 ? "nx_bf16" : "nx_f16", tile_columns(call),
                  first);
-}
-
-static int64_t shared_bytes(const nxg_call *call) {
-  const int64_t ring = (int64_t)STEPS * (ROWS + tile_columns(call)) * STEP;
-  return !is_float(call) ? ring : ring + (image_first(call) ? TAPS : LINES);
 }
 
 static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag *d) {
