@@ -19,7 +19,7 @@ void gpu_wait(const gpu_lab *lab);
 /* A way of nx: a captured function and its operands. */
 typedef struct gpu_job {
   const gpu_lab *lab;
-  nx_tensor *x[3];
+  nx_tensor *x[4];
   size_t n; /* operands */
   nx_function *function;
 } gpu_job;

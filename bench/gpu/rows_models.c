@@ -5,6 +5,10 @@
 
 #include "gpu.h"
 
+/* What hides scores: nothing, later rows, a condition for each row that all heads have; or a
+ * summand for each row and head. */
+typedef enum mask { ALL, CAUSAL, CONDITION, SUMMAND } mask;
+
 /* Attention of heads x rows x width, of which some share keys and values; or a convolution of
  * batch x features x size x size. */
 typedef struct workload {
@@ -12,28 +16,31 @@ typedef struct workload {
   nx_dtype dtype;
   bool attention;
   int64_t heads, rows, width;
-  bool causal;
+  mask mask;
   int64_t shared; /* heads of the same keys */
   int64_t batch, features, size, out, window, stride, groups;
   bool last; /* features are the last axis of images and weights */
 } workload;
 
-#define ATTENTION(name, type, heads, rows, width, causal, shared) \
-  {name, type, true, heads, rows, width, causal, shared, 0, 0, 0, 0, 0, 0, 0, false}
+#define ATTENTION(name, type, heads, rows, width, mask, shared) \
+  {name, type, true, heads, rows, width, mask, shared, 0, 0, 0, 0, 0, 0, 0, false}
 #define CONVOLUTION(name, type, batch, features, size, out, window, stride, groups, last) \
-  {name, type, false, 0, 0, 0, false, 1, batch, features, size, out, window, stride, groups, last}
+  {name, type, false, 0, 0, 0, ALL, 1, batch, features, size, out, window, stride, groups, last}
 static const workload workloads[] = {
-    ATTENTION("attention 16x2048x64", NX_F32, 16, 2048, 64, false, 1),
-    ATTENTION("attention 16x2048x64 bf16", NX_BF16, 16, 2048, 64, false, 1),
-    ATTENTION("attention 16x2048x64 f16", NX_F16, 16, 2048, 64, false, 1),
-    ATTENTION("attention 16x2048x64 causal bf16", NX_BF16, 16, 2048, 64, true, 1),
-    ATTENTION("attention 128x512x128 bf16", NX_BF16, 128, 512, 128, false, 1),
-    ATTENTION("attention 128x512x128 causal bf16", NX_BF16, 128, 512, 128, true, 1),
-    ATTENTION("attention 32x2048x128, 4 share, causal bf16", NX_BF16, 32, 2048, 128, true, 4),
-    ATTENTION("attention 32x1000x80 bf16", NX_BF16, 32, 1000, 80, false, 1),
-    ATTENTION("attention 16x1024x256 bf16", NX_BF16, 16, 1024, 256, false, 1),
-    ATTENTION("attention 8x8192x128 bf16", NX_BF16, 8, 8192, 128, false, 1),
-    ATTENTION("attention 8x8192x128 causal bf16", NX_BF16, 8, 8192, 128, true, 1),
+    ATTENTION("attention 16x2048x64", NX_F32, 16, 2048, 64, ALL, 1),
+    ATTENTION("attention 16x2048x64 bf16", NX_BF16, 16, 2048, 64, ALL, 1),
+    ATTENTION("attention 16x2048x64 f16", NX_F16, 16, 2048, 64, ALL, 1),
+    ATTENTION("attention 16x2048x64 causal bf16", NX_BF16, 16, 2048, 64, CAUSAL, 1),
+    ATTENTION("attention 16x2048x64 condition bf16", NX_BF16, 16, 2048, 64, CONDITION, 1),
+    ATTENTION("attention 16x2048x64 summand bf16", NX_BF16, 16, 2048, 64, SUMMAND, 1),
+    ATTENTION("attention 32x2048x128, 4 share, summand f16", NX_F16, 32, 2048, 128, SUMMAND, 4),
+    ATTENTION("attention 128x512x128 bf16", NX_BF16, 128, 512, 128, ALL, 1),
+    ATTENTION("attention 128x512x128 causal bf16", NX_BF16, 128, 512, 128, CAUSAL, 1),
+    ATTENTION("attention 32x2048x128, 4 share, causal bf16", NX_BF16, 32, 2048, 128, CAUSAL, 4),
+    ATTENTION("attention 32x1000x80 bf16", NX_BF16, 32, 1000, 80, ALL, 1),
+    ATTENTION("attention 16x1024x256 bf16", NX_BF16, 16, 1024, 256, ALL, 1),
+    ATTENTION("attention 8x8192x128 bf16", NX_BF16, 8, 8192, 128, ALL, 1),
+    ATTENTION("attention 8x8192x128 causal bf16", NX_BF16, 8, 8192, 128, CAUSAL, 1),
     CONVOLUTION("conv 3x3 32x64x56^2", NX_F32, 32, 64, 56, 64, 3, 1, 1, false),
     CONVOLUTION("conv 3x3 32x64x56^2 last", NX_F32, 32, 64, 56, 64, 3, 1, 1, true),
     CONVOLUTION("conv 3x3 32x64x56^2 bf16", NX_BF16, 32, 64, 56, 64, 3, 1, 1, false),
@@ -41,6 +48,9 @@ static const workload workloads[] = {
     CONVOLUTION("conv 3x3 32x64x56^2 last f16", NX_F16, 32, 64, 56, 64, 3, 1, 1, true),
     CONVOLUTION("conv 3x3 32x128x28^2 last bf16", NX_BF16, 32, 128, 28, 128, 3, 1, 1, true),
     CONVOLUTION("conv 3x3 32x256x14^2 last bf16", NX_BF16, 32, 256, 14, 256, 3, 1, 1, true),
+    CONVOLUTION("conv 3x3 32x256x28^2 last bf16", NX_BF16, 32, 256, 28, 256, 3, 1, 1, true),
+    CONVOLUTION("conv 3x3 32x256x28^2 to 192 last f16", NX_F16, 32, 256, 28, 192, 3, 1, 1, true),
+    CONVOLUTION("conv 3x3 32x128x56^2 to 256 bf16", NX_BF16, 32, 128, 56, 256, 3, 1, 1, false),
     CONVOLUTION("conv 1x1 32x256x56^2 to 64 last bf16", NX_BF16, 32, 256, 56, 64, 1, 1, 1, true),
     CONVOLUTION("conv 3x3 32x128x28^2", NX_F32, 32, 128, 28, 128, 3, 1, 1, false),
     CONVOLUTION("conv 3x3 32x128x28^2 last", NX_F32, 32, 128, 28, 128, 3, 1, 1, true),
@@ -65,7 +75,10 @@ static nx_tensor *attention(const bench_lab *lab, nx_tensor **x, const workload 
         nx_expand(nx_reshape(x[i], NX_SHAPE(groups, i == 0 ? w->shared : 1, w->rows, w->width), 0),
                   NX_SHAPE(groups, w->shared, w->rows, w->width));
   nx_tensor *scores = nx_mul(nx_matmul(in[0], nx_permute(in[1], NX_AXES(0, 1, 3, 2))), scale);
-  if (w->causal) {
+  if (w->mask == SUMMAND)
+    scores = nx_add(scores, nx_reshape(x[3], NX_SHAPE(groups, w->shared, w->rows, w->rows), 0));
+  if (w->mask == CONDITION) scores = nx_where(x[3], scores, bench_number(lab, x[0], -INFINITY));
+  if (w->mask == CAUSAL) {
     nx_tensor *at =
                   nx_arange(lab->context, lab->device, NX_I32, NX_NUMBER(0), NX_NUMBER(1), w->rows),
               *seen = nx_cmple(nx_reshape(at, NX_SHAPE(1, w->rows), 0),
@@ -91,8 +104,10 @@ static nx_tensor *convolution(nx_tensor **x, const workload *w) {
 }
 
 /* Shapes of the operands; returns how many there are. */
-static int shapes_of(const workload *w, int32_t *rank, int64_t out[3][4]) {
+static int shapes_of(const workload *w, int32_t *rank, int64_t out[4][4]) {
   *rank = w->attention ? 3 : 4;
+  out[3][0] = w->mask == SUMMAND ? w->heads : 1;
+  out[3][1] = out[3][2] = w->rows;
   for (int i = 0; i < 3 && w->attention; i++) {
     const int64_t shape[] = {i == 0 ? w->heads : w->heads / w->shared, w->rows, w->width};
     for (int axis = 0; axis < 3; axis++) out[i][axis] = shape[axis];
@@ -105,7 +120,7 @@ static int shapes_of(const workload *w, int32_t *rank, int64_t out[3][4]) {
     out[i][2] = size;
     out[i][3] = w->last ? features : size;
   }
-  return w->attention ? 3 : 2;
+  return !w->attention ? 2 : w->mask >= CONDITION ? 4 : 3;
 }
 
 /* The workload as a peer is asked for it. */
@@ -114,16 +129,24 @@ static void name_peer(const workload *w, char out[PEER]) {
   const char *type = nx_dtype_name(w->dtype);
   if (w->attention)
     snprintf(out, PEER, "attention %s %lld %lld %lld %d %lld", type, (long long)w->heads,
-             (long long)w->rows, (long long)w->width, w->causal, (long long)w->shared);
+             (long long)w->rows, (long long)w->width, (int)w->mask, (long long)w->shared);
   else
     snprintf(out, PEER, "convolution %s %lld %lld %lld %lld %lld %lld %lld %d", type,
              (long long)w->batch, (long long)w->features, (long long)w->size, (long long)w->out,
              (long long)w->window, (long long)w->stride, (long long)w->groups, w->last);
 }
 
+/* Three of four, as values. */
+static nx_tensor *condition_of(const bench_lab *lab, nx_tensor *random) {
+  nx_tensor *c = nx_keep(nx_cmplt(random, bench_number(lab, random, 0.5)));
+  bench_check(nx_realize(lab->context, &c, 1, NULL));
+  nx_tensor_release(random);
+  return c;
+}
+
 static void run_row(gpu_lab *lab, workload w) {
   char peer[PEER];
-  int64_t shapes[3][4];
+  int64_t shapes[4][4];
   int32_t rank;
   if (!bench_wanted(&lab->lab.out, w.name)) return;
   if (lab->shrink > 1) w.rows = w.rows > 64 ? 64 : w.rows, w.heads = 2 * w.shared, w.batch = 1;
@@ -131,9 +154,10 @@ static void run_row(gpu_lab *lab, workload w) {
   for (size_t i = 0; i < j.n; i++)
     j.x[i] = bench_random(&lab->lab, w.dtype, rank, shapes[i], -1, 1);
   nx_scope *scope = nx_scope_begin(lab->lab.context);
-  nx_tensor *in[3] = {NULL}, *out;
+  if (w.mask == CONDITION) j.x[3] = condition_of(&lab->lab, j.x[3]);
+  nx_tensor *in[4] = {NULL}, *out;
   for (size_t i = 0; i < j.n; i++)
-    in[i] = nx_placeholder(lab->lab.context, lab->lab.device, w.dtype, shapes[i], rank);
+    in[i] = nx_placeholder(lab->lab.context, lab->lab.device, nx_dtype_of(j.x[i]), shapes[i], rank);
   out = w.attention ? attention(&lab->lab, in, &w) : convolution(in, &w);
   bench_check(nx_function_create(lab->lab.context, in, j.n, &out, 1, NULL, &j.function));
   nx_scope_end(scope);

@@ -25,6 +25,9 @@ COMMON = {
 LINALG = ("cholesky", "triangular", "solve", "inverse", "qr", "eigh", "svd")
 DEFINITE = ("cholesky", "triangular", "solve", "inverse", "eigh")
 
+# What hides scores of an attention: nothing, later rows, or an operand.
+CAUSAL, CONDITION, SUMMAND = 1, 2, 3
+
 
 def shapes_of(name, numbers):
     """Of the operands of a product, an attention or a convolution, and its options."""
@@ -35,9 +38,10 @@ def shapes_of(name, numbers):
         b = (n, k) if transposed & 2 else (k, n)
         return [some + a, some + b] + [(n,)] * (name == "matmulbias"), (transposed,)
     if name == "attention":
-        heads, rows, width, causal, shared = numbers
+        heads, rows, width, mask, shared = numbers
         keys = (heads // shared, rows, width)
-        return [(heads, rows, width), keys, keys], (causal, shared > 1)
+        masks = [(heads if mask == SUMMAND else 1, rows, rows)] * (mask in (CONDITION, SUMMAND))
+        return [(heads, rows, width), keys, keys, *masks], (mask, shared > 1)
     batch, features, size, out, window, stride, groups, last = numbers
     return [
         (batch, features, size, size),
@@ -75,8 +79,11 @@ class Torch:
             return (lambda a, b, c: t.relu(a @ b + c)) if len(x) > 2 else t.matmul, x
         if name == "attention":
             f = t.nn.functional.scaled_dot_product_attention
-            more = {"is_causal": bool(options[0]), "enable_gqa": options[1]}
-            return (lambda q, k, v: f(q, k, v, **more)), [y[None] for y in x]
+            more = {"is_causal": options[0] == CAUSAL, "enable_gqa": options[1]}
+            x = [y[None] for y in x]
+            if options[0] == CONDITION:
+                x[3] = x[3] < 1
+            return (lambda q, k, v, m=None: f(q, k, v, m, **more)), x
         stride, around, groups, last = options
         if last:
             x = [y.to(memory_format=t.channels_last) for y in x]
@@ -170,8 +177,12 @@ class Jax:
             return product, x
         if name == "attention":
             f = jax.nn.dot_product_attention
-            lies = [y.swapaxes(0, 1)[None] for y in x]
-            return (lambda q, k, v: f(q, k, v, is_causal=bool(options[0]))), lies
+            lies = [y.swapaxes(0, 1)[None] for y in x[:3]] + [y[None] for y in x[3:]]
+            if options[0] == CONDITION:
+                return (lambda q, k, v, m: f(q, k, v, mask=m < 1)), lies
+            if options[0] == SUMMAND:
+                return f, lies
+            return (lambda q, k, v: f(q, k, v, is_causal=options[0] == CAUSAL)), lies
         stride, around, groups, last = options
         axes = ("NHWC", "OHWI", "NHWC") if last else ("NCHW", "OIHW", "NCHW")
         if last:

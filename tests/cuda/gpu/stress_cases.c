@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* What gpu_stress runs: kernels whose blocks wait for each other, sizes beyond 31 bits, all values
- * of a type, and corners that hardware instructions might see otherwise than we do. */
+ * of a type, corners that hardware instructions might see otherwise than we do, and products of
+ * tensor cores, of numbers whose sums are exact in any order. */
+#include <math.h>
+
 #include "stress.h"
 
 static nx_tensor *same(nx_tensor *x) { return nx_copy(x); }
@@ -96,6 +99,92 @@ static nx_tensor *far_gathered(nx_tensor *x) {
 }
 static nx_tensor *plus_itself(nx_tensor *x) { return nx_add(x, nx_flip(x, NX_AXES(0))); }
 
+/* ---- attention of [heads, rows] bytes: queries and keys have one large feature of 64, so scores
+ * are 0 or 512, values are small, and exponentials 0 or 1; all sums are exact */
+
+static nx_tensor *constant(nx_tensor *x, nx_dtype dtype, double value) {
+  return nx_full(nx_context_of(x), nx_device_of(x), dtype, NULL, 0, NX_NUMBER(value));
+}
+static nx_tensor *count_to(nx_tensor *x, nx_dtype dtype, int64_t n) {
+  return nx_arange(nx_context_of(x), nx_device_of(x), dtype, NX_INTEGER(0), NX_INTEGER(1), n);
+}
+static nx_tensor *low_bits(nx_tensor *x, double mask) {
+  return nx_and(x, constant(x, nx_dtype_of(x), mask));
+}
+/* The bytes as columns, and as rows, of a matrix for each head. */
+static nx_tensor *down(nx_tensor *x) {
+  return nx_reshape(x, NX_SHAPE(nx_shape(x)[0], nx_shape(x)[1], 1), 0);
+}
+static nx_tensor *across(nx_tensor *x) {
+  return nx_reshape(x, NX_SHAPE(nx_shape(x)[0], 1, nx_shape(x)[1]), 0);
+}
+static nx_tensor *marked(nx_tensor *x, nx_dtype t) {
+  nx_tensor *here = nx_cmpeq(down(low_bits(x, 63)), count_to(x, NX_U8, 64));
+  return nx_where(here, constant(x, t, 64), constant(x, t, 0));
+}
+
+enum { NO_MASK = 0, CAUSAL = 1, CONDITION = 2, SUMMAND = 4 };
+static nx_tensor *attention(nx_tensor *x, nx_dtype t, int masks) {
+  const int64_t rows = nx_shape(x)[1];
+  nx_tensor *q = marked(nx_flip(x, NX_AXES(1)), t), *k = marked(x, t),
+            *v = nx_cast(low_bits(nx_add(down(x), count_to(x, NX_U8, 64)), 15), t);
+  nx_tensor *s = nx_mul(nx_matmul(q, nx_permute(k, NX_AXES(0, 2, 1))), constant(x, t, 0.125));
+  if (masks & SUMMAND)
+    s = nx_add(s, nx_where(nx_cmpeq(low_bits(nx_xor(down(x), across(x)), 7), constant(x, NX_U8, 0)),
+                           constant(x, t, 512), constant(x, t, 0)));
+  nx_tensor *seen = NULL;
+  if (masks & CAUSAL) {
+    nx_tensor *i = count_to(x, NX_I32, rows);
+    seen = nx_cmple(i, nx_reshape(i, NX_SHAPE(rows, 1), 0));
+  }
+  if (masks & CONDITION) {
+    const int64_t zero[] = {0, 0}, count[] = {1, rows}, step[] = {1, 1};
+    nx_tensor *one = nx_slice(x, zero, count, step, 2); /* of all heads that of the first one */
+    nx_tensor *here = nx_cmpne(low_bits(nx_xor(down(one), across(one)), 12), constant(x, NX_U8, 0));
+    seen = seen != NULL ? nx_and(seen, here) : here;
+  }
+  if (seen != NULL) s = nx_where(seen, s, constant(x, t, -30000));
+  return nx_matmul(softmax(s), v);
+}
+static nx_tensor *attention_bf16(nx_tensor *x) { return attention(x, NX_BF16, NO_MASK); }
+static nx_tensor *attention_causal(nx_tensor *x) { return attention(x, NX_F16, CAUSAL); }
+static nx_tensor *attention_condition(nx_tensor *x) { return attention(x, NX_BF16, CONDITION); }
+static nx_tensor *attention_summand(nx_tensor *x) { return attention(x, NX_F16, SUMMAND); }
+static nx_tensor *attention_all(nx_tensor *x) {
+  return attention(x, NX_BF16, CAUSAL | CONDITION | SUMMAND);
+}
+
+/* ---- convolutions of [number, places, features] bytes, of -1 to 2 */
+
+static nx_tensor *convolution(nx_tensor *x, nx_dtype t, int64_t columns, bool last) {
+  static const int32_t axes[] = {0, 3, 1, 2};
+  const int64_t *shape = nx_shape(x), features = shape[2], n = columns * 9 * features,
+                side = (int64_t)sqrt((double)shape[1]), one[] = {1, 1};
+  nx_tensor *i = count_to(x, NX_I32, n), *image = low_bits(x, 3),
+            *w = low_bits(nx_shr(nx_mul(i, constant(x, NX_I32, 40503)), constant(x, NX_I32, 9)), 3);
+  image = nx_sub(nx_cast(image, t), constant(x, t, 1));
+  w = nx_sub(nx_cast(w, t), constant(x, t, 1));
+  image = nx_reshape(image, NX_SHAPE(shape[0], side, side, features), 0);
+  w = nx_reshape(w, NX_SHAPE(columns, 3, 3, features), 0);
+  if (!last) {
+    image = nx_contiguous(nx_permute(image, NX_AXES(0, 3, 1, 2)));
+    w = nx_contiguous(nx_permute(w, NX_AXES(0, 3, 1, 2)));
+  }
+  const nx_convolution_options o = {.size = sizeof o,
+                                    .n = 2,
+                                    .before = one,
+                                    .after = one,
+                                    .x_axes = last ? axes : NULL,
+                                    .w_axes = last ? axes : NULL,
+                                    .y_axes = last ? axes : NULL};
+  return nx_convolution(image, w, &o);
+}
+static nx_tensor *convolution_64(nx_tensor *x) { return convolution(x, NX_BF16, 64, true); }
+static nx_tensor *convolution_128(nx_tensor *x) { return convolution(x, NX_F16, 128, false); }
+static nx_tensor *convolution_256(nx_tensor *x) { return convolution(x, NX_BF16, 256, true); }
+static nx_tensor *convolution_200(nx_tensor *x) { return convolution(x, NX_F16, 200, false); }
+static nx_tensor *convolution_f32(nx_tensor *x) { return convolution(x, NX_F32, 64, true); }
+
 #define M(n) ((int64_t)(n) << 20)
 const stress_case stress_cases[] = {
     {"scan sum f32 1e7", NX_F32, STRESS_NORMAL, 1, {10000000}, scan_sum, false},
@@ -142,6 +231,16 @@ const stress_case stress_cases[] = {
     {"i8 beyond 2^31, ends", NX_I8, STRESS_BITS, 1, {M(2100)}, far_away, false},
     {"i8 beyond 2^31, gather", NX_I8, STRESS_BITS, 1, {M(2100)}, far_gathered, false},
     {"i8 beyond 2^31, all", NX_I8, STRESS_BITS, 1, {M(2100)}, plus_itself, false},
+    {"attention bf16", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_bf16, false},
+    {"attention f16, later rows", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_causal, false},
+    {"attention bf16, condition", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_condition, false},
+    {"attention f16, summand", NX_U8, STRESS_BITS, 2, {16, 1000}, attention_summand, false},
+    {"attention bf16, all masks", NX_U8, STRESS_BITS, 2, {16, 1001}, attention_all, false},
+    {"convolution bf16, 64", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_64, false},
+    {"convolution f16, 128", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_128, false},
+    {"convolution bf16, 256", NX_U8, STRESS_BITS, 3, {32, 784, 256}, convolution_256, false},
+    {"convolution f16, 200", NX_U8, STRESS_BITS, 3, {32, 784, 128}, convolution_200, false},
+    {"convolution f32, 64", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_f32, false},
     {"random bits u32 2^28", NX_U32, STRESS_BITS, 1, {M(256)}, same, false},
 };
 const size_t stress_n_cases = sizeof stress_cases / sizeof *stress_cases;
