@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rooms.h"
+#include "runtime/library/floats/multiply.h"
 #include "runtime/library/floats/triangle.h"
 
 typedef void (*gemm_fn)(const char *trans_a, const char *trans_b, const int *m, const int *n,
@@ -17,7 +18,8 @@ typedef void (*trsm_fn)(const char *side, const char *uplo, const char *trans, c
                         const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t);
 
 enum {
-  LEAST_PIECE = 64 /* least rows of a piece of a product */
+  LEAST_PIECE = 64, /* least rows of a piece of a product */
+  WIDE = 8 /* rows of a block of the instruction set whose loops are faster than the library's */
 };
 static const double piece_flops = 3e8; /* some 10 ms */
 
@@ -54,8 +56,32 @@ bool nxi_subtract_product(const nxg_call_part *part, nx_dtype t, int m, int n, i
   return true;
 }
 
+/* C = a b by loops of our own. Stored by rows, what is stored by columns is transposed. */
+static void multiply(const nxi_floats_kernels *own, int m, int n, int k, const nxi_factor *a,
+                     const nxi_factor *b, void *c, int ld) {
+  const nxi_floats_product p = {.m = n,
+                                .n = m,
+                                .k = k,
+                                .a = b->at,
+                                .b = a->at,
+                                .a_transposed = *b->op != 'N',
+                                .b_transposed = *a->op != 'N',
+                                .a_ld = b->ld,
+                                .b_ld = a->ld,
+                                .c = c,
+                                .c_ld = ld};
+  void *room = nxi_floats_wants_room(own, &p) ? nxi_room_take() : NULL;
+  nxi_floats_multiply(own, &p, room);
+  nxi_room_give(room);
+}
+
 void nxi_product(nx_dtype t, int m, int n, int k, nxi_factor a, nxi_factor b, void *c, int ld) {
+  const nxi_floats_kernels *own = nxi_floats_kernels_for(t);
   if (m == 0 || n == 0) return;
+  if (own && own->rows == WIDE) {
+    multiply(own, m, n, k, &a, &b, c, ld);
+    return;
+  }
   nxi_lapack_enter();
   ((gemm_fn)nxi_lapack(NXI_LAPACK_gemm, t))(a.op, b.op, &m, &n, &k, number(t, 0), a.at, &a.ld, b.at,
                                             &b.ld, number(t, 2), c, &ld, 1, 1);
