@@ -332,9 +332,10 @@ static void test_strips_with_nests(void **state) {
 
 /* Scans along contiguous rows whose results go past the caches: with narrow vectors two square
  * blocks are one line. Some rows have a rest after the last line, and some cases one after the last
- * block of rows. The first operand is large, so that rows are prefetched, and the last, whose next
- * rows are. Rows without a gap between them that are not whole lines are put together in an array
- * first; there are cases in which the last group is not whole, or planes begin elsewhere. */
+ * block of rows. The first operand is large, so that rows are prefetched; of other large ones the
+ * next rows are, or short rows come through an array. Rows without a gap between them that are not
+ * whole lines are put together in an array first; there are cases in which the last group is not
+ * whole, or planes begin elsewhere. */
 static void test_scanned_lines(void **state) {
   (void)state;
   static const struct {
@@ -345,7 +346,9 @@ static void test_scanned_lines(void **state) {
       {NX_F32, 1, 9, 2064, 2064},    {NX_F64, 1, 8, 48, 41},      {NX_F32, 1, 16, 16, 9},
       {NX_F32, 1, 15000, 20, 19},    {NX_F32, 1, 32, 100, 100},   {NX_F32, 1, 37, 50, 50},
       {NX_F32, 1, 21, 33, 33},       {NX_F64, 1, 19, 1101, 1101}, {NX_F64, 1, 11, 78, 78},
-      {NX_F32, 3, 16, 26, 26},       {NX_F32, 3, 17, 26, 26}};
+      {NX_F32, 3, 16, 26, 26},       {NX_F32, 3, 17, 26, 26},     {NX_F32, 1, 45, 96, 96},
+      {NX_F32, 1, 83, 50, 50},       {NX_F32, 1, 300, 12, 12},    {NX_F64, 1, 41, 60, 60},
+      {NX_F32, 3, 27, 50, 50},       {NX_I16, 1, 90, 75, 75},     {NX_F32, 1, 61, 81, 81}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     int64_t pitch = cases[c].pitch, plane = cases[c].rows * pitch, n = cases[c].planes * plane;
     nxk_kernel *k = nxk_create(NXK_LOGICAL, "scanned");

@@ -173,10 +173,12 @@ static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *
     if (!r->turned[v] || b->from->instrs[v].op != NXK_load || !nxb_lane_map_copy(b, &row, map))
       continue;
     for (int64_t q = 0; q < r->columns && !b->to->failed && !b->failed; q++) {
-      show_row(b, &row, s, r, nxb_add(b, at, q / r->side * r->side), q % r->side, r->side);
+      nxk_value row_at = nxb_add(b, at, q / r->side * r->side);
+      show_row(b, &row, s, r, row_at, q % r->side, r->side);
       row.prefetch = q < r->side ? ahead_of(b, r, v) : 0;
-      nxb_write(b, &row, v);
-      r->tile[v][q] = nxb_wide(b, &row, v);
+      if (r->staged[v] == NXK_NONE) nxb_write(b, &row, v);
+      r->tile[v][q] = r->staged[v] == NXK_NONE ? nxb_wide(b, &row, v)
+                                               : nxb_fetched_row(b, r, s, v, row_at, q % r->side);
     }
     turn_over(b, r, r->tile[v]);
   }
@@ -451,6 +453,7 @@ static void bind_rows(nxb_binder *b, nxb_scan_rows *r, uint32_t at) {
     nxb_set_index(b, &map, &r->across, r->first, true);
     nxb_write_ready(b, &map);
     if (!nxb_lane_map_copy(b, &before, &map)) return;
+    nxb_fetch_staged(b, &before, r, p->stages);
     nxb_write_body(b, &map, 1, p->body_first, p->body_last, write_stage, r);
     nxb_write_staged(b, &before, r, p->stages, hi);
     nxk_end(b->to);

@@ -16,7 +16,7 @@ typedef struct nxb_scan_rows {
   int64_t ahead; /* elements beyond a load that are prefetched, or 0 */
   bool by_rows;  /* what is prefetched is what the next rows have there */
   bool masks;    /* the last columns are a block under a mask */
-  /* for a store: LOCAL array with the rows of a group one after the other, or NXK_NONE */
+  /* for a load or store: LOCAL array with the rows of a group one after the other, or NXK_NONE */
   uint32_t *staged;
   nxk_value group; /* the first row of the group; `first` may be less in the last one */
   nxk_value end;   /* of the columns, while such a block is written; else NXK_NONE */
@@ -35,8 +35,15 @@ static inline nxk_bound_value nxb_bound_of(const nxb_binder *b, nxk_value v) {
   return nxb_is_constant(b->to, v, &x) ? nxk_bound_const(x) : nxk_bound_of(v);
 }
 
-/* Finds the stores that go through arrays, and adds these. False: memory is exhausted. */
+/* Finds the loads and stores that go through arrays, and adds these. False: memory is exhausted. */
 bool nxb_stage_rows(nxb_binder *b, nxb_scan_rows *r, const nxb_stage *s);
+/* Reads what such loads need of a group, in the order of memory; map: as at its beginning. */
+void nxb_fetch_staged(nxb_binder *b, const nxb_lane_map *map, const nxb_scan_rows *r,
+                      const nxb_stage *s);
+/* Elements of row `number` of the group, from `at` on, of load v; lanes that do not exist are
+ * anything. */
+nxk_value nxb_fetched_row(nxb_binder *b, const nxb_scan_rows *r, const nxb_stage *s, nxk_value v,
+                          nxk_value at, int64_t number);
 /* Puts elements of row `number` of the group, from `at` on, into the array of store v. active: the
  * lanes that exist, or NXK_NONE. */
 void nxb_stage_row(nxb_binder *b, const nxb_scan_rows *r, const nxb_stage *s, nxk_value v,
