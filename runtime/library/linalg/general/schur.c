@@ -266,17 +266,8 @@ static int pair_values(int n, const double *re, const double *im, pair *pairs) {
   return count;
 }
 
-/* Values of the last `n` rows of the part. */
-static bool trailing_values(const nxi_schur_arrays *at, const memory *m, int n) {
-  const state *all = at->state;
-  const int first = all->bottom - n + 1;
-  copy(n, n, h_at(at, first, first), at->ld, m->block, n);
-  if (!nxi_block_schur(n, m->block, n, NULL, 0, 0)) return false;
-  nxi_block_values(n, m->block, n, m->re, m->im);
-  return true;
-}
-
-/* Others than values, for a part that does not get smaller. */
+/* Others than values, for a part that does not get smaller. Of the matrix they read what is on the
+ * diagonal and below it alone, which no other task changes. */
 static int other_values(const nxi_schur_arrays *at, const memory *m, int n) {
   const state *all = at->state;
   int count = 0;
@@ -298,12 +289,7 @@ static bool choose_shifts(const nxi_schur *s, const nxi_schur_arrays *at, const 
   const int part = all->bottom - all->top + 1,
             most = smaller(s->shifts, larger(2, part - 1)) / 2 * 2;
   pair *pairs = (pair *)(void *)m->pairs;
-  if (all->stalled % OTHER == 0) {
-    values = other_values(at, m, most);
-  } else if (values <= most / 2) {
-    values = smaller(most, s->most);
-    if (!trailing_values(at, m, values)) return false;
-  }
+  if (all->stalled % OTHER == 0) values = other_values(at, m, most);
   const int found = pair_values(values, m->re, m->im, pairs), kept = smaller(found, most / 2);
   double *re = m->bulges, *im = re + s->most;
   for (int i = 0; i < kept; i++) {
@@ -388,9 +374,7 @@ static void deflate(const nxi_schur *s, const nxi_schur_arrays *at, const memory
   const bool chain =
       d.deflated == 0 || (100 * d.deflated <= rows * NIBBLE && all->bottom - all->top >= SMALL);
   if (chain && all->sweeps-- > 0) {
-    nxi_lapack_enter();
     all->failed = !choose_shifts(s, at, m, d.left);
-    nxi_lapack_leave();
     all->step = all->top - 2 * all->bulges + 1;
     plan_chain(all, next);
   } else {
