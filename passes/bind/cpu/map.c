@@ -39,17 +39,30 @@ static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, vo
 
 /* ---- tiles */
 
-/* Transposes a square block. Each step exchanges one bit of the row number for one bit of the lane
- * number. */
+/* One step of a transpose exchanges one bit of the row number for one bit of the lane number. */
+static void exchange(nxb_binder *b, const nxk_value *rows, nxk_value *next, int64_t n) {
+  for (int64_t i = 0; i < n / 2; i++) {
+    next[2 * i] = nxk_interleave(b->to, false, rows[i], rows[i + n / 2]);
+    next[2 * i + 1] = nxk_interleave(b->to, true, rows[i], rows[i + n / 2]);
+  }
+}
+
+/* With AVX-512, where a step is one instruction a row, the steps are a loop, which
+ * compiles sooner and is as quick as if they were written out. Elsewhere LLVM finds fewer
+ * instructions for two steps together. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
-  nxk_value next[16];
-  for (int64_t done = 1; done < n; done *= 2) {
-    for (int64_t i = 0; i < n / 2 && !b->to->failed; i++) {
-      next[2 * i] = nxk_interleave(b->to, false, rows[i], rows[i + n / 2]);
-      next[2 * i + 1] = nxk_interleave(b->to, true, rows[i], rows[i + n / 2]);
-    }
+  nxk_value next[16] = {0};
+  const bool loop = b->target->vector_bytes == 64 && n > 4;
+  for (int64_t done = 1; done < n && !loop && !b->to->failed; done *= 2) {
+    exchange(b, rows, next, n);
     memcpy(rows, next, (size_t)n * sizeof *rows);
   }
+  if (!loop) return;
+  nxk_begin_range(b->to, NXK_SEQ, __builtin_ctzll((uint64_t)n));
+  for (int64_t i = 0; i < n && !b->to->failed; i++) rows[i] = nxk_carry(b->to, rows[i]);
+  if (!b->to->failed) exchange(b, rows, next, n);
+  for (int64_t i = 0; i < n && !b->to->failed; i++) nxk_next(b->to, rows[i], next[i]);
+  nxk_end(b->to);
 }
 
 /* Loads one square block as `side` vectors along the tile's loop and transposes it: rows[q] is then
