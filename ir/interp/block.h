@@ -25,6 +25,12 @@ bool nxg_block_has_avx2(void), nxg_block_has_avx512(void); /* whether this proce
 /* The best that this processor has, of vectors of so many bytes at most. */
 nxg_block_loops *nxg_block_host(void);
 
+/* Fills n elements with the one at `at`. Of elements of 4 and 8 bytes. */
+typedef void nxg_repeat(void *to, const void *at, int64_t n);
+nxg_repeat *nxg_repeats_generic(int32_t bytes);
+nxg_repeat *nxg_repeats_avx2(int32_t bytes), *nxg_repeats_avx512(int32_t bytes);
+nxg_repeat *nxg_repeat_host(int32_t bytes);
+
 nxg_called_function *nxg_functions_avx2(nxk_op op, bool wide);
 nxg_called_function *nxg_functions_avx512(nxk_op op, bool wide);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The loops over blocks, sums of products, and lanes of reductions, for AVX2 and FMA. */
 #if defined(__x86_64__)
+#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #endif
 
 #define NXG_LOOPS        nxg_block_avx2
+#define NXG_REPEATS      nxg_repeats_avx2
 #define NXG_FUNCTIONS    nxg_functions_avx2
 #define NXG_VECTOR_BYTES 32
 #include "block_functions.h"
@@ -23,7 +25,11 @@
 #define NXG_DOTS nxg_dots_avx2
 #include "dot_loops.h"
 
-#define NXG_ROUNDS nxg_rounds_avx2
+#define NXG_LARGER_f32(a, b)  ((nxg_i32s)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define NXG_SMALLER_f32(a, b) ((nxg_i32s)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define NXG_LARGER_f64(a, b)  NXG_PICK(nxg_i64s, nxg_i64s, (a) > (b), a, b)
+#define NXG_SMALLER_f64(a, b) NXG_PICK(nxg_i64s, nxg_i64s, (a) < (b), a, b)
+#define NXG_ROUNDS            nxg_rounds_avx2
 #include "round_loops.h"
 
 #if defined(__clang__)

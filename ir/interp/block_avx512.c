@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The loops over blocks, sums of products, and lanes of reductions, for AVX-512. */
 #if defined(__x86_64__)
+#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #endif
 
 #define NXG_LOOPS        nxg_block_avx512
+#define NXG_REPEATS      nxg_repeats_avx512
 #define NXG_FUNCTIONS    nxg_functions_avx512
 #define NXG_VECTOR_BYTES 64
 #include "block_functions.h"
@@ -24,7 +26,11 @@
 #define NXG_DOTS nxg_dots_avx512
 #include "dot_loops.h"
 
-#define NXG_ROUNDS nxg_rounds_avx512
+#define NXG_LARGER_f32(a, b)  ((nxg_i32s)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
+#define NXG_SMALLER_f32(a, b) ((nxg_i32s)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
+#define NXG_LARGER_f64(a, b)  ((nxg_i64s)_mm512_max_epi64((__m512i)(a), (__m512i)(b)))
+#define NXG_SMALLER_f64(a, b) ((nxg_i64s)_mm512_min_epi64((__m512i)(a), (__m512i)(b)))
+#define NXG_ROUNDS            nxg_rounds_avx512
 #include "round_loops.h"
 
 #if defined(__clang__)

@@ -4,7 +4,8 @@
 
 #include "ir/graph/graph.h"
 
-#define NXG_LOOPS nxg_block_generic
+#define NXG_LOOPS   nxg_block_generic
+#define NXG_REPEATS nxg_repeats_generic
 #include "block_loops.h"
 
 #define NXG_DOTS nxg_dots_generic
@@ -53,6 +54,15 @@ nxg_called_function *nxg_called(int64_t bytes, nxk_op op, nx_dtype type) {
 #endif
   (void)bytes;
   return NULL;
+}
+
+nxg_repeat *nxg_repeat_host(int32_t bytes) {
+#if defined(__x86_64__)
+  nxg_block_loops *loops = nxg_block_host();
+  if (loops == nxg_block_avx512) return nxg_repeats_avx512(bytes);
+  if (loops == nxg_block_avx2) return nxg_repeats_avx2(bytes);
+#endif
+  return nxg_repeats_generic(bytes);
 }
 
 const nxg_dots *nxg_dots_host(nx_dtype t) {

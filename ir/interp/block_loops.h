@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The loops of block.h, compiled for one instruction set by each file that includes this. Counts
- * are constant and results restricted, so that compilers make vectors of them. NXG_LOOPS: the name
- * of the table. Where block_functions.h is included before, functions have rows, too. */
+ * are constant and results restricted, so that compilers make vectors of them. NXG_LOOPS,
+ * NXG_REPEATS: the names of the tables. Where block_functions.h is included before, functions have rows, too. */
 #include <math.h>
 #include <string.h>
 
@@ -168,6 +168,23 @@ static nxg_block_loop *const casts[NXI_DTYPE_COUNT][NXI_DTYPE_COUNT] = {
   CAST(u64, NX_U64, f64, NX_F64)   CAST(u64, NX_U64, u32, NX_U32) CAST(f64, NX_F64, i64, NX_I64)
 };
 /* clang-format on */
+
+/* The last vector may lie over the one before it. */
+#define REPEATER(bytes, T, V)                                       \
+  static void repeat_##bytes(void *to, const void *at, int64_t n) { \
+    enum { MANY = sizeof(V) / sizeof(T) };                          \
+    T *out = to, *const end = out + n;                              \
+    const T x = *(const T *)at;                                     \
+    const V all = (V){0} + x;                                       \
+    for (; end - out >= 4 * MANY; out += 4 * MANY)                  \
+      for (int k = 0; k < 4; k++) ((V *)(void *)out)[k] = all;      \
+    for (; end - out >= MANY; out += MANY) *(V *)(void *)out = all; \
+    if (out < end && n >= MANY) *(V *)(void *)(end - MANY) = all;   \
+    for (; out < end && n < MANY; out++) *out = x;                  \
+  }
+REPEATER(4, uint32_t, nxg_u32s)
+REPEATER(8, uint64_t, nxg_u64s)
+nxg_repeat *NXG_REPEATS(int32_t bytes) { return bytes == 4 ? repeat_4 : repeat_8; }
 
 nxg_block_loop *NXG_LOOPS(nxk_op op, nx_dtype from, nx_dtype to) {
   if (op == NXK_cast) return casts[from][to];

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "block.h"
 #include "ir/graph/control.h"
 #include "ir/library/library.h"
 #include "rounds.h"
@@ -29,7 +30,8 @@ typedef struct nxg_access {
   int32_t size; /* bytes of an element; 0: a bool, whose byte counts as 1 unless 0 */
   bool dense;   /* the elements follow one another */
   int64_t *shape;
-  int64_t *strides; /* bytes */
+  int64_t *strides;   /* bytes */
+  nxg_repeat *repeat; /* the last dimension is one element, again and again; NULL: it is not */
 } nxg_access;
 
 /* One run of a program. */
@@ -96,8 +98,11 @@ struct nxg_step {
   bool lanes;         /* reduce */
   nxg_map_kernel kernel;
   nxg_reduce_kernel reduce;
-  nxg_rounds *rounds; /* reduce in lanes: NULL if there are none */
-  nxg_access to;      /* the result */
+  union {
+    nxg_rounds *rounds;   /* reduce in lanes: NULL if there are none */
+    nxg_block_loop *loop; /* map: of a basic operation, or NULL */
+  };
+  nxg_access to;    /* the result */
   nxg_access *args; /* for a reduction: the first elements of the runs, and the elements of a run */
   int64_t *numbers; /* parameters of the step */
   nxg_place temporary; /* matmul of small floats, or with a vector */
@@ -184,6 +189,7 @@ static inline bool nxg_source_stopped(nxg_source *s, int64_t n) {
 
 /* ---- kernels and what steps do */
 nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type);      /* cast, bitcast, select excepted */
+nxg_block_loop *nxg_find_loop(nxk_op op, nx_dtype type);    /* of such a kernel; NULL: none */
 nxg_map_kernel nxg_find_function(nxk_op op, nx_dtype type); /* NULL: not in blocks */
 nxg_map_kernel nxg_find_cast(nx_dtype from, nx_dtype to);
 nxg_map_kernel nxg_find_select(nx_dtype type);

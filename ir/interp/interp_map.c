@@ -153,7 +153,7 @@ static void in_blocks(const nxg_step *s, void *result, const void *const *operan
   const nx_dtype type = s->widen ? NX_F32 : s->dtype;
   const int64_t size = nxi_dtype_size(type),
                 result_size = s->narrow ? size : nxi_dtype_size(s->result);
-  nxg_block_loop *loop = n < NXG_BLOCK ? NULL : nxg_block_host()(s->scalar, type, type);
+  nxg_block_loop *loop = s->loop;
   const char *at[2] = {operands[0], operands[s->n_args - 1]};
   char *to = result;
   for (; loop != NULL && n >= NXG_BLOCK; n -= NXG_BLOCK) {
@@ -164,9 +164,14 @@ static void in_blocks(const nxg_step *s, void *result, const void *const *operan
   if (n > 0) kernels[s->scalar][type](s, to, (const void *const[]){at[0], at[1]}, n);
 }
 
+nxg_block_loop *nxg_find_loop(nxk_op op, nx_dtype type) {
+  nxg_block_loops *host = nxg_block_host();
+  bool vectors = (type == NX_F32 || type == NX_F64) && host != nxg_block_generic;
+  return vectors && kernels[op][type] ? host(op, type, type) : NULL;
+}
+
 nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type) {
-  const bool vectors = (type == NX_F32 || type == NX_F64) && nxg_block_host() != nxg_block_generic;
-  if (kernels[op][type]) return vectors ? in_blocks : kernels[op][type];
+  if (kernels[op][type]) return nxg_find_loop(op, type) ? in_blocks : kernels[op][type];
   nxg_map_kernel found = nxg_find_function(op, type);
   return found ? found : evaluate;
 }
@@ -204,7 +209,8 @@ nxg_map_kernel nxg_find_select(nx_dtype type) {
 
 /* ---- the step */
 
-/* An operand of a step that is copied in chunks. */
+/* An operand of a step that is copied in chunks, of so many bytes each. */
+enum { FEED_BYTES = 4096 };
 typedef struct feed {
   nxg_cursor cursor;
   bool repeats; /* one element for every index: its chunk is filled once */
@@ -220,7 +226,7 @@ static const void *feed_next(feed *f, nx_dtype t, void *buffer, int64_t n, bool 
     f->cursor.at += n * (a->size ? a->size : 1);
     return at;
   }
-  uint16_t raw[NXG_CHUNK];
+  uint16_t raw[FEED_BYTES / sizeof(float)];
   nxg_gather(&f->cursor, f->small ? (void *)raw : buffer, n);
   if (f->small) nxg_widen(t, raw, buffer, n);
   return buffer;
@@ -237,16 +243,24 @@ static void feed_start(feed *f, const nxg_step *s, const nxg_run_state *r, uint3
   else nxg_cursor_seek(&f->cursor, first);
 }
 
+/* Elements of a chunk: small floats are widened. */
+static int64_t feed_length(const nxg_step *s) {
+  int32_t widest = sizeof(float);
+  for (uint32_t k = 0; k < s->n_args; k++)
+    if (s->args[k].size > widest) widest = s->args[k].size;
+  return FEED_BYTES / widest;
+}
+
 static void map_in_chunks(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n) {
-  _Alignas(64) char buffers[4][NXG_CHUNK * 8];
-  _Alignas(64) float wide[NXG_CHUNK];
+  _Alignas(64) char buffers[4][FEED_BYTES];
+  _Alignas(64) float wide[FEED_BYTES / sizeof(float)];
   feed feeds[4];
   const void *operands[4];
-  int64_t size = nxi_dtype_size(s->result);
+  const int64_t size = nxi_dtype_size(s->result), length = feed_length(s);
   char *to = nxg_address_of(r, s->to.place, first * size);
   for (uint32_t k = 0; k < s->n_args; k++) feed_start(&feeds[k], s, r, k, first);
-  for (int64_t done = 0; done < n && !nxg_stopped(r); done += NXG_CHUNK) {
-    int64_t m = n - done < NXG_CHUNK ? n - done : NXG_CHUNK;
+  for (int64_t done = 0; done < n && !nxg_stopped(r); done += length) {
+    int64_t m = n - done < length ? n - done : length;
     for (uint32_t k = 0; k < s->n_args; k++)
       operands[k] = feed_next(&feeds[k], s->dtype, buffers[k], m, done == 0);
     s->kernel(s, s->narrow ? (void *)wide : to + done * size, operands, m);

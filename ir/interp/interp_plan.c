@@ -87,6 +87,7 @@ nx_status nxg_plan_access(nxg_planner *b, nxg_place place, nx_dtype t, int32_t r
     a->shape[i] = extents[i];
     a->strides[i] = steps[i] * size;
   }
+  if (steps[n - 1] == 0 && (a->size == 4 || a->size == 8)) a->repeat = nxg_repeat_host(a->size);
   return NX_OK;
 }
 

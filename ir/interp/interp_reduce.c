@@ -238,8 +238,12 @@ void nxg_step_reduce(const nxg_step *s, nxg_run_state *r) {
   int64_t size = nxi_dtype_size(s->result);
   nxg_cursor outer;
   nxg_cursor_start(&outer, &s->args[0], nxg_address(r, s->args[0].place));
+  nxg_source source; /* by fields: the cursor is large, and starts at each run */
+  source.dtype = s->dtype;
+  source.run = r;
+  source.rounds = s->rounds;
+  source.taken = 0;
   for (int64_t i = 0; i < s->n; i++, nxg_cursor_next(&outer), to += size) {
-    nxg_source source = {.dtype = s->dtype, .run = r, .rounds = s->rounds};
     float wide = 0;
     if (i % 64 == 0 && nxg_stopped(r)) return;
     nxg_cursor_start(&source.cursor, &s->args[1], outer.at);

@@ -38,6 +38,7 @@ static nx_status plan_map(nxg_planner *b, uint32_t node) {
   s->widen = nxi_is_small_float(type) && !moves;
   s->narrow = nxi_is_small_float(n->dtype) && s->widen;
   s->kernel = choose_kernel(op, type, n->dtype, s->widen);
+  s->loop = nxg_find_loop(op, s->widen ? NX_F32 : type);
   s->to.place = place_of(b, node);
   s->direct = !s->widen;
   if (!nxk_eval_ready(op, nxi_compute_dtype(type))) return nxi_oom(b->d);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "interp_graph.h"
-#include "vector.h"
 
 /* ---- cursors */
 
@@ -55,23 +54,6 @@ COPIERS(2, uint16_t)
 COPIERS(4, uint32_t)
 COPIERS(8, uint64_t)
 
-/* n times the same element: rows of a broadcast are filled by vectors, the last of which may lie
- * over the one before it. */
-#define REPEATERS(name, T, V)                                         \
-  static void repeat_##name(void *dense, const char *at, int64_t n) { \
-    enum { MANY = sizeof(V) / sizeof(T) };                            \
-    T *out = dense, *const end = out + n;                             \
-    const T x = *(const T *)(const void *)at;                         \
-    const V all = (V){0} + x;                                         \
-    for (; end - out >= 4 * MANY; out += 4 * MANY)                    \
-      for (int k = 0; k < 4; k++) ((V *)(void *)out)[k] = all;        \
-    for (; end - out >= MANY; out += MANY) *(V *)(void *)out = all;   \
-    if (out < end && n >= MANY) *(V *)(void *)(end - MANY) = all;     \
-    for (; out < end && n < MANY; out++) *out = x;                    \
-  }
-REPEATERS(4, uint32_t, nxg_u32s)
-REPEATERS(8, uint64_t, nxg_u64s)
-
 static void gather_run(int32_t size, void *dense, const char *at, int64_t stride, int64_t n) {
   uint8_t *truth = dense;
   if (stride == size && n > 0 && size > 0) {
@@ -84,8 +66,8 @@ static void gather_run(int32_t size, void *dense, const char *at, int64_t stride
       break;
     case 1: gather_1(dense, at, stride, n); break;
     case 2: gather_2(dense, at, stride, n); break;
-    case 4: stride ? gather_4(dense, at, stride, n) : repeat_4(dense, at, n); break;
-    default: stride ? gather_8(dense, at, stride, n) : repeat_8(dense, at, n);
+    case 4: stride ? gather_4(dense, at, stride, n) : nxg_repeat_host(4)(dense, at, n); break;
+    default: stride ? gather_8(dense, at, stride, n) : nxg_repeat_host(8)(dense, at, n);
   }
 }
 
@@ -112,7 +94,21 @@ static int64_t run_length(const nxg_cursor *c, int64_t n) {
 
 static int64_t last_stride(const nxg_access *a) { return a->rank ? a->strides[a->rank - 1] : 0; }
 
+/* Rows of a broadcast. */
+static void gather_repeated(nxg_cursor *c, char *to, int64_t n) {
+  const nxg_access *a = c->access;
+  for (int64_t m; n > 0; n -= m, to += m * a->size) {
+    m = run_length(c, n);
+    a->repeat(to, c->at, m);
+    advance(c, m);
+  }
+}
+
 void nxg_gather(nxg_cursor *c, void *dense, int64_t n) {
+  if (c->access->repeat) {
+    gather_repeated(c, dense, n);
+    return;
+  }
   int32_t size = c->access->size, bytes = size ? size : 1;
   for (char *to = dense; n > 0;) {
     int64_t m = run_length(c, n);

@@ -17,6 +17,8 @@ NXG_VECTOR(nxg_f32s, float);
 NXG_VECTOR(nxg_f64s, double);
 NXG_VECTOR(nxg_u32s, uint32_t); /* of the width of a float; comparisons give masks of such */
 NXG_VECTOR(nxg_u64s, uint64_t);
+NXG_VECTOR(nxg_i32s, int32_t);
+NXG_VECTOR(nxg_i64s, int64_t);
 
 /* x where the mask has ones, else y. */
 #define NXG_PICK(T, U, mask, x, y) ((T)(((U)(x) & (U)(mask)) | ((U)(y) & ~(U)(mask))))

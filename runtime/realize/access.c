@@ -14,7 +14,7 @@
 /* The same where nothing has to be waited for. No lock. */
 static bool borrow_now(const nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
   nx_context *c = a->context;
-  if (!nxi_brief_suits(&a->filled) || !nxi_brief_lock(c, s, true, !a->filled.poll)) return false;
+  if (!nxi_brief_suits(a) || !nxi_brief_lock(c, s, true, !a->filled.poll)) return false;
   nxi_node *value = s->value;
   nxi_buffer *b = value->buffer;
   bool there = !b->writing && !b->device;
@@ -222,15 +222,17 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, size_t n, nx_scalar *out,
   if (element_offset(t, index, n, &offset, &d)) return nxi_error_report(&d);
   nx_context *c = t->context;
   nxi_storage *s = t->storage;
-  bool only = nxi_brief_only(o), first = !o || only;
-  if (first && !nxi_callbacks_wait(c) && item_now(c, s, offset, !o, out)) return NX_OK;
+  bool only = nxi_brief_only(o), first = (!o || only) && !nxi_callbacks_wait(c);
+  if (first && item_now(c, s, offset, !o, out)) return NX_OK;
   if (only) return nxi_brief_refused("item");
   nxi_action a;
   nxi_action_begin(&a, c, o);
+  a.tried = first;
   nxi_node *node;
   nxi_buffer *b;
   nx_status status = nxi_action_asked(&a, &t, 1);
-  bool done = !status && nxi_brief_suits(&a.filled) && item_now(c, s, offset, !a.filled.poll, out);
+  bool done = !status && nxi_brief_suits(&a) && item_now(c, s, offset, !a.filled.poll, out);
+  a.tried = true;
   if (!status && !done) {
     status = nxi_borrow(&a, s, &node, &b);
     if (!status) {

@@ -56,6 +56,7 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
     fault = nxi_size_check(a->filled.report, "nx_report", "", &a->diag);
   if (fault) a->filled.report = NULL;
   a->refused = fault != NX_OK;
+  a->tried = false;
   a->options = &a->filled;
   a->caller = (nxi_poll){a->filled.poll, a->filled.user};
   a->asked = (nxi_poll){a->filled.poll ? ask_caller : NULL, a};

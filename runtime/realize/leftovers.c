@@ -261,7 +261,7 @@ static nx_status realize(void *arg) {
 
 /* Whether the one tensor, of an action that asks for nothing else, is realised now. No lock. */
 static bool realized_now(const nxi_action *a, nx_tensor *const *t, size_t n) {
-  bool suits = n == 1 && !a->filled.flags && !nxi_poll_briefly && nxi_brief_suits(&a->filled);
+  bool suits = n == 1 && !a->filled.flags && !nxi_poll_briefly && nxi_brief_suits(a);
   nxi_brief locked = NXI_BRIEF_NOT;
   if (suits) locked = nxi_brief_lock(a->context, t[0]->storage, false, !a->filled.poll);
   if (locked) nxi_brief_unlock(a->context, locked);

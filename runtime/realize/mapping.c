@@ -232,8 +232,7 @@ static nx_status map(nxi_action *a, nx_tensor *t, uint32_t access, nx_mapping **
   nx_context *c = a->context;
   nx_status status = nxi_action_asked(a, &t, 1);
   if (status) return status;
-  if (nxi_brief_suits(&a->filled) && (*out = map_now(c, t->storage, access, !a->filled.poll)))
-    return NX_OK;
+  if (nxi_brief_suits(a) && (*out = map_now(c, t->storage, access, !a->filled.poll))) return NX_OK;
   nxi_record_lock(c);
   nx_mapping *m = mapping_begin(c, t->storage, access);
   nxi_record_unlock(c);
@@ -263,12 +262,13 @@ nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_op
   if (d.status) return nxi_error_report(&d);
   nx_context *c = t->context;
   nx_mapping *m = NULL;
-  bool only = nxi_brief_only(o), first = !o || only;
-  if (first && !nxi_callbacks_wait(c)) m = map_now(c, t->storage, access, !o);
+  bool only = nxi_brief_only(o), first = (!o || only) && !nxi_callbacks_wait(c);
+  if (first) m = map_now(c, t->storage, access, !o);
   if (m) return *out = m, NX_OK;
   if (only) return nxi_brief_refused(op);
   nxi_action a;
   nxi_action_begin(&a, c, o);
+  a.tried = first;
   nx_status status = map(&a, t, access, &m);
   if (!status) *out = m;
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, op));

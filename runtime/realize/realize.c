@@ -268,9 +268,11 @@ nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_
     return nxi_error_report(&d);
   }
   nxi_brief now = NXI_BRIEF_NOT;
-  if (n == 1 && !o && !nxi_callbacks_wait(c)) now = nxi_brief_lock(c, t[0]->storage, false, true);
+  const bool tried = n == 1 && !o && !nxi_callbacks_wait(c);
+  if (tried) now = nxi_brief_lock(c, t[0]->storage, false, true);
   if (now) return nxi_brief_unlock(c, now), NX_OK;
   nxi_action a;
   nxi_action_begin(&a, c, o);
+  a.tried = tried;
   return nxi_action_end(&a, nxi_oom_in(&a.diag, nxi_realize_tensors(&a, t, n), "realize"));
 }

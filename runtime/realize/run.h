@@ -266,6 +266,7 @@ struct nxi_action {
   double began;
   nxi_diag diag;
   bool refused; /* the options are invalid; diag has the failure */
+  bool tried;   /* whether there is a brief run, before it began (brief.c) */
   bool blamed;  /* the four below name the operation that failed */
   uint64_t tag;
   int32_t output;
@@ -305,8 +306,8 @@ bool nxi_brief_watched(void);
 typedef enum nxi_brief { NXI_BRIEF_NOT, NXI_BRIEF_RECORD, NXI_BRIEF_BOTH } nxi_brief;
 nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both, bool may_wait);
 void nxi_brief_unlock(nx_context *c, nxi_brief locked);
-/* Whether an action with these options may have such runs. NULL: no options. */
-static inline bool nxi_brief_suits(const nx_run_options *o) { return !o || !o->report; }
+/* Whether an action may have such runs, and nobody has looked for one yet. */
+static inline bool nxi_brief_suits(const nxi_action *a) { return !a->tried && !a->filled.report; }
 /* Whether an action shall be done so, or not at all. */
 static inline bool nxi_brief_only(const nx_run_options *o) {
   return o && o->size == sizeof *o && o->flags == NX_AT_ONCE && !o->report;
