@@ -249,12 +249,26 @@ void nxg_program_destroy(nxg_program *p);
  * NULL if no update has an operand 2. */
 nx_status nxg_program_run(const nxg_program *p, void *const *inputs, const uint64_t *params,
                           const int64_t *alias_offsets, void *const *outputs, nxi_diag *d);
+/* A parallel loop over 0 .. n - 1: several threads call `body` for ranges of a multiple of `grain`,
+ * the last one excepted, in the default floating-point environment, while the caller calls the poll
+ * (NULL: none). NX_INTERRUPTED if not all was done, because the poll returned nonzero or the
+ * process was forked. */
+typedef void nxg_loop_body(void *arg, int worker, int64_t begin, int64_t end);
+typedef struct nxg_parallel_loop {
+  nx_status (*run)(void *pool, nxg_loop_body *body, void *arg, int64_t n, int64_t grain,
+                   int32_t (*poll)(void *user), void *user);
+  void *pool;
+  /* Elements of a basic operation, such as a sum, that are worth it; > 0. */
+  int64_t least;
+} nxg_parallel_loop;
 /* The same, with a poll (NULL: none) that is called about every 10 ms. If it returns nonzero the
  * run ends with NX_INTERRUPTED, and the contents of the outputs are undefined. A product that a
- * library computes is not interrupted. */
+ * library computes is not interrupted. parallel: steps that take long are divided among threads
+ * with it, NULL: none is. */
 nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, const uint64_t *params,
                                  const int64_t *alias_offsets, void *const *outputs,
-                                 int32_t (*poll)(void *user), void *user, nxi_diag *d);
+                                 int32_t (*poll)(void *user), void *user,
+                                 const nxg_parallel_loop *parallel, nxi_diag *d);
 /* The work of one run: elements computed by all nodes together. A reduction counts the elements
  * that it reads, a matmul its scalar multiplications. */
 int64_t nxg_program_work(const nxg_program *p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* The loops of block.h, compiled for one instruction set by each file that includes this. Counts
  * are constant and results restricted, so that compilers make vectors of them. NXG_LOOPS,
- * NXG_REPEATS: the names of the tables. Where block_functions.h is included before, functions have rows, too. */
+ * NXG_REPEATS: the names of the tables. Where block_functions.h is included before, functions have
+ * rows, too. */
 #include <math.h>
 #include <string.h>
 

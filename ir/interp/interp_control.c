@@ -145,7 +145,7 @@ static nx_status run_body(void *user, uint32_t body, void *const *inputs, void *
                           nxi_diag *d) {
   running *x = user;
   return nxg_program_run_polled(x->k->bodies[body], inputs, NULL, NULL, outputs, x->r->poll,
-                                x->r->user, d);
+                                x->r->user, x->r->parallel, d);
 }
 
 static nx_status copy(void *user, void *to, const void *from, int64_t bytes, nxi_diag *d) {

@@ -26,7 +26,7 @@ bool nxg_stopped(nxg_run_state *r) {
 
 static void *take_memory(nxg_program *p) {
   void *spare = atomic_exchange(&p->spare, NULL);
-  return spare ? spare : nxi_malloc((size_t)p->scratch_bytes + 64);
+  return spare ? spare : nxi_malloc((size_t)(p->scratch_bytes + p->piece_bytes) + 64);
 }
 
 /* Many programs run once, one after the other; memory that the next one takes is warm. */
@@ -36,13 +36,79 @@ static void give_memory(nxg_program *p, void *memory) {
   if (!again || !atomic_compare_exchange_strong(&p->spare, &none, memory)) nxi_free(memory);
 }
 
+/* ---- steps that are divided among threads */
+
+nxg_run_state nxg_run_part(const nxg_run_state *r) {
+  nxg_run_state part = *r;
+  part.poll = NULL;
+  part.parallel = NULL;
+  return part;
+}
+
+static int32_t ask(void *r) { return nxg_stopped(r); }
+
+bool nxg_divide(nxg_run_state *r, nxg_loop_body *body, void *arg, int64_t n, int64_t work) {
+  const nxg_parallel_loop *loop = r->parallel;
+  if (!loop || n < 2 || work < loop->least) return false;
+  const int64_t parts = work / (loop->least / 2 + 1) + 1, grain = n > parts ? n / parts : 1;
+  nx_status status = loop->run(loop->pool, body, arg, n, grain, r->poll ? ask : NULL, r);
+  if (status && !r->status)
+    r->status = nxi_fail(r->d, status, "", "%s", nx_status_sentence(status));
+  return true;
+}
+
+/* ---- steps that run together */
+
+/* Scratch memory of pieces that a thread has on its stack. */
+enum { PIECES_ON_STACK = 1 << 16 };
+
+typedef struct pieces {
+  const nxg_step *first;
+  uint32_t n; /* steps */
+  const nxg_run_state *r;
+} pieces;
+
+static void run_piece(const nxg_step *s, uint32_t steps, nxg_run_state *r, int64_t done) {
+  int64_t n = s->n - done < NXG_PIECE_LENGTH ? s->n - done : NXG_PIECE_LENGTH;
+  for (uint32_t i = 0; i < steps && !nxg_stopped(r); i++) s[i].part(&s[i], r, done, n);
+}
+
+static void some_pieces(void *arg, int worker, int64_t begin, int64_t end) {
+  _Alignas(64) char memory[PIECES_ON_STACK];
+  const pieces *p = arg;
+  nxg_run_state part = nxg_run_part(p->r);
+  (void)worker;
+  part.pieces = memory;
+  for (int64_t i = begin; i < end; i++) run_piece(p->first, p->n, &part, i * NXG_PIECE_LENGTH);
+}
+
+/* In elements of a basic operation; functions take four times as long. */
+static int64_t work_of(const nxg_step *s, uint32_t steps) {
+  int64_t each = 0, work;
+  for (uint32_t i = 0; i < steps; i++) each += s[i].loop ? 1 : 4;
+  return __builtin_mul_overflow(s->n, each, &work) ? INT64_MAX : work;
+}
+
+/* Whether several threads have computed the elements of these steps. */
+static bool divide_pieces(const nxg_program *p, const nxg_step *s, uint32_t steps,
+                          nxg_run_state *r) {
+  pieces all = {s, steps, r};
+  int64_t n = s->n / NXG_PIECE_LENGTH + (s->n % NXG_PIECE_LENGTH > 0);
+  if (!r->parallel || n < 2 || p->piece_bytes > PIECES_ON_STACK) return false;
+  return nxg_divide(r, some_pieces, &all, n, work_of(s, steps));
+}
+
 /* What one step computes of a piece is in the nearest cache when the next one reads it. A piece of
  * very many steps takes long. */
 static void run_together(const nxg_step *s, nxg_run_state *r) {
-  for (int64_t done = 0; done < s->n && !r->status; done += NXG_PIECE_LENGTH) {
-    int64_t n = s->n - done < NXG_PIECE_LENGTH ? s->n - done : NXG_PIECE_LENGTH;
-    for (uint32_t i = 0; i < s->together && !nxg_stopped(r); i++) s[i].part(&s[i], r, done, n);
-  }
+  for (int64_t done = 0; done < s->n && !r->status; done += NXG_PIECE_LENGTH)
+    run_piece(s, s->together, r, done);
+}
+
+static void run_step(const nxg_program *p, const nxg_step *s, nxg_run_state *r) {
+  if (s->part && divide_pieces(p, s, s->together ? s->together : 1, r)) return;
+  if (s->together) run_together(s, r);
+  else s->run(s, r);
 }
 
 static nx_status run_steps(const nxg_program *p, nxg_run_state *r, const uint64_t *params) {
@@ -53,8 +119,7 @@ static nx_status run_steps(const nxg_program *p, nxg_run_state *r, const uint64_
   }
   for (uint32_t i = 0; i < p->n_steps && !nxg_stopped(r);) {
     const nxg_step *s = &p->steps[i];
-    if (s->together) run_together(s, r);
-    else s->run(s, r);
+    run_step(p, s, r);
     i += s->together ? s->together : 1;
   }
   nxi_fp_leave(saved);
@@ -64,32 +129,38 @@ static nx_status run_steps(const nxg_program *p, nxg_run_state *r, const uint64_
 static nx_status run_on_stack(const nxg_program *p, nxg_run_state *r, const uint64_t *params) {
   _Alignas(64) char scratch[STACK_BYTES];
   r->scratch = scratch;
+  r->pieces = scratch + p->scratch_bytes;
   nx_status status = run_steps(p, r, params);
-  r->scratch = NULL;
+  r->scratch = r->pieces = NULL;
   return status;
 }
 
 nx_status nxg_program_run(const nxg_program *p, void *const *inputs, const uint64_t *params,
                           const int64_t *alias_offsets, void *const *outputs, nxi_diag *d) {
-  return nxg_program_run_polled(p, inputs, params, alias_offsets, outputs, NULL, NULL, d);
+  return nxg_program_run_polled(p, inputs, params, alias_offsets, outputs, NULL, NULL, NULL, d);
 }
 
 nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, const uint64_t *params,
                                  const int64_t *alias_offsets, void *const *outputs,
-                                 int32_t (*poll)(void *user), void *user, nxi_diag *d) {
+                                 int32_t (*poll)(void *user), void *user,
+                                 const nxg_parallel_loop *parallel, nxi_diag *d) {
   nxg_run_state r = {.constants = p->constants,
                      .inputs = inputs,
                      .outputs = outputs,
                      .alias_offsets = alias_offsets,
                      .d = d,
                      .poll = poll,
-                     .user = user};
-  if (p->scratch_bytes <= STACK_BYTES) return run_on_stack(p, &r, params);
-  if ((uint64_t)p->scratch_bytes > SIZE_MAX / 2) return nxi_oom(d);
+                     .user = user,
+                     .parallel = parallel};
+  int64_t bytes;
+  if (__builtin_add_overflow(p->scratch_bytes, p->piece_bytes, &bytes)) return nxi_oom(d);
+  if (bytes <= STACK_BYTES) return run_on_stack(p, &r, params);
+  if ((uint64_t)bytes > SIZE_MAX / 2) return nxi_oom(d);
   nxg_program *owner = (nxg_program *)(uintptr_t)p; /* only its spare memory changes, atomically */
   void *memory = take_memory(owner);
   if (!memory) return nxi_oom(d);
   r.scratch = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+  r.pieces = r.scratch + p->scratch_bytes;
   nx_status status = run_steps(p, &r, params);
   give_memory(owner, memory);
   return status;

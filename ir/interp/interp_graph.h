@@ -36,7 +36,7 @@ typedef struct nxg_access {
 
 /* One run of a program. */
 typedef struct nxg_run_state {
-  char *scratch;
+  char *scratch, *pieces;
   const char *constants;
   void *const *inputs;
   void *const *outputs;
@@ -46,10 +46,16 @@ typedef struct nxg_run_state {
   int32_t (*poll)(void *user); /* NULL: none */
   void *user;
   int64_t polled_ns;
+  const nxg_parallel_loop *parallel; /* NULL: no step is divided */
 } nxg_run_state;
 /* True if the run is to stop. Every loop that may take long asks from time to time; the caller's
  * poll is called every 10 ms. */
 bool nxg_stopped(nxg_run_state *r);
+/* The part of a run that one of several threads has: no poll, and no steps that are divided. */
+nxg_run_state nxg_run_part(const nxg_run_state *r);
+/* Runs a loop of `work` elements in all on several threads; false: that takes longer than one, or
+ * there are none. A failure is recorded in the run. */
+bool nxg_divide(nxg_run_state *r, nxg_loop_body *body, void *arg, int64_t n, int64_t work);
 
 typedef struct nxg_step nxg_step;
 /* Computes result[i] from operands[.][i]; all are dense and in the dtype that the kernel computes
@@ -128,7 +134,7 @@ struct nxg_program {
   uint32_t n_constants, cap_constants; /* 8 bytes each */
   nxg_program_call *calls;
   nxg_program_control *controls;
-  int64_t scratch_bytes;
+  int64_t scratch_bytes, piece_bytes;
   int64_t work;
   _Atomic(void *) spare; /* scratch memory of a run that is over */
   _Atomic bool has_run;
@@ -136,8 +142,8 @@ struct nxg_program {
 
 static inline char *nxg_address(const nxg_run_state *r, nxg_place p) {
   switch (p.memory) {
-    case NXG_SCRATCH:
-    case NXG_PIECE: return r->scratch + p.byte;
+    case NXG_SCRATCH: return r->scratch + p.byte;
+    case NXG_PIECE: return r->pieces + p.byte;
     case NXG_CONSTANT: return (char *)(uintptr_t)r->constants + p.byte;
     case NXG_INPUT: return (char *)r->inputs[p.number] + p.byte;
     default: return (char *)r->outputs[p.number] + p.byte;

@@ -149,20 +149,54 @@ static void sum_products(const nxg_step *s, nxg_run_state *r, const char *row, c
   if (nxi_is_small_float(t)) nxg_narrow(t, &sum, c, 1);
 }
 
-/* Computes elements of that product from element i on, where the matrix is dense along rows or
- * columns, and the vector is. Returns how many. */
-static int64_t sum_dense_products(const nxg_dots *dots, const nxg_step *s, const char *a,
-                                  const char *b, int64_t i, char *c) {
+/* How many elements of that product from element i on are computed together: where the matrix is
+ * dense along rows or columns, and the vector is. */
+static int64_t count_dense_products(const nxg_dots *dots, const nxg_step *s, int64_t i) {
   const int64_t *v = s->numbers;
   const bool row = v[M] == 1; /* the vector is the left operand */
-  const int64_t size = nxi_dtype_size(s->dtype), n = v[M] * v[N];
-  const int64_t between = row ? v[B_COLUMN] : v[A_ROW], along = row ? v[B_ROW] : v[A_COLUMN];
-  const char *vector = row ? a : b, *from = (row ? b : a) + i * between;
+  const int64_t size = nxi_dtype_size(s->dtype), left = v[M] * v[N] - i;
   if (dots == NULL || (row ? v[A_COLUMN] : v[B_ROW]) != size) return 0;
-  if (along == size) return dots->one(vector, from, v[K], c), 1;
-  if (between != size || n - i < NXG_DOT_COLUMNS || v[K] > NXG_DOT_MOST) return 0;
-  dots->many(vector, from, along, v[K], c);
-  return NXG_DOT_COLUMNS;
+  if ((row ? v[B_ROW] : v[A_COLUMN]) == size) return 1;
+  bool beside = (row ? v[B_COLUMN] : v[A_ROW]) == size;
+  return beside && left >= NXG_DOT_COLUMNS && v[K] <= NXG_DOT_MOST ? NXG_DOT_COLUMNS : 0;
+}
+
+/* Computes them, and returns how many. */
+static int64_t sum_dense_products(const nxg_dots *dots, const nxg_step *s, const char *a,
+                                  const char *b, int64_t i, char *c) {
+  const int64_t *v = s->numbers, count = count_dense_products(dots, s, i);
+  const bool row = v[M] == 1;
+  const char *vector = row ? a : b, *from = (row ? b : a) + i * (row ? v[B_COLUMN] : v[A_ROW]);
+  if (count == 1) dots->one(vector, from, v[K], c);
+  if (count > 1) dots->many(vector, from, row ? v[B_ROW] : v[A_COLUMN], v[K], c);
+  return count;
+}
+
+typedef struct vector_product {
+  const nxg_step *s;
+  const nxg_dots *dots;
+  const char *a, *b;
+  char *c;
+} vector_product;
+
+/* NXG_DOT_COLUMNS elements for each number. */
+static void some_dense_products(void *arg, int worker, int64_t begin, int64_t end) {
+  const vector_product *p = arg;
+  const int64_t size = nxi_dtype_size(p->s->dtype);
+  (void)worker;
+  for (int64_t i = begin * NXG_DOT_COLUMNS; i < end * NXG_DOT_COLUMNS;)
+    i += sum_dense_products(p->dots, p->s, p->a, p->b, i, p->c + i * size);
+}
+
+/* Computes as many elements as there are for several threads, and returns how many: none where
+ * elements share a temporary. */
+static int64_t divide_products(const vector_product *p, nxg_run_state *r) {
+  const int64_t *v = p->s->numbers, n = v[M] * v[N] / NXG_DOT_COLUMNS;
+  vector_product all = *p;
+  int64_t work;
+  if (!r->parallel || n < 2 || __builtin_mul_overflow(v[M] * v[N], v[K], &work)) return 0;
+  if (count_dense_products(p->dots, p->s, 0) == 0) return 0;
+  return nxg_divide(r, some_dense_products, &all, n, work) ? n * NXG_DOT_COLUMNS : 0;
 }
 
 /* Multiplies a matrix with a vector: each element is the sum of the products, in the order of a
@@ -171,7 +205,8 @@ static void multiply_vector(const nxg_step *s, nxg_run_state *r, const char *a, 
                             char *c) {
   const int64_t *v = s->numbers, size = nxi_dtype_size(s->dtype);
   const nxg_dots *dots = nxg_dots_host(s->dtype);
-  for (int64_t i = 0, done; i < v[M] * v[N]; i += done) {
+  int64_t i = divide_products(&(vector_product){s, dots, a, b, c}, r);
+  for (int64_t done; i < v[M] * v[N] && !r->status; i += done) {
     done = sum_dense_products(dots, s, a, b, i, c + i * size);
     if (done == 0) {
       sum_products(s, r, a + i / v[N] * v[A_ROW], b + i % v[N] * v[B_COLUMN], c + i * size);

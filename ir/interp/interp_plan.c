@@ -37,9 +37,10 @@ static nx_status take(nxg_planner *b, nxg_memory memory, int64_t bytes, nxg_plac
     heads[class] = b->blocks[head - 1].next;
     return NX_OK;
   }
-  place->byte = b->p->scratch_bytes;
-  if (__builtin_add_overflow(b->p->scratch_bytes, rounded, &end)) return too_large(b);
-  b->p->scratch_bytes = end;
+  int64_t *used = memory == NXG_PIECE ? &b->p->piece_bytes : &b->p->scratch_bytes;
+  place->byte = *used;
+  if (__builtin_add_overflow(*used, rounded, &end)) return too_large(b);
+  *used = end;
   return NX_OK;
 }
 

@@ -232,18 +232,18 @@ nxg_reduce_kernel nxg_find_reduce(nxk_reduce_kind kind, nx_dtype type) {
 
 /* ---- the step: args[0] addresses the first element of each run, args[1] the elements along it */
 
-void nxg_step_reduce(const nxg_step *s, nxg_run_state *r) {
-  if (s->n == 0) return;
-  char *to = nxg_address(r, s->to.place);
+static void reduce_runs(const nxg_step *s, nxg_run_state *r, int64_t begin, int64_t end) {
   int64_t size = nxi_dtype_size(s->result);
+  char *to = nxg_address(r, s->to.place) + begin * size;
   nxg_cursor outer;
   nxg_cursor_start(&outer, &s->args[0], nxg_address(r, s->args[0].place));
+  nxg_cursor_seek(&outer, begin);
   nxg_source source; /* by fields: the cursor is large, and starts at each run */
   source.dtype = s->dtype;
   source.run = r;
   source.rounds = s->rounds;
   source.taken = 0;
-  for (int64_t i = 0; i < s->n; i++, nxg_cursor_next(&outer), to += size) {
+  for (int64_t i = begin; i < end; i++, nxg_cursor_next(&outer), to += size) {
     float wide = 0;
     if (i % 64 == 0 && nxg_stopped(r)) return;
     nxg_cursor_start(&source.cursor, &s->args[1], outer.at);
@@ -251,4 +251,24 @@ void nxg_step_reduce(const nxg_step *s, nxg_run_state *r) {
     if (s->narrow) nxg_narrow(s->result, &wide, to, 1);
     if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, to, 1);
   }
+}
+
+typedef struct runs {
+  const nxg_step *s;
+  const nxg_run_state *r;
+} runs;
+
+static void some_runs(void *arg, int worker, int64_t begin, int64_t end) {
+  const runs *all = arg;
+  nxg_run_state part = nxg_run_part(all->r);
+  (void)worker;
+  reduce_runs(all->s, &part, begin, end);
+}
+
+void nxg_step_reduce(const nxg_step *s, nxg_run_state *r) {
+  runs all = {s, r};
+  int64_t work;
+  if (s->n == 0) return;
+  if (__builtin_mul_overflow(s->n, s->numbers[0], &work)) work = INT64_MAX;
+  if (!nxg_divide(r, some_runs, &all, s->n, work)) reduce_runs(s, r, 0, s->n);
 }

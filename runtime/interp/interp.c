@@ -64,8 +64,16 @@ static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *
 
 static void unload(nxi_executable *e) { nxg_program_destroy(e->own); }
 
+enum { LONG_STEP = 1 << 17 }; /* elements of a basic operation: about 20 us */
+
+static nx_status run_loop(void *pool, nxg_loop_body *body, void *arg, int64_t n, int64_t grain,
+                          int32_t (*poll)(void *user), void *user) {
+  return nxi_pool_run_polled(pool, &(nxi_poll){poll, user}, body, arg, n, grain);
+}
+
 static nx_status interpret(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
   const nxp_plan *p = e->plan;
+  const nxg_parallel_loop parallel = {run_loop, l->pool, LONG_STEP};
   int64_t offsets[64], *alias_offsets = NULL, *heap = NULL;
   if (p->alias_range_of != NULL) {
     alias_offsets = offsets;
@@ -75,8 +83,9 @@ static nx_status interpret(const nxi_executable *e, const nxi_launch *l, nxi_dia
       alias_offsets[i] =
           ((char *)l->inputs[i] - (char *)l->inputs[p->alias_range_of[i]]) / p->element_bytes[i];
   }
-  nx_status status = nxg_program_run_polled(e->own, l->inputs, l->params, alias_offsets, l->outputs,
-                                            l->poll, l->poll_user, d);
+  nx_status status =
+      nxg_program_run_polled(e->own, l->inputs, l->params, alias_offsets, l->outputs, l->poll,
+                             l->poll_user, nxi_pool_size(l->pool) > 1 ? &parallel : NULL, d);
   nxi_free(heap);
   return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Elementwise operations that the graph interpreter runs piece by piece give what each of them
  * gives alone: random graphs of operations on several types, views of results, rows that are
- * broadcast, reductions in between, several outputs, against a program of one node for each
- * node. */
+ * broadcast, reductions in between, several outputs, against a program of one node for each node,
+ * on one thread and on several. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 
 #include "ir/graph/graph.h"
 #include "ir/platform/clock.h"
+#include "runtime/threads.h"
 #include "tests/util/runner.h"
 #include "tests/util/share.h"
 
@@ -144,6 +145,33 @@ static void make_value(int v) {
   else make_binary(v);
 }
 
+/* ---- on several threads: every step that can be divided is */
+
+static nx_status run_loop(void *pool, nxg_loop_body *body, void *arg, int64_t n, int64_t grain,
+                          int32_t (*poll)(void *user), void *user) {
+  return nxi_pool_run_polled(pool, &(nxi_poll){poll, user}, body, arg, n, grain);
+}
+static nxg_parallel_loop divided = {run_loop, NULL, 1};
+
+static int make_pool(void **state) {
+  (void)state;
+  nxi_pool *pool = NULL;
+  nx_status s = nxi_pool_create(&(nxi_pool_options){.threads = 3}, &pool, NULL);
+  divided.pool = pool;
+  return s;
+}
+static int destroy_pool(void **state) {
+  (void)state;
+  nxi_pool_destroy(divided.pool);
+  return 0;
+}
+
+static nx_status run(const nxg_program *p, void *const *in, void *const *out, bool divide) {
+  return nxg_program_run_polled(p, in, NULL, NULL, out, NULL, NULL, divide ? &divided : NULL, NULL);
+}
+
+/* ---- */
+
 /* The whole as one graph, with the outputs of the mask. */
 static void compare_whole(int n, uint32_t outputs) {
   static char text[NODES * LINE + 512], got[4][MOST * 8];
@@ -160,8 +188,9 @@ static void compare_whole(int n, uint32_t outputs) {
   snprintf(text + at, sizeof text - (size_t)at, "}\n");
   void *in[2] = {values[0].data, values[1].data}, *out[4] = {got[0], got[1], got[2], got[3]};
   nxg_program *p = program_of(text);
-  for (int turn = 0; turn < 2; turn++) {
-    assert_int_equal(nxg_program_run(p, in, NULL, NULL, out, NULL), NX_OK);
+  for (int turn = 0; turn < 4; turn++) {
+    memset(got, 0x5a, sizeof got);
+    assert_int_equal(run(p, in, out, turn % 2), NX_OK);
     for (int i = 0; i < n_wanted; i++) {
       const value *v = &values[wanted[i]];
       size_t bytes = (size_t)(v->row ? side : side * side) * (size_t)sizes[v->t];
@@ -190,6 +219,29 @@ static void compare_graphs(void) {
   }
 }
 
+/* Products of a matrix and a vector, in both orders of its elements. */
+static void products_are_divided(void **state) {
+  enum { CELLS = 150 * 131 };
+  static const char *const texts[] = {
+      "nxir 2\ngraph @g(%a: f32[1,150], %b: f32[150,131]) -> (%y) {\n%y = matmul %a, %b\n}\n",
+      "nxir 2\ngraph @g(%a: f32[150,131], %b: f32[131,1]) -> (%y) {\n%y = matmul %a, %b\n}\n",
+      ("nxir 2\ngraph @g(%a: f32[1,131], %b: f32[150,131]) -> (%y) {\n"
+       "%t = permute %b axes=[1,0]\n%y = matmul %a, %t\n}\n")};
+  static float a[CELLS], b[CELLS], alone[CELLS], together[CELLS];
+  (void)state;
+  for (int i = 0; i < CELLS; i++) a[i] = (float)draw(99) / 7 - 5, b[i] = (float)draw(99) / 9 - 5;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    nxg_program *p = program_of(texts[i]);
+    void *in[2] = {a, b}, *first = alone, *second = together;
+    memset(alone, 0, sizeof alone);
+    memset(together, 0, sizeof together);
+    assert_int_equal(run(p, in, &first, false), NX_OK);
+    assert_int_equal(run(p, in, &second, true), NX_OK);
+    assert_memory_equal(alone, together, sizeof alone);
+    nxg_program_destroy(p);
+  }
+}
+
 static void pieces_have_the_bits_of_wholes(void **state) {
   (void)state;
   seed = 88172645463325252u;
@@ -209,8 +261,8 @@ static double run_chain(const nxg_program *p, void *in, void *out, int *polls) {
   nxi_diag d;
   nxi_diag_clear(&d);
   const int64_t began = nxi_now_ns();
-  nx_status s =
-      nxg_program_run_polled(p, &in, NULL, NULL, &out, polls ? stop_at_once : NULL, polls, &d);
+  nx_status s = nxg_program_run_polled(p, &in, NULL, NULL, &out, polls ? stop_at_once : NULL, polls,
+                                       NULL, &d);
   assert_int_equal(s, polls && *polls ? NX_INTERRUPTED : NX_OK);
   return (double)(nxi_now_ns() - began);
 }
@@ -240,6 +292,7 @@ static void pieces_stop(void **state) {
 
 NXT_MAIN(pieces) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_have_the_bits_of_wholes),
+                                     cmocka_unit_test(products_are_divided),
                                      cmocka_unit_test(pieces_stop)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, make_pool, destroy_pool);
 }
