@@ -62,7 +62,7 @@ static uint32_t reshaped(const nxg_graph *g, uint32_t node) {
     const nxg_node *n = &g->nodes[node];
     nxg_view v;
     nxg_node_view(g, node, &v);
-    if (v.offset != 0 || !nxg_view_is_contiguous(&v) ||
+    if (v.offset != 0 || !nxg_is_in_order(v.rank, v.shape, v.strides) ||
         nxg_node_elements(n) != nxg_node_elements(&g->nodes[n->args[0]]))
       break;
     node = n->args[0];
@@ -91,11 +91,19 @@ static bool reduces(const nxg_graph *g, uint32_t node, nxg_op op, uint32_t of) {
          reshaped(g, n->args[0]) == of;
 }
 
-/* A sum, or the same in f32, rounded. */
+/* A sum, or the same in f32, maybe added to zero, which changes no sum of exponentials, and
+ * rounded. */
 static bool sums(const nxg_graph *g, uint32_t node, uint32_t of) {
   const nxg_node *n = &g->nodes[node], *sum, *wide;
   if (n->op != NXG_cast) return reduces(g, node, NXG_reduce_sum, of);
-  const uint32_t inner = reshaped(g, n->args[0]);
+  uint32_t inner = reshaped(g, n->args[0]);
+  n = &g->nodes[inner];
+  int64_t bits;
+  for (int i = 0; i < 2 && n->op == NXG_add; i++)
+    if (nxp_full_bits(g, n->args[i], &bits) && bits == 0) {
+      inner = reshaped(g, n->args[1 - i]);
+      break;
+    }
   sum = &g->nodes[inner];
   if (sum->op != NXG_reduce_sum || sum->dtype != NX_F32) return false;
   const uint32_t cast = reshaped(g, sum->args[0]);
@@ -104,14 +112,18 @@ static bool sums(const nxg_graph *g, uint32_t node, uint32_t of) {
          reshaped(g, wide->args[0]) == of;
 }
 
-/* A maximum, or that of it and minus infinity. */
+/* A maximum, or that of it and minus infinity, which may be taken twice. */
 static bool is_largest(const nxg_graph *g, uint32_t node, uint32_t of) {
-  const nxg_node *n = &g->nodes[node];
-  int64_t bits;
-  for (int i = 0; i < 2 && n->op == NXG_max; i++)
-    if (nxp_full_bits(g, n->args[i], &bits) &&
-        bits == (int64_t)nxi_cast_bits(0xff800000u, NX_F32, (nx_dtype)n->dtype))
-      return reduces(g, reshaped(g, n->args[1 - i]), NXG_reduce_max, of);
+  for (int times = 0; times < 2; times++) {
+    const nxg_node *n = &g->nodes[node];
+    const int64_t lowest = (int64_t)nxi_cast_bits(0xff800000u, NX_F32, (nx_dtype)n->dtype);
+    int64_t bits;
+    int at = 0;
+    if (n->op != NXG_max) break;
+    while (at < 2 && !(nxp_full_bits(g, n->args[at], &bits) && bits == lowest)) at++;
+    if (at == 2) return false;
+    node = reshaped(g, n->args[1 - at]);
+  }
   return reduces(g, node, NXG_reduce_max, of);
 }
 
@@ -184,11 +196,6 @@ static uint32_t without_summand(const nxg_graph *g, uint32_t node, attention *a)
   return node;
 }
 
-/* Whether a mask is as large as the product, axis by axis. */
-static bool suits(const nxg_node *product, const mask *m) {
-  return !m->given || nxg_same_shape(product->rank, product->shape, m->v.rank, m->v.shape);
-}
-
 /* Goes from scores back to the product; UINT32_MAX: there is none. */
 static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t scores,
                            attention *a) {
@@ -206,10 +213,7 @@ static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t sc
   if (product != rest && uses[product] != 1) return UINT32_MAX;
   const bool good =
       nxg_attention_grows((nx_dtype)g->nodes[product].dtype, a->attrs[NXG_ATTENTION_SCALE]);
-  return g->nodes[product].op == NXG_matmul && good && suits(&g->nodes[product], &a->summand) &&
-                 suits(&g->nodes[product], &a->condition)
-             ? product
-             : UINT32_MAX;
+  return g->nodes[product].op == NXG_matmul && good ? product : UINT32_MAX;
 }
 
 /* ---- how operands lie in memory */
@@ -299,6 +303,45 @@ static bool same_batches(const nxg_view *a, const nxg_view *b) {
   return a->rank == b->rank && nxg_same_shape(a->rank - 2, a->shape, b->rank - 2, b->shape);
 }
 
+/* Divides axes of batches as a mask has them: scores may have another shape than their product. */
+static bool divide(side *s, const nxg_view *mask) {
+  const int32_t count = s->v.rank - 2, to = mask->rank - 2;
+  nxg_view v = {.rank = mask->rank, .offset = s->v.offset};
+  int32_t end = 0;
+  for (int32_t i = 0; i < count; i++) {
+    const int32_t begin = end;
+    int64_t n = 1, step = s->v.strides[i];
+    while (end < to && n < s->v.shape[i]) n *= mask->shape[end++];
+    if (n != s->v.shape[i]) return false;
+    for (int32_t k = end; k-- > begin; step *= mask->shape[k]) v.strides[k] = step;
+  }
+  for (; end < to; end++)
+    if (mask->shape[end] != 1) return false;
+  for (int32_t i = 0; i < to; i++) v.shape[i] = mask->shape[i];
+  for (int32_t i = 0; i < 2; i++) {
+    v.shape[to + i] = s->v.shape[count + i];
+    v.strides[to + i] = s->v.strides[count + i];
+  }
+  s->v = v;
+  return true;
+}
+
+/* Whether masks have the shape of the scores, and the same batches. */
+static bool take_batches(attention *a) {
+  mask *const all[] = {&a->summand, &a->condition};
+  for (int i = 0; i < 2; i++) {
+    const nxg_view *v = &all[i]->v;
+    if (!all[i]->given) continue;
+    if (v->rank < 2 || v->shape[v->rank - 2] != a->rows || v->shape[v->rank - 1] != a->columns ||
+        (i == 1 && all[0]->given &&
+         !nxg_same_shape(v->rank, v->shape, all[0]->v.rank, all[0]->v.shape)) ||
+        !divide(&a->q, v) || !divide(&a->k, v) || !divide(&a->v, v))
+      return false;
+  }
+  a->batches = a->q.v.rank - 2;
+  return true;
+}
+
 static bool pays(const attention *a, nx_dtype t) {
   int64_t blocks = (a->rows + BLOCK - 1) / BLOCK, scores = a->rows * a->columns;
   for (int32_t i = 0; i < a->batches; i++) {
@@ -336,11 +379,10 @@ static bool find(const nxg_graph *g, const uint32_t *uses, uint32_t i, attention
       n->shape[n->rank - 2] != a->rows || !same_batches(&a->q.v, &a->k.v) ||
       !same_batches(&a->q.v, &a->v.v) || n->rank != a->q.v.rank)
     return false;
-  a->batches = n->rank - 2;
-  if (!pays(a, (nx_dtype)n->dtype)) return false;
+  if (!take_batches(a) || !pays(a, (nx_dtype)n->dtype)) return false;
   while (a->shared < a->batches) {
     const int32_t axis = a->batches - 1 - a->shared;
-    if (n->shape[axis] != 1 && (a->k.v.strides[axis] != 0 || a->v.v.strides[axis] != 0)) break;
+    if (a->q.v.shape[axis] != 1 && (a->k.v.strides[axis] != 0 || a->v.v.strides[axis] != 0)) break;
     a->shared++;
   }
   choose(a);
@@ -415,7 +457,7 @@ static void rewrite(nxg_rewrite *r, uint32_t i, attention *a) {
   int64_t shape[4] = {1, 1, a->rows, a->width}, attrs[1 + NXG_MAX_RANK] = {0};
   uint32_t args[5] = {0}, n_args = 3;
   for (int32_t axis = 0; axis < a->batches; axis++)
-    shape[axis < a->split ? 0 : 1] *= n->shape[axis];
+    shape[axis < a->split ? 0 : 1] *= a->q.v.shape[axis];
   a->attrs[NXG_ATTENTION_TURNED] = a->q.turned | a->k.turned << 1 | a->v.turned << 2;
   args[0] = operand(r, i, &a->q, a->batches, a->split);
   if (!nxg_rewrite_failed(r)) args[1] = operand(r, i, &a->k, few, a->split);
