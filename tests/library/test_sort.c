@@ -485,7 +485,7 @@ static int with_vectors(void **state) {
   threads = 0;
   nxi_use_libraries();
   nxi_sort_set_most(64);
-  nxi_sort_set_compresses(1);
+  nxi_sort_set_compresses(SORT_COMPRESSES);
   return 0;
 }
 /* One, which sorts long rows by partitions alone. */
@@ -496,7 +496,12 @@ static int with_one_thread(void **state) {
 }
 static int with_tables(void **state) {
   with_vectors(state);
-  nxi_sort_set_compresses(0);
+  nxi_sort_set_compresses(SORT_TABLE);
+  return 0;
+}
+static int with_words(void **state) {
+  with_vectors(state);
+  nxi_sort_set_compresses(SORT_COMPRESSES_WORDS);
   return 0;
 }
 static int with_short_vectors(void **state) {
@@ -525,6 +530,7 @@ NXT_MAIN(sort) {
   int failed = cmocka_run_group_tests_name("with vectors", tests, with_vectors, NULL);
   failed += cmocka_run_group_tests_name("with one thread", alone, with_one_thread, NULL);
   failed += cmocka_run_group_tests_name("with vectors and tables", rows, with_tables, NULL);
+  failed += cmocka_run_group_tests_name("with vectors and digits", rows, with_words, NULL);
   nxi_sort_set_compresses(-1);
   failed += cmocka_run_group_tests_name("with vectors of 32 bytes", rows, with_short_vectors, NULL);
   return failed + cmocka_run_group_tests_name("without", tests, without_vectors, NULL);

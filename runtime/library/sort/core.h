@@ -61,15 +61,20 @@ enum {
 bool nxi_sort_wide(void);
 /* The same for 64 bytes; called only if there are vectors of 32 bytes. */
 bool nxi_sort_wider(void);
-/* Whether it compresses such vectors by instructions sooner than by a table. */
-bool nxi_sort_compresses(void);
+/* How such vectors are compressed: by a table; by instructions; or by these, and more than a few
+ * thousand keys of 64 bits are sorted by digits, as with a table. */
+typedef enum nxi_sort_compressing {
+  SORT_TABLE,
+  SORT_COMPRESSES,
+  SORT_COMPRESSES_WORDS
+} nxi_sort_compressing;
+nxi_sort_compressing nxi_sort_compresses(void);
 /* Whether Highway sorts short rows on this processor. */
 bool nxi_sort_has_networks(void);
 /* For tests: calls that are prepared from now on use vectors of at most this many bytes. Below 32
  * they use only instructions that every processor has, and not Highway. */
 void nxi_sort_set_most(int bytes);
-/* For tests: as on processors that compress vectors by instructions (1), or do not (0); -1: as this
- * one does. */
+/* For tests: one of nxi_sort_compressing; -1: as this processor does. */
 void nxi_sort_set_compresses(int how);
 
 /* The range of the keys of a stretch, and how far they are in order. */

@@ -334,24 +334,23 @@ AVX512_INLINE doubles_avx512 mirrored_doubles_avx512(doubles_avx512 v, int x) {
 const nxi_sort_quick *nxi_sort_quick_of_doubles(void) {
   static const nxi_sort_quick wider = {split_64_avx512, wide_network_doubles_avx512, scan_64_avx512,
                                        128, INT64_MAX};
-  const bool has = nxi_sort_wide() && nxi_sort_wider() && nxi_sort_compresses();
+  const bool has = nxi_sort_wide() && nxi_sort_wider() && nxi_sort_compresses() == SORT_COMPRESSES;
   return has ? &wider : nxi_sort_quick_of(64);
 }
 
 const nxi_sort_quick *nxi_sort_quick_of(int bits) {
-  static const nxi_sort_quick words = {split_32_avx2, network_32_avx2, NULL, 64, INT64_MAX},
-                              table_words = {split_32_avx2, network_32_avx512, scan_32_avx512, 128,
-                                             INT64_MAX},
-                              table_longs = {split_64_avx2, network_64_avx512, scan_64_avx512, 64,
-                                             1 << 11},
-                              wider_words = {split_32_avx512, wide_network_32_avx512,
-                                             scan_32_avx512, 256, INT64_MAX},
-                              wider_longs = {split_64_avx512, wide_network_64_avx512,
-                                             scan_64_avx512, 128, INT64_MAX};
+  static const nxi_sort_quick
+      words = {split_32_avx2, network_32_avx2, NULL, 64, INT64_MAX},
+      table_words = {split_32_avx2, network_32_avx512, scan_32_avx512, 128, INT64_MAX},
+      table_longs = {split_64_avx2, network_64_avx512, scan_64_avx512, 64, 1 << 11},
+      wider_words = {split_32_avx512, wide_network_32_avx512, scan_32_avx512, 256, INT64_MAX},
+      wider_longs = {split_64_avx512, wide_network_64_avx512, scan_64_avx512, 128, INT64_MAX},
+      few_longs = {split_64_avx512, wide_network_64_avx512, scan_64_avx512, 128, 1 << 11};
   if (!nxi_sort_wide()) return NULL;
-  if (nxi_sort_wider() && nxi_sort_compresses()) return bits == 32 ? &wider_words : &wider_longs;
-  if (nxi_sort_wider()) return bits == 32 ? &table_words : &table_longs;
-  return bits == 32 ? &words : NULL;
+  if (!nxi_sort_wider()) return bits == 32 ? &words : NULL;
+  const nxi_sort_compressing how = nxi_sort_compresses();
+  if (how == SORT_TABLE) return bits == 32 ? &table_words : &table_longs;
+  return bits == 32 ? &wider_words : how == SORT_COMPRESSES ? &wider_longs : &few_longs;
 }
 
 #else
