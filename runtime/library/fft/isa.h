@@ -144,8 +144,11 @@ static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
 #define WIDE(b, w)                                                                            \
   {pass_1_##b##x##w, pass_2_##b##x##w, pass_3_##b##x##w, pass_4_##b##x##w,  pass_5_##b##x##w, \
    pass_7_##b##x##w, pass_8_##b##x##w, pass_9_##b##x##w, pass_16_##b##x##w, pass_0_##b##x##w}
-#define LAST_TO_4(b, w) {[3] = last_4_##b##x##w, [6] = last_8_##b##x##w, [8] = last_16_##b##x##w}
-#define LAST_TO_8(b, w) {[6] = last_8_##b##x##w, [8] = last_16_##b##x##w}
+#define LAST(b, w)                                                                                \
+  [2] = last_3_##b##x##w, [4] = last_5_##b##x##w, [5] = last_7_##b##x##w, [6] = last_8_##b##x##w, \
+  [7] = last_9_##b##x##w, [8] = last_16_##b##x##w
+#define LAST_TO_8(b, w) {LAST(b, w)}
+#define LAST_TO_4(b, w) {LAST(b, w), [3] = last_4_##b##x##w}
 #define NARROW(b, w)    \
   {NULL,                \
    narrow_2_##b##x##w,  \

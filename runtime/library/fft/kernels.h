@@ -120,8 +120,8 @@ typedef struct nxi_fft_kernels {
    * order. Of that width, `last` with a radix that is a multiple of it expects its source so. */
   int32_t apart;
   void (*wide[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_pass *);
-  /* groups == 1 and done >= width; radix 4, 8, 16, NULL where the width is more than twice the
-   * radix. Pairs result. */
+  /* groups == 1 and done >= width; radix 3 to 16, but 4 not where the width is 16. Pairs
+   * result; up to a vector is read behind the source. */
   void (*last[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_tail *);
   /* Any groups and done, any radix except 1; planar result; source and target differ. */
   void (*narrow[NXI_FFT_RADICES])(const nxi_fft_tail *);

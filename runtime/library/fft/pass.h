@@ -321,7 +321,8 @@ WIDE(0, false)
 
 /* ---- the last pass of a single transform: vectors hold WIDTH neighbouring k, in local order */
 
-/* Loads WIDTH rows of `radix` numbers: v[l] has column l of the rows that the lanes stand for. */
+/* Loads WIDTH rows of `radix` numbers: v[l] has column l of the rows that the lanes stand for. What
+ * follows the last row may be read, up to the next multiple of a vector. */
 static INLINE void NAME(columns)(const REAL *p, const int radix, V *v) {
 #define ROW_OF(i) (p + (LOCAL_OF(i)) * radix)
 #if FFT_HALVES
@@ -333,7 +334,7 @@ static INLINE void NAME(columns)(const REAL *p, const int radix, V *v) {
   }
 #else
 #if WIDTH * BITS == 512
-  if (radix == WIDTH / 2) {
+  if (radix <= WIDTH / 2) {
     NAME(square_of_halves)(p, radix, v);
     return;
   }
@@ -378,9 +379,11 @@ static INLINE void NAME(last_once)(const nxi_fft_tail *p, const int radix, const
         NAME(write)(&t, 2 * (k + q * count), 8 * count, y, 4);
       }
     } else {
+      C y[9];
       UNROLL for (int l = 1; l < radix; l++) x[l] = NAME(times)(x[l], NAME(table_at)(w, WIDTH, l));
       NAME(fft_radix)(x, radix, 0, NULL);
-      NAME(write)(&t, 2 * k, 2 * count, x, radix);
+      UNROLL for (int l = 0; l < radix; l++) y[l] = x[NAME(place)(radix, l)];
+      NAME(write)(&t, 2 * k, 2 * count, y, radix);
     }
     if (k + WIDTH >= count) break;
     k += k + 2 * WIDTH <= count ? WIDTH : count - k - WIDTH;
@@ -400,9 +403,13 @@ static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
 
 #define LAST(radix) \
   static void NAME(last_##radix)(const nxi_fft_tail *p) { NAME(last)(p, radix); }
+LAST(3)
 #if WIDTH <= 8
 LAST(4)
 #endif
+LAST(5)
+LAST(7)
 LAST(8)
+LAST(9)
 LAST(16)
 #undef LAST

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* Rows of up to SHORT bytes of real parts are transformed several together, in lanes; rows with
- * narrow passes up to NARROW elements. Longer rows are faster one at a time: what many of them need
- * together leaves the first-level cache. So are those from FULL elements on that fill vectors by
- * themselves. AT_ONCE: bytes of rows that are done one at a time, but pass by pass. IN_TARGET: see
- * starts_in_target. EVERY: vectors of results after which something is fetched. */
+/* Rows of up to SHORT bytes of real parts are transformed several together, in lanes; rows with an
+ * odd last radix up to NARROW elements. Longer rows are faster one at a time: what many of them
+ * need together leaves the first-level cache. So are those from FULL elements on that fill vectors
+ * by themselves. AT_ONCE: bytes of rows that are done one at a time, but pass by pass. IN_TARGET:
+ * see starts_in_target. EVERY: vectors of results after which something is fetched. */
 enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, FULL = 32, AT_ONCE = 1 << 13, EVERY = 8 };
 
 static void stream_row(const nxi_fft_line *l, void *to, const void *from, int64_t reals) {
@@ -17,7 +17,7 @@ static void stream_row(const nxi_fft_line *l, void *to, const void *from, int64_
 
 /* ---- several rows in lanes */
 
-/* Whether a single transform uses three quarters of the lanes of the widest vectors. */
+/* Whether a single transform uses four fifths of the lanes of the widest vectors. */
 static bool fills_vectors(const nxi_fft_line *l) {
   const int64_t width = l->kernels->width[0];
   int64_t lanes = 0;
@@ -29,7 +29,7 @@ static bool fills_vectors(const nxi_fft_line *l) {
                   line = s->row ? s->groups : s->done, lines = s->row ? s->done : 1;
     lanes += lines * ((line + one - 1) / one) * width * s->radix;
   }
-  return 3 * lanes <= 4 * l->n * l->passes;
+  return 4 * lanes <= 5 * l->n * l->passes;
 }
 
 /* Rows one at a time are done pass by pass, as many together as the first-level cache holds: so the
@@ -46,7 +46,8 @@ bool nxi_fft_suits_lanes(nxi_fft_line *l) {
   l->fills = l->n >= FULL && fills_vectors(l);
   l->at_once = rows_at_once(l);
   l->row_reals = (l->n + line - 1) / line * line;
-  return l->n * l->real_bytes <= SHORT || (l->n <= NARROW && l->stage[l->passes - 1].narrow);
+  return l->n * l->real_bytes <= SHORT ||
+         (l->n <= NARROW && l->stage[l->passes - 1].radix % 2 == 1);
 }
 
 static bool goes_to_lanes(const nxi_fft_line *l) { return l->places && !l->fills; }
