@@ -151,7 +151,7 @@ static nx_status compile(const nxl_request *r, const nxl_machine *m, nxi_diag *d
 static nx_status compile_inside(void *arg, nxi_diag *d) {
   const nxl_request *r = *(const nxl_request **)arg;
   nxl_machine m;
-  nx_status s = nxl_take_machine(r->target, &m, d);
+  nx_status s = nxl_take_machine(r->target, nxl_is_brief(r->kernel), &m, d);
   if (s != NX_OK) return s;
   s = compile(r, &m, d);
   nxl_return_machine(&m);

@@ -6,11 +6,31 @@
 
 #include "ir/called.h"
 
+static int64_t bytes_of(const nxk_instr *in) {
+  return in->lanes * nxi_dtype_size((nx_dtype)in->dtype);
+}
+
+static nxg_called_function *function_of(const nxk_instr *in) {
+  if (in->op >= NXK_SCALAR_COUNT) return NULL;
+  return nxg_called(bytes_of(in), (nxk_op)in->op, (nx_dtype)in->dtype);
+}
+
+bool nxl_is_brief(const nxk_kernel *k) {
+  const int64_t most_stack = 1 << 16;
+  int64_t bytes = 0;
+  bool calls = false;
+  for (nxk_value v = 0; v < k->n_instrs && bytes <= most_stack; v++) {
+    calls = calls || function_of(&k->instrs[v]) != NULL;
+    bytes += bytes_of(&k->instrs[v]);
+  }
+  return calls && bytes <= most_stack;
+}
+
 nxl_ref nxl_emit_call(nxl_emitter *e, const nxk_instr *in) {
-  const nx_dtype t = (nx_dtype)in->dtype;
-  const int64_t bytes = in->lanes * nxi_dtype_size(t), apart = (bytes + 63) / 64 * 64;
-  nxg_called_function *f = nxg_called(bytes, (nxk_op)in->op, t);
+  nxg_called_function *f = function_of(in);
   if (f == NULL) return NULL;
+  const nx_dtype t = (nx_dtype)in->dtype;
+  const int64_t apart = (bytes_of(in) + 63) / 64 * 64;
   nxl_ref x = e->values[in->args[0]], behind = nxl_i64(e, apart),
           room = nxl_room_of(e, &e->call_room, 2 * apart, 64);
   if (nxl_lanes_of(x) == 1) x = nxl_splat(e, x, in->lanes);

@@ -14,6 +14,7 @@ typedef struct nxl_machine {
   LLVMTargetMachineRef handle;
   nxl_isa isa;
   bool pooled; /* goes back to the pool */
+  bool hasty;  /* optimises nothing */
   char triple[64], cpu[64];
   const char *features; /* static, or of the caller's nxl_target */
 } nxl_machine;
@@ -27,8 +28,9 @@ const char *nxl_describe(const char *isa);
 /* Why nothing can be compiled any more, or ever; NULL: something can. */
 const char *nxl_useless(void);
 
-/* Takes a machine for t. Must be called inside the guard, after nxl_start_for. */
-nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d);
+/* Takes a machine for t; hasty: one that makes slower code, in a third of the time. Must be called
+ * inside the guard, after nxl_start_for. */
+nx_status nxl_take_machine(const nxl_target *t, bool hasty, nxl_machine *m, nxi_diag *d);
 void nxl_return_machine(nxl_machine *m);
 /* Whether the machine's features name one. */
 bool nxl_machine_has(const nxl_machine *m, const char *feature);

@@ -31,6 +31,7 @@ static _Atomic(const char *) no_target;
 static nxi_mutex pool_lock = NXI_MUTEX_INITIALIZER;
 static struct {
   nxl_isa isa;
+  bool hasty;
   LLVMTargetMachineRef handle;
 } pool[MAX_POOL];
 static uint32_t n_pool;
@@ -187,18 +188,18 @@ const char *nxl_describe(const char *isa) {
 static LLVMTargetMachineRef make_machine(const nxl_machine *m, bool named, nxi_diag *d) {
   LLVMTargetRef target = named ? find_target(m->triple, d) : host_target;
   if (!target) return NULL;
-  LLVMTargetMachineRef handle =
-      LLVMCreateTargetMachine(target, m->triple, m->cpu, m->features, LLVMCodeGenLevelDefault,
-                              LLVMRelocPIC, LLVMCodeModelSmall);
+  LLVMCodeGenOptLevel level = m->hasty ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+  LLVMTargetMachineRef handle = LLVMCreateTargetMachine(target, m->triple, m->cpu, m->features,
+                                                        level, LLVMRelocPIC, LLVMCodeModelSmall);
   if (!handle) nxi_fail(d, NX_COMPILE_FAILED, "", "LLVM has no machine for %s", m->triple);
   return handle;
 }
 
-static LLVMTargetMachineRef take_pooled(nxl_isa isa) {
+static LLVMTargetMachineRef take_pooled(nxl_isa isa, bool hasty) {
   LLVMTargetMachineRef found = NULL;
   nxi_mutex_lock(&pool_lock);
   for (uint32_t i = 0; i < n_pool && !found; i++)
-    if (pool[i].isa == isa) {
+    if (pool[i].isa == isa && pool[i].hasty == hasty) {
       found = pool[i].handle;
       pool[i] = pool[--n_pool];
     }
@@ -206,8 +207,9 @@ static LLVMTargetMachineRef take_pooled(nxl_isa isa) {
   return found;
 }
 
-nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
+nx_status nxl_take_machine(const nxl_target *t, bool hasty, nxl_machine *m, nxi_diag *d) {
   memset(m, 0, sizeof *m);
+  m->hasty = hasty;
   if (!find_isa(t->isa, &m->isa))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "", "\"%s\" is no instruction set", t->isa);
   m->pooled = !t->triple[0] && !t->cpu[0] && !t->features[0];
@@ -220,7 +222,7 @@ nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
            : foreign ? "generic"
                      : host.cpus[m->isa]);
   m->features = t->features[0] ? t->features : foreign ? "" : host.features[m->isa];
-  if (m->pooled) m->handle = take_pooled(m->isa);
+  if (m->pooled) m->handle = take_pooled(m->isa, hasty);
   if (!m->handle) m->handle = make_machine(m, triple[0], d);
   return m->handle ? NX_OK : NX_COMPILE_FAILED;
 }
@@ -234,6 +236,7 @@ void nxl_return_machine(nxl_machine *m) {
   nxi_mutex_lock(&pool_lock);
   if (m->pooled && n_pool < MAX_POOL) {
     pool[n_pool].isa = m->isa;
+    pool[n_pool].hasty = m->hasty;
     pool[n_pool++].handle = m->handle;
     kept = true;
   }
