@@ -133,7 +133,7 @@ static nx_status print_and_generate(nxl_emitter *e, const nxl_machine *m, const 
 }
 
 static nx_status compile(const nxl_request *r, const nxl_machine *m, nxi_diag *d) {
-  nxl_emitter e = {.k = r->kernel, .isa = m->isa, .diag = d};
+  nxl_emitter e = {.k = r->kernel, .isa = m->isa, .calls = r->target->calls, .diag = d};
   e.has_word_sums = m->isa == NXL_AVX512 && nxl_machine_has(m, "avx512vnni");
   e.context = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(e.context, on_diagnostic, d);

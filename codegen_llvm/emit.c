@@ -138,7 +138,7 @@ static nxl_ref scalar_instr(nxl_emitter *e, const nxk_instr *in) {
 nxl_ref nxl_emit_value(nxl_emitter *e, const nxk_instr *in) {
   if (in->op == NXK_const) return constant(e, in->dtype, in->imm);
   if (in->op != NXK_splat) {
-    nxl_ref called = nxl_emit_call(e, in);
+    nxl_ref called = e->calls ? nxl_emit_call(e, in) : NULL;
     return called ? called : scalar_instr(e, in);
   }
   nxl_ref value = e->values[in->args[0]];

@@ -53,6 +53,7 @@ typedef struct nxl_emitter {
   const nxk_kernel *k;
   nxl_isa isa;
   bool has_word_sums; /* vpdpwssd of 512 bits */
+  bool calls;         /* functions that are not expanded are called */
   nxi_diag *diag;
   bool failed;
   LLVMContextRef context;

@@ -13,8 +13,8 @@
 nxk_kernel *nxk_pass_expand(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Whether nxk_pass_expand would rewrite one. */
 bool nxk_has_functions(const nxk_kernel *k, const nxi_target *t);
-/* What is not compiled of a kernel if the code calls functions: vector instructions, roughly. */
-int64_t nxk_called_cost(const nxk_kernel *k, const nxi_target *t);
+/* Whether code that calls functions (nxi_target.calls) may call one instead of computing v. */
+bool nxk_is_callable(const nxk_kernel *k, const nxi_target *t, nxk_value v);
 /* Removes instructions that nothing uses, and merges equal ones. Returns a new kernel. */
 nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d);
 /* Leaves out divisions of +0 and exponentials that are +0 where whole vectors are such ones. For

@@ -134,11 +134,8 @@ bool nxk_has_functions(const nxk_kernel *k, const nxi_target *t) {
   return false;
 }
 
-int64_t nxk_called_cost(const nxk_kernel *k, const nxi_target *t) {
-  int64_t cost = 0;
-  for (nxk_value v = 0; v < k->n_instrs; v++)
-    if (is_callable(k, t, &k->instrs[v])) cost += nxk_scalars[k->instrs[v].op].cost;
-  return cost;
+bool nxk_is_callable(const nxk_kernel *k, const nxi_target *t, nxk_value v) {
+  return is_callable(k, t, &k->instrs[v]);
 }
 
 nxk_kernel *nxk_pass_expand(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {

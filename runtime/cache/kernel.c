@@ -369,7 +369,7 @@ static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material 
   void *object = NULL;
   size_t size = 0;
   char entry[72];
-  k->info = (nxi_kernel_info){.tasks_param = -1, .tasks_divisor = 1};
+  k->info = (nxi_kernel_info){.tasks_param = -1, .tasks_divisor = 1, .calls = is_passing(m)};
   nx_status s = m->text ? compile_text(c, k, m->text, entry, &object, &size, d)
                         : compile_bound(c, k, m, entry, &object, &size, d);
   if (s == NX_OK) s = c->maker->load(c->user, object, size, entry, &k->info, &k->code, d);

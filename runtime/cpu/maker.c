@@ -13,6 +13,7 @@ static nx_status llvm_compile(void *user, const nxk_kernel *bound, const char *i
   (void)user;
   snprintf(target.isa, sizeof target.isa, "%s", isa);
   snprintf(entry, 72, "%s", bound->name);
+  target.calls = info->calls;
   info->scratch_bytes = nxk_scratch_bytes(bound);
   return nxl_compile(bound, &target, NXL_OBJECT, object, size, d);
 }
@@ -49,6 +50,7 @@ static nx_status print(const nxk_kernel *bound, const nxi_target *t, nxl_form fo
   void *data = NULL;
   size_t size = 0;
   memcpy(target.isa, t->isa, sizeof target.isa);
+  target.calls = t->calls;
   nx_status status = nxl_compile(bound, &target, form, &data, &size, d);
   if (status != NX_OK) return status;
   nxi_text_put(out, data, (uint32_t)size);

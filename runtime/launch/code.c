@@ -3,6 +3,8 @@
  * that it does not have; or the form that an interpreter runs. */
 #include "internal.h"
 
+#include <stdio.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -27,13 +29,14 @@ static bool is_shown(const nxi_device_stage *s) { return !s->dumped_alone && nxp
 
 /* Shows the stages of a kernel even if its code will come from a cache. Code in a cache was made
  * from the same text by the same passes, so the stages are made once more and are the same as those
- * of the code that runs, or that follows one that calls functions (nxi_target.calls). */
-static nx_status show_stages(const nxi_executable *e, const nxk_kernel *bound, nxi_diag *d) {
+ * of the code that runs. */
+static nx_status show_stages(const nxi_executable *e, const nxk_kernel *bound, const nxi_target *t,
+                             nxi_diag *d) {
   nx_status status = NX_OK;
   for (const nxi_device_stage *s = e->kind->stages; s->name != NULL && status == NX_OK; s++) {
     nxi_text text = {0};
     if (!is_shown(s)) continue;
-    status = print_stage(s, bound, &e->plan->target, &text, d);
+    status = print_stage(s, bound, t, &text, d);
     if (status == NX_OK) status = nxp_show(s->name, bound->name, &text, d);
     else nxi_text_free(&text);
   }
@@ -46,15 +49,28 @@ static bool wants_stages(const nxi_executable *e) {
   return false;
 }
 
-static nx_status show_code(const nxi_executable *e, const nxk_kernel *k, nxi_diag *d) {
-  bool code = e->options.executor == NXI_COMPILED && wants_stages(e);
+static nx_status show_bound(const nxi_executable *e, const nxk_kernel *k, const nxi_target *t,
+                            bool code, nxi_diag *d) {
   nxk_kernel *bound = NULL;
-  if (!code && !nxp_wanted("bound")) return NX_OK;
-  nx_status status = nxp_bind_kernel(k, &e->plan->target, &bound, d);
+  nx_status status = nxp_bind_kernel(k, t, &bound, d);
+  if (status == NX_OK && t->calls)
+    snprintf(bound->name, sizeof bound->name, "%.57s_first", k->name);
   if (status == NX_OK) status = nxp_show_kernel("bound", bound, d);
-  if (status == NX_OK && code) status = show_stages(e, bound, d);
+  if (status == NX_OK && code) status = show_stages(e, bound, t, d);
   nxk_destroy(bound);
   return status;
+}
+
+/* Where stages are shown all code is made at once; of a kernel whose first code would call
+ * functions elsewhere (at_first.c) that is shown, too, as NAME_first. */
+static nx_status show_code(const nxi_executable *e, const nxk_kernel *k, nxi_diag *d) {
+  bool code = e->options.executor == NXI_COMPILED && wants_stages(e);
+  nxi_target target = e->plan->target;
+  if (!code && !nxp_wanted("bound")) return NX_OK;
+  target.calls =
+      e->options.executor == NXI_COMPILED && !e->plan->options.on_gpu && nxi_calls_pay(k, &target);
+  nx_status status = target.calls ? show_bound(e, k, &target, code, d) : NX_OK;
+  return status == NX_OK ? show_bound(e, k, &e->plan->target, code, d) : status;
 }
 
 /* ---- code */

@@ -13,14 +13,9 @@
 
 #include "ir/platform/clock.h"
 #include "ir/platform/thread.h"
-#include "passes/kernel/passes.h"
 #include "passes/pipeline.h"
 
 enum { FEW = 3, MANY = 8 };
-/* Vector instructions of functions that are not compiled at first, if a kernel has so many: 25 to
- * 30 us each. */
-enum { LEAST_CALLED = 60 };
-
 typedef struct loading {
   uint32_t number; /* of the kernel */
   nxi_kernel_kind kind;
@@ -173,7 +168,7 @@ static void fill_loading(const nxi_executable *e, uint32_t number, bool may_lack
   *l = (loading){.number = number, .may_lack = may_lack};
   if (p->options.on_gpu) return;
   l->may_call = e->options.at_first && !e->options.found_only && !may_lack &&
-                nxk_called_cost(p->kernels[number].ir, &p->target) >= LEAST_CALLED;
+                nxi_calls_pay(p->kernels[number].ir, &p->target);
   l->kind = nxi_kind_of(p->kernels[number].ir);
   l->kind.varies = e->options.varies;
   l->kind.found_only = e->options.found_only || may_lack || l->may_call;
