@@ -98,6 +98,8 @@ def _called(program):
         with program.context, op.location:
             call = hlo.CustomCallOp([r.type for r in op.results], list(op.operands),
                                     ir.StringAttr.get(op.name), ip=ir.InsertionPoint(op))
+        for i in range(len(op.attributes)):  # shardings and the like
+            call.operation.attributes[op.attributes[i].name] = op.attributes[i].attr
         op.results[0].replace_all_uses_with(call.operation.results[0])
         op.erase()
     return copy
@@ -210,10 +212,9 @@ def _head(module):
     return _varint(len(said)) + said
 
 
-def _number(module):
-    """By which the plugin knows the program; 0: it does not."""
+def _number(module, text):
+    """By which the plugin knows the program, which is printed as text; 0: it does not."""
     program = module.operation
-    text = _printed(program)
     functions = sum(b"complex<" not in rest for rest in _FUNCTION.findall(text))
     if text.count(b"chlo.") != functions:
         program = _expanded(program)
@@ -246,9 +247,9 @@ def _is_single(options):
     return build.num_partitions == 1 and build.num_replicas == 1
 
 
-def _handed_over(backend, module, devices, options):
+def _handed_over(backend, module, text, devices, options):
     head = _head(module)
-    number = _number(module)
+    number = _number(module, text)
     if number == 0:
         raise _Other
     try:
@@ -258,12 +259,12 @@ def _handed_over(backend, module, devices, options):
         _plugin.nx_pjrt_program_drop(number)
 
 
-def _of_calls(module):
-    """The module with custom calls for functions of CHLO; as it is if there are none."""
+def _of_calls(module, text):
+    """The module with custom calls for functions of CHLO; as it is if its text has none."""
     from jax._src.lib.mlir import ir
 
     try:
-        if not _FUNCTION.search(_printed(module.operation)):
+        if not _FUNCTION.search(text or _printed(module.operation)):
             return module
         written = io.BytesIO()
         _called(module.operation).operation.write_bytecode(written)
@@ -278,13 +279,15 @@ def _directly(original):
     def backend_compile_and_load(*arguments, **named):
         if len(arguments) == 5 and not named:  # as in the JAX that this is made for
             backend, module, devices, options, host_callbacks = arguments
+            text = None
             if not host_callbacks and callbacks.is_nx(backend) and _is_single(options):
                 try:
-                    return _handed_over(backend, module, devices, options)
+                    text = _printed(module.operation)
+                    return _handed_over(backend, module, text, devices, options)
                 except Exception:  # what is wrong with the program, the other way says as ever
                     pass
             if callbacks.is_nx(backend):
-                arguments = (backend, _of_calls(module), *arguments[2:])
+                arguments = (backend, _of_calls(module, text), *arguments[2:])
         return original(*arguments, **named)
 
     backend_compile_and_load.nx_direct = True
