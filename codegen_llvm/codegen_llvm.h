@@ -17,7 +17,8 @@ typedef struct nxl_target {
   char cpu[64];        /* "" = this machine's */
   char features[1024]; /* "" = this machine's, without those that `isa` forbids */
   char isa[16]; /* "avx512", "avx2", "generic", "neon": decides features when features is "" */
-  bool calls; /* functions that are not expanded are called (nxi_target.calls); else refused */
+  bool calls;   /* functions that are not expanded are called (nxi_target.calls); else refused */
+  bool any;     /* no model of processor: one of `isa` in general, the same on all machines */
 } nxl_target;
 
 /* Loads LLVM, and does nothing with it. Failures as of nxl_start. */

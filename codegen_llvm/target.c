@@ -77,6 +77,17 @@ static void describe_x86(const char *features) {
   set_isa(NXL_NEON, "generic", "");
 }
 
+/* Features that processors of an isa have in general: AVX2 those of x86-64-v3, AVX-512 those that
+ * all have since 2019 (Ice Lake, Zen 4). Without them those of this machine would be taken. */
+static const struct {
+  const char *cpu, *features;
+} in_general[NXL_ISAS] = {
+    [NXL_AVX2] = {"x86-64-v3", "+avx2,+fma,+f16c"},
+    [NXL_AVX512] = {"x86-64-v4", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,+avx512vnni,"
+                                 "+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512bitalg,"
+                                 "+avx512vpopcntdq"},
+};
+
 static LLVMTargetRef find_target(const char *triple, nxi_diag *d) {
   LLVMTargetRef target = NULL;
   char *message = NULL;
@@ -212,7 +223,7 @@ nx_status nxl_take_machine(const nxl_target *t, bool hasty, nxl_machine *m, nxi_
   m->hasty = hasty;
   if (!find_isa(t->isa, &m->isa))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "", "\"%s\" is no instruction set", t->isa);
-  m->pooled = !t->triple[0] && !t->cpu[0] && !t->features[0];
+  m->pooled = !t->triple[0] && !t->cpu[0] && !t->features[0] && !t->any;
   const char *triple = foreign_triple(t);
   snprintf(m->triple, sizeof m->triple, "%s", triple[0] ? triple : host.triple);
   /* the host's CPU model has no meaning for another architecture */
@@ -222,6 +233,10 @@ nx_status nxl_take_machine(const nxl_target *t, bool hasty, nxl_machine *m, nxi_
            : foreign ? "generic"
                      : host.cpus[m->isa]);
   m->features = t->features[0] ? t->features : foreign ? "" : host.features[m->isa];
+  if (t->any && in_general[m->isa].cpu) {
+    snprintf(m->cpu, sizeof m->cpu, "%s", in_general[m->isa].cpu);
+    m->features = in_general[m->isa].features;
+  }
   if (m->pooled) m->handle = take_pooled(m->isa, hasty);
   if (!m->handle) m->handle = make_machine(m, triple[0], d);
   return m->handle ? NX_OK : NX_COMPILE_FAILED;

@@ -51,6 +51,7 @@ static nx_status print(const nxk_kernel *bound, const nxi_target *t, nxl_form fo
   size_t size = 0;
   memcpy(target.isa, t->isa, sizeof target.isa);
   target.calls = t->calls;
+  target.any = strcmp(t->cpu, nxi_target_host()->cpu) != 0;
   nx_status status = nxl_compile(bound, &target, form, &data, &size, d);
   if (status != NX_OK) return status;
   nxi_text_put(out, data, (uint32_t)size);
