@@ -106,8 +106,9 @@ static void run_together(const nxg_step *s, nxg_run_state *r) {
 }
 
 static void run_step(const nxg_program *p, const nxg_step *s, nxg_run_state *r) {
-  if (s->part && divide_pieces(p, s, s->together ? s->together : 1, r)) return;
-  if (s->together) run_together(s, r);
+  bool pieces = s->part != NULL; /* as all steps that run together have */
+  if (pieces && divide_pieces(p, s, s->together ? s->together : 1, r)) return;
+  if (pieces && s->together) run_together(s, r);
   else s->run(s, r);
 }
 

@@ -202,7 +202,7 @@ static void solve_rows(const nxi_triangle *t, const nxi_vectors *v, const values
 }
 
 void nxi_vectors_solve(const nxi_triangle *t, const nxi_vectors *v, double *x) {
-  values w;
+  values w = {0};
   const int n = v->pairs * 2 + v->reals;
   take_values(t, v, &w);
   memset(x, 0, (size_t)v->end * ROW * sizeof *x);
