@@ -67,11 +67,15 @@ static void write_map(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s) {
 
 /* ---- reductions */
 
-/* Lanes for reductions that have the same bits in any order. */
+/* Lanes for reductions that have the same bits in any order. argmax and argmin reduce the index as
+ * i64. A maximum of floats is several instructions, so that four chains of one register hide its
+ * latency, and compile in less time than chains of two. */
 static uint16_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
-  bool arg = false; /* argmax and argmin: the index is reduced as i64 */
-  for (uint32_t i = 0; i < s->n_reduces; i++) arg = arg || nxb_is_arg(b->from, s->reduce[i]);
-  int64_t lanes = nxb_choose_lanes(b, s->first, s->last, NXK_NONE, arg ? 1 : 2);
+  bool one = false;
+  for (uint32_t i = 0; i < s->n_reduces; i++)
+    one = one || nxb_is_arg(b->from, s->reduce[i]) ||
+          nxi_is_float(nxk_dtype(b->from, b->from->instrs[s->reduce[i]].args[0]));
+  int64_t lanes = nxb_choose_lanes(b, s->first, s->last, NXK_NONE, one ? 1 : 2);
   if (lanes < 16) lanes = 16;
   while (!b->target->generic && lanes > 16 && lanes / 2 >= s->points) lanes /= 2;
   while (lanes > 8 && s->n_loops > 1 && !nxb_pairs_fill(s, lanes) &&
