@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* eig, eig_left and eigvals of real matrices, small ones and those large enough to be cut into
  * tasks: values and vectors against their definition, of matrices of many kinds; the same bits in
- * whatever order tasks run, alone and in a batch that is done matrix by matrix; failures; stops
- * between any two tasks. */
+ * whatever order tasks run, alone and in a batch; failures; stops between any two tasks. */
 #include <string.h>
 
 #include "linalg_util.h"
@@ -285,12 +284,36 @@ static void same_bits(void **state) {
   }
 }
 
+/* Small matrices of a batch share scratch memory, and leave nothing in it: of each kind first one
+ * that fills it. */
+static void small_batches(void **state) {
+  (void)state;
+  static const nxg_op ops[] = {NXG_eig, NXG_eig_left, NXG_eigvals};
+  static const int64_t sizes[] = {1, 2, 9, 33, 64, LEAST - 1};
+  const int64_t count = 2 * (int64_t)(sizeof kinds / sizeof *kinds);
+  for (size_t i = 0; i < 3 * sizeof sizes / sizeof *sizes; i++) {
+    const int64_t n = sizes[i / 3];
+    matrices a = random_matrices(NX_F64, count, n, n);
+    for (int64_t k = 1; k < count; k += 2) kinds[k / 2].fill(n, (double *)a.data + k * n * n);
+    outcome all = call(ops[i % 3], NULL, &a, NULL, usual);
+    assert_int_equal(all.status, NX_OK);
+    for (int64_t k = 0; k < count; k++) {
+      matrices one = room((nxg_array){.dtype = NX_F64, .rank = 3, .shape = {1, n, n}});
+      memcpy(one.data, (double *)a.data + k * n * n, (size_t)(n * n) * sizeof(double));
+      outcome alone = call(ops[i % 3], NULL, &one, NULL, usual);
+      expect_part(&alone, &all, k);
+      drop(&alone), free(one.data);
+    }
+    drop(&all), free(a.data);
+  }
+}
+
 static void not_finite(void **state) {
   (void)state;
-  for (int64_t batch = 4; batch <= 12; batch += 8) {
-    matrices a = random_matrices(NX_F64, batch, LEAST, LEAST);
-    for (int64_t k = 2; k < 4; k++)
-      set(&a, k * LEAST * LEAST + 100 * LEAST + 7, k == 2 ? NAN : INFINITY);
+  for (int64_t i = 0; i < 4; i++) {
+    const int64_t batch = i & 1 ? 12 : 4, n = i & 2 ? 20 : LEAST;
+    matrices a = random_matrices(NX_F64, batch, n, n);
+    for (int64_t k = 2; k < 4; k++) set(&a, k * n * n + 10 * n + 7, k == 2 ? NAN : INFINITY);
     outcome o = call(NXG_eig, NULL, &a, NULL, usual);
     assert_int_equal(o.status, NX_NO_CONVERGENCE);
     assert_int_equal(o.index, 2);
@@ -300,7 +323,8 @@ static void not_finite(void **state) {
 
 NXT_MAIN(eig) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(definition), cmocka_unit_test(values),
-                                     cmocka_unit_test(same_bits), cmocka_unit_test(not_finite)};
+                                     cmocka_unit_test(same_bits), cmocka_unit_test(small_batches),
+                                     cmocka_unit_test(not_finite)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
