@@ -26,7 +26,7 @@ import subprocess
 from pathlib import Path
 
 MULTIPROCESSORS = 132
-NAME = 36  # characters of a name
+NAME = 40
 SIZES = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4}
 SIZES |= {"f16": 2, "bf16": 2, "i16": 2, "u16": 2}
 COLUMNS = ("threads", "tasks", "SMs", "registers", "spills", "load", "store", "flight")

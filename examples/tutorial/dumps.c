@@ -44,8 +44,8 @@ int main(void) {
   nx_context *context;
   if (nx_context_create(&options, &context) != NX_OK) return 1;
   nx_scope *scope = nx_scope_begin(context);
-  nx_tensor *x[] = {nx_empty(context, 0, NX_F32, NX_SHAPE(4096, 1024)),
-                    nx_empty(context, 0, NX_F32, NX_SHAPE(4096, 1024))};
+  nx_tensor *x[] = {nx_empty(context, 0, NX_F32, NX_SHAPE(512, 1024)),
+                    nx_empty(context, 0, NX_F32, NX_SHAPE(512, 1024))};
   nx_realize(context, x, 2, NULL);
   dump(softmax(x[0]), "graph");
   dump(softmax(x[0]), "kernels");

@@ -32,7 +32,7 @@ typedef struct nxi_kernel_info {
   size_t object_bytes, code_bytes; /* of the object; of memory once loaded */
   int32_t threads;                 /* of a block, on a GPU; scratch_bytes is then that of a block */
   int64_t shared_bytes;            /* of a block, on a GPU */
-  bool calls; /* before it is compiled: as nxi_target.calls */
+  bool calls;                      /* before it is compiled: as nxi_target.calls */
   /* parameters that follow those of the kernel, with always these values: the code serves other
    * kernels, too */
   const uint64_t *values;

@@ -363,7 +363,7 @@ static bool call_admits(nxg_op op, nx_dtype t) {
   int64_t attrs[NXG_CALL_MOST_ATTRS] = {0};
   nxg_type types[NXG_CALL_OPERANDS];
   bool admits = false;
-  if (op == NXG_custom) return false; /* they need a function of a caller */
+  if (nxg_ops[op].args < 0) return false; /* custom, of a caller's function; attention, of a pass */
   for (uint32_t i = 0; i < (uint32_t)nxg_ops[op].args; i++) types[i] = (nxg_type){t, 2, shape};
   for (; attrs[0] < 2 && !admits; attrs[0]++) {
     nxg_call call;

@@ -177,6 +177,23 @@ static void values_of_hermitian(void **state) {
     }
 }
 
+static int by_value(const void *a, const void *b) {
+  const double *x = a, *y = b;
+  int i = x[0] == y[0];
+  return (x[i] > y[i]) - (x[i] < y[i]);
+}
+
+/* Eigenvalues of matrices of n rows come in no order. */
+static nx_tensor *in_order(nx_tensor *values, int64_t matrices, int64_t n) {
+  size_t count;
+  double *v = parts_of(values, &count);
+  assert_int_equal(count, 2 * matrices * n);
+  for (int64_t i = 0; i < matrices; i++) qsort(v + 2 * i * n, (size_t)n, 2 * sizeof *v, by_value);
+  nx_tensor *x = GOOD(nx_from_data(ctx, 1, NX_C128, NX_SHAPE(matrices, n), v, count * sizeof *v));
+  free(v);
+  return x;
+}
+
 static void values_of_general(void **state) {
   (void)state;
   for (int i = 0; i < DTYPES; i++) {
@@ -185,8 +202,10 @@ static void values_of_general(void **state) {
               *wanted = GOOD(nx_eigvals(a));
     OK(nx_eig(there(a), &out[0], &out[1]));
     expect_calls(out, 2, 1, 0);
-    close_to(out[0], wanted, 1e-11);
-    same(GOOD(nx_eigvals(there(a))), wanted, t);
+    close_to(in_order(out[0], 2, 7), in_order(wanted, 2, 7), 1e-11);
+    nx_tensor *alone = GOOD(nx_eigvals(there(a)));
+    expect_calls(&alone, 1, 1, 0);
+    close_to(in_order(alone, 2, 7), in_order(wanted, 2, 7), tolerance(t));
     close_to(GOOD(nx_matmul(wide, here(out[1]))), scaled(out[1], out[0], NX_C128, 2, 7), 1e-11);
   }
 }
