@@ -64,19 +64,6 @@ static void set_isa(nxl_isa isa, const char *cpu, const char *features) {
            isa_names[isa], host.cpus[isa], host.features[isa]);
 }
 
-/* Sets the features of each isa on an x86-64 host. An isa that the host lacks gets its basic
- * features; code for it can be printed but not run. */
-static void describe_x86(const char *features) {
-  bool avx512 = names(features, "avx512f") && names(features, "avx512vl") &&
-                names(features, "avx512bw") && names(features, "avx512dq");
-  bool avx2 = names(features, "avx2") && names(features, "fma") && names(features, "f16c");
-  set_isa(NXL_AVX512, avx512 ? host.cpu : "x86-64-v4", avx512 ? features : "");
-  without_avx512(features, host.features[NXL_AVX2]);
-  set_isa(NXL_AVX2, avx2 ? host.cpu : "x86-64-v3", avx2 ? host.features[NXL_AVX2] : "");
-  set_isa(NXL_GENERIC, "x86-64-v2", "");
-  set_isa(NXL_NEON, "generic", "");
-}
-
 /* Features that processors of an isa have in general: AVX2 those of x86-64-v3, AVX-512 those that
  * all have since 2019 (Ice Lake, Zen 4). Without them those of this machine would be taken. */
 static const struct {
@@ -87,6 +74,20 @@ static const struct {
                                  "+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512bitalg,"
                                  "+avx512vpopcntdq"},
 };
+
+/* Sets the features of each isa on an x86-64 host. An isa that the host lacks gets its basic
+ * features; code for it can be printed but not run. */
+static void describe_x86(const char *features) {
+  bool avx512 = names(features, "avx512f") && names(features, "avx512vl") &&
+                names(features, "avx512bw") && names(features, "avx512dq");
+  bool avx2 = names(features, "avx2") && names(features, "fma") && names(features, "f16c");
+  set_isa(NXL_AVX512, avx512 ? host.cpu : in_general[NXL_AVX512].cpu, avx512 ? features : "");
+  without_avx512(features, host.features[NXL_AVX2]);
+  set_isa(NXL_AVX2, avx2 ? host.cpu : in_general[NXL_AVX2].cpu,
+          avx2 ? host.features[NXL_AVX2] : "");
+  set_isa(NXL_GENERIC, "x86-64-v2", "");
+  set_isa(NXL_NEON, "generic", "");
+}
 
 static LLVMTargetRef find_target(const char *triple, nxi_diag *d) {
   LLVMTargetRef target = NULL;
@@ -124,8 +125,8 @@ static nx_status setup(void *arg, nxi_diag *d) {
 #elif defined(__aarch64__) && defined(__ELF__)
   set_isa(NXL_NEON, host.cpu, features);
   set_isa(NXL_GENERIC, "generic", "");
-  set_isa(NXL_AVX2, "x86-64-v3", "");
-  set_isa(NXL_AVX512, "x86-64-v4", "");
+  set_isa(NXL_AVX2, in_general[NXL_AVX2].cpu, "");
+  set_isa(NXL_AVX512, in_general[NXL_AVX512].cpu, "");
 #endif
   LLVMDisposeMessage(triple);
   LLVMDisposeMessage(cpu);
