@@ -147,8 +147,11 @@ static void make_value(int v) {
 
 /* ---- on several threads: every step that can be divided is */
 
+static int loops; /* that were divided */
+
 static nx_status run_loop(void *pool, nxg_loop_body *body, void *arg, int64_t n, int64_t grain,
                           int32_t (*poll)(void *user), void *user) {
+  loops++;
   return nxi_pool_run_polled(pool, &(nxi_poll){poll, user}, body, arg, n, grain);
 }
 static nxg_parallel_loop divided = {run_loop, NULL, 1};
@@ -236,7 +239,9 @@ static void products_are_divided(void **state) {
     memset(alone, 0, sizeof alone);
     memset(together, 0, sizeof together);
     assert_int_equal(run(p, in, &first, false), NX_OK);
+    loops = 0;
     assert_int_equal(run(p, in, &second, true), NX_OK);
+    assert_int_not_equal(loops, 0);
     assert_memory_equal(alone, together, sizeof alone);
     nxg_program_destroy(p);
   }
