@@ -181,6 +181,22 @@ nx_status nxg_call_of_node(const nxg_graph *g, uint32_t node, nxg_call *out, nxi
   return nxg_call_infer((nxg_op)n->op, n->n_args, types, n->attrs, n->n_attrs, out, d);
 }
 
+static bool arrays_equal(uint32_t n, const nxg_array *a, const nxg_array *b) {
+  for (uint32_t i = 0; i < n; i++)
+    if (a[i].dtype != b[i].dtype || a[i].rank != b[i].rank ||
+        memcmp(a[i].shape, b[i].shape, (size_t)a[i].rank * sizeof a[i].shape[0]) != 0)
+      return false;
+  return true;
+}
+
+bool nxg_calls_equal(const nxg_call *a, const nxg_call *b) {
+  return a->op == b->op && a->n_operands == b->n_operands && a->n_results == b->n_results &&
+         a->n_attrs == b->n_attrs &&
+         memcmp(a->attrs, b->attrs, a->n_attrs * sizeof a->attrs[0]) == 0 &&
+         arrays_equal(a->n_operands, a->operands, b->operands) &&
+         arrays_equal(a->n_results, a->results, b->results);
+}
+
 /* ---- functions */
 
 static _Atomic(const nxg_functions *) functions[ROWS];

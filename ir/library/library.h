@@ -86,6 +86,8 @@ nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const
                          uint32_t n_attrs, nxg_call *out, nxi_diag *d);
 /* The same for a node of a valid graph. */
 nx_status nxg_call_of_node(const nxg_graph *g, uint32_t node, nxg_call *out, nxi_diag *d);
+/* Whether two calls are equal. What is behind the rank of an array, or in padding, may differ. */
+bool nxg_calls_equal(const nxg_call *a, const nxg_call *b);
 
 /* ---- the functions */
 

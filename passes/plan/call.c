@@ -48,7 +48,7 @@ static nx_status describe(nxp_plan_builder *b, uint32_t node, const nxg_call **o
   nx_status status = nxg_call_of_node(b->g, node, &call, b->d);
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < KEPT && b->calls[i] != NULL; i++)
-    if (memcmp(b->calls[i], &call, sizeof call) == 0) {
+    if (nxg_calls_equal(b->calls[i], &call)) {
       *out = b->calls[i];
       return NX_OK;
     }

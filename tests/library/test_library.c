@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "call_util.h"
+#include "ir/library/library.h"
 #include "runtime/library/linalg/lapack.h"
 #include "runtime/record/context.h"
 #include "tests/util/runner.h"
@@ -258,6 +259,27 @@ static void functions(void **state) {
 
 static int32_t stop_later(void *user) { return ++*(int *)user > 3; }
 
+/* Equal calls are equal whatever was in their memory: not all of it is written. */
+static void equal_calls(void **state) {
+  (void)state;
+  static nxg_call a, b;
+  const int64_t shape[] = {3, 3}, other[] = {4, 4}, attrs[NXG_CALL_ATTRS] = {0};
+  nxg_type type = {NX_F64, 2, shape};
+  memset(&a, 0x55, sizeof a);
+  memset(&b, 0xaa, sizeof b);
+  assert_int_equal(
+      nxg_call_infer(NXG_cholesky, 1, &type, attrs, nxg_call_attrs(NXG_cholesky), &a, NULL), NX_OK);
+  assert_int_equal(
+      nxg_call_infer(NXG_cholesky, 1, &type, attrs, nxg_call_attrs(NXG_cholesky), &b, NULL), NX_OK);
+  assert_true(nxg_calls_equal(&a, &b));
+  b.attrs[0] = !b.attrs[0];
+  assert_false(nxg_calls_equal(&a, &b));
+  type.shape = other;
+  assert_int_equal(
+      nxg_call_infer(NXG_cholesky, 1, &type, attrs, nxg_call_attrs(NXG_cholesky), &b, NULL), NX_OK);
+  assert_false(nxg_calls_equal(&a, &b));
+}
+
 static void interrupted(void **state) {
   (void)state;
   nx_tensor *a = matrices(0, 300, 120, -1), *l = GOOD(nx_eigvalsh(a, 0)); /* half a second or so */
@@ -328,14 +350,15 @@ static void unavailable(void **state) {
 }
 
 NXT_MAIN(library) {
-  const struct CMUnitTest tests[] = {IN_SCOPE(factors),    IN_SCOPE(no_elements),
-                                     IN_SCOPE(refused),    IN_SCOPE(layouts),
-                                     IN_SCOPE(fused),      IN_SCOPE(same_bits),
-                                     IN_SCOPE(failures),   IN_SCOPE(failing_loses_nothing),
-                                     IN_SCOPE(functions),  IN_SCOPE(interrupted),
-                                     IN_SCOPE(merged),     IN_SCOPE(small_floats),
-                                     IN_SCOPE(allocations)};
-  const struct CMUnitTest without[] = {IN_SCOPE(unavailable), IN_SCOPE(refused)};
+  const struct CMUnitTest tests[] = {IN_SCOPE(factors),     IN_SCOPE(no_elements),
+                                     IN_SCOPE(refused),     IN_SCOPE(layouts),
+                                     IN_SCOPE(fused),       IN_SCOPE(same_bits),
+                                     IN_SCOPE(failures),    IN_SCOPE(failing_loses_nothing),
+                                     IN_SCOPE(functions),   IN_SCOPE(interrupted),
+                                     IN_SCOPE(merged),      IN_SCOPE(small_floats),
+                                     IN_SCOPE(allocations), IN_SCOPE(equal_calls)};
+  const struct CMUnitTest without[] = {IN_SCOPE(unavailable), IN_SCOPE(refused),
+                                       IN_SCOPE(equal_calls)};
   available = nxi_lapack_ready("test", NULL) == NX_OK;
   return available ? cmocka_run_group_tests(tests, open_context, close_context)
                    : cmocka_run_group_tests(without, open_context, close_context);
