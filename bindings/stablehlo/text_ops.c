@@ -348,7 +348,7 @@ static bool skip_statement(nxh_reader *r) {
 
 static bool read_module_head(nxh_reader *r) {
   nxh_attr_list attrs = {0};
-  if (!nxh_eat(r, "module")) return true;
+  if (!nxh_eat(r, "module") && !nxh_eat(r, "builtin.module")) return true;
   bool ok = !nxh_eat(r, "@") || nxh_read_name(r, &r->m->name);
   if (ok && nxh_eat(r, "attributes")) ok = nxh_read_dict(r, &attrs);
   r->m->n_attrs = attrs.n;
@@ -359,7 +359,7 @@ static bool read_module_head(nxh_reader *r) {
 static bool read_module(nxh_reader *r) {
   while (nxh_peek(r) == '#')
     if (!read_alias(r)) return false;
-  bool braces = nxh_word_next(r, "module");
+  bool braces = nxh_word_next(r, "module") || nxh_word_next(r, "builtin.module");
   if (!read_module_head(r)) return false;
   while (nxh_peek(r) != 0 && !(braces && *r->at == '}')) {
     if (*r->at == '#'             ? !read_alias(r)

@@ -170,15 +170,6 @@ class Run(Case):
                       self.nxc("run", "f.mlir", "--recv", "7", status=2)[1])
         self.assertIn("there is no function for it", self.nxc("import", "f.mlir", status=1)[1])
 
-    def test_kept(self):
-        """What each step of a loop hands on as it is, is no result of the loop."""
-        t = "tensor<9xi32>, tensor<i1>"
-        self.file("l.mlir", f"""func.func @main(%x: tensor<9xi32>, %c: tensor<i1>) -> ({t}) {{
-  %l:2 = stablehlo.while(%a = %x, %b = %c) : {t} cond {{ stablehlo.return %b : tensor<i1> }}
-  do {{ %n = stablehlo.not %b : tensor<i1> stablehlo.return %a, %n : {t} }}
-  return %l#0, %l#1 : {t} }}""")
-        self.assertIn("-> (%0, %2)", self.nxc("import", "l.mlir")[0])
-
     def test_beside_numpy(self):
         text = """nxir 2
 graph @f(%a: f64[30,20], %b: f64[20,40], %k: i64[30]) -> (%p, %s, %m, %c) {

@@ -12,7 +12,7 @@
 /* MLIR begins with its magic number, or after comments with a module, a function or an alias; a
  * text of this library with its version, or with a comment of its own kind. */
 bool nxc_is_mlir(const char *text, size_t size) {
-  static const char *const words[] = {"module", "func.func", "#", "//"};
+  static const char *const words[] = {"module", "builtin.module", "func.func", "#", "//"};
   size_t at = 0;
   if (size >= 4 && memcmp(text, "ML\xEFR", 4) == 0) return true;
   while (at < size && strchr(" \t\r\n", text[at]) != NULL) at++;
@@ -64,10 +64,13 @@ int nxc_import(int argc, char **argv) {
   size_t size;
   if (!nxc_parse(argc, argv, NULL, 0, &file)) return NXC_USAGE;
   if (file == NULL) return nxc_misuse("import wants a file");
-  char *text = nxc_read_program(file, &size);
+  char *text = nxc_read_text(file, &size);
   if (text == NULL) return NXC_FAILED;
-  nxi_text out = {0};
-  nxi_text_put(&out, text, (uint32_t)size);
+  char *graph = translate(text, size, &size);
   nxi_free(text);
+  if (graph == NULL) return nxc_public_failure(file);
+  nxi_text out = {0};
+  nxi_text_put(&out, graph, (uint32_t)size);
+  nxi_free(graph);
   return nxc_print_text(&out);
 }
