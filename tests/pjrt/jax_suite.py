@@ -5,8 +5,10 @@ repository that JAX_SOURCE names, best of the version that is installed; JAX_PYT
 has JAX and pytest. Skipped without the two.
 
 Usage: jax_suite.py PLUGIN [--files A,B] [--cases N] [--seconds N] [--jobs N] [--platforms nx,cpu]
+[--seed N]
 
-cases: how many generated cases a test has. seconds: of one file, at most. platforms: what
+cases: how many generated cases a test has. seed: draws other cases and numbers than JAX does
+(other_cases.py). seconds: of one file, at most. platforms: what
 JAX_PLATFORMS is for all files, in place of what each wants."""
 
 import argparse
@@ -34,15 +36,16 @@ WITH_CPU = set("lax_control_flow_test lax_numpy_test api_test pjit_test array_te
 HERE = Path(__file__).resolve().parent
 
 
-def environment(plugin, file, cases, platforms):
+def environment(plugin, file, cases, platforms, seed):
     own = dict(os.environ, JAX_NUM_GENERATED_CASES=str(cases), PYTHONDONTWRITEBYTECODE="1")
+    own["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parents[1] / "bindings/python")])
+    own["JAX_TEST_SEED"] = seed
     own.pop("NX_BACKGROUND", None)  # which Meson's tests switch off
     devices = "8" if file in DIVIDED else "1"
     if plugin:
         platforms = platforms or ("nx,cpu" if file in WITH_CPU else "nx")
         own.update(PJRT_NAMES_AND_LIBRARY_PATHS=f"nx:{plugin}", JAX_PLATFORMS=platforms)
         own["NX_CPU_DEVICES"] = devices
-        own["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parents[1] / "bindings/python")])
     else:
         own["JAX_PLATFORMS"] = "cpu"
         own["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
@@ -55,12 +58,13 @@ def run(plugin, file, o):
         report = Path(directory) / "report.xml"
         words = [os.environ["JAX_PYTHON"], "-m", "pytest", "-q", "-x" if o.first else "-q",
                  f"tests/{file}.py", f"--junitxml={report}", "-p", "no:cacheprovider"]
+        words += ["-p", "other_cases"] if o.seed else []
         words += ["-p", "nx_callbacks"] if plugin else []
         try:
             done = subprocess.run(
                 words,
                 cwd=os.environ["JAX_SOURCE"],
-                env=environment(plugin, file, o.cases, o.platforms),
+                env=environment(plugin, file, o.cases, o.platforms, o.seed),
                 timeout=o.seconds,
                 capture_output=True,
                 text=True,
@@ -97,6 +101,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=1800)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--platforms", default="")
+    parser.add_argument("--seed", default="")
     parser.add_argument("--first", action="store_true", help="end a file at its first failure")
     o = parser.parse_args()
     if not os.environ.get("JAX_SOURCE") or not os.environ.get("JAX_PYTHON"):
