@@ -60,13 +60,32 @@ static const known *logical(const known *k) {
                                        : &reductions[5];
 }
 
-static const known *find_known(const nxh_recorder *r, const nxh_region *region, nx_dtype dtype) {
-  const nxh_op *op = nxh_single_op(r, region);
+static const known *known_as(const nxh_op *op, nx_dtype dtype) {
   for (size_t i = 0; op != NULL && i < sizeof reductions / sizeof *reductions; i++) {
     if (!nxh_word_is(op->name, reductions[i].name)) continue;
     bool bits = i >= 4;
     if (dtype == NX_BOOL) return logical(&reductions[i]);
     return bits ? NULL : &reductions[i];
+  }
+  return NULL;
+}
+
+static const known *find_known(const nxh_recorder *r, const nxh_region *region, nx_dtype dtype) {
+  return known_as(nxh_single_op(r, region), dtype);
+}
+
+/* Likewise for result i of a region of n pairs, if it is made of pair i alone. */
+static const known *find_known_of(const nxh_region *region, uint32_t n, uint32_t i,
+                                  nx_dtype dtype) {
+  if (region->n_ops == 0 || region->n_args != 2 * n) return NULL;
+  const nxh_op *end = &region->ops[region->n_ops - 1];
+  nxh_value a = region->first + i, b = a + n;
+  if (end->n_operands != n) return NULL;
+  for (const nxh_op *op = region->ops; op < end; op++) {
+    if (op->n_results != 1 || op->n_operands != 2 || op->first_result != end->operands[i]) continue;
+    bool pair = (op->operands[0] == a && op->operands[1] == b) ||
+                (op->operands[0] == b && op->operands[1] == a);
+    return pair ? known_as(op, dtype) : NULL;
   }
   return NULL;
 }
@@ -143,9 +162,9 @@ static bool trivial(const windows *w, uint32_t i) {
 }
 
 /* Whether the initial value of a known reduction changes nothing. */
-static bool is_neutral(nxh_recorder *r, const nxh_op *op, const known *k, nx_dtype t) {
+static bool is_neutral(nxh_recorder *r, nxh_value init, const known *k, nx_dtype t) {
   nx_scalar s;
-  if (!nxh_constant(r, op->operands[1], &s)) return false;
+  if (!nxh_constant(r, init, &s)) return false;
   int64_t one = k->scan == NX_SCAN_PROD;
   if (k->scan == NX_SCAN_SUM || k->scan == NX_SCAN_PROD) {
     if (s.kind == NX_SCALAR_C128) return s.v.f[0] == (double)one && s.v.f[1] == 0;
@@ -214,25 +233,52 @@ static bool record_scan(nxh_recorder *r, const nxh_op *op, request *q, const kno
   return ok && give(r, op, q);
 }
 
+/* How each operand is reduced; false: not all of them are by what is known. */
+static bool find_all_known(const nxh_recorder *r, const request *q, const combiner *c,
+                           const known **k) {
+  for (uint32_t i = 0; i < q->n; i++) {
+    nx_dtype t = nx_dtype_of(q->x[i]);
+    k[i] = q->n == 1 ? find_known(r, c->region, t) : find_known_of(c->region, q->n, i, t);
+    if (k[i] == NULL) return false;
+  }
+  return true;
+}
+
+/* Puts what is neutral in the place of initial values that are to be taken once; those are in once,
+ * and NULL in the place of others. */
+static bool take_once(nxh_recorder *r, const nxh_op *op, request *q, const known **k,
+                      nx_tensor **once) {
+  for (uint32_t i = 0; i < q->n; i++) {
+    nx_dtype t = nx_dtype_of(q->x[i]);
+    once[i] = NULL;
+    if (!counts(k[i], t) || is_neutral(r, op->operands[q->n + i], k[i], t)) continue;
+    once[i] = q->init[i];
+    if ((q->init[i] = neutral_of(r, k[i], t)) == NULL) return false;
+  }
+  return true;
+}
+
 static bool record_windows(nxh_recorder *r, const nxh_op *op, request *q, const windows *w,
                            const combiner *c) {
   int32_t axis = -1;
   bool reverse = false;
   if (nx_elements(q->x[0]) > 0) as_scan(w, q->x[0], &axis, &reverse);
   /* What is padded counts, and so does an initial value that is not neutral. */
+  const known *k[NXH_MOST_OPERANDS] = {NULL};
+  nx_tensor *once[NXH_MOST_OPERANDS] = {NULL};
+  bool all = find_all_known(r, q, c, k);
   nx_dtype t = nx_dtype_of(q->x[0]);
-  const known *k = q->n == 1 ? find_known(r, c->region, t) : NULL;
-  if (k != NULL && t != NX_BOOL && !is_neutral(r, op, k, t)) axis = -1;
-  if (axis >= 0) return record_scan(r, op, q, k, c, axis, reverse);
-  nx_tensor *init = q->init[0];
-  bool once = counts(k, t) && !is_neutral(r, op, k, t);
-  if (once && (q->init[0] = neutral_of(r, k, t)) == NULL) return false;
+  const known *one = all && q->n == 1 ? k[0] : NULL;
+  if (one != NULL && t != NX_BOOL && !is_neutral(r, op->operands[1], one, t)) axis = -1;
+  if (axis >= 0) return record_scan(r, op, q, one, c, axis, reverse);
+  if (all && !take_once(r, op, q, k, once)) return false;
   nx_function *f = make_combiner(r, c);
   if (f == NULL) return false;
   nx_sliding_window window = window_of(w);
   bool ok = nx_reduce_window(f, q->x, q->init, q->n, &window, q->out, q->n) == NX_OK;
   nx_function_release(f);
-  if (ok && once) q->out[0] = k->combine(init, q->out[0]);
+  for (uint32_t i = 0; ok && i < q->n; i++)
+    if (once[i] != NULL) q->out[i] = k[i]->combine(once[i], q->out[i]);
   return ok && give(r, op, q);
 }
 

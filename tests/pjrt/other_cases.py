@@ -4,6 +4,7 @@ JAX_TEST_SEED, in place of those that JAX always draws."""
 
 import functools
 import os
+import sys
 import zlib
 
 
@@ -24,6 +25,15 @@ def _draw(seed):
     test_util.JaxTestCase.setUp = set_up
 
 
-def pytest_collection():  # not sooner: what JAX's tests read of stdout, pytest has to see first
+def pytest_collection():
     if os.environ.get("JAX_TEST_SEED"):
         _draw(int(os.environ["JAX_TEST_SEED"]))
+
+
+def pytest_runtest_call():
+    """JAX's tests read the streams that were there when their helpers were imported."""
+    from jax._src import test_util
+
+    for name in "stdout", "stderr":
+        helper = functools.partial(test_util._capture_output, getattr(sys, name))
+        setattr(test_util, f"capture_{name}", helper)

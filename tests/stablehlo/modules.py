@@ -34,6 +34,16 @@ def dense(a):
     return f"dense<{lists(a)}> : {kind(a)}"
 
 
+def region(name, dtype, count=2):
+    t = f"tensor<{NAMES[dtype]}>"
+    return (f"({{\n  ^bb0(%x: {t}, %y: {t}):\n    %z = stablehlo.{name} %x, %y : {t}\n"
+            f"    stablehlo.return %z : {t}\n  }})")
+
+
+def constant(name, a):
+    return f"  %{name} = stablehlo.constant {dense(a)}\n"
+
+
 def in_steps():
     """Lists of integers in equal steps, or nearly."""
     rising, falling = np.arange(-70, 200, 3, dtype="int32"), np.arange(0, -900, -9, dtype="int64")

@@ -9,12 +9,10 @@ import tempfile
 
 import numpy as np
 
-from modules import NAMES, dense, in_steps, kind
+from modules import constant, dense, in_steps, kind, region
 
 random = np.random.default_rng(1)
 modules = []
-def constant(name, a):
-    return f"  %{name} = stablehlo.constant {dense(a)}\n"
 
 
 def module(lines, operands, wanted, exact=False):
@@ -223,12 +221,6 @@ def moves():
            [m], np.int32(5), True)
 
 
-def region(name, dtype, count=2):
-    t = f"tensor<{NAMES[dtype]}>"
-    return (f"({{\n  ^bb0(%x: {t}, %y: {t}):\n    %z = stablehlo.{name} %x, %y : {t}\n"
-            f"    stablehlo.return %z : {t}\n  }})")
-
-
 def reductions():
     x = floats(3, 4, 5)
     for name, f, init in (("add", np.sum, 0), ("multiply", np.prod, 1), ("maximum", np.max, -9),
@@ -266,6 +258,14 @@ def reductions():
                 f'{size}>}}> {region(name, "float32")} : (tensor<3xf32>, tensor<f32>) -> '
                 f"tensor<{len(wanted)}xf32>"], [np.float32([1, 2, 3]), np.float32(2)],
                f(np.float32(2), np.float32(wanted)), True)
+    # likewise where each result is made of its own pair
+    f, i = "tensor<f32>", "tensor<i32>"
+    module([f'%r0, %r1 = "stablehlo.reduce_window"(%a, %b, %c, %d) <{{{pads}, window_dimensions = '
+            f"array<i64: 3>}}> ({{ ^bb0(%p: {f}, %q: {i}, %s: {f}, %t: {i}):",
+            f"%v = stablehlo.multiply %t, %q : {i} %u = stablehlo.add %p, %s : {f}",
+            f"stablehlo.return %u, %v : {f}, {i} }}) : (tensor<3xf32>, tensor<3xi32>, {f}, {i}) -> "
+            "(tensor<4xf32>, tensor<4xi32>)"], [np.float32([1, 2, 3]), np.int32([1, 2, 3]),
+           np.float32(2), np.int32(5)], [np.float32([3, 5, 8, 7]), np.int32([5, 10, 30, 30])], 1)
     two = ["%r0, %r1 = stablehlo.reduce(%a init: %b), (%c init: %d) across dimensions = [1] : "
            "(tensor<4x5xf32>, tensor<4x5xi32>, tensor<f32>, tensor<i32>) -> "
            "(tensor<4xf32>, tensor<4xi32>)",
