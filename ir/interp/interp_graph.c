@@ -9,7 +9,7 @@
 #include "ir/platform/clock.h"
 
 enum {
-  STACK_BYTES = 1 << 15,     /* scratch memory up to this lives on the stack */
+  STACK_BYTES = 1 << 13,     /* scratch memory up to this lives on the stack */
   POLL_NS = 10 * 1000 * 1000 /* between polls; the interface promises twice that */
 };
 
@@ -59,13 +59,16 @@ bool nxg_divide(nxg_run_state *r, nxg_loop_body *body, void *arg, int64_t n, int
 
 /* ---- steps that run together */
 
-/* Scratch memory of pieces that a thread has on its stack. */
-enum { PIECES_ON_STACK = 1 << 16 };
+/* Scratch memory of pieces that each thread takes. Not from its stack: one of the threads is the
+ * caller's, which may have a small one. */
+enum { MOST_PIECE_BYTES = 1 << 16 };
 
 typedef struct pieces {
   const nxg_step *first;
   uint32_t n; /* steps */
   const nxg_run_state *r;
+  int64_t bytes;
+  atomic_bool exhausted; /* a thread had no memory, and did nothing */
 } pieces;
 
 static void run_piece(const nxg_step *s, uint32_t steps, nxg_run_state *r, int64_t done) {
@@ -74,12 +77,17 @@ static void run_piece(const nxg_step *s, uint32_t steps, nxg_run_state *r, int64
 }
 
 static void some_pieces(void *arg, int worker, int64_t begin, int64_t end) {
-  _Alignas(64) char memory[PIECES_ON_STACK];
-  const pieces *p = arg;
+  pieces *p = arg;
   nxg_run_state part = nxg_run_part(p->r);
+  char *memory = nxi_malloc((size_t)p->bytes + 64);
   (void)worker;
-  part.pieces = memory;
+  if (!memory) {
+    atomic_store_explicit(&p->exhausted, true, memory_order_relaxed);
+    return;
+  }
+  part.pieces = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
   for (int64_t i = begin; i < end; i++) run_piece(p->first, p->n, &part, i * NXG_PIECE_LENGTH);
+  nxi_free(memory);
 }
 
 /* In elements of a basic operation; functions take four times as long. */
@@ -92,10 +100,13 @@ static int64_t work_of(const nxg_step *s, uint32_t steps) {
 /* Whether several threads have computed the elements of these steps. */
 static bool divide_pieces(const nxg_program *p, const nxg_step *s, uint32_t steps,
                           nxg_run_state *r) {
-  pieces all = {s, steps, r};
+  pieces all = {.first = s, .n = steps, .r = r, .bytes = p->piece_bytes};
   int64_t n = s->n / NXG_PIECE_LENGTH + (s->n % NXG_PIECE_LENGTH > 0);
-  if (!r->parallel || n < 2 || p->piece_bytes > PIECES_ON_STACK) return false;
-  return nxg_divide(r, some_pieces, &all, n, work_of(s, steps));
+  if (!r->parallel || n < 2 || p->piece_bytes > MOST_PIECE_BYTES) return false;
+  if (!nxg_divide(r, some_pieces, &all, n, work_of(s, steps))) return false;
+  if (atomic_load_explicit(&all.exhausted, memory_order_relaxed) && !r->status)
+    r->status = nxi_oom(r->d);
+  return true;
 }
 
 /* What one step computes of a piece is in the nearest cache when the next one reads it. A piece of

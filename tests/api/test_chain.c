@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "config.h"
 #include "tests/util/share.h"
 
 enum { LINKS = 1000000, OWN_STACK = 64 << 10, LLVM_STACK = 64 << 10 };
@@ -15,7 +16,7 @@ enum { LINKS = 1000000, OWN_STACK = 64 << 10, LLVM_STACK = 64 << 10 };
  * stacks. */
 static void on_small_stack(void *(*work)(void *)) {
   const char *executor = getenv("NX_EXECUTOR");
-  bool interpreted = executor && strstr(executor, "interp");
+  bool interpreted = !NX_HAVE_LLVM || (executor && strstr(executor, "interp"));
   pthread_t thread;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
