@@ -14,9 +14,16 @@ typedef struct request {
   nx_tensor *x[NXH_MOST_OPERANDS], *init[NXH_MOST_OPERANDS], *out[NXH_MOST_OPERANDS];
 } request;
 
+static bool check_count(nxh_recorder *r, uint32_t n) {
+  return (n >= 1 && n <= NXH_MOST_OPERANDS) ||
+         nxh_fail(r, NX_INVALID_ARGUMENT, "%u tensors go together; there may be 1 to %d", n,
+                  NXH_MOST_OPERANDS);
+}
+
 static bool take(nxh_recorder *r, const nxh_op *op, request *q) {
   *q = (request){.n = op->n_operands / 2};
-  if (op->n_operands % 2 || q->n == 0 || q->n > NXH_MOST_OPERANDS || op->n_regions != 1)
+  if (!check_count(r, q->n)) return false;
+  if (op->n_operands % 2 || op->n_regions != 1)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u regions", op->n_operands,
                     op->n_regions);
   for (uint32_t i = 0; i < q->n; i++)
@@ -310,7 +317,8 @@ bool nxh_dynamic_windows(nxh_recorder *r, const nxh_op *op) {
   windows w = {0};
   uint32_t n = op->n_operands >= 7 ? (op->n_operands - 5) / 2 : 0;
   const nxh_function *f = nxh_called_function(r, op);
-  if (n == 0 || n > NXH_MOST_OPERANDS || op->n_operands != 2 * n + 5 || n != op->n_results)
+  if (!check_count(r, n)) return false;
+  if (op->n_operands != 2 * n + 5 || n != op->n_results)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands,
                     op->n_results);
   if (f == NULL || f->body.n_args != 2 * n || f->n_results != n)
@@ -328,8 +336,8 @@ bool nxh_dynamic_windows(nxh_recorder *r, const nxh_op *op) {
 bool nxh_sort(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   request q = {.n = op->n_operands};
-  if (q.n == 0 || q.n > NXH_MOST_OPERANDS || op->n_regions != 1)
-    return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands", q.n);
+  if (!check_count(r, q.n)) return false;
+  if (op->n_regions != 1) return nxh_fail(r, NX_INVALID_ARGUMENT, "%u regions", op->n_regions);
   for (uint32_t i = 0; i < q.n; i++)
     if ((q.x[i] = nxh_in(r, op, i)) == NULL) return false;
   nx_function *f = nxh_scalar_function(r, &op->regions[0]);
@@ -345,7 +353,8 @@ bool nxh_sort(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 bool nxh_map(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   request q = {.n = op->n_operands};
-  if (q.n == 0 || q.n > NXH_MOST_OPERANDS || op->n_regions != 1 || op->regions[0].n_args != q.n)
+  if (!check_count(r, q.n)) return false;
+  if (op->n_regions != 1 || op->regions[0].n_args != q.n)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands", q.n);
   for (uint32_t i = 0; i < q.n; i++)
     if ((q.x[i] = nxh_in(r, op, i)) == NULL) return false;
@@ -387,7 +396,8 @@ const nxh_function *nxh_called_function(nxh_recorder *r, const nxh_op *op) {
 bool nxh_approx_top_k(nxh_recorder *r, const nxh_op *op) {
   request q = {.n = op->n_operands / 2};
   int64_t axis = nxh_call_option(op, "reduction_dim", -1), start[NX_MAX_RANK] = {0};
-  if (q.n == 0 || q.n > NXH_MOST_OPERANDS || q.n != op->n_results || op->n_operands % 2 != 0)
+  if (!check_count(r, q.n)) return false;
+  if (q.n != op->n_results || op->n_operands % 2 != 0)
     return nxh_fail(r, NX_INVALID_ARGUMENT, "%u operands and %u results", op->n_operands,
                     op->n_results);
   for (uint32_t i = 0; i < q.n; i++)

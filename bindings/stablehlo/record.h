@@ -12,7 +12,7 @@
 #include "nx/nx.h"
 #include "nx/stablehlo.h"
 
-enum { NXH_MOST_OPERANDS = 64, NXH_MOST_CALLS = 64 };
+enum { NXH_MOST_OPERANDS = 128, NXH_MOST_CALLS = 64 };
 
 /* The values of a function while it is recorded: value v is in tensors[v - base], NULL before it is
  * there, and of tokens. defs: the operation that gives it, NULL of arguments. */

@@ -21,7 +21,7 @@
  * its two inputs, the operation is the library's own reduction or scan, in its order.
  *
  * As in ops.h, operands are borrowed, each result is one reference, the caller's, and nothing runs;
- * on a failure results are NULL, and this thread's error says why. There are at most 32 operands,
+ * on a failure results are NULL, and this thread's error says why. There are at most 128 operands,
  * and n_out is n_in. */
 #ifndef NX_BY_FUNCTION_H
 #define NX_BY_FUNCTION_H

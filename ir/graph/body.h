@@ -9,7 +9,7 @@
 
 #include "graph.h"
 
-enum { NXG_BODY_DEPTH = 16 }; /* how deep bodies may nest */
+enum { NXG_BODY_DEPTH = 32 }; /* how deep bodies may nest */
 
 typedef struct nxg_body {
   int64_t number;

@@ -291,9 +291,11 @@ bool nxi_by_check(nxi_by *by) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!nxi_have_function(by->op, 0, by->f)) return false;
-  if (by->k < 1 || by->k > NXI_MOST_OPERANDS || !by->x || !by->out)
-    nxi_fail(&d, NX_INVALID_ARGUMENT, by->op, "%s: %zu operands, or a list that is null", by->op,
-             by->k);
+  if (by->k < 1 || by->k > NXI_MOST_OPERANDS)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, by->op, "%s: %zu operands; there may be 1 to %d", by->op,
+             by->k, NXI_MOST_OPERANDS);
+  else if (!by->x || !by->out)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, by->op, "%s: a list is null", by->op);
   else if (by->n_out != by->k)
     nxi_fail(&d, NX_INVALID_ARGUMENT, by->op, "%s: %zu operands have no %zu results", by->op, by->k,
              by->n_out);

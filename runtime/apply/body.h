@@ -10,7 +10,7 @@
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
 
-enum { NXI_MOST_OPERANDS = 32 };
+enum { NXI_MOST_OPERANDS = 128 };
 
 typedef nx_tensor *nxi_combiner(nx_tensor *, nx_tensor *);
 typedef struct nxi_body {

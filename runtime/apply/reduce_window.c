@@ -181,13 +181,18 @@ static nx_tensor *element_of(nx_tensor *x, const sliding *w, int64_t number) {
 }
 
 static bool reduce_elements(nxi_body *b, const sliding *w, nxi_row *x) {
-  nxi_row rows[MOST_ELEMENTS];
-  for (int64_t j = 0; j < w->elements; j++)
-    for (uint32_t i = 0; i < b->k; i++)
-      if (!(rows[j].at[i] = element_of(x->at[i], w, j))) return false;
-  if (!nxi_reduce_rows(b, rows, (uint32_t)w->elements)) return false;
-  *x = rows[0];
-  return true;
+  nxi_diag d;
+  nxi_row *rows = nxi_malloc((size_t)w->elements * sizeof *rows); /* too large for a small stack */
+  nxi_diag_clear(&d);
+  bool ok = rows != NULL;
+  if (!ok) nxi_oom(&d), nxi_fail_null(&d);
+  for (int64_t j = 0; ok && j < w->elements; j++)
+    for (uint32_t i = 0; ok && i < b->k; i++)
+      ok = (rows[j].at[i] = element_of(x->at[i], w, j)) != NULL;
+  ok = ok && nxi_reduce_rows(b, rows, (uint32_t)w->elements);
+  if (ok) *x = rows[0];
+  nxi_free(rows);
+  return ok;
 }
 
 static bool reduce_views(const nxi_by *by, nxi_body *b, const sliding *w, nxi_row *x) {

@@ -442,10 +442,11 @@ static void bad_operands(void **state) {
   static const int64_t two[] = {2}, zero[] = {0}, many[] = {INT64_MAX / 2};
   nx_tensor *wide = GOOD(nx_cast(init, NX_F64)), *line = vector(1, 0, 1);
   REFUSED("there are no initial values", nx_reduce_by(f, &x, NULL, 1, NX_ALL_AXES, 0, &y, 1));
-  REFUSED("0 operands", nx_reduce_by(f, &x, &init, 0, NX_ALL_AXES, 0, &y, 0));
-  REFUSED("33 operands", nx_reduce_by(f, &x, &init, 33, NX_ALL_AXES, 0, &y, 33));
-  REFUSED("list that is null", nx_reduce_by(f, NULL, &init, 1, NX_ALL_AXES, 0, &y, 1));
-  REFUSED("list that is null", nx_reduce_by(f, &x, &init, 1, NX_ALL_AXES, 0, NULL, 1));
+  REFUSED("0 operands; there may be 1 to 128",
+          nx_reduce_by(f, &x, &init, 0, NX_ALL_AXES, 0, &y, 0));
+  REFUSED("129 operands", nx_reduce_by(f, &x, &init, 129, NX_ALL_AXES, 0, &y, 129));
+  REFUSED("a list is null", nx_reduce_by(f, NULL, &init, 1, NX_ALL_AXES, 0, &y, 1));
+  REFUSED("a list is null", nx_reduce_by(f, &x, &init, 1, NX_ALL_AXES, 0, NULL, 1));
   REFUSED("initial value 0 is f64 of shape [], not f32 of rank 0",
           nx_reduce_by(f, &x, &wide, 1, NX_ALL_AXES, 0, &y, 1));
   REFUSED("initial value 0 is f32 of shape [1]",
