@@ -81,22 +81,6 @@ static const known *find_known(const nxh_recorder *r, const nxh_region *region, 
   return known_as(nxh_single_op(r, region), dtype);
 }
 
-/* Likewise for result i of a region of n pairs, if it is made of pair i alone. */
-static const known *find_known_of(const nxh_region *region, uint32_t n, uint32_t i,
-                                  nx_dtype dtype) {
-  if (region->n_ops == 0 || region->n_args != 2 * n) return NULL;
-  const nxh_op *end = &region->ops[region->n_ops - 1];
-  nxh_value a = region->first + i, b = a + n;
-  if (end->n_operands != n) return NULL;
-  for (const nxh_op *op = region->ops; op < end; op++) {
-    if (op->n_results != 1 || op->n_operands != 2 || op->first_result != end->operands[i]) continue;
-    bool pair = (op->operands[0] == a && op->operands[1] == b) ||
-                (op->operands[0] == b && op->operands[1] == a);
-    return pair ? known_as(op, dtype) : NULL;
-  }
-  return NULL;
-}
-
 static bool is_empty(const nx_tensor *x, const int32_t *axes, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     if (axes[i] < nx_rank(x) && nx_shape(x)[axes[i]] == 0) return true;
@@ -244,8 +228,8 @@ static bool record_scan(nxh_recorder *r, const nxh_op *op, request *q, const kno
 static bool find_all_known(const nxh_recorder *r, const request *q, const combiner *c,
                            const known **k) {
   for (uint32_t i = 0; i < q->n; i++) {
-    nx_dtype t = nx_dtype_of(q->x[i]);
-    k[i] = q->n == 1 ? find_known(r, c->region, t) : find_known_of(c->region, q->n, i, t);
+    const nxh_op *op = q->n == 1 ? nxh_single_op(r, c->region) : nxh_pair_op(r, c->region, q->n, i);
+    k[i] = known_as(op, nx_dtype_of(q->x[i]));
     if (k[i] == NULL) return false;
   }
   return true;

@@ -57,15 +57,20 @@ nx_function *nxh_scalar_function_of(nxh_recorder *r, const nxh_function *f) {
   return capture(r, &f->body, f);
 }
 
-const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region) {
-  if (region->n_ops != 2 || region->n_args != 2 || nxh_last(region) == NULL) return NULL;
-  const nxh_op *op = &region->ops[0], *last = nxh_last(region);
-  if (op->n_operands != 2 || op->n_results != 1 || last->n_operands != 1) return NULL;
-  nxh_value a = op->operands[0], b = op->operands[1], x = region->first;
-  bool both = (a == x && b == x + 1) || (a == x + 1 && b == x);
-  if (!both || last->operands[0] != op->first_result) return NULL;
+const nxh_op *nxh_pair_op(const nxh_recorder *r, const nxh_region *region, uint32_t n, uint32_t i) {
+  const nxh_op *last = nxh_last(region), *op = region->ops;
+  if (last == NULL || region->n_args != 2 * n || last->n_operands != n) return NULL;
+  while (op < last && (op->n_results != 1 || op->first_result != last->operands[i])) op++;
+  if (op == last || op->n_operands != 2) return NULL;
+  nxh_value a = op->operands[0], b = op->operands[1], x = region->first + i;
+  bool both = (a == x && b == x + n) || (a == x + n && b == x);
+  if (!both) return NULL;
   bool ordered =
       nxh_word_is(op->name, "stablehlo.maximum") || nxh_word_is(op->name, "stablehlo.minimum");
   if (ordered && nxh_type_of(r->m, op->first_result)->form == NULL) return op;
   return nxh_is_carried(r, op) ? NULL : op;
+}
+
+const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region) {
+  return region->n_ops == 2 ? nxh_pair_op(r, region, 1, 0) : NULL;
 }

@@ -368,6 +368,23 @@ def test_blocks(random):
             expect("y", ((stored - spread[1]) * spread[0]).astype("f4").transpose(order), g)])
 
 
+def test_windows(kind, least, most):
+    """Sums of windows of two operands, which wrap, also where the initial value is added."""
+    wrap = lambda v: (v - least) % 4 + least
+    t, f = f"tensor<3x{kind}>", f"tensor<{kind}>"
+    module([
+        f"  %x = stablehlo.constant dense<[{most}, {most}, 0]> : {t}\n",
+        f"  %i = stablehlo.constant dense<1> : {f}\n",
+        '  %r:2 = "stablehlo.reduce_window"(%x, %x, %i, %i) <{window_dimensions = array<i64: 2>}> '
+        f"({{ ^bb0(%p: {f}, %q: {f}, %s: {f}, %t: {f}):\n"
+        f"    %u = stablehlo.add %p, %s : {f}\n    %v = stablehlo.add %t, %q : {f}\n"
+        f"    stablehlo.return %u, %v : {f}, {f} }}) : ({t}, {t}, {f}, {f}) -> "
+        f"(tensor<2x{kind}>, tensor<2x{kind}>)\n"] + [
+        f"  %f{k} = stablehlo.convert %r#{k} : (tensor<2x{kind}>) -> tensor<2xi32>\n" +
+        expect(f"f{k}", np.array([wrap(2 * most + 1), wrap(most + 1)], dtype="int32"),
+               "tensor<2xi32>") for k in range(2)])
+
+
 for seed in range(40):
     test_blocks(np.random.default_rng(seed))
 for kind, row in FORMS.items():
@@ -378,6 +395,7 @@ for kind, row in FORMS.items():
 test_precision()
 for kind, row in INTEGERS.items():
     test_integer(kind, *row)
+    test_windows(kind, *row[:2])
 with tempfile.TemporaryDirectory() as directory:
     file = Path(sys.argv[2] if len(sys.argv) > 2 else directory) / "forms.mlir"
     file.write_text("// -----\n".join(modules))

@@ -7,20 +7,20 @@ import sys
 
 import numpy as np
 
-from modules import dense, kind
+from modules import constant, kind
 
 SCALAR = "tensor<i32>"
 
 
 def checked(a, value):
     w = "w" + value.replace("#", "_")
-    return (f"  %{w} = stablehlo.constant {dense(a)}\n"
+    return (constant(w, a) +
             f"  stablehlo.custom_call @check.expect_eq(%{value}, %{w}) : "
             f"({kind(a)}, {kind(a)}) -> ()\n")
 
 
 def constants(arrays):
-    return "".join(f"  %a{i} = stablehlo.constant {dense(a)}\n" for i, a in enumerate(arrays))
+    return "".join(constant(f"a{i}", a) for i, a in enumerate(arrays))
 
 
 def module(body):

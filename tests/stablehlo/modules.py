@@ -34,7 +34,7 @@ def dense(a):
     return f"dense<{lists(a)}> : {kind(a)}"
 
 
-def region(name, dtype, count=2):
+def region(name, dtype):
     t = f"tensor<{NAMES[dtype]}>"
     return (f"({{\n  ^bb0(%x: {t}, %y: {t}):\n    %z = stablehlo.{name} %x, %y : {t}\n"
             f"    stablehlo.return %z : {t}\n  }})")
