@@ -57,6 +57,9 @@ bool nxg_divide(nxg_run_state *r, nxg_loop_body *body, void *arg, int64_t n, int
   return true;
 }
 
+/* The first whole cache line of memory that has 64 bytes more than are wanted. */
+static char *aligned(void *memory) { return (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63); }
+
 /* ---- steps that run together */
 
 /* Scratch memory of pieces that each thread takes. Not from its stack: one of the threads is the
@@ -85,7 +88,7 @@ static void some_pieces(void *arg, int worker, int64_t begin, int64_t end) {
     atomic_store_explicit(&p->exhausted, true, memory_order_relaxed);
     return;
   }
-  part.pieces = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+  part.pieces = aligned(memory);
   for (int64_t i = begin; i < end; i++) run_piece(p->first, p->n, &part, i * NXG_PIECE_LENGTH);
   nxi_free(memory);
 }
@@ -171,7 +174,7 @@ nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, cons
   nxg_program *owner = (nxg_program *)(uintptr_t)p; /* only its spare memory changes, atomically */
   void *memory = take_memory(owner);
   if (!memory) return nxi_oom(d);
-  r.scratch = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+  r.scratch = aligned(memory);
   r.pieces = r.scratch + p->scratch_bytes;
   nx_status status = run_steps(p, &r, params);
   give_memory(owner, memory);
