@@ -16,7 +16,8 @@ typedef struct search {
   const nxg_graph *g;
   uint32_t k;
   int visits;
-  uint64_t best, sums; /* results that are a maximum or a minimum, or plain sums, a bit each */
+  bool best[NXI_MOST_OPERANDS];       /* results that are a maximum or a minimum */
+  bool sums[NXI_MOST_OPERANDS];       /* plain sums */
   uint32_t result[NXI_MOST_OPERANDS]; /* the node of each result */
   uint32_t term[NXI_MOST_OPERANDS];   /* of each other one: the product of the left side */
 } search;
@@ -33,7 +34,7 @@ static uint32_t input_of(const search *s, uint32_t at) {
 
 static bool is_best(const search *s, uint32_t at) {
   for (uint32_t j = 0; j < s->k; j++)
-    if ((s->best >> j & 1) && s->result[j] == at) return true;
+    if (s->best[j] && s->result[j] == at) return true;
   return false;
 }
 
@@ -46,8 +47,7 @@ static bool same(search *s, uint32_t x, uint32_t y) { // NOLINT(misc-no-recursio
     return false;
   if (is_best(s, x)) return x == y;
   uint32_t left = input_of(s, x);
-  if (left != UINT32_MAX)
-    return left < s->k && (s->best >> left & 1) && input_of(s, y) == left + s->k;
+  if (left != UINT32_MAX) return left < s->k && s->best[left] && input_of(s, y) == left + s->k;
   if (x == y && m->n_args == 0) return true;
   if (nxg_ops[m->op].kind != NXG_KIND_MAP) return false;
   for (uint32_t i = 0; i < m->n_args; i++)
@@ -76,16 +76,17 @@ static bool is_scaled(search *s, uint32_t j) {
 
 static bool find_scaled(const nxi_by *by, search *s) {
   *s = (search){.g = by->f->graph, .k = (uint32_t)by->k, .visits = MOST_VISITS};
+  bool found = false;
   for (uint32_t j = 0; j < s->k; j++) {
     nxg_op op = nxi_body_plain(by->f, j);
     s->result[j] = nxi_body_through(s->g, s->g->outputs[j].node);
-    if (op == NXG_max || op == NXG_min) s->best |= (uint64_t)1 << j;
-    if (op == NXG_add) s->sums |= (uint64_t)1 << j;
+    s->best[j] = op == NXG_max || op == NXG_min;
+    s->sums[j] = op == NXG_add;
+    found = found || s->best[j];
   }
-  if (!s->best) return false;
+  if (!found) return false;
   for (uint32_t j = 0; j < s->k; j++)
-    if (!((s->best | s->sums) >> j & 1) &&
-        (!nxi_is_float(by->x[j]->storage->dtype) || !is_scaled(s, j)))
+    if (!s->best[j] && !s->sums[j] && (!nxi_is_float(by->x[j]->storage->dtype) || !is_scaled(s, j)))
       return false;
   return true;
 }
@@ -97,7 +98,7 @@ static bool reduce_best(const nxi_by *by, const search *s, const int32_t *axes, 
   for (uint32_t j = 0; j < s->k; j++) {
     nx_tensor *x = by->x[j];
     in[j] = in[s->k + j] = x;
-    if (!(s->best >> j & 1)) continue;
+    if (!s->best[j]) continue;
     bool most = nxi_body_plain(by->f, j) == NXG_max;
     nx_tensor *best = (most ? nx_reduce_max : nx_reduce_min)(x, axes, n, NX_KEEPDIMS);
     out->at[j] = best ? (most ? nx_max : nx_min)(best, by->init[j]) : NULL;
@@ -113,8 +114,8 @@ static bool record_scaled(nxi_body *b, const nxi_by *by, const search *s, const 
   nx_tensor *in[2 * NXI_MOST_OPERANDS] = {NULL}, *ignored[NXI_MOST_OPERANDS];
   if (!reduce_best(by, s, axes, n, x, in) || !nxi_body_apply(b, in, ignored)) return false;
   for (uint32_t j = 0; j < s->k; j++)
-    if (!(s->best >> j & 1)) {
-      nx_tensor *term = s->sums >> j & 1 ? by->x[j] : b->values[s->term[j]];
+    if (!s->best[j]) {
+      nx_tensor *term = s->sums[j] ? by->x[j] : b->values[s->term[j]];
       if (!(x->at[j] = nx_reduce_sum(term, axes, n, NX_KEEPDIMS))) return false;
     }
   return true;

@@ -40,13 +40,9 @@ def sorted_together(n):
     return module(body + "".join(checked(np.sort(a), f"r#{i}") for i, a in enumerate(arrays)))
 
 
-def reduced_together(n):
-    """All operands where the first one is greatest, but of the last one the sum."""
-    arrays = [np.int32([3, 7, 2, 5]) * (i + 1) for i in range(n)]
-    lines = f"  %g = stablehlo.compare GT, %x0, %y0 : ({SCALAR}, {SCALAR}) -> tensor<i1>\n"
-    lines += "".join(f"  %s{i} = stablehlo.select %g, %x{i}, %y{i} : tensor<i1>, {SCALAR}\n"
-                     for i in range(n - 1))
-    lines += f"  %s{n - 1} = stablehlo.add %x{n - 1}, %y{n - 1} : {SCALAR}\n"
+def reduction(arrays, lines):
+    """Of all arrays together by a combiner, whose results are %s0, %s1 and so on."""
+    n = len(arrays)
     # the arguments of a reduction are all left ones, then all right ones
     given = ", ".join(f"%{side}{i}: {SCALAR}" for side in "xy" for i in range(n))
     ends = ", ".join(f"%s{i}" for i in range(n))
@@ -55,10 +51,38 @@ def reduced_together(n):
     body = constants(arrays) + f"  %z = stablehlo.constant dense<0> : {SCALAR}\n"
     body += f'  %r:{n} = "stablehlo.reduce"({operands}) ({{ ^bb0({given}):\n{lines}'
     body += f"  stablehlo.return {ends} : {scalars} }}) {{dimensions = array<i64: 0>}} "
-    body += f": ({kinds}, {scalars}) -> ({scalars})\n"
-    wanted = [a[1] for a in arrays[:-1]] + [arrays[-1].sum()]
-    return module(body + "".join(checked(np.asarray(w, "int32"), f"r#{i}")
-                                 for i, w in enumerate(wanted)))
+    return body + f": ({kinds}, {scalars}) -> ({scalars})\n"
+
+
+def expected(values):
+    return "".join(checked(np.asarray(v, "int32"), f"r#{i}") for i, v in enumerate(values))
+
+
+def reduced_together(n):
+    """All operands where the first one is greatest, but of the last one the sum."""
+    arrays = [np.int32([3, 7, 2, 5]) * (i + 1) for i in range(n)]
+    lines = f"  %g = stablehlo.compare GT, %x0, %y0 : ({SCALAR}, {SCALAR}) -> tensor<i1>\n"
+    lines += "".join(f"  %s{i} = stablehlo.select %g, %x{i}, %y{i} : tensor<i1>, {SCALAR}\n"
+                     for i in range(n - 1))
+    lines += f"  %s{n - 1} = stablehlo.add %x{n - 1}, %y{n - 1} : {SCALAR}\n"
+    return module(reduction(arrays, lines) +
+                  expected([a[1] for a in arrays[:-1]] + [arrays[-1].sum()]))
+
+
+def greatest_of_last(n):
+    """The maximum of the last operand, of the one 64 before it the element there, sums of others:
+    a set of operands needs more than 64 bits."""
+    arrays = [np.int32([3, 7, 2, 5]) * (i + 1) for i in range(n)]
+    there, last = n - 65, n - 1
+    lines = (f"  %g = stablehlo.compare GT, %x{last}, %y{last} : "
+             f"({SCALAR}, {SCALAR}) -> tensor<i1>\n")
+    for i in range(n):
+        form = {there: f"select %g, %x{i}, %y{i} : tensor<i1>, {SCALAR}",
+                last: f"maximum %x{i}, %y{i} : {SCALAR}"}.get(i, f"add %x{i}, %y{i} : {SCALAR}")
+        lines += f"  %s{i} = stablehlo.{form}\n"
+    return module(reduction(arrays, lines) +
+                  expected([a.max() if i in (there, last) else a.sum()
+                            for i, a in enumerate(arrays)]))
 
 
 def loops(depth):
@@ -103,7 +127,8 @@ def branches(depth):
 
 text = "// -----\n".join([make(n) for n in (33, 64, 128)
                          for make in (sorted_together, reduced_together)] +
-                        [make(n) for n in (17, 24, 32) for make in (loops, branches)])
+                        [make(n) for n in (17, 24, 32) for make in (loops, branches)] +
+                        [greatest_of_last(n) for n in (66, 128)])
 if subprocess.run([sys.argv[1], "-"], input=text, text=True).returncode:
     sys.exit(1)
 for many in sorted_together(129), reduced_together(129):
