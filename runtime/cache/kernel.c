@@ -116,6 +116,17 @@ static void keep_ready(nxi_kernel_cache *c, nxi_kernel *k) {
   c->stats.code_bytes += (int64_t)k->info.code_bytes;
 }
 
+/* Takes a ready kernel out of the map, whose reference is the caller's then. */
+static void leave_map(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
+  unlink_use(c, k);
+  remove_listed(c, k);
+  if (k->general) nxi_generics_forget(c->generics, k);
+  c->n_ready--;
+  c->stats.kernels -= k->shared == NULL;
+  c->stats.code_bytes -= (int64_t)k->info.code_bytes;
+}
+
 /* Removes the least recently used kernels until the limits hold; the caller releases the returned
  * chain without the lock. */
 static nxi_kernel *evict(nxi_kernel_cache *c) {
@@ -124,12 +135,7 @@ static nxi_kernel *evict(nxi_kernel_cache *c) {
   while (c->oldest && c->oldest != c->newest &&
          (c->n_ready > c->max_kernels || c->stats.code_bytes > (int64_t)c->max_bytes)) {
     nxi_kernel *k = c->oldest;
-    unlink_use(c, k);
-    remove_listed(c, k);
-    if (k->general) nxi_generics_forget(c->generics, k);
-    c->n_ready--;
-    c->stats.kernels -= k->shared == NULL;
-    c->stats.code_bytes -= (int64_t)k->info.code_bytes;
+    leave_map(c, k);
     c->stats.evictions++;
     k->chain = gone;
     gone = k;
@@ -386,6 +392,7 @@ static nx_status fail_absent(nxi_kernel_outcome *how, nxi_diag *d) {
   return nxi_fail(d, NX_COMPILE_FAILED, "", "there is no code yet");
 }
 
+static bool is_special(const nxi_material *m) { return m->kind && m->kind->special; }
 static bool is_found_only(const nxi_material *m) { return m->kind && m->kind->found_only; }
 
 static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
@@ -493,16 +500,23 @@ static nx_status make(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
   return s;
 }
 
-/* Looks for a key. False: *k is new, pending, and the caller's to make (NULL: out of memory). True:
+/* Looks for a key. What other code serves is not found where code of its own is wanted, and makes
+ * room for it; it lives on with its users. False: *k is new, pending, and the caller's to make (NULL: out of memory). True:
  * *s is the outcome. */
 static bool look_up(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
                     const nxi_material *m, nxi_kernel **k, nxi_kernel **out,
                     nxi_kernel_outcome *how, nx_status *s, nxi_diag *d) {
   uint64_t hash = XXH3_64bits(key, key_size);
   bool again = true;
+  nxi_kernel *served = NULL;
   while (again) {
     nxi_lock_take(&c->lock);
     *k = find(c, isa, key, key_size, hash);
+    if (*k && is_special(m) && (*k)->state == READY && (*k)->shared) {
+      served = *k;
+      leave_map(c, served);
+      break;
+    }
     if (!*k) break;
     *s = take_found(c, *k, m, out, how, &again, d);
     if (!again) return true;
@@ -510,6 +524,7 @@ static bool look_up(nxi_kernel_cache *c, const char *isa, const void *key, size_
   *k = make_kernel(c->maker, isa, key, key_size, hash);
   if (*k) enter(c, *k);
   nxi_lock_give(&c->lock);
+  nxi_kernel_release(served);
   return false;
 }
 

@@ -96,6 +96,7 @@ typedef struct nxi_kernel_kind {
   bool varies;     /* the same, because kernels with other integers are likely to come */
   bool all;        /* and in code for it all integers are parameters: it does little work */
   bool apart;      /* it is compiled as it is, although others of the kind were noted */
+  bool special;    /* it is compiled as it is, even if other code serves it now */
   bool passing;    /* the code is for this process alone: it is not kept on disk */
   bool found_only; /* it is not compiled: NX_COMPILE_FAILED and NXI_KERNEL_ABSENT if it has to be */
   nxk_hole *holes; /* the integers of this one */

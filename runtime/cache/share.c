@@ -155,7 +155,7 @@ void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material
 }
 
 bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m) {
-  if (!nxi_kernel_has_kind(m)) return false;
+  if (!nxi_kernel_has_kind(m) || m->kind->special) return false;
   nxi_lock_take(&c->lock);
   /* who only asks for code has no kernel of the kind yet */
   bool known = m->kind->found_only ? nxi_generics_met(c->generics, m->kind)

@@ -198,6 +198,7 @@ static nx_status load_control(nxi_executable *e, uint32_t number, const nxi_poll
   int64_t most = 0, steps = branches ? 1 : c->count >= 0 ? c->count : 1 << 20;
   for (uint32_t i = 0; i < c->n_bodies; i++) {
     const nxp_plan *p = bodies[i]->plan;
+    e->shares += bodies[i]->shares;
     if (p->temporary_bytes > most) most = p->temporary_bytes;
     nxp_more_work(e->plan, (double)steps * ((double)p->work + 1));
   }

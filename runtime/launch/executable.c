@@ -151,6 +151,7 @@ void nxi_executable_destroy(nxi_executable *e) {
 
 const nxp_plan *nxi_executable_plan(const nxi_executable *e) { return e->plan; }
 bool nxi_executable_cannot_fail(const nxi_executable *e) { return e->cannot_fail; }
+uint32_t nxi_executable_shares(const nxi_executable *e) { return e->shares; }
 bool nxi_executable_lacks(const nxi_executable *e) { return e->lacks; }
 bool nxi_executable_is_brief(const nxi_executable *e) { return e->brief; }
 bool nxi_executable_is_quick(const nxi_executable *e) { return e->quick; }

@@ -24,6 +24,7 @@ typedef struct nxi_executable_options {
   bool varies;             /* graphs of the same operations with other shapes were met */
   bool found_only;         /* nothing is compiled; if it had to be, it fails and reports `absent` */
   bool at_first;           /* code may be what is quickly made; see nxi_executable_lacks */
+  bool special;            /* no kernel is served by code that serves others, if it works much */
   bool unstarted;          /* who compiles first waits until the compiler is loaded */
   const nxi_target *target;
   int32_t threads;                  /* the most threads of a launch: the size of its pool */
@@ -68,6 +69,9 @@ bool nxi_executable_cannot_fail(const nxi_executable *e);
 /* Whether it is for now (options.at_first): kernels that do little are interpreted for want of
  * code, or code calls functions that it would compute. */
 bool nxi_executable_lacks(const nxi_executable *e);
+/* How many of its kernels, and those of its bodies, are served by code whose integers are
+ * parameters, although they may work much (options.special). */
+uint32_t nxi_executable_shares(const nxi_executable *e);
 /* Whether a launch is one call of machine code on the calling thread, of microseconds, that writes
  * one small result and nothing else, and cannot fail. */
 bool nxi_executable_is_brief(const nxi_executable *e);

@@ -170,9 +170,10 @@ static void fill_loading(const nxi_executable *e, uint32_t number, bool may_lack
   l->may_call = e->options.at_first && !e->options.found_only && !may_lack &&
                 nxi_calls_pay(p->kernels[number].ir, &p->target);
   l->kind = nxi_kind_of(p->kernels[number].ir);
-  l->kind.varies = e->options.varies;
-  l->kind.found_only = e->options.found_only || may_lack || l->may_call;
   l->kind.all = p->kernels[number].varies;
+  l->kind.special = e->options.special && !l->kind.all;
+  l->kind.varies = e->options.varies && !l->kind.special;
+  l->kind.found_only = e->options.found_only || may_lack || l->may_call;
 }
 
 static bool make_loadings(loadings *all) {
@@ -269,6 +270,7 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
     report->generic_hits += one->generic_hits;
     report->generic_misses += one->generic_misses;
     compile_ms += one->compile_ms;
+    if (!all->of[i].kind.all) all->executable->shares += one->generic_hits + one->generic_misses;
     all->executable->lacks = all->executable->lacks || one->absent || all->of[i].calls;
     const int64_t scratch = p->kernels[all->of[i].number].scratch_bytes;
     if (scratch > p->scratch_bytes) p->scratch_bytes = scratch;

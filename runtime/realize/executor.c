@@ -332,8 +332,9 @@ typedef struct execution {
   bool is_new;      /* the plan */
   const char *miss; /* why; NULL: it is not, or nobody is told */
   bool interpret;
-  bool told;  /* somebody is told why */
-  bool timed; /* or how long it took; reading clocks costs a tenth of a short run */
+  bool shared; /* it runs code that others share */
+  bool told;   /* somebody is told why */
+  bool timed;  /* or how long it took; reading clocks costs a tenth of a short run */
   double ms;
 } execution;
 
@@ -395,13 +396,14 @@ static nx_status carry_out(execution *e) {
   nxi_oom_during(e->d, status, "planning");
   uint32_t nodes = e->p->report.nodes;
   bool keeps = !(e->run->debugging & NXI_KEY_TIGHT);
+  e->shared = !status && e->executable == e->p->compiled && nxi_plan_times_code(e->run, e->p);
   if (!status && e->is_new && e->interpret && !nxi_executable_plan(e->executable)->n_stored)
     keeps = false; /* it stores nothing to be kept, and is not noted as such until it comes again */
   if (!status && keeps && nxi_run_reconsider(e->run, nxi_executable_plan(e->executable)))
     status = NXI_AGAIN;
   nxi_run_unlock(c);
   if (status) return status;
-  const bool timed = e->timed || e->interpret;
+  const bool timed = e->timed || e->interpret || e->shared;
   double began = timed ? nxi_now_ms() : 0;
   status = launch(e->run, e->executable, e->brief && !nxi_poll_briefly, e->d);
   e->ms = timed ? nxi_now_ms() - began : 0;
@@ -439,6 +441,7 @@ nx_status nxi_execute(nxi_run *run, nxi_action *a) {
   nxi_run_lock(c);
   if (!status) count_run(&e);
   if (e.interpret) nxi_plan_count_interpreted(c->plans, e.p, e.ms);
+  if (e.shared && !status) e.p->shared_ms += e.ms;
   if (e.p->later) nxi_plan_was_run(c, e.p);
   nxi_plan_leave(c->plans, e.p);
   return status;

@@ -69,16 +69,21 @@ static int32_t is_over(void *user) {
   return atomic_load_explicit(&b->quit, memory_order_relaxed);
 }
 
-/* A plan whose code could not be made waits for it the next time, and reports why. run_lock. */
+/* A plan whose code could not be made waits for it the next time, and reports why; one that has
+ * code keeps that. run_lock. */
 static void finish(nxi_background *b, const nxi_code_job *j, nxi_executable *made,
                    const nxi_compile_report *report) {
   nx_context *c = b->context;
   nxi_plan *p = j->plan;
   NXI_HELD(&c->run_lock);
   p->pending = false;
-  p->compiled = made;
   if (made) p->report = *report;
-  else p->waits = true;
+  if (!p->compiled) {
+    p->compiled = made;
+    p->waits = !made;
+  } else if (made) {
+    nxi_plan_replace(c->plans, p, made);
+  }
   if (p->alike) nxi_plan_set_alike_code(c->plans, p, NXI_ALIKE_THERE);
   nxi_condition_wake_all(&c->changed);
   nxi_plan_leave(c->plans, p);

@@ -2,7 +2,8 @@
 /* How the plan of a run's key is made. Tiny graphs are interpreted until that has taken about as
  * long as compiling them would. Graphs that the interpreter is done with before the compiler are
  * interpreted while their code is made in the background. Of others, kernels that do little are
- * interpreted likewise. */
+ * interpreted likewise. Code that kernels of other shapes share is replaced, once it has run for
+ * long. */
 #include "obtain.h"
 
 #include <math.h>
@@ -31,6 +32,10 @@ static const double most_alike_ms = 5;
 /* and what the interpreter does sooner than a kernel is bound for its integers is never looked up
  * for one run */
 static const double bind_ms = 0.1;
+
+/* That a plan runs code which others share, for each such kernel, until code of its own is made for
+ * them: that takes about a fifth of it. */
+static const double shared_kernel_ms = 50;
 
 static nxi_executor_kind executor_of(const nxi_run *run) {
   nxi_executable_options now;
@@ -180,13 +185,17 @@ static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_option
   return make_executable(run, g, options, m, d);
 }
 
+static void options_of(nxi_run *run, bool alike, nxi_executable_options *o) {
+  nxi_executor_options(run->context, run->device, o);
+  o->fuse = !(run->debugging & NXI_KEY_UNFUSED);
+  o->whole = run->debugging & NXI_KEY_WHOLE;
+  o->tight = run->debugging & NXI_KEY_TIGHT;
+  o->varies = alike;
+}
+
 static nx_status try_plan(nxi_run *run, made *m, nxi_diag *d) {
   nxi_executable_options options;
-  nxi_executor_options(run->context, run->device, &options);
-  options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
-  options.whole = run->debugging & NXI_KEY_WHOLE;
-  options.tight = run->debugging & NXI_KEY_TIGHT;
-  options.varies = m->alike;
+  options_of(run, m->alike, &options);
   nxg_graph *g = NULL;
   nx_status status = nxi_debug_graph(run, d);
   if (!status) status = nxi_decode(run, false, &g, d);
@@ -264,9 +273,40 @@ static void keep_made(nx_context *c, nxi_plan *p, made *m) {
   p->was_interpreted = true;
 }
 
+/* ---- code of its own */
+
+bool nxi_plan_times_code(const nxi_run *run, const nxi_plan *p) {
+  NXI_HELD(&run->context->run_lock);
+  return p->compiled && !p->settled && nxi_debug_background() &&
+         !nxi_device_kind_of(run->context, run->device)->own_memory &&
+         nxi_executable_shares(p->compiled) > 0;
+}
+
+/* A failure changes nothing. run_lock, which is released meanwhile. */
+static void make_special(nxi_run *run, nxi_plan *p) {
+  nx_context *c = run->context;
+  nxi_executable_options options;
+  nxg_graph *g = NULL;
+  nxi_diag ignored;
+  nxi_diag_clear(&ignored);
+  p->settled = true;
+  nxi_run_unlock(c);
+  options_of(run, false, &options);
+  options.special = true;
+  nxi_code_job *job = NULL;
+  if (nxi_decode(run, false, &g, &ignored) == NX_OK) job = nxi_code_job_create(g, &options);
+  if (!job) nxg_destroy(g);
+  nxi_run_lock(c);
+  if (job && (p->pending || !nxi_background_start(c->background, job, p)))
+    nxi_code_job_destroy(job);
+}
+
 nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *interpret,
                           nxi_diag *d) {
   nx_context *c = run->context;
+  if (nxi_plan_times_code(run, p) &&
+      p->shared_ms >= shared_kernel_ms * nxi_executable_shares(p->compiled))
+    make_special(run, p);
   while (!(*out = nxi_plan_ready(run, p, interpret))) {
     if (p->busy) {
       nx_status status = nxi_wait_change(c, run->options, d);

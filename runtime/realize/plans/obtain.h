@@ -16,6 +16,9 @@ nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool 
 /* After a run of the plan: starts what was put off until then. */
 void nxi_plan_was_run(nx_context *c, nxi_plan *p);
 
+/* Whether runs of the plan's code are to be timed, because others share it. */
+bool nxi_plan_times_code(const nxi_run *run, const nxi_plan *p);
+
 /* Whether a plan that has to be made will be the interpreter's if its graph is tiny. */
 bool nxi_plan_interprets_tiny(const nxi_run *run, const nxi_plan *p);
 

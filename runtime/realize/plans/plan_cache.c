@@ -40,6 +40,7 @@ static void plan_free(nxi_plan *p) {
   nxi_executable_destroy(p->interpreted);
   nxi_executable_destroy(p->compiled);
   nxi_executable_destroy(p->at_first);
+  nxi_executable_destroy(p->replaced);
   nxi_code_job_destroy(p->later);
   nxi_free(p->key);
   nxi_free(p);
@@ -218,12 +219,21 @@ const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run) 
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
   note_recent(cache, p);
   if (--p->users) return;
+  nxi_executable_destroy(p->replaced);
+  p->replaced = NULL;
   if (p->compiled) { /* nobody runs the other any more */
     nxi_executable_destroy(p->at_first);
     p->at_first = NULL;
   } else if (!p->interpreted && !p->at_first) {
     drop(cache, p); /* making the plan failed */
   }
+}
+
+void nxi_plan_replace(nxi_plan_cache *cache, nxi_plan *p, nxi_executable *compiled) {
+  if (p->recent) *recent_place(cache, p->key, p->n_key) = NULL; /* it may be brief no more */
+  p->recent = false;
+  p->replaced = p->compiled;
+  p->compiled = compiled;
 }
 
 /* Where each shape is new, programs would lie in kilobytes of memory each that no cache has. */
@@ -281,6 +291,7 @@ void nxi_plans_unbusy(nx_context *c) {
   NXI_HELD(&c->run_lock);
   for (nxi_plan *p = c->plans->newest; p; p = p->older) {
     p->busy = false;
+    if (p->pending && p->compiled) p->settled = false;
     p->users -= p->pending; /* the thread that was making its code */
     p->pending = false;
   }

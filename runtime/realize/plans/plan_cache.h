@@ -22,10 +22,13 @@ struct nxi_plan {
   bool recent;           /* is in the cache's table of these */
   bool was_interpreted;  /* `interpreted` is there, or was let go of */
   uint8_t once;          /* its place among those that were met once, + 1; 0: it has none */
+  bool settled;          /* code of its own was made for its kernels, or is, or cannot be */
+  double shared_ms;      /* time spent so far in code that others share */
   double interpreted_ms; /* time spent in the interpreter so far */
   double most_ms;        /* of such time, until a tiny graph's code is made */
   nxi_executable *interpreted, *compiled;
   nxi_executable *at_first;   /* kernels that do little have no code in it; until `compiled` */
+  nxi_executable *replaced;   /* `compiled` was it; until nobody runs it */
   nxi_compile_report report;  /* of the newest of both */
   struct nxi_code_job *later; /* makes its code once it has been interpreted; or NULL */
 };
@@ -42,6 +45,8 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, bool *is_new,
  * while the code runs. */
 const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
+/* The plan runs other code from now on. */
+void nxi_plan_replace(nxi_plan_cache *cache, nxi_plan *p, nxi_executable *compiled);
 /* A plan was met for the first time and is interpreted: when a few more were, what that takes is
  * let go of, unless somebody uses the plan, or it was met again. */
 void nxi_plan_note_once(nxi_plan_cache *cache, nxi_plan *p);
