@@ -23,6 +23,9 @@ typedef struct nxi_target {
    * compile, for code that is soon replaced; it holds for this process alone */
   bool calls;
   bool any_extent; /* a generic form for all extents; without it extents up to 4 shape it */
+  /* A row that begins in the middle of a cache line is written past the caches if it has so many
+   * lines: its ends are stores under masks. 0: as most processors (passes/bind/cpu/map.c) */
+  int32_t shifted_lines;
 } nxi_target;
 
 /* This machine, detected once; NX_ISA in the environment (avx2, generic) forbids wider vectors. */

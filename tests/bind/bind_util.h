@@ -21,14 +21,31 @@
 #endif
 #include "tests/util/share.h"
 
+#define PROCESSOR(name, vector, l1, l2, l3) \
+  {.isa = name,                             \
+   .cpu = "test",                           \
+   .vector_bytes = vector,                  \
+   .threads = 2,                            \
+   .l1_bytes = l1,                          \
+   .l2_bytes = l2,                          \
+   .l3_bytes = l3}
+#define GPU(name, block, shared) \
+  {.isa = name,                  \
+   .cpu = "test",                \
+   .vector_bytes = 4 * (block),  \
+   .threads = 2,                 \
+   .l1_bytes = 32 << 10,         \
+   .l2_bytes = 1 << 18,          \
+   .l3_bytes = 8 << 20,          \
+   .block_threads = block,       \
+   .shared_bytes = shared}
 __attribute__((unused)) static const nxi_target targets[] = {
-    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20, 0, 0, false, false, false},
-    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false, false, false},
-    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0, false, false, false},
-    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14, 0, 0, false, false,
-     false}, /* all comes from memory */
-    {"sm_90", "test", 128, 2, 32 << 10, 1 << 18, 8 << 20, 32, 227 << 10, false, false, false},
-    {"sm_80", "test", 512, 2, 32 << 10, 1 << 18, 8 << 20, 128, 163 << 10, false, false, false},
+    PROCESSOR("avx512", 64, 48 << 10, 1 << 20, 32 << 20),
+    PROCESSOR("avx2", 32, 32 << 10, 1 << 18, 8 << 20),
+    PROCESSOR("generic", 16, 32 << 10, 1 << 18, 8 << 20),
+    PROCESSOR("avx2", 32, 2 << 10, 1 << 13, 1 << 14), /* all comes from memory */
+    GPU("sm_90", 32, 227 << 10),
+    GPU("sm_80", 128, 163 << 10),
 };
 enum { TARGETS = 6, MAX_BUFFERS = 8, MAX_PARAMS = 4 };
 

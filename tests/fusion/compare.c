@@ -46,6 +46,7 @@ struct nxt_shop {
   int differences, reports;
   uint64_t outputs, plans;
   int64_t l2_bytes, l3_bytes; /* 0: this machine's */
+  int32_t shifted_lines;
 };
 
 /* A test without its harness says nothing. */
@@ -78,6 +79,8 @@ void nxt_shop_close(nxt_shop *s) {
 }
 
 void nxt_shop_second_level(nxt_shop *s, int64_t bytes) { s->l2_bytes = bytes; }
+
+void nxt_shop_shifted_lines(nxt_shop *s, int32_t lines) { s->shifted_lines = lines; }
 
 void nxt_shop_last_level(nxt_shop *s, int64_t bytes) { s->l3_bytes = bytes; }
 
@@ -275,6 +278,7 @@ static nx_status run(nxt_shop *s, const nxg_graph *g, const way *w, memory *m, n
     snprintf(target.isa, sizeof target.isa, "%s", w->isa);
   if (s->l2_bytes > 0) target.l2_bytes = s->l2_bytes;
   if (s->l3_bytes > 0) target.l3_bytes = s->l3_bytes;
+  if (s->shifted_lines > 0) target.shifted_lines = s->shifted_lines;
   nxi_executable_options o = {.executor = w->executor,
                               .fuse = w->fuse,
                               .bound_interp = w->bound,

@@ -33,6 +33,8 @@ void nxt_shop_close(nxt_shop *s);
 void nxt_shop_second_level(nxt_shop *s, int64_t bytes);
 /* The same of the last-level cache: results that pass it are stored past the caches. */
 void nxt_shop_last_level(nxt_shop *s, int64_t bytes);
+/* From now on rows of so many lines are shifted to them; 0: as this machine's processor wants. */
+void nxt_shop_shifted_lines(nxt_shop *s, int32_t lines);
 /* Runs `g` (which it destroys) the ways of the mask. What differs is printed with `label` and a
  * graph of that output alone; the number of outputs that differ is added up in the shop. NULL
  * counts as a difference. */

@@ -272,6 +272,7 @@ static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t thread
     snprintf(target.isa, sizeof target.isa, "%s", config->isa);
   nxt_random r = {t->seed ^ 0x11fe};
   if (nxt_chance(&r, 30)) target.l3_bytes = SMALL_CACHE;
+  if (nxt_chance(&r, 50)) target.shifted_lines = 32;
   nxi_executable_options o = {.executor = config->executor,
                               .fuse = config->fuse,
                               .bound_interp = config->bound,

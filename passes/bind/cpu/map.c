@@ -294,6 +294,8 @@ static bool has_halves(const nxb_binder *b, const map_plan *m) {
 static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vector, bool plain) {
   const nxb_region *region = b->region;
   enum { LEAST_LINES = 6, MOST_COST = 16, MOST_LOADS = 4 };
+  const int64_t least =
+      plain || b->target->shifted_lines == 0 ? LEAST_LINES : b->target->shifted_lines;
   int64_t loads = 0;
   for (nxk_value v = region->body_first; v <= region->body_last; v++)
     loads += b->from->instrs[v].op == NXK_load;
@@ -303,7 +305,7 @@ static const nxk_access *choose_shift(const nxb_binder *b, const nxb_loop *vecto
     return NULL;
   const nxk_access *to =
       nxb_shifted_store(b, region->body_first, region->body_last, vector->value, plain);
-  return to && vector->extent >= LEAST_LINES * nxk_line_of(b->from, to) ? to : NULL;
+  return to && vector->extent >= least * nxk_line_of(b->from, to) ? to : NULL;
 }
 
 /* Shifts the rows of a tile that goes through its array to cache lines, if a block is no wider than
