@@ -501,8 +501,8 @@ static nx_status make(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
 }
 
 /* Looks for a key. What other code serves is not found where code of its own is wanted, and makes
- * room for it; it lives on with its users. False: *k is new, pending, and the caller's to make (NULL: out of memory). True:
- * *s is the outcome. */
+ * room for it; it lives on with its users. False: *k is new, pending, and the caller's to make
+ * (NULL: out of memory). True: *s is the outcome. */
 static bool look_up(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
                     const nxi_material *m, nxi_kernel **k, nxi_kernel **out,
                     nxi_kernel_outcome *how, nx_status *s, nxi_diag *d) {
