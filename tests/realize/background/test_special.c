@@ -3,6 +3,7 @@
  * long: in the background, with the same bits; while several threads run it, and where the process
  * forks or the context ends meanwhile. */
 #include "tests/util/api.h"
+#include "tests/util/sanitizers.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -139,10 +140,11 @@ static void context_ends_meanwhile(void **state) {
 
 static void fork_meanwhile(void **state) {
   float expected[MOST];
+  (void)state;
+  if (NXT_THREAD_SANITIZER) skip();
   nx_context *c = new_context();
   begin(c, expected);
   run_for_long(c, expected);
-  (void)state;
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
