@@ -34,13 +34,13 @@ bool nxh_rng_bits(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
 }
 
 /* Numbers without a state, which the specification leaves open: a module gives the same ones each
- * time, others in each operation. */
+ * time, however it is written, others in each operation. */
 bool nxh_rng(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   (void)row;
   const nxh_type *t = nxh_result_type(r, op, 0);
   nx_tensor *a = nxh_in(r, op, 0), *b = a != NULL ? nxh_in(r, op, 1) : NULL, *x;
   if (b == NULL || !nxh_closed(r, op, 0)) return false;
-  uint32_t words[2] = {op->line, op->first_result};
+  uint32_t words[2] = {0, op->first_result};
   nx_tensor *key = nx_from_data(r->c, r->device, NX_U32, NX_SHAPE(2), words, sizeof words);
   bool normal = nxh_word_is(nxh_name(op, "rng_distribution"), "NORMAL");
   if (!nxi_is_float(t->dtype))

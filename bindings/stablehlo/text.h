@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* The reader of the text form, in parts: characters and words (text_lex.c), types (text_types.c),
- * attributes (text_attrs.c), operations in general form, functions and the module (text_ops.c), and
- * the forms of single operations (text_forms.c).
+ * attributes (text_attrs.c), locations (text_locations.c), operations in general form
+ * (text_ops.c), the forms of single operations (text_forms.c), and functions and the module
+ * (text_module.c).
  *
  * A function that reads something returns whether it did. False is a failure, which is noted in
  * `d`; only functions whose name asks (nxh_eat, nxh_at) return false where nothing is wrong. */
@@ -23,6 +24,12 @@ typedef struct nxh_binding {
 
 enum { NXH_BUCKETS = 1024 };
 
+/* #name = attribute, or !name = type. */
+typedef struct nxh_alias {
+  nxh_word name, text; /* the name with # or !, and what stands for */
+  nxh_attr value;
+} nxh_alias;
+
 typedef struct nxh_reader {
   const char *text, *end, *at, *line_start;
   uint32_t line;
@@ -32,7 +39,7 @@ typedef struct nxh_reader {
   nxh_binding *bindings; /* the innermost last */
   uint32_t n_bindings, cap_bindings;
   uint32_t buckets[NXH_BUCKETS]; /* the innermost binding of a hash, from 1 */
-  nxh_named *aliases;            /* #name = .. */
+  nxh_alias *aliases;
   uint32_t n_aliases, cap_aliases;
   nxh_outside *outside, *outside_end; /* elements that the text has still to name */
 } nxh_reader;
@@ -57,6 +64,8 @@ bool nxh_read_word(nxh_reader *r, nxh_word *out);
 bool nxh_read_string(nxh_reader *r, nxh_word *out);
 /* What follows % or @, and may be in quotes. */
 bool nxh_read_name(nxh_reader *r, nxh_word *out);
+/* Skips the alias that is next, behind its # or !; NULL: there is none. */
+const nxh_alias *nxh_eat_alias(nxh_reader *r);
 bool nxh_read_integer(nxh_reader *r, int64_t *out);
 /* Skips to behind the bracket that closes the one that is next: ( [ { or <. */
 bool nxh_skip_brackets(nxh_reader *r);
@@ -73,6 +82,9 @@ bool nxh_settle(nxh_reader *r, void *array, uint32_t n, size_t size, const void 
 bool nxh_read_type(nxh_reader *r, nxh_type *out);
 /* Types between brackets and commas, or one without brackets. */
 bool nxh_read_types(nxh_reader *r, const nxh_type **out, uint32_t *n);
+/* (types) -> types: those of a function. */
+bool nxh_read_function_type(nxh_reader *r, const nxh_type **in, uint32_t *n_in,
+                            const nxh_type **out, uint32_t *n_out);
 /* The element type that a word names; false: none that is known. dtype 0: one that is not here. */
 bool nxh_element_type(nxh_word w, nx_dtype *dtype, bool *index);
 
@@ -92,15 +104,24 @@ bool nxh_add_attr(nxh_reader *r, nxh_attr_list *list, nxh_word name, const nxh_a
 /* name = value, .. up to `close`, which is skipped. */
 bool nxh_read_fields(nxh_reader *r, const char *close, nxh_attr_list *list);
 bool nxh_take_dict(nxh_reader *r, nxh_attr_list *list, nxh_attr *out);
-/* `loc(..)`, or nothing. */
-bool nxh_skip_location(nxh_reader *r);
+/* A type as an attribute. */
+bool nxh_read_type_attr(nxh_reader *r, nxh_attr *out);
 
-/* text_elements.c: a decimal number */
+/* ---- text_locations.c */
+
+/* `loc(..)`, or a location as it is printed for readers, or nothing. */
+bool nxh_skip_location(nxh_reader *r);
+/* One that is printed for readers. */
+bool nxh_skip_printed_location(nxh_reader *r);
+
+/* ---- text_elements.c */
+
+/* A decimal number. */
 bool nxh_read_real(nxh_reader *r, double *out);
-/* what stands between dense< and > in the text from `at` to `end`. */
+/* What stands between dense< and > in the text from `at` to `end`. */
 bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,
                        nxh_attr *out);
-/* behind dense_resource, which begins at `from`: elements outside of the text */
+/* Behind dense_resource, which begins at `from`: elements outside of the text */
 bool nxh_read_outside(nxh_reader *r, const char *from, nxh_attr *out);
 
 /* ---- text_ops.c */
@@ -120,7 +141,15 @@ typedef struct nxh_draft {
   uint32_t line, column;
 } nxh_draft;
 
+void nxh_drop_draft(nxh_draft *op);
+/* What follows "dialect.name": (%a, %b) <{..}> ({..}, {..}) {..} : (..) -> (..) */
+bool nxh_read_general(nxh_reader *r, nxh_draft *op);
+/* <{..}>, or nothing: attributes of the operation itself, a dictionary or an alias of one. */
+bool nxh_read_properties(nxh_reader *r, nxh_attr_list *list);
 bool nxh_read_operand(nxh_reader *r, nxh_draft *op);
+bool nxh_add_argument(nxh_reader *r, nxh_region *region, nxh_word name, const nxh_type *type);
+/* Operations up to the closing brace, which is skipped. */
+bool nxh_read_block(nxh_reader *r, nxh_region *out);
 /* A region in braces. names: of its arguments, if its head does not say; NULL: it does. */
 bool nxh_read_region(nxh_reader *r, nxh_draft *op, const nxh_word *names, const nxh_type *types,
                      uint32_t n);

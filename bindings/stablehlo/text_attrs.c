@@ -46,10 +46,6 @@ bool nxh_read_dict(nxh_reader *r, nxh_attr_list *list) {
   return ok;
 }
 
-bool nxh_skip_location(nxh_reader *r) {
-  return !nxh_word_next(r, "loc") || (nxh_eat(r, "loc"), nxh_skip_brackets(r));
-}
-
 /* ---- lists */
 
 static bool read_list(nxh_reader *r, const char *close, nxh_attr *out) {
@@ -106,8 +102,10 @@ static bool read_wrapped(nxh_reader *r, const char *from, nxh_attr *out) {
   nxh_word kind, word;
   nxh_attr_list fields = {0};
   if (!nxh_need(r, "<") || !nxh_read_word(r, &kind)) return false;
-  if (nxh_eat(r, "<")) /* #dialect<kind<field = .., ..>> */
-    return nxh_read_fields(r, ">", &fields) && nxh_take_dict(r, &fields, out) && nxh_need(r, ">");
+  if (nxh_eat(r, "<")) { /* #dialect<kind<field = .., ..>> */
+    bool ok = nxh_read_fields(r, ">", &fields);
+    return nxh_take_dict(r, &fields, out) && ok && nxh_need(r, ">");
+  }
   if (nxh_at_word(r) && nxh_read_word(r, &word) && nxh_eat(r, ">")) {
     *out = (nxh_attr){.kind = NXH_NAME};
     out->word = word;
@@ -115,15 +113,6 @@ static bool read_wrapped(nxh_reader *r, const char *from, nxh_attr *out) {
   }
   *r = start;
   return skip_rest(r, from, out);
-}
-
-static bool find_alias(nxh_reader *r, nxh_word name, nxh_attr *out) {
-  for (uint32_t i = 0; i < r->n_aliases; i++)
-    if (nxh_words_equal(r->aliases[i].name, name)) {
-      *out = r->aliases[i].value;
-      return true;
-    }
-  return false;
 }
 
 static bool has_fields(nxh_word name) {
@@ -145,11 +134,13 @@ static bool read_conv(nxh_reader *r, nxh_attr *out) {
 }
 
 static bool read_dialect(nxh_reader *r, nxh_attr *out) {
-  const char *from = r->at++;
+  const char *from = r->at;
   nxh_word name;
   nxh_attr_list fields = {0};
+  const nxh_alias *alias = nxh_eat_alias(r);
+  if (alias != NULL) return *out = alias->value, true;
+  r->at++;
   if (!nxh_read_word(r, &name)) return false;
-  if (find_alias(r, name, out)) return true;
   if (nxh_word_is(name, "stablehlo.conv")) return read_conv(r, out);
   if (nxh_word_is(name, "stablehlo") || nxh_word_is(name, "chlo"))
     return nxh_peek(r) == '<' ? read_wrapped(r, from, out) : skip_rest(r, from, out);
@@ -188,9 +179,16 @@ static bool read_number(nxh_reader *r, nxh_attr *out) {
   return !nxh_eat(r, ":") || nxh_read_type(r, &type);
 }
 
+bool nxh_read_type_attr(nxh_reader *r, nxh_attr *out) {
+  nxh_type type;
+  *out = (nxh_attr){.kind = NXH_TYPE};
+  if (!nxh_read_type(r, &type)) return false;
+  out->type = nxi_arena_copy(&r->m->arena, &type, sizeof type);
+  return out->type != NULL || nxh_no_memory(r);
+}
+
 static bool word_attr(nxh_reader *r, nxh_attr *out) {
   nxh_word w;
-  nxh_type type;
   nx_dtype dtype;
   bool index;
   const char *from = r->at;
@@ -213,10 +211,7 @@ static bool word_attr(nxh_reader *r, nxh_attr *out) {
     return true;
   }
   r->at = from;
-  out->kind = NXH_TYPE;
-  if (!nxh_read_type(r, &type)) return false;
-  out->type = nxi_arena_copy(&r->m->arena, &type, sizeof type);
-  return out->type != NULL || nxh_no_memory(r);
+  return nxh_read_type_attr(r, out);
 }
 
 static bool read_symbol(nxh_reader *r, nxh_attr *out) {
@@ -227,14 +222,6 @@ static bool read_symbol(nxh_reader *r, nxh_attr *out) {
   while (nxh_eat(r, "::@"))
     if (!nxh_read_name(r, &ignored)) return false;
   return true;
-}
-
-static bool type_attr(nxh_reader *r, nxh_attr *out) {
-  nxh_type type;
-  *out = (nxh_attr){.kind = NXH_TYPE};
-  if (!nxh_read_type(r, &type)) return false;
-  out->type = nxi_arena_copy(&r->m->arena, &type, sizeof type);
-  return out->type != NULL || nxh_no_memory(r);
 }
 
 static bool read_one(nxh_reader *r, nxh_attr *out) {
@@ -257,7 +244,7 @@ static bool read_one(nxh_reader *r, nxh_attr *out) {
   if (c == '@') return read_symbol(r, out);
   if (c == '#') return read_dialect(r, out);
   if (c == '-' || (c >= '0' && c <= '9')) return read_number(r, out);
-  if (c == '!' || c == '(') return type_attr(r, out);
+  if (c == '!' || c == '(') return nxh_read_type_attr(r, out);
   if (nxh_at_word(r)) return word_attr(r, out);
   return nxh_expected(r, "expected an attribute");
 }

@@ -190,7 +190,8 @@ static bool read_composite(nxh_reader *r, nxh_draft *op) {
 }
 
 static bool read_return(nxh_reader *r, nxh_draft *op) {
-  if (!read_items(r, op) || !nxh_read_dict(r, &op->attrs)) return false;
+  bool bare = nxh_peek(r) != '%' && *r->at != '('; /* a location may follow */
+  if ((!bare && !read_items(r, op)) || !nxh_read_dict(r, &op->attrs)) return false;
   return (nxh_peek(r) != ':' || nxh_read_op_type(r, op)) &&
          nxh_check_operands(r, op, op->results, op->n_results);
 }

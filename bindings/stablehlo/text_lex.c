@@ -140,6 +140,19 @@ bool nxh_read_name(nxh_reader *r, nxh_word *out) {
   return out->length > 0 || nxh_expected(r, "expected a name");
 }
 
+const nxh_alias *nxh_eat_alias(nxh_reader *r) {
+  const char *from = r->at;
+  nxh_word name;
+  if (r->end - from < 2 || !in_word(from[1])) return NULL;
+  r->at++;
+  nxh_read_name(r, &name);
+  name = (nxh_word){from, (uint32_t)(r->at - from)};
+  for (uint32_t i = 0; i < r->n_aliases; i++)
+    if (nxh_words_equal(r->aliases[i].name, name)) return &r->aliases[i];
+  r->at = from;
+  return NULL;
+}
+
 bool nxh_read_integer(nxh_reader *r, int64_t *out) {
   bool negative = nxh_eat(r, "-");
   if (!is_digit(nxh_peek(r))) return nxh_expected(r, "expected an integer");

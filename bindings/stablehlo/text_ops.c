@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Operations in general form, regions, functions and the module of a text. */
+/* Operations in general form, blocks and regions of a text. */
 #include "text_names.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ enum { MOST_RESULTS = 65536, MOST_NAMES = 64 };
 
 /* ---- drafts */
 
-static void drop_draft(nxh_draft *op) {
+void nxh_drop_draft(nxh_draft *op) {
   nxi_free(op->operands);
   nxi_free(op->attrs.items);
   nxi_free(op->regions);
@@ -114,13 +114,24 @@ bool nxh_read_op_type(nxh_reader *r, nxh_draft *op) {
   return ok;
 }
 
-/* "dialect.name"(%a, %b) <{..}> ({..}, {..}) {..} : (..) -> (..) */
-static bool read_general(nxh_reader *r, nxh_draft *op) {
-  if (!nxh_read_string(r, &op->name) || !nxh_need(r, "(")) return false;
+bool nxh_read_properties(nxh_reader *r, nxh_attr_list *list) {
+  nxh_attr value;
+  if (!nxh_eat(r, "<")) return true;
+  if (nxh_peek(r) == '{') return nxh_read_dict(r, list) && nxh_need(r, ">");
+  if (nxh_peek(r) != '#') return nxh_expected(r, "expected <{ .. }>");
+  if (!nxh_read_attr(r, &value)) return false;
+  if (value.kind != NXH_DICT) return nxh_expected(r, "properties that are no dictionary");
+  for (uint32_t i = 0; i < value.dict.n; i++)
+    if (!nxh_add_attr(r, list, value.dict.items[i].name, &value.dict.items[i].value)) return false;
+  return nxh_need(r, ">");
+}
+
+bool nxh_read_general(nxh_reader *r, nxh_draft *op) {
+  if (!nxh_need(r, "(")) return false;
   while (!nxh_eat(r, ")"))
     if ((op->n_operands > 0 && !nxh_need(r, ",")) || !nxh_read_operand(r, op)) return false;
-  if (nxh_eat(r, "<") && (nxh_peek(r) != '{' || !nxh_read_dict(r, &op->attrs) || !nxh_need(r, ">")))
-    return nxh_expected(r, "expected <{ .. }>");
+  if (nxh_peek(r) == '[') return nxh_expected(r, "branches between blocks are not supported");
+  if (!nxh_read_properties(r, &op->attrs)) return false;
   if (nxh_eat(r, "(")) {
     do {
       if (!nxh_read_region(r, op, NULL, NULL, 0)) return false;
@@ -165,20 +176,21 @@ static bool read_op(nxh_reader *r, nxh_op *out) {
   nxh_draft op = {0};
   if (!read_result_names(r, &names)) return false;
   char c = nxh_peek(r);
+  if (c == '^') return nxh_expected(r, "branches between blocks are not supported");
   op.wanted = names.total;
   op.line = r->line;
   op.column = (uint32_t)(r->at - r->line_start) + 1;
-  bool ok = c == '"' ? read_general(r, &op) : nxh_read_form(r, &op);
+  bool ok =
+      c == '"' ? nxh_read_string(r, &op.name) && nxh_read_general(r, &op) : nxh_read_form(r, &op);
   ok = ok && nxh_skip_location(r);
   if (!ok) {
-    drop_draft(&op);
+    nxh_drop_draft(&op);
     return false;
   }
   return finish(r, &op, out) && bind_results(r, &names, out->first_result);
 }
 
-/* Operations up to the closing brace, which is skipped. */
-static bool read_block(nxh_reader *r, nxh_region *out) {
+bool nxh_read_block(nxh_reader *r, nxh_region *out) {
   nxh_op *ops = NULL, *slot;
   uint32_t n = 0, capacity = 0;
   bool ok = true;
@@ -193,7 +205,7 @@ static bool read_block(nxh_reader *r, nxh_region *out) {
 
 /* ---- regions */
 
-static bool add_argument(nxh_reader *r, nxh_region *region, nxh_word name, const nxh_type *type) {
+bool nxh_add_argument(nxh_reader *r, nxh_region *region, nxh_word name, const nxh_type *type) {
   nxh_value v = nxh_add_value(r->m, type);
   if (v == NXH_NONE) return nxh_no_memory(r);
   region->n_args++;
@@ -211,7 +223,7 @@ static bool read_block_head(nxh_reader *r, nxh_region *region) {
       if (region->n_args > 0 && !nxh_need(r, ",")) return false;
       if (!nxh_need(r, "%") || !nxh_read_name(r, &name) || !nxh_need(r, ":") ||
           !nxh_read_type(r, &type) || !nxh_skip_location(r) ||
-          !add_argument(r, region, name, &type))
+          !nxh_add_argument(r, region, name, &type))
         return false;
     }
   }
@@ -224,174 +236,12 @@ bool nxh_read_region(nxh_reader *r, nxh_draft *op, const nxh_word *names, const 
   nxh_region region = {.first = r->m->n_values};
   if (!nxh_enter(r)) return false;
   bool ok = nxh_need(r, "{");
-  for (uint32_t i = 0; ok && i < n; i++) ok = add_argument(r, &region, names[i], &types[i]);
-  ok = ok && (n > 0 || read_block_head(r, &region)) && read_block(r, &region);
+  for (uint32_t i = 0; ok && i < n; i++) ok = nxh_add_argument(r, &region, names[i], &types[i]);
+  ok = ok && (n > 0 || read_block_head(r, &region)) && nxh_read_block(r, &region);
   nxh_leave(r);
   nxh_unbind(r, visible);
   nxh_region *slot =
       ok ? nxh_push(r, &op->regions, &op->n_regions, &op->cap_regions, sizeof *slot) : NULL;
   if (slot != NULL) *slot = region;
   return slot != NULL;
-}
-
-/* ---- functions */
-
-typedef struct attr_array {
-  nxh_attr *items;
-  uint32_t n, capacity;
-} attr_array;
-
-static bool read_port_attrs(nxh_reader *r, attr_array *attrs) {
-  nxh_attr_list list = {0};
-  nxh_attr *slot = nxh_push(r, &attrs->items, &attrs->n, &attrs->capacity, sizeof *slot), dict;
-  if (slot == NULL) return false;
-  *slot = (nxh_attr){.kind = NXH_UNIT};
-  if (nxh_peek(r) != '{') return true;
-  bool ok = nxh_read_dict(r, &list);
-  ok = nxh_take_dict(r, &list, &dict) && ok;
-  attrs->items[attrs->n - 1] = dict;
-  return ok;
-}
-
-static bool read_arguments(nxh_reader *r, nxh_function *f, attr_array *attrs) {
-  nxh_word name;
-  nxh_type type;
-  if (!nxh_need(r, "(")) return false;
-  while (!nxh_eat(r, ")")) {
-    if (f->body.n_args > 0 && !nxh_need(r, ",")) return false;
-    if (!nxh_need(r, "%") || !nxh_read_name(r, &name) || !nxh_need(r, ":") ||
-        !nxh_read_type(r, &type) || !read_port_attrs(r, attrs) || !nxh_skip_location(r) ||
-        !add_argument(r, &f->body, name, &type))
-      return false;
-  }
-  return true;
-}
-
-static bool read_results(nxh_reader *r, nxh_function *f, attr_array *attrs) {
-  nxh_type *types = NULL, *slot, type;
-  uint32_t n = 0, capacity = 0;
-  bool ok = true;
-  if (!nxh_eat(r, "->")) return true;
-  bool brackets = nxh_eat(r, "(");
-  if (!brackets || !nxh_eat(r, ")")) do {
-      ok = nxh_read_type(r, &type) &&
-           (slot = nxh_push(r, &types, &n, &capacity, sizeof *types)) != NULL;
-      if (ok) *slot = type;
-      if (ok && brackets) ok = read_port_attrs(r, attrs);
-    } while (ok && brackets && (nxh_eat(r, ",") || (ok = nxh_need(r, ")"), false)));
-  f->n_results = n;
-  return nxh_settle(r, types, n, sizeof *types, &f->results) && ok;
-}
-
-static bool read_head(nxh_reader *r, nxh_function *f) {
-  attr_array in = {0}, out = {0};
-  nxh_attr_list ignored = {0};
-  f->is_private = nxh_eat(r, "private");
-  (void)(nxh_eat(r, "public") || nxh_eat(r, "nested"));
-  bool ok = nxh_need(r, "@") && nxh_read_name(r, &f->name) && read_arguments(r, f, &in) &&
-            read_results(r, f, &out);
-  if (ok && nxh_eat(r, "attributes")) ok = nxh_read_dict(r, &ignored);
-  nxi_free(ignored.items);
-  ok = nxh_settle(r, in.items, in.n, sizeof *in.items, &f->arg_attrs) && ok;
-  return nxh_settle(r, out.items, out.n, sizeof *out.items, &f->result_attrs) && ok;
-}
-
-static bool read_function(nxh_reader *r) {
-  nxh_function f = {.body.first = r->m->n_values, .line = r->line};
-  f.column = (uint32_t)(r->at - r->line_start) + 1;
-  uint32_t visible = r->n_bindings;
-  bool ok = read_head(r, &f);
-  if (ok && nxh_find_function(r->m, f.name))
-    ok = nxh_expected(r, "there are two functions @%.*s", (int)f.name.length, f.name.at);
-  ok = ok && nxh_need(r, "{") && nxh_enter(r);
-  if (ok) {
-    ok = read_block(r, &f.body) && nxh_skip_location(r);
-    nxh_leave(r);
-  }
-  nxh_unbind(r, visible);
-  f.end = r->m->n_values;
-  nxh_function *slot =
-      ok ? nxh_push(r, &r->m->functions, &r->m->n_functions, &r->m->cap_functions, sizeof f) : NULL;
-  if (slot != NULL) *slot = f;
-  return slot != NULL;
-}
-
-/* ---- the module */
-
-/* #name = attribute, or the location of something, which is skipped */
-static bool read_alias(nxh_reader *r) {
-  nxh_word name;
-  nxh_attr value = {.kind = NXH_UNIT};
-  r->at++;
-  if (!nxh_read_word(r, &name) || !nxh_need(r, "=")) return false;
-  if (nxh_word_next(r, "loc") ? !nxh_skip_location(r) : !nxh_read_attr(r, &value)) return false;
-  nxh_named *slot = nxh_push(r, &r->aliases, &r->n_aliases, &r->cap_aliases, sizeof *slot);
-  if (slot != NULL) *slot = (nxh_named){name, value};
-  return slot != NULL;
-}
-
-/* A statement of a dialect that says how to place work, such as sdy.mesh: up to the end of the line
- * that closes its brackets. */
-static bool skip_statement(nxh_reader *r) {
-  nxh_word word;
-  uint32_t line = r->line;
-  if (!nxh_read_word(r, &word)) return false;
-  while (nxh_peek(r) != 0 && r->line == line && *r->at != '}') {
-    char c = *r->at;
-    if (c == '(' || c == '[' || c == '{' || c == '<' ? !nxh_skip_brackets(r) : false) return false;
-    if (c == '"' ? !nxh_read_string(r, &word) : false) return false;
-    if (c != '"' && c != '(' && c != '[' && c != '{' && c != '<') r->at++;
-    line = c == '(' || c == '[' || c == '{' || c == '<' ? r->line : line;
-  }
-  return true;
-}
-
-static bool read_module_head(nxh_reader *r) {
-  nxh_attr_list attrs = {0};
-  if (!nxh_eat(r, "module") && !nxh_eat(r, "builtin.module")) return true;
-  bool ok = !nxh_eat(r, "@") || nxh_read_name(r, &r->m->name);
-  if (ok && nxh_eat(r, "attributes")) ok = nxh_read_dict(r, &attrs);
-  r->m->n_attrs = attrs.n;
-  ok = nxh_settle(r, attrs.items, attrs.n, sizeof *attrs.items, &r->m->attrs) && ok;
-  return ok && nxh_need(r, "{");
-}
-
-static bool read_module(nxh_reader *r) {
-  while (nxh_peek(r) == '#')
-    if (!read_alias(r)) return false;
-  bool braces = nxh_word_next(r, "module") || nxh_word_next(r, "builtin.module");
-  if (!read_module_head(r)) return false;
-  while (nxh_peek(r) != 0 && !(braces && *r->at == '}')) {
-    if (*r->at == '#'             ? !read_alias(r)
-        : nxh_eat(r, "func.func") ? !read_function(r)
-                                  : !skip_statement(r))
-      return false;
-  }
-  if (braces && (!nxh_need(r, "}") || !nxh_skip_location(r))) return false;
-  while (nxh_peek(r) == '#')
-    if (!read_alias(r)) return false;
-  return nxh_peek(r) == 0 || nxh_expected(r, "expected the end of the text");
-}
-
-nx_status nxh_read_text(const char *text, size_t size, nxh_outside *outside, size_t n,
-                        nxh_module *out, nxi_diag *d) {
-  *out = (nxh_module){0};
-  if (size > INT32_MAX) return nxi_fail(d, NX_PARSE, "stablehlo", "a text of more than 2^31 bytes");
-  nxh_reader *r = nxi_calloc(1, sizeof *r);
-  if (r == NULL) return nxi_oom(d);
-  *r = (nxh_reader){.text = text, .end = text + size, .at = text, .line_start = text};
-  r->line = 1;
-  r->m = out;
-  r->d = d;
-  r->outside = outside;
-  r->outside_end = n > 0 ? outside + n : outside;
-  bool ok = read_module(r);
-  if (ok && r->outside != r->outside_end)
-    ok = nxh_expected(r, "the text leaves elements out that stand elsewhere");
-  if (ok && out->n_functions == 0) ok = nxh_expected(r, "the module has no function");
-  nxi_free(r->bindings);
-  nxi_free(r->aliases);
-  nxi_free(r);
-  if (!ok) nxh_module_destroy(out);
-  return ok ? NX_OK : d->status;
 }

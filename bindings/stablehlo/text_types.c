@@ -62,11 +62,26 @@ static nxh_word since(const nxh_reader *r, const char *from) {
   return (nxh_word){from, (uint32_t)(r->at - from)};
 }
 
+static bool read_scalar(nxh_reader *r, nxh_type *out);
+
+/* An alias of an element type: that is read where it stands. */
+static bool read_alias_scalar(nxh_reader *r, const nxh_alias *alias, nxh_type *out) {
+  if (alias->value.type->kind == NXH_TENSOR) return nxh_expected(r, "elements that are tensors");
+  if (!nxh_enter(r)) return false;
+  nxh_reader inside = *r;
+  inside.at = alias->text.at;
+  bool ok = read_scalar(&inside, out);
+  nxh_leave(r);
+  return ok;
+}
+
 /* A word without dots: the element type stands right behind the x of the last extent. */
 static bool read_scalar(nxh_reader *r, nxh_type *out) {
   const char *from = (nxh_peek(r), r->at);
   if (*from == '!') {
     nxh_word name;
+    const nxh_alias *alias = nxh_eat_alias(r);
+    if (alias != NULL) return read_alias_scalar(r, alias, out);
     r->at++;
     out->dtype = 0;
     if (!nxh_read_word(r, &name)) return false;
@@ -110,9 +125,8 @@ static bool read_extents(nxh_reader *r, int64_t *shape, int32_t *rank) {
   return true;
 }
 
-/* , #stablehlo.bounds<?, 4> or another encoding, which is skipped. */
-static bool read_encoding(nxh_reader *r, nxh_type *out) {
-  if (!nxh_eat(r, ",")) return true;
+/* #stablehlo.bounds<?, 4> or another encoding, which is skipped. */
+static bool read_bounds(nxh_reader *r, nxh_type *out) {
   nxh_word ignored;
   int64_t bounds[NX_MAX_RANK];
   if (!nxh_eat(r, "#stablehlo.bounds<")) {
@@ -127,6 +141,15 @@ static bool read_encoding(nxh_reader *r, nxh_type *out) {
   out->bounds = nxi_arena_copy(&r->m->arena, bounds, (size_t)out->rank * sizeof *bounds);
   if (out->bounds == NULL && out->rank > 0) return nxh_no_memory(r);
   return nxh_need(r, ">");
+}
+
+static bool read_encoding(nxh_reader *r, nxh_type *out) {
+  if (!nxh_eat(r, ",")) return true;
+  const nxh_alias *alias = nxh_peek(r) == '#' ? nxh_eat_alias(r) : NULL;
+  if (alias == NULL) return read_bounds(r, out);
+  nxh_reader inside = *r; /* what it stands for is read for a tensor of this rank */
+  inside.at = alias->text.at;
+  return *inside.at != '#' || read_bounds(&inside, out);
 }
 
 static bool read_tensor(nxh_reader *r, nxh_type *out) {
@@ -167,10 +190,12 @@ static bool read_other(nxh_reader *r, nxh_type *out) {
   }
   out->kind = NXH_OTHER;
   if (nxh_peek(r) == '(') {
-    if (!nxh_skip_brackets(r) || !nxh_need(r, "->")) return false;
-    nxh_type result = {0};
-    if (nxh_peek(r) == '(' ? !nxh_skip_brackets(r) : !nxh_read_type(r, &result)) return false;
+    const nxh_type *ignored;
+    uint32_t n;
+    if (!nxh_read_function_type(r, &ignored, &n, &out->tuple, &out->n_tuple)) return false;
   } else {
+    const nxh_alias *alias = *r->at == '!' ? nxh_eat_alias(r) : NULL;
+    if (alias != NULL) return *out = *alias->value.type, true;
     if (!nxh_need(r, "!") || !nxh_read_word(r, &w)) return false;
     if (nxh_peek(r) == '<' && !nxh_skip_brackets(r)) return false;
   }
@@ -203,4 +228,9 @@ bool nxh_read_types(nxh_reader *r, const nxh_type **out, uint32_t *n) {
     } while (ok && brackets && (nxh_eat(r, ",") || (ok = nxh_need(r, ")"), false)));
   *n = count;
   return nxh_settle(r, types, count, sizeof *types, out) && ok;
+}
+
+bool nxh_read_function_type(nxh_reader *r, const nxh_type **in, uint32_t *n_in,
+                            const nxh_type **out, uint32_t *n_out) {
+  return nxh_read_types(r, in, n_in) && nxh_need(r, "->") && nxh_read_types(r, out, n_out);
 }

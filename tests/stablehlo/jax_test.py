@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Programs that jax.export makes, against JAX on its CPU backend; skipped where this Python has no
 jax. Each is called by a function that has its operands and what JAX gets as constants, and run as
-text and, where its operations have a versioned form, as a portable artifact.
+text, as text in general form and, where its operations have a versioned form, as a portable
+artifact.
 
 Usage: jax_test.py STABLEHLO_CHECK [NAME..]."""
 
@@ -19,6 +20,8 @@ try:
     from jax import lax, nn
     from jax import numpy as jnp
     from jax import scipy as jsp
+    from jax.interpreters import mlir
+    from jaxlib.mlir import ir
 except ImportError:
     print("skipped: there is no jax")
     sys.exit(77)
@@ -196,6 +199,13 @@ def as_module(f, operands, shapes):
     return text[:at] + main + "    return\n  }\n" + text[at:]
 
 
+def in_general_form(text, k):
+    """One in two with locations, in their two forms."""
+    with mlir.make_ir_context():
+        return ir.Module.parse(text).operation.get_asm(
+            print_generic_op_form=True, enable_debug_info=k % 2 == 1, pretty_debug_info=k % 4 == 1)
+
+
 def as_artifact(text):
     from jaxlib.mlir.dialects import stablehlo
 
@@ -208,15 +218,18 @@ def as_artifact(text):
 wrong, artifacts = 0, 0
 with tempfile.TemporaryDirectory() as directory:
     files = []
-    for name, given in programs.items():
+    for k, (name, given) in enumerate(programs.items()):
         if len(sys.argv) > 2 and name not in sys.argv[2:]:
             continue
         made = as_module(*given)
         files.append(Path(directory) / (name.replace(" ", "_") + ".mlir"))
         files[-1].write_text(made)
+        if given[2] is None:  # MLIR refuses a call that closes extents
+            files.append(files[-1].with_suffix(".general.mlir"))
+            files[-1].write_text(in_general_form(made, k))
         binary = as_artifact(made)
         if binary is not None:
-            files.append(files[-1].with_suffix(".mlirbc"))
+            files.append(Path(directory) / (name.replace(" ", "_") + ".mlirbc"))
             files[-1].write_bytes(binary)
             artifacts += 1
     if os.environ.get("NXT_KEEP"):
@@ -224,5 +237,5 @@ with tempfile.TemporaryDirectory() as directory:
             Path(os.environ["NXT_KEEP"], file.name).write_bytes(file.read_bytes())
     done = subprocess.run([sys.argv[1], *map(str, files)], capture_output=True, text=True)
     print(done.stdout.replace(directory + "/", "") + done.stderr[-1000:])
-    print(f"{len(files) - artifacts} programs, {artifacts} of them as artifacts, too")
+    print(f"{len(files) - artifacts} texts of programs, {artifacts} of them as artifacts, too")
     sys.exit(done.returncode)
