@@ -232,6 +232,7 @@ static bool read_op(walk *w, nxh_bytes *b, numbers *n, nxh_op *op) {
       !name_op(w, b, &w->a->names[name], op, &attrs) || !nxh_byte(w->a, b, &mask) ||
       !nxh_varint(w->a, b, &location))
     return false;
+  if (location < w->a->n_attrs) op->location = (uint32_t)location + 1;
   if (mask & HAS_SUCCESSORS) return nxh_malformed(w->a, b, "branches between blocks");
   if (attrs != NULL) {
     if (!read_attrs(w, b, mask, attrs, op)) return false;
@@ -376,6 +377,15 @@ static bool read_file(nxh_artifact *a, nxh_bytes *file) {
   return add_functions(a, &ir, &top.ops[0]);
 }
 
+/* Places of operations are read from them when a failure asks. */
+static bool keep_tables(nxh_artifact *a) {
+  nxh_artifact *kept = nxi_arena_copy(&a->m->arena, a, sizeof *a);
+  if (kept == NULL) return nxi_oom(a->d), false;
+  kept->d = NULL;
+  a->m->artifact = kept;
+  return true;
+}
+
 bool nxh_is_bytecode(const void *bytes, size_t size) {
   return size >= 4 && memcmp(bytes, "ML\xEFR", 4) == 0;
 }
@@ -385,7 +395,7 @@ nx_status nxh_read_bytecode(const void *bytes, size_t size, nxh_module *out, nxi
   if (size > INT32_MAX) return nxi_fail(d, NX_PARSE, "stablehlo", "a file of more than 2^31 bytes");
   nxh_artifact a = {.start = bytes, .m = out, .d = d};
   nxh_bytes file = {bytes, (const uint8_t *)bytes + size};
-  if (read_file(&a, &file)) return NX_OK;
+  if (read_file(&a, &file) && keep_tables(&a)) return NX_OK;
   nxh_module_destroy(out);
   return d->status;
 }

@@ -134,6 +134,7 @@ struct nxh_op {
   nxh_value first_result;
   uint32_t n_operands, n_results, n_attrs, n_regions;
   uint32_t line, column; /* of a text; line 0: column is a position in bytes */
+  uint32_t location;     /* of an artifact: the number of its attribute, from 1; 0: none */
 };
 
 typedef struct nxh_function {
@@ -178,9 +179,10 @@ typedef struct nxh_module {
   uint32_t n_grids;
   nxh_type *types; /* of the values */
   uint32_t n_values, cap_values;
-  bool open;    /* a value has extents that are not known */
-  bool tuples;  /* a value is a tuple, until they are taken out */
-  bool carried; /* a value has elements with a `quant` or a `form` */
+  bool open;                           /* a value has extents that are not known */
+  bool tuples;                         /* a value is a tuple, until they are taken out */
+  bool carried;                        /* a value has elements with a `quant` or a `form` */
+  const struct nxh_artifact *artifact; /* its tables, NULL of a text */
 } nxh_module;
 
 /* ---- building */
@@ -195,6 +197,14 @@ bool nxh_make_real(nxh_module *m, nxh_type *type);
 
 /* Takes tuples out of a module that was read of so many bytes (tuples.c). */
 nx_status nxh_flatten(nxh_module *m, size_t size, nxi_diag *d);
+
+/* ---- where an operation stands (places.c) */
+
+enum { NXH_PLACE_TEXT = 320 };
+/* Line and column, or of an artifact where the operation came from, or which one it is. */
+void nxh_describe_place(const nxh_module *m, const nxh_op *op, char *out, size_t size);
+/* Puts the operation and its place in front of a failure that has none. */
+void nxh_note_place(const nxh_module *m, const nxh_op *op, nxi_diag *d);
 
 /* ---- questions */
 

@@ -161,16 +161,10 @@ bool nxh_constant(nxh_recorder *r, nxh_value v, nx_scalar *out) {
 
 static void say_where(nxh_recorder *r, const nxh_op *op) {
   nx_error e = {.size = sizeof e};
-  char said[sizeof r->d->message];
   if (r->d->status == NX_OK && nx_error_take(&e) != NX_OK)
     nxi_fail(r->d, e.status, "stablehlo", "%s", e.message);
   if (r->d->status == NX_OK) nxi_fail(r->d, NX_INTERNAL, "stablehlo", "no reason was given");
-  if (r->d->line != 0) return;
-  snprintf(said, sizeof said, "%.*s, line %u, column %u: %s", (int)op->name.length, op->name.at,
-           op->line, op->column, r->d->message);
-  memcpy(r->d->message, said, sizeof said);
-  r->d->line = (int32_t)op->line;
-  r->d->column = (int32_t)op->column;
+  nxh_note_place(r->m, op, r->d);
 }
 
 static bool check_types(nxh_recorder *r, const nxh_op *op) {

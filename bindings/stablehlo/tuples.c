@@ -59,9 +59,8 @@ static uint32_t width(const nxh_type *t) {
 /* ---- failures */
 
 static bool fail(flattening *f, const nxh_op *op, const char *what) {
-  nxi_fail(f->d, NX_PARSE, "stablehlo", "%.*s, line %u, column %u: %s", (int)op->name.length,
-           op->name.at, op->line, op->column, what);
-  if (f->d->line == 0) f->d->line = (int32_t)op->line, f->d->column = (int32_t)op->column;
+  nxi_fail(f->d, NX_PARSE, "stablehlo", "%s", what);
+  nxh_note_place(f->m, op, f->d);
   return false;
 }
 
