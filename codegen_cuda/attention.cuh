@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* Attention of f16 and bf16 on tensor cores: two products with a softmax between them, of which no
- * score is ever in memory. Comes after mma.cuh.
+ * score is ever in memory. Comes after attention_numbers.cuh.
  *
  * A block of threads has 16 rows (queries) for each warp and goes through the keys three times, a
  * tile at a time: for the largest score of each row, for the sum of exponentials, and for the
  * second product. Each time it multiplies the scores again. Running maxima would need one pass, but
  * they add and round in other ways than the operations that were recorded (docs/numerics.md): here
  * each score is rounded after the product, the factor, the difference, the exponential and the
- * quotient, and exponentials are added in the order `lanes`: of a tile of scores a thread has
- * columns 2t, 2t + 1, 2t + 8 and 2t + 9 of each 16, which are four of the 16 lanes.
+ * quotient, to 16 bits or to f32, and exponentials are added in the order `lanes`: of a tile of
+ * scores a thread has columns 2t, 2t + 1, 2t + 8 and 2t + 9 of each 16, which are four of the 16
+ * lanes.
  *
  * Tiles of keys and values come by copies of 16 bytes into one half of the shared memory while the
  * other half is multiplied, and so does what is added to scores. A condition on scores is packed
@@ -18,15 +19,15 @@
 /* Columns that are seen: `least` <= column - row <= `most`, if the bit of a condition says so, too;
  * others have the score `fill`. */
 struct nx_attention_shape {
-  int rows, columns, heads, groups; /* of queries, keys; heads of keys */
-  int row_tiles, batches, tiles; /* batches: outer extent times heads */
+  int rows, columns, heads, groups;                         /* of queries, keys; heads of keys */
+  int row_tiles, batches, tiles;                            /* batches: outer extent times heads */
   nx_i64 q_outer, q_head, k_outer, k_head, v_outer, v_head; /* elements between them */
-  int q_row, k_row, v_row;                                 /* between rows */
+  int q_row, k_row, v_row;                                  /* between rows */
   int least, most;
-  int parts;                     /* of the values' marks, of a head */
-  nx_u32 factor, fill;           /* twice the 16 bits; factor: 1 if there is none */
-  nx_u32 hidden;                 /* what is `fill` when it has been multiplied by the factor */
-  nx_i64 added_outer, added_head; /* elements between summands; 0: the same ones */
+  int parts;                      /* of the values' marks, of a head */
+  nx_u32 factor, fill;            /* twice the 16 bits, or f32; factor: 1 if there is none */
+  nx_u32 hidden;                  /* what is `fill` when it has been multiplied by the factor */
+  nx_i64 added_outer, added_head; /* 16 bits between summands; 0: the same ones */
   nx_i64 seen_outer, seen_head;   /* words of 32 bits between bits */
   int added_row, seen_row;
 };
@@ -35,100 +36,6 @@ struct nx_attention_shape {
 struct nx_attention_masks {
   const nx_u16 *added;
   const nx_u32 *seen;
-};
-
-/* ---- pairs of numbers of 16 bits, in f32 or in their own type, which rounds as f32 would: of sums
- * because f32 has twice the digits and two more, of products because these are exact in f32 */
-
-#ifdef NX_ON_HOST
-#define NX_PTX3(text, r, a, b, c) nx_host_ptx(text, &(r), a, b, c)
-#else
-#define NX_PTX3(text, r, a, b, c) \
-  asm(text " %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c))
-#endif
-
-template <class T> struct nx_pair;
-template <> struct nx_pair<nx_bf16> {
-  static const nx_u32 one = 0x3f803f80u, none = 0xff80ff80u; /* none: minus infinity */
-  static __device__ __forceinline__ nx_u32 round(float a, float b) {
-    return nx_floats_to_bf16s(a, b);
-  }
-  static __device__ __forceinline__ float low(nx_u32 x) { return nx_bitcast<float>(x << 16); }
-  static __device__ __forceinline__ float high(nx_u32 x) {
-    return nx_bitcast<float>(x & 0xffff0000u);
-  }
-  static __device__ __forceinline__ nx_u32 fma(nx_u32 a, nx_u32 b, nx_u32 c) {
-    nx_u32 r;
-    NX_PTX3("fma.rn.bf16x2", r, a, b, c);
-    return r;
-  }
-  static __device__ __forceinline__ nx_u32 most(nx_u32 a, nx_u32 b) {
-    nx_u32 r;
-    NX_PTX2("max.NaN.bf16x2", r, "r", a, b, "r");
-    return r;
-  }
-  /* 2^8 e^x, x <= 0, close enough that it, and 2^-8 of it, round to the bf16 of exp's result: for
-   * each of the numbers that x can be, even if the machine's 2^x is wrong by 2^-20, four times what
-   * PTX says. 8 keeps what bf16 holds of it from being subnormal in between; a little more than 8
-   * moves results away from doubt. */
-  static constexpr float unit = 0x1p-8f;
-  static __device__ __forceinline__ float many(float x) {
-    float r;
-    const float power = nx_fma(x, 0x1.715476p+0f, 0x1.000004p+3f);
-    NX_PTX1("ex2.approx.ftz.f32", r, "f", power, "f");
-    return r;
-  }
-  /* Quotients by the sum of a row: products with its inverse (passes/kernel/quotients.c). */
-  float inverse;
-  __device__ __forceinline__ void divide_by(float sum) { inverse = 1.0f / sum; }
-  __device__ __forceinline__ float quotient(float x) const { return x * inverse; }
-};
-template <> struct nx_pair<nx_f16> {
-  static const nx_u32 one = 0x3c003c00u, none = 0xfc00fc00u;
-  static __device__ __forceinline__ nx_u32 round(float a, float b) {
-    return nx_floats_to_halves(a, b);
-  }
-  static __device__ __forceinline__ float low(nx_u32 x) { return nx_half_to_float((nx_u16)x); }
-  static __device__ __forceinline__ float high(nx_u32 x) {
-    return nx_half_to_float((nx_u16)(x >> 16));
-  }
-  static __device__ __forceinline__ nx_u32 fma(nx_u32 a, nx_u32 b, nx_u32 c) {
-    nx_u32 r;
-    NX_PTX3("fma.rn.f16x2", r, a, b, c);
-    return r;
-  }
-  static __device__ __forceinline__ nx_u32 most(nx_u32 a, nx_u32 b) {
-    nx_u32 r;
-    NX_PTX2("max.NaN.f16x2", r, "r", a, b, "r");
-    return r;
-  }
-  /* exp of f32 (ir/expand/exp_log.c), bit for bit down to -20, from where on it is 0 in f16. */
-  static constexpr float unit = 1.0f;
-  static __device__ __forceinline__ float many(float number) {
-    const float x = nx_max(number, -20.0f);
-    const float shifted = x * 0x1.715476p+0f + 0x1.8p+23f, n = shifted - 0x1.8p+23f,
-                high = nx_fma(n, -0x1.62e43p-1f, x), r = nx_fma(n, 0x1.05c61p-29f, high);
-    float p = 0x1.6d53bep-10f;
-    p = nx_fma(p, r, 0x1.122904p-7f);
-    p = nx_fma(p, r, 0x1.5554e2p-5f);
-    p = nx_fma(p, r, 0x1.5554aep-3f);
-    p = nx_fma(p, r, 0x1p-1f);
-    const float y = nx_fma(nx_fma(p, r, 1.0f), r, 1.0f);
-    const nx_u32 power = nx_bitcast<nx_u32>(shifted) << 23;
-    return nx_bitcast<float>(nx_bitcast<nx_u32>(y) + (y == y ? power : 0));
-  }
-  float inverse, rest; /* the inverse is their sum */
-  __device__ __forceinline__ void divide_by(float sum) {
-    const float near = 1.0f / sum;
-    inverse = nx_fma(-near, sum, 1.0f) < 0.0f
-                  ? nx_bitcast<float>(nx_bitcast<nx_u32>(near) - 1)
-                  : near;
-    const float left = nx_fma(-inverse, sum, 1.0f) * inverse;
-    rest = left < 0x1p-100f ? 0x1p-100f : left; /* NaN as it is */
-  }
-  __device__ __forceinline__ float quotient(float x) const {
-    return nx_fma(x, inverse, x * rest);
-  }
 };
 
 /* ---- tiles in shared memory */
@@ -146,8 +53,11 @@ template <int n> NX_INLINE int nx_tile_place(int line, int part) {
  * follow from the first one: so few registers remember places. */
 template <int n, int lines, int threads>
 NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside, int parts = n) {
-  const int all = n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : 32, apart = threads / all,
-            line = threadIdx.x / all, part = threadIdx.x % all;
+  const int all = n <= 4    ? 4
+                  : n <= 8  ? 8
+                  : n <= 16 ? 16
+                            : 32,
+            apart = threads / all, line = threadIdx.x / all, part = threadIdx.x % all;
   if (all != n && part >= n) return;
   const nx_u16 *at = from + (nx_i64)line * row + part * 8;
   const int place = nx_tile_place<n>(line, part);
@@ -163,11 +73,11 @@ NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside
 
 /* ---- a block's rows */
 
-/* T: the type; D, E: elements of a query, and of a value; warps of a block; keys of a tile. rounds:
- * whether a product with the factor is rounded; if not, it is a power of two. masked: whether there
- * is a condition. added: lines of a tile of summands, 0: there are none, 1: all rows have the same
- * ones, or as many as rows. */
-template <class T, int D, int E, int warps, int keys, bool rounds, bool masked, int added>
+/* P: nx_pair or nx_wide of a type; D, E: elements of a query, and of a value; warps of a block;
+ * keys of a tile. rounds: whether a product with the factor is rounded; if not, it is a power of
+ * two. masked: whether there is a condition. added: lines of a tile of summands, 0: there are none,
+ * 1: all rows have the same ones, or as many as rows. */
+template <class P, int D, int E, int warps, int keys, bool rounds, bool masked, int added>
 struct nx_attention {
   enum {
     threads = 32 * warps,
@@ -175,21 +85,25 @@ struct nx_attention {
     key_bytes = keys * D * 2,
     stage = keys * (D + E) * 2,
     query_bytes = rows * D * 2,
-    added_bytes = added * keys * 2,
+    wide = P::wide,
+    score_bytes = wide ? 4 : 2,
+    added_bytes = added * keys * score_bytes,
     kept = D <= 64 ? D / 16 : 1, /* fragments of queries in registers */
     chain = 256 / keys           /* tiles of a block of the order of sums */
   };
-  typedef nx_pair<T> pair;
+  typedef typename P::type T;
+  typedef typename P::word word;
+  typedef typename P::peak peak;
   const nx_attention_shape &p;
   const nx_u16 *k, *v;
   nx_u8 *shared;
-  float *sums;          /* partial sums of blocks of 256 columns, by levels of their tree */
-  int first_row, row;   /* of the block; of the warp */
-  int first, last;      /* tiles that rows of the block see */
-  int lane, now;        /* now: the stage that is multiplied */
-  bool skips;           /* what no row of the warp sees, as it adds nothing */
+  float *sums;        /* partial sums of blocks of 256 columns, by levels of their tree */
+  int first_row, row; /* of the block; of the warp */
+  int first, last;    /* tiles that rows of the block see */
+  int lane, now;      /* now: the stage that is multiplied */
+  bool skips;         /* what no row of the warp sees, as it adds nothing */
   nx_u32 q[kept][4];
-  nx_u32 above[2];      /* minus the largest scores of rows g and g + 8, twice */
+  peak above[2]; /* minus the largest scores of rows g and g + 8 */
 
   __device__ __forceinline__ nx_attention(const nx_attention_shape &shape) : p(shape) {}
 
@@ -202,9 +116,9 @@ struct nx_attention {
       nx_bring_lines<E / 8, keys, threads>(shared + to * stage + key_bytes,
                                            v + (nx_i64)column * p.v_row, p.v_row, inside);
     if (added > 0)
-      nx_bring_lines<keys / 8, (added > 0 ? added : 1), threads>(
-          summands(to), masks()->added + column, p.added_row,
-          added == 1 ? 1 : p.rows - first_row, (inside + 7) / 8);
+      nx_bring_lines<keys * score_bytes / 16, (added > 0 ? added : 1), threads>(
+          summands(to), masks()->added + column * (score_bytes / 2), p.added_row,
+          added == 1 ? 1 : p.rows - first_row, (inside * score_bytes + 15) / 16);
     nx_copy_group();
   }
   __device__ __forceinline__ const nx_u8 *queries() const { return shared + 2 * stage; }
@@ -212,8 +126,8 @@ struct nx_attention {
     return shared + 2 * stage + query_bytes + half * added_bytes;
   }
   __device__ __forceinline__ void load_queries(nx_u32 (&a)[4], int i) {
-    nx_load_rows(a, queries() + nx_tile_place<D / 8>(row - first_row + lane % 16,
-                                                     i * 2 + lane / 16));
+    nx_load_rows(a,
+                 queries() + nx_tile_place<D / 8>(row - first_row + lane % 16, i * 2 + lane / 16));
   }
   /* Waits for the tile, and starts to bring what comes next: `next`, if there is one. */
   __device__ __forceinline__ void turn(int next, bool values) {
@@ -223,10 +137,13 @@ struct nx_attention {
     if (next >= 0) bring(next, now ^ 1, values);
   }
 
+  /* Whether scores are without their factor until they are compared. */
+  enum { multiplies = !rounds && added == 0 };
+
   /* The scores of 16 rows, rounded, in words of two columns: of rows g and g + 8 of each 8
    * columns. Of the first pass without the factor, and hidden ones are none, or `whole` ones. */
   template <bool first>
-  __device__ __forceinline__ void multiply_scores(int tile, nx_u32 (&s)[keys / 8][2],
+  __device__ __forceinline__ void multiply_scores(int tile, word (&s)[keys / 8][2],
                                                   const nx_u32 (&bits)[2]) {
     const bool whole = added > 0 || (first ? masked : rounds);
     float c[keys / 8][4] = {};
@@ -248,16 +165,17 @@ struct nx_attention {
     for (int j = 0; j < keys / 8; j++)
 #pragma unroll
       for (int h = 0; h < 2; h++) {
-        s[j][h] = pair::round(c[j][2 * h], c[j][2 * h + 1]);
-        if (whole && (added == 0 || rounds)) s[j][h] = pair::fma(s[j][h], p.factor, 0x80008000u);
+        s[j][h] = P::word_of(c[j][2 * h], c[j][2 * h + 1]);
+        if (whole && (added == 0 || rounds)) s[j][h] = P::times(s[j][h], p.factor);
       }
     if (added > 0) add(s);
-    const nx_u32 fill = whole ? p.fill : first ? pair::none : p.hidden;
+    const word fill = P::constant(whole ? p.fill : first ? P::none : p.hidden);
     if (masked) hide_unseen(bits, s, fill);
     if (!sees_all(tile)) hide(tile, s, fill);
   }
   /* Adds the summands. A factor that is a power of two is multiplied at the same time. */
-  __device__ __forceinline__ void add(nx_u32 (&s)[keys / 8][2]) {
+  __device__ __forceinline__ void add(word (&s)[keys / 8][2]) {
+    if (wide) return add_floats(s);
     const int line = added == 1 ? 0 : row - first_row + lane % 16;
 #pragma unroll
     for (int j = 0; j < keys / 16; j++) {
@@ -265,10 +183,21 @@ struct nx_attention {
       nx_load_rows(b, summands(now) + nx_tile_place<keys / 8>(line, j * 2 + lane / 16));
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        nx_u32 &own = s[2 * j + i / 2][i % 2];
-        own = pair::fma(own, rounds ? pair::one : p.factor, b[i]);
+        word &own = s[2 * j + i / 2][i % 2];
+        own = P::template plus<!rounds>(own, p.factor, P::constant(b[i]));
       }
     }
+  }
+  __device__ __forceinline__ void add_floats(word (&s)[keys / 8][2]) {
+#pragma unroll
+    for (int j = 0; j < keys / 8; j++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const int line = added == 1 ? 0 : row - first_row + lane / 4 + 8 * h;
+        const nx_u8 *at =
+            summands(now) + lane % 2 * 8 + nx_tile_place<keys / 4>(line, j * 2 + lane % 4 / 2);
+        s[j][h] = P::template plus<!rounds>(s[j][h], p.factor, *(const word *)at);
+      }
   }
   /* Bits of columns 2t, 2t + 1 of each 8 of a tile, which has at most 32, of rows g and g + 8, from
    * bit 0 on. Whether no row of the warp sees a column. */
@@ -283,16 +212,12 @@ struct nx_attention {
     const nx_u32 any = (bits[0] | bits[1]) & (keys < 32 ? 0x0303u : 0x03030303u);
     return __ballot_sync(0xffffffffu, any != 0) == 0;
   }
-  __device__ __forceinline__ void hide_unseen(const nx_u32 (&bits)[2], nx_u32 (&s)[keys / 8][2],
-                                              nx_u32 fill) const {
+  __device__ __forceinline__ void hide_unseen(const nx_u32 (&bits)[2], word (&s)[keys / 8][2],
+                                              word fill) const {
 #pragma unroll
     for (int h = 0; h < 2; h++)
 #pragma unroll
-      for (int j = 0; j < keys / 8; j++) {
-        const nx_u32 two = bits[h] >> j % 4 * 8,
-                     seen = (two & 1 ? 0xffffu : 0) | (two & 2 ? 0xffff0000u : 0);
-        s[j][h] = (s[j][h] & seen) | (fill & ~seen);
-      }
+      for (int j = 0; j < keys / 8; j++) s[j][h] = P::seen(bits[h] >> j % 4 * 8, s[j][h], fill);
   }
   /* Whether all rows of the warp see all columns of the tile, and whether none sees one. */
   __device__ __forceinline__ bool sees_all(int tile) const {
@@ -305,63 +230,58 @@ struct nx_attention {
     const int column = tile * keys;
     return column - (row + 15) > p.most || column + keys - 1 - row < p.least;
   }
-  __device__ __forceinline__ void hide(int tile, nx_u32 (&s)[keys / 8][2], nx_u32 fill) const {
+  __device__ __forceinline__ void hide(int tile, word (&s)[keys / 8][2], word fill) const {
 #pragma unroll
     for (int j = 0; j < keys / 8; j++)
 #pragma unroll
       for (int h = 0; h < 2; h++) {
-        nx_u32 word = 0;
+        const word was = s[j][h];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
           const int column = tile * keys + j * 8 + lane % 4 * 2 + i,
                     ahead = column - (row + lane / 4 + 8 * h);
           const bool seen = ahead >= p.least && ahead <= p.most;
-          const nx_u32 own = column >= p.columns ? pair::none : seen ? s[j][h] : fill;
-          word |= own & (i == 0 ? 0xffffu : 0xffff0000u);
+          P::put(s[j][h], i, column >= p.columns ? P::constant(P::none) : seen ? was : fill);
         }
-        s[j][h] = word;
       }
   }
 
-  /* The exponentials of how much scores are below the largest of the row, rounded; `unit`: of
-   * what they are multiples. */
-  __device__ __forceinline__ nx_u32 exponentials(nx_u32 s, nx_u32 factor, int h, float unit) const {
-    const nx_u32 below = pair::fma(s, factor, above[h]);
-    float low = pair::many(pair::low(below)), high = pair::many(pair::high(below));
-    if (unit != 1.0f) low *= unit, high *= unit;
-    return pair::round(low, high);
-  }
-  __device__ __forceinline__ nx_u32 factor() const {
-    return rounds || added > 0 ? pair::one : p.factor;
+  /* The exponentials of how much scores of 16 columns are below the largest of their rows. */
+  template <bool units>
+  __device__ __forceinline__ bool exponentials(const word (&s)[keys / 8][2], int j,
+                                               float (&e)[8]) const {
+    const word four[4] = {s[2 * j][0], s[2 * j][1], s[2 * j + 1][0], s[2 * j + 1][1]};
+    return P::template exponentials < multiplies != 0, units > (four, p.factor, above, e);
   }
 
   /* ---- the three passes; `tail`: the tile that comes after the last one, in the next pass */
 
   __device__ __forceinline__ void find_largest(int tail) {
-    nx_u32 best[2] = {pair::none, pair::none};
+    word best[2] = {P::constant(P::none), P::constant(P::none)};
 #pragma unroll 1
     for (int tile = first; tile < last; tile++) {
       turn(tile + 1 < last ? tile + 1 : tail, false);
       if (idle() || sees_nothing(tile)) continue;
-      nx_u32 s[keys / 8][2], bits[2] = {};
+      word s[keys / 8][2];
+      nx_u32 bits[2] = {};
       if (unseen(tile, bits)) {
-        best[0] = pair::most(best[0], p.fill), best[1] = pair::most(best[1], p.fill);
+        best[0] = P::most(best[0], P::constant(p.fill));
+        best[1] = P::most(best[1], P::constant(p.fill));
         continue;
       }
       multiply_scores<true>(tile, s, bits);
 #pragma unroll
       for (int j = 0; j < keys / 8; j++)
 #pragma unroll
-        for (int h = 0; h < 2; h++) best[h] = pair::most(best[h], s[j][h]);
+        for (int h = 0; h < 2; h++) best[h] = P::most(best[h], s[j][h]);
     }
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const int own = row + lane / 4 + 8 * h;
-      if (!masked && added == 0) best[h] = pair::fma(best[h], p.factor, 0x80008000u);
-      if (own + p.least > 0 || own + p.most < p.columns - 1) best[h] = pair::most(best[h], p.fill);
-      best[h] = pair::most(best[h], best[h] >> 16 | best[h] << 16);
-      best[h] = pair::most(best[h], nx_shuffle(best[h], 1));
-      above[h] = pair::most(best[h], nx_shuffle(best[h], 2)) ^ 0x80008000u;
+      if (!masked && added == 0) best[h] = P::times(best[h], p.factor);
+      if (own + p.least > 0 || own + p.most < p.columns - 1)
+        best[h] = P::most(best[h], P::constant(p.fill));
+      above[h] = P::peak_of(best[h]);
     }
   }
 
@@ -393,7 +313,7 @@ struct nx_attention {
       any = true;
     }
   }
-  __device__ __forceinline__ void add_exponentials(int tail, bool values, pair (&by)[2]) {
+  __device__ __forceinline__ void add_exponentials(int tail, bool values, P (&by)[2]) {
     float sum[2][4] = {};
     const int begin = first / chain;
 #pragma unroll 1
@@ -404,17 +324,17 @@ struct nx_attention {
     for (int tile = first; tile < last; tile++) {
       const bool more = tile + 1 < last;
       turn(more ? tile + 1 : tail, !more && values);
-      nx_u32 s[keys / 8][2], bits[2] = {};
+      word s[keys / 8][2];
+      nx_u32 bits[2] = {};
       if (!idle() && !(skips && sees_nothing(tile)) && !(unseen(tile, bits) && skips)) {
         multiply_scores<false>(tile, s, bits);
 #pragma unroll
-        for (int j = 0; j < keys / 8; j++)
+        for (int j = 0; j < keys / 16; j++) {
+          float e[8];
+          exponentials<false>(s, j, e);
 #pragma unroll
-          for (int h = 0; h < 2; h++) {
-            const nx_u32 e = exponentials(s[j][h], factor(), h, 1.0f);
-            sum[h][j % 2 * 2] += pair::low(e);
-            sum[h][j % 2 * 2 + 1] += pair::high(e);
-          }
+          for (int i = 0; i < 8; i++) sum[i / 2 % 2][i / 4 * 2 + i % 2] += e[i];
+        }
       }
       if ((tile + 1) % chain == 0 || !more) add_block(tile / chain, sum);
     }
@@ -424,26 +344,25 @@ struct nx_attention {
       float low = sum[h][0] + sum[h][2], high = sum[h][1] + sum[h][3];
       low += nx_shuffle(low, 2), high += nx_shuffle(high, 2);
       low += nx_shuffle(low, 1), high += nx_shuffle(high, 1);
-      by[h].divide_by(pair::low(pair::round((low + high) * pair::unit, 0)));
+      by[h].sum_is(low + high);
     }
   }
 
-  __device__ __forceinline__ void multiply_values(const pair (&by)[2], float (&y)[E / 8][4]) {
+  __device__ __forceinline__ void multiply_values(const P (&by)[2], float (&y)[E / 8][4]) {
 #pragma unroll 1
     for (int tile = first; tile < last; tile++) {
       turn(tile + 1 < last ? tile + 1 : -1, true);
-      nx_u32 s[keys / 8][2], bits[2] = {};
+      word s[keys / 8][2];
+      nx_u32 bits[2] = {};
       if (idle() || (skips && sees_nothing(tile)) || (unseen(tile, bits) && skips)) continue;
       multiply_scores<false>(tile, s, bits);
       const nx_u8 *from = shared + now * stage + key_bytes;
 #pragma unroll
       for (int j = 0; j < keys / 16; j++) {
         nx_u32 a[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-          const nx_u32 e = exponentials(s[2 * j + i / 2][i % 2], factor(), i % 2, pair::unit);
-          a[i] = pair::round(by[i % 2].quotient(pair::low(e)), by[i % 2].quotient(pair::high(e)));
-        }
+        float e[8];
+        const bool slow = exponentials<true>(s, j, e);
+        P::divide(by, e, slow, a);
 #pragma unroll
         for (int i = 0; i < E / 16; i++) {
           nx_u32 b[4];
@@ -462,8 +381,7 @@ struct nx_attention {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const int own = row + lane / 4 + 8 * h;
-      const nx_u32 hidden = exponentials(p.fill, pair::one, h, pair::unit);
-      if (own < p.rows) good = good && (hidden & 0x7fffu) == 0;
+      if (own < p.rows) good = good && P::vanishes(p.fill, above[h]);
     }
     for (int i = threadIdx.x; i < p.parts; i += threads) good = good && marks[i] == 0;
     int *said = words();
@@ -491,9 +409,8 @@ struct nx_attention {
     const int all = (p.columns + keys - 1) / keys, end = first_row + rows - 1;
     first = first_row + p.least > 0 ? (first_row + p.least) / keys : 0;
     last = end + p.most >= p.columns - 1 ? all : end + p.most < 0 ? 0 : (end + p.most) / keys + 1;
-    nx_bring_lines<D / 8, rows, threads>(shared + 2 * stage,
-                                         queries_at + (nx_i64)first_row * p.q_row, p.q_row,
-                                         p.rows - first_row);
+    nx_bring_lines<D / 8, rows, threads>(
+        shared + 2 * stage, queries_at + (nx_i64)first_row * p.q_row, p.q_row, p.rows - first_row);
     nx_copy_group();
     if (first >= last) first = 0, last = all;
     const bool part = masked || last - first != all;
@@ -510,7 +427,7 @@ struct nx_attention {
       if (!skips) first = 0, last = all;
       bring(first, now ^ 1, false);
     }
-    pair by[2];
+    P by[2];
     add_exponentials(first, true, by);
     float y[E / 8][4] = {};
     multiply_values(by, y);
@@ -522,17 +439,17 @@ struct nx_attention {
 #pragma unroll
       for (int i = 0; i < E / 8; i++)
         *(nx_u32 *)(to + ((nx_i64)words()[1] * p.rows + own) * E + i * 8 + lane % 4 * 2) =
-            pair::round(y[i][2 * h], y[i][2 * h + 1]);
+            P::round(y[i][2 * h], y[i][2 * h + 1]);
     }
   }
 };
 
 /* A tile of rows after the other. marks: see nx_mark_values. */
-template <class T, int D, int E, int warps, int keys, bool rounds, bool masked, int added>
+template <class P, int D, int E, int warps, int keys, bool rounds, bool masked, int added>
 NX_INLINE void nx_attend(const nx_u16 *q, const nx_u16 *k, const nx_u16 *v, nx_u16 *y,
-                         const nx_u8 *marks, nx_attention_masks masks,
-                         const nx_attention_shape &p, nx_u8 *shared) {
-  typedef nx_attention<T, D, E, warps, keys, rounds, masked, added> one;
+                         const nx_u8 *marks, nx_attention_masks masks, const nx_attention_shape &p,
+                         nx_u8 *shared) {
+  typedef nx_attention<P, D, E, warps, keys, rounds, masked, added> one;
   const bool bounded = p.least > -p.rows || p.most < p.columns - 1;
   int number = blockIdx.x;
 #pragma unroll 1

@@ -33,11 +33,11 @@ const char *nxu_sort_rows(void);
 const char *nxu_sort_code(void);
 const char *nxu_scatter_code(void);
 const char *nxu_scan_code(void);
-const char *nxu_arrays(void);               /* arrays.cuh */
-const char *nxu_mma_code(void);             /* mma.cuh: what products on tensor cores are made of */
-const char *nxu_integers_code(void);        /* integers.cuh, after mma.cuh */
-const char *nxu_windows_code(void);         /* windows.cuh, after mma.cuh */
-const char *nxu_attention_code(void);       /* attention.cuh, after mma.cuh */
+const char *nxu_arrays(void);         /* arrays.cuh */
+const char *nxu_mma_code(void);       /* mma.cuh: what products on tensor cores are made of */
+const char *nxu_integers_code(void);  /* integers.cuh, after mma.cuh */
+const char *nxu_windows_code(void);   /* windows.cuh, after mma.cuh */
+const char *nxu_attention_code(void); /* attention_numbers.cuh, attention.cuh; after mma.cuh */
 const char *nxu_attention_masks_code(void); /* attention_masks.cuh */
 const char *nxu_control_code(void);         /* control.cuh: loops and branches as nodes of graphs */
 /* The type of a variable that holds an element; small floats are held as their bits. A static

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""A text file as a C function that returns it: embed_text.py FILE FUNCTION HEADER OUTPUT. Remarks
-are left out."""
+"""Text files, one after the other, as a C function that returns them: embed_text.py FILE..
+FUNCTION HEADER OUTPUT. Remarks are left out."""
 
 import re
 import sys
 
-source, function, header, output = sys.argv[1:]
-with open(source, encoding="ascii") as f:
-    text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+*sources, function, header, output = sys.argv[1:]
+text = ""
+for source in sources:
+    with open(source, encoding="ascii") as f:
+        text += re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
 lines = [line.rstrip() for line in text.split("\n") if line.strip()]
 # As numbers: a literal of this length is beyond what C promises.
 codes = [str(ord(c)) for line in lines for c in line + "\n"] + ["0"]

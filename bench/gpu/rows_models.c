@@ -20,12 +20,18 @@ typedef struct workload {
   int64_t shared; /* heads of the same keys */
   int64_t batch, features, size, out, window, stride, groups;
   bool last; /* features are the last axis of images and weights */
+  bool wide; /* scores are f32 */
 } workload;
 
+#define ATTENTION_OF(name, type, heads, rows, width, mask, shared, wide) \
+  {name, type, true, heads, rows, width, mask, shared, 0, 0, 0, 0, 0, 0, 0, false, wide}
 #define ATTENTION(name, type, heads, rows, width, mask, shared) \
-  {name, type, true, heads, rows, width, mask, shared, 0, 0, 0, 0, 0, 0, 0, false}
+  ATTENTION_OF(name, type, heads, rows, width, mask, shared, false)
+#define WIDE_ATTENTION(name, type, heads, rows, width, mask, shared) \
+  ATTENTION_OF(name, type, heads, rows, width, mask, shared, true)
 #define CONVOLUTION(name, type, batch, features, size, out, window, stride, groups, last) \
-  {name, type, false, 0, 0, 0, ALL, 1, batch, features, size, out, window, stride, groups, last}
+  {name,     type, false, 0,      0,      0,      ALL,  1,    batch,                      \
+   features, size, out,   window, stride, groups, last, false}
 static const workload workloads[] = {
     ATTENTION("attention 16x2048x64", NX_F32, 16, 2048, 64, ALL, 1),
     ATTENTION("attention 16x2048x64 bf16", NX_BF16, 16, 2048, 64, ALL, 1),
@@ -39,6 +45,15 @@ static const workload workloads[] = {
     ATTENTION("attention 32x2048x128, 4 share, causal bf16", NX_BF16, 32, 2048, 128, CAUSAL, 4),
     ATTENTION("attention 32x1000x80 bf16", NX_BF16, 32, 1000, 80, ALL, 1),
     ATTENTION("attention 16x1024x256 bf16", NX_BF16, 16, 1024, 256, ALL, 1),
+    WIDE_ATTENTION("attention 16x2048x64 bf16, scores f32", NX_BF16, 16, 2048, 64, ALL, 1),
+    WIDE_ATTENTION("attention 16x2048x64 causal bf16, scores f32", NX_BF16, 16, 2048, 64, CAUSAL,
+                   1),
+    WIDE_ATTENTION("attention 16x2048x64 condition f16, scores f32", NX_F16, 16, 2048, 64,
+                   CONDITION, 1),
+    WIDE_ATTENTION("attention 16x2048x64 summand bf16, scores f32", NX_BF16, 16, 2048, 64, SUMMAND,
+                   1),
+    WIDE_ATTENTION("attention 32x2048x128, 4 share, causal bf16, scores f32", NX_BF16, 32, 2048,
+                   128, CAUSAL, 4),
     ATTENTION("attention 8x8192x128 bf16", NX_BF16, 8, 8192, 128, ALL, 1),
     ATTENTION("attention 8x8192x128 causal bf16", NX_BF16, 8, 8192, 128, CAUSAL, 1),
     CONVOLUTION("conv 3x3 32x64x56^2", NX_F32, 32, 64, 56, 64, 3, 1, 1, false),
@@ -69,23 +84,28 @@ static const workload workloads[] = {
 
 static nx_tensor *attention(const bench_lab *lab, nx_tensor **x, const workload *w) {
   const int64_t groups = w->heads / w->shared;
-  nx_tensor *scale = bench_number(lab, x[0], 1 / sqrt((double)w->width)), *in[3];
+  nx_tensor *in[3];
   for (int i = 0; i < 3; i++)
     in[i] =
         nx_expand(nx_reshape(x[i], NX_SHAPE(groups, i == 0 ? w->shared : 1, w->rows, w->width), 0),
                   NX_SHAPE(groups, w->shared, w->rows, w->width));
-  nx_tensor *scores = nx_mul(nx_matmul(in[0], nx_permute(in[1], NX_AXES(0, 1, 3, 2))), scale);
-  if (w->mask == SUMMAND)
-    scores = nx_add(scores, nx_reshape(x[3], NX_SHAPE(groups, w->shared, w->rows, w->rows), 0));
-  if (w->mask == CONDITION) scores = nx_where(x[3], scores, bench_number(lab, x[0], -INFINITY));
+  const nx_dtype t = w->wide ? NX_F32 : w->dtype;
+  nx_tensor *q = nx_cast(in[0], t), *k = nx_cast(nx_permute(in[1], NX_AXES(0, 1, 3, 2)), t),
+            *scale = bench_number(lab, q, 1 / sqrt((double)w->width)),
+            *lowest = bench_number(lab, q, -INFINITY), *scores = nx_mul(nx_matmul(q, k), scale);
+  if (w->mask == SUMMAND) {
+    nx_tensor *summand = nx_reshape(x[3], NX_SHAPE(groups, w->shared, w->rows, w->rows), 0);
+    scores = nx_add(scores, nx_cast(summand, t));
+  }
+  if (w->mask == CONDITION) scores = nx_where(x[3], scores, lowest);
   if (w->mask == CAUSAL) {
     nx_tensor *at =
                   nx_arange(lab->context, lab->device, NX_I32, NX_NUMBER(0), NX_NUMBER(1), w->rows),
               *seen = nx_cmple(nx_reshape(at, NX_SHAPE(1, w->rows), 0),
                                nx_reshape(at, NX_SHAPE(w->rows, 1), 0));
-    scores = nx_where(seen, scores, bench_number(lab, x[0], -INFINITY));
+    scores = nx_where(seen, scores, lowest);
   }
-  return nx_matmul(bench_softmax_of(scores), in[2]);
+  return nx_matmul(nx_cast(bench_softmax_of(scores), w->dtype), in[2]);
 }
 
 static nx_tensor *convolution(nx_tensor **x, const workload *w) {

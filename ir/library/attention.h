@@ -6,8 +6,10 @@
 
 #include "ir/dtype.h"
 
-/* Bits of the operands' dtype, or -1; bounds of column - row; bits of operands in which rows come
- * before heads; and whether a condition in memory is true where columns are hidden. */
+/* Bits of the scores' dtype, or -1; bounds of column - row; bits of operands in which rows come
+ * before heads; whether a condition in memory is true where columns are hidden; and whether scores
+ * and weights are f32, not of the operands' dtype, and weights are rounded to that for the second
+ * product. */
 enum {
   NXG_ATTENTION_SCALE,
   NXG_ATTENTION_FILL,
@@ -15,6 +17,7 @@ enum {
   NXG_ATTENTION_MOST,
   NXG_ATTENTION_TURNED,
   NXG_ATTENTION_HIDES,
+  NXG_ATTENTION_WIDE,
   NXG_ATTENTION_ATTRS
 };
 enum {
@@ -34,10 +37,15 @@ typedef struct nxg_attention_masks {
   int32_t summand, condition;
 } nxg_attention_masks;
 
-/* Whether larger scores stay larger when they are multiplied by it: it is none, or positive and
- * finite. */
+static inline nx_dtype nxg_attention_scores(nx_dtype t, const int64_t *attrs) {
+  return attrs[NXG_ATTENTION_WIDE] ? NX_F32 : t;
+}
+
+/* Whether larger scores, of that dtype, stay larger when they are multiplied by it: it is none, or
+ * positive and finite. */
 static inline bool nxg_attention_grows(nx_dtype t, int64_t scale) {
-  return scale == -1 || (scale > 0 && scale < (t == NX_BF16 ? 0x7f80 : 0x7c00));
+  const int64_t infinity = t == NX_F32 ? 0x7f800000 : t == NX_BF16 ? 0x7f80 : 0x7c00;
+  return scale == -1 || (scale > 0 && scale < infinity);
 }
 
 /* Whether kernels take features of queries and keys, the width of values, and so many columns. */

@@ -3,13 +3,14 @@
  * features] and values [outer, groups, columns, width] of f16 or bf16. heads is a multiple of
  * groups, and as many heads as that says, one after the other, share keys and values. A bit of
  * `turned` (1 queries, 2 keys, 4 values) says that an operand has its second and third dimensions
- * exchanged. Behind them may come a summand, of the same dtype, and a condition, of bool: of
+ * exchanged. Behind them may come a summand, of the scores' dtype, and a condition, of bool: of
  * [outer, heads, rows, columns], where each but columns may be 1, for all of them; the summand's
  * columns are rounded up to a multiple of 8. The result is [outer, heads, rows, width]: what a
  * product of queries and keys, times `scale`, plus the summand, with `fill` where column - row is
  * below `least` or above `most` or the condition is `hides`, its softmax and a product with the
- * values give, each rounded to the dtype. scale, fill: bits of the dtype; -1: none (of `fill` only
- * where all columns are seen). */
+ * values give, each rounded to the dtype; or, `wide`, to f32 up to the softmax, which is rounded to
+ * the dtype before the second product. scale, fill: bits of the scores' dtype; -1: none (of `fill`
+ * only where all columns are seen). */
 #include "library_types.h"
 
 static nx_status bad(const char *why, nxi_diag *d) {
@@ -18,10 +19,12 @@ static nx_status bad(const char *why, nxi_diag *d) {
 
 static nx_status check_attrs(const int64_t *a, nxi_diag *d) {
   enum { FAR = NXG_ATTENTION_FAR };
-  const int64_t least = a[NXG_ATTENTION_LEAST], most = a[NXG_ATTENTION_MOST];
-  if (a[NXG_ATTENTION_SCALE] < -1 || a[NXG_ATTENTION_SCALE] > 0xffff ||
-      a[NXG_ATTENTION_FILL] < -1 || a[NXG_ATTENTION_FILL] > 0xffff)
-    return bad("scale and fill are 16 bits, or -1", d);
+  const int64_t least = a[NXG_ATTENTION_LEAST], most = a[NXG_ATTENTION_MOST],
+                bits = a[NXG_ATTENTION_WIDE] ? 0xffffffff : 0xffff;
+  if (a[NXG_ATTENTION_WIDE] != 0 && a[NXG_ATTENTION_WIDE] != 1) return bad("wide is not 0 or 1", d);
+  if (a[NXG_ATTENTION_SCALE] < -1 || a[NXG_ATTENTION_SCALE] > bits || a[NXG_ATTENTION_FILL] < -1 ||
+      a[NXG_ATTENTION_FILL] > bits)
+    return bad("scale and fill are bits of a score, or -1", d);
   if (least < -FAR || least > FAR || most < -FAR || most > FAR)
     return bad("a bound is out of range", d);
   if (a[NXG_ATTENTION_FILL] < 0 && (least > -FAR || most < FAR))
@@ -63,13 +66,14 @@ static nx_status check_masks(const nxg_call *call, const int64_t *scores, nxi_di
 }
 
 static nx_status check_dtypes(const nxg_call *call, nxi_diag *d) {
-  const nx_dtype t = call->operands[0].dtype;
+  const nx_dtype t = call->operands[0].dtype, scores = nxg_attention_scores(t, call->attrs);
   if (call->n_operands < 3 || call->n_operands > 5) return bad("it has not 3 to 5 operands", d);
   if (t != NX_F16 && t != NX_BF16)
     return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "attention",
                     "attention: operands of %s, not of f16 or bf16", nxi_dtypes[t].name);
   for (uint32_t i = 1; i < call->n_operands; i++)
-    if (call->operands[i].dtype != t && (i < 3 || call->operands[i].dtype != NX_BOOL))
+    if (call->operands[i].dtype != (i < 3 ? t : scores) &&
+        (i < 3 || call->operands[i].dtype != NX_BOOL))
       return bad("operands differ in dtype", d);
   return NX_OK;
 }

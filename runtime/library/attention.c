@@ -44,7 +44,16 @@ static float widen(uint16_t bits, bool brain) {
 static uint16_t narrow(float x, bool brain) {
   return brain ? nxi_f32_to_bf16(x) : nxi_f32_to_f16(x);
 }
-static float rounded(float x, bool brain) { return widen(narrow(x, brain), brain); }
+/* As scores are rounded. */
+static float rounded(float x, const nxg_call *call) {
+  const bool brain = call->operands[0].dtype == NX_BF16;
+  return call->attrs[NXG_ATTENTION_WIDE] ? x : widen(narrow(x, brain), brain);
+}
+static float score_of(uint32_t bits, const nxg_call *call) {
+  return call->attrs[NXG_ATTENTION_WIDE]
+             ? nxi_f32_bits(bits)
+             : widen((uint16_t)bits, call->operands[0].dtype == NX_BF16);
+}
 
 /* In the order `lanes` (docs/numerics.md). What is added is at least +0, so that zeros stand for
  * elements that there are not, and leave no trace. */
@@ -76,7 +85,7 @@ static int64_t mask_at(const nxg_array *x, int64_t outer, int64_t head, int64_t 
 
 /* What is added to the scores of a row, and which columns are hidden; NULL: nothing. */
 typedef struct row_masks {
-  const uint16_t *summand;
+  const void *summand;
   const uint8_t *condition;
 } row_masks;
 static row_masks masks_of(const nxg_call *call, void *const *operands, int64_t outer, int64_t head,
@@ -84,12 +93,18 @@ static row_masks masks_of(const nxg_call *call, void *const *operands, int64_t o
   const nxg_attention_masks m = nxg_attention_masks_of(call);
   row_masks own = {NULL, NULL};
   if (m.summand >= 0)
-    own.summand = (const uint16_t *)operands[m.summand] +
-                  mask_at(&call->operands[m.summand], outer, head, row);
+    own.summand = (const uint8_t *)operands[m.summand] +
+                  mask_at(&call->operands[m.summand], outer, head, row) *
+                      nxi_dtype_size(call->operands[m.summand].dtype);
   if (m.condition >= 0)
     own.condition = (const uint8_t *)operands[m.condition] +
                     mask_at(&call->operands[m.condition], outer, head, row);
   return own;
+}
+
+static float summand_at(const void *row, int64_t j, const nxg_call *call) {
+  return call->attrs[NXG_ATTENTION_WIDE] ? ((const float *)row)[j]
+                                         : score_of(((const uint16_t *)row)[j], call);
 }
 
 static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, int64_t step,
@@ -100,27 +115,28 @@ static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, in
     float sum = 0;
     if (j - row < a[NXG_ATTENTION_LEAST] || j - row > a[NXG_ATTENTION_MOST] ||
         (masks.condition != NULL && masks.condition[j] == a[NXG_ATTENTION_HIDES])) {
-      to[j] = widen((uint16_t)a[NXG_ATTENTION_FILL], brain);
+      to[j] = score_of((uint32_t)a[NXG_ATTENTION_FILL], call);
       continue;
     }
     for (int64_t i = 0; i < features; i++)
       sum += widen(q[i], brain) * widen(k[j * step + i], brain);
-    to[j] = rounded(sum, brain);
+    to[j] = rounded(sum, call);
     if (a[NXG_ATTENTION_SCALE] >= 0)
-      to[j] = rounded(to[j] * widen((uint16_t)a[NXG_ATTENTION_SCALE], brain), brain);
-    if (masks.summand != NULL) to[j] = rounded(to[j] + widen(masks.summand[j], brain), brain);
+      to[j] = rounded(to[j] * score_of((uint32_t)a[NXG_ATTENTION_SCALE], call), call);
+    if (masks.summand != NULL) to[j] = rounded(to[j] + summand_at(masks.summand, j, call), call);
   }
 }
 
-static void softmax(bool brain, float *x, int64_t n) {
+static void softmax(const nxg_call *call, float *x, int64_t n) {
+  const bool brain = call->operands[0].dtype == NX_BF16;
   float most = -INFINITY;
   for (int64_t j = 0; j < n; j++) most = x[j] > most || x[j] != x[j] ? x[j] : most;
   for (int64_t j = 0; j < n; j++) {
-    const uint64_t below = nxi_bits_f32(rounded(x[j] - most, brain));
-    x[j] = rounded(nxi_f32_bits(nxk_eval(NXK_exp, NX_F32, NX_F32, &below)), brain);
+    const uint64_t below = nxi_bits_f32(rounded(x[j] - most, call));
+    x[j] = rounded(nxi_f32_bits(nxk_eval(NXK_exp, NX_F32, NX_F32, &below)), call);
   }
-  const float sum = rounded(sum_of(x, n), brain);
-  for (int64_t j = 0; j < n; j++) x[j] = rounded(x[j] / sum, brain);
+  const float sum = rounded(sum_of(x, n), call);
+  for (int64_t j = 0; j < n; j++) x[j] = widen(narrow(x[j] / sum, brain), brain);
 }
 
 static nx_status run(nxg_call_part *part) {
@@ -139,7 +155,7 @@ static nx_status run(nxg_call_part *part) {
     score(call, at[0] + outer * q.outer + head * q.head + row * q.row,
           at[1] + outer * k.outer + group * k.head, k.row,
           masks_of(call, part->operands, outer, head, row), row, k.rows, x);
-    softmax(brain, x, k.rows);
+    softmax(call, x, k.rows);
     for (int64_t e = 0; e < width; e++) {
       float sum = 0;
       for (int64_t j = 0; j < k.rows; j++) sum += x[j] * widen(values[j * v.row + e], brain);

@@ -183,18 +183,34 @@ static bool attention(nxi_gpu *g) {
     nx_dtype t;
     int64_t width, attrs[NXG_ATTENTION_ATTRS];
     const int64_t *summand, *condition;
-  } all[] = {{NX_BF16, 48, {0x3e00, -1, -FAR, FAR, 0, 0}, NULL, NULL},
-             {NX_F16, 64, {0x3555, 0xfc00, -FAR, 0, 0, 0}, NULL, NULL},
-             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 7, 0}, NULL, NULL},
-             {NX_F16, 256, {0x2c00, -1, -FAR, FAR, 0, 0}, NULL, NULL},
-             {NX_BF16, 64, {0x3e00, 0xff80, -FAR, FAR, 0, 0}, NULL, each},
-             {NX_F16, 64, {0x3555, 0xfc00, -FAR, FAR, 0, 1}, NULL, one},
-             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 0, 0}, NULL, one},
-             {NX_BF16, 64, {0x3e00, -1, -FAR, FAR, 0, 0}, each, NULL},
-             {NX_F16, 64, {0x3555, -1, -FAR, FAR, 0, 0}, one, NULL},
-             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 0, 0}, each, one},
-             {NX_F16, 128, {0x3db5, 0xfc00, -FAR, FAR, 0, 0}, one, each},
-             {NX_BF16, 256, {0x3d80, 0xff80, -FAR, FAR, 0, 0}, each, each}};
+  } all[] = {{NX_BF16, 48, {0x3e00, -1, -FAR, FAR, 0, 0, 0}, NULL, NULL},
+             {NX_F16, 64, {0x3555, 0xfc00, -FAR, 0, 0, 0, 0}, NULL, NULL},
+             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 7, 0, 0}, NULL, NULL},
+             {NX_F16, 256, {0x2c00, -1, -FAR, FAR, 0, 0, 0}, NULL, NULL},
+             {NX_BF16, 64, {0x3e00, 0xff80, -FAR, FAR, 0, 0, 0}, NULL, each},
+             {NX_F16, 64, {0x3555, 0xfc00, -FAR, FAR, 0, 1, 0}, NULL, one},
+             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 0, 0, 0}, NULL, one},
+             {NX_BF16, 64, {0x3e00, -1, -FAR, FAR, 0, 0, 0}, each, NULL},
+             {NX_F16, 64, {0x3555, -1, -FAR, FAR, 0, 0, 0}, one, NULL},
+             {NX_BF16, 128, {0x3db5, 0xff80, -FAR, 0, 0, 0, 0}, each, one},
+             {NX_F16, 128, {0x3db5, 0xfc00, -FAR, FAR, 0, 0, 0}, one, each},
+             {NX_BF16, 256, {0x3d80, 0xff80, -FAR, FAR, 0, 0, 0}, each, each},
+             {NX_BF16, 48, {0x3e000000, -1, -FAR, FAR, 0, 0, 1}, NULL, NULL},
+             {NX_BF16, 64, {0x3e000000, -1, -FAR, FAR, 7, 0, 1}, NULL, NULL},
+             {NX_BF16, 64, {0x3e000000, 0xff333332, -FAR, 0, 7, 0, 1}, NULL, NULL},
+             {NX_F16, 64, {0x3e000000, 0xff800000, -FAR, 0, 0, 0, 1}, NULL, NULL},
+             {NX_BF16, 128, {0x3db504f3, 0xff333332, -FAR, 0, 7, 0, 1}, NULL, NULL},
+             {NX_BF16, 128, {0x3db504f3, 0xff333332, -FAR, 0, 0, 0, 1}, NULL, one},
+             {NX_BF16, 64, {0x3e000000, 0xff333332, -FAR, 0, 0, 0, 1}, NULL, each},
+             {NX_BF16, 64, {0x3e000000, -1, -FAR, FAR, 0, 0, 1}, each, NULL},
+             {NX_F16, 64, {0x3e000000, 0xff333332, -FAR, FAR, 0, 0, 1}, each, each},
+             {NX_BF16, 128, {0x3db504f3, 0xff333332, -FAR, 0, 0, 0, 1}, each, each},
+             {NX_F16, 128, {0x3db504f3, -1, -FAR, FAR, 0, 0, 1}, one, NULL},
+             {NX_BF16, 128, {0x3db504f3, -1, -FAR, FAR, 0, 0, 1}, each, NULL},
+             {NX_F16, 96, {0x3db504f3, 0xff333332, -FAR, 0, 0, 1, 1}, each, each},
+             {NX_BF16, 256, {0x3d800000, -1, -FAR, FAR, 0, 0, 1}, NULL, NULL},
+             {NX_BF16, 256, {0x3d800000, 0xff800000, -FAR, FAR, 0, 0, 1}, each, each}};
+
   bool good = true;
   for (size_t i = 0; i < sizeof all / sizeof *all && good; i++) {
     const int64_t shape[] = {16, 2048, 2048, all[i].width}, dense[] = {16, 16, 2048, all[i].width};
@@ -203,7 +219,8 @@ static bool attention(nxi_gpu *g) {
     nxg_type types[5] = {type, type, type};
     uint32_t n = 3;
     nxg_call call;
-    if (all[i].summand != NULL) types[n++] = (nxg_type){all[i].t, 4, all[i].summand};
+    if (all[i].summand != NULL)
+      types[n++] = (nxg_type){nxg_attention_scores(all[i].t, all[i].attrs), 4, all[i].summand};
     if (all[i].condition != NULL) types[n++] = (nxg_type){NX_BOOL, 4, all[i].condition};
     if (!is_taken()) continue;
     good = nxg_call_infer(NXG_attention, n, types, all[i].attrs, NXG_ATTENTION_ATTRS, &call,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Two products of f16 or bf16 with a softmax between them become one call of attention on a GPU,
- * whose kernels keep no scores in memory. What is found is what is recorded: a product of queries
- * and turned keys; maybe a factor; maybe a summand; maybe a constant where a comparison of row and
- * column, or a condition in memory, hides scores; exp of what is below the row's largest; a
- * quotient by the sum of these; a product with the values. Nothing else may use what lies between.
+ * whose kernels keep no scores in memory; so do those with a softmax of f32, whose weights are
+ * rounded, behind a product of f32 with operands that were 16 bits. What is found is what is
+ * recorded: a product of queries and turned keys; maybe a factor; maybe a summand; maybe a constant
+ * where a comparison of row and column, or a condition in memory, hides scores; exp of what is
+ * below the row's largest; a quotient by the sum of these; a product with the values. Nothing else
+ * may use what lies between.
  *
  * The rule is one of shapes and types, so fusion changes no bit. It pays where rows fill the GPU
  * and are so many that scores are more than keys and values (docs/decisions/cuda.md). Heads that
@@ -11,6 +13,7 @@
  * so.
  * Needs: composed views. */
 #include "attention_mask.h"
+#include "attention_sides.h"
 #include "passes/graph/rewrite.h"
 
 #include <string.h>
@@ -30,13 +33,6 @@ enum {
   MOST = NXG_ATTENTION_MOST_ROWS
 };
 
-/* An operand: what it is a view of, with rows and features as its last axes. */
-typedef struct side {
-  uint32_t base;
-  nxg_view v;
-  bool whole, turned; /* dense in this order, or with rows before heads */
-} side;
-
 /* What scores are masked with, as a view of their shape. Of an array of four axes it has those of
  * which it is not the same for all. */
 typedef struct mask {
@@ -46,12 +42,13 @@ typedef struct mask {
 } mask;
 
 typedef struct attention {
-  side q, k, v;
+  nxp_side q, k, v;
   mask summand, condition;
   int64_t attrs[NXG_ATTENTION_ATTRS];
   int64_t rows, columns, features, width;
   int32_t batches, shared; /* axes before rows, and how many of these share keys and values */
   int32_t split;           /* axes before heads */
+  nx_dtype t;              /* of operands and the result; scores may be f32 */
 } attention;
 
 /* ---- what is recorded */
@@ -91,19 +88,20 @@ static bool reduces(const nxg_graph *g, uint32_t node, nxg_op op, uint32_t of) {
          reshaped(g, n->args[0]) == of;
 }
 
-/* A sum, or the same in f32, maybe added to zero, which changes no sum of exponentials, and
- * rounded. */
-static bool sums(const nxg_graph *g, uint32_t node, uint32_t of) {
-  const nxg_node *n = &g->nodes[node], *sum, *wide;
-  if (n->op != NXG_cast) return reduces(g, node, NXG_reduce_sum, of);
-  uint32_t inner = reshaped(g, n->args[0]);
-  n = &g->nodes[inner];
+/* What is added to zero, which changes no sum of exponentials. */
+static uint32_t without_zero(const nxg_graph *g, uint32_t node) {
+  const nxg_node *n = &g->nodes[node];
   int64_t bits;
   for (int i = 0; i < 2 && n->op == NXG_add; i++)
-    if (nxp_full_bits(g, n->args[i], &bits) && bits == 0) {
-      inner = reshaped(g, n->args[1 - i]);
-      break;
-    }
+    if (nxp_full_bits(g, n->args[i], &bits) && bits == 0) return reshaped(g, n->args[1 - i]);
+  return node;
+}
+
+/* A sum, or the same in f32, and rounded. */
+static bool sums(const nxg_graph *g, uint32_t node, uint32_t of) {
+  const nxg_node *n = &g->nodes[node], *sum, *wide;
+  if (n->op != NXG_cast) return reduces(g, without_zero(g, node), NXG_reduce_sum, of);
+  const uint32_t inner = without_zero(g, reshaped(g, n->args[0]));
   sum = &g->nodes[inner];
   if (sum->op != NXG_reduce_sum || sum->dtype != NX_F32) return false;
   const uint32_t cast = reshaped(g, sum->args[0]);
@@ -155,7 +153,7 @@ static uint32_t scaled(const nxg_graph *g, uint32_t node, int64_t *scale) {
     for (int i = 0; i < 2; i++)
       if (nxp_full_bits(g, n->args[i], scale)) return reshaped(g, n->args[1 - i]);
   if (n->op != NXG_div || !nxp_full_bits(g, n->args[1], scale)) return node;
-  const int digits = t == NX_BF16 ? 7 : 10, bias = t == NX_BF16 ? 127 : 15;
+  const int digits = t == NX_F32 ? 23 : t == NX_BF16 ? 7 : 10, bias = t == NX_F16 ? 15 : 127;
   const int64_t power = *scale >> digits & (2 * bias + 1),
                 other = *scale & ~((int64_t)(2 * bias + 1) << digits);
   const bool exact = (*scale & ((1 << digits) - 1)) == 0 && power > 0 && power < 2 * bias;
@@ -218,44 +216,10 @@ static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t sc
 
 /* ---- how operands lie in memory */
 
-static void look_at(const nxg_graph *g, uint32_t node, bool across, side *s) {
-  nxg_view *v = &s->v;
-  nxg_node_view(g, node, v);
-  s->base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
-  if (!across) return;
-  const int32_t row = v->rank - 2;
-  const int64_t shape = v->shape[row], stride = v->strides[row];
-  v->shape[row] = v->shape[row + 1], v->strides[row] = v->strides[row + 1];
-  v->shape[row + 1] = shape, v->strides[row + 1] = stride;
-}
-
-/* Whether its axes, of which `count` are batches and `split` before heads, are those of a dense
- * array in which heads come before rows, or behind them. */
-static bool lies(const side *s, int32_t count, int32_t split, bool turned) {
-  const nxg_view *v = &s->v;
-  const int64_t rows = v->shape[v->rank - 2], width = v->shape[v->rank - 1];
-  int64_t heads = 1;
-  for (int32_t i = split; i < count; i++) heads *= v->shape[i];
-  int64_t step = turned ? width : rows * width;
-  bool good = v->strides[v->rank - 1] == 1 &&
-              (rows == 1 || v->strides[v->rank - 2] == (turned ? heads * width : width));
-  for (int32_t i = count; i-- > 0; step *= v->shape[i]) {
-    if (i == split - 1) step = heads * rows * width;
-    good = good && (v->shape[i] == 1 || v->strides[i] == step);
-  }
-  return good;
-}
-
-static int settle(side *s, int32_t count, int32_t split) {
-  const bool plain = lies(s, count, split, false);
-  s->turned = !plain && lies(s, count, split, true);
-  s->whole = plain || s->turned;
-  return s->whole ? 0 : 1;
-}
-
 static int settle_all(attention *a, int32_t split) {
   const int32_t few = a->batches - a->shared;
-  return settle(&a->q, a->batches, split) + settle(&a->k, few, split) + settle(&a->v, few, split);
+  return nxp_settle_side(&a->q, a->batches, split) + nxp_settle_side(&a->k, few, split) +
+         nxp_settle_side(&a->v, few, split);
 }
 
 /* Whether an axis of a mask has several elements in memory. */
@@ -299,47 +263,41 @@ static void choose(attention *a) {
   settle_mask(&a->condition, a->batches, a->split);
 }
 
-static bool same_batches(const nxg_view *a, const nxg_view *b) {
-  return a->rank == b->rank && nxg_same_shape(a->rank - 2, a->shape, b->rank - 2, b->shape);
-}
-
-/* Divides axes of batches as a mask has them: scores may have another shape than their product. */
-static bool divide(side *s, const nxg_view *mask) {
-  const int32_t count = s->v.rank - 2, to = mask->rank - 2;
-  nxg_view v = {.rank = mask->rank, .offset = s->v.offset};
-  int32_t end = 0;
-  for (int32_t i = 0; i < count; i++) {
-    const int32_t begin = end;
-    int64_t n = 1, step = s->v.strides[i];
-    while (end < to && n < s->v.shape[i]) n *= mask->shape[end++];
-    if (n != s->v.shape[i]) return false;
-    for (int32_t k = end; k-- > begin; step *= mask->shape[k]) v.strides[k] = step;
-  }
-  for (; end < to; end++)
-    if (mask->shape[end] != 1) return false;
-  for (int32_t i = 0; i < to; i++) v.shape[i] = mask->shape[i];
-  for (int32_t i = 0; i < 2; i++) {
-    v.shape[to + i] = s->v.shape[count + i];
-    v.strides[to + i] = s->v.strides[count + i];
-  }
-  s->v = v;
-  return true;
-}
-
-/* Whether masks have the shape of the scores, and the same batches. */
-static bool take_batches(attention *a) {
-  mask *const all[] = {&a->summand, &a->condition};
+/* Whether masks have the shape of the scores. */
+static bool masks_fit(const attention *a) {
+  const mask *const all[] = {&a->summand, &a->condition};
   for (int i = 0; i < 2; i++) {
     const nxg_view *v = &all[i]->v;
-    if (!all[i]->given) continue;
-    if (v->rank < 2 || v->shape[v->rank - 2] != a->rows || v->shape[v->rank - 1] != a->columns ||
-        (i == 1 && all[0]->given &&
-         !nxg_same_shape(v->rank, v->shape, all[0]->v.rank, all[0]->v.shape)) ||
-        !divide(&a->q, v) || !divide(&a->k, v) || !divide(&a->v, v))
+    if (all[i]->given &&
+        (v->rank < 2 || v->shape[v->rank - 2] != a->rows || v->shape[v->rank - 1] != a->columns ||
+         (i == 1 && all[0]->given &&
+          !nxg_same_shape(v->rank, v->shape, all[0]->v.rank, all[0]->v.shape))))
       return false;
   }
-  a->batches = a->q.v.rank - 2;
   return true;
+}
+
+/* Gives all operands the same batches: those of masks, or of the operand that has most. */
+static bool share_batches(attention *a) {
+  nxp_side *const all[] = {&a->q, &a->k, &a->v};
+  nxg_view like = a->summand.given ? a->summand.v : a->condition.given ? a->condition.v : a->q.v;
+  for (int i = 1; i < 3 && !a->summand.given && !a->condition.given; i++)
+    if (all[i]->v.rank > like.rank) like = all[i]->v;
+  a->batches = like.rank - 2;
+  for (int i = 0; i < 3; i++)
+    if (!nxp_divide_side(all[i], &like)) return false;
+  return true;
+}
+
+/* Sees operands where they lie, behind copies if that goes together. */
+static bool take_operands(const nxg_graph *g, uint32_t i, uint32_t product, attention *a) {
+  const nxg_node *n = &g->nodes[i], *s = &g->nodes[product];
+  for (int copies = 1; copies >= 0; copies--)
+    if (nxp_see_side(g, s->args[0], false, copies, a->t, &a->q) &&
+        nxp_see_side(g, s->args[1], true, copies, a->t, &a->k) &&
+        nxp_see_side(g, n->args[1], false, copies, a->t, &a->v) && share_batches(a))
+      return true;
+  return false;
 }
 
 static bool pays(const attention *a, nx_dtype t) {
@@ -357,29 +315,36 @@ static bool pays(const attention *a, nx_dtype t) {
          blocks >= LEAST_BLOCKS && scores >= LEAST_SCORES;
 }
 
+/* The extent before the last one that is not 1. */
+static int64_t rows_of(const nxg_node *n) {
+  int32_t axis = n->rank - 2;
+  while (axis > 0 && n->shape[axis] == 1) axis--;
+  return axis < 0 ? 1 : n->shape[axis];
+}
+
 /* Whether node i is the last product of an attention. */
 static bool find(const nxg_graph *g, const uint32_t *uses, uint32_t i, attention *a) {
   const nxg_node *n = &g->nodes[i];
   if (n->op != NXG_matmul || (n->dtype != NX_BF16 && n->dtype != NX_F16)) return false;
-  const uint32_t weights = reshaped(g, n->args[0]), scores = scores_of(g, uses, weights);
-  if (scores == UINT32_MAX) return false;
+  uint32_t weights = reshaped(g, n->args[0]);
+  a->t = (nx_dtype)n->dtype;
+  if (g->nodes[weights].op == NXG_cast && uses[weights] == 1)
+    weights = reshaped(g, g->nodes[weights].args[0]);
+  const nx_dtype t = (nx_dtype)g->nodes[weights].dtype;
+  const uint32_t scores = scores_of(g, uses, weights);
+  if (scores == UINT32_MAX || (t != a->t && t != NX_F32)) return false;
   const uint32_t product = product_of(g, uses, scores, a);
   if (product == UINT32_MAX) return false;
-  const nxg_node *s = &g->nodes[product];
-  look_at(g, s->args[0], false, &a->q);
-  look_at(g, s->args[1], true, &a->k);
-  look_at(g, n->args[1], false, &a->v);
+  const nxg_node *s = &g->nodes[product], *x = &g->nodes[scores], *w = &g->nodes[weights];
+  a->attrs[NXG_ATTENTION_WIDE] = t != a->t;
   a->rows = s->shape[s->rank - 2];
   a->columns = s->shape[s->rank - 1];
-  a->features = a->q.v.shape[a->q.v.rank - 1];
+  a->features = g->nodes[s->args[0]].shape[s->rank - 1];
   a->width = n->shape[n->rank - 1];
-  if (g->nodes[scores].shape[g->nodes[scores].rank - 1] != a->columns ||
-      g->nodes[scores].shape[g->nodes[scores].rank - 2] != a->rows ||
-      g->nodes[weights].shape[g->nodes[weights].rank - 1] != a->columns ||
-      n->shape[n->rank - 2] != a->rows || !same_batches(&a->q.v, &a->k.v) ||
-      !same_batches(&a->q.v, &a->v.v) || n->rank != a->q.v.rank)
+  if (x->shape[x->rank - 1] != a->columns || rows_of(x) != a->rows ||
+      w->shape[w->rank - 1] != a->columns || n->shape[n->rank - 2] != a->rows ||
+      n->rank != s->rank || !masks_fit(a) || !take_operands(g, i, product, a) || !pays(a, a->t))
     return false;
-  if (!take_batches(a) || !pays(a, (nx_dtype)n->dtype)) return false;
   while (a->shared < a->batches) {
     const int32_t axis = a->batches - 1 - a->shared;
     if (a->q.v.shape[axis] != 1 && (a->k.v.strides[axis] != 0 || a->v.v.strides[axis] != 0)) break;
@@ -392,8 +357,10 @@ static bool find(const nxg_graph *g, const uint32_t *uses, uint32_t i, attention
 /* ---- the call */
 
 /* An operand as four axes, of which `count` are batches. */
-static uint32_t operand(nxg_rewrite *r, uint32_t i, const side *s, int32_t count, int32_t split) {
-  const nx_dtype t = (nx_dtype)r->from->nodes[s->base].dtype;
+static uint32_t operand(nxg_rewrite *r, uint32_t i, const nxp_side *s, const attention *a,
+                        int32_t count) {
+  const nx_dtype from = (nx_dtype)r->from->nodes[s->base].dtype, t = a->t;
+  const int32_t split = a->split;
   const nxg_view *v = &s->v;
   int64_t attrs[1 + NXG_MAX_RANK] = {v->offset}, shape[NXG_MAX_RANK], all[4] = {1, 1, 0, 0};
   uint32_t base = r->map[s->base];
@@ -407,9 +374,11 @@ static uint32_t operand(nxg_rewrite *r, uint32_t i, const side *s, int32_t count
     attrs[1 + count + axis] = v->strides[v->rank - 2 + axis];
   }
   if (!s->whole) {
-    base =
-        nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 3 + (uint32_t)count, t, count + 2, shape);
-    if (!nxg_rewrite_failed(r)) base = nxg_rewrite_copy_of(r, i, base);
+    base = nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 3 + (uint32_t)count, from, count + 2,
+                           shape);
+    if (!nxg_rewrite_failed(r))
+      base = from == t ? nxg_rewrite_copy_of(r, i, base)
+                       : nxg_rewrite_add(r, i, NXG_cast, 1, &base, NULL, 0, t, count + 2, shape);
     attrs[0] = 0;
   }
   if (nxg_rewrite_failed(r)) return base;
@@ -459,9 +428,9 @@ static void rewrite(nxg_rewrite *r, uint32_t i, attention *a) {
   for (int32_t axis = 0; axis < a->batches; axis++)
     shape[axis < a->split ? 0 : 1] *= a->q.v.shape[axis];
   a->attrs[NXG_ATTENTION_TURNED] = a->q.turned | a->k.turned << 1 | a->v.turned << 2;
-  args[0] = operand(r, i, &a->q, a->batches, a->split);
-  if (!nxg_rewrite_failed(r)) args[1] = operand(r, i, &a->k, few, a->split);
-  if (!nxg_rewrite_failed(r)) args[2] = operand(r, i, &a->v, few, a->split);
+  args[0] = operand(r, i, &a->q, a, a->batches);
+  if (!nxg_rewrite_failed(r)) args[1] = operand(r, i, &a->k, a, few);
+  if (!nxg_rewrite_failed(r)) args[2] = operand(r, i, &a->v, a, few);
   if (a->summand.given && !nxg_rewrite_failed(r)) args[n_args++] = mask_of(r, i, &a->summand, a);
   if (a->condition.given && !nxg_rewrite_failed(r))
     args[n_args++] = mask_of(r, i, &a->condition, a);

@@ -60,6 +60,10 @@ static layout layout_of(const nxg_call *call, int i) {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
+static int32_t score_bytes(const nxg_call *call) {
+  return call->attrs[NXG_ATTENTION_WIDE] ? (int32_t)sizeof(float) : 2;
+}
+
 /* Lines of a tile of summands. */
 static int32_t lines_of(const nxg_call *call, int32_t warps) {
   const int32_t at = nxg_attention_masks_of(call).summand;
@@ -72,8 +76,8 @@ static int64_t shared_of(const nxg_call *call, int32_t warps, int32_t keys) {
   const int64_t features = call->operands[0].shape[3], width = call->operands[2].shape[3];
   int64_t levels = 1;
   for (int64_t n = ceil_div(layout_of(call, 1).rows, MARKED); n > 1; n /= 2) levels++;
-  return 2 * keys * (features + width + lines_of(call, warps)) * 2 + LANES * warps * features * 2 +
-         levels * 8 * 32 * warps * (int64_t)sizeof(float) +
+  return 2 * keys * (2 * (features + width) + lines_of(call, warps) * score_bytes(call)) +
+         LANES * warps * features * 2 + levels * 8 * 32 * warps * (int64_t)sizeof(float) +
          (call->n_operands > 3 ? 2 * WORDS : WORDS);
 }
 
@@ -82,17 +86,30 @@ static int64_t widest(const nxg_call *call) {
   return features > width ? features : width;
 }
 
-/* Whether a thread has 128 registers: two blocks of 256 threads on a multiprocessor. f16 takes some
- * more of them for a row. */
+/* Whether scores are f16, for which kernels take some more registers. */
+static bool are_halves(const nxg_call *call) {
+  return call->operands[0].dtype == NX_F16 && call->attrs[NXG_ATTENTION_WIDE] == 0;
+}
+
+/* Whether scores are f32, with both masks. */
+static bool has_both(const nxg_call *call) {
+  return call->n_operands == 5 && call->attrs[NXG_ATTENTION_WIDE] != 0;
+}
+
+/* Whether a thread has 128 registers: two blocks of 256 threads on a multiprocessor. */
 static bool is_shared(const nxg_call *call) {
-  return widest(call) <= (call->operands[0].dtype == NX_BF16 ? USUAL : MIDDLE);
+  return widest(call) <= (has_both(call) ? NARROW : are_halves(call) ? MIDDLE : USUAL);
 }
 
 /* Keys of a tile, of which a thread keeps its part of the scores in registers beside the result;
- * masks in memory leave room for half as many, of which bits are at most a word. */
+ * masks in memory leave room for half as many, of which bits are at most a word, and so do scores
+ * of f32. */
 static int32_t most_keys(const nxg_call *call) {
-  const bool narrow = widest(call) <= NARROW && call->operands[0].dtype == NX_BF16;
-  return (narrow ? 64 : 32) / (call->n_operands > 3 && is_shared(call) ? 2 : 1);
+  const bool narrow = widest(call) <= NARROW && !are_halves(call),
+             wide = call->attrs[NXG_ATTENTION_WIDE] != 0;
+  const int32_t most = narrow ? 64 : 32;
+  if (!is_shared(call)) return most;
+  return most / (has_both(call) ? 4 : call->n_operands > 3 || wide ? 2 : 1);
 }
 
 /* Large blocks share what they read of keys and values. */
@@ -128,20 +145,27 @@ static bool takes(nxi_gpu *g, const nxg_call *call) {
   return nxg_attention_fits(call->operands[0].dtype, q.features, v.features, k.rows) &&
          q.rows < MOST && q.per_row < MOST && k.per_row < MOST && v.per_row < MOST &&
          tiles < MOST && marks < MOST && words_of(call) < MOST &&
-         nxg_attention_grows(call->operands[0].dtype, call->attrs[NXG_ATTENTION_SCALE]) &&
+         nxg_attention_grows(nxg_attention_scores(call->operands[0].dtype, call->attrs),
+                             call->attrs[NXG_ATTENTION_SCALE]) &&
          choose(g, call, &w);
 }
 
-static uint32_t twice(uint32_t bits) { return bits << 16 | bits; }
+/* Bits of a score as kernels have them: 16 bits twice. */
+static uint32_t word_of(uint32_t bits, nx_dtype t) {
+  return t == NX_F32 ? bits : bits << 16 | bits;
+}
 
-/* A factor of at most 1 that is a power of two is multiplied without rounding in bf16, unless there
- * is no number whose product is `fill`: the product and the difference after it are one
- * instruction. What the product would round are numbers near 2^-126, and 2^0 is what their
+/* A factor of at most 1 that is a power of two is multiplied without rounding in bf16 and f32,
+ * unless there is no number whose product is `fill`: the product and the difference after it are
+ * one instruction. What the product would round are numbers near 2^-126, and 2^0 is what their
  * differences give; those of f16 may be as large as 2^-14. */
 static void describe_scores(const nxg_call *call, work *w) {
-  const nx_dtype t = call->operands[0].dtype;
   const int64_t *a = call->attrs;
-  const uint32_t one = t == NX_BF16 ? 0x3f80 : 0x3c00, fraction = t == NX_BF16 ? 0x7f : 0x3ff,
+  const nx_dtype t = nxg_attention_scores(call->operands[0].dtype, a);
+  const uint32_t one = (uint32_t)nxi_cast_bits(0x3f800000, NX_F32, t),
+                 fraction = t == NX_F32    ? 0x7fffff
+                            : t == NX_BF16 ? 0x7f
+                                           : 0x3ff,
                  fill = a[NXG_ATTENTION_FILL] < 0 ? 0 : (uint32_t)a[NXG_ATTENTION_FILL],
                  factor = a[NXG_ATTENTION_SCALE] < 0 ? one : (uint32_t)a[NXG_ATTENTION_SCALE];
   const double by = nxi_f64_bits(nxi_cast_bits(factor, t, NX_F64)),
@@ -149,9 +173,9 @@ static void describe_scores(const nxg_call *call, work *w) {
   const uint32_t hidden = (uint32_t)nxi_cast_bits(nxi_bits_f64(filled / by), NX_F64, t);
   const bool good = nxi_f64_bits(nxi_cast_bits(hidden, t, NX_F64)) * by == filled;
   w->rounds = factor != one && (t == NX_F16 || (factor & fraction) != 0 || factor > one || !good);
-  w->shape.factor = twice(factor);
-  w->shape.fill = twice(fill);
-  w->shape.hidden = twice(hidden);
+  w->shape.factor = word_of(factor, t);
+  w->shape.fill = word_of(fill, t);
+  w->shape.hidden = word_of(hidden, t);
 }
 
 /* How far apart the lines of a mask are, of so many elements; 0: it is the same one. */
@@ -166,8 +190,8 @@ static void describe_masks(const nxg_call *call, work *w) {
   attention_shape *p = &w->shape;
   const int32_t added = w->masks.summand, seen = w->masks.condition;
   if (added >= 0)
-    place_mask(&call->operands[added], call->operands[added].shape[3], &p->added_outer,
-               &p->added_head, &p->added_row);
+    place_mask(&call->operands[added], call->operands[added].shape[3] * score_bytes(call) / 2,
+               &p->added_outer, &p->added_head, &p->added_row);
   if (seen >= 0)
     place_mask(&call->operands[seen], words_of_line(call), &p->seen_outer, &p->seen_head,
                &p->seen_row);
@@ -223,9 +247,10 @@ static nx_status get_kernels(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag
       "*q, const nx_u16 *k, const nx_u16 *v, nx_u16 *y, const nx_u8 *marks, "
       "const nx_u16 *added, const nx_u32 *seen, nx_attention_shape p) {\n"
       "  extern __shared__ __align__(1024) nx_u8 nx_shared[];\n"
-      "  nx_attend<%s, %d, %d, %d, %d, %s, %s, %d>(q, k, v, y, marks, {added, seen}, p, "
+      "  nx_attend<%s<%s>, %d, %d, %d, %d, %s, %s, %d>(q, k, v, y, marks, {added, seen}, p, "
       "nx_shared);\n}",
-      threads, blocks, type, features, width, w->warps, w->keys, w->rounds ? "true" : "false",
+      threads, blocks, call->attrs[NXG_ATTENTION_WIDE] ? "nx_wide" : "nx_pair", type, features,
+      width, w->warps, w->keys, w->rounds ? "true" : "false",
       w->masks.condition >= 0 ? "true" : "false", lines_of(call, w->warps));
   nxi_text_add(&texts[MARK],
                "extern \"C\" __global__ void __launch_bounds__(%d) nx_attention_marks(const nx_u16 "

@@ -123,15 +123,18 @@ static nx_tensor *marked(nx_tensor *x, nx_dtype t) {
   return nx_where(here, constant(x, t, 64), constant(x, t, 0));
 }
 
-enum { NO_MASK = 0, CAUSAL = 1, CONDITION = 2, SUMMAND = 4 };
+enum { NO_MASK = 0, CAUSAL = 1, CONDITION = 2, SUMMAND = 4, WIDE = 8 }; /* WIDE: scores of f32 */
 static nx_tensor *attention(nx_tensor *x, nx_dtype t, int masks) {
   const int64_t rows = nx_shape(x)[1];
   nx_tensor *q = marked(nx_flip(x, NX_AXES(1)), t), *k = marked(x, t),
             *v = nx_cast(low_bits(nx_add(down(x), count_to(x, NX_U8, 64)), 15), t);
-  nx_tensor *s = nx_mul(nx_matmul(q, nx_permute(k, NX_AXES(0, 2, 1))), constant(x, t, 0.125));
+  const nx_dtype of = masks & WIDE ? NX_F32 : t; /* scores */
+  nx_tensor *turned = nx_permute(k, NX_AXES(0, 2, 1)),
+            *product = nx_matmul(nx_cast(q, of), nx_cast(turned, of)),
+            *s = nx_mul(product, constant(x, of, 0.125));
   if (masks & SUMMAND)
     s = nx_add(s, nx_where(nx_cmpeq(low_bits(nx_xor(down(x), across(x)), 7), constant(x, NX_U8, 0)),
-                           constant(x, t, 512), constant(x, t, 0)));
+                           constant(x, of, 512), constant(x, of, 0)));
   nx_tensor *seen = NULL;
   if (masks & CAUSAL) {
     nx_tensor *i = count_to(x, NX_I32, rows);
@@ -143,8 +146,8 @@ static nx_tensor *attention(nx_tensor *x, nx_dtype t, int masks) {
     nx_tensor *here = nx_cmpne(low_bits(nx_xor(down(one), across(one)), 12), constant(x, NX_U8, 0));
     seen = seen != NULL ? nx_and(seen, here) : here;
   }
-  if (seen != NULL) s = nx_where(seen, s, constant(x, t, -30000));
-  return nx_matmul(softmax(s), v);
+  if (seen != NULL) s = nx_where(seen, s, constant(x, of, -30000));
+  return nx_matmul(nx_cast(softmax(s), t), v);
 }
 static nx_tensor *attention_bf16(nx_tensor *x) { return attention(x, NX_BF16, NO_MASK); }
 static nx_tensor *attention_causal(nx_tensor *x) { return attention(x, NX_F16, CAUSAL); }
@@ -152,6 +155,13 @@ static nx_tensor *attention_condition(nx_tensor *x) { return attention(x, NX_BF1
 static nx_tensor *attention_summand(nx_tensor *x) { return attention(x, NX_F16, SUMMAND); }
 static nx_tensor *attention_all(nx_tensor *x) {
   return attention(x, NX_BF16, CAUSAL | CONDITION | SUMMAND);
+}
+static nx_tensor *attention_wide(nx_tensor *x) { return attention(x, NX_BF16, WIDE); }
+static nx_tensor *attention_wide_causal(nx_tensor *x) {
+  return attention(x, NX_F16, WIDE | CAUSAL);
+}
+static nx_tensor *attention_wide_all(nx_tensor *x) {
+  return attention(x, NX_BF16, WIDE | CAUSAL | CONDITION | SUMMAND);
 }
 
 /* ---- convolutions of [number, places, features] bytes, of -1 to 2 */
@@ -236,6 +246,9 @@ const stress_case stress_cases[] = {
     {"attention bf16, condition", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_condition, false},
     {"attention f16, summand", NX_U8, STRESS_BITS, 2, {16, 1000}, attention_summand, false},
     {"attention bf16, all masks", NX_U8, STRESS_BITS, 2, {16, 1001}, attention_all, false},
+    {"attention bf16, scores f32", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_wide, false},
+    {"attention f16, f32, causal", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_wide_causal, false},
+    {"attention bf16, f32, masks", NX_U8, STRESS_BITS, 2, {16, 1001}, attention_wide_all, false},
     {"convolution bf16, 64", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_64, false},
     {"convolution f16, 128", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_128, false},
     {"convolution bf16, 256", NX_U8, STRESS_BITS, 3, {32, 784, 256}, convolution_256, false},

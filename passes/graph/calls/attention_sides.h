@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC */
+/* Where queries, keys and values of an attention lie in memory (graph/attention.c). */
+#ifndef NXP_ATTENTION_SIDES_H
+#define NXP_ATTENTION_SIDES_H
+
+#include "ir/graph/graph.h"
+
+/* An operand: what it is a view of, with rows and features as its last axes. */
+typedef struct nxp_side {
+  uint32_t base;
+  nxg_view v;
+  bool narrow;        /* the base has the operand's dtype, and not the f32 that it was cast to */
+  bool whole, turned; /* dense in this order, or with rows before heads */
+} nxp_side;
+
+/* Sees an operand of a product as a view: of what it is a cast to f32 of, or behind `copies` a copy
+ * of, if its axes can be divided so that they are axes of that. across: rows and features are
+ * exchanged. False: not all of its values are numbers of dtype t. */
+bool nxp_see_side(const nxg_graph *g, uint32_t node, bool across, bool copies, nx_dtype t,
+                  nxp_side *s);
+/* Divides axes of batches as another view has them. False: they are others. */
+bool nxp_divide_side(nxp_side *s, const nxg_view *like);
+/* Finds whether it is dense with `count` axes of batches, of which `split` come before heads; 1 if
+ * it has to be copied. */
+int nxp_settle_side(nxp_side *s, int32_t count, int32_t split);
+
+#endif
