@@ -43,6 +43,29 @@ static bool is_right_neutral(const nxg_rewrite *r, nxg_op op, uint32_t b) {
   }
 }
 
+static bool is_constant_bool(const nxg_rewrite *r, uint32_t node, bool value) {
+  uint64_t bits;
+  nx_dtype t;
+  return constant_of(r, node, &bits, &t) && t == NX_BOOL && (bits != 0) == value;
+}
+
+/* The condition that a node is: what chooses true or false by it, or asks whether its number is not
+ * zero. UINT32_MAX: it is none. */
+static uint32_t condition_of(const nxg_rewrite *r, const nxg_node *n) {
+  const uint32_t a = n->n_args > 0 ? r->map[n->args[0]] : UINT32_MAX;
+  uint64_t bits;
+  nx_dtype t;
+  if (n->op == NXG_where)
+    return is_constant_bool(r, r->map[n->args[1]], true) &&
+                   is_constant_bool(r, r->map[n->args[2]], false)
+               ? a
+               : UINT32_MAX;
+  if (n->op != NXG_cmpne || !constant_of(r, r->map[n->args[1]], &bits, &t)) return UINT32_MAX;
+  const nxg_node *x = &r->to->nodes[a];
+  const bool number = x->op == NXG_cast && r->to->nodes[x->args[0]].dtype == NX_BOOL;
+  return number && !nxi_is_complex(t) && as_double(bits, t) == 0 ? x->args[0] : UINT32_MAX;
+}
+
 static bool commutes(nxg_op op) {
   return nxg_ops[op].scalar >= 0 && (nxk_scalars[nxg_ops[op].scalar].flags & NXK_COMM);
 }
@@ -53,6 +76,8 @@ static uint32_t equal_node(const nxg_rewrite *r, const nxg_node *n) {
            b = n->n_args > 1 ? r->map[n->args[1]] : UINT32_MAX;
   uint64_t bits;
   nx_dtype t;
+  const uint32_t condition = condition_of(r, n);
+  if (condition != UINT32_MAX) return condition;
   if (n->n_args == 2 && nxg_ops[n->op].kind == NXG_KIND_MAP) {
     if (is_right_neutral(r, (nxg_op)n->op, b)) return a;
     if (commutes((nxg_op)n->op) && is_right_neutral(r, (nxg_op)n->op, a)) return b;

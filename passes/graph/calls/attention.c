@@ -162,9 +162,17 @@ static uint32_t scaled(const nxg_graph *g, uint32_t node, int64_t *scale) {
 }
 
 static void take_mask(const nxg_graph *g, uint32_t node, mask *m) {
+  nxg_view inner, v;
   m->given = true;
   m->base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
   nxg_node_view(g, node, &m->v);
+  while (g->nodes[m->base].op == NXG_view) { /* what has become a view of a view */
+    v = m->v;
+    nxg_node_view(g, m->base, &inner);
+    if (!nxp_see_through(&inner, &v) || v.rank != m->v.rank) break;
+    m->v = v;
+    m->base = g->nodes[m->base].args[0];
+  }
 }
 
 /* A condition that is a part of a repeated one is repeated like it. */
@@ -174,6 +182,11 @@ static void take_condition(const nxg_graph *g, const nxp_hidden *h, mask *m) {
   take_mask(g, h->condition, m);
   if (h->through == UINT32_MAX || h->through == h->condition) return;
   nxg_node_view(g, h->through, &outer);
+  const int32_t more = outer.rank - m->v.rank;
+  memmove(m->v.shape + more, m->v.shape, (size_t)m->v.rank * sizeof *m->v.shape);
+  memmove(m->v.strides + more, m->v.strides, (size_t)m->v.rank * sizeof *m->v.strides);
+  for (int32_t i = 0; i < more; i++) m->v.shape[i] = 1, m->v.strides[i] = 0;
+  m->v.rank = outer.rank;
   for (int32_t i = 0; i < outer.rank; i++) {
     if (m->v.shape[i] != outer.shape[i]) m->v.strides[i] = 0;
     m->v.shape[i] = outer.shape[i];

@@ -139,7 +139,8 @@ static bool bounds(const nxg_graph *g, uint32_t node, bool wanted, int depth, in
       good = v.shape[a] == of->shape[b] && (v.shape[a] == 1 || v.strides[a] == step);
       step *= of->shape[b];
     }
-    for (int32_t i = 0; good && i < v.rank - 2; i++) good = v.shape[i] == 1 || v.strides[i] == 0;
+    for (int32_t i = 0; good && i < v.rank - 2; i++)
+      good = v.shape[i] == 1 || v.strides[i] % step == 0;
     return good && bounds(g, n->args[0], wanted, depth - 1, least, most);
   }
   int64_t low = -FAR, high = FAR;
@@ -150,16 +151,20 @@ static bool bounds(const nxg_graph *g, uint32_t node, bool wanted, int depth, in
   return *least >= -FAR && *most <= FAR;
 }
 
-/* Whether a view only repeats its operand along axes of one element. */
+/* Whether a view only repeats its operand along axes of one element, or new ones in front. */
 static bool repeats(const nxg_graph *g, uint32_t node) {
   const nxg_node *of = &g->nodes[g->nodes[node].args[0]];
   int64_t step = 1;
   nxg_view v;
   nxg_node_view(g, node, &v);
-  bool good = v.offset == 0 && v.rank == of->rank;
-  for (int32_t i = v.rank - 1; good && i >= 0; step *= of->shape[i--])
-    good = of->shape[i] == 1 ? v.shape[i] == 1 || v.strides[i] == 0
-                             : v.shape[i] == of->shape[i] && v.strides[i] == step;
+  const int32_t more = v.rank - of->rank;
+  bool good = v.offset == 0 && more >= 0;
+  for (int32_t i = v.rank - 1; good && i >= 0; i--) {
+    const int64_t extent = i < more ? 1 : of->shape[i - more];
+    good = extent == 1 ? v.shape[i] == 1 || v.strides[i] == 0
+                       : v.shape[i] == extent && v.strides[i] == step;
+    step *= extent;
+  }
   return good;
 }
 

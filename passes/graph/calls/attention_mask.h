@@ -12,8 +12,8 @@ typedef struct nxp_hidden {
   int64_t fill;        /* bits of the constant that they are replaced with; -1: none is hidden */
   int64_t least, most; /* bounds of column - row within which they are seen */
   /* A condition beside that; UINT32_MAX: there is none. `hides`: it is true where they are hidden.
-   * through: a view of the same rank, of a larger condition that has this one in it, whose axes are
-   * those of its operand or repeat it; UINT32_MAX: it is the condition itself. */
+   * through: a view of a larger condition that has this one in it, whose axes are those of its
+   * operand, or repeat it, or new ones in front; UINT32_MAX: it is the condition itself. */
   uint32_t condition, through;
   bool hides;
 } nxp_hidden;

@@ -45,9 +45,7 @@ static bool put_through(const nxg_view *inner, const int64_t *dense, int64_t ext
   return true;
 }
 
-/* A view of the elements of `inner` in C order as one of what inner is a view of; its last two axes
- * stay two. */
-static bool see_through(const nxg_view *inner, nxg_view *v) {
+bool nxp_see_through(const nxg_view *inner, nxg_view *v) {
   int64_t dense[NXG_MAX_RANK], at[NXG_MAX_RANK] = {0};
   nxg_view out = {.offset = inner->offset};
   int64_t offset = v->offset;
@@ -102,7 +100,7 @@ bool nxp_see_side(const nxg_graph *g, uint32_t node, bool across, bool copies, n
     if (from == UINT32_MAX || (n->op == NXG_copy && !copies)) break;
     if (n->op == NXG_view) nxg_node_view(g, s->base, &inner);
     else nxg_view_contiguous(&inner, (int32_t)n->rank, n->shape);
-    if (!see_through(&inner, &s->v)) break;
+    if (!nxp_see_through(&inner, &s->v)) break;
     s->base = from;
   }
   s->narrow = g->nodes[s->base].dtype == t;

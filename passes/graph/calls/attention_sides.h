@@ -13,6 +13,9 @@ typedef struct nxp_side {
   bool whole, turned; /* dense in this order, or with rows before heads */
 } nxp_side;
 
+/* Makes a view of the elements of `inner` in C order one of what inner is a view of; its last two
+ * axes stay two, others may be divided. False: it is none. */
+bool nxp_see_through(const nxg_view *inner, nxg_view *v);
 /* Sees an operand of a product as a view: of what it is a cast to f32 of, or behind `copies` a copy
  * of, if its axes can be divided so that they are axes of that. across: rows and features are
  * exchanged. False: not all of its values are numbers of dtype t. */
