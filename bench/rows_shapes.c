@@ -84,6 +84,20 @@ static nx_tensor *growing_cache(const bench_lab *lab, nx_tensor **x) {
   return (void)lab, nx_matmul(bench_softmax_of(scores), x[0]);
 }
 
+static nx_tensor *column_sums(const bench_lab *lab, nx_tensor **x) {
+  (void)lab;
+  return nx_reduce_sum(x[0], NX_AXES(0), 0);
+}
+
+/* A layer of 32 outputs, whose weights and biases are elements of the batch itself. */
+static nx_tensor *layer(const bench_lab *lab, nx_tensor **x) {
+  enum { OUTPUTS = 32 };
+  nx_tensor *weights = bench_transposed_view(bench_range(x[0], 0, 0, OUTPUTS)),
+            *biases = bench_range(bench_range(x[0], 0, 0, 1), 1, 0, OUTPUTS);
+  (void)lab;
+  return nx_binary_f64(nx_add(nx_matmul(x[0], weights), biases), NX_BINARY_MAX, 0);
+}
+
 /* The same, of the last 256 positions alone: a cache that slides. */
 static nx_tensor *sliding_cache(const bench_lab *lab, nx_tensor **x) {
   nx_tensor *last = bench_range(x[0], 0, bench_info(x[0]).shape[0] - 256, 256);
@@ -119,6 +133,9 @@ static const struct {
      500, 64},
     {"50 lengths: softmax of 33 rows", "rowlengths f32:1048576:-2:2", bench_softmax, run_lengths,
      50, 20, -33},
+    {"50 lengths: sums of columns of 60 rows", "columnlengths f32:1048576:-2:2", column_sums,
+     run_lengths, 50, 100, -60},
+    {"50 batches: layer of 64 and 32", "layers f32:1048576:-2:2", layer, run_lengths, 50, 32, 64},
     {"64 steps of shortest paths", "", shortest_paths, run_steps, 1, 64, 0},
     {"Cholesky of 60 written out", "", written_cholesky, run_steps, 1, 60, 0},
     {"Cholesky of 300 written out", "", written_cholesky, run_steps, 1, 300, 0},

@@ -13,7 +13,7 @@ import formulas
 import jax
 import jax.numpy as jnp
 from jax import lax
-from with_numpy import DEFINITE, changes, changing, definite
+from with_numpy import DEFINITE, changes, changing, definite, layer_of
 
 jax.config.update("jax_enable_x64", True)
 
@@ -164,7 +164,12 @@ def multiplies(f, x):
     return "dot_general[" in jaxpr or "conv_general_dilated[" in jaxpr
 
 
-CHANGING = changes(lambda x: jnp.tanh(x * 0.5 + 1).sum(), lambda x: jax.nn.softmax(x, 1), cache)
+CHANGING = changes(
+    lambda x: jnp.tanh(x * 0.5 + 1).sum(),
+    lambda x: jax.nn.softmax(x, 1),
+    cache,
+    layer_of(jax.nn.relu),
+)
 
 
 class Library:

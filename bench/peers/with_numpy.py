@@ -378,7 +378,16 @@ def cache(x):
     return softmax_of(x[-1:] @ x.T) @ x
 
 
-def changes(tanh_sum, softmax, cache):
+def column_sums(x):
+    return x.sum(0)
+
+
+def layer_of(relu):
+    """A layer of 32 outputs, whose weights and biases are elements of the batch itself."""
+    return lambda x: relu(x @ x[:32].T + x[0, :32])
+
+
+def changes(tanh_sum, softmax, cache, layer):
     """Work whose shape is another one each time: what is done, the first extent, how many in a
     run, the width of rows (changing)."""
     return {
@@ -387,6 +396,8 @@ def changes(tanh_sum, softmax, cache):
         "batches": (softmax, 8, 16, 256),
         "caches": (cache, 500, 16, 64),
         "widecaches": (cache, 500, 16, 768),
+        "columnlengths": (column_sums, 100, 50, -60),
+        "layers": (layer, 32, 50, 64),
         "windows": (lambda x: cache(x[-256:]), 500, 16, 64),
     }
 
@@ -429,6 +440,8 @@ LINALG = {
 }
 # Those of matrices that rows_linalg.c makes positive definite.
 DEFINITE = ("cholesky", "eigh", "triangular", "solve", "inv", "det")
+
+CHANGING = changes(tanh_sum, softmax_of, cache, layer_of(lambda x: np.maximum(x, 0)))
 
 plain = lambda f: lambda *x: lambda: f(*x)
 FORMS = {
@@ -519,7 +532,7 @@ FORMS = {
     "argsort0": plain(lambda x: np.argsort(x, axis=0)),
     "argsort1": plain(lambda x: np.argsort(x, axis=1)),
     "sumitem": plain(lambda a, b: (a + b)[3].item()),
-    **{name: changing(*how) for name, how in changes(tanh_sum, softmax_of, cache).items()},
+    **{name: changing(*how) for name, how in CHANGING.items()},
     "manysums": plain(lambda x: [row + np.float32(1) for row in x]),
 }
 

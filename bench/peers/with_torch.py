@@ -7,7 +7,7 @@ import formulas
 import numpy as np
 import torch
 import torch.nn.functional as F
-from with_numpy import DEFINITE, changes, changing, definite
+from with_numpy import DEFINITE, changes, changing, definite, layer_of
 
 threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
 
@@ -144,7 +144,12 @@ def cache(x):
     return torch.softmax(x[-1:] @ x.T, 1) @ x
 
 
-CHANGING = changes(lambda x: torch.tanh(x * 0.5 + 1).sum(), lambda x: torch.softmax(x, 1), cache)
+CHANGING = changes(
+    lambda x: torch.tanh(x * 0.5 + 1).sum(),
+    lambda x: torch.softmax(x, 1),
+    cache,
+    layer_of(torch.relu),
+)
 
 
 class Library:

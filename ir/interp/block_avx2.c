@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "beside.h"
 #include "block.h"
 #include "dots.h"
 
@@ -24,6 +25,9 @@
 
 #define NXG_DOTS nxg_dots_avx2
 #include "dot_loops.h"
+
+#define NXG_BESIDES nxg_besides_avx2
+#include "beside_loops.h"
 
 #define NXG_LARGER_f32(a, b)  ((nxg_i32s)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define NXG_SMALLER_f32(a, b) ((nxg_i32s)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))

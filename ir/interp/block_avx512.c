@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "beside.h"
 #include "block.h"
 #include "dots.h"
 
@@ -25,6 +26,9 @@
 
 #define NXG_DOTS nxg_dots_avx512
 #include "dot_loops.h"
+
+#define NXG_BESIDES nxg_besides_avx512
+#include "beside_loops.h"
 
 #define NXG_LARGER_f32(a, b)  ((nxg_i32s)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define NXG_SMALLER_f32(a, b) ((nxg_i32s)_mm512_min_epi32((__m512i)(a), (__m512i)(b)))

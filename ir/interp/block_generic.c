@@ -10,6 +10,8 @@
 
 #define NXG_DOTS nxg_dots_generic
 #include "dot_loops.h"
+#define NXG_BESIDES nxg_besides_generic
+#include "beside_loops.h"
 #include "rounds.h"
 
 bool nxg_block_has_avx2(void) {
@@ -72,6 +74,15 @@ const nxg_dots *nxg_dots_host(nx_dtype t) {
   if (loops == nxg_block_avx2) return nxg_dots_avx2(t);
 #endif
   return nxg_dots_generic(t);
+}
+
+nxg_beside *nxg_besides_host(nxk_reduce_kind kind, nx_dtype t) {
+#if defined(__x86_64__)
+  nxg_block_loops *loops = nxg_block_host();
+  if (loops == nxg_block_avx512) return nxg_besides_avx512(kind, t);
+  if (loops == nxg_block_avx2) return nxg_besides_avx2(kind, t);
+#endif
+  return nxg_besides_generic(kind, t);
 }
 
 nxg_rounds *nxg_rounds_host(nxk_reduce_kind kind, nx_dtype t) {

@@ -11,6 +11,7 @@
 #include "block.h"
 #include "ir/graph/control.h"
 #include "ir/library/library.h"
+#include "beside.h"
 #include "rounds.h"
 
 /* Where a value's first element is. NXG_PIECE: in scratch memory that has one piece of the value at
@@ -106,6 +107,7 @@ struct nxg_step {
   nxg_reduce_kernel reduce;
   union {
     nxg_rounds *rounds;   /* reduce in lanes: NULL if there are none */
+    nxg_beside *beside;   /* reduce in plain order: columns at once, or NULL */
     nxg_block_loop *loop; /* map: of a basic operation, or NULL */
   };
   nxg_access to;    /* the result */
@@ -165,8 +167,11 @@ typedef struct nxg_cursor {
   int64_t index[NXG_MAX_RANK];
 } nxg_cursor;
 void nxg_cursor_start(nxg_cursor *c, const nxg_access *a, char *first);
-void nxg_cursor_seek(nxg_cursor *c, int64_t element);   /* of one that was just started */
-void nxg_cursor_next(nxg_cursor *c);                    /* one element on */
+void nxg_cursor_seek(nxg_cursor *c, int64_t element); /* of one that was just started */
+void nxg_cursor_next(nxg_cursor *c);                  /* one element on */
+/* The number of the next n elements that lie beside each other in the last dimension. */
+int64_t nxg_cursor_left(const nxg_cursor *c, int64_t n);
+void nxg_cursor_skip(nxg_cursor *c, int64_t n);         /* so many of these on */
 void nxg_gather(nxg_cursor *c, void *dense, int64_t n); /* the next n elements */
 void nxg_scatter(nxg_cursor *c, const void *dense, int64_t n);
 void nxg_widen(nx_dtype small, const void *from, float *to, int64_t n);

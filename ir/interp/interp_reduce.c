@@ -232,7 +232,26 @@ nxg_reduce_kernel nxg_find_reduce(nxk_reduce_kind kind, nx_dtype type) {
 
 /* ---- the step: args[0] addresses the first element of each run, args[1] the elements along it */
 
+/* Runs that begin beside each other, as many at once as there are in the last dimension. */
+static void reduce_beside(const nxg_step *s, nxg_run_state *r, int64_t begin, int64_t end) {
+  const nxg_access *along = &s->args[1];
+  const int64_t size = nxi_dtype_size(s->result), apart = along->rank > 0 ? along->strides[0] : 0;
+  char *to = nxg_address(r, s->to.place) + begin * size;
+  nxg_cursor outer;
+  nxg_cursor_start(&outer, &s->args[0], nxg_address(r, s->args[0].place));
+  nxg_cursor_seek(&outer, begin);
+  for (int64_t width; begin < end && !nxg_stopped(r); begin += width, to += width * size) {
+    width = nxg_cursor_left(&outer, end - begin < NXG_BESIDE ? end - begin : NXG_BESIDE);
+    s->beside(outer.at, apart, s->numbers[0], (int)width, to);
+    nxg_cursor_skip(&outer, width);
+  }
+}
+
 static void reduce_runs(const nxg_step *s, nxg_run_state *r, int64_t begin, int64_t end) {
+  if (!s->lanes && s->beside != NULL) {
+    reduce_beside(s, r, begin, end);
+    return;
+  }
   int64_t size = nxi_dtype_size(s->result);
   char *to = nxg_address(r, s->to.place) + begin * size;
   nxg_cursor outer;
@@ -241,7 +260,7 @@ static void reduce_runs(const nxg_step *s, nxg_run_state *r, int64_t begin, int6
   nxg_source source; /* by fields: the cursor is large, and starts at each run */
   source.dtype = s->dtype;
   source.run = r;
-  source.rounds = s->rounds;
+  source.rounds = s->lanes ? s->rounds : NULL;
   source.taken = 0;
   for (int64_t i = begin; i < end; i++, nxg_cursor_next(&outer), to += size) {
     float wide = 0;

@@ -311,6 +311,14 @@ static int32_t pick_axes(const nxg_view *v, uint32_t mask, bool in, int64_t *sha
   return n;
 }
 
+/* Whether runs of the same steps begin beside each other, with as many elements as go at once. */
+static bool lie_beside(const nxg_step *s) {
+  const nxg_access *first = &s->args[0], *along = &s->args[1];
+  return first->rank > 0 && first->strides[first->rank - 1] == first->size &&
+         first->shape[first->rank - 1] >= NXG_BESIDE_LEAST && along->rank <= 1 &&
+         s->numbers[0] > 0 && s->numbers[0] <= NXG_BESIDE_MOST && !s->narrow;
+}
+
 static nx_status plan_reduce_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run run,
                                   const reduce_input *in, nx_dtype result, nxg_place to) {
   int64_t shape[NXG_MAX_RANK], strides[NXG_MAX_RANK];
@@ -329,7 +337,9 @@ static nx_status plan_reduce_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run 
   rank = pick_axes(&in->v, run.axes, true, shape, strides);
   s->numbers[0] = nxg_elements(rank, shape);
   nxg_plan_add_work(b, nxg_elements(in->v.rank, in->v.shape));
-  return nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[1]);
+  status = nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[1]);
+  if (status == NX_OK && !s->lanes && lie_beside(s)) s->beside = nxg_besides_host(kind, in->t);
+  return status;
 }
 
 static nx_status plan_reduce(nxg_planner *b, uint32_t node) {

@@ -23,7 +23,7 @@ void nxg_cursor_seek(nxg_cursor *c, int64_t element) {
 }
 
 /* Advances by `steps` elements along the last dimension, which has that many left. */
-static void advance(nxg_cursor *c, int64_t steps) {
+void nxg_cursor_skip(nxg_cursor *c, int64_t steps) {
   const nxg_access *a = c->access;
   int32_t i = a->rank - 1;
   if (i < 0) return;
@@ -37,7 +37,7 @@ static void advance(nxg_cursor *c, int64_t steps) {
   }
 }
 
-void nxg_cursor_next(nxg_cursor *c) { advance(c, 1); }
+void nxg_cursor_next(nxg_cursor *c) { nxg_cursor_skip(c, 1); }
 
 /* n elements that lie `stride` bytes apart, to or from dense ones. */
 #define COPIERS(name, T)                                                                 \
@@ -85,7 +85,7 @@ static void scatter_run(int32_t size, const void *dense, char *at, int64_t strid
   }
 }
 
-static int64_t run_length(const nxg_cursor *c, int64_t n) {
+int64_t nxg_cursor_left(const nxg_cursor *c, int64_t n) {
   int32_t last = c->access->rank - 1;
   if (last < 0) return n;
   int64_t left = c->access->shape[last] - c->index[last];
@@ -98,9 +98,9 @@ static int64_t last_stride(const nxg_access *a) { return a->rank ? a->strides[a-
 static void gather_repeated(nxg_cursor *c, char *to, int64_t n) {
   const nxg_access *a = c->access;
   for (int64_t m; n > 0; n -= m, to += m * a->size) {
-    m = run_length(c, n);
+    m = nxg_cursor_left(c, n);
     a->repeat(to, c->at, m);
-    advance(c, m);
+    nxg_cursor_skip(c, m);
   }
 }
 
@@ -111,9 +111,9 @@ void nxg_gather(nxg_cursor *c, void *dense, int64_t n) {
   }
   int32_t size = c->access->size, bytes = size ? size : 1;
   for (char *to = dense; n > 0;) {
-    int64_t m = run_length(c, n);
+    int64_t m = nxg_cursor_left(c, n);
     gather_run(size, to, c->at, last_stride(c->access), m);
-    advance(c, m);
+    nxg_cursor_skip(c, m);
     to += m * bytes;
     n -= m;
   }
@@ -122,9 +122,9 @@ void nxg_gather(nxg_cursor *c, void *dense, int64_t n) {
 void nxg_scatter(nxg_cursor *c, const void *dense, int64_t n) {
   int32_t size = c->access->size, bytes = size ? size : 1;
   for (const char *from = dense; n > 0;) {
-    int64_t m = run_length(c, n);
+    int64_t m = nxg_cursor_left(c, n);
     scatter_run(size, from, c->at, last_stride(c->access), m);
-    advance(c, m);
+    nxg_cursor_skip(c, m);
     from += m * bytes;
     n -= m;
   }

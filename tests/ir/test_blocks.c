@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Functions applied to blocks give what the scalar evaluator gives, bit for bit (any NaN for a
  * NaN): every function on every type that has loops, for each instruction set, for lengths that
- * are not multiples of a block. So do basic operations of floats, and the lanes of reductions. */
+ * are not multiples of a block. So do basic operations of floats, the lanes of reductions, and
+ * columns that are reduced beside each other. */
+#include "ir/interp/beside.h"
 #include "ir/interp/block.h"
+#include "ir/interp/interp.h"
 #include "ir/interp/interp_graph.h"
 #include "tests/util/runner.h"
 #include "tests/util/share.h"
@@ -178,9 +181,53 @@ static void compare_all_rounds(nxg_rounds *(*get)(nxk_reduce_kind kind, nx_dtype
 }
 #endif
 
+/* Columns beside each other, in memory that ends with the last row, each against the reducer that
+ * takes one element after the other. */
+static void compare_columns(nxg_beside *beside, nxk_reduce_kind kind, nx_dtype t, int64_t n,
+                            int width, int apart) {
+  const int64_t size = nxi_dtype_size(t), row = width + apart, elements = (n - 1) * row + width;
+  char *rows = malloc((size_t)(elements * size)), *results = malloc((size_t)(width + 1) * size);
+  nxi_reducer *r = malloc(sizeof *r);
+  if (rows == NULL || results == NULL || r == NULL || beside == NULL) fail();
+  for (int64_t i = 0; i < elements; i++)
+    nxi_store_element(rows + i * size, t, operand(t, (int)(i % N), 0));
+  memset(results, 0x5a, (size_t)(width + 1) * size);
+  beside(rows, row * size, n, width, results);
+  for (int j = 0; j < width; j++) {
+    nxi_reducer_start(r, kind, NXK_ORDER_PLAIN, t);
+    for (int64_t k = 0; k < n; k++)
+      nxi_reducer_add(r, nxi_load_element(rows + (k * row + j) * size, t), 0);
+    if (!same(t, nxi_load_element(results + j * size, t), nxi_reducer_finish(r)))
+      fail_msg("kind %d of %ld rows of %d %s: column %d", (int)kind, (long)n, width,
+               nxi_dtypes[t].name, j);
+  }
+  assert_int_equal(results[width * size], 0x5a);
+  free(rows);
+  free(results);
+  free(r);
+}
+
+static void compare_all_columns(nxg_beside *(*get)(nxk_reduce_kind kind, nx_dtype t)) {
+  static const nxk_reduce_kind kinds[] = {NXK_SUM, NXK_PROD, NXK_MAX, NXK_MIN};
+  static const int64_t rows[] = {1, 2, 15, 16, 17, 31, 32, 33, 47, 64, 100, 257, 1000, 4113};
+  static const int widths[] = {1, 4, 17, 32, 63, NXG_BESIDE};
+  state = 88172645463325252u;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+      for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (int t = 0; t < 2; t++)
+          compare_columns(get(kinds[i], types[t]), kinds[i], types[t], rows[k], widths[w],
+                          (int)(k + w) % 3);
+  for (int t = 0; t < 2; t++) /* the highest tree */
+    compare_columns(get(NXK_SUM, types[t]), NXK_SUM, types[t], NXG_BESIDE_MOST - t, 2, 0);
+  assert_null(get(NXK_ARGMAX, NX_F32));
+  assert_null(get(NXK_SUM, NX_I32));
+}
+
 static void any_processor(void **unused) {
   (void)unused;
   compare_all(nxg_block_generic, 0);
+  compare_all_columns(nxg_besides_generic);
 }
 
 #if defined(__x86_64__)
@@ -189,6 +236,7 @@ static void avx2(void **unused) {
   if (!nxg_block_has_avx2()) skip();
   compare_all(nxg_block_avx2, 1);
   compare_all_rounds(nxg_rounds_avx2);
+  compare_all_columns(nxg_besides_avx2);
 }
 
 static void avx512(void **unused) {
@@ -196,6 +244,7 @@ static void avx512(void **unused) {
   if (!nxg_block_has_avx512()) skip();
   compare_all(nxg_block_avx512, 2);
   compare_all_rounds(nxg_rounds_avx512);
+  compare_all_columns(nxg_besides_avx512);
 }
 #endif
 

@@ -11,7 +11,7 @@
 
 /* Nanoseconds an element. */
 static const double map_ns = 1.5, wide_ns = 4, strided_ns = 4, reduce_ns = 1.5, across_ns = 4,
-                    scan_ns = 14,
+                    beside_ns = 0.5, scan_ns = 14,
                     complex_function_cost = 100; /* of what complex numbers alone have */
 /* Of a product of matrices: each multiplication, also with a vector that lies dense as the matrix
  * does, and calling the library. */
@@ -84,12 +84,26 @@ static double product_cost(const nxg_graph *g, const nxg_node *n, const nxg_node
   return call_ns + multiplications * (quick ? vector_ns : product_ns);
 }
 
-/* Elements that are reduced across rows are gathered one by one. Only sums of complex numbers are
- * sums of real ones. */
-static double reduce_cost(const nxg_node *n, const nxg_node *x) {
+/* Whether columns of floats are reduced beside each other (ir/interp/beside.h), and so many that
+ * this pays. */
+static bool reduces_beside(const nxg_graph *g, const nxg_node *n) {
+  enum { COLUMNS = 32 };
+  const nxg_node *x = &g->nodes[n->args[0]];
+  nxg_view v;
+  if ((x->dtype != NX_F32 && x->dtype != NX_F64) || nxk_finds_index(nxg_reduce_kind(n->op)) ||
+      x->shape[x->rank - 1] < COLUMNS)
+    return false;
+  if (x->op == NXG_view) nxg_node_view(g, n->args[0], &v);
+  return x->op != NXG_view || v.strides[v.rank - 1] == 1;
+}
+
+/* Other elements that are reduced across rows are gathered one by one. Only sums of complex numbers
+ * are sums of real ones. */
+static double reduce_cost(const nxg_graph *g, const nxg_node *n, const nxg_node *x) {
   const bool along = x->rank == 0 || (nxg_reduce_mask(n) >> (x->rank - 1) & 1),
              slow = nxi_dtype_class(x->dtype) == NXI_COMPLEX && n->op != NXG_reduce_sum;
-  return (double)nxg_node_elements(x) * (along ? reduce_ns : across_ns) * (slow ? 8 : 1);
+  const double ns = along ? reduce_ns : reduces_beside(g, n) ? beside_ns : across_ns;
+  return (double)nxg_node_elements(x) * ns * (slow ? 8 : 1);
 }
 
 /* Nanoseconds for the node. */
@@ -101,7 +115,7 @@ static double cost_of(const nxg_graph *g, const nxg_node *n) {
     case NXG_KIND_LEAF: return n->op == NXG_input ? 0 : elements * map_ns;
     case NXG_KIND_VIEW: return 0; /* who reads it pays */
     case NXG_KIND_MAP: return elements * map_cost(n);
-    case NXG_KIND_REDUCE: return reduce_cost(n, x);
+    case NXG_KIND_REDUCE: return reduce_cost(g, n, x);
     case NXG_KIND_MOVE: return elements * (nxg_is_scan(n->op) ? scan_ns : strided_ns);
     case NXG_KIND_STORE: return store_cost(g, n);
     case NXG_KIND_LIBRARY: return product_cost(g, n, x);
