@@ -3,7 +3,6 @@
  * arguments is known; others become functions, which the library records over arrays. */
 #include "custom.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "ir/dtype.h"
@@ -67,7 +66,8 @@ static const known *logical(const known *k) {
                                        : &reductions[5];
 }
 
-static const known *known_as(const nxh_op *op, nx_dtype dtype) {
+static const known *find_known(const nxh_recorder *r, const nxh_region *region, nx_dtype dtype) {
+  const nxh_op *op = nxh_single_op(r, region);
   for (size_t i = 0; op != NULL && i < sizeof reductions / sizeof *reductions; i++) {
     if (!nxh_word_is(op->name, reductions[i].name)) continue;
     bool bits = i >= 4;
@@ -75,10 +75,6 @@ static const known *known_as(const nxh_op *op, nx_dtype dtype) {
     return bits ? NULL : &reductions[i];
   }
   return NULL;
-}
-
-static const known *find_known(const nxh_recorder *r, const nxh_region *region, nx_dtype dtype) {
-  return known_as(nxh_single_op(r, region), dtype);
 }
 
 static bool is_empty(const nx_tensor *x, const int32_t *axes, uint32_t n) {
@@ -152,33 +148,6 @@ static bool trivial(const windows *w, uint32_t i) {
          w->after[i] == 0;
 }
 
-/* Whether the initial value of a known reduction changes nothing. */
-static bool is_neutral(nxh_recorder *r, nxh_value init, const known *k, nx_dtype t) {
-  nx_scalar s;
-  if (!nxh_constant(r, init, &s)) return false;
-  int64_t one = k->scan == NX_SCAN_PROD;
-  if (k->scan == NX_SCAN_SUM || k->scan == NX_SCAN_PROD) {
-    if (s.kind == NX_SCALAR_C128) return s.v.f[0] == (double)one && s.v.f[1] == 0;
-    return s.kind == NX_SCALAR_F64 ? s.v.f[0] == (double)one : s.v.i == one;
-  }
-  bool most = k->scan == NX_SCAN_MAX;
-  if (s.kind == NX_SCALAR_F64) return s.v.f[0] == (most ? -INFINITY : INFINITY);
-  if (s.kind == NX_SCALAR_U64) return s.v.u == (most ? 0 : UINT64_MAX >> (64 - nxi_dtypes[t].bits));
-  if (s.kind != NX_SCALAR_I64) return false;
-  int64_t least = INT64_MIN >> (64 - nxi_dtypes[t].bits);
-  return s.v.i == (most ? least : -(least + 1));
-}
-
-/* Whether it matters how often a value is combined. */
-static bool counts(const known *k, nx_dtype t) {
-  return k != NULL && t != NX_BOOL && (k->scan == NX_SCAN_SUM || k->scan == NX_SCAN_PROD);
-}
-
-/* What padding counts as where the initial value is to be taken once, as XLA does. */
-static nx_tensor *neutral_of(nxh_recorder *r, const known *k, nx_dtype t) {
-  return nx_full(r->c, r->device, t, NULL, 0, NX_INTEGER(k->scan == NX_SCAN_PROD));
-}
-
 /* A window that grows along one axis, from either end, is a scan; *axis is -1 otherwise. JAX writes
  * its cumulative operations so. */
 static void as_scan(const windows *w, const nx_tensor *x, int32_t *axis, bool *reverse) {
@@ -208,6 +177,19 @@ static nx_function *make_combiner(nxh_recorder *r, const combiner *c) {
   return c->of != NULL ? nxh_scalar_function_of(r, c->of) : nxh_scalar_function(r, c->region);
 }
 
+/* From the end: what is behind is on the left there, and the initial value on the left of all. */
+static bool scan_back(nxh_recorder *r, const combiner *c, request *q, int32_t axis) {
+  const nx_sliding_window each = {.size = sizeof each}; /* windows of rank 0: the elements */
+  nx_tensor *scanned[NXH_MOST_OPERANDS];
+  nx_function *turned = nxh_turned_function(r, c->region, c->of), *f = NULL;
+  bool ok = turned != NULL && (f = make_combiner(r, c)) != NULL &&
+            nx_scan_by(turned, q->x, NULL, q->n, axis, NX_REVERSE, scanned, q->n) == NX_OK &&
+            nx_reduce_window(f, scanned, q->init, q->n, &each, q->out, q->n) == NX_OK;
+  nx_function_release(turned);
+  nx_function_release(f);
+  return ok;
+}
+
 static bool record_scan(nxh_recorder *r, const nxh_op *op, request *q, const known *k,
                         const combiner *c, int32_t axis, bool reverse) {
   if (k != NULL && nx_dtype_of(q->x[0]) != NX_BOOL) {
@@ -216,37 +198,12 @@ static bool record_scan(nxh_recorder *r, const nxh_op *op, request *q, const kno
     if (reverse) x = nx_flip(x, &axis, 1);
     return nxh_set(r, op, 0, k->combine(q->init[0], x));
   }
+  if (reverse) return scan_back(r, c, q, axis) && give(r, op, q);
   nx_function *f = make_combiner(r, c);
   if (f == NULL) return false;
-  bool ok =
-      nx_scan_by(f, q->x, q->init, q->n, axis, reverse ? NX_REVERSE : 0, q->out, q->n) == NX_OK;
+  bool ok = nx_scan_by(f, q->x, q->init, q->n, axis, 0, q->out, q->n) == NX_OK;
   nx_function_release(f);
   return ok && give(r, op, q);
-}
-
-/* How each operand is reduced; false: not all of them are by what is known. */
-static bool find_all_known(const nxh_recorder *r, const request *q, const combiner *c,
-                           const known **k) {
-  for (uint32_t i = 0; i < q->n; i++) {
-    const nxh_op *op = q->n == 1 ? nxh_single_op(r, c->region) : nxh_pair_op(r, c->region, q->n, i);
-    k[i] = known_as(op, nx_dtype_of(q->x[i]));
-    if (k[i] == NULL) return false;
-  }
-  return true;
-}
-
-/* Puts what is neutral in the place of initial values that are to be taken once; those are in once,
- * and NULL in the place of others. */
-static bool take_once(nxh_recorder *r, const nxh_op *op, request *q, const known **k,
-                      nx_tensor **once) {
-  for (uint32_t i = 0; i < q->n; i++) {
-    nx_dtype t = nx_dtype_of(q->x[i]);
-    once[i] = NULL;
-    if (!counts(k[i], t) || is_neutral(r, op->operands[q->n + i], k[i], t)) continue;
-    once[i] = q->init[i];
-    if ((q->init[i] = neutral_of(r, k[i], t)) == NULL) return false;
-  }
-  return true;
 }
 
 static bool record_windows(nxh_recorder *r, const nxh_op *op, request *q, const windows *w,
@@ -254,22 +211,13 @@ static bool record_windows(nxh_recorder *r, const nxh_op *op, request *q, const 
   int32_t axis = -1;
   bool reverse = false;
   if (nx_elements(q->x[0]) > 0) as_scan(w, q->x[0], &axis, &reverse);
-  /* What is padded counts, and so does an initial value that is not neutral. */
-  const known *k[NXH_MOST_OPERANDS] = {NULL};
-  nx_tensor *once[NXH_MOST_OPERANDS] = {NULL};
-  bool all = find_all_known(r, q, c, k);
-  nx_dtype t = nx_dtype_of(q->x[0]);
-  const known *one = all && q->n == 1 ? k[0] : NULL;
-  if (one != NULL && t != NX_BOOL && !is_neutral(r, op->operands[1], one, t)) axis = -1;
-  if (axis >= 0) return record_scan(r, op, q, one, c, axis, reverse);
-  if (all && !take_once(r, op, q, k, once)) return false;
+  const known *k = q->n == 1 ? find_known(r, c->region, nx_dtype_of(q->x[0])) : NULL;
+  if (axis >= 0) return record_scan(r, op, q, k, c, axis, reverse);
   nx_function *f = make_combiner(r, c);
   if (f == NULL) return false;
   nx_sliding_window window = window_of(w);
   bool ok = nx_reduce_window(f, q->x, q->init, q->n, &window, q->out, q->n) == NX_OK;
   nx_function_release(f);
-  for (uint32_t i = 0; ok && i < q->n; i++)
-    if (once[i] != NULL) q->out[i] = k[i]->combine(once[i], q->out[i]);
   return ok && give(r, op, q);
 }
 

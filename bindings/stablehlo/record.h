@@ -136,14 +136,14 @@ bool nxh_choose(nxh_recorder *r, nx_tensor *index, nx_function **branches, uint3
                 nx_tensor *const *in, uint32_t n_in, nx_tensor **out, uint32_t n_out);
 /* A function of the module, which reads nothing else, as one of its arguments. */
 nx_function *nxh_scalar_function_of(nxh_recorder *r, const nxh_function *f);
+/* The region, of a function (or NULL), as one of the right operands, then the left ones. */
+nx_function *nxh_turned_function(nxh_recorder *r, const nxh_region *region, const nxh_function *of);
 /* Records the region with these tensors for its arguments, and gives its results. */
 bool nxh_inline_region(nxh_recorder *r, const nxh_region *region, nx_tensor *const *args,
                        nx_tensor **results, uint32_t n);
-/* The operation that result i of a region of n pairs of scalars is, if it is one of arguments i and
- * n + i, in any order; NULL otherwise. Of quantized scalars only those are one that are the same of
- * the storage, and of forms none. */
-const nxh_op *nxh_pair_op(const nxh_recorder *r, const nxh_region *region, uint32_t n, uint32_t i);
-/* Likewise for a region of two scalars that has no other operation. */
+/* The operation that a region of two scalars is, if it is only one of its two arguments, in any
+ * order, and nothing else; NULL otherwise. Of quantized scalars only those are one that are the
+ * same of the storage, and of forms none. */
 const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region);
 
 /* ---- rows.c */

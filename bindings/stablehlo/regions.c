@@ -29,8 +29,9 @@ bool nxh_inline_region(nxh_recorder *r, const nxh_region *region, nx_tensor *con
 
 /* of: the function whose body the region is, which has values of its own; NULL: the region is a
  * part of the operation that is being recorded. */
-static nx_function *capture(nxh_recorder *r, const nxh_region *region, const nxh_function *of) {
-  nx_tensor *args[2 * NXH_MOST_OPERANDS], *results[NXH_MOST_OPERANDS];
+static nx_function *capture(nxh_recorder *r, const nxh_region *region, const nxh_function *of,
+                            bool turned) {
+  nx_tensor *args[2 * NXH_MOST_OPERANDS], *in[2 * NXH_MOST_OPERANDS], *results[NXH_MOST_OPERANDS];
   nx_function *f = NULL;
   const nxh_op *last = nxh_last(region);
   if (last == NULL || region->n_args > 2 * NXH_MOST_OPERANDS ||
@@ -44,33 +45,35 @@ static nx_function *capture(nxh_recorder *r, const nxh_region *region, const nxh
     ok = (args[i] = nxh_placeholder(r, nxh_type_of(r->m, region->first + i))) != NULL;
   if (of != NULL) ok = ok && nxh_record_body(r, of, NULL, args, results);
   else ok = ok && nxh_inline_region(r, region, args, results, last->n_operands);
-  if (ok) nx_function_create(r->c, args, region->n_args, results, last->n_operands, NULL, &f);
+  uint32_t n = region->n_args, first = turned ? n / 2 : 0;
+  for (uint32_t i = 0; ok && i < n; i++) in[i] = args[(i + first) % n];
+  if (ok) nx_function_create(r->c, in, n, results, last->n_operands, NULL, &f);
   nx_scope_end(scope);
   return f;
 }
 
 nx_function *nxh_scalar_function(nxh_recorder *r, const nxh_region *region) {
-  return capture(r, region, NULL);
+  return capture(r, region, NULL, false);
 }
 
 nx_function *nxh_scalar_function_of(nxh_recorder *r, const nxh_function *f) {
-  return capture(r, &f->body, f);
+  return capture(r, &f->body, f, false);
 }
 
-const nxh_op *nxh_pair_op(const nxh_recorder *r, const nxh_region *region, uint32_t n, uint32_t i) {
-  const nxh_op *last = nxh_last(region), *op = region->ops;
-  if (last == NULL || region->n_args != 2 * n || last->n_operands != n) return NULL;
-  while (op < last && (op->n_results != 1 || op->first_result != last->operands[i])) op++;
-  if (op == last || op->n_operands != 2) return NULL;
-  nxh_value a = op->operands[0], b = op->operands[1], x = region->first + i;
-  bool both = (a == x && b == x + n) || (a == x + n && b == x);
-  if (!both) return NULL;
+nx_function *nxh_turned_function(nxh_recorder *r, const nxh_region *region,
+                                 const nxh_function *of) {
+  return capture(r, region, of, true);
+}
+
+const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region) {
+  if (region->n_ops != 2 || region->n_args != 2 || nxh_last(region) == NULL) return NULL;
+  const nxh_op *op = &region->ops[0], *last = nxh_last(region);
+  if (op->n_operands != 2 || op->n_results != 1 || last->n_operands != 1) return NULL;
+  nxh_value a = op->operands[0], b = op->operands[1], x = region->first;
+  bool both = (a == x && b == x + 1) || (a == x + 1 && b == x);
+  if (!both || last->operands[0] != op->first_result) return NULL;
   bool ordered =
       nxh_word_is(op->name, "stablehlo.maximum") || nxh_word_is(op->name, "stablehlo.minimum");
   if (ordered && nxh_type_of(r->m, op->first_result)->form == NULL) return op;
   return nxh_is_carried(r, op) ? NULL : op;
-}
-
-const nxh_op *nxh_single_op(const nxh_recorder *r, const nxh_region *region) {
-  return region->n_ops == 2 ? nxh_pair_op(r, region, 1, 0) : NULL;
 }

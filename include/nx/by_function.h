@@ -68,10 +68,10 @@ typedef struct nx_sliding_window {
   const int64_t *kernel, *stride, *dilation, *base_dilation, *before, *after; /**< n entries each */
 } nx_sliding_window;
 /** Reduces the elements of each window of n_in tensors of one shape, in C order, and init before
- * them. Gaps and what is around the operands count as elements equal to init. Shape: leading axes,
- * then the numbers of windows. Up to 64 elements of a window are combined in one kernel, as if
- * they were one axis; longer ones axis by axis, the last first, through memory. Combiners that are
- * a reduction of the library, as pooling, never store windows. Statuses as of nx_reduce_by;
+ * them; init is combined once, and gaps and what is around the operands are left out. Shape:
+ * leading axes, then the numbers of windows. Up to 64 elements of a window are combined one after
+ * the other in one kernel; longer ones axis by axis, the last first, through memory. Combiners that
+ * are a reduction of the library, as pooling, never store windows. Statuses as of nx_reduce_by;
  * NX_INVALID_ARGUMENT: the window is NULL, has no kernel or more axes than x, a kernel, stride or
  * dilation below 1; ranks of x and of the window that exceed 31 together. */
 NX_API nx_status nx_reduce_window(nx_function *f, nx_tensor *const *x, nx_tensor *const *init,

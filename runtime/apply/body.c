@@ -152,7 +152,7 @@ bool nxi_body_apply(nxi_body *b, nx_tensor *const *in, nx_tensor **out) {
                                                          : b->values[n->args[0]];
     if (!b->values[i]) return false;
   }
-  for (uint32_t i = 0; i < b->k; i++) {
+  for (uint32_t i = 0; i < b->f->n_out; i++) {
     uint32_t node = g->outputs[i].node;
     out[i] = b->varies[node] ? b->values[node]
                              : nx_expand(b->values[node], nxi_shape(in[0]), in[0]->rank);
@@ -161,15 +161,47 @@ bool nxi_body_apply(nxi_body *b, nx_tensor *const *in, nx_tensor **out) {
   return true;
 }
 
-bool nxi_body_combine(nxi_body *b, const nxi_row *left, const nxi_row *right, nxi_row *out) {
+static bool combine(nxi_body *b, uint32_t k, const nxi_row *left, const nxi_row *right,
+                    nxi_row *out) {
   nx_tensor *in[2 * NXI_MOST_OPERANDS] = {NULL};
-  uint32_t k = b->k;
   if (b->plain) return (out->at[0] = b->plain(left->at[0], right->at[0])) != NULL;
   for (uint32_t i = 0; i < k; i++) {
     in[i] = left->at[i];
     in[k + i] = right->at[i];
   }
   return nxi_body_apply(b, in, out->at);
+}
+
+/* Where the right one is not there the left one, and the other way round. */
+static bool combine_masked(nxi_body *b, const nxi_row *left, const nxi_row *right, nxi_row *out) {
+  uint32_t k = b->k - 1;
+  nxi_row both = {0};
+  nx_tensor *l = left->at[k], *r = right->at[k], *any = nx_or(l, r);
+  if (!any || !combine(b, k, left, right, &both)) return false;
+  for (uint32_t i = 0; i < k; i++) {
+    nx_tensor *some = nx_where(l, both.at[i], right->at[i]);
+    both.at[i] = some ? nx_where(r, some, left->at[i]) : NULL;
+    if (!both.at[i]) return false;
+  }
+  both.at[k] = any;
+  *out = both;
+  return true;
+}
+
+bool nxi_body_combine(nxi_body *b, const nxi_row *left, const nxi_row *right, nxi_row *out) {
+  return b->masked ? combine_masked(b, left, right, out) : combine(b, b->k, left, right, out);
+}
+
+void nxi_body_mask(nxi_body *b, nx_tensor *mask, nxi_row *x) {
+  if (!mask) return;
+  b->masked = true;
+  x->at[b->k++] = mask;
+}
+
+nx_tensor *nxi_body_unmask(nxi_body *b, const nxi_row *x) {
+  if (!b->masked) return NULL;
+  b->masked = false;
+  return x->at[--b->k];
 }
 
 /* ---- what is recognised */

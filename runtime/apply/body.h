@@ -20,13 +20,14 @@ typedef struct nxi_body {
   nx_scope *scope;
   uint16_t outer;
   int32_t device;
+  bool masked;        /* the last operand says which are there */
   bool *varies;       /* of each node: whether it depends on an input */
   nx_tensor **values; /* of each node: handles of the scope */
 } nxi_body;
 
 /* Arrays that go together: operand i of all steps of an operation. */
 typedef struct nxi_row {
-  nx_tensor *at[NXI_MOST_OPERANDS];
+  nx_tensor *at[NXI_MOST_OPERANDS + 1]; /* a mask beside them */
 } nxi_row;
 
 /* Whether every operation of the function that depends on its inputs is one of scalars, and its
@@ -42,6 +43,11 @@ nx_status nxi_body_end(nxi_body *b, bool good, nx_tensor *const *result, nx_tens
 bool nxi_body_apply(nxi_body *b, nx_tensor *const *in, nx_tensor **out);
 /* A combiner: out = f(a, b), each k arrays; out may be one of them. */
 bool nxi_body_combine(nxi_body *b, const nxi_row *left, const nxi_row *right, nxi_row *out);
+/* From here on rows have a bool as an operand more: of two rows of which one is not there, the
+ * other one is the result. The mask becomes x's; NULL: there is none. */
+void nxi_body_mask(nxi_body *b, nx_tensor *mask, nxi_row *x);
+/* Without it again; the mask of x, or NULL. */
+nx_tensor *nxi_body_unmask(nxi_body *b, const nxi_row *x);
 
 /* The node whose scalar this one repeats. */
 uint32_t nxi_body_through(const nxg_graph *g, uint32_t node);
@@ -110,8 +116,6 @@ nx_tensor *nxi_part(nx_tensor *x, int32_t axis, int64_t start, int64_t stop, int
 /* Combines n rows pairwise: neighbours, then their results; one without a neighbour goes up as it
  * is. The result is in rows[0]. */
 bool nxi_pairwise(nxi_body *b, nxi_row *rows, uint32_t n);
-/* The order of nxi_reduce_axis over n <= 64 rows; the result is in rows[0]. */
-bool nxi_reduce_rows(nxi_body *b, nxi_row *rows, uint32_t n);
 /* Reduces x along an axis of at least one element, which then has extent 1. */
 bool nxi_reduce_axis(nxi_body *b, nxi_row *x, int32_t axis);
 /* init as arrays of this shape. */

@@ -38,24 +38,6 @@ static bool combine_groups(nxi_body *b, const nxi_row *x, int32_t axis, int64_t 
   return true;
 }
 
-bool nxi_reduce_rows(nxi_body *b, nxi_row *rows, uint32_t n) {
-  nxi_row rest[2];
-  int32_t rests = 0;
-  for (; n > GROUP; n /= GROUP) {
-    uint32_t whole = n / GROUP * GROUP;
-    if (whole < n && !nxi_pairwise(b, rows + whole, n - whole)) return false;
-    if (whole < n) rest[rests++] = rows[whole];
-    for (uint32_t i = 0; i < whole / GROUP; i++) {
-      if (!nxi_pairwise(b, rows + (size_t)i * GROUP, GROUP)) return false;
-      rows[i] = rows[i * GROUP];
-    }
-  }
-  if (!nxi_pairwise(b, rows, n)) return false;
-  while (rests--)
-    if (!nxi_body_combine(b, rows, &rest[rests], rows)) return false;
-  return true;
-}
-
 bool nxi_reduce_axis(nxi_body *b, nxi_row *x, int32_t axis) {
   nxi_row rest[MOST_LEVELS];
   int32_t rests = 0;

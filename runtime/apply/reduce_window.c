@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* reduce_window: the operand is spread and padded with the initial value, seen through its windows,
- * and reduced over the elements of the kernel: by the library's own reduction where the combiner is
- * one, else element by element of the kernel in one kernel, and for long windows axis by axis. */
+/* reduce_window: the operand is spread and padded, seen through its windows, and reduced over the
+ * elements of the kernel: by the library's own reduction where the combiner is one, and what is
+ * outside of the operand changes nothing; else element by element of the kernel in one kernel, and
+ * for long windows axis by axis, with a mask of what is inside. */
 #include <string.h>
 
 #include "body.h"
@@ -130,15 +131,56 @@ static nx_tensor *surround(nx_tensor *x, const sliding *w, const filling *f) {
   return x;
 }
 
-/* Gaps and padding are init: a constant at once, else where a mask has no elements. */
-static nx_tensor *filled(nx_tensor *x, nx_tensor *init, const sliding *w) {
+static nx_tensor *number_like(nx_tensor *x, double value) {
+  return nx_full(x->context, x->storage->device, x->storage->dtype, NULL, 0, NX_NUMBER(value));
+}
+
+/* What is outside counts as this value, which changes no result of operation `op`. */
+static bool find_filling(nxg_op op, nx_tensor *x, nx_tensor *init, filling *f) {
+  filling given = {{0, 0}}, zero = {{0, 0}};
+  bool known = nxi_constant_of(init, given.bits), sum = op == NXG_add;
+  nx_tensor *one = number_like(x, sum ? -0.0 : 1.0), *plain = number_like(x, 0);
+  if (!one || !plain || !nxi_constant_of(one, f->bits) || !nxi_constant_of(plain, zero.bits))
+    return false;
+  /* zeros are what other operations pad with, too */
+  if (known && sum && !memcmp(&given, &zero, sizeof zero)) *f = zero;
+  return true;
+}
+
+/* With init outside: a constant at once, else where a mask has no elements. */
+static nx_tensor *filled(nx_tensor *x, nx_tensor *init, nx_tensor *inside, const sliding *w) {
   filling f = {{0, 0}};
-  nx_tensor *all = NULL;
   if (nxi_constant_of(init, f.bits)) return surround(x, w, &f);
-  all = nx_full(x->context, x->storage->device, NX_BOOL, nxi_shape(x), x->rank, NX_INTEGER(1));
-  nx_tensor *with = surround(x, w, &f), *mask = surround(all, w, &f);
-  if (with == x) return x;
-  return with && mask ? nx_where(mask, with, init) : NULL;
+  nx_tensor *with = surround(x, w, &f);
+  return with && inside ? nx_where(inside, with, init) : with;
+}
+
+/* x with what leaves the results of its own operation as they are. */
+static nx_tensor *neutrally_filled(const nxi_by *by, uint32_t i, nx_tensor *inside,
+                                   const sliding *w) {
+  filling f;
+  nx_tensor *x = by->x[i];
+  nxg_op op = nxi_body_plain(by->f, i);
+  bool once = (op == NXG_add || op == NXG_mul) && x->storage->dtype != NX_BOOL;
+  if (!once) return filled(x, by->init[i], inside, w); /* a maximum takes it as often as it likes */
+  return find_filling(op, x, by->init[i], &f) ? surround(x, w, &f) : NULL;
+}
+
+/* Whether an element is one of the operand; NULL: all are, or an error. One along leading axes. */
+static bool mask_inside(const nx_tensor *x, const sliding *w, nx_tensor **inside) {
+  static const filling none;
+  int64_t shape[NXG_MAX_RANK];
+  bool all = true;
+  *inside = NULL;
+  for (int32_t i = 0; i < w->n; i++) {
+    shape[w->lead + i] = nxi_shape(x)[w->lead + i];
+    all = all && w->before[i] <= 0 && w->after[i] <= 0 &&
+          (w->spread[i] == 1 || shape[w->lead + i] < 2);
+  }
+  if (all) return true;
+  for (int32_t i = 0; i < w->lead; i++) shape[i] = 1;
+  nx_tensor *ones = nx_full(x->context, x->storage->device, NX_BOOL, shape, x->rank, NX_INTEGER(1));
+  return (*inside = ones ? surround(ones, w, &none) : NULL) != NULL;
 }
 
 /* ---- reducing */
@@ -180,52 +222,106 @@ static nx_tensor *element_of(nx_tensor *x, const sliding *w, int64_t number) {
   return nx_get(x, ranges, (size_t)x->rank);
 }
 
-static bool reduce_elements(nxi_body *b, const sliding *w, nxi_row *x) {
-  nxi_diag d;
-  nxi_row *rows = nxi_malloc((size_t)w->elements * sizeof *rows); /* too large for a small stack */
-  nxi_diag_clear(&d);
-  bool ok = rows != NULL;
-  if (!ok) nxi_oom(&d), nxi_fail_null(&d);
-  for (int64_t j = 0; ok && j < w->elements; j++)
-    for (uint32_t i = 0; ok && i < b->k; i++)
-      ok = (rows[j].at[i] = element_of(x->at[i], w, j)) != NULL;
-  ok = ok && nxi_reduce_rows(b, rows, (uint32_t)w->elements);
-  if (ok) *x = rows[0];
-  nxi_free(rows);
-  return ok;
-}
-
-static bool reduce_views(const nxi_by *by, nxi_body *b, const sliding *w, nxi_row *x) {
-  int32_t axes[NXG_MAX_RANK];
-  for (size_t i = 0; i < by->k; i++)
-    if (!(x->at[i] = view_windows(x->at[i], w))) return false;
-  for (int32_t i = 0; i < w->n; i++) axes[i] = w->lead + i;
-  if (nxi_is_reduction(by)) return nxi_reduce_recognised(by, axes, (size_t)w->n, x);
-  for (int32_t i = w->n; i-- > 0;)
-    if (!nxi_reduce_axis(b, x, w->lead + i)) return false;
+/* Whether that element is inside of the operand in each window. */
+static bool always_inside(const sliding *w, const int64_t *shape, int64_t number) {
+  for (int32_t i = w->n - 1; i >= 0; i--) {
+    int64_t first = number % w->kernel[i] * w->dilation[i] - w->before[i],
+            last = first + (w->count[i] - 1) * w->stride[i];
+    if (w->spread[i] > 1 || first < 0 || last >= shape[i]) return false;
+    number /= w->kernel[i];
+  }
   return true;
 }
 
+/* r = f(r, element) of one element after the other, where it is inside. */
+static bool reduce_elements(nxi_body *b, const sliding *w, const nxi_row *x, nx_tensor *inside,
+                            const int64_t *shape, nxi_row *r) {
+  nxi_row next, both;
+  for (int64_t j = 0; j < w->elements; j++) {
+    nx_tensor *here = NULL;
+    if (inside && !always_inside(w, shape, j) && !(here = element_of(inside, w, j))) return false;
+    for (uint32_t i = 0; i < b->k; i++)
+      if (!(next.at[i] = element_of(x->at[i], w, j))) return false;
+    if (!nxi_body_combine(b, r, &next, &both)) return false;
+    for (uint32_t i = 0; here && i < b->k; i++)
+      if (!(both.at[i] = nx_where(here, both.at[i], r->at[i]))) return false;
+    *r = both;
+  }
+  return true;
+}
+
+static bool see_windows(nxi_row *x, size_t k, const sliding *w) {
+  for (size_t i = 0; i < k; i++)
+    if (!(x->at[i] = view_windows(x->at[i], w))) return false;
+  return true;
+}
+
+/* Of the shape of the results, and no view of what is reduced. */
+static bool without_kernel(nxi_row *x, size_t k, const int64_t *shape, int32_t rank) {
+  for (size_t i = 0; i < k; i++) {
+    nx_tensor *own = nx_copy(x->at[i]);
+    if (!own || !(x->at[i] = nx_reshape(own, shape, rank, 0))) return false;
+  }
+  return true;
+}
+
+/* Axis by axis. Of operands with a mask, that is one more of each row. */
+static bool reduce_axes(nxi_body *b, const sliding *w, nxi_row *x, nx_tensor *inside,
+                        const int64_t *shape, nxi_row *r) {
+  int32_t rank = w->lead + w->n;
+  int64_t flat[NXG_MAX_RANK];
+  nxi_row both;
+  if (!see_windows(x, b->k, w)) return false;
+  nxi_body_mask(b, inside ? view_windows(inside, w) : NULL, x);
+  for (int32_t i = w->n; i-- > 0;)
+    if (!nxi_reduce_axis(b, x, w->lead + i)) return false;
+  nx_tensor *there = nxi_body_unmask(b, x);
+  if (!without_kernel(x, b->k, shape, rank) || !nxi_body_combine(b, r, x, &both)) return false;
+  for (int32_t i = 0; i < rank; i++) flat[i] = i < w->lead ? 1 : shape[i];
+  if (there && !(there = nx_reshape(nx_copy(there), flat, rank, 0))) return false;
+  for (uint32_t i = 0; there && i < b->k; i++)
+    if (!(both.at[i] = nx_where(there, both.at[i], r->at[i]))) return false;
+  *r = both;
+  return true;
+}
+
+static bool reduce_by_library(const nxi_by *by, nxi_body *b, const sliding *w, nx_tensor *inside,
+                              const int64_t *shape, nxi_row *r) {
+  int32_t axes[NXG_MAX_RANK];
+  nxi_row x;
+  for (uint32_t i = 0; i < by->k; i++)
+    if (!(x.at[i] = neutrally_filled(by, i, inside, w))) return false;
+  for (int32_t i = 0; i < w->n; i++) axes[i] = w->lead + i;
+  return see_windows(&x, by->k, w) && nxi_reduce_recognised(by, axes, (size_t)w->n, &x) &&
+         without_kernel(&x, by->k, shape, w->lead + w->n) && nxi_body_combine(b, r, &x, r);
+}
+
+/* A complex number times one is not always that number. */
+static bool is_reduction(const nxi_by *by, const nx_tensor *inside) {
+  for (uint32_t i = 0; inside && i < by->k; i++)
+    if (nxi_is_complex(by->x[i]->storage->dtype) && nxi_body_plain(by->f, i) == NXG_mul)
+      return false;
+  return nxi_is_reduction(by);
+}
+
+/* r is the initial values at first. */
 static bool reduce_windows(const nxi_by *by, nxi_body *b, const sliding *w, nxi_row *r) {
+  static const filling zeros; /* nothing comes of them */
   int64_t shape[NXG_MAX_RANK];
+  nx_tensor *inside = NULL;
+  nxi_row x;
   int32_t rank = by->x[0]->rank;
-  nxi_row init = {0};
   memcpy(shape, nxi_shape(by->x[0]), (size_t)w->lead * sizeof *shape);
   memcpy(shape + w->lead, w->count, (size_t)w->n * sizeof *shape);
-  if (!nxi_init_rows(by, rank, shape, &init)) return false;
-  *r = init;
-  for (int32_t i = 0; i < w->lead; i++)
-    if (!shape[i]) return true;
-  if (w->empty) return true;
+  if (!nxi_init_rows(by, rank, shape, r)) return false;
+  if (w->empty || by->x[0]->elements == 0) return true;
+  if (!mask_inside(by->x[0], w, &inside)) return false;
+  if (is_reduction(by, inside)) return reduce_by_library(by, b, w, inside, shape, r);
   for (size_t i = 0; i < by->k; i++)
-    if (!(r->at[i] = filled(by->x[i], by->init[i], w))) return false;
-  bool listed = w->elements <= MOST_ELEMENTS && !nxi_is_reduction(by);
-  if (!(listed ? reduce_elements(b, w, r) : reduce_views(by, b, w, r))) return false;
-  for (size_t i = 0; !listed && i < by->k; i++) {
-    nx_tensor *own = nx_copy(r->at[i]);
-    if (!own || !(r->at[i] = nx_reshape(own, shape, rank, 0))) return false;
-  }
-  return nxi_body_combine(b, &init, r, r);
+    if (!(x.at[i] = surround(by->x[i], w, &zeros))) return false;
+  const int64_t *extents = nxi_shape(by->x[0]) + w->lead;
+  return w->elements <= MOST_ELEMENTS ? reduce_elements(b, w, &x, inside, extents, r)
+                                      : reduce_axes(b, w, &x, inside, shape, r);
 }
 
 nx_status nx_reduce_window(nx_function *f, nx_tensor *const *x, nx_tensor *const *init, size_t n_in,

@@ -146,17 +146,17 @@ static void order_of_windows(void **state) {
     const int64_t *k = sizes[s];
     nx_sliding_window w = {.size = sizeof w, .n = 2, .kernel = k};
     int64_t rows = SIDE - k[0] + 1, columns = SIDE - k[1] + 1;
-    float want[SIDE * SIDE], line[SIDE * SIDE];
+    float want[SIDE * SIDE], line[SIDE], of_row[SIDE];
     for (int64_t i = 0; i < rows * columns; i++) {
-      int64_t n = 0;
       bool listed = k[0] * k[1] <= 64;
+      want[i] = 0.25F;
       for (int64_t r = 0; r < k[0]; r++) {
         const float *from = numbers + (i / columns + r) * SIDE + i % columns;
-        memcpy(line + n, from, (size_t)k[1] * sizeof *line);
-        n += listed ? k[1] : 1;
-        if (!listed) line[n - 1] = reduced(line + n - 1, (size_t)k[1]);
+        for (int64_t c = 0; listed && c < k[1]; c++) want[i] = apart_of(want[i], from[c]);
+        memcpy(of_row, from, (size_t)k[1] * sizeof *of_row);
+        line[r] = reduced(of_row, (size_t)k[1]);
       }
-      want[i] = apart_of(0.25F, reduced(line, (size_t)n));
+      if (!listed) want[i] = apart_of(0.25F, reduced(line, (size_t)k[0]));
     }
     OK(nx_reduce_window(f, &x, &init, 1, &w, &y, 1));
     expect_values_(y, want, (size_t)(rows * columns), __FILE__, __LINE__);
@@ -354,7 +354,7 @@ static void nothing_to_reduce(void **state) {
 
 /* An initial value that is known only when it runs. */
 /* Windows of rank 0 are the elements; where windows do not fit there are none, and over an operand
- * without elements they hold what is around it. */
+ * without elements there is nothing in them. */
 static void windows_of_nothing(void **state) {
   (void)state;
   static const int64_t none[] = {0}, three[] = {3}, far[] = {9}, two[] = {2};
@@ -370,7 +370,7 @@ static void windows_of_nothing(void **state) {
   w = (nx_sliding_window){.size = sizeof w, .n = 1, .kernel = three, .before = two, .after = two};
   OK(nx_reduce_window(f, &empty, &init, 1, &w, &y, 1));
   assert_int_equal(nx_shape(y)[0], 2);
-  EXPECT(y, 1 - 3 * ((1 - 3) - 3), 1 - 3 * ((1 - 3) - 3));
+  EXPECT(y, 1, 1);
   nx_function_release(f);
 }
 

@@ -209,17 +209,17 @@ static const window_case window_cases[] = {
     {{8, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},   /* no window */
 };
 
-/* The pair at a place of the plane with gaps and what is around it. */
-static pair window_element(const array *a, const window_case *w, int64_t image, int64_t row,
-                           int64_t column) {
+/* The pair at a place of the plane with gaps and what is around it; false: no element is there. */
+static bool window_element(const array *a, const window_case *w, int64_t image, int64_t row,
+                           int64_t column, pair *element) {
   int64_t at[2] = {row - w->before[0], column - w->before[1]};
   for (int i = 0; i < 2; i++) {
-    if (at[i] < 0 || at[i] % w->spread[i] || at[i] / w->spread[i] >= a->shape[1 + i])
-      return nothing;
+    if (at[i] < 0 || at[i] % w->spread[i] || at[i] / w->spread[i] >= a->shape[1 + i]) return false;
     at[i] /= w->spread[i];
   }
   size_t from = (size_t)((image * a->shape[1] + at[0]) * a->shape[2] + at[1]);
-  return (pair){a->at[from], {from, 0}};
+  *element = (pair){a->at[from], {from, 0}};
+  return true;
 }
 
 static int64_t windows_along(const array *a, const window_case *w, int i) {
@@ -230,12 +230,12 @@ static int64_t windows_along(const array *a, const window_case *w, int i) {
 
 static pair one_window(const trial *t, const array *a, const window_case *w, int64_t image,
                        int64_t row, int64_t column) {
-  pair p = nothing;
+  pair p = nothing, element;
   for (int64_t i = 0; i < w->kernel[0]; i++)
     for (int64_t j = 0; j < w->kernel[1]; j++)
-      p = joined_pair(t, p,
-                      window_element(a, w, image, row * w->stride[0] + i * w->dilation[0],
-                                     column * w->stride[1] + j * w->dilation[1]));
+      if (window_element(a, w, image, row * w->stride[0] + i * w->dilation[0],
+                         column * w->stride[1] + j * w->dilation[1], &element))
+        p = joined_pair(t, p, element);
   return p;
 }
 
