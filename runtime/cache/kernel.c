@@ -263,75 +263,6 @@ void nxi_kernel_cache_stats(nxi_kernel_cache *c, nxi_kernel_stats *out) {
   nxi_lock_give(&c->lock);
 }
 
-/* ---- what is on disk: this, then the object */
-
-typedef struct stored_header {
-  int64_t scratch_bytes, tasks, tasks_divisor, shared_bytes;
-  int32_t tasks_param, threads;
-  char entry[72];
-} stored_header;
-
-/* The key on disk names the instruction set too. NULL: out of memory. */
-static unsigned char *disk_key(const nxi_kernel *k, size_t *size) {
-  size_t isa = strlen(k->isa) + 1;
-  unsigned char *key = nxi_malloc(isa + k->key_size);
-  if (!key) return NULL;
-  memcpy(key, k->isa, isa);
-  memcpy(key + isa, k->key, k->key_size);
-  *size = isa + k->key_size;
-  return key;
-}
-
-static bool load_stored(nxi_kernel_cache *c, nxi_kernel *k, const unsigned char *data,
-                        size_t size) {
-  stored_header h;
-  if (size <= sizeof h) return false;
-  memcpy(&h, data, sizeof h);
-  if (memchr(h.entry, '\0', sizeof h.entry) == NULL) return false;
-  k->info = (nxi_kernel_info){.scratch_bytes = h.scratch_bytes,
-                              .tasks = h.tasks,
-                              .tasks_param = h.tasks_param,
-                              .tasks_divisor = h.tasks_divisor,
-                              .threads = h.threads,
-                              .shared_bytes = h.shared_bytes,
-                              .object_bytes = size - sizeof h};
-  return c->maker->load(c->user, data + sizeof h, size - sizeof h, h.entry, &k->info, &k->code,
-                        NULL) == NX_OK;
-}
-
-static bool load_from_disk(nxi_kernel_cache *c, nxi_kernel *k) {
-  size_t key_size, size;
-  unsigned char *key = c->disk ? disk_key(k, &key_size) : NULL;
-  if (!key) return false;
-  unsigned char *data = nxi_disk_lookup(c->disk, key, key_size, &size);
-  bool found = data && load_stored(c, k, data, size);
-  nxi_free(data);
-  nxi_free(key);
-  return found;
-}
-
-/* A failure to store is ignored. */
-static void store_on_disk(nxi_kernel_cache *c, const nxi_kernel *k, const char *entry,
-                          const void *object, size_t size) {
-  size_t key_size;
-  unsigned char *key = c->disk ? disk_key(k, &key_size) : NULL,
-                *data = key ? nxi_malloc(sizeof(stored_header) + size) : NULL;
-  if (data) {
-    stored_header h = {.scratch_bytes = k->info.scratch_bytes,
-                       .tasks = k->info.tasks,
-                       .tasks_divisor = k->info.tasks_divisor,
-                       .tasks_param = k->info.tasks_param,
-                       .threads = k->info.threads,
-                       .shared_bytes = k->info.shared_bytes};
-    snprintf(h.entry, sizeof h.entry, "%s", entry);
-    memcpy(data, &h, sizeof h);
-    memcpy(data + sizeof h, object, size);
-    nxi_disk_store(c->disk, key, key_size, data, sizeof h + size);
-  }
-  nxi_free(data);
-  nxi_free(key);
-}
-
 /* ---- making a kernel */
 
 nx_status nxi_kernel_count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi_diag *d) {
@@ -371,7 +302,8 @@ static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxi_mat
 
 static bool is_passing(const nxi_material *m) { return m->kind != NULL && m->kind->passing; }
 
-static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m, nxi_diag *d) {
+static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
+                         const nxk_anatomy *own, nxi_diag *d) {
   void *object = NULL;
   size_t size = 0;
   char entry[72];
@@ -380,7 +312,7 @@ static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material 
                         : compile_bound(c, k, m, entry, &object, &size, d);
   if (s == NX_OK) s = c->maker->load(c->user, object, size, entry, &k->info, &k->code, d);
   if (s == NX_OK) k->info.object_bytes = size;
-  if (s == NX_OK && !is_passing(m)) store_on_disk(c, k, entry, object, size);
+  if (s == NX_OK && !is_passing(m)) nxi_kernel_store(c, k, entry, object, size, own);
   nxi_free(object);
   return s;
 }
@@ -401,17 +333,20 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
   nx_status s = NX_OK;
   k->general = m->general;
   bool generic = nxi_kernel_wants_sharing(c, m), kind = nxi_kernel_has_kind(m);
-  bool always = kind && m->kind->always;
+  bool always = kind && m->kind->always, seen = kind && !generic;
+  nxk_anatomy own = {0}; /* of a kernel that is seen */
   *how = NXI_KERNEL_DISK_HIT;
-  if (always || is_passing(m) || !load_from_disk(c, k)) {
+  if (always || is_passing(m) || !nxi_kernel_load_stored(c, k, seen ? &own : NULL)) {
     if (generic) s = nxi_kernel_share(c, k, m, how, d);
     if (s == NX_OK && !k->shared && is_found_only(m)) return fail_absent(how, d);
     if (s == NX_OK && !k->shared) {
       *how = NXI_KERNEL_COMPILED;
-      s = compile(c, k, m, d);
+      if (seen) nxi_kernel_take_apart(c, m, &own);
+      s = compile(c, k, m, &own, d);
     }
   }
-  if (s == NX_OK && kind && !generic) nxi_kernel_see(c, k, m);
+  if (s == NX_OK && seen) nxi_kernel_see(c, k, m, &own);
+  nxk_anatomy_free(&own);
   if (k->code) k->info.code_bytes = c->maker->bytes(k->code);
   k->info.compile_ms = nxi_now_ms() - start;
   return s;

@@ -80,7 +80,17 @@ bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m);
  * NULL: none can. */
 nx_status nxi_kernel_share(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                            nxi_kernel_outcome *how, nxi_diag *d);
-/* Remembers the integers of a kernel that was compiled as it is. */
-void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material *m);
+/* Takes apart the kernel in its generic form; an empty structure: that failed. */
+void nxi_kernel_take_apart(nxi_kernel_cache *c, const nxi_material *m, nxk_anatomy *out);
+/* Remembers the integers of a kernel that was compiled as it is; those of `own`, if they are there,
+ * which they are then. */
+void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material *m,
+                    nxk_anatomy *own);
+
+/* Code from disk; own: what was stored with it, empty if nothing was; NULL: it is not wanted. */
+bool nxi_kernel_load_stored(nxi_kernel_cache *c, nxi_kernel *k, nxk_anatomy *own);
+/* A failure is ignored. */
+void nxi_kernel_store(nxi_kernel_cache *c, const nxi_kernel *k, const char *entry,
+                      const void *object, size_t size, const nxk_anatomy *own);
 
 #endif

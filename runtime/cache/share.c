@@ -139,19 +139,22 @@ nx_status nxi_kernel_share(nxi_kernel_cache *c, nxi_kernel *k, const nxi_materia
   return s;
 }
 
-/* Remembers the integers of a kernel that was compiled as it is. */
-void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material *m) {
+void nxi_kernel_take_apart(nxi_kernel_cache *c, const nxi_material *m, nxk_anatomy *out) {
   nxk_kernel *bound = NULL;
-  nxk_anatomy a;
   nxi_diag ignored;
   nxi_diag_clear(&ignored);
-  if (produce(c, m, &bound, &ignored) == NX_OK && nxk_dissect(bound, &a)) {
-    nxi_lock_take(&c->lock);
-    nxi_generics_see(c->generics, k->isa, &a);
-    nxi_lock_give(&c->lock);
-    nxk_anatomy_free(&a);
-  }
+  *out = (nxk_anatomy){0};
+  if (produce(c, m, &bound, &ignored) == NX_OK) nxk_dissect(bound, out);
   nxk_destroy(bound);
+}
+
+void nxi_kernel_see(nxi_kernel_cache *c, const nxi_kernel *k, const nxi_material *m,
+                    nxk_anatomy *own) {
+  if (own->structure.size == 0) nxi_kernel_take_apart(c, m, own);
+  if (own->structure.size == 0) return;
+  nxi_lock_take(&c->lock);
+  nxi_generics_see(c->generics, k->isa, own);
+  nxi_lock_give(&c->lock);
 }
 
 bool nxi_kernel_wants_sharing(nxi_kernel_cache *c, const nxi_material *m) {

@@ -9,6 +9,7 @@
 #include "tests/util/runner.h"
 #include "runtime/launch/launch.h"
 #include "runtime/cache/disk_private.h"
+#include "runtime/cache/kernel_private.h"
 #include "runtime/cache/kernel.h"
 
 /* ---- a kernel that adds a number, with the number as its key */
@@ -461,13 +462,77 @@ static void test_generic_code_is_freed(void **state) {
   assert_int_equal(live_codes, 0);
 }
 
+/* How a kernel comes apart is what was stored with it, or nothing. */
+static void test_anatomy_on_disk(void **state) {
+  (void)state;
+  char directory[] = "/tmp/nx-kernels-XXXXXX", command[64];
+  assert_non_null(mkdtemp(directory));
+  nxi_kernel_cache *c = NULL;
+  nxi_diag d = {0};
+  nxk_kernel *bound = NULL;
+  nxk_anatomy own, none = {0}, back = {0};
+  nxi_kernel k = {.key_size = 0, .isa = "any"};
+  assert_int_equal(nxi_kernel_cache_create_for(&counting, NULL, directory, &c, &d), NX_OK);
+  assert_int_equal(produce_adder(&(order){.number = 77}, &bound, &d), NX_OK);
+  assert_true(nxk_dissect(bound, &own));
+  assert_in_range(own.n_holes, 2, 20);
+  for (int with = 0; with < 2; with++) {
+    snprintf(k.isa, sizeof k.isa, "any%d", with);
+    nxi_kernel_store(c, &k, "entry", "object", 6, with ? &own : &none);
+    assert_true(nxi_kernel_load_stored(c, &k, &back));
+    assert_int_equal(k.info.object_bytes, 6);
+    count_unloaded(k.code);
+    assert_int_equal(back.structure.size, with ? own.structure.size : 0);
+    assert_int_equal(back.n_holes, with ? own.n_holes : 0);
+  }
+  assert_memory_equal(back.structure.data, own.structure.data, own.structure.size);
+  for (uint32_t i = 0; i < own.n_holes; i++)
+    assert_true(back.holes[i].value == own.holes[i].value &&
+                back.holes[i].type == own.holes[i].type && back.holes[i].role == own.holes[i].role);
+  nxk_anatomy_free(&own);
+  nxk_anatomy_free(&back);
+  nxk_destroy(bound);
+  nxi_kernel_cache_destroy(c);
+  snprintf(command, sizeof command, "rm -r %s", directory);
+  assert_int_equal(system(command), 0);
+}
+
+/* A kernel from disk is remembered as one that was compiled: the code with parameters that others
+ * of its kind have is chosen as before, and found. */
+static void test_kinds_from_disk(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  char directory[] = "/tmp/nx-kernels-XXXXXX", command[64];
+  assert_non_null(mkdtemp(directory));
+  nxi_kernel_cache *first = make_cache(directory);
+  assert_int_equal(compiled_by(first, 5, 1000), 1);
+  for (int i = 2; i < 12; i++) compiled_by(first, 5, 1000 * i + i);
+  nxi_kernel_cache_destroy(first);
+  nxi_kernel_cache *second = make_cache(directory);
+  for (int i = 1; i < 12; i++) assert_int_equal(compiled_by(second, 5, 1000 * i + i * (i > 1)), 0);
+  assert_int_equal(compiled_by(second, 5, 20123), 0);
+  nxi_kernel_stats stats;
+  nxi_kernel_cache_stats(second, &stats);
+  assert_in_range(stats.disk_hits, 2, 6);
+  nxi_kernel_cache_destroy(second);
+  snprintf(command, sizeof command, "rm -r %s", directory);
+  assert_int_equal(system(command), 0);
+}
+
 NXT_MAIN(cache_kernel) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_hits),     cmocka_unit_test(test_eviction),
-      cmocka_unit_test(test_failures), cmocka_unit_test(test_exhausted_memory),
-      cmocka_unit_test(test_threads),  cmocka_unit_test(test_found_only),
-      cmocka_unit_test(test_disk),     cmocka_unit_test(test_keys),
-      cmocka_unit_test(test_targets),  cmocka_unit_test(test_generic_code_is_freed),
+      cmocka_unit_test(test_hits),
+      cmocka_unit_test(test_eviction),
+      cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_exhausted_memory),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_found_only),
+      cmocka_unit_test(test_disk),
+      cmocka_unit_test(test_keys),
+      cmocka_unit_test(test_kinds_from_disk),
+      cmocka_unit_test(test_anatomy_on_disk),
+      cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_generic_code_is_freed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
