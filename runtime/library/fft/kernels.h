@@ -127,7 +127,7 @@ typedef struct nxi_fft_kernels {
   void (*narrow[NXI_FFT_RADICES])(const nxi_fft_tail *);
   /* Transposes `lanes` transforms, each a row of n pairs, to n planar rows of `lanes` elements, and
    * back: then row j is where number places[j] would be. local: whole vectors of planar rows are in
-   * local order if there is a width that is `apart`. */
+   * local order if there is a width that is `apart` and n is at least half of that. */
   void (*gather)(const nxi_fft_rows *transforms, const nxi_fft_rows *planar, int64_t n,
                  int64_t lanes, bool local, nxi_fft_ahead *ahead);
   void (*scatter)(const nxi_fft_rows *planar, const int32_t *places, const nxi_fft_rows *transforms,

@@ -93,6 +93,8 @@ static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row
                       const void *unit, void *scratch) {
   const nxi_fft_kernels *k = l->kernels;
   const bool swapped = b->inverse && !unit, joins = b->inverse && unit, splits = unit && !joins;
+  /* to lanes and back alike: fewer columns than a square has are copied in order */
+  const bool local = 2 * l->n >= k->apart;
   const int64_t in = lanes * b->source_pitch, out = lanes * b->target_pitch,
                 times = times_of(l, lanes), left = b->count - row - lanes;
   nxi_fft_rows source = {nxi_fft_at(l, b->source, row * b->source_pitch), NULL, b->source_pitch,
@@ -112,14 +114,14 @@ static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row
                           .unit = unit,
                           .places = joins ? NULL : l->places,
                           .ahead = &ahead};
-  k->gather(&source, &planar, l->n + joins, lanes, true, &ahead);
+  k->gather(&source, &planar, l->n + joins, lanes, local, &ahead);
   if (joins) k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
   /* exchanged parts make the transform inverse */
   nxi_fft_run_in_place(l, joins ? exchanged(planar) : planar, lanes, &ahead);
   if (splits) k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
   void *result = target.re;
   if (b->past) target.re = nxi_fft_planar(l, scratch, 1, elements, 0).re;
-  k->scatter(&planar, l->places, &target, l->n + splits, lanes, true, &ahead);
+  k->scatter(&planar, l->places, &target, l->n + splits, lanes, local, &ahead);
   if (b->past) stream_row(l, result, target.re, out);
 }
 
