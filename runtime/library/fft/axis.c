@@ -63,7 +63,8 @@ static nxi_fft_batch rows_batch(const axis_run *r, int64_t row, int64_t count) {
                      to,
                      count,
                      a->inverse,
-                     a->past};
+                     a->past,
+                     a->outer - row - count};
   return b;
 }
 
@@ -168,7 +169,8 @@ static void columns_tasks(const axis_run *r, int64_t begin, int64_t end) {
                        a->inner * to,
                        1,
                        a->inverse,
-                       false};
+                       false,
+                       0};
     if (a->form == NXI_FFT_COMPLEX) nxi_fft_columns(a->line, &b, count, r->own);
     else nxi_fft_real_columns(a->line, &b, count, a->unit, r->own);
   }
@@ -301,7 +303,7 @@ static void staged_tasks(const axis_run *run, int64_t begin, int64_t end) {
   axis_run r = *run;
   const nxi_fft_axis *a = r.a;
   char *stage = r.own, *scratch = stage + stage_bytes(a);
-  nxi_fft_batch b = {stage, stage, stage_pitch(a), stage_pitch(a), 0, a->inverse, false};
+  nxi_fft_batch b = {stage, stage, stage_pitch(a), stage_pitch(a), 0, a->inverse, false, 0};
   for (int64_t block = begin; block < end; block++) {
     set_block(&r, block);
     b.count = r.count;
@@ -419,7 +421,7 @@ static void stage_tasks(const axis_run *r, const phase *p, int64_t begin, int64_
   else if (p->step == HALVES) stage_halves(r, r->shared, first, last);
   else {
     char *row = at(a, r->shared, p->row * pitch);
-    nxi_fft_batch b = {row, row, pitch, pitch, 1, a->inverse, false};
+    nxi_fft_batch b = {row, row, pitch, pitch, 1, a->inverse, false, 0};
     nxi_fft_batch_shared(a->line, &b, p->inner, begin, end, r->own, r->shared + stage_bytes(a));
   }
 }
@@ -447,7 +449,7 @@ void nxi_fft_axis_run(const nxi_fft_axis *a, const nxi_fft_part *part) {
 
 int64_t nxi_fft_axis_own_bytes(const nxi_fft_axis *a) {
   bool staged = layout_of(a) == STAGED && nxi_fft_line_local(a->line);
-  if (layout_of(a) == ROWS) return nxi_fft_rows_own_bytes(a->line, a->outer, is_half(a));
+  if (layout_of(a) == ROWS) return nxi_fft_rows_own_bytes(a->line, a->outer, is_half(a), a->past);
   return nxi_fft_own_bytes(a->line) + (staged ? stage_bytes(a) : 0);
 }
 

@@ -52,9 +52,19 @@ static void stream_end(void) {
 #endif
 }
 
-/* ---- what is fetched meanwhile. A function of its own, since passes keep nothing in registers
+/* ---- what is moved meanwhile. A function of its own, since passes keep nothing in registers
  * between vectors; gives the vectors until the next time. */
+static void stream_some(nxi_fft_ahead *a) {
+  int64_t bytes = a->each - (int64_t)((uintptr_t)a->to % 64); /* ends with a whole line */
+  if (bytes > a->bytes) bytes = a->bytes;
+  stream_row(a->to, a->results, bytes);
+  a->to += bytes;
+  a->results += bytes;
+  a->bytes -= bytes;
+}
+
 static __attribute__((noinline)) int64_t fetch_some(nxi_fft_ahead *a) {
+  if (a->bytes) stream_some(a);
   for (int i = 0; i < 2; i++) {
     const char *from = a->from[i];
     int64_t lines = a->left[i] < a->lines[i] ? a->left[i] : a->lines[i];

@@ -40,13 +40,16 @@ typedef struct nxi_fft_rows {
   bool swapped;
 } nxi_fft_rows;
 
-/* Memory that is needed next, two pieces of it, and is fetched while kernels compute: some lines of
- * the cache with every so many vectors of results. A burst of all would fill the buffers between
- * the caches, and what is computed would wait. */
+/* Memory that is moved while kernels compute: two pieces that are needed next are fetched, and
+ * results from before are copied past the caches, some lines of the cache each time. A burst of all
+ * would fill the buffers between the caches, and what is computed would wait. */
 typedef struct nxi_fft_ahead {
   const char *from[2];
   int64_t left[2], lines[2]; /* in all, and each time */
-  int64_t every, due;        /* vectors, and those until the next time */
+  char *to;                  /* past the caches */
+  const char *results;
+  int64_t bytes, each; /* in all, and each time: a multiple of 64 */
+  int64_t every, due;  /* vectors of results, and those until the next time */
 } nxi_fft_ahead;
 
 typedef struct nxi_fft_pass {
@@ -63,7 +66,7 @@ typedef struct nxi_fft_pass {
    * then as many imaginary ones); NULL: none. */
   const void *by_row, *by_lane;
   int64_t lane_block;
-  nxi_fft_ahead *ahead; /* NULL: none */
+  nxi_fft_ahead *ahead; /* NULL: none; due with vectors, or with each of several transforms */
   /* vectors of planar rows are in local order, if the kernel has nxi_fft_kernels.apart lanes, and
    * the number of lanes is a multiple of that */
   bool apart;
@@ -86,6 +89,7 @@ typedef struct nxi_fft_tail {
   const void *prime;
   int32_t radix;
   int64_t transforms, source_next, target_next; /* `last`: as of nxi_fft_pass */
+  nxi_fft_ahead *ahead;                         /* `last`: with each transform; NULL: none */
 } nxi_fft_tail;
 
 /* The transform of n = 2 half real numbers and that of half pairs of them. */

@@ -87,7 +87,7 @@ bool nxi_fft_line_local(const nxi_fft_line *l);
 /* Bytes for each thread, and for `groups` transforms that are shared by tasks; multiples of 64. */
 int64_t nxi_fft_own_bytes(const nxi_fft_line *l);
 /* The same for batches of so many rows at most; real: with a unit (nxi_fft_run_rows), too. */
-int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real);
+int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real, bool past);
 int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups);
 
 /* Transforms that are rows: of n pairs each, one every pitch reals. Source and target may be the
@@ -97,7 +97,8 @@ typedef struct nxi_fft_batch {
   void *target;
   int64_t source_pitch, target_pitch, count;
   bool inverse;
-  bool past; /* the caches, if rows of the target have no gaps */
+  bool past;       /* the caches, if rows of the target have no gaps */
+  int64_t further; /* rows that follow in memory and may be next */
 } nxi_fft_batch;
 /* Computes a batch on this thread; l must be local. */
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);

@@ -229,7 +229,8 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, const i
                               NAME(side) s, NAME(side) t) {
   nxi_fft_pass p = *pass;
   if (form != ANY) p.groups = 1, p.by_row = NULL;
-  if (form == ROW) p.order = NULL, p.ahead = NULL;
+  if (form == ROW) p.order = NULL;
+  if (form == ROW || p.transforms) p.ahead = NULL;
   const bool in_place = form == IN_PLACE || p.order;
   const REAL *w = p.twiddles;
   const int64_t by = p.groups * s.pitch, r = radix ? radix : p.radix,
@@ -263,6 +264,7 @@ static INLINE void NAME(wide_each)(const nxi_fft_pass *p, const int radix, const
                                    NAME(side) s, NAME(side) t) {
   for (int64_t left = p->transforms;; s.re += p->source_next, t.re += p->target_next) {
     NAME(wide)(p, radix, form, s, t);
+    if (p->ahead && p->transforms) fetch_some(p->ahead);
     if (--left <= 0) return;
   }
 }
@@ -271,7 +273,8 @@ static INLINE void NAME(wide_each)(const nxi_fft_pass *p, const int radix, const
  * last one of lanes, which are rows with others between them. */
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
   NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
-  const bool plain = p->groups == 1 && !p->by_row, row = plain && !p->order && !p->ahead;
+  const bool plain = p->groups == 1 && !p->by_row,
+             row = plain && !p->order && (!p->ahead || p->transforms);
   s.local = t.local = FFT_APART && p->apart;
 #define FORM(from, to, a, b, form, is_local, where)                         \
   if (s.layout == from && t.layout == to && s.local == is_local && where) { \
@@ -396,6 +399,7 @@ static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
   t.local = true;
   for (int64_t left = p->transforms;; t.re += p->target_next) {
     NAME(last_once)(p, radix, re, im, t);
+    if (p->ahead) fetch_some(p->ahead);
     if (--left <= 0) return;
     re += p->source_next, im += p->source_next;
   }

@@ -8,11 +8,49 @@
  * odd last radix up to NARROW elements. Longer rows are faster one at a time: what many of them
  * need together leaves the first-level cache. So are those from FULL elements on that fill vectors
  * by themselves. AT_ONCE: bytes of rows that are done one at a time, but pass by pass. IN_TARGET:
- * see starts_in_target. EVERY: vectors of results after which something is fetched. */
+ * see starts_in_target. EVERY: vectors of results after which something is moved. */
 enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, FULL = 32, AT_ONCE = 1 << 13, EVERY = 8 };
 
-static void stream_row(const nxi_fft_line *l, void *to, const void *from, int64_t reals) {
-  l->kernels->stream(&(nxi_fft_streamed){to, from, 0, 0, 1, reals * l->real_bytes});
+/* Some rows of a batch at a time. unit: as of nxi_fft_run_rows. */
+typedef struct rows_run {
+  const nxi_fft_line *l;
+  const nxi_fft_batch *b;
+  const void *unit;
+  void *scratch;
+  nxi_fft_ahead ahead;
+  char *waiting[2]; /* where results wait to go past the caches, by turns */
+} rows_run;
+
+static int64_t lines_of(int64_t bytes) { return (bytes + 63) / 64; }
+
+/* Fetches memory within so many times that something is moved. */
+static void fetch_within(nxi_fft_ahead *a, int which, const void *from, int64_t bytes,
+                         int64_t times) {
+  a->from[which] = from;
+  a->left[which] = lines_of(bytes);
+  a->lines[which] = (a->left[which] + times - 1) / times;
+}
+
+/* Moves the results that wait within so many times. */
+static void stream_within(nxi_fft_ahead *a, int64_t times) {
+  a->each = 64 * ((lines_of(a->bytes) + times) / times);
+}
+
+static void stream_now(rows_run *r) {
+  nxi_fft_ahead *a = &r->ahead;
+  if (a->bytes) r->l->kernels->stream(&(nxi_fft_streamed){a->to, a->results, 0, 0, 1, a->bytes});
+  a->bytes = 0;
+}
+
+/* Leaves so many results to be streamed while the next ones are computed. */
+static void stream_later(rows_run *r, void *to, const void *results, int64_t reals) {
+  stream_now(r);
+  r->ahead.to = to;
+  r->ahead.results = results;
+  r->ahead.bytes = reals * r->l->real_bytes;
+  char *other = r->waiting[1];
+  r->waiting[1] = r->waiting[0];
+  r->waiting[0] = other;
 }
 
 /* ---- several rows in lanes */
@@ -56,27 +94,39 @@ int64_t nxi_fft_rows_together(const nxi_fft_line *l) {
   return goes_to_lanes(l) ? nxi_fft_lanes(l) : 1;
 }
 
-int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real) {
+/* Scratch memory begins with what passes work on; two places follow where results wait. */
+static int64_t working_bytes(const nxi_fft_line *l, bool together, bool real) {
+  const int64_t single = nxi_fft_copies_bytes(l, l->row_reals * l->at_once),
+                lanes = (l->n + real) * nxi_fft_column_lanes(l),
+                bytes = together ? nxi_fft_copies_bytes(l, lanes) / 2 : 0;
+  return single > bytes ? single : bytes;
+}
+static int64_t waiting_bytes(const nxi_fft_line *l, bool together, bool real) {
+  const int64_t lanes = together ? nxi_fft_column_lanes(l) : 0,
+                rows = lanes > l->at_once ? lanes : l->at_once;
+  return 64 * (lines_of(rows * 2 * (l->n + real) * l->real_bytes) + 5);
+}
+
+/* Whether results that go past the caches wait until the next rows are computed, of rows that are
+ * done several at a time. Those of a longer row go at once. */
+static bool waits(const nxi_fft_line *l) { return goes_to_lanes(l) || l->at_once > 1; }
+
+static bool has_together(const nxi_fft_line *l, int64_t rows) {
+  return goes_to_lanes(l) && rows >= nxi_fft_lanes(l);
+}
+
+int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real, bool past) {
   if (l->way != NXI_FFT_PASSES) return nxi_fft_own_bytes(l);
-  const bool together = goes_to_lanes(l) && rows >= nxi_fft_lanes(l);
-  const int64_t single = l->row_reals * l->at_once,
-                lanes = together ? (l->n + real) * nxi_fft_column_lanes(l) : 0;
-  return nxi_fft_copies_bytes(l, lanes > single ? lanes : single);
+  const bool together = has_together(l, rows);
+  return working_bytes(l, together, real) +
+         (past && waits(l) ? 2 * waiting_bytes(l, together, real) : 0);
 }
 
 static nxi_fft_rows exchanged(nxi_fft_rows planar) {
   return (nxi_fft_rows){planar.im, planar.re, planar.pitch, false};
 }
 
-/* Fetches memory within so many times that something is fetched. */
-static void fetch_within(nxi_fft_ahead *a, int which, const void *from, int64_t bytes,
-                         int64_t times) {
-  a->from[which] = from;
-  a->left[which] = (bytes + 63) / 64;
-  a->lines[which] = (a->left[which] + times - 1) / times;
-}
-
-/* How often passes of so many lanes fetch something. */
+/* How often passes of so many lanes move something. */
 static int64_t times_of(const nxi_fft_line *l, int64_t lanes) {
   int64_t vectors = lanes / l->kernels->width[nxi_fft_width_for(l->kernels, lanes)], times = 0;
   for (int32_t i = 0; i < l->passes; i++) times += l->n / l->stage[i].radix * vectors;
@@ -86,54 +136,59 @@ static int64_t times_of(const nxi_fft_line *l, int64_t lanes) {
 /* Transforms short rows: copies them to lanes, transforms them there, in place, and copies them
  * back. So in the first-level cache there are rows, lanes and results, and the next rows and the
  * lines of the results, which are fetched in order meanwhile: hardware does not foresee pieces of
- * many rows in turn. What goes past the caches is laid down as rows in a working copy first.
+ * many rows in turn. What goes past the caches is laid down as rows where it waits.
  * unit: rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the former to the
  * latter, and the other step of that is done in lanes, too. NULL: n pairs. */
-static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t lanes,
-                      const void *unit, void *scratch) {
+static void run_short(rows_run *r, int64_t row, int64_t lanes) {
+  const nxi_fft_line *l = r->l;
+  const nxi_fft_batch *b = r->b;
   const nxi_fft_kernels *k = l->kernels;
+  const void *unit = r->unit;
   const bool swapped = b->inverse && !unit, joins = b->inverse && unit, splits = unit && !joins;
   /* to lanes and back alike: fewer columns than a square has are copied in order */
   const bool local = 2 * l->n >= k->apart;
   const int64_t in = lanes * b->source_pitch, out = lanes * b->target_pitch,
-                times = times_of(l, lanes), left = b->count - row - lanes;
+                times = times_of(l, lanes), left = b->count + b->further - row - lanes;
   nxi_fft_rows source = {nxi_fft_at(l, b->source, row * b->source_pitch), NULL, b->source_pitch,
                          swapped};
   nxi_fft_rows target = {nxi_fft_at(l, b->target, row * b->target_pitch), NULL, b->target_pitch,
                          swapped};
   const int64_t elements = (l->n + (unit != NULL)) * lanes;
-  nxi_fft_rows planar = nxi_fft_planar(l, scratch, 0, elements, lanes);
-  nxi_fft_ahead ahead = {.every = EVERY, .due = EVERY};
-  fetch_within(&ahead, 0, nxi_fft_at(l, source.re, in),
+  nxi_fft_rows planar = nxi_fft_planar(l, r->scratch, 0, elements, lanes);
+  nxi_fft_ahead *ahead = &r->ahead;
+  ahead->every = ahead->due = EVERY;
+  fetch_within(ahead, 0, nxi_fft_at(l, source.re, in),
                (left < lanes ? left : lanes) * b->source_pitch * l->real_bytes, times);
-  if (!b->past) fetch_within(&ahead, 1, target.re, out * l->real_bytes, times);
+  if (!b->past) fetch_within(ahead, 1, target.re, out * l->real_bytes, times);
+  stream_within(ahead, times);
   nxi_fft_half_lanes h = {.planar = planar,
                           .pairs = planar,
                           .half = l->n,
                           .lanes = lanes,
                           .unit = unit,
                           .places = joins ? NULL : l->places,
-                          .ahead = &ahead};
-  k->gather(&source, &planar, l->n + joins, lanes, local, &ahead);
+                          .ahead = ahead};
+  k->gather(&source, &planar, l->n + joins, lanes, local, ahead);
   if (joins) k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
   /* exchanged parts make the transform inverse */
-  nxi_fft_run_in_place(l, joins ? exchanged(planar) : planar, lanes, &ahead);
+  nxi_fft_run_in_place(l, joins ? exchanged(planar) : planar, lanes, ahead);
   if (splits) k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
   void *result = target.re;
-  if (b->past) target.re = nxi_fft_planar(l, scratch, 1, elements, 0).re;
-  k->scatter(&planar, l->places, &target, l->n + splits, lanes, local, &ahead);
-  if (b->past) stream_row(l, result, target.re, out);
+  if (b->past) target.re = r->waiting[0];
+  k->scatter(&planar, l->places, &target, l->n + splits, lanes, local, ahead);
+  if (b->past) stream_later(r, result, target.re, out);
 }
 
 /* As many rows as fill lanes. */
-static int64_t run_together(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
-                            void *scratch) {
-  int64_t row = 0, least = nxi_fft_lanes(l);
-  while (b->count - row >= least && goes_to_lanes(l)) {
+static int64_t run_together(rows_run *r) {
+  const nxi_fft_line *l = r->l;
+  const int64_t count = r->b->count, least = nxi_fft_lanes(l);
+  int64_t row = 0;
+  while (count - row >= least && goes_to_lanes(l)) {
     int64_t lanes = nxi_fft_column_lanes(l);
-    int64_t some = (b->count - row) / least * least;
+    int64_t some = (count - row) / least * least;
     if (some > lanes) some = lanes;
-    run_short(l, b, row, some, unit, scratch);
+    run_short(r, row, some);
     row += some;
   }
   return row;
@@ -177,12 +232,6 @@ static bool starts_in_target(const nxi_fft_line *l, const nxi_fft_rows *source,
          l->stage[2].last;
 }
 
-/* Fetches part i of l->passes of some memory. */
-static void fetch_part(const nxi_fft_line *l, const void *p, int64_t bytes, int32_t i) {
-  int64_t lines = (bytes + 63) / 64, begin = lines * i / l->passes;
-  nxi_fft_fetch((const char *)p + 64 * begin, 64 * (lines * (i + 1) / l->passes - begin));
-}
-
 /* Some rows one by one, and so many reals from each to the next. */
 typedef struct some_rows {
   nxi_fft_rows source, target;
@@ -194,7 +243,8 @@ static nxi_fft_rows working_rows(const nxi_fft_line *l, void *scratch, int32_t c
   return nxi_fft_planar(l, scratch, copy, count == 1 ? l->n : l->row_reals * count, pitch);
 }
 
-static void run_stage(const nxi_fft_line *l, const nxi_fft_stage *s, const some_rows *r) {
+static void run_stage(const nxi_fft_line *l, const nxi_fft_stage *s, const some_rows *r,
+                      nxi_fft_ahead *ahead) {
   if (s->row) {
     nxi_fft_pass p = {.source = r->source,
                       .target = r->target,
@@ -205,6 +255,7 @@ static void run_stage(const nxi_fft_line *l, const nxi_fft_stage *s, const some_
                       .prime = s->prime,
                       .radix = s->radix,
                       .apart = l->apart && s->done == 1,
+                      .ahead = ahead,
                       .transforms = r->count,
                       .source_next = r->source_next,
                       .target_next = r->target_next};
@@ -221,13 +272,21 @@ static void run_stage(const nxi_fft_line *l, const nxi_fft_stage *s, const some_
                     .radix = s->radix,
                     .transforms = r->count,
                     .source_next = r->source_next,
-                    .target_next = r->target_next};
+                    .target_next = r->target_next,
+                    .ahead = ahead};
   (s->last ? s->last : s->narrow)(&t);
 }
 
-/* next: memory that is fetched to a cache meanwhile. More than one row: of rows_at_once. */
-static void run_some(const nxi_fft_line *l, const some_rows *some, void *scratch, const void *next,
-                     int64_t next_bytes) {
+/* Fetches part i of l->passes of some memory. */
+static void fetch_part(const nxi_fft_line *l, const void *p, int64_t bytes, int32_t i) {
+  int64_t lines = lines_of(bytes), begin = lines * i / l->passes;
+  nxi_fft_fetch((const char *)p + 64 * begin, 64 * (lines * (i + 1) / l->passes - begin));
+}
+
+/* next: memory that is fetched to a cache, a part before each pass. More than one row: of
+ * rows_at_once. */
+static void run_some(const nxi_fft_line *l, const some_rows *some, void *scratch,
+                     nxi_fft_ahead *ahead, const void *next, int64_t next_bytes) {
   some_rows r = *some;
   const bool starts = starts_in_target(l, &some->source, &some->target);
   if (l->passes == 0 || !l->stage[0].row) {
@@ -236,7 +295,7 @@ static void run_some(const nxi_fft_line *l, const some_rows *some, void *scratch
   }
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
-    if (next) fetch_part(l, next, next_bytes, i);
+    if (next_bytes > 0) fetch_part(l, next, next_bytes, i);
     r.target = working_rows(l, scratch, i % 2, r.count, s->groups);
     r.target_next = l->row_reals;
     if (s->last || (starts && i == 0)) {
@@ -247,7 +306,7 @@ static void run_some(const nxi_fft_line *l, const some_rows *some, void *scratch
       r.target.im = nxi_fft_at(l, r.target.re, l->n);
       r.target.pitch = s->groups;
     }
-    run_stage(l, s, &r);
+    run_stage(l, s, &r, ahead);
     if (s->last) return;
     r.source = r.target;
     r.source_next = r.target_next;
@@ -266,22 +325,26 @@ static void *first_pairs(const nxi_fft_line *l, void *scratch, int64_t count) {
 }
 
 /* Rows one by one, with both steps of a real transform if there is a unit. */
-static void run_single(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t count,
-                       const void *unit, void *scratch) {
+static void run_single(rows_run *r, int64_t row, int64_t count) {
+  const nxi_fft_line *l = r->l;
+  const nxi_fft_batch *b = r->b;
   const nxi_fft_kernels *k = l->kernels;
-  const int64_t left = b->count - row - count, in = b->source_pitch;
-  const void *source = nxi_fft_at(l, b->source, row * in),
-             *next = b->past && left > 0 ? nxi_fft_at(l, source, count * in) : NULL;
+  const bool later = r->waiting[0] != NULL;
+  const int64_t left = b->count + (later ? b->further : 0) - row - count, in = b->source_pitch,
+                out = count * b->target_pitch, times = count * l->passes;
+  const void *source = nxi_fft_at(l, b->source, row * in);
   void *result = nxi_fft_at(l, b->target, row * b->target_pitch),
-       *target = b->past ? last_pairs(l, scratch, count) : result;
+       *target = later     ? r->waiting[0]
+                 : b->past ? last_pairs(l, r->scratch, count)
+                           : result;
   some_rows some = {.source = {nxi_fft_at(l, source, 0), NULL, 0, b->inverse},
                     .target = {target, NULL, 0, b->inverse},
                     .source_next = in,
                     .target_next = b->target_pitch,
                     .count = count};
-  nxi_fft_half h = {source, target, l->n, 0, l->n / 2 + 1, unit};
-  if (unit && b->inverse) {
-    if (b->past) h.target = first_pairs(l, scratch, count);
+  nxi_fft_half h = {source, target, l->n, 0, l->n / 2 + 1, r->unit};
+  if (r->unit && b->inverse) {
+    if (b->past) h.target = first_pairs(l, r->scratch, count);
     some.source.re = h.target;
     some.source_next = b->target_pitch;
     for (int64_t i = 0; i < count; i++) {
@@ -290,21 +353,36 @@ static void run_single(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t ro
       h.target = nxi_fft_at(l, h.target, b->target_pitch);
     }
   }
-  run_some(l, &some, scratch, next, (left < count ? left : count) * in * l->real_bytes);
-  for (int64_t i = 0; i < count && unit && !b->inverse; i++) {
+  const void *next = nxi_fft_at(l, source, count * in);
+  const int64_t next_bytes = b->past ? (left < count ? left : count) * in * l->real_bytes : 0;
+  if (later && times > 0) {
+    fetch_within(&r->ahead, 0, next, next_bytes, times);
+    stream_within(&r->ahead, times);
+  }
+  run_some(l, &some, r->scratch, later ? &r->ahead : NULL, next, later ? 0 : next_bytes);
+  for (int64_t i = 0; i < count && r->unit && !b->inverse; i++) {
     h.source = h.target = nxi_fft_at(l, target, i * b->target_pitch);
     k->split(&h);
   }
-  if (b->past) stream_row(l, result, target, count * b->target_pitch);
+  if (b->past) stream_later(r, result, target, out);
+  if (!later) stream_now(r);
 }
 
 void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
                       void *scratch) {
+  const bool together = has_together(l, b->count);
+  rows_run r = {.l = l, .b = b, .unit = unit, .scratch = scratch};
+  if (b->past && waits(l)) {
+    r.waiting[0] = (char *)scratch + working_bytes(l, together, unit != NULL);
+    r.waiting[1] = r.waiting[0] + waiting_bytes(l, together, unit != NULL);
+  }
   const int64_t most = l->at_once;
-  int64_t row = run_together(l, b, unit, scratch);
+  int64_t row = run_together(&r);
   for (int64_t count; row < b->count; row += count) {
     count = b->count - row < most ? b->count - row : most;
-    run_single(l, b, row, count, unit, scratch);
+    run_single(&r, row, count);
   }
-  if (b->past) l->kernels->stream_end();
+  if (!b->past) return;
+  stream_now(&r);
+  l->kernels->stream_end();
 }
