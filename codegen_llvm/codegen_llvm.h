@@ -18,6 +18,7 @@ typedef struct nxl_target {
   char features[1024]; /* "" = this machine's, without those that `isa` forbids */
   char isa[16]; /* "avx512", "avx2", "generic", "neon": decides features when features is "" */
   bool calls;   /* functions that are not expanded are called (nxi_target.calls); else refused */
+  bool hasty;   /* not optimised, if its values find room on a stack (nxi_target.hasty) */
   bool any;     /* no model of processor: one of `isa` in general, the same on all machines */
 } nxl_target;
 

@@ -50,12 +50,16 @@ static nx_status set_features(const nxl_emitter *e, nxl_ref f, const nxl_machine
   return NX_OK;
 }
 
+/* Code that is not optimised keeps values on the stack, whose frame LLVM aligns to whole registers
+ * only if there is a frame pointer. Otherwise half of a loop's time may be spent in stores and
+ * loads that cross cache lines. */
 static nx_status set_attributes(const nxl_emitter *e, nxl_ref f, const nxl_machine *m) {
   const char *width = m->isa == NXL_AVX512 ? "512" : m->isa == NXL_AVX2 ? "256" : "128";
   attribute(e->context, f, "target-cpu", m->cpu);
   attribute(e->context, f, "prefer-vector-width", width);
   attribute(e->context, f, "min-legal-vector-width", width);
   attribute(e->context, f, "no-builtins", "");
+  if (m->hasty) attribute(e->context, f, "frame-pointer", "all");
   return set_features(e, f, m);
 }
 
@@ -148,10 +152,19 @@ static nx_status compile(const nxl_request *r, const nxl_machine *m, nxi_diag *d
 
 /* ---- the work that is done inside the guard */
 
+/* Whether all values find room on the stack, where code that is not optimised keeps many. */
+static bool fits_stack(const nxk_kernel *k) {
+  const int64_t most_stack = 1 << 16;
+  int64_t bytes = 0;
+  for (nxk_value v = 0; v < k->n_instrs && bytes <= most_stack; v++)
+    bytes += k->instrs[v].lanes * nxi_dtype_size((nx_dtype)k->instrs[v].dtype);
+  return bytes <= most_stack;
+}
+
 static nx_status compile_inside(void *arg, nxi_diag *d) {
   const nxl_request *r = *(const nxl_request **)arg;
   nxl_machine m;
-  nx_status s = nxl_take_machine(r->target, nxl_is_brief(r->kernel), &m, d);
+  nx_status s = nxl_take_machine(r->target, r->target->hasty && fits_stack(r->kernel), &m, d);
   if (s != NX_OK) return s;
   s = compile(r, &m, d);
   nxl_return_machine(&m);

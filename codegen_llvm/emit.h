@@ -110,10 +110,6 @@ nxl_ref nxl_room_of(nxl_emitter *e, nxl_room *room, int64_t bytes, unsigned alig
 
 /* ---- functions that are not expanded (emit_call.c). NULL: it is none that can be called. */
 nxl_ref nxl_emit_call(nxl_emitter *e, const nxk_instr *in);
-/* Whether the kernel has such calls, so that its code is for a few runs, in which most of the time
- * is spent in the functions; and all its values find room on the stack, where code that is made
- * without optimisation keeps many. */
-bool nxl_is_brief(const nxk_kernel *k);
 
 /* ---- types and small pieces */
 /* type of values: bool is i1, f16 and bf16 are i16 */

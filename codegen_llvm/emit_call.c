@@ -15,17 +15,6 @@ static nxg_called_function *function_of(const nxk_instr *in) {
   return nxg_called(bytes_of(in), (nxk_op)in->op, (nx_dtype)in->dtype);
 }
 
-bool nxl_is_brief(const nxk_kernel *k) {
-  const int64_t most_stack = 1 << 16;
-  int64_t bytes = 0;
-  bool calls = false;
-  for (nxk_value v = 0; v < k->n_instrs && bytes <= most_stack; v++) {
-    calls = calls || function_of(&k->instrs[v]) != NULL;
-    bytes += bytes_of(&k->instrs[v]);
-  }
-  return calls && bytes <= most_stack;
-}
-
 nxl_ref nxl_emit_call(nxl_emitter *e, const nxk_instr *in) {
   nxg_called_function *f = function_of(in);
   if (f == NULL) return NULL;

@@ -384,6 +384,7 @@ void nxp_put_bind_key(const nxk_kernel *k, const nxi_target *t, nxi_text *out) {
                (long long)t->l2_bytes, (long long)t->l3_bytes);
   if (t->calls) nxi_text_add(out, "calls\n");
   if (t->shifted_lines) nxi_text_add(out, "shifted %d\n", (int)t->shifted_lines);
+  if (t->hasty) nxi_text_add(out, "hasty\n");
   for (int i = 0; i < KERNEL_PASSES; i++)
     if (is_skipped(kernel_passes[i].row))
       nxi_text_add(out, "no %s\n", nxp_passes[kernel_passes[i].row].name);

@@ -300,19 +300,20 @@ static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxi_mat
   return s;
 }
 
-static bool is_passing(const nxi_material *m) { return m->kind != NULL && m->kind->passing; }
+static bool is_hasty(const nxi_material *m) { return m->kind != NULL && m->kind->hasty; }
 
 static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
                          const nxk_anatomy *own, nxi_diag *d) {
   void *object = NULL;
   size_t size = 0;
   char entry[72];
-  k->info = (nxi_kernel_info){.tasks_param = -1, .tasks_divisor = 1, .calls = is_passing(m)};
+  k->info = (nxi_kernel_info){.tasks_param = -1, .tasks_divisor = 1, .hasty = is_hasty(m)};
+  k->info.calls = is_hasty(m) && m->kind->calls;
   nx_status s = m->text ? compile_text(c, k, m->text, entry, &object, &size, d)
                         : compile_bound(c, k, m, entry, &object, &size, d);
   if (s == NX_OK) s = c->maker->load(c->user, object, size, entry, &k->info, &k->code, d);
   if (s == NX_OK) k->info.object_bytes = size;
-  if (s == NX_OK && !is_passing(m)) nxi_kernel_store(c, k, entry, object, size, own);
+  if (s == NX_OK && !is_hasty(m)) nxi_kernel_store(c, k, entry, object, size, own);
   nxi_free(object);
   return s;
 }
@@ -336,7 +337,7 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const nxi_material *m,
   bool always = kind && m->kind->always, seen = kind && !generic;
   nxk_anatomy own = {0}; /* of a kernel that is seen */
   *how = NXI_KERNEL_DISK_HIT;
-  if (always || is_passing(m) || !nxi_kernel_load_stored(c, k, seen ? &own : NULL)) {
+  if (always || is_hasty(m) || !nxi_kernel_load_stored(c, k, seen ? &own : NULL)) {
     if (generic) s = nxi_kernel_share(c, k, m, how, d);
     if (s == NX_OK && !k->shared && is_found_only(m)) return fail_absent(how, d);
     if (s == NX_OK && !k->shared) {

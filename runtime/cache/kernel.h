@@ -32,7 +32,7 @@ typedef struct nxi_kernel_info {
   size_t object_bytes, code_bytes; /* of the object; of memory once loaded */
   int32_t threads;                 /* of a block, on a GPU; scratch_bytes is then that of a block */
   int64_t shared_bytes;            /* of a block, on a GPU */
-  bool calls;                      /* before it is compiled: as nxi_target.calls */
+  bool calls, hasty;               /* before it is compiled: as those of nxi_target */
   /* parameters that follow those of the kernel, with always these values: the code serves other
    * kernels, too */
   const uint64_t *values;
@@ -97,7 +97,8 @@ typedef struct nxi_kernel_kind {
   bool all;        /* and in code for it all integers are parameters: it does little work */
   bool apart;      /* it is compiled as it is, although others of the kind were noted */
   bool special;    /* it is compiled as it is, even if other code serves it now */
-  bool passing;    /* the code is for this process alone: it is not kept on disk */
+  bool hasty;      /* code that is soon replaced (nxi_target.hasty): it is not kept on disk */
+  bool calls;      /* such code that calls functions (nxi_target.calls) */
   bool found_only; /* it is not compiled: NX_COMPILE_FAILED and NXI_KERNEL_ABSENT if it has to be */
   nxk_hole *holes; /* the integers of this one */
   uint32_t n_holes;

@@ -14,6 +14,7 @@ static nx_status llvm_compile(void *user, const nxk_kernel *bound, const char *i
   snprintf(target.isa, sizeof target.isa, "%s", isa);
   snprintf(entry, 72, "%s", bound->name);
   target.calls = info->calls;
+  target.hasty = info->hasty;
   info->scratch_bytes = nxk_scratch_bytes(bound);
   return nxl_compile(bound, &target, NXL_OBJECT, object, size, d);
 }
@@ -51,6 +52,7 @@ static nx_status print(const nxk_kernel *bound, const nxi_target *t, nxl_form fo
   size_t size = 0;
   memcpy(target.isa, t->isa, sizeof target.isa);
   target.calls = t->calls;
+  target.hasty = t->hasty;
   target.any = strcmp(t->cpu, nxi_target_host()->cpu) != 0;
   nx_status status = nxl_compile(bound, &target, form, &data, &size, d);
   if (status != NX_OK) return status;

@@ -69,6 +69,7 @@ static nx_status show_code(const nxi_executable *e, const nxk_kernel *k, nxi_dia
   if (!code && !nxp_wanted("bound")) return NX_OK;
   target.calls =
       e->options.executor == NXI_COMPILED && !e->plan->options.on_gpu && nxi_calls_pay(k, &target);
+  target.hasty = target.calls;
   nx_status status = target.calls ? show_bound(e, k, &target, code, d) : NX_OK;
   return status == NX_OK ? show_bound(e, k, &e->plan->target, code, d) : status;
 }
@@ -182,7 +183,8 @@ nx_status nxi_load_kernel(nxi_executable *e, uint32_t number, const nxi_kernel_k
   nxp_kernel *k = &p->kernels[number];
   nxi_kernel_outcome how = NXI_KERNEL_HIT;
   nxi_target target = p->target;
-  target.calls = kind->passing;
+  target.hasty = kind->hasty;
+  target.calls = kind->calls;
   const bool traced = nxi_trace_is_on();
   int64_t began = traced ? nxi_now_ns() : 0;
   nx_status status =

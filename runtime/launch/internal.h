@@ -92,6 +92,8 @@ void nxi_may_lack_code(const nxp_plan *p, bool *may, double *work);
 /* Whether first code of a logical kernel, if it has one, had better call functions
  * (nxi_target.calls). */
 bool nxi_calls_pay(const nxk_kernel *k, const nxi_target *t);
+/* Whether first code of a kernel had better be made in haste (nxi_target.hasty). */
+bool nxi_haste_pays(const nxk_kernel *k, const nxi_target *t);
 /* together.c: loads the machine code of all kernels, on the threads of the pool. */
 nx_status nxi_load_together(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
                             nxi_diag *d);

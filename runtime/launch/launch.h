@@ -67,7 +67,7 @@ const nxp_plan *nxi_executable_plan(const nxi_executable *e);
  * operands, and checks of indices can fail. */
 bool nxi_executable_cannot_fail(const nxi_executable *e);
 /* Whether it is for now (options.at_first): kernels that do little are interpreted for want of
- * code, or code calls functions that it would compute. */
+ * code, or code was made in haste. */
 bool nxi_executable_lacks(const nxi_executable *e);
 /* How many of its kernels, and those of its bodies, are served by code whose integers are
  * parameters, although they may work much (options.special). */

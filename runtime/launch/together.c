@@ -20,8 +20,9 @@ typedef struct loading {
   uint32_t number; /* of the kernel */
   nxi_kernel_kind kind;
   bool may_lack;     /* code that is not there is done without */
-  bool may_call;     /* code that is not there is first made so that it calls functions */
-  bool calls;        /* that was done */
+  bool may_haste;    /* code that is not there is first made in haste */
+  bool may_call;     /* so that it calls functions */
+  bool hasty;        /* that was done */
   uint64_t integers; /* of a kernel that is compiled as it is: a hash of them */
   size_t weight;     /* instructions of all kernels that one thread loads */
   nx_status status;
@@ -85,10 +86,15 @@ static uint32_t count_different(const loading *l, uint32_t n) {
 }
 
 /* A special form of the first of many kernels of a kind would be a compilation for one of many
- * steps. And the code that serves all of them is made knowing all of them. */
+ * steps. And the code that serves all of them is made knowing all of them, once and not in haste.
+ */
 static void expect_all(const loadings *all, uint32_t first, uint32_t end) {
-  for (uint32_t i = first; i < end; i++)
-    nxi_kernel_expect(all->executable->options.kernels, &all->of[i].kind);
+  for (uint32_t i = first; i < end; i++) {
+    loading *l = &all->of[i];
+    nxi_kernel_expect(all->executable->options.kernels, &l->kind);
+    l->may_haste = l->may_call;
+    l->kind.found_only = all->executable->options.found_only || l->may_lack || l->may_haste;
+  }
 }
 
 static uint64_t hash_of_integers(const nxi_kernel_kind *k) {
@@ -119,6 +125,7 @@ static void choose_forms(const loadings *all) {
     if (kind->number == 0 || end - first < 2) continue;
     uint32_t different = count_different(&all->of[first], end - first);
     if (different >= MANY) expect_all(all, first, end);
+    else if (different > 1 && all->of[first].may_haste) set_apart(all, first, end);
     else if (different > 1 && different <= FEW && may_be_apart(all, kind))
       set_apart(all, first, end);
   }
@@ -167,13 +174,15 @@ static void fill_loading(const nxi_executable *e, uint32_t number, bool may_lack
   const nxp_plan *p = e->plan;
   *l = (loading){.number = number, .may_lack = may_lack};
   if (p->options.on_gpu) return;
-  l->may_call = e->options.at_first && !e->options.found_only && !may_lack &&
-                nxi_calls_pay(p->kernels[number].ir, &p->target);
+  const bool first = e->options.at_first && !e->options.found_only && !may_lack;
+  l->may_call = first && nxi_calls_pay(p->kernels[number].ir, &p->target);
+  l->may_haste = l->may_call || (first && !p->kernels[number].varies &&
+                                 nxi_haste_pays(p->kernels[number].ir, &p->target));
   l->kind = nxi_kind_of(p->kernels[number].ir);
   l->kind.all = p->kernels[number].varies;
   l->kind.special = e->options.special && !l->kind.all;
   l->kind.varies = e->options.varies && !l->kind.special;
-  l->kind.found_only = e->options.found_only || may_lack || l->may_call;
+  l->kind.found_only = e->options.found_only || may_lack || l->may_haste;
 }
 
 static bool make_loadings(loadings *all) {
@@ -207,12 +216,13 @@ static bool take_group(loadings *all, uint32_t *first, uint32_t *end) {
   return true;
 }
 
-/* Code that calls functions, which is replaced later. */
-static void load_calling(nxi_executable *e, loading *l) {
+/* Code that is made in haste, and replaced later. */
+static void load_hasty(nxi_executable *e, loading *l) {
+  const nxi_kernel_kind kind = {.hasty = true, .calls = l->may_call};
   nxi_diag_clear(&l->d);
   l->report = (nxi_compile_report){0};
-  l->calls = true;
-  l->status = nxi_load_kernel(e, l->number, &(nxi_kernel_kind){.passing = true}, &l->report, &l->d);
+  l->hasty = true;
+  l->status = nxi_load_kernel(e, l->number, &kind, &l->report, &l->d);
 }
 
 /* Those that are loaded already have no IR any more. */
@@ -224,7 +234,7 @@ static void load_one(loadings *all, loading *l, int worker) {
     nxi_diag_clear(&l->d);
     l->status = nxi_load_kernel(all->executable, l->number, &l->kind, &l->report, &l->d);
     if (l->may_lack && l->report.absent) l->status = NX_OK;
-    if (l->may_call && l->report.absent) load_calling(all->executable, l);
+    if (l->may_haste && l->report.absent) load_hasty(all->executable, l);
   }
   if (!goes_on || l->status != NX_OK) atomic_store(&all->stopped, true);
 }
@@ -271,7 +281,7 @@ static void add_up(const loadings *all, double ms, nxi_compile_report *report) {
     report->generic_misses += one->generic_misses;
     compile_ms += one->compile_ms;
     if (!all->of[i].kind.all) all->executable->shares += one->generic_hits + one->generic_misses;
-    all->executable->lacks = all->executable->lacks || one->absent || all->of[i].calls;
+    all->executable->lacks = all->executable->lacks || one->absent || all->of[i].hasty;
     const int64_t scratch = p->kernels[all->of[i].number].scratch_bytes;
     if (scratch > p->scratch_bytes) p->scratch_bytes = scratch;
   }

@@ -163,6 +163,19 @@ static bool may_lack(const nxi_run *run, const made *m, bool code) {
          !nxi_device_kind_of(run->context, run->device)->own_memory;
 }
 
+/* On disk optimised code outlives the process, so it is made although the graph may not come
+ * again. */
+static nx_status make_at_first(nxi_run *run, nxg_graph *g, const nxi_executable_options *options,
+                               made *m, bool code, nxi_diag *d) {
+  nxi_executable_options first = *options;
+  first.at_first = may_lack(run, m, code);
+  nx_status status = make_executable(run, g, &first, m, d);
+  m->later =
+      !status && nxi_executable_lacks(m->executable) && nxi_kernel_cache_outlives(options->kernels);
+  if (m->later) m->job = nxi_code_job_create(g, options);
+  return status;
+}
+
 static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_options *options, made *m,
                                nxi_diag *d) {
   nxi_executor_kind kind = options->executor;
@@ -181,8 +194,7 @@ static nx_status make_of_graph(nxi_run *run, nxg_graph *g, nxi_executable_option
   if (late && m->background_ms + m->unstarted_ms <= unstarted_ms)
     return make_unstarted(run, g, options, m, d);
   if (m->interpret) options->executor = NXI_GRAPH_INTERP;
-  options->at_first = may_lack(run, m, code);
-  return make_executable(run, g, options, m, d);
+  return make_at_first(run, g, options, m, code, d);
 }
 
 static void options_of(nxi_run *run, bool alike, nxi_executable_options *o) {
