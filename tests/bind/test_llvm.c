@@ -261,7 +261,7 @@ static void check_column(const column *c, char *const *buffers, const char *got,
   }
 }
 
-static void check_dtype(nx_dtype t, const char *isa, uint8_t lanes) {
+static void check_dtype(nx_dtype t, const char *isa, uint8_t lanes, bool hasty) {
   column columns[MAX_COLUMNS];
   uint32_t n_columns = list_columns(t, columns);
   uint64_t unused[MAX_VALUES];
@@ -273,7 +273,7 @@ static void check_dtype(nx_dtype t, const char *isa, uint8_t lanes) {
   fill_inputs(t, buffers, n);
   nxk_kernel *k = build_columns(t, columns, n_columns, lanes, tasks), *l = legalized(k, isa);
   if (runs_here(isa)) {
-    nxl_code *code = compile_kernel(l, isa);
+    nxl_code *code = compile_kernel(l, isa, hasty);
     run_code(code, l, (void *const *)buffers, NULL, 0, tasks);
     nxl_unload(code);
   } else if (!nxt_foreign_run(l, (void *const *)buffers, NULL, 0, tasks)) {
@@ -292,7 +292,10 @@ static void check_isa(const char *isa) {
   if (nxl_unavailable()) skip();
   for (size_t i = 0; i < sizeof lanes; i++)
     for (int t = 0; t < N_DTYPES; t++, turn++)
-      if (turn % nxt_share() == 0) check_dtype(dtypes[t], isa, lanes[i]);
+      if (turn % nxt_share() == 0) {
+        check_dtype(dtypes[t], isa, lanes[i], false);
+        check_dtype(dtypes[t], isa, lanes[i], true);
+      }
 }
 
 static void test_avx512(void **state) {

@@ -105,7 +105,7 @@ static void compare(const nxk_kernel *k, uint16_t lanes, const char *isa) {
   uint64_t seed = 9;
   for (size_t i = 0; i < n; i++) in[i] = (float)(next_random(&seed) % 4001) / 16 - 125;
   nxk_kernel *l = legalized(k, isa);
-  nxl_code *code = compile_kernel(l, isa);
+  nxl_code *code = compile_kernel(l, isa, false);
   const uint64_t params[] = {nxi_cast_bits(nxi_bits_f64(0.75), NX_F64, NX_F32)};
   void *ours[2] = {in, is}, *theirs[2] = {in, want};
   nxi_diag d = {0};

@@ -66,13 +66,13 @@ static void compare_memory(const memory *m, const nxk_kernel *k, const char *isa
 
 /* Machine code of one isa and the interpreter on tasks [begin, end) of k: the same memory. */
 static void check_isa(const nxk_kernel *k, const uint64_t *params, int64_t begin, int64_t end,
-                      const char *isa) {
+                      const char *isa, bool hasty) {
   nxk_kernel *l = legalized(k, isa);
   memory m;
   nxi_diag d = {0};
   make_memory(&m, k, 5);
   if (runs_here(isa)) {
-    nxl_code *code = compile_kernel(l, isa);
+    nxl_code *code = compile_kernel(l, isa, hasty);
     run_code(code, l, (void *const *)m.ours, params, begin, end);
     nxl_unload(code);
   } else if (!nxt_foreign_run(l, (void *const *)m.ours, params, begin, end)) {
@@ -92,9 +92,10 @@ static void check_range(const nxk_kernel *k, const uint64_t *params, int64_t beg
   if (k->failed || !nxk_verify(k, &faults))
     fail_msg("%s", faults.data ? faults.data : "building failed");
   for (int i = 0; i < N_ISAS; i++)
-    if (runs_here(all_isas[i])) check_isa(k, params, begin, end, all_isas[i]);
+    for (int hasty = 0; hasty < 2 && runs_here(all_isas[i]); hasty++)
+      check_isa(k, params, begin, end, all_isas[i], hasty);
   if (runs_here("neon") || (kernels++ % 8 == 0 && nxt_foreign_missing() == NULL))
-    check_isa(k, params, begin, end, "neon");
+    check_isa(k, params, begin, end, "neon", false);
 }
 
 static void check(const nxk_kernel *k, const uint64_t *params) {

@@ -176,7 +176,7 @@ static void check_compiled_for(const nxk_kernel *k, const char *isa, nxk_op op, 
   void *buffers[3] = {(void *)x, (void *)y, out};
   nxk_kernel *legal = legalized(k, isa);
   if (runs_here(isa)) {
-    nxl_code *code = compile_kernel(legal, isa);
+    nxl_code *code = compile_kernel(legal, isa, false);
     run_code(code, legal, buffers, NULL, 0, 1);
     nxl_unload(code);
   } else if (!nxt_foreign_run(legal, buffers, NULL, 0, 1)) {

@@ -89,7 +89,7 @@ static void check_all(const function_row *f, yardstick *s) {
   nxk_kernel *k = function_kernel(f->op, NX_F32, CHUNK, 16);
   const char *isa = runs_here("avx512") ? "avx512" : runs_here("avx2") ? "avx2" : isas[N_ISAS - 1];
   nxk_kernel *legal = legalized(k, isa);
-  nxl_code *code = compile_kernel(legal, isa);
+  nxl_code *code = compile_kernel(legal, isa, false);
   static uint32_t x[CHUNK];
   static float out[CHUNK];
   void *buffers[3] = {x, x, out};

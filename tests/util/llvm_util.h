@@ -71,21 +71,29 @@ static inline nxk_kernel *legalized(const nxk_kernel *k, const char *isa) {
   return l;
 }
 
-static inline void compile_to(const nxk_kernel *k, const char *isa, nxl_form form, void **data,
-                              size_t *size) {
+static inline void compile_for(const nxk_kernel *k, const nxl_target *t, nxl_form form, void **data,
+                               size_t *size) {
   nxi_diag d = {0};
-  nxl_target t = {0};
-  snprintf(t.isa, sizeof t.isa, "%s", isa);
-  if (nxl_compile(k, &t, form, data, size, &d) != NX_OK)
-    fail_msg("%s %s: %s", k->name, isa, d.message);
+  if (nxl_compile(k, t, form, data, size, &d) != NX_OK)
+    fail_msg("%s %s: %s", k->name, t->isa, d.message);
 }
 
-static inline nxl_code *compile_kernel(const nxk_kernel *k, const char *isa) {
+static inline void compile_to(const nxk_kernel *k, const char *isa, nxl_form form, void **data,
+                              size_t *size) {
+  nxl_target t = {0};
+  snprintf(t.isa, sizeof t.isa, "%s", isa);
+  compile_for(k, &t, form, data, size);
+}
+
+/* hasty: as in nxl_target. */
+static inline nxl_code *compile_kernel(const nxk_kernel *k, const char *isa, bool hasty) {
   void *object;
   size_t size;
   nxi_diag d = {0};
   nxl_code *code = NULL;
-  compile_to(k, isa, NXL_OBJECT, &object, &size);
+  nxl_target t = {.hasty = hasty};
+  snprintf(t.isa, sizeof t.isa, "%s", isa);
+  compile_for(k, &t, NXL_OBJECT, &object, &size);
   if (nxl_load(object, size, k->name, &code, &d) != NX_OK)
     fail_msg("%s %s: %s", k->name, isa, d.message);
   nxi_free(object);
