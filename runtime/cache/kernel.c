@@ -246,7 +246,9 @@ void nxi_kernel_cache_destroy(nxi_kernel_cache *c) {
   nxi_free(c);
 }
 
-bool nxi_kernel_cache_outlives(const nxi_kernel_cache *c) { return c->disk != NULL; }
+bool nxi_kernel_cache_outlives(const nxi_kernel_cache *c) {
+  return nxi_disk_reason(c->disk) == NULL; /* it may be turned off, or unusable */
+}
 
 void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes) {
   nxi_lock_take(&c->lock);

@@ -269,6 +269,25 @@ static void kernels_that_do_little(void **state) {
   nx_context_release(c);
 }
 
+/* Nor is code made for later processes where the disk cache is turned off by the environment. */
+static void nothing_for_later_processes(void **state) {
+  nx_context *c = NULL;
+  nx_context_options o = {.size = sizeof o, .threads = 2};
+  (void)state;
+  assert_int_equal(setenv("NX_CACHE_DIR", "", 1), 0);
+  OK(nx_context_create(&o, &c));
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(-1), NX_NUMBER(3e-5), 300 * 300),
+            *square = nx_reshape(x, (int64_t[]){300, 300}, 2, 0);
+  uint32_t bits[2];
+  OK(nx_realize(c, &square, 1, NULL));
+  const uint64_t before = compiled(c);
+  const uint32_t kernels = squares(c, square, NULL, bits);
+  for (int i = 0; i < 500; i++) pause_briefly();
+  assert_int_equal(compiled(c), before + kernels - 1);
+  nx_tensor_release(x), nx_tensor_release(square);
+  nx_context_release(c);
+}
+
 /* The interpreter may find no memory, and must not once an array is being overwritten. */
 static void little_beside_assignments(void **state) {
   nx_context *c = new_context();
@@ -558,6 +577,7 @@ NXT_MAIN(background) {
       cmocka_unit_test(met_again_after_many),
       cmocka_unit_test(long_work_is_compiled_at_once),
       cmocka_unit_test(kernels_that_do_little),
+      cmocka_unit_test(nothing_for_later_processes),
       cmocka_unit_test(little_beside_assignments),
       cmocka_unit_test(caches_that_grow),
       cmocka_unit_test(code_of_changing_shapes),
