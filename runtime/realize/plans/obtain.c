@@ -139,8 +139,9 @@ static nx_status make_of_brief(nxi_run *run, nxg_graph *g, nxi_executable_option
 }
 
 /* One that is longer, where the compiler would have to be loaded first: code that a cache has is
- * quicker still. The time counts, so that a program of many such graphs comes to its compiler. On
- * disk the code outlives the process, so it is made although the graph may not come again. */
+ * quicker still. The time counts, so that a program of many such graphs comes to its compiler. Code
+ * is made although the graph may not come again: that loads the compiler for those that follow, and
+ * on disk it outlives the process. */
 static nx_status make_unstarted(nxi_run *run, nxg_graph *g, nxi_executable_options *options,
                                 made *m, nxi_diag *d) {
   bool absent = false;
@@ -151,7 +152,7 @@ static nx_status make_unstarted(nxi_run *run, nxg_graph *g, nxi_executable_optio
   const nxi_executable_options code = *options;
   options->executor = NXI_GRAPH_INTERP;
   status = make_executable(run, g, options, m, d);
-  m->later = !status && nxi_kernel_cache_outlives(code.kernels);
+  m->later = !status;
   if (m->later) m->job = nxi_code_job_create(g, &code);
   return status;
 }
