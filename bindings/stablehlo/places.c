@@ -128,6 +128,7 @@ static nxh_word tail(nxh_word w, uint32_t most, bool short_path) {
 }
 
 static void say_word(text *t, nxh_word w, uint32_t most, bool short_path) {
+  if (w.length == 0) return;
   nxh_word end = tail(w, most, short_path);
   say(t, "%s%.*s", end.length < w.length && !short_path ? ".." : "", (int)end.length, end.at);
 }
