@@ -159,7 +159,14 @@ nxl_ref nxl_arg_better(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_
                        nxl_ref b, nxl_ref ib);
 typedef nxl_ref nxl_emit_fn(nxl_emitter *e, const nxl_operands *o);
 nxl_emit_fn nxl_emit_negate, nxl_emit_absolute, nxl_emit_leading_zeros, nxl_emit_divide,
-    nxl_emit_modulo, nxl_emit_shift_left, nxl_emit_shift_sign, nxl_emit_shift_zero, nxl_emit_umulh;
+    nxl_emit_modulo, nxl_emit_or, nxl_emit_shift_left, nxl_emit_shift_sign, nxl_emit_shift_zero,
+    nxl_emit_umulh;
+
+/* The vector v, a sum, a difference, a product or an exclusive or of integers. Before LLVM selects
+ * an instruction it looks for operands whose bits are known, six operations back by all ways that
+ * lead there, and several times: in a chain of mixed bits, such as a random number's, that took
+ * half of its time. A value that has many ways behind it is an opaque one, at no instruction. */
+nxl_ref nxl_hide_bits(nxl_emitter *e, nx_dtype t, uint32_t lanes, nxl_ref v);
 
 /* ---- memory (emit_memory.c) */
 /* A load or store through access `a`, displaced by `displacement` elements (i64) if that is not

@@ -20,6 +20,65 @@ nxl_ref nxl_emit_leading_zeros(nxl_emitter *e, const nxl_operands *o) {
   return nxl_intrinsic(e, "llvm.ctlz", &type, 1, args, 2);
 }
 
+/* ---- rotations, and values whose bits LLVM is not to look for */
+
+/* The count of a shift by the same constant in all lanes, or -1. */
+static int64_t constant_count(nxl_ref shift) {
+  nxl_ref count = LLVMGetOperand(shift, 1);
+  if (LLVMIsConstant(count) && nxl_lanes_of(count) > 1) count = LLVMGetAggregateElement(count, 0);
+  return LLVMIsAConstantInt(count) ? (int64_t)LLVMConstIntGetZExtValue(count) : -1;
+}
+
+static bool is_opcode(nxl_ref v, LLVMOpcode opcode) {
+  return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == opcode;
+}
+
+/* Two shifts of one value that make a rotation are one, which LLVM would have to find. */
+nxl_ref nxl_emit_or(nxl_emitter *e, const nxl_operands *o) {
+  nxl_ref left = is_opcode(o->a, LLVMShl) ? o->a : o->b, right = left == o->a ? o->b : o->a;
+  if (is_opcode(left, LLVMShl) && is_opcode(right, LLVMLShr) &&
+      LLVMGetOperand(left, 0) == LLVMGetOperand(right, 0)) {
+    int64_t by = constant_count(left), back = constant_count(right);
+    if (by > 0 && back > 0 && by + back == (int64_t)nxi_dtypes[o->type].bits) {
+      nxl_ref x = LLVMGetOperand(left, 0);
+      return nxl_intrinsic_of(e, "llvm.fshl", x, x, LLVMGetOperand(left, 1));
+    }
+  }
+  return LLVMBuildOr(e->builder, o->a, o->b, "");
+}
+
+enum { DEPTH = 6, MANY = 6 };
+
+/* Instructions and their operands that LLVM visits for the bits of v; it goes DEPTH deep, and
+ * visits an operand as often as it meets it. More than MANY are not counted. */
+static uint32_t visits(nxl_ref v, uint32_t depth) {
+  if (LLVMIsConstant(v)) return 0;
+  if (depth == 0 || !LLVMIsAInstruction(v)) return 1;
+  switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMAnd:
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMShl:
+    case LLVMLShr:
+    case LLVMAShr: break;
+    default: return 1;
+  }
+  uint32_t n = 1 + visits(LLVMGetOperand(v, 0), depth - 1);
+  return n > MANY ? n : n + visits(LLVMGetOperand(v, 1), depth - 1);
+}
+
+nxl_ref nxl_hide_bits(nxl_emitter *e, nx_dtype t, uint32_t lanes, nxl_ref v) {
+  uint32_t bits = nxi_dtypes[t].bits;
+  if (lanes == 1 || bits < 32 || bits * lanes % 128 != 0 || visits(v, DEPTH) <= MANY) return v;
+  LLVMTypeRef real = nxl_type(e, bits == 64 ? NX_F64 : NX_F32, lanes);
+  nxl_ref hidden = nxl_intrinsic_of(e, "llvm.arithmetic.fence",
+                                    LLVMBuildBitCast(e->builder, v, real, ""), NULL, NULL);
+  return LLVMBuildBitCast(e->builder, hidden, LLVMTypeOf(v), "");
+}
+
 /* ---- shifts. The operand that a select does not choose may be poison. */
 
 static nxl_ref in_range(nxl_emitter *e, const nxl_operands *o) {

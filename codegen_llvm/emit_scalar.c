@@ -179,7 +179,7 @@ static nxl_ref nxl_emit_add_unsigned(nxl_emitter *e, const nxl_operands *o) {
   if (e->has_word_sums && o->type == NX_U32 && o->lanes % 16 == 0 &&
       is_rounding(e, o->a, o->b, o->lanes))
     return round_by_words(e, o->a, o->lanes);
-  return LLVMBuildAdd(e->builder, o->a, o->b, "");
+  return nxl_hide_bits(e, o->type, o->lanes, LLVMBuildAdd(e->builder, o->a, o->b, ""));
 }
 
 /* ---- max and min: NaN wins, and zeros of different sign are ordered. */
@@ -401,6 +401,12 @@ static const cell *find_cell(nxk_op op, nx_dtype t) {
   }
 }
 
+static nxl_ref instruction(nxl_emitter *e, int code, const nxl_operands *o) {
+  nxl_ref v = LLVMBuildBinOp(e->builder, (LLVMOpcode)code, o->a, o->b, "");
+  bool mixes = code == LLVMAdd || code == LLVMSub || code == LLVMMul || code == LLVMXor;
+  return mixes && o->type != NX_BOOL ? nxl_hide_bits(e, o->type, o->lanes, v) : v;
+}
+
 nxl_ref nxl_scalar(nxl_emitter *e, nxk_op op, const nxl_operands *o) {
   const cell *c = find_cell(op, o->type);
   bool moves = op == NXK_select || op == NXK_cast || op == NXK_bitcast;
@@ -408,7 +414,7 @@ nxl_ref nxl_scalar(nxl_emitter *e, nxk_op op, const nxl_operands *o) {
     return nxl_refuse(e, nxl_type(e, o->result, o->lanes),
                       "arithmetic on a small float was not legalised");
   switch (c->kind) {
-    case CELL_OPCODE: return LLVMBuildBinOp(e->builder, (LLVMOpcode)c->code, o->a, o->b, "");
+    case CELL_OPCODE: return instruction(e, c->code, o);
     case CELL_INTRINSIC: return nxl_intrinsic_of(e, c->intrinsic, o->a, o->b, o->c);
     case CELL_INT_COMPARE:
       return LLVMBuildICmp(e->builder, (LLVMIntPredicate)c->code, o->a, o->b, "");
