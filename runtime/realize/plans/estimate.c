@@ -8,6 +8,7 @@
 
 #include "ir/graph/control.h"
 #include "ir/op.h"
+#include "runtime/library/blas/blas.h"
 
 /* Nanoseconds an element. */
 static const double map_ns = 1.5, wide_ns = 4, strided_ns = 4, reduce_ns = 1.5, across_ns = 4,
@@ -16,6 +17,9 @@ static const double map_ns = 1.5, wide_ns = 4, strided_ns = 4, reduce_ns = 1.5, 
 /* Of a product of matrices: each multiplication, also with a vector that lies dense as the matrix
  * does, and calling the library. */
 static const double product_ns = 4, vector_ns = 0.4, call_ns = 2000;
+/* Of a product by loops of our own: each multiplication of f32, and each element of a matrix. Those
+ * of more multiplications have several threads in a plan, so interpreting them gains nothing. */
+static const double own_ns = 0.05, packed_ns = 1, most_own = 1 << 21;
 
 /* What is a vector operation, of elements that the step before has left in the nearest cache; and
  * storing its results where no such step follows. */
@@ -74,13 +78,27 @@ static bool has_dense_lines(const nxg_graph *g, uint32_t node) {
          (v.strides[v.rank - 1] == 1 || v.strides[v.rank - 2] == 1);
 }
 
+/* A product by the library, whose loops are our own: x times what has `inner` rows. */
+static double own_product_cost(const nxg_node *n, const nxg_node *x, double inner) {
+  const double elements = (double)nxg_node_elements(n), rows = (double)n->shape[n->rank - 2],
+               columns = (double)n->shape[n->rank - 1], ns = n->dtype == NX_F64 ? 2 : 1;
+  const double batches = elements > 0 ? elements / (rows * columns) : 0;
+  return batches * call_ns + ns * elements * inner * own_ns +
+         ns * packed_ns * (elements + (double)nxg_node_elements(x) + batches * inner * columns);
+}
+
 static double product_cost(const nxg_graph *g, const nxg_node *n, const nxg_node *x) {
   if (n->op != NXG_matmul || (n->dtype != NX_F32 && n->dtype != NX_F64)) return INFINITY;
   const int64_t rows = n->shape[n->rank - 2], columns = n->shape[n->rank - 1],
                 inner = x->shape[x->rank - 1];
+  const double multiplications = (double)nxg_node_elements(n) * (double)inner;
+  const bool small =
+      rows <= NXG_SMALL_MATMUL && columns <= NXG_SMALL_MATMUL && inner <= NXG_SMALL_MATMUL;
+  if (!small && multiplications <= most_own && !nxg_sums_products(n->dtype, rows, columns, inner) &&
+      nxi_products_are_own())
+    return own_product_cost(n, x, (double)inner);
   const bool quick = nxg_sums_products(n->dtype, rows, columns, inner) &&
                      has_dense_lines(g, n->args[0]) && has_dense_lines(g, n->args[1]);
-  double multiplications = (double)nxg_node_elements(n) * (double)inner;
   return call_ns + multiplications * (quick ? vector_ns : product_ns);
 }
 
