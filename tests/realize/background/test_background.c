@@ -2,7 +2,6 @@
 /* Code that is made in the background: a brief graph is interpreted until its code is there, with
  * the same bits; several threads, fork, the end of the process and of the context while code is
  * being made. */
-#include "runtime/library/blas/blas.h"
 #include "tests/util/api.h"
 #include "tests/util/sanitizers.h"
 
@@ -412,30 +411,6 @@ static void sums_across_changing_rows(void **state) {
   nx_context_release(c);
 }
 
-/* A product of n rows with weights, negated. Returns whether it was interpreted. */
-static bool layer(nx_context *c, nx_tensor *numbers, int64_t n) {
-  nx_report report = {.size = sizeof report};
-  nx_run_options o = {.size = sizeof o, .report = &report};
-  nx_scope *s = nx_scope_begin(c);
-  nx_tensor *x = nx_shrink(numbers, (int64_t[]){0, 0}, (int64_t[]){n, 64}, 2),
-            *weights = nx_shrink(numbers, (int64_t[]){7, 0}, (int64_t[]){39, 64}, 2),
-            *y = nx_neg(nx_matmul(x, nx_permute(weights, (int32_t[]){1, 0}, 2)));
-  OK(nx_realize(c, &y, 1, &o));
-  nx_scope_end(s);
-  return report.interpreted == report.runs;
-}
-
-/* Small products by the library are interpreted sooner than a plan is made for their shape. */
-static void layers_of_changing_shapes(void **state) {
-  static const float numbers[400 * 64] = {1};
-  nx_context *c = new_context();
-  nx_tensor *x = nx_from_data(c, 0, NX_F32, (int64_t[]){400, 64}, 2, numbers, sizeof numbers);
-  (void)state;
-  for (int64_t n = 100; n < 400 && nxi_products_are_own(); n++) assert_true(layer(c, x, n));
-  nx_tensor_release(x);
-  nx_context_release(c);
-}
-
 /* Attention of one position to a cache of n rows. Returns whether it was interpreted. */
 static bool attend(nx_context *c, nx_tensor *cache, int64_t n) {
   nx_report report = {.size = sizeof report};
@@ -606,7 +581,6 @@ NXT_MAIN(background) {
       cmocka_unit_test(code_of_changing_shapes),
       cmocka_unit_test(small_graphs_of_changing_shapes),
       cmocka_unit_test(sums_across_changing_rows),
-      cmocka_unit_test(layers_of_changing_shapes),
       cmocka_unit_test(nobody_waits_for_code),
       cmocka_unit_test(several_threads),
       cmocka_unit_test(context_ends_meanwhile),
