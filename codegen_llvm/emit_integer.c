@@ -22,10 +22,14 @@ nxl_ref nxl_emit_leading_zeros(nxl_emitter *e, const nxl_operands *o) {
 
 /* ---- rotations, and values whose bits LLVM is not to look for */
 
-/* The count of a shift by the same constant in all lanes, or -1. */
+/* The count of a shift by the same constant in all lanes, or -1. Numbers of lanes are constants,
+ * too, in a loop that runs once. */
 static int64_t constant_count(nxl_ref shift) {
-  nxl_ref count = LLVMGetOperand(shift, 1);
-  if (LLVMIsConstant(count) && nxl_lanes_of(count) > 1) count = LLVMGetAggregateElement(count, 0);
+  nxl_ref counts = LLVMGetOperand(shift, 1), count = counts;
+  const uint32_t lanes = LLVMIsConstant(counts) ? nxl_lanes_of(counts) : 1;
+  if (lanes > 1) count = LLVMGetAggregateElement(counts, 0);
+  for (uint32_t i = 1; i < lanes; i++)
+    if (LLVMGetAggregateElement(counts, i) != count) return -1;
   return LLVMIsAConstantInt(count) ? (int64_t)LLVMConstIntGetZExtValue(count) : -1;
 }
 

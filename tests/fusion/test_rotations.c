@@ -14,8 +14,8 @@ typedef struct pair {
 } pair;
 
 static const pair pairs[] = {
-    {"or", "x", 5, -5},  {"or", "x", -5, 5},  {"or", "x", 1, -1},  {"or", "x", 5, -4},
-    {"or", "x", 5, 5},   {"or", "y", 5, -5},  {"add", "x", 3, -3}, {"xor", "x", 5, -5},
+    {"or", "x", 5, -5}, {"or", "x", -5, 5},  {"or", "x", 1, -1},  {"or", "x", 5, -4},
+    {"or", "x", 5, 5},  {"or", "y", 5, -5},  {"add", "x", 3, -3}, {"xor", "x", 5, -5},
     {"or", "x", 9, -6}, {"and", "x", 5, -5},
 };
 static const struct {
@@ -62,7 +62,28 @@ static void each_pair(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
+/* Counts that are other ones in each lane, of which the first make a rotation. */
+static void each_lane(void **state) {
+  (void)state;
+  static const char *const counts[][2] = {{"up", "last"}, {"first", "down"}, {"up", "down"}};
+  for (int bits = 32; bits <= 64; bits += 32)
+    for (int n = 2; n <= 32; n *= 2)
+      for (size_t i = 0; i < COUNT(counts); i++) {
+        char text[1024], t[16];
+        snprintf(t, sizeof t, "u%d[%d]", bits, n);
+        snprintf(text, sizeof text,
+                 "nxir 2\ngraph @g(%%nasty0: f%d[%d]) -> (%%z) {\n %%x = bitcast %%nasty0 : %s\n"
+                 " %%bits = full %d : %s\n %%first = full 1 : %s\n %%last = full %d : %s\n"
+                 " %%up = arange start=1 step=1 : %s\n %%down = sub %%bits, %%up\n"
+                 " %%a = shl %%x, %%%s\n %%b = shr %%x, %%%s\n %%z = or %%a, %%b\n}\n",
+                 bits, n, t, bits, t, t, bits - 1, t, t, counts[i][0], counts[i][1]);
+        nxt_compare(shop, nxt_parse(text, 0, (const int64_t[9]){0}), t,
+                    NXT_COMPILED | NXT_LOGICAL | NXT_BOUND);
+      }
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 NXT_MAIN(rotations) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_pair)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_pair), cmocka_unit_test(each_lane)};
   return cmocka_run_group_tests(tests, open_shop, close_shop);
 }
