@@ -131,15 +131,18 @@ static nx_tensor *surround(nx_tensor *x, const sliding *w, const filling *f) {
   return x;
 }
 
-static nx_tensor *number_like(nx_tensor *x, double value) {
-  return nx_full(x->context, x->storage->device, x->storage->dtype, NULL, 0, NX_NUMBER(value));
+static nx_tensor *number_like(nx_tensor *x, double value, double imaginary) {
+  nx_scalar s = {NX_SCALAR_C128, {.f = {value, imaginary}}};
+  if (!nxi_is_complex(x->storage->dtype)) s = *NX_NUMBER(value);
+  return nx_full(x->context, x->storage->device, x->storage->dtype, NULL, 0, &s);
 }
 
 /* What is outside counts as this value, which changes no result of operation `op`. */
 static bool find_filling(nxg_op op, nx_tensor *x, nx_tensor *init, filling *f) {
   filling given = {{0, 0}}, zero = {{0, 0}};
   bool known = nxi_constant_of(init, given.bits), sum = op == NXG_add;
-  nx_tensor *one = number_like(x, sum ? -0.0 : 1.0), *plain = number_like(x, 0);
+  nx_tensor *one = sum ? number_like(x, -0.0, -0.0) : number_like(x, 1, 0),
+            *plain = number_like(x, 0, 0);
   if (!one || !plain || !nxi_constant_of(one, f->bits) || !nxi_constant_of(plain, zero.bits))
     return false;
   /* zeros are what other operations pad with, too */

@@ -352,7 +352,6 @@ static void nothing_to_reduce(void **state) {
   nx_function_release(f), nx_function_release(top);
 }
 
-/* An initial value that is known only when it runs. */
 /* Windows of rank 0 are the elements; where windows do not fit there are none, and over an operand
  * without elements there is nothing in them. */
 static void windows_of_nothing(void **state) {
@@ -374,6 +373,25 @@ static void windows_of_nothing(void **state) {
   nx_function_release(f);
 }
 
+/* What is around them leaves a sum of negative zeros one, in both parts. */
+static void windows_of_negative_zeros(void **state) {
+  (void)state;
+  static const int64_t two[] = {2};
+  const nx_scalar zero = {NX_SCALAR_C128, {.f = {-0.0, -0.0}}};
+  nx_function *f = by_operation(nx_add, NX_C64);
+  nx_tensor *x = GOOD(nx_full(ctx, device(), NX_C64, NX_SHAPE(3), &zero)), *y = NULL,
+            *init = GOOD(nx_full(ctx, device(), NX_C64, NULL, 0, &zero));
+  nx_sliding_window w = {
+      .size = sizeof w, .n = 1, .kernel = two, .base_dilation = two, .before = two, .after = two};
+  float parts[2 * 8];
+  OK(nx_reduce_window(f, &x, &init, 1, &w, &y, 1));
+  assert_int_equal(nx_shape(y)[0], 8);
+  OK(nx_read(y, parts, sizeof parts, NULL));
+  for (int i = 0; i < 16; i++) assert_true(parts[i] == 0 && signbit(parts[i]));
+  nx_function_release(f);
+}
+
+/* An initial value that is known only when it runs. */
 static void computed_init(void **state) {
   (void)state;
   nx_function *top = by_operation(nx_max, NX_F32);
@@ -503,6 +521,7 @@ NXT_MAIN(by_function) {
                                      CASE(inside_a_function),
                                      CASE(nothing_to_reduce),
                                      CASE(windows_of_nothing),
+                                     CASE(windows_of_negative_zeros),
                                      CASE(computed_init),
                                      CASE(bad_functions),
                                      CASE(bad_operands)};
