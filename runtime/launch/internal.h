@@ -13,7 +13,7 @@ struct nxi_executable {
   nxp_plan *plan;
   nxi_executable_options options;
   bool cannot_fail, brief, quick;
-  bool lacks;        /* some of `code` is NULL, and interpreted, or calls functions: for now */
+  bool lacks;        /* some of `code` is NULL, and interpreted, or made in haste: for now */
   uint32_t shares;   /* nxi_executable_shares */
   nxi_kernel **code; /* indexed by kernel; NULL: all are interpreted */
   /* Indexed by step: the functions that execute a call on the host. NULL: there are no calls. */

@@ -295,7 +295,8 @@ bool nxi_plan_times_code(const nxi_run *run, const nxi_plan *p) {
          nxi_executable_shares(p->compiled) > 0;
 }
 
-/* A failure changes nothing. run_lock, which is released meanwhile. */
+/* A failure changes nothing, and neither does a compiler that was lost. run_lock, which is released
+ * meanwhile. */
 static void make_special(nxi_run *run, nxi_plan *p) {
   nx_context *c = run->context;
   nxi_executable_options options;
@@ -307,7 +308,8 @@ static void make_special(nxi_run *run, nxi_plan *p) {
   options_of(run, false, &options);
   options.special = true;
   nxi_code_job *job = NULL;
-  if (nxi_decode(run, false, &g, &ignored) == NX_OK) job = nxi_code_job_create(g, &options);
+  if (options.executor == NXI_COMPILED && nxi_decode(run, false, &g, &ignored) == NX_OK)
+    job = nxi_code_job_create(g, &options);
   if (!job) nxg_destroy(g);
   nxi_run_lock(c);
   if (job && (p->pending || !nxi_background_start(c->background, job, p)))

@@ -230,8 +230,7 @@ void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
 }
 
 void nxi_plan_replace(nxi_plan_cache *cache, nxi_plan *p, nxi_executable *compiled) {
-  if (p->recent) *recent_place(cache, p->key, p->n_key) = NULL; /* it may be brief no more */
-  p->recent = false;
+  leave_recent(cache, p); /* it may be brief no more */
   p->replaced = p->compiled;
   p->compiled = compiled;
 }

@@ -27,7 +27,7 @@ struct nxi_plan {
   double interpreted_ms; /* time spent in the interpreter so far */
   double most_ms;        /* of such time, until a tiny graph's code is made */
   nxi_executable *interpreted, *compiled;
-  nxi_executable *at_first;   /* kernels that do little have no code in it; until `compiled` */
+  nxi_executable *at_first;   /* it lacks code (nxi_executable_lacks); until `compiled` */
   nxi_executable *replaced;   /* `compiled` was it; until nobody runs it */
   nxi_compile_report report;  /* of the newest of both */
   struct nxi_code_job *later; /* makes its code once it has been interpreted; or NULL */
