@@ -239,7 +239,7 @@ static bool always_inside(const sliding *w, const int64_t *shape, int64_t number
 /* r = f(r, element) of one element after the other, where it is inside. */
 static bool reduce_elements(nxi_body *b, const sliding *w, const nxi_row *x, nx_tensor *inside,
                             const int64_t *shape, nxi_row *r) {
-  nxi_row next, both;
+  nxi_row next = {0}, both = {0};
   for (int64_t j = 0; j < w->elements; j++) {
     nx_tensor *here = NULL;
     if (inside && !always_inside(w, shape, j) && !(here = element_of(inside, w, j))) return false;

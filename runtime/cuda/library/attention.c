@@ -237,9 +237,8 @@ static nx_status get_kernels(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag
   const char *type = call->operands[0].dtype == NX_BF16 ? "nx_bf16" : "nx_f16";
   const int features = (int)call->operands[0].shape[3], width = (int)call->operands[2].shape[3],
             threads = 32 * w->warps;
-  const int blocks = !is_shared(call)                         ? 256 / threads
-                     : w->warps == 4 && widest(call) > NARROW ? 3
-                                                              : 512 / threads;
+  /* four warps are for launches of at most three such blocks a processor, or for large ones */
+  const int blocks = !is_shared(call) ? 256 / threads : w->warps == 4 ? 3 : 512 / threads;
   nxi_text texts[KERNELS] = {0};
   nxi_text_add(
       &texts[ATTEND],
