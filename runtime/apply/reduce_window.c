@@ -239,7 +239,7 @@ static bool always_inside(const sliding *w, const int64_t *shape, int64_t number
 /* r = f(r, element) of one element after the other, where it is inside. */
 static bool reduce_elements(nxi_body *b, const sliding *w, const nxi_row *x, nx_tensor *inside,
                             const int64_t *shape, nxi_row *r) {
-  nxi_row next = {0}, both = {0};
+  nxi_row next, both;
   for (int64_t j = 0; j < w->elements; j++) {
     nx_tensor *here = NULL;
     if (inside && !always_inside(w, shape, j) && !(here = element_of(inside, w, j))) return false;
@@ -320,7 +320,7 @@ static bool reduce_windows(const nxi_by *by, nxi_body *b, const sliding *w, nxi_
   if (w->empty || by->x[0]->elements == 0) return true;
   if (!mask_inside(by->x[0], w, &inside)) return false;
   if (is_reduction(by, inside)) return reduce_by_library(by, b, w, inside, shape, r);
-  for (size_t i = 0; i < by->k; i++)
+  for (uint32_t i = 0; i < b->k; i++)
     if (!(x.at[i] = surround(by->x[i], w, &zeros))) return false;
   const int64_t *extents = nxi_shape(by->x[0]) + w->lead;
   return w->elements <= MOST_ELEMENTS ? reduce_elements(b, w, &x, inside, extents, r)
