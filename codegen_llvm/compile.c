@@ -157,7 +157,7 @@ static bool fits_stack(const nxk_kernel *k) {
   const int64_t most_stack = 1 << 16;
   int64_t bytes = 0;
   for (nxk_value v = 0; v < k->n_instrs && bytes <= most_stack; v++)
-    bytes += k->instrs[v].lanes * nxi_dtype_size((nx_dtype)k->instrs[v].dtype);
+    bytes += nxl_value_bytes(&k->instrs[v]);
   return bytes <= most_stack;
 }
 

@@ -112,6 +112,9 @@ nxl_ref nxl_room_of(nxl_emitter *e, nxl_room *room, int64_t bytes, unsigned alig
 nxl_ref nxl_emit_call(nxl_emitter *e, const nxk_instr *in);
 
 /* ---- types and small pieces */
+static inline int64_t nxl_value_bytes(const nxk_instr *in) { /* of all lanes */
+  return in->lanes * nxi_dtype_size((nx_dtype)in->dtype);
+}
 /* type of values: bool is i1, f16 and bf16 are i16 */
 LLVMTypeRef nxl_scalar_type(nxl_emitter *e, nx_dtype t);
 LLVMTypeRef nxl_type(nxl_emitter *e, nx_dtype t, uint32_t lanes);

@@ -6,20 +6,16 @@
 
 #include "ir/called.h"
 
-static int64_t bytes_of(const nxk_instr *in) {
-  return in->lanes * nxi_dtype_size((nx_dtype)in->dtype);
-}
-
 static nxg_called_function *function_of(const nxk_instr *in) {
   if (in->op >= NXK_SCALAR_COUNT) return NULL;
-  return nxg_called(bytes_of(in), (nxk_op)in->op, (nx_dtype)in->dtype);
+  return nxg_called(nxl_value_bytes(in), (nxk_op)in->op, (nx_dtype)in->dtype);
 }
 
 nxl_ref nxl_emit_call(nxl_emitter *e, const nxk_instr *in) {
   nxg_called_function *f = function_of(in);
   if (f == NULL) return NULL;
   const nx_dtype t = (nx_dtype)in->dtype;
-  const int64_t apart = (bytes_of(in) + 63) / 64 * 64;
+  const int64_t apart = (nxl_value_bytes(in) + 63) / 64 * 64;
   nxl_ref x = e->values[in->args[0]], behind = nxl_i64(e, apart),
           room = nxl_room_of(e, &e->call_room, 2 * apart, 64);
   if (nxl_lanes_of(x) == 1) x = nxl_splat(e, x, in->lanes);

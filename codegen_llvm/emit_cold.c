@@ -91,7 +91,7 @@ static bool note_results(const nxl_emitter *e, block *b) {
 static void place(const nxl_emitter *e, block *b, nxk_value v, int64_t *at) {
   const nxk_instr *in = &e->k->instrs[v];
   *at = b->bytes;
-  b->bytes += (in->lanes * nxi_dtype_size((nx_dtype)in->dtype) + 63) & ~INT64_C(63);
+  b->bytes += (nxl_value_bytes(in) + 63) & ~INT64_C(63);
 }
 
 static uint32_t register_bytes(const nxl_emitter *e) {

@@ -291,12 +291,15 @@ typedef nx_status (*nxg_matmul_fn)(nx_dtype dtype, int64_t batches, int64_t m, i
 void nxg_set_matmul(nxg_matmul_fn f); /* NULL: none */
 /* The widest vectors of its loops, in bytes; before the first function is applied. */
 void nxg_block_limit(int32_t vector_bytes);
+/* Whether no extent exceeds NXG_SMALL_MATMUL. */
+static inline bool nxg_small_matmul(int64_t m, int64_t n, int64_t k) {
+  return m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL;
+}
 /* Whether a product is one with a vector: each element is the sum of the rounded products in the
  * order of a reduction over the last axis (docs/numerics.md). Of integers any is that has a row or
  * a column; of floats, one with an extent above NXG_SMALL_MATMUL and an inner one above 1. */
 static inline bool nxg_sums_products(nx_dtype dtype, int64_t m, int64_t n, int64_t k) {
-  bool small = m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL;
-  return (m == 1 || n == 1) && k > 1 && !(small && nxi_is_float(dtype));
+  return (m == 1 || n == 1) && k > 1 && !(nxg_small_matmul(m, n, k) && nxi_is_float(dtype));
 }
 
 #endif

@@ -235,9 +235,7 @@ static bool multiply_by_library(const nxg_step *s, nxg_run_state *r, const char 
   int64_t size = nxi_dtype_size(s->dtype), m = v[M], n = v[N], k = v[K];
   bool small = nxi_is_small_float(s->dtype);
   nx_status status;
-  if (!f || !nxi_is_float(s->dtype) ||
-      (m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL))
-    return false;
+  if (!f || !nxi_is_float(s->dtype) || nxg_small_matmul(m, n, k)) return false;
   int64_t batches = s->n / (m * n);
   if (small) {
     float *wide_a = (float *)(void *)nxg_address(r, s->temporary), *wide_b = wide_a + m * k,

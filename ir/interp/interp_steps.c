@@ -391,7 +391,7 @@ static nx_status plan_threefry(nxg_planner *b, uint32_t node) {
  * a vector needs its products instead. */
 static int64_t wide_elements(int64_t m, int64_t n, int64_t k) {
   int64_t a, b, c, sum;
-  if (m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL) return 0;
+  if (nxg_small_matmul(m, n, k)) return 0;
   if (__builtin_mul_overflow(m, k, &a) || __builtin_mul_overflow(k, n, &b) ||
       __builtin_mul_overflow(m, n, &c))
     return -1;

@@ -131,6 +131,8 @@ static nx_tensor *surround(nx_tensor *x, const sliding *w, const filling *f) {
   return x;
 }
 
+static const filling zeros;
+
 static nx_tensor *number_like(nx_tensor *x, double value, double imaginary) {
   nx_scalar s = {NX_SCALAR_C128, {.f = {value, imaginary}}};
   if (!nxi_is_complex(x->storage->dtype)) s = *NX_NUMBER(value);
@@ -139,15 +141,14 @@ static nx_tensor *number_like(nx_tensor *x, double value, double imaginary) {
 
 /* What is outside counts as this value, which changes no result of operation `op`. */
 static bool find_filling(nxg_op op, nx_tensor *x, nx_tensor *init, filling *f) {
-  filling given = {{0, 0}}, zero = {{0, 0}};
+  filling given = zeros;
   bool known = nxi_constant_of(init, given.bits), sum = op == NXG_add;
-  nx_tensor *one = sum ? number_like(x, -0.0, -0.0) : number_like(x, 1, 0),
-            *plain = number_like(x, 0, 0);
-  if (!one || !plain || !nxi_constant_of(one, f->bits) || !nxi_constant_of(plain, zero.bits))
-    return false;
-  /* zeros are what other operations pad with, too */
-  if (known && sum && !memcmp(&given, &zero, sizeof zero)) *f = zero;
-  return true;
+  if (known && sum && !memcmp(&given, &zeros, sizeof zeros)) {
+    *f = zeros; /* which other operations pad with, too */
+    return true;
+  }
+  nx_tensor *one = sum ? number_like(x, -0.0, -0.0) : number_like(x, 1, 0);
+  return one && nxi_constant_of(one, f->bits);
 }
 
 /* With init outside: a constant at once, else where a mask has no elements. */
@@ -171,7 +172,6 @@ static nx_tensor *neutrally_filled(const nxi_by *by, uint32_t i, nx_tensor *insi
 
 /* Whether an element is one of the operand; NULL: all are, or an error. One along leading axes. */
 static bool mask_inside(const nx_tensor *x, const sliding *w, nx_tensor **inside) {
-  static const filling none;
   int64_t shape[NXG_MAX_RANK];
   bool all = true;
   *inside = NULL;
@@ -183,7 +183,7 @@ static bool mask_inside(const nx_tensor *x, const sliding *w, nx_tensor **inside
   if (all) return true;
   for (int32_t i = 0; i < w->lead; i++) shape[i] = 1;
   nx_tensor *ones = nx_full(x->context, x->storage->device, NX_BOOL, shape, x->rank, NX_INTEGER(1));
-  return (*inside = ones ? surround(ones, w, &none) : NULL) != NULL;
+  return (*inside = ones ? surround(ones, w, &zeros) : NULL) != NULL;
 }
 
 /* ---- reducing */
@@ -236,19 +236,26 @@ static bool always_inside(const sliding *w, const int64_t *shape, int64_t number
   return true;
 }
 
+/* r = f(r, x) where x is there; NULL: everywhere. */
+static bool combine_there(nxi_body *b, const nxi_row *x, nx_tensor *there, nxi_row *r) {
+  nxi_row both;
+  if (!nxi_body_combine(b, r, x, &both)) return false;
+  for (uint32_t i = 0; there && i < b->k; i++)
+    if (!(both.at[i] = nx_where(there, both.at[i], r->at[i]))) return false;
+  *r = both;
+  return true;
+}
+
 /* r = f(r, element) of one element after the other, where it is inside. */
 static bool reduce_elements(nxi_body *b, const sliding *w, const nxi_row *x, nx_tensor *inside,
                             const int64_t *shape, nxi_row *r) {
-  nxi_row next, both;
+  nxi_row next;
   for (int64_t j = 0; j < w->elements; j++) {
     nx_tensor *here = NULL;
     if (inside && !always_inside(w, shape, j) && !(here = element_of(inside, w, j))) return false;
     for (uint32_t i = 0; i < b->k; i++)
       if (!(next.at[i] = element_of(x->at[i], w, j))) return false;
-    if (!nxi_body_combine(b, r, &next, &both)) return false;
-    for (uint32_t i = 0; here && i < b->k; i++)
-      if (!(both.at[i] = nx_where(here, both.at[i], r->at[i]))) return false;
-    *r = both;
+    if (!combine_there(b, &next, here, r)) return false;
   }
   return true;
 }
@@ -273,19 +280,15 @@ static bool reduce_axes(nxi_body *b, const sliding *w, nxi_row *x, nx_tensor *in
                         const int64_t *shape, nxi_row *r) {
   int32_t rank = w->lead + w->n;
   int64_t flat[NXG_MAX_RANK];
-  nxi_row both;
   if (!see_windows(x, b->k, w)) return false;
   nxi_body_mask(b, inside ? view_windows(inside, w) : NULL, x);
   for (int32_t i = w->n; i-- > 0;)
     if (!nxi_reduce_axis(b, x, w->lead + i)) return false;
   nx_tensor *there = nxi_body_unmask(b, x);
-  if (!without_kernel(x, b->k, shape, rank) || !nxi_body_combine(b, r, x, &both)) return false;
+  if (!without_kernel(x, b->k, shape, rank)) return false;
   for (int32_t i = 0; i < rank; i++) flat[i] = i < w->lead ? 1 : shape[i];
   if (there && !(there = nx_reshape(nx_copy(there), flat, rank, 0))) return false;
-  for (uint32_t i = 0; there && i < b->k; i++)
-    if (!(both.at[i] = nx_where(there, both.at[i], r->at[i]))) return false;
-  *r = both;
-  return true;
+  return combine_there(b, x, there, r);
 }
 
 static bool reduce_by_library(const nxi_by *by, nxi_body *b, const sliding *w, nx_tensor *inside,
@@ -309,7 +312,6 @@ static bool is_reduction(const nxi_by *by, const nx_tensor *inside) {
 
 /* r is the initial values at first. */
 static bool reduce_windows(const nxi_by *by, nxi_body *b, const sliding *w, nxi_row *r) {
-  static const filling zeros; /* nothing comes of them */
   int64_t shape[NXG_MAX_RANK];
   nx_tensor *inside = NULL;
   nxi_row x;
@@ -321,7 +323,7 @@ static bool reduce_windows(const nxi_by *by, nxi_body *b, const sliding *w, nxi_
   if (!mask_inside(by->x[0], w, &inside)) return false;
   if (is_reduction(by, inside)) return reduce_by_library(by, b, w, inside, shape, r);
   for (uint32_t i = 0; i < b->k; i++)
-    if (!(x.at[i] = surround(by->x[i], w, &zeros))) return false;
+    if (!(x.at[i] = surround(by->x[i], w, &zeros))) return false; /* nothing comes of them */
   const int64_t *extents = nxi_shape(by->x[0]) + w->lead;
   return w->elements <= MOST_ELEMENTS ? reduce_elements(b, w, &x, inside, extents, r)
                                       : reduce_axes(b, w, &x, inside, shape, r);

@@ -85,6 +85,11 @@ static uint32_t count_different(const loading *l, uint32_t n) {
   return n_met;
 }
 
+/* Whether code is only looked for; what is done without it comes after that. */
+static bool is_found_only(const nxi_executable *e, const loading *l) {
+  return e->options.found_only || l->may_lack || l->may_haste;
+}
+
 /* A special form of the first of many kernels of a kind would be a compilation for one of many
  * steps. And the code that serves all of them is made knowing all of them, once and not in haste.
  */
@@ -93,7 +98,7 @@ static void expect_all(const loadings *all, uint32_t first, uint32_t end) {
     loading *l = &all->of[i];
     nxi_kernel_expect(all->executable->options.kernels, &l->kind);
     l->may_haste = l->may_call;
-    l->kind.found_only = all->executable->options.found_only || l->may_lack || l->may_haste;
+    l->kind.found_only = is_found_only(all->executable, l);
   }
 }
 
@@ -125,8 +130,8 @@ static void choose_forms(const loadings *all) {
     if (kind->number == 0 || end - first < 2) continue;
     uint32_t different = count_different(&all->of[first], end - first);
     if (different >= MANY) expect_all(all, first, end);
-    else if (different > 1 && all->of[first].may_haste) set_apart(all, first, end);
-    else if (different > 1 && different <= FEW && may_be_apart(all, kind))
+    else if (different > 1 &&
+             (all->of[first].may_haste || (different <= FEW && may_be_apart(all, kind))))
       set_apart(all, first, end);
   }
 }
@@ -182,7 +187,7 @@ static void fill_loading(const nxi_executable *e, uint32_t number, bool may_lack
   l->kind.all = p->kernels[number].varies;
   l->kind.special = e->options.special && !l->kind.all;
   l->kind.varies = e->options.varies && !l->kind.special;
-  l->kind.found_only = e->options.found_only || may_lack || l->may_haste;
+  l->kind.found_only = is_found_only(e, l);
 }
 
 static bool make_loadings(loadings *all) {

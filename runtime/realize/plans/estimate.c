@@ -92,10 +92,8 @@ static double product_cost(const nxg_graph *g, const nxg_node *n, const nxg_node
   const int64_t rows = n->shape[n->rank - 2], columns = n->shape[n->rank - 1],
                 inner = x->shape[x->rank - 1];
   const double multiplications = (double)nxg_node_elements(n) * (double)inner;
-  const bool small =
-      rows <= NXG_SMALL_MATMUL && columns <= NXG_SMALL_MATMUL && inner <= NXG_SMALL_MATMUL;
-  if (!small && multiplications <= most_own && !nxg_sums_products(n->dtype, rows, columns, inner) &&
-      nxi_products_are_own())
+  if (!nxg_small_matmul(rows, columns, inner) && multiplications <= most_own &&
+      !nxg_sums_products(n->dtype, rows, columns, inner) && nxi_products_are_own())
     return own_product_cost(n, x, (double)inner);
   const bool quick = nxg_sums_products(n->dtype, rows, columns, inner) &&
                      has_dense_lines(g, n->args[0]) && has_dense_lines(g, n->args[1]);

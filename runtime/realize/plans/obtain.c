@@ -290,9 +290,8 @@ static void keep_made(nx_context *c, nxi_plan *p, made *m) {
 
 bool nxi_plan_times_code(const nxi_run *run, const nxi_plan *p) {
   NXI_HELD(&run->context->run_lock);
-  return p->compiled && !p->settled && nxi_debug_background() &&
-         !nxi_device_kind_of(run->context, run->device)->own_memory &&
-         nxi_executable_shares(p->compiled) > 0;
+  return p->compiled && !p->settled && nxi_executable_shares(p->compiled) > 0 &&
+         nxi_debug_background() && !nxi_device_kind_of(run->context, run->device)->own_memory;
 }
 
 /* A failure changes nothing, and neither does a compiler that was lost. run_lock, which is released
