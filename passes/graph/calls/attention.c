@@ -10,9 +10,11 @@
  * The rule is one of shapes and types, so fusion changes no bit. It pays where rows fill the GPU
  * and are so many that scores are more than keys and values (docs/decisions/cuda.md). Heads that
  * share keys and values are seen by strides of 0, and heads that lie behind rows in memory are read
- * so.
+ * so. The softmax may have its rows in another order than a product, as that of heads that share
+ * keys, whose rows are positions times heads (attention_rows.h).
  * Needs: composed views. */
 #include "attention_mask.h"
+#include "attention_rows.h"
 #include "attention_sides.h"
 #include "passes/graph/rewrite.h"
 
@@ -46,6 +48,8 @@ typedef struct attention {
   mask summand, condition;
   int64_t attrs[NXG_ATTENTION_ATTRS];
   int64_t rows, columns, features, width;
+  int64_t positions;       /* rows of which bounds speak; 0: none */
+  bool exchanged;          /* scores are a product of keys and queries, turned */
   int32_t batches, shared; /* axes before rows, and how many of these share keys and values */
   int32_t split;           /* axes before heads */
   nx_dtype t;              /* of operands and the result; scores may be f32 */
@@ -53,65 +57,42 @@ typedef struct attention {
 
 /* ---- what is recorded */
 
-/* What a node is in another shape. */
-static uint32_t reshaped(const nxg_graph *g, uint32_t node) {
-  while (g->nodes[node].op == NXG_view) {
-    const nxg_node *n = &g->nodes[node];
-    nxg_view v;
-    nxg_node_view(g, node, &v);
-    if (v.offset != 0 || !nxg_is_in_order(v.rank, v.shape, v.strides) ||
-        nxg_node_elements(n) != nxg_node_elements(&g->nodes[n->args[0]]))
-      break;
-    node = n->args[0];
-  }
-  return node;
-}
-
-/* The value of each row that a node repeats along its last axis; UINT32_MAX: it does not. */
-static uint32_t repeated(const nxg_graph *g, uint32_t node) {
-  const nxg_node *n = &g->nodes[node];
-  int64_t step = 1;
-  nxg_view v;
-  if (n->op != NXG_view) return UINT32_MAX;
-  nxg_node_view(g, node, &v);
-  bool good = v.offset == 0 && (v.strides[v.rank - 1] == 0 || v.shape[v.rank - 1] == 1);
-  for (int32_t i = v.rank - 1; i-- > 0; step *= v.shape[i])
-    good = good && (v.shape[i] == 1 || v.strides[i] == step);
-  good = good && nxg_node_elements(&g->nodes[n->args[0]]) == step;
-  return good ? reshaped(g, n->args[0]) : UINT32_MAX;
-}
-
-/* Whether a node is a reduction of another one along its last axis. */
-static bool reduces(const nxg_graph *g, uint32_t node, nxg_op op, uint32_t of) {
+/* Whether a node is a reduction along the last axis of another one, of which these are the rows. */
+static bool reduces(const nxg_graph *g, uint32_t node, nxg_op op, nxp_rows rows, uint32_t of,
+                    const nxp_rows *of_rows) {
   const nxg_node *n = &g->nodes[node];
   return n->op == op && n->attrs[0] == INT64_C(1) << (g->nodes[n->args[0]].rank - 1) &&
-         reshaped(g, n->args[0]) == of;
+         nxp_follow_rows(g, n->args[0], &rows) == of && nxp_same_rows(&rows, of_rows);
 }
 
 /* What is added to zero, which changes no sum of exponentials. */
-static uint32_t without_zero(const nxg_graph *g, uint32_t node) {
+static uint32_t without_zero(const nxg_graph *g, uint32_t node, nxp_rows *rows) {
   const nxg_node *n = &g->nodes[node];
   int64_t bits;
   for (int i = 0; i < 2 && n->op == NXG_add; i++)
-    if (nxp_full_bits(g, n->args[i], &bits) && bits == 0) return reshaped(g, n->args[1 - i]);
+    if (nxp_full_bits(g, n->args[i], &bits) && bits == 0)
+      return nxp_follow_values(g, n->args[1 - i], rows);
   return node;
 }
 
 /* A sum, or the same in f32, and rounded. */
-static bool sums(const nxg_graph *g, uint32_t node, uint32_t of) {
-  const nxg_node *n = &g->nodes[node], *sum, *wide;
-  if (n->op != NXG_cast) return reduces(g, without_zero(g, node), NXG_reduce_sum, of);
-  const uint32_t inner = without_zero(g, reshaped(g, n->args[0]));
-  sum = &g->nodes[inner];
+static bool sums(const nxg_graph *g, uint32_t node, nxp_rows rows, uint32_t of,
+                 const nxp_rows *of_rows) {
+  const bool wide = g->nodes[node].op == NXG_cast;
+  if (wide) node = nxp_follow_values(g, g->nodes[node].args[0], &rows);
+  node = without_zero(g, node, &rows);
+  const nxg_node *sum = &g->nodes[node];
+  if (!wide) return reduces(g, node, NXG_reduce_sum, rows, of, of_rows);
   if (sum->op != NXG_reduce_sum || sum->dtype != NX_F32) return false;
-  const uint32_t cast = reshaped(g, sum->args[0]);
-  wide = &g->nodes[cast];
-  return wide->op == NXG_cast && reduces(g, inner, NXG_reduce_sum, cast) &&
-         reshaped(g, wide->args[0]) == of;
+  nxp_rows inner = rows;
+  const uint32_t cast = nxp_follow_rows(g, sum->args[0], &inner);
+  return g->nodes[cast].op == NXG_cast && reduces(g, node, NXG_reduce_sum, rows, cast, &inner) &&
+         nxp_follow_rows(g, g->nodes[cast].args[0], &inner) == of && nxp_same_rows(&inner, of_rows);
 }
 
 /* A maximum, or that of it and minus infinity, which may be taken twice. */
-static bool is_largest(const nxg_graph *g, uint32_t node, uint32_t of) {
+static bool is_largest(const nxg_graph *g, uint32_t node, nxp_rows rows, uint32_t of,
+                       const nxp_rows *of_rows) {
   for (int times = 0; times < 2; times++) {
     const nxg_node *n = &g->nodes[node];
     const int64_t lowest = (int64_t)nxi_cast_bits(0xff800000u, NX_F32, (nx_dtype)n->dtype);
@@ -120,45 +101,50 @@ static bool is_largest(const nxg_graph *g, uint32_t node, uint32_t of) {
     if (n->op != NXG_max) break;
     while (at < 2 && !(nxp_full_bits(g, n->args[at], &bits) && bits == lowest)) at++;
     if (at == 2) return false;
-    node = reshaped(g, n->args[1 - at]);
+    node = nxp_follow_values(g, n->args[1 - at], &rows);
   }
-  return reduces(g, node, NXG_reduce_max, of);
+  return reduces(g, node, NXG_reduce_max, rows, of, of_rows);
 }
 
-/* The scores of which a node is the softmax; UINT32_MAX: none. */
-static uint32_t scores_of(const nxg_graph *g, const uint32_t *uses, uint32_t node) {
+/* The scores of which a node is the softmax, and which of their rows are meant; UINT32_MAX: there
+ * are none. */
+static uint32_t scores_of(const nxg_graph *g, const uint32_t *uses, uint32_t node, nxp_rows *rows) {
   const nxg_node *n = &g->nodes[node];
   if (n->op != NXG_div || n->rank == 0 || uses[node] != 1) return UINT32_MAX;
-  const uint32_t powers = reshaped(g, n->args[0]), sum = repeated(g, n->args[1]);
+  nxp_rows values = *rows;
+  const uint32_t powers = nxp_follow_rows(g, n->args[0], rows),
+                 sum = nxp_repeated_values(g, n->args[1], &values);
   const nxg_node *e = &g->nodes[powers];
   if (sum == UINT32_MAX || e->op != NXG_exp || uses[powers] != 2 || uses[sum] != 1 ||
-      !sums(g, sum, powers))
+      !sums(g, sum, values, powers, rows))
     return UINT32_MAX;
-  const uint32_t below = reshaped(g, e->args[0]);
+  const uint32_t below = nxp_follow_rows(g, e->args[0], rows);
   const nxg_node *d = &g->nodes[below];
   if (d->op != NXG_sub || d->rank == 0 || uses[below] != 1 ||
       d->shape[d->rank - 1] != n->shape[n->rank - 1]) /* rows of the same length */
     return UINT32_MAX;
-  const uint32_t scores = reshaped(g, d->args[0]), most = repeated(g, d->args[1]);
-  const bool good =
-      most != UINT32_MAX && uses[most] == 1 && uses[scores] == 2 && is_largest(g, most, scores);
+  values = *rows;
+  const uint32_t scores = nxp_follow_rows(g, d->args[0], rows),
+                 most = nxp_repeated_values(g, d->args[1], &values);
+  const bool good = most != UINT32_MAX && uses[most] == 1 && uses[scores] == 2 &&
+                    is_largest(g, most, values, scores, rows);
   return good ? scores : UINT32_MAX;
 }
 
 /* The factor of a product with a constant or a quotient by a power of two; what it multiplies. */
-static uint32_t scaled(const nxg_graph *g, uint32_t node, int64_t *scale) {
+static uint32_t scaled(const nxg_graph *g, uint32_t node, int64_t *scale, nxp_rows *rows) {
   const nxg_node *n = &g->nodes[node];
   const nx_dtype t = (nx_dtype)n->dtype;
   if (n->op == NXG_mul)
     for (int i = 0; i < 2; i++)
-      if (nxp_full_bits(g, n->args[i], scale)) return reshaped(g, n->args[1 - i]);
+      if (nxp_full_bits(g, n->args[i], scale)) return nxp_follow_rows(g, n->args[1 - i], rows);
   if (n->op != NXG_div || !nxp_full_bits(g, n->args[1], scale)) return node;
   const int digits = t == NX_F32 ? 23 : t == NX_BF16 ? 7 : 10, bias = t == NX_F16 ? 15 : 127;
   const int64_t power = *scale >> digits & (2 * bias + 1),
                 other = *scale & ~((int64_t)(2 * bias + 1) << digits);
   const bool exact = (*scale & ((1 << digits) - 1)) == 0 && power > 0 && power < 2 * bias;
   *scale = exact ? other | (2 * bias - power) << digits : -1;
-  return exact ? reshaped(g, n->args[0]) : node;
+  return exact ? nxp_follow_rows(g, n->args[0], rows) : node;
 }
 
 static void take_mask(const nxg_graph *g, uint32_t node, mask *m) {
@@ -193,34 +179,79 @@ static void take_condition(const nxg_graph *g, const nxp_hidden *h, mask *m) {
   }
 }
 
+/* The extent before the last one that is not 1. */
+static int64_t rows_of(const nxg_node *n) {
+  int32_t axis = (int32_t)n->rank - 2;
+  while (axis > 0 && n->shape[axis] == 1) axis--;
+  return axis < 0 ? 1 : n->shape[axis];
+}
+
+/* A mask of a node's shape as a view of the rows that are meant, which are divided if need be.
+ * False: it is none. */
+static bool see_rows(mask *m, const nxg_node *n, nxp_rows *rows) {
+  const int64_t columns = n->shape[n->rank - 1];
+  nxg_view v;
+  if (!m->given) return true;
+  nxp_view_rows(rows, columns, &v);
+  bool good = nxp_see_through(&m->v, &v);
+  if (!good && nxp_cut_rows(rows, rows_of(n))) {
+    nxp_view_rows(rows, columns, &v);
+    good = nxp_see_through(&m->v, &v);
+  }
+  m->v = v;
+  return good;
+}
+
 /* Takes what is added to scores away; returns the rest. */
-static uint32_t without_summand(const nxg_graph *g, uint32_t node, attention *a) {
+static uint32_t without_summand(const nxg_graph *g, uint32_t node, attention *a, nxp_rows *rows) {
   const nxg_node *n = &g->nodes[node];
   int64_t scale = -1;
   if (n->op != NXG_add) return node;
   for (int i = 0; i < 2; i++) {
-    const uint32_t rest = reshaped(g, n->args[i]);
-    if (g->nodes[scaled(g, rest, &scale)].op != NXG_matmul) continue;
+    nxp_rows inner = *rows;
+    uint32_t rest = nxp_follow_rows(g, n->args[i], &inner);
+    rest = nxp_follow_columns(g, scaled(g, rest, &scale, &inner), &inner);
+    if (g->nodes[rest].op != NXG_matmul) continue;
     take_mask(g, n->args[1 - i], &a->summand);
-    return rest;
+    if (!see_rows(&a->summand, n, rows)) return UINT32_MAX;
+    return nxp_follow_rows(g, n->args[i], rows);
   }
   return node;
 }
 
+/* Whether the last axis of rows is the last but one of a node, so that bounds of its positions are
+ * those of rows. */
+static bool has_positions(const nxg_node *n, nxp_rows *rows) {
+  const int32_t last = rows->rank - 3;
+  const int64_t matrix = rows_of(n);
+  if (last < 0 || (rows->shape[last] > matrix && !nxp_cut_rows(rows, matrix))) return false;
+  return rows->shape[rows->rank - 3] == matrix &&
+         (matrix == 1 || rows->strides[rows->rank - 3] == 1);
+}
+
 /* Goes from scores back to the product; UINT32_MAX: there is none. */
-static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t scores,
-                           attention *a) {
+static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t scores, attention *a,
+                           nxp_rows *rows) {
   nxp_hidden h;
-  uint32_t node = reshaped(g, nxp_hidden_scores(g, scores, &h));
+  const uint32_t seen = nxp_hidden_scores(g, scores, &h);
+  const nxg_node *x = &g->nodes[scores];
   a->attrs[NXG_ATTENTION_FILL] = h.fill;
   a->attrs[NXG_ATTENTION_LEAST] = h.least;
   a->attrs[NXG_ATTENTION_MOST] = h.most;
   a->attrs[NXG_ATTENTION_HIDES] = h.condition != UINT32_MAX && h.hides;
   take_condition(g, &h, &a->condition);
+  if (h.least > -NXG_ATTENTION_FAR || h.most < NXG_ATTENTION_FAR) {
+    if (!has_positions(x, rows)) return UINT32_MAX;
+    a->positions = rows->shape[rows->rank - 3];
+  }
+  if (!see_rows(&a->condition, x, rows)) return UINT32_MAX;
+  const uint32_t node = nxp_follow_rows(g, seen, rows);
   if (node != scores && uses[node] != 1) return UINT32_MAX;
-  const uint32_t rest = without_summand(g, node, a);
-  if (rest != node && uses[rest] != 1) return UINT32_MAX;
-  const uint32_t product = scaled(g, rest, &a->attrs[NXG_ATTENTION_SCALE]);
+  const uint32_t rest = without_summand(g, node, a, rows);
+  if (rest == UINT32_MAX || (rest != node && uses[rest] != 1)) return UINT32_MAX;
+  const uint32_t turned = scaled(g, rest, &a->attrs[NXG_ATTENTION_SCALE], rows),
+                 product = nxp_follow_columns(g, turned, rows);
+  a->exchanged = product != turned;
   if (product != rest && uses[product] != 1) return UINT32_MAX;
   const bool good =
       nxg_attention_grows((nx_dtype)g->nodes[product].dtype, a->attrs[NXG_ATTENTION_SCALE]);
@@ -276,40 +307,76 @@ static void choose(attention *a) {
   settle_mask(&a->condition, a->batches, a->split);
 }
 
-/* Whether masks have the shape of the scores. */
-static bool masks_fit(const attention *a) {
-  const mask *const all[] = {&a->summand, &a->condition};
+/* Divides rows of masks where those of the products are divided. False: they are others. */
+static bool fit_masks(attention *a) {
+  mask *const all[] = {&a->summand, &a->condition};
   for (int i = 0; i < 2; i++) {
-    const nxg_view *v = &all[i]->v;
-    if (all[i]->given &&
-        (v->rank < 2 || v->shape[v->rank - 2] != a->rows || v->shape[v->rank - 1] != a->columns ||
-         (i == 1 && all[0]->given &&
-          !nxg_same_shape(v->rank, v->shape, all[0]->v.rank, all[0]->v.shape))))
-      return false;
+    nxg_view *v = &all[i]->v;
+    const int32_t axis = v->rank - 2;
+    if (!all[i]->given || (axis >= 0 && v->shape[axis] == a->rows)) continue;
+    if (axis < 0 || v->shape[axis] % a->rows != 0 || v->rank == NXG_MAX_RANK) return false;
+    for (int32_t k = v->rank++; k > axis; k--) {
+      v->shape[k] = v->shape[k - 1];
+      v->strides[k] = v->strides[k - 1];
+    }
+    v->shape[axis] /= a->rows, v->strides[axis] *= a->rows;
+    v->shape[axis + 1] = a->rows;
   }
   return true;
 }
 
-/* Gives all operands the same batches: those of masks, or of the operand that has most. */
-static bool share_batches(attention *a) {
-  nxp_side *const all[] = {&a->q, &a->k, &a->v};
-  nxg_view like = a->summand.given ? a->summand.v : a->condition.given ? a->condition.v : a->q.v;
-  for (int i = 1; i < 3 && !a->summand.given && !a->condition.given; i++)
-    if (all[i]->v.rank > like.rank) like = all[i]->v;
-  a->batches = like.rank - 2;
-  for (int i = 0; i < 3; i++)
-    if (!nxp_divide_side(all[i], &like)) return false;
+/* Operands with an axis for each one of the rows that are meant, which are `rows` of the first
+ * product (columns, if it is exchanged) and, in their order, all of the second one. Where such an
+ * axis divides rows of a product, its other matrix is the same along it. */
+static bool view_operands(const nxg_node *s, const nxg_node *n, const nxp_rows *rows,
+                          attention *a) {
+  const int64_t all = s->shape[s->rank - (a->exchanged ? 1 : 2)], last = n->shape[n->rank - 2],
+                keys = a->features * a->columns, values = a->columns * a->width;
+  const int32_t batches = rows->rank - 3;
+  int64_t step = 1;
+  if (batches < 0 || rows->strides[batches] >= all ||
+      (a->positions != 0 && a->positions != a->rows) || !fit_masks(a))
+    return false;
+  nxg_view *const q = &a->q.v, *const k = &a->k.v, *const v = &a->v.v;
+  nxp_view_rows(rows, a->features, q);
+  *k = *v = *q;
+  for (int32_t i = batches; i >= 0; step *= rows->shape[i--]) {
+    const int64_t matrix = rows->strides[i] / all;
+    if (a->exchanged) q->strides[i] = matrix * a->features * all + rows->strides[i] % all;
+    k->strides[i] = matrix * keys;
+    v->strides[i] = step / last * values;
+  }
+  if (a->exchanged) q->strides[batches + 1] = all;
+  k->shape[batches] = v->shape[batches] = a->columns;
+  k->strides[batches] = a->exchanged ? a->features : 1;
+  k->strides[batches + 1] = a->exchanged ? 1 : a->columns;
+  v->strides[batches] = a->width, v->shape[batches + 1] = a->width;
   return true;
 }
 
-/* Sees operands where they lie, behind copies if that goes together. */
-static bool take_operands(const nxg_graph *g, uint32_t i, uint32_t product, attention *a) {
+/* Sees operands where they lie, behind copies if that goes together, and gives them and masks the
+ * same batches. */
+static bool take_operands(const nxg_graph *g, uint32_t i, uint32_t product, const nxp_rows *rows,
+                          attention *a) {
   const nxg_node *n = &g->nodes[i], *s = &g->nodes[product];
-  for (int copies = 1; copies >= 0; copies--)
-    if (nxp_see_side(g, s->args[0], false, copies, a->t, &a->q) &&
-        nxp_see_side(g, s->args[1], true, copies, a->t, &a->k) &&
-        nxp_see_side(g, n->args[1], false, copies, a->t, &a->v) && share_batches(a))
-      return true;
+  for (int copies = 1; copies >= 0; copies--) {
+    nxg_view *const all[] = {&a->q.v, &a->k.v, &a->v.v, &a->summand.v, &a->condition.v};
+    const int count = a->condition.given ? 5 : a->summand.given ? 4 : 3;
+    if (!view_operands(s, n, rows, a)) return false;
+    if (!nxp_see_side(g, s->args[a->exchanged ? 1 : 0], copies, a->t, &a->q) ||
+        !nxp_see_side(g, s->args[a->exchanged ? 0 : 1], copies, a->t, &a->k) ||
+        !nxp_see_side(g, n->args[1], copies, a->t, &a->v))
+      continue;
+    nxg_view like = a->q.v;
+    bool good = true;
+    for (int k = 1; k < count; k++)
+      good = good && ((k == 3 && !a->summand.given) || nxp_refine(&like, all[k]));
+    if (!good) continue;
+    for (int k = 0; k < count; k++)
+      good = good && ((k == 3 && !a->summand.given) || nxp_divide(all[k], &like));
+    a->batches = like.rank - 2;
+    if (good) return true;
+  }
   return false;
 }
 
@@ -328,35 +395,33 @@ static bool pays(const attention *a, nx_dtype t) {
          blocks >= LEAST_BLOCKS && scores >= LEAST_SCORES;
 }
 
-/* The extent before the last one that is not 1. */
-static int64_t rows_of(const nxg_node *n) {
-  int32_t axis = n->rank - 2;
-  while (axis > 0 && n->shape[axis] == 1) axis--;
-  return axis < 0 ? 1 : n->shape[axis];
-}
-
 /* Whether node i is the last product of an attention. */
 static bool find(const nxg_graph *g, const uint32_t *uses, uint32_t i, attention *a) {
   const nxg_node *n = &g->nodes[i];
-  if (n->op != NXG_matmul || (n->dtype != NX_BF16 && n->dtype != NX_F16)) return false;
-  uint32_t weights = reshaped(g, n->args[0]);
+  nxp_rows rows;
+  if (n->op != NXG_matmul || (n->dtype != NX_BF16 && n->dtype != NX_F16) || !nxp_all_rows(n, &rows))
+    return false;
+  uint32_t weights = nxp_follow_rows(g, n->args[0], &rows);
   a->t = (nx_dtype)n->dtype;
   if (g->nodes[weights].op == NXG_cast && uses[weights] == 1)
-    weights = reshaped(g, g->nodes[weights].args[0]);
-  const nx_dtype t = (nx_dtype)g->nodes[weights].dtype;
-  const uint32_t scores = scores_of(g, uses, weights);
+    weights = nxp_follow_rows(g, g->nodes[weights].args[0], &rows);
+  const nxg_node *w = &g->nodes[weights];
+  const nx_dtype t = (nx_dtype)w->dtype;
+  const uint32_t scores = scores_of(g, uses, weights, &rows);
   if (scores == UINT32_MAX || (t != a->t && t != NX_F32)) return false;
-  const uint32_t product = product_of(g, uses, scores, a);
+  a->columns = w->shape[w->rank - 1];
+  const uint32_t product = product_of(g, uses, scores, a, &rows);
   if (product == UINT32_MAX) return false;
-  const nxg_node *s = &g->nodes[product], *x = &g->nodes[scores], *w = &g->nodes[weights];
+  const nxg_node *s = &g->nodes[product], *x = &g->nodes[scores];
+  if (!nxp_cut_rows(&rows, s->shape[s->rank - (a->exchanged ? 1 : 2)])) return false;
   a->attrs[NXG_ATTENTION_WIDE] = t != a->t;
-  a->rows = s->shape[s->rank - 2];
-  a->columns = s->shape[s->rank - 1];
+  a->rows = rows.rank < 3 ? 1 : rows.shape[rows.rank - 3];
   a->features = g->nodes[s->args[0]].shape[s->rank - 1];
   a->width = n->shape[n->rank - 1];
-  if (x->shape[x->rank - 1] != a->columns || rows_of(x) != a->rows ||
-      w->shape[w->rank - 1] != a->columns || n->shape[n->rank - 2] != a->rows ||
-      n->rank != s->rank || !masks_fit(a) || !take_operands(g, i, product, a) || !pays(a, a->t))
+  if (x->shape[x->rank - 1] != a->columns ||
+      s->shape[s->rank - (a->exchanged ? 2 : 1)] != a->columns ||
+      g->nodes[n->args[1]].shape[n->rank - 2] != a->columns ||
+      !take_operands(g, i, product, &rows, a) || !pays(a, a->t))
     return false;
   while (a->shared < a->batches) {
     const int32_t axis = a->batches - 1 - a->shared;
@@ -458,16 +523,17 @@ static void rewrite(nxg_rewrite *r, uint32_t i, attention *a) {
   r->changed = true;
 }
 
-/* How often each node is used for an output, and as an output more than often. Another shape of a
- * value is used as the value is. */
+/* How often each node is used for an output, and as an output more than often. Its elements in
+ * another order are used as the node is. */
 static uint32_t *count_uses(const nxg_graph *g) {
   enum { OFTEN = 3 };
   uint32_t *uses = nxi_calloc((size_t)g->n_nodes + 1, sizeof *uses);
   if (uses == NULL) return NULL;
-  for (uint32_t i = 0; i < g->n_outputs; i++) uses[reshaped(g, g->outputs[i].node)] += OFTEN;
+  for (uint32_t i = 0; i < g->n_outputs; i++)
+    uses[nxp_all_elements_of(g, g->outputs[i].node)] += OFTEN;
   for (uint32_t i = g->n_nodes; i-- > 0;)
     for (uint32_t a = 0; a < g->nodes[i].n_args && uses[i] > 0; a++)
-      uses[reshaped(g, g->nodes[i].args[a])]++;
+      uses[nxp_all_elements_of(g, g->nodes[i].args[a])]++;
   return uses;
 }
 

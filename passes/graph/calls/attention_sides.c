@@ -81,19 +81,10 @@ static bool has_values_of(const nxg_graph *g, uint32_t node, nx_dtype t) {
   return g->nodes[node].dtype == t;
 }
 
-static void exchange(nxg_view *v) {
-  const int32_t row = v->rank - 2;
-  const int64_t shape = v->shape[row], stride = v->strides[row];
-  v->shape[row] = v->shape[row + 1], v->strides[row] = v->strides[row + 1];
-  v->shape[row + 1] = shape, v->strides[row + 1] = stride;
-}
-
-bool nxp_see_side(const nxg_graph *g, uint32_t node, bool across, bool copies, nx_dtype t,
-                  nxp_side *s) {
+bool nxp_see_side(const nxg_graph *g, uint32_t node, bool copies, nx_dtype t, nxp_side *s) {
   nxg_view inner;
-  nxg_node_view(g, node, &s->v);
-  s->base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
-  if (!has_values_of(g, s->base, t)) return false;
+  s->base = node;
+  if (!has_values_of(g, node, t)) return false;
   for (int i = 0; i < CHAIN; i++) {
     const nxg_node *n = &g->nodes[s->base];
     const uint32_t from = before(g, s->base, t);
@@ -104,7 +95,6 @@ bool nxp_see_side(const nxg_graph *g, uint32_t node, bool across, bool copies, n
     s->base = from;
   }
   s->narrow = g->nodes[s->base].dtype == t;
-  if (across) exchange(&s->v);
   return true;
 }
 
@@ -132,24 +122,42 @@ int nxp_settle_side(nxp_side *s, int32_t count, int32_t split) {
   return s->whole ? 0 : 1;
 }
 
-bool nxp_divide_side(nxp_side *s, const nxg_view *like) {
-  const int32_t count = s->v.rank - 2, to = like->rank - 2;
-  nxg_view v = {.rank = like->rank, .offset = s->v.offset};
+bool nxp_refine(nxg_view *like, const nxg_view *v) {
+  int32_t i = like->rank - 2, k = v->rank - 2, n = 0;
+  int64_t a = 1, b = 1, out[NXG_MAX_RANK];
+  for (;;) {
+    while (a == 1 && i > 0) a = like->shape[--i];
+    while (b == 1 && k > 0) b = v->shape[--k];
+    if (a == 1 || b == 1) break;
+    const int64_t least = a < b ? a : b;
+    if (least == 0 || a % least != 0 || b % least != 0 || n == NXG_MAX_RANK - 2) return false;
+    out[n++] = least;
+    a /= least, b /= least;
+  }
+  if (a != b) return false;
+  for (int32_t axis = 0; axis < 2; axis++)
+    like->shape[n + axis] = like->shape[like->rank - 2 + axis];
+  for (int32_t axis = 0; axis < n; axis++) like->shape[axis] = out[n - 1 - axis];
+  like->rank = n + 2;
+  return true;
+}
+
+bool nxp_divide(nxg_view *from, const nxg_view *like) {
+  const int32_t count = from->rank - 2, to = like->rank - 2;
+  nxg_view v = {.rank = like->rank, .offset = from->offset};
   int32_t end = 0;
   for (int32_t i = 0; i < count; i++) {
     const int32_t begin = end;
-    int64_t n = 1, step = s->v.strides[i];
-    while (end < to && n < s->v.shape[i]) n *= like->shape[end++];
-    if (n != s->v.shape[i]) return false;
+    int64_t n = 1, step = from->strides[i];
+    while (end < to && n < from->shape[i]) n *= like->shape[end++];
+    if (n != from->shape[i]) return false;
     for (int32_t k = end; k-- > begin; step *= like->shape[k]) v.strides[k] = step;
   }
-  for (; end < to; end++)
-    if (like->shape[end] != 1) return false;
   for (int32_t i = 0; i < to; i++) v.shape[i] = like->shape[i];
   for (int32_t i = 0; i < 2; i++) {
-    v.shape[to + i] = s->v.shape[count + i];
-    v.strides[to + i] = s->v.strides[count + i];
+    v.shape[to + i] = from->shape[count + i];
+    v.strides[to + i] = from->strides[count + i];
   }
-  s->v = v;
-  return true;
+  *from = v;
+  return end == to;
 }

@@ -16,13 +16,15 @@ typedef struct nxp_side {
 /* Makes a view of the elements of `inner` in C order one of what inner is a view of; its last two
  * axes stay two, others may be divided. False: it is none. */
 bool nxp_see_through(const nxg_view *inner, nxg_view *v);
-/* Sees an operand of a product as a view: of what it is a cast to f32 of, or behind `copies` a copy
- * of, if its axes can be divided so that they are axes of that. across: rows and features are
- * exchanged. False: not all of its values are numbers of dtype t. */
-bool nxp_see_side(const nxg_graph *g, uint32_t node, bool across, bool copies, nx_dtype t,
-                  nxp_side *s);
-/* Divides axes of batches as another view has them. False: they are others. */
-bool nxp_divide_side(nxp_side *s, const nxg_view *like);
+/* Sees an operand of a product, of which s->v is a view with batches, rows and features, as a view
+ * of what it is a cast to f32 of, or behind `copies` a copy of, if its axes can be divided so that
+ * they are axes of that. False: not all of its values are numbers of dtype t. */
+bool nxp_see_side(const nxg_graph *g, uint32_t node, bool copies, nx_dtype t, nxp_side *s);
+/* Divides batches, which are all axes but the last two, of `like` so that those of v can be divided
+ * in the same way. False: no division fits both. */
+bool nxp_refine(nxg_view *like, const nxg_view *v);
+/* Divides batches of a view as another view has them. False: they are others. */
+bool nxp_divide(nxg_view *v, const nxg_view *like);
 /* Finds whether it is dense with `count` axes of batches, of which `split` come before heads; 1 if
  * it has to be copied. */
 int nxp_settle_side(nxp_side *s, int32_t count, int32_t split);

@@ -149,6 +149,22 @@ static nx_tensor *attention(nx_tensor *x, nx_dtype t, int masks) {
   if (seen != NULL) s = nx_where(seen, s, constant(x, of, -30000));
   return nx_matmul(nx_cast(softmax(s), t), v);
 }
+/* Four heads for the keys of each fourth one: rows of the products are positions times heads, and
+ * then heads times positions. */
+static nx_tensor *attention_groups(nx_tensor *x) {
+  const int64_t rows = nx_shape(x)[1], groups = nx_shape(x)[0] / 4, zero[] = {0, 0},
+                count[] = {groups, rows}, step[] = {4, 1};
+  nx_tensor *q = nx_reshape(marked(nx_flip(x, NX_AXES(1)), NX_BF16), NX_SHAPE(groups, 4, rows, 64),
+                            0),
+            *one = nx_slice(x, zero, count, step, 2), *k = marked(one, NX_BF16),
+            *v = nx_cast(low_bits(nx_add(down(one), count_to(x, NX_U8, 64)), 15), NX_BF16);
+  q = nx_reshape(nx_permute(q, NX_AXES(0, 2, 1, 3)), NX_SHAPE(groups, 4 * rows, 64), NX_MAY_COPY);
+  nx_tensor *turned = nx_permute(k, NX_AXES(0, 2, 1)),
+            *s = nx_matmul(nx_cast(q, NX_F32), nx_cast(turned, NX_F32));
+  s = nx_mul(nx_reshape(s, NX_SHAPE(groups, rows, 4, rows), 0), constant(x, NX_F32, 0.125));
+  s = nx_cast(softmax(nx_permute(s, NX_AXES(0, 2, 1, 3))), NX_BF16);
+  return nx_matmul(nx_reshape(s, NX_SHAPE(groups, 4 * rows, rows), NX_MAY_COPY), v);
+}
 static nx_tensor *attention_bf16(nx_tensor *x) { return attention(x, NX_BF16, NO_MASK); }
 static nx_tensor *attention_causal(nx_tensor *x) { return attention(x, NX_F16, CAUSAL); }
 static nx_tensor *attention_condition(nx_tensor *x) { return attention(x, NX_BF16, CONDITION); }
@@ -249,6 +265,7 @@ const stress_case stress_cases[] = {
     {"attention bf16, scores f32", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_wide, false},
     {"attention f16, f32, causal", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_wide_causal, false},
     {"attention bf16, f32, masks", NX_U8, STRESS_BITS, 2, {16, 1001}, attention_wide_all, false},
+    {"attention bf16, shared keys", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_groups, false},
     {"convolution bf16, 64", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_64, false},
     {"convolution f16, 128", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_128, false},
     {"convolution bf16, 256", NX_U8, STRESS_BITS, 3, {32, 784, 256}, convolution_256, false},

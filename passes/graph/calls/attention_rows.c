@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: ISC */
+/* Rows of a softmax through views. Where heads share keys, a frontend may multiply rows of
+ * positions and heads by keys, and put heads before positions for the softmax and the values. */
+#include "attention_rows.h"
+
+#include "attention_sides.h"
+
+enum { UNITS = 2 };
+
+bool nxp_all_rows(const nxg_node *n, nxp_rows *rows) {
+  int64_t shape[NXG_MAX_RANK];
+  const int32_t axes = (int32_t)n->rank - 1;
+  if (axes < 0 || axes > NXG_MAX_RANK - UNITS) return false;
+  for (int32_t i = 0; i < axes; i++) shape[i] = n->shape[i];
+  for (int32_t i = 0; i < UNITS; i++) shape[axes + i] = 1;
+  nxg_view_contiguous(rows, axes + UNITS, shape);
+  return true;
+}
+
+/* Whether a view has as many elements as its strides reach, each once. */
+static bool is_order(const nxg_view *v) {
+  int64_t step = 1;
+  for (int32_t i = 0; i < v->rank; i++)
+    if (v->shape[i] > 1 && v->strides[i] == step) step *= v->shape[i], i = -1;
+  return step == nxg_elements(v->rank, v->shape);
+}
+
+/* Whether a node is a copy, or a view that moves rows as wholes, or single elements if each is a
+ * row's. rows: those that are meant become rows of its operand; NULL: they are not asked for. */
+static bool moves_rows(const nxg_graph *g, uint32_t node, bool values, nxp_rows *rows) {
+  const nxg_node *n = &g->nodes[node];
+  nxg_view v;
+  if (n->op != NXG_view) return n->op == NXG_copy;
+  const nxg_node *of = &g->nodes[n->args[0]];
+  nxg_node_view(g, node, &v);
+  if (v.offset != 0 || nxg_node_elements(n) != nxg_node_elements(of)) return false;
+  if (!values) {
+    if (v.rank == 0 || of->rank == 0) return false;
+    const int64_t columns = v.shape[--v.rank];
+    if (of->shape[of->rank - 1] != columns || (columns != 1 && v.strides[v.rank] != 1))
+      return false;
+    for (int32_t i = 0; i < v.rank; i++) {
+      if (v.shape[i] != 1 && v.strides[i] % columns != 0) return false;
+      v.strides[i] /= columns;
+    }
+  }
+  return is_order(&v) && (rows == NULL || nxp_see_through(&v, rows));
+}
+
+uint32_t nxp_follow_rows(const nxg_graph *g, uint32_t node, nxp_rows *rows) {
+  while (moves_rows(g, node, false, rows)) node = g->nodes[node].args[0];
+  return node;
+}
+
+uint32_t nxp_follow_values(const nxg_graph *g, uint32_t node, nxp_rows *rows) {
+  while (moves_rows(g, node, true, rows)) node = g->nodes[node].args[0];
+  return node;
+}
+
+uint32_t nxp_all_elements_of(const nxg_graph *g, uint32_t node) {
+  return nxp_follow_values(g, node, NULL);
+}
+
+uint32_t nxp_repeated_values(const nxg_graph *g, uint32_t node, nxp_rows *rows) {
+  const nxg_node *n = &g->nodes[node];
+  nxg_view v;
+  if (n->op != NXG_view || n->rank == 0) return UINT32_MAX;
+  nxg_node_view(g, node, &v);
+  const int32_t last = --v.rank;
+  const bool good = v.offset == 0 && (v.strides[last] == 0 || v.shape[last] == 1) &&
+                    nxg_elements(v.rank, v.shape) == nxg_node_elements(&g->nodes[n->args[0]]) &&
+                    is_order(&v) && nxp_see_through(&v, rows);
+  return good ? nxp_follow_values(g, n->args[0], rows) : UINT32_MAX;
+}
+
+/* Joins axes that go on where the next ones end. */
+static void join(const nxp_rows *rows, nxg_view *out) {
+  out->rank = 0;
+  for (int32_t i = 0; i < rows->rank; i++) {
+    const int64_t extent = rows->shape[i], stride = rows->strides[i];
+    const int32_t last = out->rank - 1;
+    if (extent == 1) continue;
+    if (last >= 0 && out->strides[last] == stride * extent) {
+      out->shape[last] *= extent, out->strides[last] = stride;
+    } else {
+      out->shape[out->rank] = extent, out->strides[out->rank++] = stride;
+    }
+  }
+}
+
+bool nxp_same_rows(const nxp_rows *a, const nxp_rows *b) {
+  nxg_view x, y;
+  join(a, &x);
+  join(b, &y);
+  return a->offset == b->offset && nxg_same_shape(x.rank, x.shape, y.rank, y.shape) &&
+         nxg_same_shape(x.rank, x.strides, y.rank, y.strides);
+}
+
+uint32_t nxp_follow_columns(const nxg_graph *g, uint32_t node, nxp_rows *rows) {
+  const nxg_node *n = &g->nodes[node];
+  nxg_view v;
+  if (n->op != NXG_view || n->rank < 2) return node;
+  const nxg_node *of = &g->nodes[n->args[0]];
+  nxg_node_view(g, node, &v);
+  if (of->op != NXG_matmul || v.offset != 0 || nxg_node_elements(n) != nxg_node_elements(of))
+    return node;
+  const int64_t length = of->shape[of->rank - 2], columns = of->shape[of->rank - 1];
+  if (!is_order(&v) || v.shape[--v.rank] != length || v.strides[v.rank] != columns) return node;
+  for (int32_t i = 0; i < v.rank; i++) {
+    if (v.shape[i] == 1 || v.strides[i] < columns) continue;
+    if (v.strides[i] % (length * columns) != 0) return node;
+    v.strides[i] /= length;
+  }
+  return nxp_see_through(&v, rows) ? n->args[0] : node;
+}
+
+bool nxp_cut_rows(nxp_rows *rows, int64_t matrix) {
+  for (int32_t i = 0; i < rows->rank; i++) {
+    const int64_t extent = rows->shape[i], stride = rows->strides[i];
+    if (extent == 1 || stride * extent <= matrix || stride % matrix == 0) continue;
+    const int64_t inside = matrix / stride;
+    if (matrix % stride != 0 || extent % inside != 0 || rows->rank == NXG_MAX_RANK) return false;
+    for (int32_t k = rows->rank++; k > i; k--) {
+      rows->shape[k] = rows->shape[k - 1];
+      rows->strides[k] = rows->strides[k - 1];
+    }
+    rows->shape[i] = extent / inside, rows->strides[i] = matrix;
+    rows->shape[++i] = inside;
+  }
+  return true;
+}
+
+void nxp_view_rows(const nxp_rows *rows, int64_t columns, nxg_view *v) {
+  *v = (nxg_view){.rank = rows->rank - UNITS + 1, .offset = rows->offset * columns};
+  for (int32_t i = 0; i < v->rank - 1; i++) {
+    v->shape[i] = rows->shape[i];
+    v->strides[i] = rows->strides[i] * columns;
+  }
+  v->shape[v->rank - 1] = columns, v->strides[v->rank - 1] = 1;
+}
