@@ -59,7 +59,8 @@ static void use(const nxi_kernel *k, int number) {
   int32_t values[4] = {1, 2, 3, 4};
   char scratch[1024] __attribute__((aligned(64)));
   void *buffers[1] = {values};
-  nxl_entry(nxi_kernel_code(k))(buffers, NULL, 0, 4, scratch);
+  const void *more = nxi_kernel_describe(k)->values; /* parameters of code that is shared */
+  nxl_entry(nxi_kernel_code(k))(buffers, more, 0, 4, scratch);
   for (int i = 0; i < 4; i++) assert_int_equal(values[i], i + 1 + number);
 }
 
@@ -519,6 +520,53 @@ static void test_kinds_from_disk(void **state) {
   assert_int_equal(system(command), 0);
 }
 
+/* ---- kernels of one kind: adders, whose numbers alone differ */
+
+static nx_status vary_adder(void *user, const nxk_hole *holes, bool few, nxk_kernel **bound,
+                            nxi_diag *d) {
+  (void)holes, (void)few;
+  return produce_adder(user, bound, d);
+}
+
+/* How often the adder was bound for it. */
+static int bound_for(nxi_kernel_cache *c, int number, nxi_kernel_outcome expected) {
+  _Atomic int produced = 0;
+  order o = {.number = number, .produced = &produced};
+  const nxi_kernel_kind kind = {.number = 1, .vary = vary_adder};
+  nxi_kernel *k = NULL;
+  nxi_kernel_outcome how;
+  nxi_diag d = {0};
+  if (nxi_kernel_get_of_kind(c, nxi_target_host()->isa, &number, sizeof number, produce_adder,
+                             &kind, &o, &k, &how, &d) != NX_OK)
+    fail_msg("%s", d.message);
+  assert_int_equal(how, expected);
+  use(k, number);
+  nxi_kernel_release(k);
+  return produced;
+}
+
+/* What is on disk of the first kernel of a kind says in which integers the second one differs from
+ * it, as the kernel itself would, and spares binding it. */
+static void test_facts_from_disk(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  char directory[] = "/tmp/nx-kernels-XXXXXX", command[64];
+  assert_non_null(mkdtemp(directory));
+  for (int process = 0; process < 2; process++) {
+    nxi_kernel_cache *c = make_cache(directory);
+    nxi_kernel_outcome made = process == 0 ? NXI_KERNEL_COMPILED : NXI_KERNEL_DISK_HIT;
+    assert_int_equal(bound_for(c, 3, made) == 0, process == 1);
+    nxi_kernel_cache_destroy(c);
+  }
+  nxi_kernel_cache *c = make_cache(directory);
+  bound_for(c, 3, NXI_KERNEL_DISK_HIT);
+  bound_for(c, 4, NXI_KERNEL_COMPILED); /* with the number as a parameter */
+  for (int number = 5; number < 9; number++) bound_for(c, number, NXI_KERNEL_HIT);
+  nxi_kernel_cache_destroy(c);
+  snprintf(command, sizeof command, "rm -r %s", directory);
+  assert_int_equal(system(command), 0);
+}
+
 NXT_MAIN(cache_kernel) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_hits),
@@ -530,6 +578,7 @@ NXT_MAIN(cache_kernel) {
       cmocka_unit_test(test_disk),
       cmocka_unit_test(test_keys),
       cmocka_unit_test(test_kinds_from_disk),
+      cmocka_unit_test(test_facts_from_disk),
       cmocka_unit_test(test_anatomy_on_disk),
       cmocka_unit_test(test_targets),
       cmocka_unit_test(test_generic_code_is_freed),
