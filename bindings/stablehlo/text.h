@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* The reader of the text form, in parts: characters and words (text_lex.c), types (text_types.c),
- * attributes (text_attrs.c), locations (text_locations.c), operations in general form
- * (text_ops.c), the forms of single operations (text_forms.c), and functions and the module
- * (text_module.c).
+ * attributes (text_attrs.c), elements (text_elements.c), those that stand elsewhere
+ * (text_resources.c), locations (text_locations.c), operations in general form (text_ops.c), the
+ * forms of single operations (text_forms.c), and functions and the module (text_module.c).
  *
  * A function that reads something returns whether it did. False is a failure, which is noted in
  * `d`; only functions whose name asks (nxh_eat, nxh_at) return false where nothing is wrong. */
@@ -30,6 +30,23 @@ typedef struct nxh_alias {
   nxh_attr value;
 } nxh_alias;
 
+/* A part of the text that names resources, with where the reader is behind it. */
+typedef struct nxh_section {
+  const char *from, *to, *line_start;
+  uint32_t line;
+} nxh_section;
+
+/* The elements that the text has in sections, of those sections that were read. */
+typedef struct nxh_resource nxh_resource;
+typedef struct nxh_resources {
+  nxh_resource *items;
+  uint32_t n, capacity;
+  bool sorted;
+  bool complete; /* sections ahead were read, too, which are these */
+  nxh_section *sections;
+  uint32_t n_sections, cap_sections;
+} nxh_resources;
+
 typedef struct nxh_reader {
   const char *text, *end, *at, *line_start;
   uint32_t line;
@@ -42,6 +59,7 @@ typedef struct nxh_reader {
   nxh_alias *aliases;
   uint32_t n_aliases, cap_aliases;
   nxh_outside *outside, *outside_end; /* elements that the text has still to name */
+  nxh_resources *resources;
 } nxh_reader;
 
 /* ---- text_lex.c */
@@ -121,8 +139,19 @@ bool nxh_read_real(nxh_reader *r, double *out);
 /* What stands between dense< and > in the text from `at` to `end`. */
 bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,
                        nxh_attr *out);
-/* Behind dense_resource, which begins at `from`: elements outside of the text */
-bool nxh_read_outside(nxh_reader *r, const char *from, nxh_attr *out);
+/* Whether a constant may have the type. */
+bool nxh_holds_elements(nxh_reader *r, const nxh_type *type);
+/* All elements of a type that holds them, in hexadecimal. */
+bool nxh_read_digits(nxh_reader *r, nxh_word digits, const nxh_type *type, nxh_attr *out);
+
+/* ---- text_resources.c */
+
+/* Behind dense_resource, which begins at `from`: elements outside of the text, or in a section. */
+bool nxh_read_elsewhere(nxh_reader *r, const char *from, nxh_attr *out);
+/* Whether a section {-# .. #-} is next. */
+bool nxh_at_section(nxh_reader *r);
+bool nxh_read_section(nxh_reader *r);
+void nxh_drop_resources(nxh_resources *all);
 
 /* ---- text_ops.c */
 

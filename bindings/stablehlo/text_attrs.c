@@ -200,7 +200,7 @@ static bool word_attr(nxh_reader *r, nxh_attr *out) {
   if (nxh_eat(r, "array")) return read_array(r, out);
   if (nxh_eat(r, "loc") || nxh_eat(r, "affine_map"))
     return skip_rest(r, from, out) && nxh_peek(r) != '(' ? true : nxh_skip_brackets(r);
-  if (nxh_eat(r, "dense_resource")) return nxh_read_outside(r, from, out);
+  if (nxh_eat(r, "dense_resource")) return nxh_read_elsewhere(r, from, out);
   if (nxh_eat(r, "sparse")) return nxh_expected(r, "sparse elements are not supported");
   if (!nxh_read_word(r, &w)) return false;
   bool is_type = nxh_word_is(w, "tensor") || nxh_word_is(w, "complex") || nxh_word_is(w, "tuple") ||

@@ -163,19 +163,19 @@ static bool read_list(literal *l, const nxh_type *type, int32_t axis) {
   return nxh_need(l->r, "]");
 }
 
-/* Elements of a form have whole bytes. */
+/* Digits of elements, all of them or, where `splat` is not NULL, one for all. Those of a form have
+ * whole bytes. */
 static bool read_hex_form(literal *l, nxh_word text, int64_t elements, bool *splat) {
   const nxh_form *f = l->form;
-  size_t digits = text.length - 2, each = nxh_form_bytes(f), n = (size_t)elements;
-  *splat = digits == 2 * each && elements != 1;
-  if (*splat) n = 1;
+  size_t digits = text.length, each = nxh_form_bytes(f), n = (size_t)elements;
+  if (splat != NULL && (*splat = digits == 2 * each && elements != 1)) n = 1;
   if (digits % 2 || digits / 2 != n * each || (int64_t)n > l->room)
     return nxh_expected(l->r, "%zu hexadecimal digits for %lld elements of %zu bytes", digits,
                         (long long)elements, each);
   for (size_t i = 0; i < n; i++) {
     uint8_t bytes[8] = {0};
     for (size_t k = 0; k < 2 * each; k++) {
-      int digit = hex_digit(text.at[2 + i * 2 * each + k]);
+      int digit = hex_digit(text.at[i * 2 * each + k]);
       if (digit < 0) return nxh_expected(l->r, "what is no hexadecimal digit");
       bytes[k / 2] = (uint8_t)(bytes[k / 2] << 4 | digit);
     }
@@ -189,15 +189,14 @@ static bool read_hex_form(literal *l, nxh_word text, int64_t elements, bool *spl
  * as bytes. One byte that is a bool is all of them: of so few the older writers had no
  * hexadecimals. */
 static bool read_hex(literal *l, nxh_word text, int64_t elements, bool *splat) {
-  const char *at = text.at + 2;
-  size_t digits = text.length - 2, bytes = digits / 2;
-  bool one = bytes == 1 && (memcmp(at, "00", 2) == 0 || memcmp(at, "01", 2) == 0 ||
-                            memcmp(at, "FF", 2) == 0 || memcmp(at, "ff", 2) == 0);
-  bool as_bits = l->dtype == NX_BOOL && bytes == ((size_t)elements + 7) / 8 && !one &&
-                 (bytes != (size_t)elements || elements == 1);
-  *splat = !as_bits && bytes == l->size && elements != 1;
-  size_t n = *splat ? 1 : (size_t)elements;
-  if (digits % 2 || (!as_bits && bytes != n * l->size))
+  const char *at = text.at;
+  size_t digits = text.length, bytes = digits / 2, n = (size_t)elements;
+  bool one = splat != NULL && bytes == 1 &&
+             (memcmp(at, "00", 2) == 0 || memcmp(at, "01", 2) == 0 || memcmp(at, "FF", 2) == 0 ||
+              memcmp(at, "ff", 2) == 0);
+  bool as_bits = l->dtype == NX_BOOL && bytes == (n + 7) / 8 && !one && (bytes != n || n == 1);
+  if (splat != NULL && (*splat = !as_bits && bytes == l->size && elements != 1)) n = 1;
+  if (digits % 2 || (int64_t)n > l->room || (!as_bits && bytes != n * l->size))
     return nxh_expected(l->r, "%zu hexadecimal digits for %lld elements of %zu bytes", digits,
                         (long long)elements, l->size);
   for (size_t i = 0; i < bytes; i++) {
@@ -237,10 +236,12 @@ static bool read_literal(literal *l, const nxh_type *type, int64_t elements, boo
   if (elements == 0) return read_none(l);
   if (c == '"') {
     nxh_word text;
-    return nxh_read_string(r, &text) &&
-           (text.length > 2 || nxh_expected(r, "expected hexadecimal digits")) &&
-           (l->form != NULL ? read_hex_form(l, text, elements, splat)
-                            : read_hex(l, text, elements, splat));
+    if (!nxh_read_string(r, &text)) return false;
+    if (text.length <= 2 || memcmp(text.at, "0x", 2) != 0)
+      return nxh_expected(r, "expected hexadecimal digits");
+    text = (nxh_word){text.at + 2, text.length - 2};
+    return l->form != NULL ? read_hex_form(l, text, elements, splat)
+                           : read_hex(l, text, elements, splat);
   }
   *splat = c != '[' && type->rank > 0;
   return *splat || c != '[' ? read_element(l) : read_list(l, type, 0);
@@ -256,52 +257,43 @@ static bool make_room(literal *l, int64_t elements, size_t text) {
   return l->data != NULL || nxh_no_memory(r);
 }
 
-bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,
-                       nxh_attr *out) {
-  nxh_reader inside = *r;
-  int64_t elements = type->kind == NXH_TENSOR ? nxh_elements(type) : -1;
+bool nxh_holds_elements(nxh_reader *r, const nxh_type *type) {
   if (type->kind == NXH_TENSOR && type->dtype == 0)
     return nxh_expected(r, "constants of elements of type %.*s are not supported",
                         (int)type->text.length, type->text.at);
-  if (type->kind != NXH_TENSOR || elements < 0)
-    return nxh_expected(r, "constants of this type are not supported");
+  return (type->kind == NXH_TENSOR && nxh_elements(type) >= 0) ||
+         nxh_expected(r, "constants of this type are not supported");
+}
+
+static bool give(nxh_reader *r, literal *l, const nxh_type *type, bool splat, nxh_attr *out) {
+  if (nxi_is_nibble(l->dtype)) pack(l);
+  *out = (nxh_attr){.kind = NXH_ELEMENTS, .splat = splat};
+  out->elements.data = l->data;
+  out->elements.bytes = (size_t)nxi_dtype_bytes(l->dtype, l->n);
+  out->elements.type = nxi_arena_copy(&r->m->arena, type, sizeof *type);
+  return out->elements.type != NULL || nxh_no_memory(r);
+}
+
+bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,
+                       nxh_attr *out) {
+  nxh_reader inside = *r;
+  if (!nxh_holds_elements(r, type)) return false;
+  int64_t elements = nxh_elements(type);
   literal l = {.r = &inside, .form = type->form, .dtype = type->dtype};
   inside.at = at;
   inside.end = end;
   bool splat = false;
   if (!make_room(&l, elements, (size_t)(end - at))) return false;
-  bool ok = read_literal(&l, type, elements, &splat) &&
-            (nxh_peek(&inside) == 0 || nxh_expected(&inside, "expected the end of the elements"));
-  if (!ok) return false;
-  if (nxi_is_nibble(l.dtype)) pack(&l);
-  *out = (nxh_attr){.kind = NXH_ELEMENTS, .splat = splat};
-  out->elements.data = l.data;
-  out->elements.bytes = (size_t)nxi_dtype_bytes(l.dtype, l.n);
-  out->elements.type = nxi_arena_copy(&r->m->arena, type, sizeof *type);
-  return out->elements.type != NULL || nxh_no_memory(r);
+  return read_literal(&l, type, elements, &splat) &&
+         (nxh_peek(&inside) == 0 || nxh_expected(&inside, "expected the end of the elements")) &&
+         give(r, &l, type, splat, out);
 }
 
-/* ---- elements outside of the text */
-
-bool nxh_read_outside(nxh_reader *r, const char *from, nxh_attr *out) {
-  nxh_type type;
-  if (r->outside == r->outside_end)
-    return nxh_expected(r, "elements that stand elsewhere are not supported");
-  nxh_outside *o = r->outside++;
-  if (!nxh_need(r, "<") || !nxh_need(r, "__elided__") || !nxh_need(r, ">")) return false;
-  o->place = from;
-  o->place_end = r->at;
-  if (!nxh_need(r, ":") || !nxh_read_type(r, &type)) return false;
-  bool plain = type.kind == NXH_TENSOR && type.dtype != 0 && type.dtype != NX_BOOL &&
-               !nxi_is_nibble(type.dtype) && type.form == NULL;
-  int64_t elements = plain ? nxh_elements(&type) : 0;
-  if (elements < 1) return nxh_expected(r, "elements of this type cannot stand elsewhere");
-  if ((uint64_t)nxi_dtype_bytes(type.dtype, elements) != o->bytes)
-    return nxh_expected(r, "%zu bytes stand elsewhere for %lld elements of %s", o->bytes,
-                        (long long)elements, nx_dtype_name(type.dtype));
-  *out = (nxh_attr){.kind = NXH_ELEMENTS};
-  out->elements.data = o->data;
-  out->elements.bytes = o->bytes;
-  out->elements.type = nxi_arena_copy(&r->m->arena, &type, sizeof type);
-  return out->elements.type != NULL || nxh_no_memory(r);
+bool nxh_read_digits(nxh_reader *r, nxh_word digits, const nxh_type *type, nxh_attr *out) {
+  int64_t elements = nxh_elements(type);
+  literal l = {.r = r, .form = type->form, .dtype = type->dtype};
+  return make_room(&l, elements, digits.length) &&
+         (l.form != NULL ? read_hex_form(&l, digits, elements, NULL)
+                         : read_hex(&l, digits, elements, NULL)) &&
+         give(r, &l, type, false, out);
 }

@@ -264,21 +264,22 @@ static bool read_general_module(nxh_reader *r) {
          nxh_skip_location(r);
 }
 
-static bool read_aliases(nxh_reader *r) {
-  for (char c; (c = nxh_peek(r)) == '#' || c == '!';)
-    if (!read_alias(r)) return false;
+/* What may stand before and behind the module: aliases and resources. */
+static bool read_around(nxh_reader *r) {
+  for (char c; (c = nxh_peek(r)) == '#' || c == '!' || nxh_at_section(r);)
+    if (!(c == '{' ? nxh_read_section(r) : read_alias(r))) return false;
   return true;
 }
 
 /* One module, or what one would hold. */
 static bool read_module(nxh_reader *r) {
-  bool ok = read_aliases(r);
+  bool ok = read_around(r);
   if (!ok) return false;
   if (nxh_eat(r, "module") || nxh_eat(r, "builtin.module")) ok = read_own_module(r);
   else if (nxh_eat(r, "\"builtin.module\"")) ok = read_general_module(r);
   else
-    while (ok && nxh_peek(r) != 0) ok = read_statement(r);
-  return ok && read_aliases(r) &&
+    while (ok && nxh_peek(r) != 0) ok = nxh_at_section(r) ? nxh_read_section(r) : read_statement(r);
+  return ok && read_around(r) &&
          (nxh_peek(r) == 0 || nxh_expected(r, "expected the end of the text"));
 }
 
@@ -286,6 +287,7 @@ nx_status nxh_read_text(const char *text, size_t size, nxh_outside *outside, siz
                         nxh_module *out, nxi_diag *d) {
   *out = (nxh_module){0};
   if (size > INT32_MAX) return nxi_fail(d, NX_PARSE, "stablehlo", "a text of more than 2^31 bytes");
+  nxh_resources resources = {0};
   nxh_reader *r = nxi_calloc(1, sizeof *r);
   if (r == NULL) return nxi_oom(d);
   *r = (nxh_reader){.text = text, .end = text + size, .at = text, .line_start = text};
@@ -294,10 +296,12 @@ nx_status nxh_read_text(const char *text, size_t size, nxh_outside *outside, siz
   r->d = d;
   r->outside = outside;
   r->outside_end = n > 0 ? outside + n : outside;
+  r->resources = &resources;
   bool ok = read_module(r);
   if (ok && r->outside != r->outside_end)
     ok = nxh_expected(r, "the text leaves elements out that stand elsewhere");
   if (ok && out->n_functions == 0) ok = nxh_expected(r, "the module has no function");
+  nxh_drop_resources(&resources);
   nxi_free(r->bindings);
   nxi_free(r->aliases);
   nxi_free(r);

@@ -12,7 +12,7 @@ static const char program[] =
     "    %cst = stablehlo.constant dense<[[1.0, -2.5, 0x7F800000], [0.0, 1.0e-3, 4.0]]> : "
     "tensor<2x3xf32>\n"
     "    %0 = stablehlo.add %arg0, %cst : tensor<2x3xf32>\n"
-    "    %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "    %c = stablehlo.constant dense_resource<zero> : tensor<f32>\n"
     "    %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1] : "
     "(tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>\n"
     "    %2 = stablehlo.dynamic_slice %0, %arg1, %arg1, sizes = [1, 3] : (tensor<2x3xf32>, "
@@ -29,7 +29,9 @@ static const char program[] =
     "    }\n"
     "    return %3#1, %2 : tensor<2xf32>, tensor<1x3xf32>\n"
     "  }\n"
-    "}\n";
+    "}\n"
+    "{-#\n  dialect_resources: {\n    builtin: {\n      other: \"0x0100000001\",\n"
+    "      zero: \"0x0400000000000000\"\n    }\n  }\n#-}\n";
 
 /* A module or a refusal; returns whether it became a function. */
 static bool try(const void *bytes, size_t size) {
