@@ -21,6 +21,10 @@ static nx_tensor *number(const words *w, uint64_t x) {
   nx_scalar s = {NX_SCALAR_U64, {.u = x}};
   return nx_full(w->r->c, w->r->device, w->bits, NULL, 0, &s);
 }
+static nx_tensor *real_number(const words *w, double x) {
+  nx_scalar s = {NX_SCALAR_F64, {.f = {x, 0}}};
+  return nx_full(w->r->c, w->r->device, w->real, NULL, 0, &s);
+}
 static nx_tensor *masked(const words *w, nx_tensor *x, uint64_t mask) {
   return nx_and(x, number(w, mask));
 }
@@ -54,8 +58,7 @@ static nx_tensor *rounded(const words *w, const nxh_form *f, nx_tensor *magnitud
   nx_tensor *moved = nx_add(magnitude, number(w, (UINT64_C(1) << (dropped - 1)) - 1 - less));
   nx_tensor *normal = right(w, nx_add(moved, even), dropped);
   double magic = ldexp(1, (int)w->fraction + 1 - f->bias - f->fraction);
-  nx_scalar s = {NX_SCALAR_F64, {.f = {magic, 0}}};
-  nx_tensor *power = nx_full(w->r->c, w->r->device, w->real, NULL, 0, &s);
+  nx_tensor *power = real_number(w, magic);
   nx_tensor *sum = nx_bitcast(nx_add(nx_bitcast(magnitude, w->real), power), w->bits);
   nx_tensor *subnormal = nx_sub(sum, number(w, bits_of(w, magic)));
   uint64_t first = less + (UINT64_C(1) << w->fraction);
@@ -153,8 +156,7 @@ nx_tensor *nxh_from_form(nxh_recorder *r, nx_tensor *x, const nxh_form *f) {
   uint64_t sign_bit = UINT64_C(1) << (f->bits - 1), all = sign_bit - 1;
   uint64_t infinity = all >> f->fraction << f->fraction;
   nx_tensor *u = nx_cast(x, NX_U32), *magnitude = masked(&w, u, all);
-  nx_scalar s = {NX_SCALAR_F64, {.f = {ldexp(1, 127 - f->bias), 0}}};
-  nx_tensor *scale = nx_full(r->c, r->device, NX_F32, NULL, 0, &s);
+  nx_tensor *scale = real_number(&w, ldexp(1, 127 - f->bias));
   nx_tensor *fields = nx_bitcast(nx_shl(magnitude, number(&w, 23 - f->fraction)), NX_F32);
   nx_tensor *y = nx_bitcast(nx_mul(fields, scale), NX_U32), *nan = number(&w, 0x7fc00000);
   if (f->kind == NXH_IEEE) {
@@ -216,6 +218,27 @@ bool nxh_word_op(nxh_recorder *r, const nxh_op *op, const nxh_row *row, bool *ok
   if (leading) x = nx_sub(x, spare);
   *ok = x != NULL && nxh_set(r, op, 0, nxh_to_form(r, x, f));
   return true;
+}
+
+/* The next number of the form: 9/16 of the distance to it, which halves below a power of two, are
+ * nearer to it than to all others. From an infinity it is the largest. */
+bool nxh_next_form(nxh_recorder *r, const nxh_op *op) {
+  nx_tensor *x = nxh_in(r, op, 0), *y = x != NULL ? nxh_in(r, op, 1) : NULL;
+  const nxh_form *f = nxh_type_of(r->m, op->first_result)->form;
+  words w = narrow_words(r);
+  if (y == NULL) return false;
+  if (f == NULL || nx_dtype_of(x) != w.real || !nxh_has_shape(x, y))
+    return nxh_fail(r, NX_INVALID_ARGUMENT, "operands and result are not of one type");
+  bool endless = f->kind == NXH_IEEE || f->kind == NXH_PRECISION;
+  int top = (1 << (f->bits - 1 - f->fraction)) - endless - 1 - f->bias;
+  nx_tensor *power = nx_bitcast(masked(&w, nx_bitcast(x, w.bits), 0xff << w.fraction), w.real);
+  power = nx_max(power, real_number(&w, ldexp(1, 1 - f->bias)));
+  nx_tensor *step = nx_mul(power, real_number(&w, ldexp(9, -4 - f->fraction)));
+  nx_tensor *next = nx_where(nx_cmplt(x, y), nx_add(x, step), nx_sub(x, step));
+  nx_tensor *most = real_number(&w, ldexp(2 - ldexp(1, -f->fraction), top));
+  next = nx_where(nx_isinf(x), nx_copysign(most, x), next);
+  next = nx_where(nx_cmpeq(x, y), y, next);
+  return nxh_set(r, op, 0, nx_where(nx_isnan(y), y, next));
 }
 
 /* Words of several integers of the form, the first one lowest, and back. */

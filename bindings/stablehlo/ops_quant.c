@@ -407,7 +407,7 @@ bool nxh_record_carried(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
   int which = -1;
   bool done;
   for (size_t i = 0; which < 0 && i < sizeof kinds / sizeof *kinds; i++)
-    if (nxh_word_is(op->name, kinds[i].name)) which = (int)kinds[i].how;
+    if (strcmp(row->name, kinds[i].name) == 0) which = (int)kinds[i].how;
   if (take_form(r, op, row, &which, &done)) return done;
   if (which < 0) return nxh_fail(r, NX_UNSUPPORTED_DTYPE, "quantized values are not supported");
   bool kept =
@@ -422,7 +422,8 @@ bool nxh_record_carried(nxh_recorder *r, const nxh_op *op, const nxh_row *row) {
                         : "");
   bool outer = r->expressed;
   r->expressed = which == IN_FLOATS;
-  bool ok = row->record(r, op, row);
+  bool next = row->record == nxh_binary && row->of.binary == nx_nextafter;
+  bool ok = next ? nxh_next_form(r, op) : row->record(r, op, row);
   r->expressed = outer;
   return ok;
 }

@@ -180,6 +180,8 @@ nx_tensor *nxh_cleaned(nxh_recorder *r, nx_tensor *x, const nxh_form *f);
 bool nxh_word_op(nxh_recorder *r, const nxh_op *op, const nxh_row *row, bool *ok);
 bool nxh_convert_form(nxh_recorder *r, const nxh_op *op);
 bool nxh_bitcast_form(nxh_recorder *r, const nxh_op *op);
+/* chlo.next_after of floats of a form, while operands and results are real numbers. */
+bool nxh_next_form(nxh_recorder *r, const nxh_op *op);
 nxh_record nxh_requantize;
 /* ops_map.c */
 nxh_record nxh_unary, nxh_binary, nxh_identity, nxh_compare, nxh_select, nxh_clamp, nxh_convert,

@@ -6,6 +6,7 @@ numbers that are made here. Where this Python has ml_dtypes, the tables are comp
 Usage: forms_test.py STABLEHLO_CHECK [DIRECTORY, in which the modules are left]."""
 
 import bisect
+import math
 import subprocess
 import sys
 import tempfile
@@ -188,6 +189,42 @@ def test_float(kind, form):
     module(lines)
     if form.package is not None:
         assert same(all_bits.view(form.package).astype("float32"), values), kind
+
+
+def test_functions(kind, form):
+    """Functions of one operand, also by a custom call of their name, and the next number."""
+    n = 1 << form.bits
+    typed, exact = f"tensor<{n}x{kind}>", f"tensor<{n}xf32>"
+    lines = [constant("x", np.arange(n, dtype="uint8"), typed)]
+    for name, f in (("erf", math.erf), ("erfc", math.erfc), ("atan", math.atan),
+                    ("asinh", math.asinh)):
+        result = [form.values[form.rounded(f(v))] for v in form.values]
+        for way, call in (("_", f"chlo.{name} %x : {typed} -> {typed}"),
+                          ("_c", f"stablehlo.custom_call @chlo.{name}(%x) : ({typed}) -> {typed}")):
+            lines += [f"  %{name}{way} = {call}\n",
+                      f"  %{name}{way}f = stablehlo.convert %{name}{way} : ({typed}) -> {exact}\n",
+                      expect(f"{name}{way}f", np.array(result, dtype="float32"), exact)]
+    module(lines)
+    # every number towards every one
+    numbers = sorted({v for v in form.values if v == v})
+    wanted = np.empty((n, n), dtype="float32")
+    for i, x in enumerate(form.values):
+        for j, y in enumerate(form.values):
+            if x != x or y != y:
+                wanted[i, j] = form.values[form.nan]
+            elif x == y:
+                wanted[i, j] = y
+            else:
+                v = numbers[numbers.index(x) + (1 if x < y else -1)]
+                wanted[i, j] = math.copysign(v, x) if v == 0 and form.special != "fnuz" else v
+    square, exact = f"tensor<{n}x{n}x{kind}>", f"tensor<{n}x{n}xf32>"
+    lines = lines[:1]
+    for axis, letter in ((0, "a"), (1, "b")):
+        lines.append(f"  %{letter} = stablehlo.broadcast_in_dim %x, dims = [{axis}] : ({typed}) -> "
+                     f"{square}\n")
+    module(lines + [f"  %y = chlo.next_after %a, %b : {square}, {square} -> {square}\n",
+                    f"  %f = stablehlo.convert %y : ({square}) -> {exact}\n",
+                    expect("f", wanted, exact)])
 
 
 def test_regions(kind, form):
@@ -390,6 +427,7 @@ for seed in range(40):
 for kind, row in FORMS.items():
     form = Form(*row)
     test_float(kind, form)
+    test_functions(kind, form)
     if kind not in ("f4E2M1FN",):
         test_regions(kind, form)
 test_precision()
