@@ -222,14 +222,31 @@ static void name_it(nxj_executable *e, const nxh_module *m) {
   int n = m->name.length < sizeof e->name ? (int)m->name.length : (int)sizeof e->name - 1;
   snprintf(e->name, sizeof e->name, "%.*s", n, n > 0 ? m->name.at : "");
   if (n == 0) snprintf(e->name, sizeof e->name, "main");
+}
+
+static void make_fingerprint(const nxj_executable *e, char out[33]) {
   uint64_t seed = XXH3_64bits(e->given, e->n_given);
   XXH128_hash_t h = XXH3_128bits_withSeed(e->code, e->n_code, seed);
   size_t n_outside;
   const nxh_outside *outside = nxh_outside_of(e->module, &n_outside);
   for (size_t i = 0; i < n_outside; i++)
     h = XXH3_128bits_withSeed(outside[i].data, outside[i].bytes, h.low64 ^ h.high64);
-  snprintf(e->fingerprint, sizeof e->fingerprint, "%016llx%016llx", (unsigned long long)h.high64,
-           (unsigned long long)h.low64);
+  snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.high64, (unsigned long long)h.low64);
+}
+
+/* Made when it is asked for: of 20 MB of constants it takes a millisecond. Without the lock, so two
+ * threads may make it. */
+const char *nxj_fingerprint(nxj_executable *e) {
+  char made[sizeof e->fingerprint];
+  nxj_lock();
+  bool known = e->fingerprint[0] != 0;
+  nxj_unlock();
+  if (known) return e->fingerprint;
+  make_fingerprint(e, made);
+  nxj_lock();
+  if (e->fingerprint[0] == 0) memcpy(e->fingerprint, made, sizeof made);
+  nxj_unlock();
+  return e->fingerprint;
 }
 
 /* Programs may have many megabytes of constants, so there is one copy of them. */
@@ -416,7 +433,7 @@ nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out) {
                        "devices have none",
                        nxj_kinds[e->in[i].kind]);
   if (error == NULL) error = make_functions(l);
-  if (error == NULL) *out = l;
+  if (error == NULL) nxj_prepare(*out = l);
   else nxj_loaded_drop(l);
   return error;
 }

@@ -21,7 +21,7 @@ nxj_error *nxj_executable_name(void *args) {
 
 nxj_error *nxj_executable_fingerprint(void *args) {
   NXJ_TAKE(executable_text, n);
-  a->text = a->executable->fingerprint;
+  a->text = nxj_fingerprint(a->executable);
   a->n = strlen(a->text);
   return NULL;
 }
@@ -192,7 +192,7 @@ nxj_error *nxj_loaded_deleted(void *args) {
 
 nxj_error *nxj_loaded_fingerprint(void *args) {
   NXJ_TAKE(loaded_text, n);
-  a->text = a->loaded->executable->fingerprint;
+  a->text = nxj_fingerprint(a->loaded->executable);
   a->n = strlen(a->text);
   return NULL;
 }

@@ -7,6 +7,7 @@
 #include "calls.h"
 #include "ir/alloc.h"
 #include "ir/platform/clock.h"
+#include "runtime/realize/functions/function.h"
 
 /* As long as waking a thread and waiting for it takes, several times over. */
 enum { SHORT_NS = 100000 };
@@ -145,7 +146,38 @@ static nxj_error *copy(nxj_job *j) {
   return nxj_of_status(s);
 }
 
+/* What nobody but such jobs has any more needs no code. */
+static int32_t is_given_up(void *user) {
+  nxj_loaded *l = user;
+  return atomic_load(&l->refs) <= atomic_load(&l->preparing);
+}
+
+static void prepare_now(nxj_job *j) {
+  nx_run_options o = {.size = sizeof o, .poll = is_given_up, .user = j->loaded};
+  if (!is_given_up(j->loaded)) nxi_function_prepare(j->function, &o);
+  atomic_fetch_sub(&j->loaded->preparing, 1);
+  nxj_event_finish(j->done, NULL);
+  job_free(j);
+}
+
+void nxj_prepare(nxj_loaded *l) {
+  for (int i = 0; i < l->n; i++) {
+    nxj_job *j = job_new(l, l->devices[i], 0, 0);
+    if (j == NULL) return;
+    atomic_fetch_add(&l->preparing, 1);
+    j->function = l->functions[i];
+    j->prepares = true;
+    if (nxj_queues_add(&j, 1)) continue;
+    atomic_fetch_sub(&l->preparing, 1);
+    job_free(j);
+  }
+}
+
 void nxj_job_run(nxj_job *j) {
+  if (j->prepares) {
+    prepare_now(j);
+    return;
+  }
   int64_t began = nxi_now_ns();
   nxj_error *e = j->loaded != NULL ? call(j) : copy(j);
   if (j->loaded != NULL)

@@ -120,8 +120,9 @@ struct nxj_client {
   int n, n_kinds; /* devices, and how many memories each has */
   nxj_device *devices[32];
   nxj_memory *memories[32 * NXJ_KINDS];
-  nxj_client *next; /* of all */
-  bool closed;      /* its owner is done with it; the lock */
+  nxj_queue *preparing; /* of jobs that make what later ones need */
+  nxj_client *next;     /* of all */
+  bool closed;          /* its owner is done with it; the lock */
   nxj_device device[32];
 };
 
@@ -282,8 +283,8 @@ struct nxj_executable {
   size_t n_given;
   nxj_options options;
   char name[64];
-  char fingerprint[33];
-  atomic_bool bound; /* names functions of this process */
+  char fingerprint[33]; /* "": not asked for yet. The lock */
+  atomic_bool bound;    /* names functions of this process */
   size_t n_in, n_out;
   nxj_port *in, *out;
   int64_t in_bytes, out_bytes;
@@ -314,6 +315,7 @@ struct nxj_loaded {
     nxj_job *job; /* the call that is under way, for these; the lock */
   } slots[32];
   _Atomic int64_t last_ns; /* how long the last call took; 0: none yet */
+  atomic_uint preparing;   /* jobs that do so, each with a reference */
 };
 
 bool nxj_fill_shardings(nxj_executable *e); /* false: no memory */
@@ -329,10 +331,11 @@ nxj_error *nxj_compile(const char *code, size_t n, const char *options, size_t n
 nxj_error *nxj_compile_module(nx_stablehlo *m, const char *options, size_t n_options,
                               nxj_executable **out);
 nxj_error *nxj_load(nxj_client *c, nxj_executable *e, nxj_loaded **out);
+const char *nxj_fingerprint(nxj_executable *e);
 void nxj_executable_drop(nxj_executable *e);
 void nxj_loaded_drop(nxj_loaded *l);
 
-/* One call on one device. */
+/* One call on one device, or what is made for the first one before there is any. */
 struct nxj_job {
   nxj_job *next;
   nxj_loaded *loaded;
@@ -344,17 +347,21 @@ struct nxj_job {
   nxj_value **in, **out; /* behind the job */
   nx_tensor **tensors;   /* room for those of both */
   uint8_t *give;         /* n_in: donated */
+  bool prepares;         /* it is no call */
   bool holds;            /* its inputs; a call in a queue does not: the order is enough */
   nxj_send_info *sends;  /* of this call, with the receives behind them */
   nxj_receive_info *receives;
   size_t n_sends, n_receives;
 };
-/* Gives jobs to the queues of their devices, all or none. False: no thread can be started, and the
- * jobs are still the caller's. */
+/* Gives jobs to the queues of their devices, or to that of what is prepared, all or none. False: no
+ * thread can be started, and the jobs are still the caller's. */
 bool nxj_queues_add(nxj_job *const *jobs, size_t n);
 bool nxj_queue_is_idle(const nxj_device *d);
 /* Does the job, and frees it. */
 void nxj_job_run(nxj_job *j);
+/* Has the code of what is loaded made, beside whatever the caller does before the first call. Where
+ * nothing can be done about it now, that call does. */
+void nxj_prepare(nxj_loaded *l);
 
 /* ---- functions of the caller in programs (callbacks.c) */
 

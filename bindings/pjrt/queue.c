@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The queue of a device: jobs in their order, done by a thread of the device's own. Several devices
- * work beside each other, so that the members of a collective meet. */
+ * work beside each other, so that the members of a collective meet. One more queue, of the client,
+ * is of what is prepared, so that no call waits for what it does not need. */
 #include "ir/alloc.h"
 #include "objects.h"
 
@@ -43,13 +44,18 @@ static void *queue_main(void *arg) {
   return NULL;
 }
 
+static bool begin(nxj_queue **out) {
+  nxj_queue *q = *out = nxi_calloc(1, sizeof *q);
+  if (q == NULL) return false;
+  atomic_init(&q->refs, 1);
+  q->last = &q->first;
+  return true;
+}
+
 bool nxj_queues_begin(nxj_client *c) {
-  for (int i = 0; i < c->n; i++) {
-    nxj_queue *q = c->device[i].queue = nxi_calloc(1, sizeof *q);
-    if (q == NULL) return false;
-    atomic_init(&q->refs, 1);
-    q->last = &q->first;
-  }
+  bool good = begin(&c->preparing);
+  for (int i = 0; good && i < c->n; i++) good = begin(&c->device[i].queue);
+  if (!good) return false;
   nxj_lock();
   c->next = clients;
   clients = c;
@@ -58,6 +64,14 @@ bool nxj_queues_begin(nxj_client *c) {
 }
 
 /* The client's last user may be one of these threads. */
+static void wait_for_end(nxj_queue *q) {
+  if (q != NULL && q->started) {
+    if (nxi_thread_self() == (uintptr_t)q->thread.os) nxi_thread_detach(&q->thread);
+    else nxi_thread_join(&q->thread);
+  }
+  queue_drop(q);
+}
+
 void nxj_queues_end(nxj_client *c) {
   nxj_lock();
   for (nxj_client **at = &clients; *at != NULL; at = &(*at)->next)
@@ -65,30 +79,28 @@ void nxj_queues_end(nxj_client *c) {
       *at = c->next;
       break;
     }
+  if (c->preparing != NULL) c->preparing->ends = true;
   for (int i = 0; i < c->n; i++)
     if (c->device[i].queue != NULL) c->device[i].queue->ends = true;
   nxj_queues_changed();
   nxj_unlock();
-  for (int i = 0; i < c->n; i++) {
-    nxj_queue *q = c->device[i].queue;
-    if (q != NULL && q->started) {
-      if (nxi_thread_self() == (uintptr_t)q->thread.os) nxi_thread_detach(&q->thread);
-      else nxi_thread_join(&q->thread);
-    }
-    queue_drop(q);
-  }
+  wait_for_end(c->preparing);
+  for (int i = 0; i < c->n; i++) wait_for_end(c->device[i].queue);
+}
+
+static void lose(nxj_queue *q) {
+  q->first = NULL;
+  q->last = &q->first;
+  q->started = q->busy = false;
+  atomic_store(&q->refs, 1);
 }
 
 /* The child has none of these threads: what they had to do is lost, as its events know. */
 void nxj_queues_after_fork(void) {
-  for (nxj_client *c = clients; c != NULL; c = c->next)
-    for (int i = 0; i < c->n; i++) {
-      nxj_queue *q = c->device[i].queue;
-      q->first = NULL;
-      q->last = &q->first;
-      q->started = q->busy = false;
-      atomic_store(&q->refs, 1);
-    }
+  for (nxj_client *c = clients; c != NULL; c = c->next) {
+    lose(c->preparing);
+    for (int i = 0; i < c->n; i++) lose(c->device[i].queue);
+  }
 }
 
 bool nxj_queue_is_idle(const nxj_device *d) {
@@ -96,6 +108,10 @@ bool nxj_queue_is_idle(const nxj_device *d) {
   bool idle = d->queue->first == NULL && !d->queue->busy;
   nxj_unlock();
   return idle;
+}
+
+static nxj_queue *queue_of(const nxj_job *j) {
+  return j->prepares ? j->device->client->preparing : j->device->queue;
 }
 
 /* With the lock: all threads that the jobs need, before the first job. */
@@ -118,9 +134,9 @@ static void end_holds(nxj_job *j) {
 bool nxj_queues_add(nxj_job *const *jobs, size_t n) {
   bool good = true;
   nxj_lock();
-  for (size_t i = 0; good && i < n; i++) good = start(jobs[i]->device->queue);
+  for (size_t i = 0; good && i < n; i++) good = start(queue_of(jobs[i]));
   for (size_t i = 0; good && i < n; i++) {
-    nxj_queue *q = jobs[i]->device->queue;
+    nxj_queue *q = queue_of(jobs[i]);
     jobs[i]->next = NULL;
     *q->last = jobs[i];
     q->last = &jobs[i]->next;

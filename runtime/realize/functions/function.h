@@ -45,6 +45,10 @@ bool nxi_function_check(const nx_function *f, nx_tensor *const *in, size_t n_in,
  * one reference, or NULL if it varies. Those made before a failure are there too; it is
  * reported. */
 nx_status nxi_function_fixed(nx_function *f, const bool *varies, nx_tensor **values);
+/* function_prepare.c. Makes the plan and the code that a first call needs, if the function assigns
+ * nothing and what it has captured is computed. What fails says so in the call. Of the options the
+ * poll is asked, on this thread. No lock. */
+void nxi_function_prepare(nx_function *f, const nx_run_options *o);
 /* function_capture.c. Sources and effects of a failed or dead function; record_lock. */
 void nxi_function_drop(nx_context *c, nx_function *f);
 

@@ -83,4 +83,9 @@ bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor **out);
 bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inputs,
                            nx_tensor *const *out);
 
+/* function_key.c. The same of a call without arguments yet, whose inputs are taken to be aligned,
+ * of storages of their own, and where they are donated nobody else's. Both locks. False: also if
+ * something that was captured is not computed yet. */
+bool nxi_call_key_of_none(nxi_run *run, nx_function *f);
+
 #endif

@@ -164,6 +164,32 @@ bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inpu
   return nxi_key_words(run, words, n);
 }
 
+static bool add_source(nxi_run *run, const nxi_source *s) {
+  const nxi_node *value = s->cell ? s->cell->value : s->node;
+  if (value->state != NXI_REALIZED) return false;
+  const bool aligned =
+      nxi_buffer_aligned(value->buffer, nxi_device_kind_of(run->context, run->device)->own_memory);
+  const uint64_t words[] = {aligned ? NXG_INPUT_ALIGNED : 0,
+                            (uint64_t)nxi_run_alias(run, value->buffer), 0 /* dense */};
+  return nxi_key_words(run, words, 3);
+}
+
+bool nxi_call_key_of_none(nxi_run *run, nx_function *f) {
+  uint64_t head[4];
+  begin_key(run, f, 0, head);
+  bool good = nxi_key_words(run, head, 4);
+  for (uint32_t i = 0; good && i < f->n_in; i++) {
+    const uint64_t given = f->donate[i] ? NXG_INPUT_OVERWRITE | NXG_INPUT_GIVEN : 0;
+    const uint64_t words[] = {NXG_INPUT_ALIGNED | given, run->n_aliases++, 0 /* dense */};
+    good = nxi_key_words(run, words, 3);
+  }
+  for (uint32_t i = 0; good && i < f->n_sources; i++) good = add_source(run, &f->sources[i]);
+  const uint64_t no_targets = 0, is_new = NEW | (uint64_t)NXI_NONE << 8;
+  good = good && nxi_key_words(run, &no_targets, 1);
+  for (uint32_t i = 0; good && i < f->n_out; i++) good = nxi_key_words(run, &is_new, 1);
+  return good;
+}
+
 bool nxi_call_key(nxi_call *k) {
   nxi_run *run = k->run;
   uint64_t head[4];

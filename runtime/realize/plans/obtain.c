@@ -232,6 +232,10 @@ static nx_status make_plan(nxi_run *run, made *m, nxi_diag *d) {
 nxi_executable *nxi_plan_ready(const nxi_run *run, const nxi_plan *p, bool *interpret) {
   NXI_HELD(&run->context->run_lock);
   bool useful = !p->compiled; /* existing code can run even if no more can be compiled */
+  if (useful && p->prepared && (p->at_first || p->interpreted)) { /* it is met first now */
+    *interpret = !p->at_first;
+    return p->at_first ? p->at_first : p->interpreted;
+  }
   if (useful && p->at_first && !p->waits) {
     *interpret = false;
     return p->pending || executor_of(run) != NXI_COMPILED ? p->at_first : NULL;
@@ -349,5 +353,6 @@ nx_status nxi_plan_obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool 
     *interpret = m.interpret;
     return NX_OK;
   }
+  p->prepared = false;
   return NX_OK;
 }

@@ -19,6 +19,7 @@ struct nxi_plan {
   bool pending;          /* its code is made in the background; it is interpreted meanwhile */
   bool waits;            /* not in the background: there it could not be made */
   bool alike;            /* graphs of the same operations were met before */
+  bool prepared;         /* what was made for it has not been handed out yet */
   bool recent;           /* is in the cache's table of these */
   bool was_interpreted;  /* `interpreted` is there, or was let go of */
   uint8_t once;          /* its place among those that were met once, + 1; 0: it has none */
