@@ -117,11 +117,16 @@ static uint64_t rest_of(int64_t first, int64_t end) {
 }
 static int64_t grains_of(uint64_t rest) { return (int64_t)(rest >> 32) - (int64_t)(uint32_t)rest; }
 
-/* Takes up to `size` grains of a part, from its front or from its end. */
+/* Takes up to `size` grains of a part, from its front or from its end: towards the end fewer, half
+ * of what is left, to a quarter of `size`. Others wait for what a worker began last, twice as long
+ * if somebody else is on its processor. */
 static bool take_from(part *p, int64_t size, bool front, int64_t *first, int64_t *end) {
   uint64_t rest = atomic_load_explicit(&p->rest, memory_order_relaxed), left;
   do {
-    int64_t n = grains_of(rest) < size ? grains_of(rest) : size;
+    int64_t there = grains_of(rest), n = (there + 1) / 2;
+    if (n < size / 4) n = size / 4;
+    if (n > size) n = size;
+    if (n > there) n = there;
     if (n <= 0) return false;
     *first = (int64_t)(uint32_t)rest;
     *end = (int64_t)(rest >> 32);

@@ -130,6 +130,32 @@ static void test_workers_come(void **state) {
   }
 }
 
+/* ---- pieces get smaller towards the end, where others wait for them */
+
+typedef struct pieces {
+  int64_t most, last, end;
+} pieces;
+
+static void note_piece(void *arg, int worker, int64_t begin, int64_t end) {
+  pieces *p = arg;
+  (void)worker;
+  assert_int_equal(begin, p->end);
+  p->end = end;
+  p->last = end - begin;
+  if (p->last > p->most) p->most = p->last;
+}
+
+static void test_last_pieces(void **state) {
+  (void)state;
+  for (int64_t n = 16; n < 500; n += 7) {
+    pieces p = {0};
+    assert_int_equal(nxi_pool_run(NULL, note_piece, &p, n, 1), n);
+    assert_int_equal(p.end, n);
+    assert_true(p.most <= n / 4 && p.most >= n / 5);
+    assert_true(p.last <= (n / 4 + 1) / 2); /* a quarter of that, and what is less than another */
+  }
+}
+
 static void never(void *arg, int worker, int64_t begin, int64_t end) {
   (void)worker, (void)begin, (void)end;
   atomic_store((atomic_int *)arg, 1); /* two workers may come */
@@ -501,17 +527,12 @@ NXT_MAIN(threads) {
     return 0;
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_task_once),
-      cmocka_unit_test(test_workers_come),
-      cmocka_unit_test(test_edges),
-      cmocka_unit_test(test_concurrent_callers),
-      cmocka_unit_test(test_nested),
-      cmocka_unit_test(test_environment),
-      cmocka_unit_test(test_polls),
-      cmocka_unit_test(test_poll_while_waiting),
-      cmocka_unit_test(test_fork),
-      cmocka_unit_test(test_fork_inside_poll),
-      cmocka_unit_test(test_hook),
+      cmocka_unit_test(test_every_task_once),    cmocka_unit_test(test_workers_come),
+      cmocka_unit_test(test_last_pieces),        cmocka_unit_test(test_edges),
+      cmocka_unit_test(test_concurrent_callers), cmocka_unit_test(test_nested),
+      cmocka_unit_test(test_environment),        cmocka_unit_test(test_polls),
+      cmocka_unit_test(test_poll_while_waiting), cmocka_unit_test(test_fork),
+      cmocka_unit_test(test_fork_inside_poll),   cmocka_unit_test(test_hook),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
