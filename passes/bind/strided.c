@@ -234,6 +234,31 @@ static uint32_t store_rows(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
 
 /* ---- all */
 
+/* Whether all loads of the region from the same array are in one window: a single stream. */
+static bool is_only_window(const nxb_binder *b, const nxk_access *a, window w, int64_t apart) {
+  for (nxk_value v = b->region->first; v < b->region->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_load || b->from->accesses[in->imm].buffer != a->buffer) continue;
+    const nxk_access *other = &b->from->accesses[in->imm];
+    if (!is_beside(a, other) || other->offset < w.first || other->offset >= w.first + apart)
+      return false;
+  }
+  return true;
+}
+
+/* How many elements beyond the vectors of an array from memory are fetched. A code generator loads
+ * them in any order, and prefetchers of hardware follow only lines that are asked for one after the
+ * other. */
+static int64_t ahead_of_vectors(const nxb_binder *b, const nxk_access *a, window w, int64_t apart) {
+  enum { AHEAD_BYTES = 2048 };
+  const nxk_buffer *from = &b->from->buffers[a->buffer];
+  const int64_t size = nxi_dtype_size(from->dtype);
+  if (b->target->generic || b->region->n_stages > 0 || from->kind != NXK_IN ||
+      from->elements * size < b->target->l3_bytes / 4 * 3 || !is_only_window(b, a, w, apart))
+    return 0;
+  return AHEAD_BYTES / size;
+}
+
 bool nxb_load_strided(nxb_binder *b, nxb_lane_map *map, nxk_value v, const nxb_placed *p) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   if (b->threads != 0) return load_rows(b, map, v, p);
@@ -244,14 +269,15 @@ bool nxb_load_strided(nxb_binder *b, nxb_lane_map *map, nxk_value v, const nxb_p
   if (w.loads == 1 && in_register <= apart) return false;
   uint32_t first = (uint32_t)(a->offset - w.first),
            overlap = apart - 1 - (uint32_t)(w.last - w.first);
+  const int64_t ahead = ahead_of_vectors(b, a, w, apart);
   nxk_value vectors[MOST_APART];
   for (uint32_t i = 0; i < apart; i++) {
     nxk_access whole = p->access;
     whole.lane_stride = 1;
-    whole.prefetch = 0;
     if (a->mask != NXK_NONE) whole.flags |= NXK_SKIPS;
     int64_t from = (int64_t)i * map->lanes - (i + 1 == apart ? overlap : 0);
     whole.offset += from - first;
+    whole.prefetch = ahead > 0 && i + 1 == apart ? ahead + overlap : ahead;
     if (map->active != NXK_NONE) whole.mask = active_elements(b, map, apart, from, overlap);
     vectors[i] = nxk_load(b->to, &whole, map->lanes);
   }
