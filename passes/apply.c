@@ -213,6 +213,9 @@ static nxk_kernel *ranges(const nxk_kernel *k, const subject *s) {
 static nxk_kernel *extremes(const nxk_kernel *k, const subject *s) {
   return nxk_pass_extremes(k, s->o->target, s->d);
 }
+static nxk_kernel *extreme_chains(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_extreme_chains(k, s->o->target, s->d);
+}
 static nxk_kernel *legalize(const nxk_kernel *k, const subject *s) {
   return nxk_pass_legalize(k, s->o->target, s->d);
 }
@@ -251,6 +254,9 @@ static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK
 static nx_status pass_expand_loops(subject *s) { return run_kernel_pass(s, expand, NXK_BOUND); }
 static nx_status pass_ranges(subject *s) { return run_kernel_pass(s, ranges, NXK_BOUND); }
 static nx_status pass_extremes(subject *s) { return run_kernel_pass(s, extremes, NXK_BOUND); }
+static nx_status pass_extreme_chains(subject *s) {
+  return run_kernel_pass(s, extreme_chains, NXK_BOUND);
+}
 static nx_status pass_legalize(subject *s) {
   bool more = false; /* functions with loops, for which a list of passes may have no place */
   for (uint32_t i = 0; s->ir.g == NULL && i < s->ir.n_kernels; i++)

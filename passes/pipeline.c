@@ -314,6 +314,7 @@ KERNEL_PASS(bind, true, OF_PROCESSORS ? nxk_pass_bind_cpu(k, t, d) : nxk_pass_bi
 KERNEL_PASS(expand_loops, nxk_has_functions(now, t), nxk_pass_expand(k, t, d))
 KERNEL_PASS(ranges, now->threads == 0, nxk_pass_ranges(k, t, d))
 KERNEL_PASS(extremes, nxk_wants_extremes(now, t), nxk_pass_extremes(k, t, d))
+KERNEL_PASS(extreme_chains, nxk_wants_extremes(now, t), nxk_pass_extreme_chains(k, t, d))
 KERNEL_PASS(legalize, true, nxk_pass_legalize(k, t, d))
 KERNEL_PASS(narrow, now->threads > 0, nxk_pass_narrow(k, d))
 #undef KERNEL_PASS

@@ -38,31 +38,33 @@ typedef struct writer {
 
 /* ---- which loops */
 
-static void use(writer *w, nxk_value v) {
-  if (v != NXK_NONE) w->uses[v]++;
+static void use(uint32_t *uses, nxk_value v) {
+  if (v != NXK_NONE) uses[v]++;
 }
 
-static void use_access(writer *w, const nxk_access *a) {
-  for (uint32_t t = 0; t < a->n_terms; t++) use(w, a->terms[t].index);
-  use(w, a->index);
-  use(w, a->mask);
-  use(w, a->other);
-}
-
-static void count_uses(writer *w) {
-  for (nxk_value v = 0; v < w->from->n_instrs; v++) {
-    const nxk_instr *in = &w->from->instrs[v];
-    for (int a = 0; a < in->n_args; a++) use(w, in->args[a]);
-    if (in->op == NXK_end) w->close[in->block] = v;
-    if (in->op == NXK_for) {
-      use(w, w->from->loops[in->imm].lower.value);
-      use(w, w->from->loops[in->imm].upper.value);
-    }
+void nxk_count_uses(const nxk_kernel *k, uint32_t *uses) {
+  memset(uses, 0, k->n_instrs * sizeof *uses);
+  for (nxk_value v = 0; v < k->n_instrs; v++) {
+    const nxk_instr *in = &k->instrs[v];
+    for (int a = 0; a < in->n_args; a++) use(uses, in->args[a]);
+    if (in->op != NXK_for) continue;
+    use(uses, k->loops[in->imm].lower.value);
+    use(uses, k->loops[in->imm].upper.value);
   }
-  for (uint32_t a = 0; a < w->from->n_accesses; a++) use_access(w, &w->from->accesses[a]);
+  for (uint32_t i = 0; i < k->n_accesses; i++) {
+    const nxk_access *a = &k->accesses[i];
+    const nxk_value others[3] = {a->index, a->mask, a->other};
+    for (uint32_t t = 0; t < a->n_terms; t++) use(uses, a->terms[t].index);
+    for (int j = 0; j < 3; j++) use(uses, others[j]);
+  }
 }
 
-static bool is_extreme(const nxk_instr *in) {
+static void find_ends(writer *w) {
+  for (nxk_value v = 0; v < w->from->n_instrs; v++)
+    if (w->from->instrs[v].op == NXK_end) w->close[w->from->instrs[v].block] = v;
+}
+
+bool nxk_is_extreme(const nxk_instr *in) {
   return (in->op == NXK_max || in->op == NXK_min) && in->lanes > 1 &&
          (in->dtype == NX_F32 || in->dtype == NX_F64);
 }
@@ -73,7 +75,7 @@ static nxk_value update_of(const writer *w, nxk_value c, nxk_value loop) {
   nxk_value v = NXK_NONE;
   for (nxk_value e = w->close[loop] - 1; k->instrs[e].op == NXK_next; e--)
     if (k->instrs[e].args[0] == c) v = k->instrs[e].args[1];
-  if (v == NXK_NONE || !is_extreme(&k->instrs[v])) return NXK_NONE;
+  if (v == NXK_NONE || !nxk_is_extreme(&k->instrs[v])) return NXK_NONE;
   const nxk_instr *in = &k->instrs[v];
   bool once = (in->args[0] == c) != (in->args[1] == c);
   return once && in->block == loop && w->uses[v] == 1 ? v : NXK_NONE;
@@ -300,10 +302,10 @@ static bool prepare(writer *w, nxi_arena *arena) {
   if (w->map == NULL || w->uses == NULL || w->loop == NULL || w->close == NULL || w->groups == NULL)
     return false;
   memset(w->map, 0xff, n * sizeof *w->map);
-  memset(w->uses, 0, n * sizeof *w->uses);
   memset(w->loop, 0xff, n * sizeof *w->loop);
   memset(w->groups, 0, n * sizeof *w->groups);
-  count_uses(w);
+  nxk_count_uses(w->from, w->uses);
+  find_ends(w);
   return true;
 }
 
@@ -311,7 +313,7 @@ bool nxk_wants_extremes(const nxk_kernel *k, const nxi_target *t) {
   if (k->threads > 0 || (strcmp(t->isa, "avx2") != 0 && strcmp(t->isa, "generic") != 0))
     return false;
   for (nxk_value v = 0; v < k->n_instrs; v++)
-    if (is_extreme(&k->instrs[v])) return true;
+    if (nxk_is_extreme(&k->instrs[v])) return true;
   return false;
 }
 

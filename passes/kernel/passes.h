@@ -93,6 +93,13 @@ nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, const nxi_target *t, nxi_diag *
 nxk_kernel *nxk_pass_extremes(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Whether the target is such, and the kernel has a max or min of vectors. */
 bool nxk_wants_extremes(const nxk_kernel *k, const nxi_target *t);
+/* The largest or the smallest of two vectors of f32 or f64. */
+bool nxk_is_extreme(const nxk_instr *in);
+/* How many operands, bounds and accesses use each value: uses[n_instrs]. */
+void nxk_count_uses(const nxk_kernel *k, uint32_t *uses);
+/* Where nxk_wants_extremes: the same for maxima of several vectors in straight code. Bound
+ * level. New kernel. */
+nxk_kernel *nxk_pass_extreme_chains(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Narrows the index arithmetic of a kernel with threads to 32 bits where that gives the same
  * values. New kernel. */
 nxk_kernel *nxk_pass_narrow(const nxk_kernel *k, nxi_diag *d);

@@ -220,8 +220,10 @@ static void check_text(const nxk_kernel *k) {
 
 static nxk_kernel *bind_for_processor(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   nxk_kernel *bound = nxk_pass_bind_cpu(k, t, d);
-  nxk_kernel *rewritten = bound ? nxk_pass_extremes(bound, t, d) : NULL;
+  nxk_kernel *loops = bound ? nxk_pass_extremes(bound, t, d) : NULL;
+  nxk_kernel *rewritten = loops ? nxk_pass_extreme_chains(loops, t, d) : NULL;
   nxk_destroy(bound);
+  nxk_destroy(loops);
   return rewritten;
 }
 

@@ -352,10 +352,11 @@ static void test_regular_bounds_from_elsewhere(void **state) {
 static void test_extremes(void **state) {
   (void)state;
   static const int64_t lengths[] = {16, 37, 64, 200, 1000};
+  enum { FEW = 5, MANY = 140 }; /* columns */
   for (int i = 0; i < 120; i++) {
     nx_dtype t = i % 2 ? NX_F32 : NX_F64;
     bool max = i / 2 % 2, columns = i / 4 % 3 == 0, again = i / 4 % 3 == 1;
-    int64_t n = lengths[i / 24], rows = columns ? 5 : 20;
+    int64_t n = lengths[i / 24], rows = !columns ? 20 : i % 24 < 12 ? FEW : MANY;
     nxk_kernel *k = nxk_create(NXK_LOGICAL, "extremes");
     uint32_t x = nxk_add_buffer(k, NXK_IN, t, rows * n), y = nxk_add_buffer(k, NXK_OUT, t, rows),
              z = nxk_add_buffer(k, NXK_OUT, t, rows * n);
@@ -374,6 +375,40 @@ static void test_extremes(void **state) {
     store2(k, z, r, again ? n : 1, j, 1, v);
     end_all(k, 3);
     check_with(k, (uint64_t[MAX_PARAMS]){0}, (i / 12 + i) % 3 ? 0 : 2 * n);
+  }
+}
+
+/* The largest and the smallest of several such numbers in straight code: in a chain, whose operands
+ * stand in either order, and of which a result may be stored, too. */
+static void test_chains_of_extremes(void **state) {
+  enum { POINTS = 75, MOST = 9 };
+  (void)state;
+  for (int i = 0; i < 128; i++) {
+    nx_dtype t = i % 2 ? NX_F32 : NX_F64;
+    bool max = i / 2 % 2;
+    int n = 2 + i / 4 % (MOST - 1), stored = i % 5 == 0 ? n / 2 : -1;
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "chain");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, t, MOST * POINTS),
+             y = nxk_add_buffer(k, NXK_OUT, t, POINTS), z = nxk_add_buffer(k, NXK_OUT, t, POINTS);
+    nxk_begin_region(k);
+    nxk_value zero = nxk_const_f(k, t, max ? -0.0 : 0), rare = nxk_const_f(k, t, max ? 0 : -0.0),
+              one = nxk_const_f(k, t, 1), p = nxk_begin_range(k, NXK_OUTER, POINTS), all = one;
+    for (int j = 0; j < n; j++) {
+      nxk_access a = nxk_access_at(x, j * POINTS);
+      nxk_term term = {p, 1};
+      a.terms = &term;
+      a.n_terms = 1;
+      nxk_value v = nxk_load(k, &a, 1);
+      nxk_value most = nxk_scalar(k, max ? NXK_min : NXK_max, 0, v, zero, NXK_NONE);
+      v = NXK_SCALAR3(k, NXK_select, nxk_scalar(k, NXK_eq, 0, v, one, NXK_NONE), rare, most);
+      const bool first = i >> (j % 5) & 1;
+      if (j > 0) v = NXK_SCALAR2(k, max ? NXK_max : NXK_min, first ? v : all, first ? all : v);
+      all = v;
+      if (j == stored) store1(k, z, p, 1, all);
+    }
+    store1(k, y, p, 1, all);
+    end_all(k, 2);
+    check_with(k, (uint64_t[MAX_PARAMS]){0}, i % 3 ? 0 : 2 * n);
   }
 }
 
@@ -416,6 +451,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_odd_shapes),
       cmocka_unit_test(test_regular_bounds_from_elsewhere),
       cmocka_unit_test(test_extremes),
+      cmocka_unit_test(test_chains_of_extremes),
       cmocka_unit_test(test_regions_and_nothing),
       cmocka_unit_test(test_exhausted_memory),
   };

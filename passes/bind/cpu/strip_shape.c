@@ -64,6 +64,18 @@ bool nxb_strip_in_order(const nxb_binder *b, const nxb_stage *stage, const nxb_l
          nxb_reads_pass_cache(b, stage) && adjoining_bytes(b, stage, columns) > 0;
 }
 
+/* Whether all that a stage finds is largest and smallest floats where those of several rows at once
+ * are cheaper than one row after the other (passes/kernel/extreme_chains.c). */
+static bool seeks_extremes(const nxb_binder *b, const nxb_stage *stage) {
+  bool all = stage->n_reduces > 0 && b->target->vector_bytes < 64;
+  for (uint32_t i = 0; i < stage->n_reduces; i++) {
+    const nxk_instr *in = &b->from->instrs[stage->reduce[i]];
+    all = all && nxb_exact(b->from, stage->reduce[i]) && !nxb_is_arg(b->from, stage->reduce[i]) &&
+          nxi_is_float(nxk_dtype(b->from, in->args[0]));
+  }
+  return all;
+}
+
 /* How many rows are processed together. Of rows that are 16 rows apart it is half a block, since
  * prefetchers follow no more streams that are that far apart. */
 uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns) {
@@ -71,6 +83,7 @@ uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage, const nxb_l
   if (adds_in_lanes(b, stage)) return HALF_BLOCK;
   if (cost <= SMALL_CODE && nxb_reads_pass_cache(b, stage))
     return rows_from_memory(adjoining_bytes(b, stage, columns));
+  if (cost <= SMALL_CODE && seeks_extremes(b, stage)) return HALF_BLOCK;
   return cost <= SMALL_CODE ? 4 : cost <= 30 ? 2 : 1;
 }
 
