@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "ir/graph/graph.h"
+#include "lanes.h"
 
 #define NXG_LOOPS   nxg_block_generic
 #define NXG_REPEATS nxg_repeats_generic
@@ -92,5 +93,35 @@ nxg_rounds *nxg_rounds_host(nxk_reduce_kind kind, nx_dtype t) {
   if (loops == nxg_block_avx2) return nxg_rounds_avx2(kind, t);
 #endif
   (void)kind, (void)t;
+  return NULL;
+}
+
+nxg_runs *nxg_runs_host(nxk_reduce_kind kind, nx_dtype t) {
+#if defined(__x86_64__)
+  nxg_block_loops *loops = nxg_block_host();
+  if (loops == nxg_block_avx512) return nxg_runs_avx512(kind, t);
+  if (loops == nxg_block_avx2) return nxg_runs_avx2(kind, t);
+#endif
+  (void)kind, (void)t;
+  return NULL;
+}
+
+nxg_products *nxg_products_host(nx_dtype t) {
+#if defined(__x86_64__)
+  nxg_block_loops *loops = nxg_block_host();
+  if (loops == nxg_block_avx512) return nxg_products_avx512(t);
+  if (loops == nxg_block_avx2) return nxg_products_avx2(t);
+#endif
+  (void)t;
+  return NULL;
+}
+
+nxg_row_map *nxg_row_maps_host(nxk_op op, nx_dtype t, nxg_single single) {
+#if defined(__x86_64__)
+  nxg_block_loops *loops = nxg_block_host();
+  if (loops == nxg_block_avx512) return nxg_row_maps_avx512(op, t, single);
+  if (loops == nxg_block_avx2) return nxg_row_maps_avx2(op, t, single);
+#endif
+  (void)op, (void)t, (void)single;
   return NULL;
 }

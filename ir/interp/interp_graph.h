@@ -12,6 +12,7 @@
 #include "ir/graph/control.h"
 #include "ir/library/library.h"
 #include "beside.h"
+#include "lanes.h"
 #include "rounds.h"
 
 /* Where a value's first element is. NXG_PIECE: in scratch memory that has one piece of the value at
@@ -110,7 +111,10 @@ struct nxg_step {
     nxg_beside *beside;   /* reduce in plain order: columns at once, or NULL */
     nxg_block_loop *loop; /* map: of a basic operation, or NULL */
   };
-  nxg_access to;    /* the result */
+  nxg_runs *runs;    /* reduce in lanes: whole runs at once, or NULL */
+  nxg_row_map *rows; /* map: rows at once, or NULL. numbers: elements of a row, and the bytes
+                           * between rows of each operand */
+  nxg_access to;     /* the result */
   nxg_access *args; /* for a reduction: the first elements of the runs, and the elements of a run */
   int64_t *numbers; /* parameters of the step */
   nxg_place temporary; /* matmul of small floats, or with a vector */

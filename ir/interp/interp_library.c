@@ -161,12 +161,18 @@ static int64_t count_dense_products(const nxg_dots *dots, const nxg_step *s, int
   return beside && left >= NXG_DOT_COLUMNS && v[K] <= NXG_DOT_MOST ? NXG_DOT_COLUMNS : 0;
 }
 
-/* Computes them, and returns how many. */
+/* Computes them, or up to `most` whose rows follow each other, and returns how many. */
 static int64_t sum_dense_products(const nxg_dots *dots, const nxg_step *s, const char *a,
-                                  const char *b, int64_t i, char *c) {
+                                  const char *b, int64_t i, int64_t most, char *c) {
   const int64_t *v = s->numbers, count = count_dense_products(dots, s, i);
   const bool row = v[M] == 1;
-  const char *vector = row ? a : b, *from = (row ? b : a) + i * (row ? v[B_COLUMN] : v[A_ROW]);
+  const int64_t apart = row ? v[B_COLUMN] : v[A_ROW];
+  const char *vector = row ? a : b, *from = (row ? b : a) + i * apart;
+  if (count == 1 && v[K] >= NXG_RUN_LEAST && v[K] <= NXG_RUN_MOST) {
+    nxg_products *products = nxg_products_host(s->dtype);
+    const int64_t n = most < NXG_RUN_MOST / v[K] ? most : NXG_RUN_MOST / v[K];
+    if (products != NULL) return products(vector, from, apart, n, v[K], c), n;
+  }
   if (count == 1) dots->one(vector, from, v[K], c);
   if (count > 1) dots->many(vector, from, row ? v[B_ROW] : v[A_COLUMN], v[K], c);
   return count;
@@ -184,8 +190,8 @@ static void some_dense_products(void *arg, int worker, int64_t begin, int64_t en
   const vector_product *p = arg;
   const int64_t size = nxi_dtype_size(p->s->dtype);
   (void)worker;
-  for (int64_t i = begin * NXG_DOT_COLUMNS; i < end * NXG_DOT_COLUMNS;)
-    i += sum_dense_products(p->dots, p->s, p->a, p->b, i, p->c + i * size);
+  for (int64_t i = begin * NXG_DOT_COLUMNS, last = end * NXG_DOT_COLUMNS; i < last;)
+    i += sum_dense_products(p->dots, p->s, p->a, p->b, i, last - i, p->c + i * size);
 }
 
 /* Computes as many elements as there are for several threads, and returns how many: none where
@@ -207,12 +213,12 @@ static void multiply_vector(const nxg_step *s, nxg_run_state *r, const char *a, 
   const nxg_dots *dots = nxg_dots_host(s->dtype);
   int64_t i = divide_products(&(vector_product){s, dots, a, b, c}, r);
   for (int64_t done; i < v[M] * v[N] && !r->status; i += done) {
-    done = sum_dense_products(dots, s, a, b, i, c + i * size);
+    done = sum_dense_products(dots, s, a, b, i, v[M] * v[N] - i, c + i * size);
     if (done == 0) {
       sum_products(s, r, a + i / v[N] * v[A_ROW], b + i % v[N] * v[B_COLUMN], c + i * size);
       done = 1;
     }
-    if (i % 64 < done && nxg_stopped(r)) return;
+    if ((i % 64 < done || done > 64) && nxg_stopped(r)) return;
   }
 }
 

@@ -268,8 +268,36 @@ static void map_in_chunks(const nxg_step *s, nxg_run_state *r, int64_t first, in
   }
 }
 
+/* Where an operand goes on `done` elements after `first`. */
+static const char *in_row(const nxg_step *s, const nxg_run_state *r, int k, int64_t first,
+                          int64_t done) {
+  const nxg_access *a = &s->args[k];
+  const int64_t row = (first + done) / s->numbers[0], column = (first + done) % s->numbers[0];
+  if (a->dense) return nxg_address_of(r, a->place, first * a->size) + done * a->size;
+  const bool single = a->rank == 0 || a->repeat;
+  return nxg_address(r, a->place) + row * s->numbers[1 + k] + (single ? 0 : column * a->size);
+}
+
+/* What is left of a row, whole rows, and the beginning of another one. */
+static void map_rows(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n) {
+  const int64_t length = s->numbers[0], size = nxi_dtype_size(s->result);
+  char *to = nxg_address_of(r, s->to.place, first * size);
+  for (int64_t done = 0, some, rows; done < n; done += some) {
+    const int64_t column = (first + done) % length, left = n - done;
+    rows = column > 0 || left < length ? 1 : left / length;
+    some = column == 0 ? rows * length : length - column;
+    if (some > left) some = left;
+    s->rows(to + done * size, in_row(s, r, 0, first, done), s->numbers[1],
+            in_row(s, r, 1, first, done), s->numbers[2], rows, rows > 1 ? length : some);
+  }
+}
+
 void nxg_part_map(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n) {
   const void *operands[4];
+  if (s->rows != NULL) {
+    map_rows(s, r, first, n);
+    return;
+  }
   if (!s->direct) {
     map_in_chunks(s, r, first, n);
     return;
@@ -282,7 +310,7 @@ void nxg_part_map(const nxg_step *s, nxg_run_state *r, int64_t first, int64_t n)
 }
 
 void nxg_step_map(const nxg_step *s, nxg_run_state *r) {
-  const int64_t piece = s->direct ? NXG_PIECE_LENGTH : s->n;
+  const int64_t piece = s->direct || s->rows ? NXG_PIECE_LENGTH : s->n;
   for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += piece)
     nxg_part_map(s, r, done, s->n - done < piece ? s->n - done : piece);
 }

@@ -2,6 +2,7 @@
 /* From a graph to the steps of a program. It decides which nodes are needed, where each value is in
  * memory, which views are read in place and which are stored, and when memory is free again. One
  * pass goes from the first node to the last, without recursion. */
+#include <stddef.h>
 #include <string.h>
 
 #include "interp_plan.h"
@@ -20,6 +21,15 @@ static int size_class(int64_t bytes, int64_t *rounded) {
   return shift * 4 + (int)up; /* up may be 8: the same number as 4 of the next shift */
 }
 
+static uint32_t *head_of(nxg_planner *b, nxg_memory memory, int class) {
+  const int list = memory == NXG_PIECE;
+  uint32_t *head = &b->free_heads[list][class];
+  uint64_t *word = &b->has_head[list][class / 64], bit = (uint64_t)1 << (class % 64);
+  if (!(*word & bit)) *head = 0;
+  *word |= bit;
+  return head;
+}
+
 static nx_status too_large(nxg_planner *b) {
   return nxi_fail(b->d, NX_OUT_OF_MEMORY, "",
                   "memory is exhausted: intermediate results are longer than any memory");
@@ -29,12 +39,10 @@ static nx_status take(nxg_planner *b, nxg_memory memory, int64_t bytes, nxg_plac
   int64_t rounded, end;
   *place = (nxg_place){memory, 0, 0};
   if (bytes > INT64_MAX / 4) return too_large(b);
-  uint32_t *heads = b->free_heads[memory == NXG_PIECE];
-  int class = size_class(bytes, &rounded);
-  uint32_t head = heads[class];
-  if (head && b->blocks) {
-    place->byte = b->blocks[head - 1].byte;
-    heads[class] = b->blocks[head - 1].next;
+  uint32_t *head = head_of(b, memory, size_class(bytes, &rounded));
+  if (*head && b->blocks) {
+    place->byte = b->blocks[*head - 1].byte;
+    *head = b->blocks[*head - 1].next;
     return NX_OK;
   }
   int64_t *used = memory == NXG_PIECE ? &b->p->piece_bytes : &b->p->scratch_bytes;
@@ -50,12 +58,11 @@ nx_status nxg_plan_temporary(nxg_planner *b, int64_t bytes, nxg_place *place) {
 
 nx_status nxg_plan_done_with(nxg_planner *b, nxg_place place, int64_t bytes) {
   int64_t rounded;
-  int class = size_class(bytes, &rounded);
-  uint32_t *heads = b->free_heads[place.memory == NXG_PIECE];
+  uint32_t *head = head_of(b, place.memory, size_class(bytes, &rounded));
   if (!nxi_grow(&b->blocks, &b->cap_blocks, b->n_blocks + 1, sizeof *b->blocks))
     return no_memory(b);
-  b->blocks[b->n_blocks] = (nxg_free_block){place.byte, heads[class]};
-  heads[class] = ++b->n_blocks;
+  b->blocks[b->n_blocks] = (nxg_free_block){place.byte, *head};
+  *head = ++b->n_blocks;
   return NX_OK;
 }
 
@@ -415,7 +422,10 @@ static nx_status plan_all(nxg_planner *b) {
 }
 
 nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d) {
-  nxg_planner b = {.g = g, .d = d};
+  nxg_planner b;
+  memset(&b, 0, offsetof(nxg_planner, free_heads));
+  b.g = g;
+  b.d = d;
   for (uint32_t i = 0; i < g->n_nodes; i++)
     if (nxi_is_complex(g->nodes[i].dtype))
       return nxi_fail(d, NX_INTERNAL, "", "the interpreter is given complex values");

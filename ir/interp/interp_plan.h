@@ -32,7 +32,9 @@ typedef struct nxg_planner {
   nxg_planned *values;
   nxg_free_block *blocks;
   uint32_t n_blocks, cap_blocks;
-  /* By size class, of whole values and of pieces; 0: none, else a block's number + 1. */
+  /* By size class, of whole values and of pieces; 0: none, else a block's number + 1. Those without
+   * a bit were not set yet: to clear all would take as long as to plan a small graph. */
+  uint64_t has_head[2][4];
   uint32_t free_heads[2][256];
 } nxg_planner;
 

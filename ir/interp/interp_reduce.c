@@ -232,7 +232,9 @@ nxg_reduce_kernel nxg_find_reduce(nxk_reduce_kind kind, nx_dtype type) {
 
 /* ---- the step: args[0] addresses the first element of each run, args[1] the elements along it */
 
-/* Runs that begin beside each other, as many at once as there are in the last dimension. */
+/* Runs that begin beside each other, as many at once as there are in the last dimension. The last
+ * ones of a dimension are computed with some of those before them again, so that there are as many
+ * as go at once. */
 static void reduce_beside(const nxg_step *s, nxg_run_state *r, int64_t begin, int64_t end) {
   const nxg_access *along = &s->args[1];
   const int64_t size = nxi_dtype_size(s->result), apart = along->rank > 0 ? along->strides[0] : 0;
@@ -240,16 +242,41 @@ static void reduce_beside(const nxg_step *s, nxg_run_state *r, int64_t begin, in
   nxg_cursor outer;
   nxg_cursor_start(&outer, &s->args[0], nxg_address(r, s->args[0].place));
   nxg_cursor_seek(&outer, begin);
-  for (int64_t width; begin < end && !nxg_stopped(r); begin += width, to += width * size) {
+  for (int64_t width, before = 0; begin < end && !nxg_stopped(r);
+       begin += width, to += width * size) {
     width = nxg_cursor_left(&outer, end - begin < NXG_BESIDE ? end - begin : NXG_BESIDE);
-    s->beside(outer.at, apart, s->numbers[0], (int)width, to);
+    const int64_t again = before >= NXG_BESIDE - width ? NXG_BESIDE - width : 0;
+    s->beside(outer.at - again * size, apart, s->numbers[0], (int)(width + again),
+              to - again * size);
     nxg_cursor_skip(&outer, width);
+    before = outer.index[s->args[0].rank - 1] > 0 ? before + width : 0;
+  }
+}
+
+/* Whole runs, as many at once as there are in the last dimension. */
+static void reduce_whole(const nxg_step *s, nxg_run_state *r, int64_t begin, int64_t end) {
+  const nxg_access *a = &s->args[0];
+  const int64_t size = nxi_dtype_size(s->result), length = s->numbers[0],
+                apart = a->rank > 0 ? a->strides[a->rank - 1] : 0;
+  char *to = nxg_address(r, s->to.place) + begin * size;
+  nxg_cursor outer;
+  nxg_cursor_start(&outer, a, nxg_address(r, a->place));
+  nxg_cursor_seek(&outer, begin);
+  for (int64_t n; begin < end && !nxg_stopped(r); begin += n, to += n * size) {
+    const int64_t most = NXG_RUN_MOST / length;
+    n = nxg_cursor_left(&outer, end - begin < most ? end - begin : most);
+    s->runs(outer.at, apart, n, length, to);
+    nxg_cursor_skip(&outer, n);
   }
 }
 
 static void reduce_runs(const nxg_step *s, nxg_run_state *r, int64_t begin, int64_t end) {
   if (!s->lanes && s->beside != NULL) {
     reduce_beside(s, r, begin, end);
+    return;
+  }
+  if (s->runs != NULL) {
+    reduce_whole(s, r, begin, end);
     return;
   }
   int64_t size = nxi_dtype_size(s->result);

@@ -24,12 +24,42 @@ static nxg_map_kernel choose_kernel(nxk_op op, nx_dtype type, nx_dtype result, b
   }
 }
 
+/* The elements of a row of an operand, each of whose rows is one element or lies dense; 0: any
+ * number; -1: it has no such rows. */
+static int64_t row_length(const nxg_access *a) {
+  if (a->dense || a->rank == 0) return 0;
+  const int64_t last = a->strides[a->rank - 1];
+  return a->rank == 2 && (last == 0 || last == a->size) ? a->shape[1] : -1;
+}
+
+static int64_t between_rows(const nxg_access *a, int64_t length) {
+  return a->dense ? length * a->size : a->rank == 0 ? 0 : a->strides[0];
+}
+
+/* Where operands have rows in common, rows are computed at once. */
+static void plan_rows(nxg_step *s) {
+  const nxg_access *a = &s->args[0], *b = &s->args[1];
+  const int64_t of_a = row_length(a), of_b = row_length(b),
+                length = of_a > 0 || of_b > 0 ? (of_a > of_b ? of_a : of_b) : s->n;
+  if (of_a < 0 || of_b < 0 || (of_a > 0 && of_b > 0 && of_a != of_b)) return;
+  const bool first = !a->dense && (a->rank == 0 || a->repeat),
+             second = !b->dense && (b->rank == 0 || b->repeat);
+  if (first && second) return;
+  s->rows = nxg_row_maps_host(s->scalar, s->dtype,
+                              first    ? NXG_FIRST_SINGLE
+                              : second ? NXG_SECOND_SINGLE
+                                       : NXG_NONE_SINGLE);
+  s->numbers[0] = length;
+  s->numbers[1] = between_rows(a, length);
+  s->numbers[2] = between_rows(b, length);
+}
+
 static nx_status plan_map(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node);
   nxk_op op = (nxk_op)nxg_ops[n->op].scalar;
   nx_dtype type = node_of(b, n->args[n->n_args - 1])->dtype;
   bool moves = op == NXK_select || op == NXK_bitcast; /* copies bits */
-  nxg_step *s = nxg_plan_step(b, nxg_step_map, nxg_node_elements(n), n->n_args, 0);
+  nxg_step *s = nxg_plan_step(b, nxg_step_map, nxg_node_elements(n), n->n_args, 3);
   NEED(s);
   s->part = nxg_part_map;
   s->scalar = op;
@@ -47,6 +77,7 @@ static nx_status plan_map(nxg_planner *b, uint32_t node) {
     if (status) return status;
     s->direct &= s->args[k].dense;
   }
+  if (!s->direct && n->n_args == 2 && (type == NX_F32 || type == NX_F64)) plan_rows(s);
   return NX_OK;
 }
 
@@ -339,6 +370,9 @@ static nx_status plan_reduce_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run 
   nxg_plan_add_work(b, nxg_elements(in->v.rank, in->v.shape));
   status = nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[1]);
   if (status == NX_OK && !s->lanes && lie_beside(s)) s->beside = nxg_besides_host(kind, in->t);
+  if (s->lanes && s->args[1].dense && s->numbers[0] >= NXG_RUN_LEAST &&
+      s->numbers[0] <= NXG_RUN_MOST)
+    s->runs = nxg_runs_host(kind, in->t);
   return status;
 }
 
