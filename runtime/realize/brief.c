@@ -60,7 +60,7 @@ bool nxi_brief_run(nx_context *c, nxi_node *n) {
   void *at[FEW_POINTERS + 1];
   if (!nxi_extract_brief(run, n, MOST_NODES) || !find_inputs(run, at)) return false;
   const nxi_executable *executable = nxi_plan_brief(c->plans, run);
-  if (!executable) return false;
+  if (!executable) return c->brief_misses += c->brief_misses < UINT32_MAX / 2, false;
   nxi_buffer *b = nxi_buffer_create_small(c, nxi_executable_plan(executable)->outputs[0].bytes);
   if (!b) return false; /* the general way may find memory, and has words for the want of it */
   nxi_launch l = {.inputs = at, .params = run->params, .outputs = at + run->n_inputs};
@@ -69,6 +69,7 @@ bool nxi_brief_run(nx_context *c, nxi_node *n) {
   nxi_executable_launch(executable, &l, NULL);
   nxi_attach_unacquired(run, b);
   c->brief_runs++;
+  c->brief_misses = 0;
   nxi_drain_some(c, 16);
   return true;
 }
@@ -88,12 +89,21 @@ static bool take_run_lock(nx_context *c, bool may_wait) {
   return true;
 }
 
+/* Where each graph is new, making its key in vain is a twentieth of a small run: after a while only
+ * each fourth graph is looked up, unless the caller needs its value at once. */
+static bool is_worth_a_look(nx_context *c, bool may_wait) {
+  enum { MANY = 8, FOURTH = 4 };
+  NXI_HELD(&c->run_lock);
+  return !may_wait || c->brief_misses < MANY || c->brief_misses++ % FOURTH == 0;
+}
+
 nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both, bool may_wait) {
   if (nxi_brief_watched()) return NXI_BRIEF_NOT;
   nxi_record_lock(c);
   if (!both && s->value->state == NXI_REALIZED) return NXI_BRIEF_RECORD;
   if (!take_run_lock(c, may_wait)) return NXI_BRIEF_NOT;
-  if (s->value->state == NXI_REALIZED || nxi_brief_run(c, s->value)) return NXI_BRIEF_BOTH;
+  if (s->value->state == NXI_REALIZED) return NXI_BRIEF_BOTH;
+  if (is_worth_a_look(c, may_wait) && nxi_brief_run(c, s->value)) return NXI_BRIEF_BOTH;
   nxi_brief_unlock(c, NXI_BRIEF_BOTH);
   return NXI_BRIEF_NOT;
 }

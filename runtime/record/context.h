@@ -90,6 +90,7 @@ struct nx_context {
   _Atomic(nxi_run *) spare_run;      /* a workspace for the next run; no lock */
   nxi_run *brief_run;                /* that of brief ones; run_lock */
   uint64_t brief_runs;               /* so far, for tests; run_lock */
+  uint32_t brief_misses;             /* since the last one; run_lock */
   _Atomic uintptr_t run_holder; /* the thread that has run_lock; 0: none, or one that only waits */
   nxi_buffer *dead_in_run;      /* freed when run_lock is let go; run_lock */
 
