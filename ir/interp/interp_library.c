@@ -116,6 +116,46 @@ static void multiply(const nxg_step *s, nxg_run_state *r, const char *a, const c
     }
 }
 
+/* What is added to one product each and changes no bit of it: -0. */
+static void begin_products(nx_dtype t, char *products, int64_t n) {
+  memset(products, 0, (size_t)(n * nxi_dtype_size(nxi_compute_dtype(t))));
+  for (int64_t j = 0; nxi_is_float(t) && j < n; j++) {
+    if (t == NX_F64) ((double *)(void *)products)[j] = -0.0;
+    else ((float *)(void *)products)[j] = -0.0F;
+  }
+}
+
+/* Multiplies a line of n elements by one number: products of an inner extent of 1. */
+static void scale_line(nx_dtype t, const char *number, const char *line, int64_t stride, int64_t n,
+                       char *c) {
+  const int64_t size = nxi_dtype_size(t);
+  _Alignas(64) char products[NXG_CHUNK * 8], row[NXG_CHUNK * 8], factor[8];
+  load_line(t, number, size, factor, 1);
+  for (int64_t j = 0; j < n; j += NXG_CHUNK) {
+    int64_t count = n - j < NXG_CHUNK ? n - j : NXG_CHUNK;
+    begin_products(t, products, count);
+    load_line(t, line + j * stride, stride, row, count);
+    accumulate(t, products, factor, row, count);
+    if (nxi_is_small_float(t)) nxg_narrow(t, (const float *)(const void *)products, c, count);
+    else memcpy(c, products, (size_t)(count * size));
+    c += count * size;
+  }
+}
+
+/* A column times a row. */
+static void multiply_outer(const nxg_step *s, nxg_run_state *r, const char *a, const char *b,
+                           char *c) {
+  const int64_t *v = s->numbers, size = nxi_dtype_size(s->dtype);
+  if (v[N] == 1) {
+    scale_line(s->dtype, b, a, v[A_ROW], v[M], c);
+    return;
+  }
+  for (int64_t i = 0; i < v[M]; i++) {
+    if (i % NXG_CHUNK == 0 && nxg_stopped(r)) return;
+    scale_line(s->dtype, a + i * v[A_ROW], b, v[B_COLUMN], v[N], c + i * v[N] * size);
+  }
+}
+
 /* c[j] = a[j] * b[j], rounded */
 #define MULTIPLY(name, T)                                                                \
   static void multiply_##name(const void *x, const void *y, void *products, int64_t n) { \
@@ -271,7 +311,8 @@ void nxg_step_matmul(const nxg_step *s, nxg_run_state *r) {
   nxg_cursor_start(&a, &s->args[0], nxg_address(r, s->args[0].place));
   nxg_cursor_start(&b, &s->args[1], nxg_address(r, s->args[1].place));
   for (int64_t done = 0; done < s->n; done += matrix, to += matrix * size) {
-    if (s->reduce != NULL) multiply_vector(s, r, a.at, b.at, to);
+    if (v[K] == 1) multiply_outer(s, r, a.at, b.at, to);
+    else if (s->reduce != NULL) multiply_vector(s, r, a.at, b.at, to);
     else if (!multiply_by_library(s, r, a.at, b.at, to)) multiply(s, r, a.at, b.at, to);
     if (r->status != NX_OK) return;
     if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, to, matrix);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Products with a vector through the interface: each element is the sum of the products over the
  * last axis, bit for bit, whichever operand is the vector, however the matrix lies in memory, of
- * lengths that no vector divides and of those that are reduced in pieces. */
+ * lengths that no vector divides and of those that are reduced in pieces. Those of an inner extent
+ * of 1 are elementwise ones. */
 #include "tests/util/api.h"
 
 enum { MOST = 1 << 13 }; /* bytes of a result */
@@ -66,6 +67,28 @@ static void of_several_and_of_one_matrix(void **state) {
   expect_same(nx_matmul(m, one), summed(m, one));
 }
 
+/* A column times a row; zeros, and what becomes zero, keep their sign. */
+static void check_outer(nx_dtype type, int64_t batch, int64_t rows, int64_t columns) {
+  const double tiny = type == NX_F64 ? 1e-200 : type == NX_I32 ? 3 : 1e-30;
+  const nx_dtype wide = type == NX_BF16 ? NX_F32 : type;
+  nx_tensor *a = wave(type, NX_SHAPE(batch, rows, 1), tiny),
+            *b = wave(type, NX_SHAPE(batch, 1, columns), tiny);
+  b = GOOD(nx_mul(b, nx_cast(nx_cmplt(b, nx_full_f64(ctx, 0, type, NULL, 0, 0)), type)));
+  OK(nx_realize(ctx, &b, 1, NULL));
+  nx_tensor *one = nx_mul(nx_cast(a, wide), nx_cast(b, wide));
+  expect_same(nx_matmul(a, b), GOOD(nx_cast(one, type)));
+  expect_same(nx_add(nx_matmul(a, b), b), nx_add(GOOD(nx_cast(one, type)), b));
+}
+
+static void of_an_inner_extent_of_one(void **state) {
+  (void)state;
+  const nx_dtype types[] = {NX_F32, NX_F64, NX_BF16, NX_I32};
+  const int64_t extents[][3] = {{1, 40, 23}, {3, 70, 1}, {3, 1, 70}, {1, 5, 7}, {9, 1, 1}};
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
+      check_outer(types[t], extents[i][0], extents[i][1], extents[i][2]);
+}
+
 /* Scales of groups of weights in few bits, multiplied in the product. */
 static void of_scaled_bytes(void **state) {
   (void)state;
@@ -80,6 +103,7 @@ NXT_MAIN(vectors) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(they_are_sums_of_products),
       IN_SCOPE(of_several_and_of_one_matrix),
+      IN_SCOPE(of_an_inner_extent_of_one),
       IN_SCOPE(of_scaled_bytes),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);

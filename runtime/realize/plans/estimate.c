@@ -15,8 +15,8 @@ static const double map_ns = 1.5, wide_ns = 4, strided_ns = 4, reduce_ns = 1.5, 
                     beside_ns = 0.5, scan_ns = 14,
                     complex_function_cost = 100; /* of what complex numbers alone have */
 /* Of a product of matrices: each multiplication, also with a vector that lies dense as the matrix
- * does, and calling the library. */
-static const double product_ns = 4, vector_ns = 0.4, call_ns = 2000;
+ * does, calling the library, and a line that is multiplied by a number. */
+static const double product_ns = 4, vector_ns = 0.4, call_ns = 2000, line_ns = 100;
 /* Of a product by loops of our own: each multiplication of f32, and each element of a matrix. Those
  * of more multiplications have several threads in a plan, so interpreting them gains nothing. */
 static const double own_ns = 0.05, packed_ns = 1, most_own = 1 << 21;
@@ -87,11 +87,19 @@ static double own_product_cost(const nxg_node *n, const nxg_node *x, double inne
          ns * packed_ns * (elements + (double)nxg_node_elements(x) + batches * inner * columns);
 }
 
+/* A product of an inner extent of 1: each line is multiplied by a number. */
+static double outer_product_cost(const nxg_node *n, int64_t rows, int64_t columns) {
+  const double elements = (double)nxg_node_elements(n),
+               length = (double)(columns == 1 ? rows : columns);
+  return elements > 0 ? elements * map_ns + elements / length * line_ns : 0;
+}
+
 static double product_cost(const nxg_graph *g, const nxg_node *n, const nxg_node *x) {
   if (n->op != NXG_matmul || (n->dtype != NX_F32 && n->dtype != NX_F64)) return INFINITY;
   const int64_t rows = n->shape[n->rank - 2], columns = n->shape[n->rank - 1],
                 inner = x->shape[x->rank - 1];
   const double multiplications = (double)nxg_node_elements(n) * (double)inner;
+  if (inner == 1) return outer_product_cost(n, rows, columns);
   if (!nxg_small_matmul(rows, columns, inner) && multiplications <= most_own &&
       !nxg_sums_products(n->dtype, rows, columns, inner) && nxi_products_are_own())
     return own_product_cost(n, x, (double)inner);
