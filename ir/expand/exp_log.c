@@ -88,12 +88,12 @@ nxk_value nxi_expand_expm1(const expand *e, nxk_value x) {
 
 /* Both forms add a bias to the exponent so that k comes from an unsigned shift; f64 turns k into a
  * float by placing it in the low bits of 2^52, since few machines convert 64-bit integers. */
-expand_split nxi_expand_split(const expand *e, nxk_value x) {
+static expand_split split_bits(const expand *e, nxk_value bits) {
   const uint64_t base = e->wide ? 0x3fe6a09e667f3bcdu : 0x3f3504f3u, bias = e->wide ? 1100 : 160;
   nxk_value width = x_u(e, e->wide ? 52 : 23);
   nxk_value fraction = x_u(e, e->wide ? 0xfffffffffffffu : 0x7fffffu);
   uint64_t shift = e->wide ? (bias << 52) - base : (uint32_t)((bias << 23) - base);
-  nxk_value t = x_add(e, x_bits(e, e->u, x), x_u(e, shift));
+  nxk_value t = x_add(e, bits, x_u(e, shift));
   nxk_value biased = x_shr(e, t, width);
   nxk_value m = x_add(e, x_and(e, t, fraction), x_u(e, base));
   nxk_value two = x_u(e, e->wide ? 0x4330000000000000u : 0x4b000000u);
@@ -101,6 +101,10 @@ expand_split nxi_expand_split(const expand *e, nxk_value x) {
                       x_f(e, (e->wide ? 0x1p52 : 0x1p23) + (double)bias));
   expand_split s = {k, x_bits(e, e->f, m)};
   return s;
+}
+
+expand_split nxi_expand_split(const expand *e, nxk_value x) {
+  return split_bits(e, x_bits(e, e->u, x));
 }
 
 /* log(1 + f) - f + lost; lost may be NXK_NONE. f32: f^2 (-1/2 + f P(f)). f64: with s = f / (2 + f),
@@ -120,30 +124,30 @@ static nxk_value log_tail(const expand *e, nxk_value f, nxk_value lost) {
   return x_fnma(e, half, f, tail);
 }
 
+/* The low part of ln2. */
+static nxk_value log_low(const expand *e) {
+  return x_f2(e, 0x1.7f7d1cp-20, -0x1.718432a1b0e26p-35);
+}
+
 /* k times the high part of ln2 is exact; what its sum with f rounds away goes into the tail, so
  * that only the last addition rounds at the result's size. */
-expand_pair nxi_expand_log_parts(const expand *e, nxk_value k, nxk_value f, nxk_value low) {
+static expand_pair log_parts(const expand *e, nxk_value k, nxk_value f, nxk_value low,
+                             nxk_value ln2_low) {
   nxk_value ln2 = x_f2(e, 0x1.62e4p-1, 0x1.62e42ffp-1);
   nxk_value high = x_fma(e, k, ln2, f);
   nxk_value lost = x_sub(e, f, x_fnma(e, k, ln2, high));
   if (x_is(low)) lost = x_add(e, lost, low);
-  lost = x_fma(e, k, x_f2(e, 0x1.7f7d1cp-20, -0x1.718432a1b0e26p-35), lost);
-  expand_pair out = {high, log_tail(e, f, lost)};
+  expand_pair out = {high, log_tail(e, f, x_fma(e, k, ln2_low, lost))};
   return out;
+}
+
+expand_pair nxi_expand_log_parts(const expand *e, nxk_value k, nxk_value f, nxk_value low) {
+  return log_parts(e, k, f, low, log_low(e));
 }
 
 nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_value low) {
   expand_pair parts = nxi_expand_log_parts(e, k, f, low);
   return x_add(e, parts.high, parts.low);
-}
-
-/* Selects the logarithm: `y` for a finite positive x, and the values of C elsewhere: -infinity at
- * zeros, NaN below, infinity and NaN as they are. */
-static nxk_value log_special(const expand *e, nxk_value x, nxk_value y) {
-  nxk_value zero = x_f(e, 0);
-  y = x_select(e, x_lt(e, x, x_f(e, INFINITY)), y, x);
-  nxk_value pole = x_select(e, x_eq(e, x, zero), x_f(e, -INFINITY), x_f(e, NAN));
-  return x_select(e, x_le(e, x, zero), pole, y);
 }
 
 /* 1 / log b and log 2 / log b in two parts each, for f32 and f64. The high part of the second has
@@ -158,36 +162,55 @@ static const log_base base_10 = {{0x1.bcb7b2p-2, 0x1.bcb7b1526e50ep-2},
                                  {0x1.344p-2, 0x1.34413509f8p-2},
                                  {0x1.3509f8p-18, -0x1.80433b83b532ap-44}};
 
-/* As nxi_expand_log_sum, to another base: f / log b is a product and what it rounds away. */
-static nxk_value log_sum_to_base(const expand *e, nxk_value k, nxk_value f, const log_base *b) {
+/* k log 2 + log(1 + f) to another base; two_low is that part of log 2. f / log b is a product and
+ * what it rounds away. */
+static nxk_value log_sum_to_base(const expand *e, nxk_value k, nxk_value f, const log_base *b,
+                                 nxk_value two_low) {
   nxk_value scale = x_f2(e, b->scale[0], b->scale[1]), two = x_f2(e, b->two[0], b->two[1]);
   nxk_value tail = log_tail(e, f, NXK_NONE);
   expand_pair first = nxi_expand_product(e, f, scale);
   nxk_value high = x_fma(e, k, two, first.high);
   nxk_value lost = x_sub(e, first.high, x_fnma(e, k, two, high));
   lost = x_fma(e, f, x_f2(e, b->scale_low[0], b->scale_low[1]), x_add(e, lost, first.low));
-  lost = x_fma(e, k, x_f2(e, b->two_low[0], b->two_low[1]), lost);
-  return x_add(e, high, x_fma(e, tail, scale, lost));
+  return x_add(e, high, x_fma(e, tail, scale, x_fma(e, k, two_low, lost)));
 }
 
-static nxk_value log_normal(const expand *e, nxk_value x, nxk_value less, const log_base *b) {
-  expand_split s = nxi_expand_split(e, x);
-  nxk_value k = x_is(less) ? x_sub(e, s.k, less) : s.k;
-  nxk_value f = x_sub(e, s.m, x_f(e, 1));
-  return b ? log_sum_to_base(e, k, f, b) : nxi_expand_log_sum(e, k, f, NXK_NONE);
+/* What a logarithm is computed of: the bits of a number that the split takes, and the low part of
+ * the logarithm of 2, which gives numbers that have no logarithm their result. */
+typedef struct log_operands {
+  nxk_value bits, low;
+} log_operands;
+
+/* Of all but positive normal numbers. The scale of a subnormal one is taken back from the bits,
+ * since the split has room for exponents that a float has not. Others are replaced by 2, k = 1 and
+ * f = 0, with -infinity at zeros, NaN below, infinity and NaN as they are in place of `low`. */
+static log_operands log_unusual(const expand *e, nxk_value x, nxk_value low, uint64_t exponents) {
+  nxk_value zero = x_f(e, 0), above = x_lt(e, zero, x), finite = x_lt(e, x, x_f(e, INFINITY));
+  nxk_value scaled = x_bits(e, e->u, x_mul(e, x, x_f2(e, 0x1p25, 0x1p54)));
+  scaled = x_sub(e, scaled, x_u(e, exponents));
+  nxk_value two = x_u(e, e->wide ? UINT64_C(1) << 62 : 1 << 30);
+  nxk_value pole = x_select(e, x_eq(e, x, zero), x_f(e, -INFINITY), x_f(e, NAN));
+  log_operands o = {.bits = x_select(e, x_and(e, above, finite), scaled, two)};
+  o.low = x_select(e, finite, x_select(e, above, low, pole), x);
+  return o;
 }
 
-/* Everything but positive normal numbers is handled in a cold block. Without b: to base e. */
+/* Without b: to base e. */
 static nxk_value log_to_base(const expand *e, nxk_value x, const log_base *b) {
-  uint64_t least = e->wide ? 0x0010000000000000u : 0x00800000u,
-           most = e->wide ? 0x7ff0000000000000u : 0x7f800000u;
-  nxk_value usual = log_normal(e, x, NXK_NONE, b);
-  nxk_value rank = x_sub(e, x_bits(e, e->u, x), x_u(e, least));
+  const uint64_t least = e->wide ? 0x0010000000000000u : 0x00800000u,
+                 most = e->wide ? 0x7ff0000000000000u : 0x7f800000u, exponents = e->wide ? 54 : 25;
+  nxk_value bits = x_bits(e, e->u, x), rank = x_sub(e, bits, x_u(e, least));
+  nxk_value low = x_like(e, b ? x_f2(e, b->two_low[0], b->two_low[1]) : log_low(e), x);
   nxk_value cold = nxk_begin_cold(e->k, x_le(e, x_u(e, most - least), rank));
-  nxk_value scaled = x_mul(e, x, x_f2(e, 0x1p25, 0x1p54));
-  nxk_value inside = log_special(e, x, log_normal(e, scaled, x_f2(e, 25, 54), b));
+  log_operands o = log_unusual(e, x, low, exponents * least);
   nxk_end(e->k);
-  return nxk_blend(e->k, cold, inside, usual);
+  bits = nxk_blend(e->k, cold, o.bits, bits);
+  low = nxk_blend(e->k, cold, o.low, low);
+  expand_split s = split_bits(e, bits);
+  nxk_value f = x_sub(e, s.m, x_f(e, 1));
+  if (b) return log_sum_to_base(e, s.k, f, b, low);
+  expand_pair parts = log_parts(e, s.k, f, NXK_NONE, low);
+  return x_add(e, parts.high, parts.low);
 }
 
 nxk_value nxi_expand_log(const expand *e, nxk_value x) { return log_to_base(e, x, NULL); }

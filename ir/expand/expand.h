@@ -45,6 +45,10 @@ static inline nxk_value x_f2(const expand *e, double narrow, double wide) {
 }
 static inline nxk_value x_i(const expand *e, int64_t x) { return nxk_const_i(e->k, e->i, x); }
 static inline nxk_value x_u(const expand *e, uint64_t x) { return nxk_const(e->k, e->u, x); }
+/* a in as many lanes as `like` has: operands of a blend are not splatted. */
+static inline nxk_value x_like(const expand *e, nxk_value a, nxk_value like) {
+  return e->k->failed ? NXK_NONE : nxk_splat(e->k, a, e->k->instrs[like].lanes);
+}
 static inline nxk_value x_cast(const expand *e, nx_dtype t, nxk_value a) {
   return nxk_cast_to(e->k, t, a);
 }

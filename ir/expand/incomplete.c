@@ -14,9 +14,7 @@ void nxi_loop_operands(const expand *e, const nxk_value *args, int n, nxk_value 
 }
 
 nxk_value nxi_loop_constant(const expand *e, double x, nxk_value like) {
-  nxk_value c = x_f(e, x);
-  if (e->k->failed || e->k->instrs[like].lanes == 1) return c;
-  return nxk_splat(e->k, c, e->k->instrs[like].lanes);
+  return x_like(e, x_f(e, x), like);
 }
 
 /* ---- pairs */

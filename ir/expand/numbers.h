@@ -128,6 +128,7 @@ X_CODE x_number x_number3(nxk_op op, x_number a, x_number b, x_number c) {
 #define nxk_begin_cold(k, pred)           ((void)(k), (pred))
 #define nxk_end(k)                        ((void)(k))
 #define nxk_blend(k, cold, inside, other) ((void)(k), x_number3(NXK_select, cold, inside, other))
+#define x_like(e, a, like)                ((void)(e), (void)(like), (a))
 #define x_f(e, x)                         ((e)->wide ? x_of_f64(x) : x_of_f32((float)(x)))
 #define x_f2(e, narrow, w)                ((e)->wide ? x_of_f64(w) : x_of_f32((float)(narrow)))
 #define x_u(e, x)                         ((e)->wide ? x_of_u64(x) : x_of_u32((uint32_t)(x)))

@@ -210,6 +210,14 @@ static bool is_a_chain(const nxb_binder *b, nxk_value first, nxk_value last, uin
          longest_chain(b, first, last) * 8 >= cost * 7;
 }
 
+/* Whether code that is not short has a cold block. That runs for all lanes if one needs it. */
+static bool is_long_with_cold(const nxb_binder *b, nxk_value first, nxk_value last) {
+  enum { LEAST_CHAIN = 16 };
+  bool cold = false;
+  for (nxk_value v = first; v <= last && !cold; v++) cold = b->from->instrs[v].op == NXK_cold;
+  return cold && longest_chain(b, first, last) >= LEAST_CHAIN;
+}
+
 /* Whether elementwise code waits for its own results most of the time: the iterations that would
  * hide that are more than a processor looks ahead. Two vectors side by side take longer to compile,
  * so there must be enough points; short chains of much code are left to the processor. */
@@ -255,7 +263,7 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   int64_t widest = nxb_widest(b, first, last, loop), lanes = b->target->vector_bytes / widest;
   uint32_t cost = cost_by_width(b, first, last, widest);
   uint32_t live = pressure(b, first, last, loop, has_partial_results(b, first, last));
-  uint32_t most = cost <= 40 ? 4 : cost <= 150 ? 2 : 1;
+  uint32_t most = cost > 150 || is_long_with_cold(b, first, last) ? 1 : cost > 40 ? 2 : 4;
   bool small = is_small_part(b);
   if (small && has_single_elements(b, first, last, loop)) return FEWEST;
   if (registers == 4 && live > 1 && is_a_chain(b, first, last, cost)) {
