@@ -27,6 +27,8 @@ typedef struct legalizer {
   bool hands_on;      /* arithmetic gives a NaN of an operand, or one with only upper bits set */
   uint8_t *short_nan; /* value of the kernel that is read -> whether its NaNs have lower halves of
                          zeros; all false unless hands_on */
+  nxk_value *words; /* value of that kernel, a bf16 rounded from f32 -> the word whose upper half it
+                       is; or NXK_NONE */
   bool twice; /* the target rounds vectors of 64-bit integers twice when it converts them to f32 */
 } legalizer;
 
@@ -49,14 +51,18 @@ static nxk_value is_nan(nxk_kernel *k, nxk_value a) { return op2(k, NXK_ne, a, a
 
 /* ---- small floats from f32 and to it */
 
-/* The upper half of f32, rounded to even; a NaN keeps its upper half and becomes quiet. Where a NaN
- * has a lower half of zeros, as the caller knows, rounding keeps it as it is. */
-static nxk_value f32_to_bf16(nxk_kernel *k, nxk_value a, bool short_nan) {
+/* A word whose upper half is that of f32, rounded to even; a NaN keeps its upper half and becomes
+ * quiet. Where a NaN has a lower half of zeros, as the caller knows, rounding keeps it as it is. */
+static nxk_value round_upper(nxk_kernel *k, nxk_value a, bool short_nan) {
   nxk_value bits = bits_as(k, NX_U32, a), upper = op2(k, NXK_shr, bits, u32(k, 16));
   nxk_value even = op2(k, NXK_add, op2(k, NXK_and, upper, u32(k, 1)), u32(k, 0x7fff));
-  nxk_value r = op2(k, NXK_shr, op2(k, NXK_add, bits, even), u32(k, 16));
-  if (!short_nan) r = op3(k, NXK_select, is_nan(k, a), op2(k, NXK_or, upper, u32(k, 0x40)), r);
-  return bits_as(k, NX_BF16, nxk_cast_to(k, NX_U16, r));
+  nxk_value r = op2(k, NXK_add, bits, even);
+  if (short_nan) return r;
+  return op3(k, NXK_select, is_nan(k, a), op2(k, NXK_or, bits, u32(k, 0x400000)), r);
+}
+
+static nxk_value upper_as_bf16(nxk_kernel *k, nxk_value word) {
+  return bits_as(k, NX_BF16, nxk_cast_to(k, NX_U16, op2(k, NXK_shr, word, u32(k, 16))));
 }
 
 static nxk_value bf16_to_f32(nxk_kernel *k, nxk_value a) {
@@ -142,7 +148,8 @@ static nxk_value widen(const legalizer *l, nxk_value a) {
 static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
   bool has = to == NX_F16 ? l->half : to == NX_BF16 ? l->bf16 : l->f8;
   if (has) return nxk_cast_to(l->k, to, a);
-  return to == NX_BF16 ? f32_to_bf16(l->k, a, false) : f32_to_small(l->k, to, a);
+  return to == NX_BF16 ? upper_as_bf16(l->k, round_upper(l->k, a, false))
+                       : f32_to_small(l->k, to, a);
 }
 
 /* ---- small floats from wider types, rounded once */
@@ -217,10 +224,17 @@ static bool has_short_nan(const nxk_kernel *source, nxk_value v, const uint8_t *
   }
 }
 
-static nxk_value legal_cast(const legalizer *l, nx_dtype to, nxk_value a) {
+/* The f32 of a, a small float that is value v of the kernel that is read. What was rounded for it
+ * need not become one. */
+static nxk_value widen_value(const legalizer *l, nxk_value v, nxk_value a) {
+  if (l->words[v] == NXK_NONE) return widen(l, a);
+  return bits_as(l->k, NX_F32, op2(l->k, NXK_and, l->words[v], u32(l->k, 0xffff0000)));
+}
+
+static nxk_value legal_cast(const legalizer *l, nx_dtype to, nxk_value v, nxk_value a) {
   nx_dtype from = dtype_of(l->k, a);
   if (from == to) return a;
-  if (nxi_is_small_float(from)) a = widen(l, a);
+  if (nxi_is_small_float(from)) a = widen_value(l, v, a);
   return nxi_is_small_float(to) ? cast_to_small(l, to, a) : nxk_cast_to(l->k, to, a);
 }
 
@@ -304,11 +318,14 @@ static bool rewrite(const legalizer *l, const nxk_kernel *source, nxk_value v, n
   nxk_value a = map[in->args[0]], b = in->n_args > 1 ? map[in->args[1]] : NXK_NONE;
   if (in->op == NXK_ldexp) return (map[v] = nxk_scale_within(l->k, source, v, map)) != NXK_NONE;
   if (in->op == NXK_mod) map[v] = float_mod(l->k, a, b);
-  else if (in->op != NXK_cast) map[v] = op2(l->k, (nxk_op)in->op, widen(l, a), widen(l, b));
-  else if (in->dtype == NX_BF16 && type == NX_F32 && l->short_nan[in->args[0]])
-    map[v] = f32_to_bf16(l->k, a, true);
-  else if (nxi_is_small_float(type) || nxi_is_small_float(in->dtype))
-    map[v] = legal_cast(l, in->dtype, a);
+  else if (in->op != NXK_cast)
+    map[v] =
+        op2(l->k, (nxk_op)in->op, widen_value(l, in->args[0], a), widen_value(l, in->args[1], b));
+  else if (in->dtype == NX_BF16 && type == NX_F32 && !l->bf16) {
+    l->words[v] = round_upper(l->k, a, l->short_nan[in->args[0]]);
+    map[v] = upper_as_bf16(l->k, l->words[v]);
+  } else if (nxi_is_small_float(type) || nxi_is_small_float(in->dtype))
+    map[v] = legal_cast(l, in->dtype, in->args[0], a);
   else map[v] = nxk_cast_to(l->k, NX_F32, wide_to_f64(l->k, a, 53, 12));
   return true;
 }
@@ -347,6 +364,7 @@ static bool write_legal(legalizer *l, const nxk_kernel *k, const uint8_t *needed
   copy_tables(l->k, k);
   for (nxk_value v = 0; v < k->n_instrs && !l->k->failed; v++) {
     l->short_nan[v] = l->hands_on && has_short_nan(k, v, l->short_nan);
+    l->words[v] = NXK_NONE;
     if (needed[v] && !rewrite(l, k, v, map)) nxk_copy_instr(l->k, k, v, map);
   }
   return !l->k->failed;
@@ -362,14 +380,16 @@ nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag
                  .scales = scales(t),
                  .hands_on = strncmp(t->isa, "sm_", 3) != 0,
                  .short_nan = nxi_calloc((size_t)k->n_instrs + 1, 1),
+                 .words = nxi_calloc((size_t)k->n_instrs + 1, sizeof *l.words),
                  .twice = strcmp(t->isa, "neon") == 0};
-  bool ok = map && needed && l.short_nan;
+  bool ok = map && needed && l.short_nan && l.words;
   if (ok) nxk_mark_needed(k, needed);
   if (ok && all_legal(&l, k, needed)) ok = (l.k = nxk_copy_needed(k, needed, map)) != NULL;
   else if (ok) ok = write_legal(&l, k, needed, map);
   nxi_free(map);
   nxi_free(needed);
   nxi_free(l.short_nan);
+  nxi_free(l.words);
   if (ok) return l.k;
   nxk_destroy(l.k);
   nxi_oom(d);
