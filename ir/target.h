@@ -26,7 +26,8 @@ typedef struct nxi_target {
   /* A row that begins in the middle of a cache line is written past the caches if it has so many
    * lines: its ends are stores under masks. 0: as most processors (passes/bind/cpu/map.c) */
   int32_t shifted_lines;
-  bool hasty; /* code that is soon replaced: made in half of the time, a tenth slower or so */
+  bool hasty;  /* code that is soon replaced: made in half of the time, a tenth slower or so */
+  bool halves; /* the processor computes vectors of 64 bytes by halves, in turn */
 } nxi_target;
 
 /* This machine, detected once; NX_ISA in the environment (avx2, generic) forbids wider vectors. */

@@ -71,14 +71,18 @@ void nxi_target_use(nxi_target *t, int32_t threads) {
   t->l3_bytes = share_of_last(t->l3_bytes, threads);
 }
 
-/* Zen 4 writes a vector under a mask by microcode with AVX2, and more slowly than two whole vectors
- * with AVX-512. It is the one of its family that has AVX-512; Zen 3 has not been measured. */
-static int32_t shifted_lines(void) {
+/* It is the one of its family that has AVX-512. */
+static bool is_zen_4(void) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_is("amdfam19h") && __builtin_cpu_supports("avx512f")) return 32;
+  return __builtin_cpu_is("amdfam19h") && __builtin_cpu_supports("avx512f");
+#else
+  return false;
 #endif
-  return 0;
 }
+
+/* Zen 4 writes a vector under a mask by microcode with AVX2, and more slowly than two whole vectors
+ * with AVX-512. Zen 3 has not been measured. */
+static int32_t shifted_lines(void) { return is_zen_4() ? 32 : 0; }
 
 static void detect(void) {
   nxi_cpus cpus;
@@ -91,6 +95,7 @@ static void detect(void) {
   machine.l2_bytes = level[2].share;
   machine.l3_bytes = share_of_last(level[3].total, cpus.available); /* of all threads of a run */
   machine.shifted_lines = shifted_lines();
+  machine.halves = is_zen_4();
   nxi_cpu_name(machine.cpu, sizeof machine.cpu);
   host = machine;
   const char *wish = getenv("NX_ISA");

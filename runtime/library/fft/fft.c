@@ -30,6 +30,8 @@ typedef struct fft {
 
 static const nxi_fft_kernels *kernels_for(const nxi_target *t, bool wide) {
 #if defined(__x86_64__)
+  if (strcmp(t->isa, "avx512") == 0 && t->halves)
+    return wide ? &nxi_fft_avx512_halves_f64 : &nxi_fft_avx512_halves_f32;
   if (strcmp(t->isa, "avx512") == 0) return wide ? &nxi_fft_avx512_f64 : &nxi_fft_avx512_f32;
   if (strcmp(t->isa, "avx2") == 0) return wide ? &nxi_fft_avx2_f64 : &nxi_fft_avx2_f32;
 #endif

@@ -178,26 +178,33 @@ static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
 #define TABLE(isa, type)  TABLE_(isa, type)
 
 #if FFT_BYTES == 64
-const nxi_fft_kernels TABLE(ISA, f32) = {
-    .widths = 3,
-    .width = {16, 8, 4},
-    .wide = {WIDE(32, 16), WIDE(32, 8), WIDE(32, 4)},
-    .last = {LAST_TO_8(32, 16), LAST_TO_4(32, 8), LAST_TO_4(32, 4)},
-    .narrow = NARROW(32, 4),
-    MOVES(32, 16),
-    .split_lanes = {split_lanes_32x16, split_lanes_32x8, split_lanes_32x4},
-    .join_lanes = {join_lanes_32x16, join_lanes_32x8, join_lanes_32x4},
-};
-const nxi_fft_kernels TABLE(ISA, f64) = {
-    .widths = 3,
-    .width = {8, 4, 2},
-    .wide = {WIDE(64, 8), WIDE(64, 4), WIDE(64, 2)},
-    .last = {LAST_TO_4(64, 8), LAST_TO_4(64, 4), LAST_TO_4(64, 2)},
-    .narrow = NARROW(64, 2),
-    MOVES(64, 8),
-    .split_lanes = {split_lanes_64x8, split_lanes_64x4, split_lanes_64x2},
-    .join_lanes = {join_lanes_64x8, join_lanes_64x4, join_lanes_64x2},
-};
+#define TABLE_F32(cost)                                                                       \
+  {                                                                                           \
+    .widths = 3, .width = {16, 8, 4}, .widest_cost = cost,                                    \
+    .wide = {WIDE(32, 16), WIDE(32, 8), WIDE(32, 4)},                                         \
+    .last = {LAST_TO_8(32, 16), LAST_TO_4(32, 8), LAST_TO_4(32, 4)}, .narrow = NARROW(32, 4), \
+    MOVES(32, 16), .split_lanes = {split_lanes_32x16, split_lanes_32x8, split_lanes_32x4},    \
+    .join_lanes = {                                                                           \
+      join_lanes_32x16,                                                                       \
+      join_lanes_32x8,                                                                        \
+      join_lanes_32x4                                                                         \
+    }                                                                                         \
+  }
+#define TABLE_F64(cost)                                                                      \
+  {                                                                                          \
+    .widths = 3, .width = {8, 4, 2}, .widest_cost = cost,                                    \
+    .wide = {WIDE(64, 8), WIDE(64, 4), WIDE(64, 2)},                                         \
+    .last = {LAST_TO_4(64, 8), LAST_TO_4(64, 4), LAST_TO_4(64, 2)}, .narrow = NARROW(64, 2), \
+    MOVES(64, 8), .split_lanes = {split_lanes_64x8, split_lanes_64x4, split_lanes_64x2},     \
+    .join_lanes = {                                                                          \
+      join_lanes_64x8,                                                                       \
+      join_lanes_64x4,                                                                       \
+      join_lanes_64x2                                                                        \
+    }                                                                                        \
+  }
+const nxi_fft_kernels TABLE(ISA, f32) = TABLE_F32(4), TABLE(ISA, f64) = TABLE_F64(4),
+                                 TABLE(ISA, halves_f32) = TABLE_F32(7),
+                                 TABLE(ISA, halves_f64) = TABLE_F64(7);
 #elif FFT_BYTES == 32
 const nxi_fft_kernels TABLE(ISA, f32) = {
     .widths = 2,

@@ -120,6 +120,7 @@ typedef struct nxi_fft_streamed {
 typedef struct nxi_fft_kernels {
   int32_t widths;                /* the widest first */
   int32_t width[NXI_FFT_WIDTHS]; /* elements */
+  int32_t widest_cost; /* of a vector of 64 bytes, if there are any, where others take 4 */
   /* The width, or 0, of kernels that take pairs apart and put them together with less work in local
    * order. Of that width, `last` with a radix that is a multiple of it expects its source so. */
   int32_t apart;
@@ -156,6 +157,8 @@ extern const nxi_fft_kernels nxi_fft_generic_f32, nxi_fft_generic_f64;
 #if defined(__x86_64__)
 extern const nxi_fft_kernels nxi_fft_avx2_f32, nxi_fft_avx2_f64;
 extern const nxi_fft_kernels nxi_fft_avx512_f32, nxi_fft_avx512_f64;
+/* The same, where vectors of 64 bytes are computed by halves. */
+extern const nxi_fft_kernels nxi_fft_avx512_halves_f32, nxi_fft_avx512_halves_f64;
 #endif
 
 #endif

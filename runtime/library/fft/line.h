@@ -27,7 +27,7 @@ typedef struct nxi_fft_stage {
   const void *prime;
   const int32_t *order;              /* nxi_fft_pass.order, where passes are done in place */
   int32_t kernel;                    /* index of the radix in nxi_fft_radices */
-  int32_t width;                     /* of `last` */
+  int32_t width;                     /* of `row` or `last` */
   void (*row)(const nxi_fft_pass *); /* a single transform: one of these three */
   void (*last)(const nxi_fft_tail *);
   void (*narrow)(const nxi_fft_tail *);
@@ -70,6 +70,12 @@ static inline int32_t nxi_fft_width_for(const nxi_fft_kernels *k, int64_t lanes)
   int32_t width = 0;
   while (width < k->widths - 1 && k->width[width] > lanes) width++;
   return width;
+}
+
+/* What vectors of `width` elements take for so many lanes. */
+static inline int64_t nxi_fft_vectors_cost(const nxi_fft_kernels *k, int64_t width, int64_t lanes) {
+  const bool widest = k->widest_cost && width == k->width[0];
+  return (lanes + width - 1) / width * (widest ? k->widest_cost : 4);
 }
 
 /* n >= 1. NX_OUT_OF_MEMORY, NX_INTERRUPTED. */

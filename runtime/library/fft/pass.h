@@ -19,6 +19,12 @@ static INLINE int NAME(place)(const int r, int k) {
 #else
 #define FFT_EACH (WIDTH * BITS == FFT_BYTES * 8)
 #endif
+/* Vectors of 32 bytes beside wider ones get those of single transforms. */
+#if defined(FFT_PLAIN) || FFT_BYTES < 64
+#define FFT_ROWS FFT_EACH
+#else
+#define FFT_ROWS (WIDTH * BITS >= 256)
+#endif
 
 typedef struct NAME(side) {
   REAL *re;
@@ -289,10 +295,12 @@ static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool
   FORM(PLANAR, PAIRS, 1, 2, ANY, is_local, true)   \
   FORM(PLANAR, SWAPPED, 1, 2, ANY, is_local, true)
   if (FFT_EACH) FORM(PLANAR, PLANAR, 1, 1, IN_PLACE, false, plain && p->order)
-  if (each) {
+  if (each && FFT_ROWS) {
     FORM(PLANAR, PLANAR, 1, 1, ROW, false, row)
     FORM(PAIRS, PLANAR, 2, 1, ROW, FFT_APART, row)
     FORM(SWAPPED, PLANAR, 2, 1, ROW, FFT_APART, row)
+  }
+  if (each && FFT_EACH) {
     FORMS(false)
     if (FFT_APART) {
       FORMS(true)
@@ -312,12 +320,12 @@ static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool
 WIDE(1, false)
 WIDE(2, false)
 WIDE(3, false)
-WIDE(4, FFT_EACH)
-WIDE(5, FFT_EACH)
+WIDE(4, true)
+WIDE(5, true)
 WIDE(7, false)
-WIDE(8, FFT_EACH)
+WIDE(8, true)
 WIDE(9, false)
-WIDE(16, FFT_EACH)
+WIDE(16, true)
 WIDE(0, false)
 #undef WIDE
 /* clang-format on */

@@ -222,21 +222,24 @@ static bool stage_tables(nxi_fft_line *l, nxi_fft_stage *s) {
   return complete;
 }
 
-/* Chooses the kernel with which single transforms do a pass: the one with lanes if there are enough
- * groups. */
+/* Chooses the kernel with which single transforms do a pass: one with lanes if there are enough
+ * groups, of the width that takes least. */
 static void choose_kernel(const nxi_fft_line *l, nxi_fft_stage *s) {
   const nxi_fft_kernels *k = l->kernels;
   s->kernel = 0;
   while (s->kernel < NXI_FFT_RADICES - 1 && nxi_fft_radices[s->kernel] != s->radix) s->kernel++;
-  if (s->groups >= nxi_fft_least_lanes(l)) {
-    s->row = k->wide[nxi_fft_width_for(k, s->groups)][s->kernel];
-    return;
-  }
-  for (int32_t w = 0; w < k->widths && s->groups == 1 && !s->last; w++) {
+  const bool row = s->groups >= nxi_fft_least_lanes(l);
+  const int64_t lanes = row ? s->groups : s->done;
+  int64_t least = INT64_MAX;
+  for (int32_t w = 0; w < k->widths && (row || s->groups == 1); w++) {
+    const int64_t cost = nxi_fft_vectors_cost(k, k->width[w], lanes);
+    if (lanes < k->width[w] || cost >= least || !(row || k->last[w][s->kernel])) continue;
+    least = cost;
     s->width = k->width[w];
-    if (s->done >= s->width) s->last = k->last[w][s->kernel];
+    if (row) s->row = k->wide[w][s->kernel];
+    else s->last = k->last[w][s->kernel];
   }
-  if (!s->last) s->narrow = k->narrow[s->kernel];
+  if (!s->row && !s->last) s->narrow = k->narrow[s->kernel];
 }
 
 /* Passes in place leave results in the order of the reversed digits of their numbers. */

@@ -55,19 +55,19 @@ static void stream_later(rows_run *r, void *to, const void *results, int64_t rea
 
 /* ---- several rows in lanes */
 
-/* Whether a single transform uses four fifths of the lanes of the widest vectors. */
+/* Whether passes of a single transform take five quarters at most of what they would if all lanes
+ * of the widest vectors were used. */
 static bool fills_vectors(const nxi_fft_line *l) {
-  const int64_t width = l->kernels->width[0];
-  int64_t lanes = 0;
+  const nxi_fft_kernels *k = l->kernels;
+  const int64_t full = l->n * l->passes * nxi_fft_vectors_cost(k, k->width[0], 1);
+  int64_t cost = 0;
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
     if (s->narrow) return false;
-    const int64_t one = s->row ? l->kernels->width[nxi_fft_width_for(l->kernels, s->groups)]
-                               : s->width,
-                  line = s->row ? s->groups : s->done, lines = s->row ? s->done : 1;
-    lanes += lines * ((line + one - 1) / one) * width * s->radix;
+    const int64_t line = s->row ? s->groups : s->done, lines = s->row ? s->done : 1;
+    cost += lines * nxi_fft_vectors_cost(k, s->width, line) * k->width[0] * s->radix;
   }
-  return 4 * lanes <= 5 * l->n * l->passes;
+  return 4 * cost <= 5 * full;
 }
 
 /* Rows one at a time are done pass by pass, as many together as the first-level cache holds: so the
