@@ -126,7 +126,7 @@ static uint64_t known_bits(const nxl_emitter *e, nxk_value v) {
 static nxl_ref scalar_instr(nxl_emitter *e, const nxk_instr *in) {
   nxl_ref args[3] = {NULL, NULL, NULL};
   for (uint32_t i = 0; i < in->n_args; i++) {
-    args[i] = e->values[in->args[i]];
+    args[i] = nxl_operand_abreast(e, in->args[i]);
     if (in->lanes > 1 && nxl_lanes_of(args[i]) == 1) args[i] = nxl_splat(e, args[i], in->lanes);
   }
   nx_dtype type = nxk_dtype(e->k, in->args[in->op == NXK_select ? 2 : 0]);
@@ -396,6 +396,7 @@ static void end_block(nxl_emitter *e, nxk_value opener) {
 
 static void instruction(nxl_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
+  if (in->op == NXK_for || in->op == NXK_cold) nxl_begin_abreast(e, v);
   switch (in->op) {
     case NXK_const:
     case NXK_splat: e->values[v] = nxl_emit_value(e, in); break;
@@ -433,6 +434,7 @@ static void instruction(nxl_emitter *e, nxk_value v) {
       if (in->op < NXK_SCALAR_COUNT) e->values[v] = nxl_emit_value(e, in);
       else nxl_refuse(e, e->i64, "an instruction of the logical level");
   }
+  e->values[v] = nxl_keep_abreast(e, v);
 }
 
 /* ---- the function */
@@ -473,18 +475,20 @@ void nxl_load_bases(nxl_emitter *e) {
 static bool make_tables(nxl_emitter *e) {
   uint32_t n = e->k->n_instrs + 1, m = e->k->n_buffers + 1;
   e->values = nxi_calloc(n, sizeof *e->values);
+  e->loaded = nxi_calloc(n, sizeof *e->loaded);
   e->next = nxi_calloc(n, sizeof *e->next);
   e->blocks = nxi_calloc(n, sizeof *e->blocks);
   e->bases = nxi_calloc(m, sizeof *e->bases);
   e->scopes = nxi_calloc(m, sizeof *e->scopes);
   e->own_scope = nxi_calloc(m, sizeof *e->own_scope);
   e->other_scopes = nxi_calloc(m, sizeof *e->other_scopes);
-  return e->values && e->next && e->blocks && e->bases && e->scopes && e->own_scope &&
+  return e->values && e->loaded && e->next && e->blocks && e->bases && e->scopes && e->own_scope &&
          e->other_scopes;
 }
 
 static void free_tables(nxl_emitter *e) {
   nxi_free(e->values);
+  nxi_free(e->loaded);
   nxi_free(e->next);
   nxi_free(e->blocks);
   nxi_free(e->bases);

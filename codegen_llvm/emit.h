@@ -49,6 +49,14 @@ typedef struct nxl_room {
   int64_t bytes;
 } nxl_room;
 
+/* Code whose vectors are several registers (emit_abreast.c). */
+typedef struct nxl_abreast {
+  nxk_value block;       /* the innermost `for` or `cold` that was begun last */
+  bool is_long;          /* it has much such code */
+  uint32_t since;        /* instructions since registers became opaque */
+  nxk_value stale_until; /* what was loaded before is loaded again */
+} nxl_abreast;
+
 typedef struct nxl_emitter {
   const nxk_kernel *k;
   nxl_isa isa;
@@ -61,9 +69,11 @@ typedef struct nxl_emitter {
   LLVMBuilderRef builder;
   LLVMTypeRef i1, i8, i32, i64, pointer;
   nxl_ref function;
-  LLVMBasicBlockRef entry;           /* holds the allocas, and a jump to the code */
-  nxl_ref *values;                   /* for each instruction its LLVM value */
-  nxl_ref *next;                     /* for each carry its value for the next iteration */
+  LLVMBasicBlockRef entry; /* holds the allocas, and a jump to the code */
+  nxl_ref *values;         /* for each instruction its LLVM value */
+  nxl_ref *next;           /* for each carry its value for the next iteration */
+  nxk_value *loaded;       /* for each load where it was loaded again: stale_until */
+  nxl_abreast abreast;
   nxl_block *blocks;                 /* for each instruction that opens a block */
   nxl_ref *bases;                    /* for each buffer its base pointer */
   LLVMMetadataRef *scopes;           /* for each restricted buffer its alias scope, else NULL */
@@ -137,7 +147,15 @@ nxl_ref nxl_intrinsic_of(nxl_emitter *e, const char *name, nxl_ref a, nxl_ref b,
 /* index + step, for the end of a loop. */
 nxl_ref nxl_advance(nxl_emitter *e, nxl_ref index, int64_t step);
 
+/* ---- emit_abreast.c */
+void nxl_begin_abreast(nxl_emitter *e, nxk_value block); /* a `for` or `cold` begins */
+/* The value of an instruction that was emitted. */
+nxl_ref nxl_keep_abreast(nxl_emitter *e, nxk_value v);
+/* The value as an operand: perhaps loaded again. */
+nxl_ref nxl_operand_abreast(nxl_emitter *e, nxk_value v);
+
 /* ---- shuffles (emit_lanes.c) */
+nxl_ref nxl_join_registers(nxl_emitter *e, nxl_ref *at, uint32_t n);
 nxl_ref nxl_interleave(nxl_emitter *e, const nxk_instr *in);
 nxl_ref nxl_concat(nxl_emitter *e, const nxk_instr *in);
 nxl_ref nxl_deinterleave(nxl_emitter *e, const nxk_instr *in);

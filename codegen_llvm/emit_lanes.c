@@ -93,7 +93,7 @@ static nxl_ref from_bytes(nxl_emitter *e, const nxk_instr *in, nxl_ref v) {
 }
 
 /* Joins n registers, a power of two. */
-static nxl_ref join_registers(nxl_emitter *e, nxl_ref *at, uint32_t n) {
+nxl_ref nxl_join_registers(nxl_emitter *e, nxl_ref *at, uint32_t n) {
   for (; n > 1; n /= 2)
     for (uint32_t i = 0; i < n / 2; i++) at[i] = concatenated(e, at[2 * i], at[2 * i + 1]);
   return at[0];
@@ -203,7 +203,7 @@ nxl_ref nxl_take_apart(nxl_emitter *e, nx_dtype t, const nxl_ref *vectors, uint3
               : k == 3 ? third_lanes(e, &r, x, lane)
                        : fourth_lanes(e, &r, x, first);
   }
-  return join_registers(e, r.at, each);
+  return nxl_join_registers(e, r.at, each);
 }
 
 nxl_ref nxl_deinterleave(nxl_emitter *e, const nxk_instr *in) {
@@ -258,5 +258,5 @@ nxl_ref nxl_interleave_all(nxl_emitter *e, const nxk_instr *in) {
       x[i] = register_of(e, as_bytes(e, in, e->values[in->args[i]]), at / k * r.lanes, r.lanes);
     r.at[j] = k == 3 ? third_piece(e, &r, x, at % k) : fourth_piece(e, x, at % k);
   }
-  return from_bytes(e, in, join_registers(e, r.at, each));
+  return from_bytes(e, in, nxl_join_registers(e, r.at, each));
 }

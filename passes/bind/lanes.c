@@ -40,10 +40,24 @@ int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_val
   return computed ? computed : moved;
 }
 
-/* The largest number of values that vary along the loop and are live at the same time. numbers:
- * of these only numbers, no indices and no conditions. */
+/* Whether v is loaded as it lies in memory, so that an instruction may have it as an operand there
+ * instead of in a register. */
+static bool is_operand_in_memory(const nxb_binder *b, nxk_value v, nxk_value loop) {
+  const nxk_instr *in = &b->from->instrs[v];
+  if (in->op != NXK_load || nxi_dtypes[in->dtype].bits < 32) return false;
+  const nxk_access *a = &b->from->accesses[in->imm];
+  bool computed;
+  return a->index == NXK_NONE && a->mask == NXK_NONE && nxb_stride(b, a, loop, &computed) == 1 &&
+         !computed;
+}
+
+/* Which values count: all that vary along the loop; of these only numbers, no indices and no
+ * conditions; of these only what must be in registers. */
+typedef enum counted { ALL, NUMBERS, IN_REGISTERS } counted;
+
+/* The largest number of values that are live at the same time. */
 static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
-                         bool numbers) {
+                         counted which) {
   const nxk_kernel *k = b->from;
   uint32_t n = last - first + 1, alive = 0, most = 1;
   /* how many values are last used at an instruction */
@@ -55,7 +69,8 @@ static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, n
       nxk_value a = k->instrs[v].args[i];
       if (a < first || a > last || used[a - first] || k->instrs[a].op == NXK_cold) continue;
       if (loop != NXK_NONE && !nxb_depends(b, a, loop)) continue;
-      if (numbers && (k->instrs[a].dtype == NX_BOOL || is_index_like(k, a, 6))) continue;
+      if (which >= NUMBERS && (k->instrs[a].dtype == NX_BOOL || is_index_like(k, a, 6))) continue;
+      if (which == IN_REGISTERS && loop != NXK_NONE && is_operand_in_memory(b, a, loop)) continue;
       used[a - first] = 1;
       dies[v - first]++;
     }
@@ -201,13 +216,24 @@ static int64_t known_points(const nxb_binder *b, int64_t enough) {
   return points;
 }
 
+/* The instructions that compute, outside cold blocks. */
+static uint32_t count_computing(const nxb_binder *b, nxk_value first, nxk_value last) {
+  uint32_t n = 0;
+  for (nxk_value v = first; v <= last; v = after_cold(b, v) + 1) {
+    const nxk_instr *in = &b->from->instrs[v];
+    n += in->op < NXK_SCALAR_COUNT && nxk_scalars[in->op].cost > 0;
+  }
+  return n;
+}
+
 /* Whether elementwise code is hardly anything but one chain: then a processor looks ahead to one or
  * two more iterations, and only what stands side by side in one hides that each instruction waits
  * for the one before. */
-static bool is_a_chain(const nxb_binder *b, nxk_value first, nxk_value last, uint32_t cost) {
+static bool is_a_chain(const nxb_binder *b, nxk_value first, nxk_value last) {
   enum { LEAST_CODE = 40, MOST_CODE = 150, LEAST_POINTS = 1 << 11 };
-  return cost > LEAST_CODE && cost <= MOST_CODE && known_points(b, LEAST_POINTS) >= LEAST_POINTS &&
-         longest_chain(b, first, last) * 8 >= cost * 7;
+  const uint32_t n = count_computing(b, first, last);
+  return n > LEAST_CODE && n <= MOST_CODE && known_points(b, LEAST_POINTS) >= LEAST_POINTS &&
+         longest_chain(b, first, last) * 8 >= n * 7;
 }
 
 /* Whether code that is not short has a cold block. That runs for all lanes if one needs it. */
@@ -262,13 +288,15 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   enum { FEWEST = 4 };
   int64_t widest = nxb_widest(b, first, last, loop), lanes = b->target->vector_bytes / widest;
   uint32_t cost = cost_by_width(b, first, last, widest);
-  uint32_t live = pressure(b, first, last, loop, has_partial_results(b, first, last));
+  uint32_t live =
+      pressure(b, first, last, loop, has_partial_results(b, first, last) ? NUMBERS : ALL);
   uint32_t most = cost > 150 || is_long_with_cold(b, first, last) ? 1 : cost > 40 ? 2 : 4;
   bool small = is_small_part(b);
   if (small && has_single_elements(b, first, last, loop)) return FEWEST;
-  if (registers == 4 && live > 1 && is_a_chain(b, first, last, cost)) {
+  if (registers == 4 && live > 1 && is_a_chain(b, first, last)) {
     most = registers = 8;
-    live--; /* a result takes the register of the operand that it replaces */
+    live = pressure(b, first, last, loop, IN_REGISTERS);
+    if (live > 1) live--; /* a result takes the register of the operand that it replaces */
   }
   const uint32_t room = (b->target->vector_bytes >= 64 ? 24 : 12) / live;
   if (registers > most) registers = most;
