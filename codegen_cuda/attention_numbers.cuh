@@ -188,13 +188,13 @@ template <class T> struct nx_pair : nx_half<T> {
 
 /* ---- scores of f32 */
 
-struct nx_two {
+struct nx_score_pair {
   float low, high;
 };
 template <class T> struct nx_wide {
   typedef nx_half<T> half;
   typedef T type;
-  typedef nx_two word;
+  typedef nx_score_pair word;
   typedef float peak;
   enum { wide = 1 };
   static const nx_u32 one = 0x3f800000u, none = 0xff800000u;
