@@ -278,7 +278,10 @@ typedef enum nxb_tail {
   NXB_TAIL_MASKED, /* the body is written once more, under a mask */
   NXB_TAIL_SINGLE, /* the body is written once more, for single lanes: where masks are expensive */
   /* the last vector ends at the end of the loop; some elements are computed twice */
-  NXB_TAIL_AGAIN
+  NXB_TAIL_AGAIN,
+  /* the same by vectors of one register, where there are as many elements, else under a mask or one
+   * by one: of any extent (in the generic form) where masks are slow */
+  NXB_TAIL_NARROW
 } nxb_tail;
 /* Chooses the tail for the code [first, last] in a loop over `extent` elements (-1: unknown). */
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,

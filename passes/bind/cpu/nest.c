@@ -262,6 +262,39 @@ static void write_tail(lane_loop *l, nxk_value start, int64_t rest, nxb_tail tai
   write_lanes(l, start, d->hi, n, limits);
 }
 
+/* Lanes that fill a register, of the widest elements that are read or written. */
+static int64_t lanes_of_register(const nxb_binder *b) {
+  int64_t widest = 1;
+  for (nxk_value v = b->region->first; v <= b->region->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_load && in->op != NXK_store) continue;
+    int64_t size = nxi_dtype_size(b->from->buffers[b->from->accesses[in->imm].buffer].dtype);
+    widest = size > widest ? size : widest;
+  }
+  return b->target->vector_bytes / widest;
+}
+
+static nxb_tail rest_of_narrow(const nxb_binder *b) {
+  return nxb_masks_well(b, b->region->first, b->region->last) ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
+}
+
+/* As many whole vectors as there are, then narrow ones, of which the last may lie over the one
+ * before it. */
+static void write_narrow(lane_loop *l, int64_t lanes) {
+  nxb_binder *b = l->b;
+  const nxb_dim *d = l->dim;
+  const int64_t most = lanes_of_register(b), n = most < lanes ? most : lanes;
+  nxk_value start = d->lo;
+  if (n < lanes) {
+    write_lanes(l, d->lo, nxb_add(b, d->hi, 1 - lanes), lanes, no_limits);
+    start = nxb_op(b, NXK_and, d->hi, nxb_int(b, -lanes));
+  }
+  nxk_value last = nxb_add(b, d->hi, -n),
+            whole = nxk_scalar(b->to, NXK_select, 0, nxb_op(b, NXK_le, d->lo, last), d->hi, start);
+  write_lanes(l, start, whole, n, (lane_limits){NXK_NONE, last});
+  write_tail(l, whole, n - 1, rest_of_narrow(b));
+}
+
 static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
   nxb_binder *b = l->b;
   const nxb_dim *d = l->dim;
@@ -272,6 +305,10 @@ static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
   if (constant) rest = (hi - lo) % lanes;
   if (rest == 0) {
     write_lanes(l, d->lo, d->hi, lanes, no_limits);
+    return;
+  }
+  if (tail == NXB_TAIL_NARROW) {
+    write_narrow(l, lanes);
     return;
   }
   if (tail == NXB_TAIL_AGAIN) {
@@ -291,6 +328,7 @@ void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb
   lane_loop l = {b, maps, nxb_alloc(b, n_maps * sizeof *maps), n_maps, dim, body, user, false};
   for (uint32_t n = 0; n < n_maps && !b->failed; n++) nxb_lane_map_copy(b, &l.saved[n], &maps[n]);
   int64_t rest = b->target->generic ? lanes - 1 : dim->loop.extent % lanes;
+  if (tail == NXB_TAIL_NARROW) tail = rest_of_narrow(b);
   if (!b->failed) write_tail(&l, dim->lo, rest, tail);
 }
 
@@ -394,8 +432,10 @@ bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
 
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
                          uint16_t lanes) {
-  bool masks = nxb_masks_well(b, first, last);
-  if (b->target->generic && masks) return NXB_TAIL_MASKED;
-  if (extent >= lanes && nxb_repeats(b, first, last)) return NXB_TAIL_AGAIN;
+  bool masks = nxb_masks_well(b, first, last), generic = b->target->generic;
+  bool repeats = nxb_repeats(b, first, last), quick = b->target->vector_bytes >= 64;
+  if (generic && masks && (quick || !repeats)) return NXB_TAIL_MASKED;
+  if (!(generic && masks) && extent >= lanes && repeats) return NXB_TAIL_AGAIN;
+  if (generic && repeats && b->target->vector_bytes >= 16) return NXB_TAIL_NARROW;
   return masks ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
 }
