@@ -126,20 +126,20 @@ typedef struct nxi_tag {
 } nxi_tag;
 
 struct nxi_node {
-  uint32_t refs; /* record_lock */
-  uint16_t op;   /* nxg_op or one of the above */
-  uint8_t dtype, rank;
+  uint32_t refs;         /* record_lock */
   _Atomic uint8_t flags; /* changed under record_lock */
   uint8_t state, device;
   uint8_t failure; /* nx_status of a node that failed for good */
+  uint16_t op;     /* nxg_op or one of the above */
+  uint8_t dtype, rank;
   uint32_t n_args, n_attrs;
   uint32_t size;   /* bytes, for the pool */
   uint32_t index;  /* extraction: valid if epoch is the context's */
   uint16_t called; /* the operation of the caller's that it is a part of; 0: it is that itself */
-  uint8_t place;   /* of a listed node: in its set of the table, or NXI_SET: not in one */
   uint64_t epoch;
   uint64_t id;
-  uint64_t hash;
+  uint32_t hash;  /* table.h; valid of a listed node, like the next one */
+  uint32_t place; /* in the sets of the table, or NXI_NOT_IN_SET */
   uint32_t named; /* storages with references whose value it is */
   /* of the storage that it was assigned to; 0: of none. Changed under record_lock. pending.c */
   _Atomic uint32_t lineage;
@@ -153,6 +153,11 @@ struct nxi_node {
   int64_t tail[]; /* shape[rank], attrs[n_attrs], then n_args pointers */
 };
 
+#define NXI_NOT_IN_SET UINT32_MAX
+/* op, dtype and rank in one word, as they follow each other in a node and in the key of a run. */
+static inline uint32_t nxi_node_type(uint32_t op, uint32_t dtype, uint32_t rank) {
+  return op | dtype << 16 | rank << 24;
+}
 static inline int64_t *nxi_node_shape(nxi_node *n) { return n->tail; }
 static inline uint32_t nxi_node_lineage(const nxi_node *n) {
   return atomic_load_explicit(&n->lineage, memory_order_relaxed);

@@ -10,13 +10,15 @@
 #include "number.h"
 #include "objects.h"
 #include "pending.h"
+#include "table.h"
 #include "ir/platform/lock.h"
 
 /* ---- nodes */
 
 typedef struct node_type {
-  uint16_t op, called;
-  uint8_t dtype, rank, device;
+  uint64_t type; /* nxi_node_type, and above it the number of operands */
+  uint16_t called;
+  uint8_t device;
   uint32_t n_attrs;
 } node_type;
 
@@ -24,20 +26,19 @@ typedef struct node_type {
  * to begin. What is not given here is the caller's. */
 static inline void node_begin(nx_context *c, nxi_node *n, const node_type *type, uint32_t size) {
   n->refs = 1;
-  n->op = type->op;
-  n->dtype = type->dtype;
-  n->rank = type->rank;
   atomic_init(&n->flags, 0);
   n->state = NXI_PENDING;
   n->device = type->device;
   n->failure = 0;
-  n->n_args = 0;
+  n->op = (uint16_t)type->type; /* these and n_args are one store */
+  n->dtype = (uint8_t)(type->type >> 16);
+  n->rank = (uint8_t)(type->type >> 24);
+  n->n_args = (uint32_t)(type->type >> 32);
   n->n_attrs = type->n_attrs;
   n->size = size;
   n->index = 0;
   n->called = type->called;
-  n->place = 0;
-  n->epoch = n->id = n->hash = 0;
+  n->epoch = n->id = 0;
   n->named = 0;
   atomic_init(&n->lineage, 0);
   n->elements = 0;
@@ -54,8 +55,8 @@ static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_a
          size = sizeof(nxi_node) + words * sizeof(int64_t);
   nxi_node *n = nxi_block_take(c, size);
   if (!n) return NULL;
-  const node_type type = {r->op,     r->called, r->dtype, (uint8_t)r->rank, (uint8_t)r->device,
-                          r->n_attrs};
+  const node_type type = {nxi_node_type(r->op, r->dtype, (uint32_t)r->rank), r->called,
+                          (uint8_t)r->device, r->n_attrs};
   node_begin(c, n, &type, (uint32_t)size);
   int64_t elements = 1;
   for (int32_t i = 0; i < r->rank; i++) elements *= n->tail[i] = r->shape[i];
@@ -66,9 +67,13 @@ static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_a
   return n;
 }
 
-/* The node itself, or an equal one instead of it. flags: those of its operands together. */
-static inline nxi_node *intern_one(nx_context *c, nxi_node *n, uint8_t flags, bool alone) {
-  uint8_t listed = 0;
+/* The node itself, or an equal one instead of it. */
+static nxi_node *intern(nx_context *c, nxi_node *n, bool alone) {
+  nxi_node **args = nxi_node_args(n);
+  uint8_t flags = n->op == NXI_OP_CELL || n->op == NXI_OP_PLACEHOLDER ? NXI_NODE_TRACED : 0,
+          listed = 0;
+  for (uint32_t i = 0; i < n->n_args; i++)
+    flags |= atomic_load_explicit(&args[i]->flags, memory_order_relaxed);
   if (!alone && !(flags & NXI_NODE_EXPOSED)) {
     nxi_node *equal;
     if (!nxi_table_add(c, n, &equal)) {
@@ -86,14 +91,6 @@ static inline nxi_node *intern_one(nx_context *c, nxi_node *n, uint8_t flags, bo
   n->id = ++c->next_id;
   nxi_node_sign(n);
   return n;
-}
-
-static nxi_node *intern(nx_context *c, nxi_node *n, bool alone) {
-  nxi_node **args = nxi_node_args(n);
-  uint8_t flags = n->op == NXI_OP_CELL || n->op == NXI_OP_PLACEHOLDER ? NXI_NODE_TRACED : 0;
-  for (uint32_t i = 0; i < n->n_args; i++)
-    flags |= atomic_load_explicit(&args[i]->flags, memory_order_relaxed);
-  return intern_one(c, n, flags, alone);
 }
 
 nxi_node *nxi_record_node(const nxi_recording *r, bool alone) {
@@ -271,90 +268,157 @@ static inline nxi_node *read_operand(const nxi_recording *r, const nxi_operand *
 
 /* ---- the usual case, in few steps */
 
-/* The value that an operand is the whole of, if that is on this device, has the operand's shape,
- * and nobody writes it; or NULL. */
-static inline nxi_node *whole_value(const nx_tensor *t, int32_t device) {
-  const nxi_storage *s = t->storage;
-  nxi_node *value = s->value;
-  if (!t->whole || s->write_pins || value->device != device || value->rank != t->rank) return NULL;
-  const int64_t *shape = nxi_node_shape(value);
-  for (uint32_t i = 0; i < t->rank; i++)
-    if (t->dims[i] != shape[i]) return NULL;
-  return value;
-}
-
 /* Apart, so that the usual way saves no registers for it. */
 __attribute__((noinline)) static nxi_node *new_number(nx_context *c, const nxi_number *number,
-                                                      nxi_node *n) {
-  nxi_operand o = {.rank = n->rank, .shape = nxi_node_shape(n)};
-  return nxi_number_node(c, number, &o, n->device);
+                                                      const nx_tensor *like) {
+  nxi_operand o = {.rank = like->rank, .shape = nxi_shape(like)};
+  return nxi_number_node(c, number, &o, like->storage->device);
 }
 
-static inline nxi_node *alike_number(nx_context *c, const nxi_number *number, nxi_node *n) {
-  const int64_t *shape = nxi_node_shape(n);
-  uint32_t place = nxi_number_place(number, n->rank, shape);
-  nxi_node *known = nxi_number_find(c, place, number, n->rank, shape, n->device);
-  if (!known) return new_number(c, number, n);
-  known->refs++;
-  return known;
+/* That of a number which the context remembers lives as long as the lock is held; *made: a new one,
+ * which is a reference. */
+static inline nxi_node *alike_number(nx_context *c, const nxi_number *number, const nx_tensor *like,
+                                     nxi_node **made) {
+  const int64_t *shape = nxi_shape(like);
+  uint32_t place = nxi_number_place(number, like->rank, shape);
+  nxi_node *known = nxi_number_find(c, place, number, like->rank, shape, like->storage->device);
+  return known ? known : (*made = new_number(c, number, like));
 }
 
-/* values: those of the operands, NULL: the number. n: how many. */
-__attribute__((always_inline)) static inline nxi_node *alike_node(nx_context *c, const nxi_alike *a,
-                                                                  nxi_node *const *values,
-                                                                  uint32_t n) {
-  const nx_tensor *like = a->like;
-  uint32_t rank = like->rank, size = (uint32_t)(sizeof(nxi_node) + (rank + n) * sizeof(int64_t));
+/* In all of what follows n, how many operands there are, is known where it is inlined. Operands are
+ * the whole of values on one device with the shape of `like`, which is one of them, and nobody
+ * writes them. type: nxi_node_type. */
+#define INLINE __attribute__((always_inline)) static inline
+
+/* Whether that is so, their values, and the flags of these together. NULL stays for the number. */
+INLINE bool find_values(const nx_tensor *like, nx_tensor *const *t, uint32_t n, nxi_node **values,
+                        uint8_t *flags) {
+  const uint32_t device = like->storage->device, rank = like->rank;
+  for (uint32_t k = 0; k < n; k++) {
+    if (!t[k]) continue;
+    const nxi_storage *s = t[k]->storage;
+    nxi_node *value = values[k] = s->value;
+    if (!t[k]->whole || s->write_pins || value->device != device || value->rank != rank)
+      return false;
+    *flags |= atomic_load_explicit(&value->flags, memory_order_relaxed);
+  }
+  if (*flags & NXI_NODE_EXPOSED) return false;
+  uint64_t differs = 0;
+  for (uint32_t i = 0; i < rank; i++) {
+    const uint64_t extent = (uint64_t)like->dims[i];
+    for (uint32_t k = 0; k < n; k++)
+      if (t[k]) differs |= (uint64_t)nxi_node_shape(values[k])[i] ^ extent;
+    __asm__("" : "+r"(i)); /* as in nxi_copy_few */
+  }
+  return !differs;
+}
+
+/* What merges with an equal node, apart, for that is rare. */
+__attribute__((noinline)) static nxi_node *find_same(nx_context *c, uint32_t set, uint32_t tag,
+                                                     const nx_tensor *like, uint32_t type,
+                                                     nxi_node *const *values, uint32_t n) {
+  const nxi_table *t = &c->table;
+  for (uint32_t i = set; i < set + NXI_SET; i++) {
+    nxi_node *known = t->set_nodes[i];
+    if (t->set_tags[i] != tag || nxi_node_type(known->op, known->dtype, known->rank) != type ||
+        known->n_args != n || known->n_attrs || known->device != like->storage->device ||
+        memcmp(nxi_node_shape(known), like->dims, like->rank * sizeof *like->dims) != 0 ||
+        memcmp(nxi_node_args(known), values, n * sizeof *values) != 0)
+      continue;
+    known->refs++;
+    return known;
+  }
+  return NULL;
+}
+
+/* A new node, which goes to this place of the table. Takes a reference of each operand. */
+INLINE nxi_node *alike_create(nx_context *c, const nx_tensor *like, uint32_t type,
+                              nxi_node *const *values, uint32_t n, uint8_t flags, uint32_t place,
+                              uint32_t tag) {
+  const uint32_t rank = like->rank,
+                 size = (uint32_t)(sizeof(nxi_node) + (rank + n) * sizeof(int64_t));
   nxi_node *node = nxi_block_take(c, size);
   if (!node) return NULL;
-  const node_type type = {a->op, 0, a->dtype, like->rank, like->storage->device, 0};
-  node_begin(c, node, &type, size);
+  node_begin(c, node, &(node_type){type | (uint64_t)n << 32, 0, like->storage->device, 0}, size);
   node->elements = like->elements;
-  int64_t *shape = node->tail;
-  nxi_copy_few(shape, like->dims, rank);
-  nxi_node **args = (nxi_node **)(void *)(shape + rank);
-  uint8_t flags = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    nxi_node *value = values[i];
-    if (value) value->refs++;
-    else value = alike_number(c, a->number, node);
-    if (!value) {
-      nxi_node_unref(c, node);
-      return NULL;
-    }
-    flags |= atomic_load_explicit(&value->flags, memory_order_relaxed);
-    args[i] = value;
-    node->n_args = i + 1;
+  nxi_copy_few(node->tail, like->dims, rank);
+  nxi_node **args = (nxi_node **)(void *)(node->tail + rank);
+  for (uint32_t k = 0; k < n; k++) {
+    values[k]->refs++;
+    args[k] = values[k];
   }
-  return intern_one(c, node, flags, false);
+  atomic_store_explicit(&node->flags, (flags & NXI_NODE_TRACED) | NXI_NODE_LISTED,
+                        memory_order_relaxed);
+  node->id = ++c->next_id;
+  node->hash = tag;
+  nxi_table_put(&c->table, place, tag, node);
+  nxi_node_sign(node);
+  return node;
 }
 
-/* record_lock. False: it is not the usual case. */
-__attribute__((always_inline)) static inline bool record_alike(nx_context *c, const nxi_alike *a,
-                                                               uint32_t n, nx_tensor **result) {
-  int32_t device = a->like->storage->device;
+/* The node, or an equal one: one reference. NULL: it is not the usual case, or there is no memory.
+ */
+INLINE nxi_node *alike_node(nx_context *c, const nx_tensor *like, uint32_t type,
+                            nxi_node *const *values, uint32_t n, uint8_t flags) {
+  nxi_table *t = &c->table;
+  uint64_t newest = values[0]->id,
+           hash = nxi_hash_words(type, like->storage->device, n, like->dims, like->rank);
+  for (uint32_t k = 1; k < n; k++)
+    if (values[k]->id > newest) newest = values[k]->id;
+  if (n == 2) hash = nxi_mix_two(hash, values[0]->id, values[1]->id);
+  for (uint32_t k = 0; n != 2 && k < n; k++) hash = nxi_mix(hash, values[k]->id);
+  if (!nxi_table_roomy(t)) return NULL;
+  const uint32_t tag = nxi_hash_tag(hash), set = nxi_table_set(t, newest);
+  if (nxi_table_has_tag(t->set_tags + set, tag)) {
+    nxi_node *const all[3] = {values[0], n > 1 ? values[1] : NULL, n > 2 ? values[2] : NULL};
+    nxi_node *same = find_same(c, set, tag, like, type, all, n);
+    if (same) return same;
+  }
+  const int32_t place = nxi_table_free_place(t, set);
+  if (place < 0) return NULL;
+  return alike_create(c, like, type, values, n, flags, (uint32_t)place, tag);
+}
+
+/* t: of the operands, NULL: the number. */
+INLINE nx_tensor *record_alike(nx_tensor *like, uint32_t op_and_dtype, nx_tensor *const *t,
+                               uint32_t n, const nxi_number *number) {
+  nx_context *c = like->context;
+  nx_tensor *result = NULL;
   nxi_node *values[3];
-  for (uint32_t i = 0; i < n; i++) {
-    values[i] = a->t[i] ? whole_value(a->t[i], device) : NULL;
-    if (a->t[i] && !values[i]) return false;
-  }
-  nxi_node *node = alike_node(c, a, values, n);
-  *result = node ? nxi_tensor_like(c, node, a->like) : NULL;
-  return true;
-}
-
-bool nxi_record_alike(const nxi_alike *a, nx_tensor **result) {
-  nx_context *c = a->like->context;
-  bool usual = false;
+  uint8_t flags = 0;
   nxi_record_lock(c);
   nxi_drain_some(c, 8);
-  if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) /* loops of known length each */
-    usual = a->n == 2   ? record_alike(c, a, 2, result)
-            : a->n == 1 ? record_alike(c, a, 1, result)
-                        : record_alike(c, a, 3, result);
+  if (!atomic_load_explicit(&c->capturing, memory_order_relaxed) &&
+      find_values(like, t, n, values, &flags)) {
+    nxi_node *made = NULL, *constant = number ? alike_number(c, number, like, &made) : NULL,
+             *node = NULL;
+    for (uint32_t k = 0; k < n; k++)
+      if (!t[k]) values[k] = constant;
+    if (!number || constant)
+      node = alike_node(c, like, op_and_dtype | (uint32_t)like->rank << 24, values, n, flags);
+    if (number && made) nxi_node_unref(c, made);
+    if (node) result = nxi_tensor_like(c, node, like);
+  }
   nxi_record_unlock(c);
-  if (usual && !*result) nxi_no_memory(nxi_op_name(a->op));
-  return usual;
+  return result;
+}
+
+nx_tensor *nxi_record_alike_one(uint32_t op_and_dtype, nx_tensor *x) {
+  return record_alike(x, op_and_dtype, &x, 1, NULL);
+}
+nx_tensor *nxi_record_alike_two(uint32_t op_and_dtype, nx_tensor *x, nx_tensor *y) {
+  nx_tensor *t[2] = {x, y};
+  return record_alike(x, op_and_dtype, t, 2, NULL);
+}
+nx_tensor *nxi_record_alike_three(uint32_t op_and_dtype, nx_tensor *x, nx_tensor *y, nx_tensor *z) {
+  nx_tensor *t[3] = {x, y, z};
+  return record_alike(x, op_and_dtype, t, 3, NULL);
+}
+nx_tensor *nxi_record_alike_number(uint32_t op_and_dtype, nx_tensor *x, const nxi_number *number,
+                                   uint32_t at) {
+  nx_tensor *first[2] = {NULL, x}, *second[2] = {x, NULL};
+  return at ? record_alike(x, op_and_dtype, second, 2, number)
+            : record_alike(x, op_and_dtype, first, 2, number);
 }
 
 static nxi_node *record_locked(const nxi_recording *r, bool *exposed) {

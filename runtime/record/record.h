@@ -34,19 +34,15 @@ typedef struct nxi_recording {
 /* Records an operation that has been checked. NULL and this thread's error without memory, or if
  * storage it reads is exposed and carrying it out failed. */
 nx_tensor *nxi_record(const nxi_recording *r);
-/* An operation whose operands all have the shape of the tensor `like`, its first that is one. */
-typedef struct nxi_alike {
-  const nx_tensor *like;
-  uint16_t op;
-  uint8_t dtype;
-  uint32_t n;
-  nx_tensor *t[3];                 /* NULL: the number */
-  const struct nxi_number *number; /* or NULL */
-} nxi_alike;
-/* Records it as nxi_record does, if each operand is the whole of a value on one device, nothing is
- * being captured and nobody writes what it reads, which is usual. False: it is not so, and nothing
- * was done. */
-bool nxi_record_alike(const nxi_alike *a, nx_tensor **result);
+/* Records as nxi_record does, in few steps, an operation whose operands were checked and have one
+ * shape: if each is the whole of a value on one device, nothing is being captured and nobody writes
+ * what it reads, which is usual. NULL: it is not so, or there is no memory, and nothing was done.
+ * op_and_dtype: nxi_node_type without the rank. The number is operand `at`. */
+nx_tensor *nxi_record_alike_one(uint32_t op_and_dtype, nx_tensor *x);
+nx_tensor *nxi_record_alike_two(uint32_t op_and_dtype, nx_tensor *x, nx_tensor *y);
+nx_tensor *nxi_record_alike_three(uint32_t op_and_dtype, nx_tensor *x, nx_tensor *y, nx_tensor *z);
+nx_tensor *nxi_record_alike_number(uint32_t op_and_dtype, nx_tensor *x,
+                                   const struct nxi_number *number, uint32_t at);
 /* Infers the type and records an operation on operands that are views already; a failure is
  * reported. ops/move.c */
 nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The table that merges equal operations. Equal means: opcode, dtype, device, shape, attributes and
- * operands (the very same nodes). The 64-bit hash only finds candidates; the whole key is compared.
+ * operands (the very same nodes). The hash only finds candidates; the whole key is compared.
  * The table holds no references: a node leaves it when its last reference goes, and when it is
  * realised. All with record_lock. */
 
@@ -9,6 +9,7 @@
 #include "number.h"
 #include "ir/platform/lock.h"
 #include "record.h"
+#include "table.h"
 
 static bool same_key(nxi_node *a, nxi_node *b) {
   return a->hash == b->hash && a->op == b->op && a->dtype == b->dtype && a->rank == b->rank &&
@@ -16,44 +17,26 @@ static bool same_key(nxi_node *a, nxi_node *b) {
          a->size == b->size && !memcmp(a->tail, b->tail, a->size - sizeof *a);
 }
 
-/* Multiplies the words that were mixed so far with a number, or with that and another word, and
- * folds the product: each bit of the words changes about half of the result. */
-__extension__ typedef unsigned __int128 wide;
-#define ODD UINT64_C(0x9e3779b97f4a7c15)
-static inline uint64_t mix_two(uint64_t hash, uint64_t word, uint64_t other) {
-  wide product = (wide)(hash ^ word) * (ODD ^ other);
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-static inline uint64_t mix(uint64_t hash, uint64_t word) { return mix_two(hash, word, 0); }
-
-/* The hash is over operand ids, not addresses, so that it is the same in every run. Returns the
- * newest of them, 0 if there are none. Fields have places that they do not have in the node, so
- * that no load takes several at once: they were stored one by one just now, and such a load
- * waits. */
+/* Returns the newest id of the operands, 0 if there are none. Fields are loaded as they were
+ * stored, one by one just now: a load that takes several of them at once waits. */
 static inline uint64_t hash_node(nxi_node *n) {
-  uint64_t type = (uint64_t)n->rank | (uint64_t)n->dtype << 8 | (uint64_t)n->op << 16 |
-                  (uint64_t)n->device << 32 | (uint64_t)n->n_args << 40;
-  uint32_t words = n->rank + n->n_attrs, i = 0, n_args = n->n_args;
+  uint32_t n_args = n->n_args;
   nxi_node **args = nxi_node_args(n);
-  uint64_t newest = 0, hash = UINT64_C(0xd6e8feb86659fd93);
-  if (words) hash = mix_two(hash, type, (uint64_t)n->tail[i++]);
-  else hash = mix(hash, type);
-  for (; i < words; i++) hash = mix(hash, (uint64_t)n->tail[i]);
+  uint64_t newest = 0, hash = nxi_hash_words(nxi_node_type(n->op, n->dtype, n->rank), n->device,
+                                             n_args, n->tail, n->rank + n->n_attrs);
   if (n_args == 2) {
     uint64_t first = args[0]->id, second = args[1]->id;
-    n->hash = mix_two(hash, first, second);
+    n->hash = nxi_hash_tag(nxi_mix_two(hash, first, second));
     return first > second ? first : second;
   }
-  for (i = 0; i < n_args; i++) {
+  for (uint32_t i = 0; i < n_args; i++) {
     uint64_t id = args[i]->id;
-    hash = mix(hash, id);
+    hash = nxi_mix(hash, id);
     newest = id > newest ? id : newest;
   }
-  n->hash = hash;
+  n->hash = nxi_hash_tag(hash);
   return newest;
 }
-
-static uint32_t tag_of(const nxi_node *n) { return (uint32_t)n->hash ? (uint32_t)n->hash : 1; }
 
 void nxi_table_free(nxi_table *t) {
   nxi_free(t->tags);
@@ -76,44 +59,13 @@ static bool make_arrays(size_t places, uint32_t **tags, nxi_node ***nodes) {
 
 /* ---- sets by the newest operand */
 
-/* An operation takes two numbers, its own and its storage's: a set is about half full when the
- * operations of a chain fill it. */
-static inline uint32_t set_by(const nxi_table *t, uint64_t newest) {
-  return (uint32_t)(newest / NXI_SET) & t->set_mask;
-}
-
+/* The first place of its set. */
 static uint32_t set_of(const nxi_table *t, const nxi_node *n) {
   nxi_node **args = nxi_node_args((nxi_node *)n);
   uint64_t newest = args[0]->id;
   for (uint32_t i = 1; i < n->n_args; i++)
     if (args[i]->id > newest) newest = args[i]->id;
-  return set_by(t, newest);
-}
-
-typedef uint32_t four __attribute__((vector_size(16)));
-typedef uint64_t two __attribute__((vector_size(16)));
-
-/* Whether one of the set's tags is this; nearly never. */
-static inline bool has_tag(const uint32_t *tags, uint32_t tag) {
-  four first, last;
-  memcpy(&first, tags, sizeof first);
-  memcpy(&last, tags + NXI_SET / 2, sizeof last);
-  two same = (two)((first == tag) | (last == tag));
-  return (same[0] | same[1]) != 0;
-}
-
-/* The first free place of the set, or -1. */
-static int32_t free_place(const uint32_t *tags) {
-  for (int32_t i = 0; i < NXI_SET; i++)
-    if (!tags[i]) return i;
-  return -1;
-}
-
-static void put(nxi_table *t, size_t set, int32_t place, uint32_t tag, nxi_node *n) {
-  t->set_tags[set + (size_t)place] = tag;
-  t->set_nodes[set + (size_t)place] = n;
-  t->set_used++;
-  n->place = (uint8_t)place;
+  return nxi_table_set(t, newest);
 }
 
 __attribute__((noinline)) static nxi_node *find_in_set(const nxi_table *t, size_t set, nxi_node *n,
@@ -135,13 +87,12 @@ __attribute__((noinline)) static bool grow_sets(nxi_table *t) {
   for (size_t i = 0; t->set_tags && i < places / 2; i++) {
     if (!t->set_tags[i]) continue;
     nxi_node *n = t->set_nodes[i];
-    size_t set = (size_t)set_of(&grown, n) * NXI_SET;
-    int32_t place = free_place(grown.set_tags + set);
+    int32_t place = nxi_table_free_place(&grown, set_of(&grown, n));
     if (place < 0) {
       nxi_node_unmark(n, NXI_NODE_LISTED);
       continue;
     }
-    put(&grown, set, place, t->set_tags[i], n);
+    nxi_table_put(&grown, (uint32_t)place, t->set_tags[i], n);
   }
   nxi_free(t->set_tags);
   nxi_free(t->set_nodes);
@@ -180,7 +131,7 @@ __attribute__((noinline)) static bool add_to_rest(nxi_table *t, nxi_node *n, uin
   t->tags[at] = tag;
   t->nodes[at] = n;
   t->used++;
-  n->place = NXI_SET;
+  n->place = NXI_NOT_IN_SET;
   return true;
 }
 
@@ -207,23 +158,24 @@ bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
   nxi_table *t = &c->table;
   *equal = NULL;
   const uint64_t newest = hash_node(n);
-  uint32_t tag = tag_of(n);
+  uint32_t tag = n->hash;
   if (n->n_args == 0) return add_to_rest(t, n, tag, equal);
-  if ((!t->set_tags || t->set_used / (NXI_SET / 2) > t->set_mask) && !grow_sets(t)) return false;
-  size_t set = (size_t)set_by(t, newest) * NXI_SET;
-  if (has_tag(t->set_tags + set, tag) && (*equal = find_in_set(t, set, n, tag))) return true;
-  int32_t place = free_place(t->set_tags + set);
+  if (!nxi_table_roomy(t) && !grow_sets(t)) return false;
+  uint32_t set = nxi_table_set(t, newest);
+  if (nxi_table_has_tag(t->set_tags + set, tag) && (*equal = find_in_set(t, set, n, tag)))
+    return true;
+  int32_t place = nxi_table_free_place(t, set);
   if (place < 0) return add_to_rest(t, n, tag, equal);
-  put(t, set, place, tag, n);
+  nxi_table_put(t, (uint32_t)place, tag, n);
   return true;
 }
 
 static nxi_node *find(nx_context *c, nxi_node *n) {
   const nxi_table *t = &c->table;
   hash_node(n);
-  uint32_t tag = tag_of(n);
+  uint32_t tag = n->hash;
   if (t->set_tags) {
-    nxi_node *found = find_in_set(t, (size_t)set_of(t, n) * NXI_SET, n, tag);
+    nxi_node *found = find_in_set(t, set_of(t, n), n, tag);
     if (found) return found;
   }
   if (t->tags)
@@ -270,10 +222,10 @@ void nxi_table_remove(nx_context *c, nxi_node *n) {
   flags &= (uint8_t)~NXI_NODE_LISTED;
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
   nxi_table *t = &c->table;
-  if (n->place == NXI_SET) {
-    remove_from_rest(t, n, tag_of(n));
+  if (n->place == NXI_NOT_IN_SET) {
+    remove_from_rest(t, n, n->hash);
     return;
   }
-  t->set_tags[(size_t)set_of(t, n) * NXI_SET + n->place] = 0;
+  t->set_tags[n->place] = 0;
   t->set_used--;
 }

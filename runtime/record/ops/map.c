@@ -126,19 +126,13 @@ static __attribute__((noinline)) nx_tensor *record_views(nxg_op op, nx_tensor *c
 
 /* The usual operands, whole tensors of one shape, first. */
 static inline nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, bool turned) {
-  nx_tensor *result, *first = t[0], *second = n > 1 ? t[1] : NULL, *third = n > 2 ? t[2] : NULL;
   if (nxi_plain_operands(t, n) && same_shapes(t, n) && plain_dtypes(op, t, n)) {
-    nx_tensor *last = n > 2 ? third : n > 1 ? second : first;
-    nxi_alike a;
-    a.like = first;
-    a.op = (uint16_t)op;
-    a.dtype = (uint8_t)nxi_map_result(op, last->storage->dtype);
-    a.n = n;
-    a.t[0] = turned ? second : first;
-    a.t[1] = turned ? first : second;
-    a.t[2] = third;
-    a.number = NULL;
-    if (nxi_record_alike(&a, &result)) return result;
+    const uint32_t type =
+        nxi_node_type(op, (uint32_t)nxi_map_result(op, t[n - 1]->storage->dtype), 0);
+    nx_tensor *result = n == 1   ? nxi_record_alike_one(type, t[0])
+                        : n == 2 ? nxi_record_alike_two(type, t[turned], t[!turned])
+                                 : nxi_record_alike_three(type, t[0], t[1], t[2]);
+    if (result) return result;
   }
   return record_views(op, t, n, 0, turned);
 }

@@ -76,20 +76,22 @@ static nx_tensor *refuse(const binary_row *row, const nx_tensor *x, int32_t plac
 
 /* The number is operand `at` of what is recorded. Apart, so that the usual way saves no registers
  * for it. */
-__attribute__((noinline)) static nx_tensor *record_generally(const nxi_alike *a, nx_tensor *x,
+__attribute__((noinline)) static nx_tensor *record_generally(const binary_row *row,
+                                                             const nxi_number *number,
+                                                             nx_dtype dtype, nx_tensor *x,
                                                              int32_t at) {
   nxi_operand o[2];
   o[at] = (nxi_operand){.rank = x->rank, .shape = nxi_shape(x)};
   o[!at] = nxi_operand_of(x);
   nxi_recording r = {.context = x->context,
-                     .op = a->op,
-                     .dtype = a->dtype,
+                     .op = row->op,
+                     .dtype = (uint8_t)dtype,
                      .device = x->storage->device,
                      .rank = x->rank,
                      .shape = nxi_shape(x),
                      .n_operands = 2,
                      .operands = o,
-                     .number = a->number};
+                     .number = number};
   return nxi_record(&r);
 }
 
@@ -118,17 +120,11 @@ static inline nx_tensor *record(const binary_row *row, nx_tensor *x, const nx_sc
   if (!nxi_map_admits(op, dtype)) return refuse(row, x, !place);
   if (!usual && !unusual_bits(name, value, &number)) return NULL;
   int32_t at = place ^ row->turned;
-  nxi_alike a;
-  a.like = x;
-  a.op = row->op;
-  a.dtype =
-      nxg_ops[op].result == NXG_RESULT_SAME ? (uint8_t)dtype : (uint8_t)nxi_map_result(op, dtype);
-  a.n = 2;
-  a.number = &number;
-  a.t[at] = NULL;
-  a.t[!at] = x;
-  nx_tensor *result;
-  return nxi_record_alike(&a, &result) ? result : record_generally(&a, x, at);
+  const nx_dtype result_dtype =
+      nxg_ops[op].result == NXG_RESULT_SAME ? dtype : nxi_map_result(op, dtype);
+  nx_tensor *result = nxi_record_alike_number(nxi_node_type(op, (uint32_t)result_dtype, 0), x,
+                                              &number, (uint32_t)at);
+  return result ? result : record_generally(row, &number, result_dtype, x, at);
 }
 
 static nx_tensor *record_with(nx_binary_op op, nx_tensor *x, const nx_scalar *value,
