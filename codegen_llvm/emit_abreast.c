@@ -14,18 +14,17 @@ enum {
   MOST_REGISTERS = 8
 };
 
-/* How many registers the instruction's vector is, if it is whole ones; else 0. */
+/* How many registers the vector of an instruction that computes is, if it is whole ones and several;
+ * else 0. */
 static uint32_t registers_of(const nxl_emitter *e, const nxk_instr *in) {
   static const uint32_t register_bits[NXL_ISAS] = {0, 256, 512, 128};
   const uint32_t size = register_bits[e->isa],
                  bits = in->lanes * (uint32_t)nxi_dtypes[in->dtype].bits;
-  if (!size || in->op >= NXK_SCALAR_COUNT || in->dtype == NX_BOOL || bits % size) return 0;
-  return bits / size;
-}
-
-static bool is_several(const nxl_emitter *e, const nxk_instr *in) {
-  uint32_t n = registers_of(e, in);
-  return n >= FEWEST_REGISTERS && n <= MOST_REGISTERS && in->op != NXK_const && in->op != NXK_splat;
+  if (!size || in->op >= NXK_SCALAR_COUNT || in->dtype == NX_BOOL || bits % size ||
+      in->op == NXK_const || in->op == NXK_splat)
+    return 0;
+  const uint32_t n = bits / size;
+  return n >= FEWEST_REGISTERS && n <= MOST_REGISTERS ? n : 0;
 }
 
 void nxl_begin_abreast(nxl_emitter *e, nxk_value block) {
@@ -33,7 +32,7 @@ void nxl_begin_abreast(nxl_emitter *e, nxk_value block) {
   for (nxk_value v = block + 1; v < e->k->n_instrs && n < LONG; v++) {
     const nxk_instr *in = &e->k->instrs[v];
     if (in->op == NXK_end && in->block == block) break;
-    if (in->block == block && is_several(e, in)) n += registers_of(e, in);
+    if (in->block == block) n += registers_of(e, in);
   }
   e->abreast = (nxl_abreast){.block = block, .is_long = n >= LONG, .stale_until = block};
 }
@@ -72,11 +71,11 @@ nxl_ref nxl_keep_abreast(nxl_emitter *e, nxk_value v) {
   nxl_abreast *a = &e->abreast;
   const nxk_instr *in = &e->k->instrs[v];
   if (in->op == NXK_store) a->is_long = false; /* what is loaded later may be another value */
-  if (!a->is_long || in->block != a->block || !is_several(e, in) || ++a->since < EVERY)
-    return e->values[v];
+  const uint32_t n = registers_of(e, in);
+  if (!a->is_long || in->block != a->block || n == 0 || ++a->since < EVERY) return e->values[v];
   a->since = 0;
   a->stale_until = v;
-  return opaque_together(e, e->values[v], registers_of(e, in));
+  return opaque_together(e, e->values[v], n);
 }
 
 nxl_ref nxl_operand_abreast(nxl_emitter *e, nxk_value v) {

@@ -94,7 +94,8 @@ static bool take_run_lock(nx_context *c, bool may_wait) {
 static bool is_worth_a_look(nx_context *c, bool may_wait) {
   enum { MANY = 8, FOURTH = 4 };
   NXI_HELD(&c->run_lock);
-  return !may_wait || c->brief_misses < MANY || c->brief_misses++ % FOURTH == 0;
+  if (!may_wait || c->brief_misses < MANY) return true;
+  return c->brief_misses++ % FOURTH == 0;
 }
 
 nxi_brief nxi_brief_lock(nx_context *c, const nxi_storage *s, bool both, bool may_wait) {

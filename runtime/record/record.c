@@ -392,9 +392,10 @@ INLINE nx_tensor *record_alike(nx_tensor *like, uint32_t op_and_dtype, nx_tensor
       find_values(like, t, n, values, &flags)) {
     nxi_node *made = NULL, *constant = number ? alike_number(c, number, like, &made) : NULL,
              *node = NULL;
+    bool all = true;
     for (uint32_t k = 0; k < n; k++)
-      if (!t[k]) values[k] = constant;
-    if (!number || constant)
+      if (!t[k]) all = (values[k] = constant) != NULL;
+    if (all)
       node = alike_node(c, like, op_and_dtype | (uint32_t)like->rank << 24, values, n, flags);
     if (number && made) nxi_node_unref(c, made);
     if (node) result = nxi_tensor_like(c, node, like);

@@ -105,8 +105,10 @@ uint32_t nxp_follow_columns(const nxg_graph *g, uint32_t node, nxp_rows *rows) {
   if (of->op != NXG_matmul || v.offset != 0 || nxg_node_elements(n) != nxg_node_elements(of))
     return node;
   const int64_t length = of->shape[of->rank - 2], columns = of->shape[of->rank - 1];
-  if (!is_order(&v) || v.shape[--v.rank] != length || v.strides[v.rank] != columns) return node;
-  for (int32_t i = 0; i < v.rank; i++) {
+  const int32_t last = v.rank - 1;
+  if (!is_order(&v) || v.shape[last] != length || v.strides[last] != columns) return node;
+  v.rank = last;
+  for (int32_t i = 0; i < last; i++) {
     if (v.shape[i] == 1 || v.strides[i] < columns) continue;
     if (v.strides[i] % (length * columns) != 0) return node;
     v.strides[i] /= length;

@@ -279,8 +279,7 @@ static INLINE void NAME(wide_each)(const nxi_fft_pass *p, const int radix, const
  * last one of lanes, which are rows with others between them. */
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
   NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
-  const bool plain = p->groups == 1 && !p->by_row,
-             row = plain && !p->order && (!p->ahead || p->transforms);
+  const bool plain = p->groups == 1 && !p->by_row;
   s.local = t.local = FFT_APART && p->apart;
 #define FORM(from, to, a, b, form, is_local, where)                         \
   if (s.layout == from && t.layout == to && s.local == is_local && where) { \
@@ -296,6 +295,7 @@ static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool
   FORM(PLANAR, SWAPPED, 1, 2, ANY, is_local, true)
   if (FFT_EACH) FORM(PLANAR, PLANAR, 1, 1, IN_PLACE, false, plain && p->order)
   if (each && FFT_ROWS) {
+    const bool row = plain && !p->order && (!p->ahead || p->transforms);
     FORM(PLANAR, PLANAR, 1, 1, ROW, false, row)
     FORM(PAIRS, PLANAR, 2, 1, ROW, FFT_APART, row)
     FORM(SWAPPED, PLANAR, 2, 1, ROW, FFT_APART, row)

@@ -141,8 +141,8 @@ static void batches(void **state) {
 static void many_batches(void **state) {
   (void)state;
   enum { BATCHES = 65521 };
-  nx_tensor *a = NUMBERS(NX_F32, 21, 33, 1),
-            *b = GOOD(nx_expand(NUMBERS(NX_F32, 22, 1, 1, 1), NX_SHAPE(BATCHES, 1, 1)));
+  nx_tensor *a = NUMBERS(NX_F32, 21, 33, 2),
+            *b = GOOD(nx_expand(NUMBERS(NX_F32, 22, 1, 2, 1), NX_SHAPE(BATCHES, 2, 1)));
   nx_tensor *c = GOOD(nx_matmul(a, b)),
             *last = GOOD(nx_sub(nx_reduce_max(c, NX_AXES(0), 0), nx_reduce_min(c, NX_AXES(0), 0)));
   int64_t before = fake->products;
