@@ -14,8 +14,8 @@ enum {
   MOST_REGISTERS = 8
 };
 
-/* How many registers the vector of an instruction that computes is, if it is whole ones and several;
- * else 0. */
+/* How many registers the vector of an instruction that computes is, if it is whole ones and
+ * several; else 0. */
 static uint32_t registers_of(const nxl_emitter *e, const nxk_instr *in) {
   static const uint32_t register_bits[NXL_ISAS] = {0, 256, 512, 128};
   const uint32_t size = register_bits[e->isa],

@@ -452,7 +452,7 @@ static void sums_beyond_63_bits(void **state) {
   nx_tensor *sum = NULL, *list[4];
   for (int i = 0; i < 4; i++) { /* 2^62 bytes each, by a library or a kernel of its own */
     nx_tensor *x = of(NX_F32, NX_SHAPE(1, 1));
-    list[i] = GOOD(nx_matmul(nx_expand(x, NX_SHAPE(n, 1)), nx_expand(x, NX_SHAPE(1, n))));
+    list[i] = GOOD(nx_matmul(nx_expand(x, NX_SHAPE(n, 2)), nx_expand(x, NX_SHAPE(2, n))));
     nx_tensor *total = GOOD(nx_reduce_sum(nx_reduce_argmax(list[i], 0, 0, NX_I32), NX_AXES(0), 0));
     sum = i ? GOOD(nx_add(sum, total)) : total;
   }

@@ -433,7 +433,9 @@ bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
                          uint16_t lanes) {
   bool masks = nxb_masks_well(b, first, last), generic = b->target->generic;
-  bool repeats = nxb_repeats(b, first, last), quick = b->target->vector_bytes >= 64;
+  bool repeats = nxb_repeats(b, first, last);
+  /* where a row ends seldom, or masks are quick, code of its own for the ends is not worth it */
+  bool quick = b->target->vector_bytes >= 64 || b->region->n_outer < 2;
   if (generic && masks && (quick || !repeats)) return NXB_TAIL_MASKED;
   if (!(generic && masks) && extent >= lanes && repeats) return NXB_TAIL_AGAIN;
   if (generic && repeats && b->target->vector_bytes >= 16) return NXB_TAIL_NARROW;

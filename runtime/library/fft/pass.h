@@ -275,11 +275,13 @@ static INLINE void NAME(wide_each)(const nxi_fft_pass *p, const int radix, const
   }
 }
 
+/* Whether it has one group, and not by rows. */
+static INLINE bool NAME(is_plain)(const nxi_fft_pass *p) { return p->groups == 1 && !p->by_row; }
+
 /* Calls the pass with constant layouts for the most frequent combinations. A pass to pairs is the
  * last one of lanes, which are rows with others between them. */
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
   NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
-  const bool plain = p->groups == 1 && !p->by_row;
   s.local = t.local = FFT_APART && p->apart;
 #define FORM(from, to, a, b, form, is_local, where)                         \
   if (s.layout == from && t.layout == to && s.local == is_local && where) { \
@@ -293,9 +295,9 @@ static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool
   FORM(SWAPPED, PLANAR, 2, 1, ANY, is_local, true) \
   FORM(PLANAR, PAIRS, 1, 2, ANY, is_local, true)   \
   FORM(PLANAR, SWAPPED, 1, 2, ANY, is_local, true)
-  if (FFT_EACH) FORM(PLANAR, PLANAR, 1, 1, IN_PLACE, false, plain && p->order)
+  if (FFT_EACH) FORM(PLANAR, PLANAR, 1, 1, IN_PLACE, false, NAME(is_plain)(p) && p->order)
   if (each && FFT_ROWS) {
-    const bool row = plain && !p->order && (!p->ahead || p->transforms);
+    const bool row = NAME(is_plain)(p) && !p->order && (!p->ahead || p->transforms);
     FORM(PLANAR, PLANAR, 1, 1, ROW, false, row)
     FORM(PAIRS, PLANAR, 2, 1, ROW, FFT_APART, row)
     FORM(SWAPPED, PLANAR, 2, 1, ROW, FFT_APART, row)
