@@ -21,8 +21,9 @@ static const char *const bodies[] = {
     "%m = cmplt %nasty0, %nasty1\n %w = where %m, %full, %nasty1\n %z = cast %w : bf16[65536]\n",
     "%w = cast %y : f32[65536]\n %v = mul %full, %w\n %z = cast %v : bf16[65536]\n",
     "%b = cast %full : bf16[65536]\n %c = cmple %b, %y\n %s = mul %b, %y\n %z = where %c, %s, %b\n",
-    "%s = add %x, %y\n %c = cmplt %s, %x\n %d = cast %s : f64[65536]\n %e = sqrt %d\n"
-    " %f = cast %e : bf16[65536]\n %z = where %c, %f, %s\n",
+    /* one that is stored and compared as it was rounded, and computed with in f64 */
+    ("%s = add %x, %y\n %c = cmplt %s, %x\n %d = cast %s : f64[65536]\n %e = sqrt %d\n"
+     " %f = cast %e : bf16[65536]\n %z = where %c, %f, %s\n"),
 };
 
 static nxg_graph *graph_of(const char *body) {
