@@ -115,7 +115,8 @@ static void finish(writer *w, nxk_value v) {
   w->map[v] = cast_bits(w, in->dtype, op2(w->to, NXK_or, cast_bits(w, bits, number), w->nan[v]));
 }
 
-static void write_all(writer *w) {
+static void write_all(void *arg) {
+  writer *w = arg;
   for (nxk_value v = 0; v < w->from->n_instrs && !w->to->failed; v++) {
     if (w->after[v] == NXK_NONE) {
       nxk_copy_instr(w->to, w->from, v, w->map);
@@ -145,15 +146,8 @@ static bool prepare(writer *w, nxi_arena *arena) {
 nxk_kernel *nxk_pass_extreme_chains(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   writer w = {.from = k};
   nxi_arena arena = {0};
-  nxk_kernel *out = NULL;
   bool ok = prepare(&w, &arena), any = ok && nxk_wants_extremes(k, t) && find_chains(&w);
-  if (ok && !any) {
-    out = nxk_clone(k);
-  } else if (ok && (w.to = nxk_create_like(k)) != NULL) {
-    write_all(&w);
-    out = w.to->failed ? NULL : w.to;
-    if (out == NULL) nxk_destroy(w.to);
-  }
+  nxk_kernel *out = any ? nxk_written(k, write_all, &w, &w.to) : ok ? nxk_clone(k) : NULL;
   nxi_arena_destroy(&arena);
   if (out == NULL) nxi_oom(d);
   return out;

@@ -64,6 +64,15 @@ static void find_ends(writer *w) {
     if (w->from->instrs[v].op == NXK_end) w->close[w->from->instrs[v].block] = v;
 }
 
+nxk_kernel *nxk_written(const nxk_kernel *k, void (*write)(void *), void *writer, nxk_kernel **to) {
+  *to = nxk_create_like(k);
+  if (*to == NULL) return NULL;
+  write(writer);
+  if (!(*to)->failed) return *to;
+  nxk_destroy(*to);
+  return NULL;
+}
+
 bool nxk_is_extreme(const nxk_instr *in) {
   return (in->op == NXK_max || in->op == NXK_min) && in->lanes > 1 &&
          (in->dtype == NX_F32 || in->dtype == NX_F64);
@@ -265,7 +274,8 @@ static void write_next(writer *w, nxk_value v) {
   nxk_copy_instr(w->to, w->from, v, w->map);
 }
 
-static void write_all(writer *w) {
+static void write_all(void *arg) {
+  writer *w = arg;
   const nxk_kernel *k = w->from;
   for (nxk_value v = 0; v < k->n_instrs && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
@@ -320,15 +330,8 @@ bool nxk_wants_extremes(const nxk_kernel *k, const nxi_target *t) {
 nxk_kernel *nxk_pass_extremes(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   writer w = {.from = k};
   nxi_arena arena = {0};
-  nxk_kernel *out = NULL;
   bool ok = prepare(&w, &arena), any = ok && nxk_wants_extremes(k, t) && find_groups(&w);
-  if (ok && !any) {
-    out = nxk_clone(k);
-  } else if (ok && (w.to = nxk_create_like(k)) != NULL) {
-    write_all(&w);
-    out = w.to->failed ? NULL : w.to;
-    if (out == NULL) nxk_destroy(w.to);
-  }
+  nxk_kernel *out = any ? nxk_written(k, write_all, &w, &w.to) : ok ? nxk_clone(k) : NULL;
   nxi_arena_destroy(&arena);
   if (out == NULL) nxi_oom(d);
   return out;

@@ -97,6 +97,8 @@ bool nxk_wants_extremes(const nxk_kernel *k, const nxi_target *t);
 bool nxk_is_extreme(const nxk_instr *in);
 /* How many operands, bounds and accesses use each value: uses[n_instrs]. */
 void nxk_count_uses(const nxk_kernel *k, uint32_t *uses);
+/* What `write` writes to *to, an empty kernel like k. NULL: out of memory. */
+nxk_kernel *nxk_written(const nxk_kernel *k, void (*write)(void *), void *writer, nxk_kernel **to);
 /* Where nxk_wants_extremes: the same for maxima of several vectors in straight code. Bound
  * level. New kernel. */
 nxk_kernel *nxk_pass_extreme_chains(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
