@@ -564,13 +564,15 @@ static int32_t polls;
 static int32_t stop(void *user) { return (void)user, ++polls; }
 static void test_poll(void **state) {
   (void)state;
-  static const char *const bodies[] = {"%y = sin %b",
-                                       "%a = add %b, %b\n%c = add %a, %b\n%y = mul %c, %a",
-                                       "%y = reduce_sum %b axes=[0]", "%y = argmax %b axis=0"};
+  static const char *const bodies[] = {
+      "%y = sin %b",
+      ("%c = sqrt %b\n%d = div %c, %b\n%e = sqrt %d\n%f = div %e, %c\n"
+       "%h = sqrt %f\n%k = div %h, %e\n%y = mul %k, %h"),
+      "%y = reduce_sum %b axes=[0]", "%y = argmax %b axis=0"};
   void *in = calloc(1, sizeof(float)), *out = malloc(sizeof(float) << 24);
   assert_true(in && out);
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++, polls = 0) {
-    char text[200];
+    char text[400];
     snprintf(text, sizeof text,
              "nxir 2\ngraph @g(%%x: f32[1]) -> (%%y) {\n%%b = expand %%x : f32[%ld]\n%s\n}\n",
              i == 2 ? 1L << 28 : 1L << 24, bodies[i]);
