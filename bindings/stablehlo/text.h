@@ -64,6 +64,7 @@ typedef struct nxh_reader {
 
 /* ---- text_lex.c */
 
+int nxh_hex_digit(char c); /* -1: it is none */
 /* Records NX_PARSE at the place where the reader is. Returns false. */
 bool nxh_expected(nxh_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool nxh_no_memory(nxh_reader *r);
@@ -138,6 +139,9 @@ bool nxh_skip_printed_location(nxh_reader *r);
 bool nxh_read_real(nxh_reader *r, double *out);
 /* What stands between dense< and > in the text from `at` to `end`. */
 bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,
+                       nxh_attr *out);
+/* Elements that lie there, as an attribute. */
+bool nxh_give_elements(nxh_reader *r, const nxh_type *type, const void *data, size_t bytes,
                        nxh_attr *out);
 /* Whether a constant may have the type. */
 bool nxh_holds_elements(nxh_reader *r, const nxh_type *type);

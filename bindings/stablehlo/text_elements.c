@@ -20,20 +20,13 @@ typedef struct literal {
   size_t size;     /* of one */
 } literal;
 
-static int hex_digit(char c) {
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
-}
-
 /* ---- one number */
 
 static bool read_bits(nxh_reader *r, nx_dtype type, uint64_t *bits) {
   *bits = 0;
   int digits = 0;
-  for (; r->at < r->end && hex_digit(*r->at) >= 0; r->at++, digits++)
-    *bits = *bits << 4 | (uint64_t)hex_digit(*r->at);
+  for (; r->at < r->end && nxh_hex_digit(*r->at) >= 0; r->at++, digits++)
+    *bits = *bits << 4 | (uint64_t)nxh_hex_digit(*r->at);
   uint64_t width = nxi_dtypes[type].bits;
   if (digits == 0 || digits > 16) return nxh_expected(r, "expected 1 to 16 hexadecimal digits");
   return width >= 64 || *bits >> width == 0 ||
@@ -175,7 +168,7 @@ static bool read_hex_form(literal *l, nxh_word text, int64_t elements, bool *spl
   for (size_t i = 0; i < n; i++) {
     uint8_t bytes[8] = {0};
     for (size_t k = 0; k < 2 * each; k++) {
-      int digit = hex_digit(text.at[i * 2 * each + k]);
+      int digit = nxh_hex_digit(text.at[i * 2 * each + k]);
       if (digit < 0) return nxh_expected(l->r, "what is no hexadecimal digit");
       bytes[k / 2] = (uint8_t)(bytes[k / 2] << 4 | digit);
     }
@@ -200,7 +193,7 @@ static bool read_hex(literal *l, nxh_word text, int64_t elements, bool *splat) {
     return nxh_expected(l->r, "%zu hexadecimal digits for %lld elements of %zu bytes", digits,
                         (long long)elements, l->size);
   for (size_t i = 0; i < bytes; i++) {
-    int high = hex_digit(at[2 * i]), low = hex_digit(at[2 * i + 1]);
+    int high = nxh_hex_digit(at[2 * i]), low = nxh_hex_digit(at[2 * i + 1]);
     if (high < 0 || low < 0) return nxh_expected(l->r, "what is no hexadecimal digit");
     unsigned byte = (unsigned)(high * 16 + low);
     if (!as_bits) l->data[i] = (char)(l->dtype == NX_BOOL ? byte != 0 : byte);
@@ -265,13 +258,20 @@ bool nxh_holds_elements(nxh_reader *r, const nxh_type *type) {
          nxh_expected(r, "constants of this type are not supported");
 }
 
-static bool give(nxh_reader *r, literal *l, const nxh_type *type, bool splat, nxh_attr *out) {
-  if (nxi_is_nibble(l->dtype)) pack(l);
-  *out = (nxh_attr){.kind = NXH_ELEMENTS, .splat = splat};
-  out->elements.data = l->data;
-  out->elements.bytes = (size_t)nxi_dtype_bytes(l->dtype, l->n);
+bool nxh_give_elements(nxh_reader *r, const nxh_type *type, const void *data, size_t bytes,
+                       nxh_attr *out) {
+  *out = (nxh_attr){.kind = NXH_ELEMENTS};
+  out->elements.data = data;
+  out->elements.bytes = bytes;
   out->elements.type = nxi_arena_copy(&r->m->arena, type, sizeof *type);
   return out->elements.type != NULL || nxh_no_memory(r);
+}
+
+static bool give(nxh_reader *r, literal *l, const nxh_type *type, bool splat, nxh_attr *out) {
+  if (nxi_is_nibble(l->dtype)) pack(l);
+  bool given = nxh_give_elements(r, type, l->data, (size_t)nxi_dtype_bytes(l->dtype, l->n), out);
+  out->splat = splat;
+  return given;
 }
 
 bool nxh_read_elements(nxh_reader *r, const char *at, const char *end, const nxh_type *type,

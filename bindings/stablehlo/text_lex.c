@@ -85,7 +85,7 @@ bool nxh_read_word(nxh_reader *r, nxh_word *out) {
 
 /* ---- strings */
 
-static int hex_digit(char c) {
+int nxh_hex_digit(char c) {
   return is_digit(c)            ? c - '0'
          : c >= 'a' && c <= 'f' ? c - 'a' + 10
          : c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -101,7 +101,7 @@ static bool unescape(nxh_reader *r, nxh_word raw, nxh_word *out) {
     char c = raw.at[i];
     if (c == '\\' && i + 1 < raw.length) {
       char next = raw.at[++i];
-      int high = hex_digit(next), low = i + 1 < raw.length ? hex_digit(raw.at[i + 1]) : -1;
+      int high = nxh_hex_digit(next), low = i + 1 < raw.length ? nxh_hex_digit(raw.at[i + 1]) : -1;
       c = next == 'n' ? '\n' : next == 't' ? '\t' : next;
       if (next != 'n' && next != 't' && high >= 0 && low >= 0) {
         c = (char)(high * 16 + low);

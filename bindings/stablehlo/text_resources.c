@@ -34,22 +34,18 @@ bool nxh_at_section(nxh_reader *r) {
   return nxh_peek(r) == '{' && r->end - r->at > 2 && memcmp(r->at, "{-#", 3) == 0;
 }
 
-static bool is_hex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-static uint32_t hex_value(char c) { return (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10); }
-
 /* Behind 0x. */
 static bool check_digits(nxh_reader *r, nxh_word digits) {
   uint32_t alignment = 0;
   for (uint32_t i = 0; i < digits.length; i++)
-    if (!is_hex(digits.at[i])) return nxh_expected(r, "what is no hexadecimal digit");
+    if (nxh_hex_digit(digits.at[i]) < 0) return nxh_expected(r, "what is no hexadecimal digit");
   if (digits.length % 2 || digits.length < 8)
     return nxh_expected(r, "%u hexadecimal digits, which are not four bytes and more",
                         digits.length);
   for (uint32_t i = 0; i < 4; i++)
-    alignment |= (hex_value(digits.at[2 * i]) << 4 | hex_value(digits.at[2 * i + 1])) << 8 * i;
+    alignment |=
+        (uint32_t)(nxh_hex_digit(digits.at[2 * i]) << 4 | nxh_hex_digit(digits.at[2 * i + 1]))
+        << 8 * i;
   return (alignment & (alignment - 1)) == 0 ||
          nxh_expected(r, "an alignment of %u, which is no power of two", alignment);
 }
@@ -221,11 +217,7 @@ static bool take_resource(nxh_reader *r, nxh_word name, nxh_attr *out) {
   if (from == NULL || !nxh_need(r, ":") || !nxh_read_type(r, &type)) return false;
   const blob *b = nxh_holds_elements(r, &type) ? find_blob(r, from, &type) : NULL;
   if (b == NULL) return false;
-  *out = (nxh_attr){.kind = NXH_ELEMENTS};
-  out->elements.data = b->data;
-  out->elements.bytes = b->bytes;
-  out->elements.type = nxi_arena_copy(&r->m->arena, &type, sizeof type);
-  return out->elements.type != NULL || nxh_no_memory(r);
+  return nxh_give_elements(r, &type, b->data, b->bytes, out);
 }
 
 /* ---- outside of the text */
@@ -243,11 +235,7 @@ static bool take_outside(nxh_reader *r, const char *from, nxh_attr *out) {
   if ((uint64_t)nxi_dtype_bytes(type.dtype, elements) != o->bytes)
     return nxh_expected(r, "%zu bytes stand elsewhere for %lld elements of %s", o->bytes,
                         (long long)elements, nx_dtype_name(type.dtype));
-  *out = (nxh_attr){.kind = NXH_ELEMENTS};
-  out->elements.data = o->data;
-  out->elements.bytes = o->bytes;
-  out->elements.type = nxi_arena_copy(&r->m->arena, &type, sizeof type);
-  return out->elements.type != NULL || nxh_no_memory(r);
+  return nxh_give_elements(r, &type, o->data, o->bytes, out);
 }
 
 bool nxh_read_elsewhere(nxh_reader *r, const char *from, nxh_attr *out) {
