@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Scatter on processors. The axis is processed in order, in pieces, and the caller's poll is
- * called between two pieces. Within a piece tasks divide the columns (the points of the other
- * axes). If there are few columns, tasks divide the target elements instead: each task then
- * reads all indices and uses those of its own elements. */
+ * called between two pieces. Within a piece tasks divide the target elements, if an index is one of
+ * a whole row or there are few columns (points of the other axes): each task then reads all indices
+ * and uses those of its own elements. Otherwise they divide the columns. */
 #include "scatter.h"
 
 #include <math.h>
@@ -30,19 +30,6 @@ typedef struct place {
   char *to;
   const char *indices, *updates;
 } place;
-
-static int64_t index_at(const work *w, const char *at) {
-  int32_t narrow;
-  int64_t index;
-  if (w->s->index == NX_U8) return *(const uint8_t *)at;
-  if (w->s->index == NX_I64) {
-    memcpy(&index, at, sizeof index);
-  } else {
-    memcpy(&narrow, at, sizeof narrow);
-    index = narrow;
-  }
-  return index < 0 ? index + w->s->extent : index;
-}
 
 /* n elements of a row, each of `parts` numbers. */
 #define ROW(name, T, parts, of)                                                         \
@@ -342,32 +329,31 @@ static void fetch_row(const char *row, int64_t bytes) {
   for (int64_t i = 0; i < bytes && i < MOST; i += LINE) __builtin_prefetch(row + i, 1);
 }
 
-/* Moves pieces of rows, each with one index. */
+/* Moves pieces of rows, each with one index, to elements low <= e < high of the result. */
 enum { AHEAD = 2 };
-static void move_rows(const work *w, place p, int64_t column, int64_t n) {
+static void move_rows(const work *w, place p, int64_t column, int64_t n, int64_t low,
+                      int64_t high) {
   const nxi_scatter *s = w->s;
   row_fn row = moves[move_of(s)].row;
-  int64_t size = element_size(s), index_size = nxi_dtype_size(s->index);
-  int64_t to_step = s->to[w->row], from_step = s->updates[w->row];
+  const int64_t size = element_size(s), to_step = s->to[w->row], from_step = s->updates[w->row],
+                to_row = s->to[s->axis] * size, from_row = s->updates[s->axis] * size;
   char *to = p.to + column * to_step * size;
-  for (int64_t j = w->first; j < w->last; j++) {
-    int64_t e = index_at(w, p.indices + j * s->indices[s->axis] * index_size);
-    int64_t ahead = j + AHEAD < w->last ? j + AHEAD : j;
-    ahead = index_at(w, p.indices + ahead * s->indices[s->axis] * index_size);
-    if (to_step == 1 && ahead >= 0 && ahead < s->extent)
-      fetch_row(to + ahead * s->to[s->axis] * size, n * size);
-    if (e < 0 || e >= s->extent) continue;
-    row(to + e * s->to[s->axis] * size, to_step,
-        p.updates + (j * s->updates[s->axis] + column * from_step) * size, from_step, n);
+  const char *from = p.updates + column * from_step * size;
+  block b;
+  for (int64_t j = w->first; j < w->last; j += BLOCK) {
+    choose(w, p, j, low, high, &b);
+    for (int64_t i = 0; i < b.n; i++) {
+      if (to_step == 1 && i + AHEAD < b.n) fetch_row(to + b.element[i + AHEAD] * to_row, n * size);
+      row(to + b.element[i] * to_row, to_step, from + b.update[i] * from_row, from_step, n);
+    }
   }
 }
 
-static void move_columns(const work *w, place p, int64_t column, int64_t n, int64_t range) {
+static void move_columns(const work *w, place p, int64_t column, int64_t n, int64_t low,
+                         int64_t high) {
   const nxi_scatter *s = w->s;
   column_fn one = moves[move_of(s)].column;
   int64_t size = element_size(s), index_size = nxi_dtype_size(s->index);
-  int64_t low = s->extent / w->ranges * range,
-          high = range + 1 == w->ranges ? s->extent : low + s->extent / w->ranges;
   if (w->row >= 0) {
     p.to += column * s->to[w->row] * size;
     p.indices += column * s->indices[w->row] * index_size;
@@ -382,6 +368,9 @@ static void move_columns(const work *w, place p, int64_t column, int64_t n, int6
   }
 }
 
+/* Whether an index says where a whole row goes. */
+static bool has_rows(const work *w) { return w->row >= 0 && w->s->indices[w->row] == 0; }
+
 static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
   const work *w = arg;
   (void)worker;
@@ -393,9 +382,11 @@ static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
     int64_t range = task % w->ranges, piece = task / w->ranges,
             column = piece % w->chunks * w->chunk;
     int64_t n = w->width - column < w->chunk ? w->width - column : w->chunk;
+    int64_t low = w->s->extent / w->ranges * range,
+            high = range + 1 == w->ranges ? w->s->extent : low + w->s->extent / w->ranges;
     place p = place_of(w, piece / w->chunks);
-    if (w->row >= 0 && w->ranges == 1 && w->s->indices[w->row] == 0) move_rows(w, p, column, n);
-    else move_columns(w, p, column, n, range);
+    if (has_rows(w)) move_rows(w, p, column, n, low, high);
+    else move_columns(w, p, column, n, low, high);
   }
 }
 
@@ -412,8 +403,10 @@ static void cut(work *w, int64_t threads) {
   if (threads == 1 || few) return;
   if (w->in_parts) {
     w->parts = threads;
-  } else if (columns >=
-             16 * wanted) { /* pieces of rows, long enough for vectors and lines of the cache */
+  } else if (has_rows(w) && w->outer < wanted && s->extent >= threads) {
+    w->ranges = threads;
+  } else if (columns >= 16 * wanted || has_rows(w)) {
+    /* pieces of rows, long enough for vectors and lines of the cache */
     int64_t pieces = w->outer >= wanted ? 1 : (wanted + w->outer - 1) / w->outer;
     w->chunk = ((w->width + pieces - 1) / pieces + 15) / 16 * 16;
     w->chunks = (w->width + w->chunk - 1) / w->chunk;

@@ -36,6 +36,7 @@ typedef struct trial {
   nxi_scatter_mode mode;
   nx_dtype index;
   int64_t n, width, extent;
+  bool turned; /* the updates of a row do not lie side by side */
 } trial;
 
 static nx_dtype integers(bool wide) { return wide ? NX_I64 : NX_I32; }
@@ -50,7 +51,7 @@ static nxi_scatter scatter_of(const trial *t) {
                        .shape = {t->n, t->width},
                        .to = {t->width, 1},
                        .indices = {1, 0},
-                       .updates = {t->width, 1}};
+                       .updates = {t->turned ? 1 : t->width, t->turned ? t->n : 1}};
 }
 
 /* Numbers of the dtype that are small and not zero. */
@@ -100,7 +101,8 @@ static void scatter_here(const trial *t, char *to, const char *indices, const ch
     int64_t e = (int64_t)nxi_cast_bits(bits, t->index, NX_I64);
     if (e < 0) e += t->extent;
     for (int64_t k = 0; k < t->width; k++)
-      combine(t, to + (e * t->width + k) * size, updates + (i * t->width + k) * size);
+      combine(t, to + (e * t->width + k) * size,
+              updates + (t->turned ? k * t->n + i : i * t->width + k) * size);
   }
 }
 
@@ -151,6 +153,10 @@ static void rows(void **state) {
       if (nxi_scatter_refuses(mode, dtypes[k])) continue;
       check_scatter((trial){dtypes[k], mode, integers(k & 1), 100, 500, 30});
       check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 3, 9001, 2});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 2011, 9, 50});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 2011, 9, 50, .turned = true});
+      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 1011, 70, 2});
+      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 600, 130, 1, .turned = true});
       check_scatter((trial){dtypes[k], mode, NX_U8, 100, 300, 30});
     }
 }
