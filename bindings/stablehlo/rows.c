@@ -215,6 +215,7 @@ const nxh_row *nxh_row_of(const nxh_op *op) {
   if (target.length < sizeof chlo || memcmp(target.at, chlo, sizeof chlo - 1) != 0) return row;
   const nxh_row *named = nxh_find_row(target);
   const bool function =
-      named != NULL && (named->record == nxh_unary || named->record == nxh_binary);
+      named != NULL &&
+      (named->record == nxh_unary || named->record == nxh_binary || named->record == nxh_mulhi);
   return function ? named : row;
 }

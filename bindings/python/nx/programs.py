@@ -35,11 +35,11 @@ _PLAIN = {b"mhlo.": (b"mhlo.num_partitions", b"mhlo.num_replicas", b"mhlo.backen
                     b"#sdy.op_sharding_rule<")}
 
 
-# Functions of CHLO that the plugin has, of real numbers.
+# Operations of CHLO that the plugin has, of real numbers.
 _FUNCTIONS = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cosh", "digamma",
-              "erf", "erf_inv", "erfc", "lgamma", "next_after", "polygamma", "sinh", "square",
-              "tan", "zeta")
-_FUNCTION = re.compile(rb"chlo\.(?:%s) ([^\n]*)" % "|".join(_FUNCTIONS).encode())
+              "erf", "erf_inv", "erfc", "lgamma", "mulhi", "next_after", "polygamma", "sinh",
+              "square", "tan", "top_k", "zeta")
+_FUNCTION = re.compile(rb"chlo\.(?:%s)[ (]([^\n]*)" % "|".join(_FUNCTIONS).encode())
 
 
 class _Other(Exception):
@@ -78,10 +78,24 @@ def _passes():
     return passmanager.PassManager
 
 
-def _called(program):
-    """A copy, whose functions of CHLO are custom calls of their names."""
+def _call(op):
+    """The custom call that takes the place of an operation of CHLO, before it."""
     from jax._src.lib.mlir import ir
     from jax._src.lib.mlir.dialects import hlo
+
+    name, operands, here = op.name, list(op.operands), ir.InsertionPoint(op)
+    if name == "chlo.top_k":  # a call whose number of elements is an operand
+        i64 = ir.IntegerType.get_signless(64)
+        k = ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([], i64),
+                                           ir.IntegerAttr.get(i64, op.attributes["k"].value))
+        name, operands = "stablehlo.dynamic_top_k", operands + [hlo.ConstantOp(k, ip=here).result]
+    return hlo.CustomCallOp([r.type for r in op.results], operands, ir.StringAttr.get(name),
+                            ip=here)
+
+
+def _called(program):
+    """A copy, whose functions of CHLO are custom calls."""
+    from jax._src.lib.mlir import ir
 
     copy = program.clone()
     found = []
@@ -96,11 +110,12 @@ def _called(program):
     copy.operation.walk(visit)
     for op in found:
         with program.context, op.location:
-            call = hlo.CustomCallOp([r.type for r in op.results], list(op.operands),
-                                    ir.StringAttr.get(op.name), ip=ir.InsertionPoint(op))
+            call = _call(op)
         for i in range(len(op.attributes)):  # shardings and the like
-            call.operation.attributes[op.attributes[i].name] = op.attributes[i].attr
-        op.results[0].replace_all_uses_with(call.operation.results[0])
+            if op.attributes[i].name != "k":
+                call.operation.attributes[op.attributes[i].name] = op.attributes[i].attr
+        for old, new in zip(op.results, call.operation.results):
+            old.replace_all_uses_with(new)
         op.erase()
     return copy
 
