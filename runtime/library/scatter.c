@@ -23,6 +23,7 @@ typedef struct work {
   bool in_parts;         /* sums of parts of the updates of the only column are added */
   int64_t parts;         /* so many */
   int64_t first, last;   /* the piece of the axis */
+  bool few;              /* so few updates that one thread is quicker */
 } work;
 
 /* The addresses of one point of the outer axes. */
@@ -396,11 +397,11 @@ static void cut(work *w, int64_t threads) {
   int64_t columns = w->outer * w->width, wanted = threads * 2;
   w->ranges = w->chunks = w->parts = 1;
   w->chunk = w->width;
-  bool few = columns * (w->last - w->first) < 1 << 14;
-  w->in_parts = columns == 1 && !few && adds_integers(s) &&
+  w->few = columns * (w->last - w->first) < 1 << 14;
+  w->in_parts = columns == 1 && !w->few && adds_integers(s) &&
                 s->extent * element_size(s) <= OWN_BYTES &&
                 (w->last - w->first) / threads >= s->extent * OWN_TIMES;
-  if (threads == 1 || few) return;
+  if (threads == 1 || w->few) return;
   if (w->in_parts) {
     w->parts = threads;
   } else if (has_rows(w) && w->outer < wanted && s->extent >= threads) {
@@ -419,24 +420,48 @@ static void cut(work *w, int64_t threads) {
   }
 }
 
-nx_status nxi_scatter_run(const nxi_scatter *s, nxi_pool *pool, const nxi_poll *poll, void *to,
-                          const void *indices, const void *updates) {
-  work w = {
-      .s = s, .to = to, .indices = indices, .updates = updates, .row = -1, .width = 1, .outer = 1};
+/* The same with neighbouring axes as one where they lie one in the other, and none of extent 1. */
+static nxi_scatter merged(const nxi_scatter *s) {
+  nxi_scatter m = *s;
+  m.rank = 0;
   for (int32_t i = 0; i < s->rank; i++) {
-    if (s->shape[i] == 0) return NX_OK;
-    if (i != s->axis && s->shape[i] != 1) w.row = i;
+    const int64_t n = s->shape[i];
+    const int32_t last = m.rank - 1;
+    if (n == 1 && i != s->axis) continue;
+    const bool inside = last >= 0 && i != s->axis && m.axis != last && m.to[last] == n * s->to[i] &&
+                        m.indices[last] == n * s->indices[i] &&
+                        m.updates[last] == n * s->updates[i];
+    const int32_t at = inside ? last : m.rank++;
+    if (i == s->axis) m.axis = at;
+    m.shape[at] = inside ? m.shape[at] * n : n;
+    m.to[at] = s->to[i];
+    m.indices[at] = s->indices[i];
+    m.updates[at] = s->updates[i];
   }
-  if (w.row >= 0) w.width = s->shape[w.row];
-  for (int32_t i = 0; i < s->rank; i++)
-    if (i != s->axis && i != w.row) w.outer *= s->shape[i];
-  int64_t n = s->shape[s->axis], columns = w.outer * w.width,
+  return m;
+}
+
+nx_status nxi_scatter_run(const nxi_scatter *all, nxi_pool *pool, const nxi_poll *poll, void *to,
+                          const void *indices, const void *updates) {
+  for (int32_t i = 0; i < all->rank; i++)
+    if (all->shape[i] == 0) return NX_OK;
+  const nxi_scatter s = merged(all);
+  work w = {
+      .s = &s, .to = to, .indices = indices, .updates = updates, .row = -1, .width = 1, .outer = 1};
+  for (int32_t i = 0; i < s.rank; i++)
+    if (i != s.axis) w.row = i;
+  if (w.row >= 0) w.width = s.shape[w.row];
+  for (int32_t i = 0; i < s.rank; i++)
+    if (i != s.axis && i != w.row) w.outer *= s.shape[i];
+  int64_t n = s.shape[s.axis], columns = w.outer * w.width,
           piece = columns >= PIECE ? 1 : PIECE / columns;
   for (w.first = 0; w.first < n; w.first = w.last) {
     w.last = n - w.first < piece ? n : w.first + piece;
     cut(&w, nxi_pool_size(pool));
     int64_t tasks = w.outer * w.chunks * w.ranges * w.parts;
-    if (poll != NULL && poll->fn != NULL) {
+    if (w.few) {
+      run_tasks(&w, 0, 0, tasks);
+    } else if (poll != NULL && poll->fn != NULL) {
       nx_status status = nxi_pool_run_polled(pool, poll, run_tasks, &w, tasks, 1);
       if (status != NX_OK) return status;
     } else {

@@ -136,13 +136,13 @@ static void columns(void **state) {
   for (int k = 0; k < 6; k++)
     for (nxi_scatter_mode mode = 0; mode <= NXI_SCATTER_XOR; mode++) {
       if (nxi_scatter_refuses(mode, dtypes[k])) continue;
-      check_scatter((trial){dtypes[k], mode, integers(k & 1), 30011, 1, 37});
-      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 30011, 1, 300});
-      check_scatter((trial){dtypes[k], mode, integers(k & 1), 20011, 1, 20000});
-      check_scatter((trial){dtypes[k], mode, integers(k & 1), 100, 1, 7});
-      check_scatter((trial){dtypes[k], mode, NX_U8, 30011, 1, 256});
-      check_scatter((trial){dtypes[k], mode, NX_U8, 99, 1, 256});
-      check_scatter((trial){dtypes[k], mode, integers(k & 1), 9001, 3, 7});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 30011, 1, 37, false});
+      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 30011, 1, 300, false});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 20011, 1, 20000, false});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 100, 1, 7, false});
+      check_scatter((trial){dtypes[k], mode, NX_U8, 30011, 1, 256, false});
+      check_scatter((trial){dtypes[k], mode, NX_U8, 99, 1, 256, false});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 9001, 3, 7, false});
     }
 }
 
@@ -151,14 +151,90 @@ static void rows(void **state) {
   for (int k = 0; k < 6; k++)
     for (nxi_scatter_mode mode = 0; mode <= NXI_SCATTER_XOR; mode++) {
       if (nxi_scatter_refuses(mode, dtypes[k])) continue;
-      check_scatter((trial){dtypes[k], mode, integers(k & 1), 100, 500, 30});
-      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 3, 9001, 2});
-      check_scatter((trial){dtypes[k], mode, integers(k & 1), 2011, 9, 50});
-      check_scatter((trial){dtypes[k], mode, integers(k & 1), 2011, 9, 50, .turned = true});
-      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 1011, 70, 2});
-      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 600, 130, 1, .turned = true});
-      check_scatter((trial){dtypes[k], mode, NX_U8, 100, 300, 30});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 100, 500, 30, false});
+      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 3, 9001, 2, false});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 2011, 9, 50, false});
+      check_scatter((trial){dtypes[k], mode, integers(k & 1), 2011, 9, 50, true});
+      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 1011, 70, 2, false});
+      check_scatter((trial){dtypes[k], mode, integers(!(k & 1)), 600, 130, 1, true});
+      check_scatter((trial){dtypes[k], mode, NX_U8, 100, 300, 30, false});
     }
+}
+
+/* ---- any axes, in any order of memory */
+
+/* Strides of an array whose axes lie in memory in a random order. */
+static int64_t lay(int32_t rank, const int64_t *shape, int64_t *strides) {
+  int32_t order[4] = {0, 1, 2, 3};
+  int64_t n = 1;
+  for (int32_t i = rank; i-- > 1 && random_bits() % 2;) {
+    const int32_t j = (int32_t)(random_bits() % (uint64_t)(i + 1)), other = order[i];
+    order[i] = order[j], order[j] = other;
+  }
+  for (int32_t i = rank; i-- > 0; n *= shape[order[i]]) strides[order[i]] = n;
+  return n;
+}
+
+static int64_t place_in(const nxi_scatter *s, const int64_t *strides, const int64_t *at) {
+  int64_t place = 0;
+  for (int32_t i = 0; i < s->rank; i++) place += at[i] * strides[i];
+  return place;
+}
+
+/* Sums of i32, which all threads give to one element in the same order or not at all. */
+static void check_axes(const nxi_scatter *s, int64_t n, int64_t n_to, int64_t n_indices) {
+  int32_t *wanted = memory(n_to * 4), *got = memory(n_to * 4), *updates = memory(n * 4),
+          *indices = memory(n_indices * 4);
+  for (int64_t i = 0; i < n; i++) updates[i] = (int32_t)random_bits();
+  for (int64_t i = 0; i < n_indices; i++) /* of which some are outside */
+    indices[i] = (int32_t)(random_bits() % (uint64_t)(2 * s->extent + 2)) - (int32_t)s->extent - 1;
+  for (int64_t point = 0; point < n; point++) {
+    int64_t at[4] = {0}, rest = point;
+    for (int32_t i = s->rank; i-- > 0; rest /= s->shape[i]) at[i] = rest % s->shape[i];
+    int64_t e = indices[place_in(s, s->indices, at)];
+    e += e < 0 ? s->extent : 0;
+    const int32_t update = updates[place_in(s, s->updates, at)];
+    if (e < 0 || e >= s->extent) continue;
+    at[s->axis] = e;
+    int32_t *to = &wanted[place_in(s, s->to, at)];
+    *to = (int32_t)((uint32_t)*to * (s->mode == NXI_SCATTER_ADD) + (uint32_t)update);
+  }
+  for (int32_t threads = 1; threads <= 4; threads += 3) {
+    nxi_pool *pool = NULL;
+    assert_int_equal(nxi_pool_create(&(nxi_pool_options){.threads = threads}, &pool, NULL), NX_OK);
+    memset(got, 0, (size_t)n_to * 4);
+    assert_int_equal(nxi_scatter_run(s, pool, NULL, got, indices, updates), NX_OK);
+    if (memcmp(got, wanted, (size_t)n_to * 4) != 0)
+      fail_msg("rank %d, axis %d, %ld updates, %d threads", s->rank, s->axis, (long)n, threads);
+    nxi_pool_destroy(pool);
+  }
+  free(wanted), free(got), free(updates), free(indices);
+}
+
+static void axes(void **state) {
+  (void)state;
+  for (int trial = 0; trial < 600; trial++) {
+    static const int64_t extents[] = {1, 2, 3, 1, 9, 40, 0};
+    nxi_scatter s = {.dtype = NX_I32,
+                     .mode = trial % 2 ? NXI_SCATTER_ADD : NXI_SCATTER_SET,
+                     .index = NX_I32,
+                     .rank = 1 + (int32_t)(random_bits() % 4),
+                     .extent = 1 + (int64_t)(random_bits() % 20)};
+    s.axis = (int32_t)(random_bits() % (uint64_t)s.rank);
+    for (int32_t i = 0; i < s.rank; i++) s.shape[i] = extents[random_bits() % (trial % 16 ? 6 : 7)];
+    if (trial % 3 == 0) s.shape[s.axis] = 700;
+    int64_t of_result[4], of_indices[4];
+    for (int32_t i = 0; i < s.rank; i++) {
+      const bool row = trial % 4 && i != s.axis; /* an index is for all along the axis */
+      of_result[i] = i == s.axis ? s.extent : s.shape[i];
+      of_indices[i] = row ? 1 : s.shape[i];
+    }
+    const int64_t n = lay(s.rank, s.shape, s.updates), n_to = lay(s.rank, of_result, s.to),
+                  n_indices = lay(s.rank, of_indices, s.indices);
+    for (int32_t i = 0; i < s.rank; i++)
+      if (of_indices[i] != s.shape[i]) s.indices[i] = 0;
+    check_axes(&s, n, n_to, n_indices);
+  }
 }
 
 /* Bytes around those at which copies are shared out and pass the caches, from and to places that
@@ -191,6 +267,6 @@ static void copies(void **state) {
 
 NXT_MAIN(scatter) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(columns), cmocka_unit_test(rows),
-                                     cmocka_unit_test(copies)};
+                                     cmocka_unit_test(axes), cmocka_unit_test(copies)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
