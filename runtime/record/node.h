@@ -86,8 +86,9 @@ struct nxi_buffer {
   _Atomic uint32_t writers; /* mappings for writing, and imports that are written at any time */
   /* how often host code knows this memory: as an import, or as pinned; record_lock */
   uint32_t shown;
-  bool unexposed;                          /* and it is counted in the context's `unexposed` */
-  nxi_buffer *next_shown, *previous_shown; /* of the context's list of those that it knows */
+  bool unexposed;       /* and it is counted in the context's `unexposed` */
+  nxi_buffer *below[2]; /* in the context's tree of those that it knows (shown.c) */
+  uintptr_t furthest;
   bool writing;                            /* a run is about to write it; run_lock */
   uint32_t reading;                        /* runs and copies that read it now; run_lock */
   void *data;

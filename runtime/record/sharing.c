@@ -11,8 +11,9 @@
 #include "objects.h"
 #include "runtime/realize/residency.h"
 #include "runtime/realize/run.h"
+#include "shown.h"
 
-/* ---- the list of what host code knows */
+/* ---- what host code knows */
 
 /* Counts what host code knows, and writes only where it says so. */
 static void count_unexposed(nx_context *c, nxi_buffer *b) {
@@ -25,31 +26,24 @@ static void count_unexposed(nx_context *c, nxi_buffer *b) {
 void nxi_buffer_show(nx_context *c, nxi_buffer *b) {
   if (b->shown++) return;
   count_unexposed(c, b);
-  b->previous_shown = NULL;
-  b->next_shown = c->shown;
-  if (b->next_shown) b->next_shown->previous_shown = b;
-  c->shown = b;
+  nxi_shown_add(&c->shown, b);
 }
 
 void nxi_buffer_hide(nx_context *c, nxi_buffer *b) {
   if (--b->shown) return;
   if (b->unexposed) c->unexposed--;
   b->unexposed = false;
-  if (b->previous_shown) b->previous_shown->next_shown = b->next_shown;
-  else c->shown = b->next_shown;
-  if (b->next_shown) b->next_shown->previous_shown = b->previous_shown;
+  nxi_shown_remove(&c->shown, b);
 }
 
-static bool overlap(const nxi_buffer *a, const nxi_buffer *b) {
-  uintptr_t at = (uintptr_t)a->data, begin = (uintptr_t)b->data;
-  return at < begin + (uintptr_t)b->bytes && begin < at + (uintptr_t)a->bytes;
+static bool is_none(nxi_buffer *other, nxi_buffer *b) {
+  (void)other, (void)b;
+  return false;
 }
 
 /* Whether host code knows memory that overlaps b's under another name. record_lock. */
-static bool is_known_twice(const nx_context *c, const nxi_buffer *b) {
-  for (const nxi_buffer *other = c->shown; other; other = other->next_shown)
-    if (other != b && overlap(other, b)) return true;
-  return false;
+static bool is_known_twice(const nx_context *c, nxi_buffer *b) {
+  return !nxi_shown_overlapping(c->shown, b, is_none);
 }
 
 /* Writes show in it that nobody says by its own name. So an import whose writes are announced is a
@@ -64,12 +58,14 @@ static void cross(nxi_buffer *b) {
   nxi_node_mark(s->value, NXI_NODE_EXPOSED);
 }
 
+static bool cross_both(nxi_buffer *other, nxi_buffer *b) {
+  cross(other);
+  cross(b);
+  return true;
+}
+
 void nxi_buffer_cross(const nx_context *c, nxi_buffer *b) {
-  for (nxi_buffer *other = c->shown; other; other = other->next_shown) {
-    if (other == b || !overlap(other, b)) continue;
-    cross(other);
-    cross(b);
-  }
+  nxi_shown_overlapping(c->shown, b, cross_both);
 }
 
 void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write, bool both) {

@@ -4,6 +4,7 @@ back, shapes that change, errors. Skipped where PyTorch is not installed."""
 
 import copy
 import re
+import math
 import unittest
 import warnings
 from pathlib import Path
@@ -144,6 +145,11 @@ class Torch(unittest.TestCase):
         self.both(lambda x, i: x.gather(2, i.abs()[None, None, :].expand(4, 5, 3)).cumsum(1), x, i)
         self.both(lambda x: x.sort(2, descending=True)[0] * x.topk(6, 2)[0], x)
         self.both(lambda x, i: x.index_add(0, i.abs(), x[:3] * 2).roll(1, 2), x, i)
+        y = torch.randn(3, 50)
+        y[0, 7], y[1, 3], y[1, 4], y[2] = math.nan, -math.nan, math.inf, math.nan
+        for z in (y, y.half(), (y * 9).nan_to_num().int()):
+            self.both(lambda z: torch.cat([z.topk(4, 1, big)[0] for big in (True, False)]), z)
+            self.both(lambda z: torch.gather(z, 0, z.topk(2, 0)[1]), z)
 
     def test_writes(self):
         def f(x):

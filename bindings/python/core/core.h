@@ -211,6 +211,10 @@ void core_number_free(core_number *n);
 
 int core_windows_init(PyObject *module);
 
+/* ---- lending.c */
+
+int core_lending_init(PyObject *module);
+
 /* ---- files.c */
 
 int core_files_init(PyObject *module);

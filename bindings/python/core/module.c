@@ -356,8 +356,9 @@ PyMODINIT_FUNC PyInit__core(void) {
   if (m == NULL) return NULL;
   if (PyModule_AddStringConstant(m, "version", nx_version()) == 0 && core_dtype_init(m) == 0 &&
       core_error_init(m) == 0 && core_array_init(m) == 0 && core_windows_init(m) == 0 &&
-      core_calls_init(m) == 0 && core_threads_init(m) == 0 && core_custom_init(m) == 0 &&
-      core_action_init(m) == 0 && core_files_init(m) == 0 && core_function_init(m) == 0)
+      core_lending_init(m) == 0 && core_calls_init(m) == 0 && core_threads_init(m) == 0 &&
+      core_custom_init(m) == 0 && core_action_init(m) == 0 && core_files_init(m) == 0 &&
+      core_function_init(m) == 0)
     return m;
   Py_DECREF(m);
   return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Functions of the interface whose options are structures, which calls.c does not know:
- * convolutions, windows, and memory of another library that is lent for a call. */
+ * convolutions and windows. */
 #include "core.h"
 
 enum { WINDOW_LISTS = 10 };
@@ -110,67 +110,9 @@ static PyObject *fold(PyObject *self, PyObject *args) {
   return made;
 }
 
-/* ---- memory that another library lends */
-
-static int drop(void *owner) {
-  Py_DECREF((PyObject *)owner);
-  return 0;
-}
-/* From any thread: the owner of the memory is not needed any more. */
-static void give_back(void *owner) { core_locked(drop, owner); }
-
-/* The bytes from an address to behind the last element. */
-static size_t reach(const int64_t *shape, const int64_t *strides, int32_t n, size_t itemsize) {
-  int64_t last = 0;
-  for (int32_t i = 0; i < n; i++) {
-    if (shape[i] == 0) return 0;
-    last += (shape[i] - 1) * strides[i];
-  }
-  return (size_t)(last + 1) * itemsize;
-}
-
-/* lent(address, dtype, shape, strides, owner): an array over memory that nobody writes while the
- * array, or what was recorded of it, lives; strides, in elements, are not negative. owner keeps the
- * memory. */
-static PyObject *lent(PyObject *self, PyObject *args) {
-  (void)self;
-  unsigned long long address;
-  PyObject *type, *extents, *steps, *owner;
-  if (!PyArg_ParseTuple(args, "KOOOO", &address, &type, &extents, &steps, &owner)) return NULL;
-  nx_dtype t = core_dtype_of(type);
-  lists l = {.n = 0};
-  const void *shape, *strides;
-  nx_tensor *x = NULL;
-  Py_ssize_t n = PySequence_Size(extents);
-  if (t == 0 || n < 0 || core_context() == NULL) return NULL;
-  int status =
-      take(&l, extents, 64, n, &shape) < 0 || take(&l, steps, 64, n, &strides) < 0 ? -1 : 0;
-  if (status == 0) {
-    size_t bytes = reach(shape, strides, (int32_t)n, nx_dtype_bits(t) / 8);
-    nx_import_desc d = {.size = sizeof d,
-                        .mode = NX_IMPORT_IMMUTABLE,
-                        .dtype = t,
-                        .rank = (int32_t)n,
-                        .shape = shape,
-                        .strides = strides,
-                        .base = (void *)(uintptr_t)address, // NOLINT(performance-no-int-to-ptr)
-                        .bytes = bytes,
-                        .release = give_back,
-                        .user = Py_NewRef(owner)};
-    core_mark();
-    if (bytes == 0) x = nx_empty(core_context(), 0, t, shape, (int32_t)n);
-    else if (nx_import(core_context(), &d, &x) != NX_OK) x = NULL;
-    if (bytes == 0 || x == NULL) Py_DECREF(owner);
-  }
-  free_lists(&l);
-  return status < 0 ? NULL : core_wrap(x);
-}
-
-static PyMethodDef functions[] = {
-    {"convolution", convolution, METH_VARARGS, "nx_convolution of C"},
-    {"unfold", unfold, METH_VARARGS, "nx_unfold of C"},
-    {"fold", fold, METH_VARARGS, "nx_fold of C"},
-    {"lent", lent, METH_VARARGS, "An array over memory that nobody writes while it lives."},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {{"convolution", convolution, METH_VARARGS, "nx_convolution of C"},
+                                  {"unfold", unfold, METH_VARARGS, "nx_unfold of C"},
+                                  {"fold", fold, METH_VARARGS, "nx_fold of C"},
+                                  {NULL, NULL, 0, NULL}};
 
 int core_windows_init(PyObject *module) { return PyModule_AddFunctions(module, functions); }

@@ -19,7 +19,7 @@ from .. import _core
 from . import (_bags, _contractions, _indexing, _linalg, _movement,  # noqa: F401
                _pointwise, _reductions, _searching)
 from ._lowering import Array, Call, Place, Unsupported, calls, lowering_of, nx_dtype, overload
-from ._memory import Layout, give, in_order, lend
+from ._memory import Layout, give_all, in_order, lend_all
 from ._report import GraphReport, note
 from ._views import VIEWS, Sharing, shown
 
@@ -132,9 +132,8 @@ class _Step:
         return calls.copy(x) if other is not node and {node, other} & self.apart else x
 
     def run(self, values: dict[Node, Any]) -> None:
-        made = self.function(*[lend(values[n], self.place) for n in self.inputs])
-        for node, x, to in zip(self.outputs, made, self.layouts):
-            values[node] = give(x, to, self.place)
+        made = self.function(*lend_all([values[n] for n in self.inputs], self.place))
+        values.update(zip(self.outputs, give_all(made, self.layouts, self.place)))
 
 
 class _Foreign:

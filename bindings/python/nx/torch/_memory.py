@@ -17,6 +17,7 @@ from .._core import Array, calls
 from ._lowering import TO_NX, Place
 
 _take = torch._C._from_dlpack
+_PLAIN = torch.Tensor, torch.nn.Parameter  # classes of tensors that are memory alone
 
 
 def lend(t: torch.Tensor, place: Place) -> Array:
@@ -33,6 +34,15 @@ def lend(t: torch.Tensor, place: Place) -> Array:
         t = t.clone()
         address = t.data_ptr()
     return _core.lent(address, TO_NX[t.dtype], t.shape, t.stride(), t)
+
+
+def lend_all(tensors: list[torch.Tensor], place: Place) -> list[Array]:
+    if place.is_gpu:
+        return [lend(t, place) for t in tensors]
+    arrays, missing = _core.lend_all(_PLAIN, tensors)
+    if not missing:
+        return arrays
+    return [lend(t, place) if x is None else x for t, x in zip(tensors, arrays)]
 
 
 def order_of(result: Any) -> list[int] | tuple[int, ...] | None:
@@ -81,6 +91,7 @@ class Layout:
     def __init__(self, result: torch.Tensor) -> None:
         self.shape, self.strides = tuple(result.shape), tuple(result.stride())
         self.order = order_of(result)
+        self.bytes = b"".join(s.to_bytes(8, "little") for s in self.strides)
 
 
 def give(x: Array, to: Layout, place: Place) -> torch.Tensor:
@@ -89,3 +100,12 @@ def give(x: Array, to: Layout, place: Place) -> torch.Tensor:
     if isinstance(to.order, tuple):
         return _spread(t, to.order)
     return t if t.stride() == to.strides else t.as_strided_(to.shape, to.strides)
+
+
+def give_all(arrays: tuple[Array, ...], layouts: list[Layout], place: Place) -> list[torch.Tensor]:
+    if place.is_gpu:
+        return [give(x, to, place) for x, to in zip(arrays, layouts)]
+    tensors, missing = _core.give_all(torch.Tensor, arrays, [to.bytes for to in layouts])
+    if not missing:
+        return tensors
+    return [give(x, to, place) if t is None else t for t, x, to in zip(tensors, arrays, layouts)]

@@ -197,8 +197,15 @@ def _sort(c: Call, x: Array, dim: int = -1, descending: bool = False, *,
 def _topk(c: Call, x: Array, k: int, dim: int = -1, largest: bool = True,
           sorted: bool = True) -> tuple[Array, ...]:
     dim = axis_of(dim, x.ndim)
-    values, places = _sorted(x, dim, largest)
-    return (values, places) if x.ndim == 0 else (part(values, dim, 0, k), part(places, dim, 0, k))
+    if x.ndim == 0:
+        return x, full((), INT64, 0)
+    if not largest or x.dtype.kind != "f":
+        key = cast(x, UINT8) if x.dtype is BOOL else x
+        values, places = calls.top_k(key, k, dim, 0 if largest else calls.SMALLEST, INT64)
+        return cast(values, x.dtype), places
+    rank = calls.total_order(calls.where(calls.isnan(x), full((), x.dtype, math.nan), x))
+    places = calls.top_k(rank, k, dim, 0, INT64)[1]
+    return calls.gather(x, places, dim), places
 
 
 # ---- Fourier transforms
