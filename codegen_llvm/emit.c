@@ -412,9 +412,7 @@ static void instruction(nxl_emitter *e, nxk_value v) {
       break;
     case NXK_end: end_block(e, in->block); break;
     case NXK_blend: e->values[v] = blend(e, in); break;
-    case NXK_load:
-      e->values[v] = nxl_emit_load(e, &e->k->accesses[in->imm], in->lanes, NULL);
-      break;
+    case NXK_load: nxl_emit_loads(e, v); break;
     case NXK_store:
       nxl_emit_store(e, &e->k->accesses[in->imm], e->values[in->args[0]], NULL);
       break;
@@ -428,8 +426,8 @@ static void instruction(nxl_emitter *e, nxk_value v) {
     case NXK_deinterleave: e->values[v] = nxl_deinterleave(e, in); break;
     case NXK_interleave: e->values[v] = nxl_interleave_all(e, in); break;
     case NXK_lane_reduce: e->values[v] = lane_reduce(e, in); break;
-    case NXK_tree_push: nxl_tree_push(e, in); break;
-    case NXK_tree_join: e->values[v] = nxl_tree_join(e, in); break;
+    case NXK_tree_push: e->resume = v + nxl_tree_push(e, v); break;
+    case NXK_tree_join: e->resume = v + nxl_tree_join(e, v); break;
     default:
       if (in->op < NXK_SCALAR_COUNT) e->values[v] = nxl_emit_value(e, in);
       else nxl_refuse(e, e->i64, "an instruction of the logical level");

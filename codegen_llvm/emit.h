@@ -2,8 +2,8 @@
 /* Private to the LLVM emitter: the state of one kernel that is being printed, and what its files
  * share. emit.c prints structure (regions, loops, blocks), emit_apart.c functions of pieces,
  * emit_cold.c those of cold blocks, emit_call.c calls of functions of the library, emit_memory.c
- * accesses, emit_lanes.c shuffles, emit_tree.c trees of partial results, emit_scalar.c and
- * emit_integer.c scalar operations; compile.c calls it.
+ * accesses, emit_scopes.c which buffers they are of, emit_lanes.c shuffles, emit_tree.c trees of
+ * partial results, emit_scalar.c and emit_integer.c scalar operations; compile.c calls it.
  * The emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
 #define NXI_LLVM_EMIT_H
@@ -87,7 +87,7 @@ typedef struct nxl_emitter {
   nxl_outside outside;
   nxl_cold_function cold[NXL_MOST_COLD];
   uint32_t n_cold;
-  nxk_value resume; /* instructions before this one are not printed: a function has them */
+  nxk_value resume;              /* instructions before this one are not printed: they have been */
   nxl_room cold_room, call_room; /* for calls of those, and of functions of the library */
 } nxl_emitter;
 
@@ -194,9 +194,17 @@ nxl_ref nxl_hide_bits(nxl_emitter *e, nx_dtype t, uint32_t lanes, nxl_ref v);
  * NULL. */
 nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement);
 void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref displacement);
-void nxl_tree_push(nxl_emitter *e, const nxk_instr *in);
-nxl_ref nxl_tree_join(nxl_emitter *e, const nxk_instr *in);
-/* Alias scopes of the restricted buffers. */
+/* Load v, and with it those behind it that the same condition decides. */
+void nxl_emit_loads(nxl_emitter *e, nxk_value v);
+/* Trees that are pushed to, or joined, by instruction v and those behind it. Returns how many
+ * instructions these are. */
+uint32_t nxl_tree_push(nxl_emitter *e, nxk_value v);
+uint32_t nxl_tree_join(nxl_emitter *e, nxk_value v);
+
+/* ---- alias scopes of the restricted buffers (emit_scopes.c) */
 void nxl_make_scopes(nxl_emitter *e);
+void nxl_set_metadata(nxl_emitter *e, nxl_ref instruction, const char *kind, nxl_ref value);
+/* Tells LLVM that a memory instruction accesses this buffer and no other, and returns it. */
+nxl_ref nxl_annotate(nxl_emitter *e, nxl_ref instruction, uint32_t buffer);
 
 #endif

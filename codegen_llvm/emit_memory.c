@@ -4,59 +4,7 @@
  * access no memory. If the target has no masked, gather or scatter instruction of the width, a
  * small loop copies lane by lane through an array on the stack: compact code, which only tails and
  * uncommon accesses need. */
-#include <stdio.h>
-#include <string.h>
-
 #include "emit.h"
-
-/* ---- alias scopes */
-
-static LLVMMetadataRef md_string(nxl_emitter *e, const char *s, uint32_t n) {
-  return LLVMMDStringInContext2(e->context, s, n);
-}
-
-/* Each access lists the scopes of all other buffers, so metadata grows with the square of their
- * number. With more buffers than this it costs more compile time than the better code is worth. */
-enum { MAX_SCOPED_BUFFERS = 64 };
-
-void nxl_make_scopes(nxl_emitter *e) {
-  if (e->k->n_buffers > MAX_SCOPED_BUFFERS) return;
-  LLVMMetadataRef domain_name =
-      md_string(e, e->k->name, (uint32_t)strnlen(e->k->name, sizeof e->k->name));
-  LLVMMetadataRef domain = LLVMMDNodeInContext2(e->context, &domain_name, 1);
-  uint32_t n = e->k->n_buffers;
-  for (uint32_t i = 0; i < n; i++) {
-    if (!e->k->buffers[i].restricted && e->k->buffers[i].kind != NXK_LOCAL) continue;
-    char name[16];
-    LLVMMetadataRef parts[2] = {md_string(e, name, (uint32_t)snprintf(name, sizeof name, "b%u", i)),
-                                domain};
-    e->scopes[i] = LLVMMDNodeInContext2(e->context, parts, 2);
-  }
-  LLVMMetadataRef others[MAX_SCOPED_BUFFERS];
-  for (uint32_t i = 0; i < n; i++) {
-    uint32_t count = 0;
-    for (uint32_t j = 0; j < n; j++)
-      if (j != i && e->scopes[j]) others[count++] = e->scopes[j];
-    if (e->scopes[i])
-      e->own_scope[i] =
-          LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &e->scopes[i], 1));
-    if (count)
-      e->other_scopes[i] =
-          LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, others, count));
-  }
-}
-
-static void set_metadata(nxl_emitter *e, nxl_ref instruction, const char *kind, nxl_ref value) {
-  LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(e->context, kind, (uint32_t)strlen(kind)),
-                  value);
-}
-
-/* Tells LLVM that a memory instruction accesses this buffer and no other. */
-static nxl_ref annotate(nxl_emitter *e, nxl_ref instruction, uint32_t buffer) {
-  if (e->own_scope[buffer]) set_metadata(e, instruction, "alias.scope", e->own_scope[buffer]);
-  if (e->other_scopes[buffer]) set_metadata(e, instruction, "noalias", e->other_scopes[buffer]);
-  return instruction;
-}
 
 /* ---- one access being printed */
 
@@ -139,25 +87,13 @@ static void close_if(nxl_emitter *e, LLVMBasicBlockRef after) {
 static nxl_ref plain_load(nxl_emitter *e, const site *s, LLVMTypeRef type, nxl_ref p) {
   nxl_ref v = LLVMBuildLoad2(e->builder, type, p, "");
   LLVMSetAlignment(v, s->bytes);
-  return annotate(e, v, s->access->buffer);
+  return nxl_annotate(e, v, s->access->buffer);
 }
 
 static void plain_store(nxl_emitter *e, const site *s, nxl_ref value, nxl_ref p) {
   nxl_ref i = LLVMBuildStore(e->builder, value, p);
   LLVMSetAlignment(i, s->bytes);
-  annotate(e, i, s->access->buffer);
-}
-
-static nxl_ref load_one(nxl_emitter *e, const site *s) {
-  if (!s->mask) return plain_load(e, s, s->type, s->base);
-  LLVMBasicBlockRef after, before = open_if(e, s->mask, &after),
-                           inside = LLVMGetInsertBlock(e->builder);
-  nxl_ref v = plain_load(e, s, s->type, s->base);
-  close_if(e, after);
-  nxl_ref phi = LLVMBuildPhi(e->builder, s->type, "");
-  LLVMAddIncoming(phi, &v, &inside, 1);
-  LLVMAddIncoming(phi, (nxl_ref *)&s->other, &before, 1);
-  return phi;
+  nxl_annotate(e, i, s->access->buffer);
 }
 
 static void store_one(nxl_emitter *e, const site *s, nxl_ref value) {
@@ -179,17 +115,18 @@ static nxl_ref load_contiguous(nxl_emitter *e, const site *s, nxl_ref base, nxl_
   if (!mask) return plain_load(e, s, s->type, base);
   LLVMTypeRef types[2] = {s->type, e->pointer};
   nxl_ref args[4] = {base, nxl_int(e, e->i32, 1, s->bytes), mask, other};
-  return annotate(e, nxl_intrinsic(e, "llvm.masked.load", types, 2, args, 4), s->access->buffer);
+  return nxl_annotate(e, nxl_intrinsic(e, "llvm.masked.load", types, 2, args, 4),
+                      s->access->buffer);
 }
 
 static void store_whole(nxl_emitter *e, const site *s, nxl_ref value, nxl_ref base) {
-  nxl_ref i = annotate(e, LLVMBuildStore(e->builder, value, base), s->access->buffer);
+  nxl_ref i = nxl_annotate(e, LLVMBuildStore(e->builder, value, base), s->access->buffer);
   LLVMSetAlignment(i, s->bytes);
   if (!(s->access->flags & NXK_NONTEMPORAL)) return;
   LLVMSetAlignment(i, s->bytes * s->lanes < 64 ? s->bytes * s->lanes : 64);
   LLVMMetadataRef one = LLVMValueAsMetadata(nxl_int(e, e->i32, 1, 1));
-  set_metadata(e, i, "nontemporal",
-               LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1)));
+  nxl_set_metadata(e, i, "nontemporal",
+                   LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1)));
 }
 
 static const uint32_t register_bytes[NXL_ISAS] = {16, 32, 64, 16};
@@ -224,7 +161,7 @@ static void store_contiguous(nxl_emitter *e, const site *s, nxl_ref value, nxl_r
   if (mask) {
     LLVMTypeRef types[2] = {s->type, e->pointer};
     nxl_ref args[4] = {value, base, nxl_int(e, e->i32, 1, s->bytes), mask};
-    annotate(e, nxl_intrinsic(e, "llvm.masked.store", types, 2, args, 4), s->access->buffer);
+    nxl_annotate(e, nxl_intrinsic(e, "llvm.masked.store", types, 2, args, 4), s->access->buffer);
     return;
   }
   if (wants_pieces(e, s)) store_pieces(e, s, value, base);
@@ -279,7 +216,8 @@ static nxl_ref load_gather(nxl_emitter *e, const site *s) {
   LLVMTypeRef types[2] = {s->type, LLVMTypeOf(pointers)};
   nxl_ref args[4] = {pointers, nxl_int(e, e->i32, 1, s->bytes), s->mask ? s->mask : all_true(e, s),
                      s->other};
-  return annotate(e, nxl_intrinsic(e, "llvm.masked.gather", types, 2, args, 4), s->access->buffer);
+  return nxl_annotate(e, nxl_intrinsic(e, "llvm.masked.gather", types, 2, args, 4),
+                      s->access->buffer);
 }
 
 static void store_scatter(nxl_emitter *e, const site *s, nxl_ref value) {
@@ -288,7 +226,7 @@ static void store_scatter(nxl_emitter *e, const site *s, nxl_ref value) {
   LLVMTypeRef types[2] = {s->type, LLVMTypeOf(pointers)};
   nxl_ref args[4] = {value, pointers, nxl_int(e, e->i32, 1, s->bytes),
                      s->mask ? s->mask : all_true(e, s)};
-  annotate(e, nxl_intrinsic(e, "llvm.masked.scatter", types, 2, args, 4), s->access->buffer);
+  nxl_annotate(e, nxl_intrinsic(e, "llvm.masked.scatter", types, 2, args, 4), s->access->buffer);
 }
 
 /* ---- a loop over the lanes */
@@ -454,18 +392,49 @@ static nxl_ref load_apart(nxl_emitter *e, const site *s) {
   return others ? LLVMBuildSelect(e->builder, s->mask, v, s->other, "") : v;
 }
 
+/* A mask as a bit for all lanes, and one for each lane. NXK_NONE: true. */
+typedef struct split_mask {
+  nxk_value all, each;
+} split_mask;
+
+static split_mask split(const nxl_emitter *e, nxk_value mask) {
+  const nxk_instr *in = &e->k->instrs[mask];
+  if (in->lanes == 1) return (split_mask){mask, NXK_NONE};
+  if (in->op == NXK_splat) return (split_mask){in->args[0], NXK_NONE};
+  for (uint32_t i = 0; i < 2 && in->op == NXK_and; i++) {
+    const nxk_instr *x = &e->k->instrs[in->args[i]];
+    if (x->op == NXK_splat) return (split_mask){x->args[0], in->args[1 - i]};
+  }
+  return (split_mask){NXK_NONE, mask};
+}
+
+/* What decides whether a load is done at all, where one branch can skip it: the bit for all lanes,
+ * or whether a lane of the mask is active. NXK_NONE: no branch does. */
+static nxk_value decides(const nxl_emitter *e, const site *s) {
+  const nxk_access *a = s->access;
+  if (!s->mask || (s->lanes > 1 && !(a->flags & NXK_SKIPS))) return NXK_NONE;
+  const split_mask m = split(e, a->mask);
+  bool adjacent = !s->index && (a->lane_stride == 1 || a->lane_stride == -1),
+       masked = has_masked(e, s) && (lies_close(e, s) || (adjacent && !e->clamps));
+  if (m.each == NXK_NONE || (masked && m.all != NXK_NONE)) return m.all;
+  return masked ? a->mask : NXK_NONE;
+}
+
+/* The load where its branch has decided that it is done. */
+static nxl_ref load_decided(nxl_emitter *e, const site *s) {
+  site rest = *s;
+  if (s->lanes == 1) return plain_load(e, s, s->type, s->base);
+  const split_mask m = split(e, s->access->mask);
+  rest.mask = m.each == NXK_NONE ? NULL : e->values[m.each];
+  return lies_close(e, s) ? load_apart(e, &rest) : load_vector(e, &rest);
+}
+
+/* Under a mask that no branch decides alone. */
 static nxl_ref load_skipping(nxl_emitter *e, const site *s) {
-  const nxk_instr *mask = &e->k->instrs[s->access->mask];
   int64_t stride = s->access->lane_stride;
-  bool adjacent = !s->index && (stride == 1 || stride == -1);
   site whole = *s;
   whole.mask = NULL;
-  if (mask->op == NXK_splat)
-    return load_if(e, &whole, e->values[mask->args[0]], s->other,
-                   lies_close(e, s) ? load_apart : load_vector);
-  if (lies_close(e, s) && has_masked(e, s))
-    return load_if(e, s, nxl_any_lane(e, s->mask), s->other, load_apart);
-  if (adjacent && has_masked(e, s)) return e->clamps ? load_clamped(e, s) : load_active(e, s);
+  if (!s->index && (stride == 1 || stride == -1) && has_masked(e, s)) return load_clamped(e, s);
   nxl_ref none = nxl_any_lane(e, LLVMBuildNot(e->builder, s->mask, ""));
   nxl_ref some = load_if(e, s, none, LLVMConstNull(s->type), load_active);
   nxl_ref all = LLVMBuildNot(e->builder, none, "");
@@ -490,9 +459,112 @@ static void fetch_ahead(nxl_emitter *e, const site *s, bool writes) {
 nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement) {
   site s = make_site(e, a, lanes, displacement);
   if (lanes > 1) fetch_ahead(e, &s, false);
+  const nxk_value condition = decides(e, &s);
+  if (condition != NXK_NONE)
+    return from_memory(
+        e, &s, load_if(e, &s, nxl_any_lane(e, e->values[condition]), s.other, load_decided));
   if (lanes > 1 && s.mask && (a->flags & NXK_SKIPS))
     return from_memory(e, &s, load_skipping(e, &s));
-  return from_memory(e, &s, lanes == 1 ? load_one(e, &s) : load_vector(e, &s));
+  return from_memory(e, &s, lanes == 1 ? plain_load(e, &s, s.type, s.base) : load_vector(e, &s));
+}
+
+/* ---- loads that the same condition decides. Each branch ends a basic block, and those cost LLVM
+ * more than loads, so neighbouring ones share it. */
+
+enum { MOST_TOGETHER = 16 };
+
+typedef struct together {
+  uint32_t n, registers;
+  nxk_value loads[MOST_TOGETHER];
+  site sites[MOST_TOGETHER];
+} together;
+
+static bool is_there(const nxl_emitter *e, nxk_value v) {
+  return v == NXK_NONE || e->values[v] != NULL;
+}
+
+/* Whether what the load needs has been computed. */
+static bool is_ready(const nxl_emitter *e, const nxk_access *a) {
+  bool ready = is_there(e, a->index) && is_there(e, a->mask) && is_there(e, a->other);
+  for (uint32_t i = 0; i < a->n_terms && ready; i++) ready = is_there(e, a->terms[i].index);
+  return ready;
+}
+
+/* Adds load v, if the same condition decides it and registers are left. */
+static void add_load(nxl_emitter *e, together *t, nxk_value v, nxk_value condition) {
+  static const uint32_t most_registers[NXL_ISAS] = {4, 6, 12, 12};
+  const nxk_instr *in = &e->k->instrs[v];
+  const nxk_access *a = &e->k->accesses[in->imm];
+  const uint32_t bytes = register_bytes[e->isa],
+                 n = ((uint32_t)nxl_value_bytes(in) + bytes - 1) / bytes;
+  if (t->n > 0 && (t->n == MOST_TOGETHER || t->registers + n > most_registers[e->isa])) return;
+  if (a->mask == NXK_NONE || !is_ready(e, a)) return;
+  site s = make_site(e, a, in->lanes, NULL);
+  if (decides(e, &s) != condition) return;
+  t->registers += n;
+  t->loads[t->n] = v;
+  t->sites[t->n++] = s;
+}
+
+/* Whether loads may be moved from behind an instruction to before it. */
+static bool may_pass(nxk_op op) {
+  switch (op) {
+    case NXK_const:
+    case NXK_param:
+    case NXK_load:
+    case NXK_splat:
+    case NXK_step_vector:
+    case NXK_active:
+    case NXK_concat:
+    case NXK_deinterleave:
+    case NXK_interleave: return true;
+    default: return op < NXK_SCALAR_COUNT;
+  }
+}
+
+/* The loads that may be done where v is: those of its block before the next store or block. */
+static void find_together(nxl_emitter *e, nxk_value v, nxk_value condition, together *t) {
+  add_load(e, t, v, condition);
+  for (nxk_value next = v + 1; next < e->k->n_instrs; next++) {
+    const nxk_instr *in = &e->k->instrs[next];
+    if (!may_pass((nxk_op)in->op)) break;
+    if (in->op == NXK_load) add_load(e, t, next, condition);
+  }
+}
+
+static void load_together(nxl_emitter *e, together *t, nxl_ref condition) {
+  nxl_ref inside[MOST_TOGETHER];
+  LLVMBasicBlockRef after, before = open_if(e, condition, &after);
+  for (uint32_t i = 0; i < t->n; i++) inside[i] = load_decided(e, &t->sites[i]);
+  LLVMBasicBlockRef end = LLVMGetInsertBlock(e->builder);
+  close_if(e, after);
+  for (uint32_t i = 0; i < t->n; i++) {
+    const site *s = &t->sites[i];
+    nxl_ref phi = e->values[t->loads[i]] = LLVMBuildPhi(e->builder, s->type, "");
+    LLVMAddIncoming(phi, &inside[i], &end, 1);
+    LLVMAddIncoming(phi, (nxl_ref *)&s->other, &before, 1);
+  }
+  for (uint32_t i = 0; i < t->n; i++)
+    e->values[t->loads[i]] = from_memory(e, &t->sites[i], e->values[t->loads[i]]);
+}
+
+void nxl_emit_loads(nxl_emitter *e, nxk_value v) {
+  const nxk_instr *in = &e->k->instrs[v];
+  const nxk_access *a = &e->k->accesses[in->imm];
+  if (e->values[v] != NULL) return; /* together with one before it */
+  together t = {.n = 0, .registers = 0};
+  if (a->mask != NXK_NONE) {
+    site s = make_site(e, a, in->lanes, NULL);
+    const nxk_value condition = decides(e, &s);
+    if (condition != NXK_NONE) find_together(e, v, condition, &t);
+    if (t.n > 1) {
+      for (uint32_t i = 0; i < t.n; i++)
+        if (t.sites[i].lanes > 1) fetch_ahead(e, &t.sites[i], false);
+      load_together(e, &t, nxl_any_lane(e, e->values[condition]));
+      return;
+    }
+  }
+  e->values[v] = nxl_emit_load(e, a, in->lanes, NULL);
 }
 
 void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref displacement) {
