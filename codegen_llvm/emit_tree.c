@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* The trees of partial results: a binary counter of arrays, level by level, in the order of
- * ir/kernel/kernel.h. Which levels a partial result meets depends on the counter alone. So trees that
- * stand beside each other with the same counter share one loop, and a counter that is a constant needs
- * none: a loop is three basic blocks, which cost LLVM more than the few operations in them. */
+ * ir/kernel/kernel.h. Which levels a partial result meets depends on the counter alone. So trees
+ * that stand beside each other with the same counter share one loop, and a counter that is a
+ * constant needs none: a loop is three basic blocks, which cost LLVM more than the few operations
+ * in them. */
 #include "emit.h"
 
 /* A partial result: its value, and for argmax and argmin its index. */
