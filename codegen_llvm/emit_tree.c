@@ -143,7 +143,7 @@ static void meet_level(nxl_emitter *e, trees *t, nxl_ref level) {
 
 static nxl_ref push_by_loop(nxl_emitter *e, trees *t) {
   LLVMBuilderRef b = e->builder;
-  tree_loop l;
+  tree_loop l = {.number = NULL};
   open_loop(e, &l, nxl_i64(e, 0), t);
   enter_body(e, &l, LLVMBuildTrunc(b, LLVMBuildLShr(b, t->count, l.number, ""), e->i1, ""));
   meet_level(e, t, l.number);
@@ -188,7 +188,7 @@ static void load_levels(nxl_emitter *e, trees *t, nxl_ref level) {
 }
 
 static void join_by_loop(nxl_emitter *e, trees *t) {
-  tree_loop l;
+  tree_loop l = {.number = NULL};
   load_levels(e, t, lowest(e, t->count));
   open_loop(e, &l, without_lowest(e, t->count), t);
   enter_body(e, &l, LLVMBuildICmp(e->builder, LLVMIntNE, l.number, nxl_i64(e, 0), ""));
