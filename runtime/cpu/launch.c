@@ -321,6 +321,7 @@ static nx_status run_matmul(run *r, const nxi_poll *poll) {
 static nx_status touch_results(const run *r, const nxi_poll *poll) {
   const nxg_call *c = r->step->call->call;
   nx_status status = NX_OK;
+  if (poll->fn == NULL) return NX_OK; /* nobody asks how long it takes */
   for (uint32_t i = 0; i <= c->n_results && status == NX_OK; i++) {
     const nxg_array *a = &c->results[i];
     int64_t bytes = i == c->n_results ? r->step->call->work.shared_bytes

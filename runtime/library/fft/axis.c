@@ -33,12 +33,17 @@ static bool is_half(const nxi_fft_axis *a) { return a->form != NXI_FFT_COMPLEX &
 static int64_t source_reals(const nxi_fft_axis *a) { return a->form == NXI_FFT_FROM_REAL ? 1 : 2; }
 static int64_t target_reals(const nxi_fft_axis *a) { return a->form == NXI_FFT_TO_REAL ? 1 : 2; }
 
-typedef enum layout { ROWS, SIDE_BY_SIDE, STAGED } layout;
-static layout layout_of(const nxi_fft_axis *a) {
+static nxi_fft_layout layout_of(const nxi_fft_axis *a) {
   bool whole = a->form != NXI_FFT_TO_REAL || a->source_extent > a->n / 2;
-  if (a->inner == 1 && whole && (a->form == NXI_FFT_COMPLEX || is_half(a))) return ROWS;
+  if (a->inner == 1 && whole && (a->form == NXI_FFT_COMPLEX || is_half(a))) return NXI_FFT_ROWS;
   bool lanes = a->line->way == NXI_FFT_PASSES && a->inner >= nxi_fft_least_lanes(a->line);
-  return whole && lanes && (a->form == NXI_FFT_COMPLEX || is_half(a)) ? SIDE_BY_SIDE : STAGED;
+  return whole && lanes && (a->form == NXI_FFT_COMPLEX || is_half(a)) ? NXI_FFT_SIDE_BY_SIDE
+                                                                      : NXI_FFT_STAGED;
+}
+
+void nxi_fft_axis_choose(nxi_fft_axis *a) {
+  a->layout = layout_of(a);
+  a->whole = nxi_fft_line_local(a->line) || a->layout == NXI_FFT_SIDE_BY_SIDE;
 }
 
 /* ---- the step from or to the transform of half length, elements begin .. end - 1 of 1 + n / 4 */
@@ -358,14 +363,14 @@ static phase staged_phase(const nxi_fft_axis *a, int64_t at) {
 }
 
 static phase phase_at(const nxi_fft_axis *a, int64_t at) {
-  if (nxi_fft_line_local(a->line) || layout_of(a) == SIDE_BY_SIDE) return (phase){.step = WHOLE};
-  return layout_of(a) == ROWS ? rows_phase(a, at) : staged_phase(a, at);
+  if (a->whole) return (phase){.step = WHOLE};
+  return a->layout == NXI_FFT_ROWS ? rows_phase(a, at) : staged_phase(a, at);
 }
 
 int64_t nxi_fft_axis_phases(const nxi_fft_axis *a) {
   if (a->outer == 0 || a->inner == 0) return 0;
-  if (nxi_fft_line_local(a->line) || layout_of(a) == SIDE_BY_SIDE) return 1;
-  if (layout_of(a) == STAGED) return blocks(a) * block_phases(a);
+  if (a->whole) return 1;
+  if (a->layout == NXI_FFT_STAGED) return blocks(a) * block_phases(a);
   int64_t groups = (a->outer + group_size(a) - 1) / group_size(a);
   return groups * nxi_fft_phases(a->line) + is_half(a);
 }
@@ -374,13 +379,13 @@ static int64_t grain_of(int64_t pairs) { return pairs >= TASK_PAIRS ? 1 : TASK_P
 
 static void whole_tasks(const nxi_fft_axis *a, int64_t *tasks, int64_t *grain) {
   int64_t lanes;
-  switch (layout_of(a)) {
-    case ROWS:
+  switch (a->layout) {
+    case NXI_FFT_ROWS:
       lanes = nxi_fft_rows_together(a->line);
       *tasks = a->outer;
       *grain = (grain_of(a->n) + lanes - 1) / lanes * lanes;
       break;
-    case SIDE_BY_SIDE:
+    case NXI_FFT_SIDE_BY_SIDE:
       lanes = nxi_fft_column_lanes(a->line);
       *tasks = a->outer * column_strips(a);
       *grain = grain_of(a->n * (lanes < a->inner ? lanes : a->inner));
@@ -391,7 +396,7 @@ static void whole_tasks(const nxi_fft_axis *a, int64_t *tasks, int64_t *grain) {
 
 void nxi_fft_axis_phase(const nxi_fft_axis *a, int64_t number, int64_t *tasks, int64_t *grain) {
   phase p = phase_at(a, number);
-  bool rows = layout_of(a) == ROWS;
+  bool rows = a->layout == NXI_FFT_ROWS;
   *grain = 1;
   switch (p.step) {
     case WHOLE: whole_tasks(a, tasks, grain); break;
@@ -432,13 +437,15 @@ void nxi_fft_axis_run(const nxi_fft_axis *a, const nxi_fft_part *part) {
                 .target = part->target,
                 .own = part->own,
                 .shared = part->shared};
+  const nxi_fft_layout l = a->layout;
+  if (a->whole) {
+    (l == NXI_FFT_ROWS           ? rows_tasks
+     : l == NXI_FFT_SIDE_BY_SIDE ? columns_tasks
+                                 : staged_tasks)(&r, part->begin, part->end);
+    return;
+  }
   phase p = phase_at(a, part->phase);
-  layout l = layout_of(a);
-  if (p.step == WHOLE) {
-    (l == ROWS           ? rows_tasks
-     : l == SIDE_BY_SIDE ? columns_tasks
-                         : staged_tasks)(&r, part->begin, part->end);
-  } else if (l == STAGED) {
+  if (l == NXI_FFT_STAGED) {
     set_block(&r, p.group);
     stage_tasks(&r, &p, part->begin, part->end);
   } else if (p.step == HALVES) halves_tasks(&r, part->begin, part->end);
@@ -448,14 +455,15 @@ void nxi_fft_axis_run(const nxi_fft_axis *a, const nxi_fft_part *part) {
 /* ---- memory */
 
 int64_t nxi_fft_axis_own_bytes(const nxi_fft_axis *a) {
-  bool staged = layout_of(a) == STAGED && nxi_fft_line_local(a->line);
-  if (layout_of(a) == ROWS) return nxi_fft_rows_own_bytes(a->line, a->outer, is_half(a), a->past);
+  bool staged = a->layout == NXI_FFT_STAGED && nxi_fft_line_local(a->line);
+  if (a->layout == NXI_FFT_ROWS)
+    return nxi_fft_rows_own_bytes(a->line, a->outer, is_half(a), a->past);
   return nxi_fft_own_bytes(a->line) + (staged ? stage_bytes(a) : 0);
 }
 
 int64_t nxi_fft_axis_shared_bytes(const nxi_fft_axis *a) {
   if (nxi_fft_line_local(a->line)) return 0;
-  const bool staged = layout_of(a) == STAGED, split = a->form == NXI_FFT_FROM_REAL;
+  const bool staged = a->layout == NXI_FFT_STAGED, split = a->form == NXI_FFT_FROM_REAL;
   /* Their results are their own middle (fft/line.c): never the operand, and never past the
    * caches. */
   if (!staged && split && a->line->way == NXI_FFT_TWO_STEPS) return 0;

@@ -6,6 +6,7 @@
 #include "line.h"
 
 typedef enum nxi_fft_form { NXI_FFT_COMPLEX, NXI_FFT_FROM_REAL, NXI_FFT_TO_REAL } nxi_fft_form;
+typedef enum nxi_fft_layout { NXI_FFT_ROWS, NXI_FFT_SIDE_BY_SIDE, NXI_FFT_STAGED } nxi_fft_layout;
 
 /* source [outer][source_extent][inner], target [outer][target_extent][inner]; the extents are
  * numbers of elements, pairs or reals. line has n elements, or n / 2 for real numbers of even n. */
@@ -16,7 +17,13 @@ typedef struct nxi_fft_axis {
   const nxi_fft_line *line;
   int64_t outer, n, inner, source_extent, target_extent;
   const void *unit; /* exp(-2 pi i k / n) for real numbers of even n */
+  /* what nxi_fft_axis_choose has chosen */
+  nxi_fft_layout layout;
+  bool whole; /* tasks compute whole transforms, in one phase */
 } nxi_fft_axis;
+
+/* Chooses how the axis is done, from all that is above. */
+void nxi_fft_axis_choose(nxi_fft_axis *a);
 
 /* Memory of a run: for each thread, and once. */
 int64_t nxi_fft_axis_own_bytes(const nxi_fft_axis *a);

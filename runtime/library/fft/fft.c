@@ -81,6 +81,7 @@ static nx_status plan_axis(fft *f, int32_t i, const nxg_call *c, int32_t axis, b
   a->target_extent = shape[axis];
   nx_status status = find_line(f, i, d);
   if (status) return status;
+  nxi_fft_axis_choose(a);
   int64_t own = nxi_fft_axis_own_bytes(a), shared = nxi_fft_axis_shared_bytes(a);
   if (own > f->own_bytes) f->own_bytes = own;
   if (shared > f->shared_bytes) f->shared_bytes = shared;
@@ -187,7 +188,9 @@ nx_status nxi_fft_prepare(const nxg_call *c, const nxi_target *target, nxg_call_
     return status;
   }
   work->n_phases = (uint32_t)last;
-  work->phase = phase_of;
+  if (last > NXG_CALL_PHASES) work->phase = phase_of;
+  else
+    for (uint32_t i = 0; i < work->n_phases; i++) phase_of(f, i, &work->tasks[i], &work->grain[i]);
   work->own_bytes = f->own_bytes;
   work->cost = cost_of(f);
   work->state = f;

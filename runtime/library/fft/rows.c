@@ -243,40 +243,6 @@ static nxi_fft_rows working_rows(const nxi_fft_line *l, void *scratch, int32_t c
   return nxi_fft_planar(l, scratch, copy, count == 1 ? l->n : l->row_reals * count, pitch);
 }
 
-static void run_stage(const nxi_fft_line *l, const nxi_fft_stage *s, const some_rows *r,
-                      nxi_fft_ahead *ahead) {
-  if (s->row) {
-    nxi_fft_pass p = {.source = r->source,
-                      .target = r->target,
-                      .done = s->done,
-                      .groups = 1,
-                      .lanes = s->groups,
-                      .twiddles = s->broad,
-                      .prime = s->prime,
-                      .radix = s->radix,
-                      .apart = l->apart && s->done == 1,
-                      .ahead = ahead,
-                      .transforms = r->count,
-                      .source_next = r->source_next,
-                      .target_next = r->target_next};
-    p.source.pitch = r->source.im ? s->groups : 2 * s->groups;
-    s->row(&p);
-    return;
-  }
-  nxi_fft_tail t = {.source = r->source,
-                    .target = r->target,
-                    .done = s->done,
-                    .groups = s->groups,
-                    .twiddles = s->flat,
-                    .prime = s->prime,
-                    .radix = s->radix,
-                    .transforms = r->count,
-                    .source_next = r->source_next,
-                    .target_next = r->target_next,
-                    .ahead = ahead};
-  (s->last ? s->last : s->narrow)(&t);
-}
-
 /* Fetches part i of l->passes of some memory. */
 static void fetch_part(const nxi_fft_line *l, const void *p, int64_t bytes, int32_t i) {
   int64_t lines = lines_of(bytes), begin = lines * i / l->passes;
@@ -284,34 +250,63 @@ static void fetch_part(const nxi_fft_line *l, const void *p, int64_t bytes, int3
 }
 
 /* next: memory that is fetched to a cache, a part before each pass. More than one row: of
- * rows_at_once. */
+ * rows_at_once. What a pass reads is kept as single numbers: of a structure that was just written
+ * word by word the compiler would load vectors, which wait until the words have left for the
+ * cache. */
 static void run_some(const nxi_fft_line *l, const some_rows *some, void *scratch,
                      nxi_fft_ahead *ahead, const void *next, int64_t next_bytes) {
-  some_rows r = *some;
+  const int64_t count = some->count, elements = count == 1 ? l->n : l->row_reals * count,
+                half = nxi_fft_planar_reals(l, elements) * l->real_bytes;
   const bool starts = starts_in_target(l, &some->source, &some->target);
+  char *re = some->source.re, *im = NULL;
+  int64_t re_next = some->source_next;
   if (l->passes == 0 || !l->stage[0].row) {
-    r.source = nxi_fft_planar(l, scratch, 1, l->n, 0);
-    convert_row(l, some->source, r.source);
+    re = (char *)scratch + 2 * half, im = re + half;
+    convert_row(l, some->source, (nxi_fft_rows){re, im, 0, false});
   }
   for (int32_t i = 0; i < l->passes; i++) {
     const nxi_fft_stage *s = &l->stage[i];
+    char *to = (char *)scratch + 2 * (i % 2) * half, *to_im = to + half;
+    int64_t to_next = l->row_reals;
     if (next_bytes > 0) fetch_part(l, next, next_bytes, i);
-    r.target = working_rows(l, scratch, i % 2, r.count, s->groups);
-    r.target_next = l->row_reals;
     if (s->last || (starts && i == 0)) {
-      r.target = some->target;
-      r.target_next = some->target_next;
+      to = some->target.re;
+      to_im = s->last ? NULL : nxi_fft_at(l, to, l->n);
+      to_next = some->target_next;
     }
-    if (starts && i == 0) {
-      r.target.im = nxi_fft_at(l, r.target.re, l->n);
-      r.target.pitch = s->groups;
+    if (s->row) {
+      nxi_fft_pass p = {.source = {re, im, im ? s->groups : 2 * s->groups, some->source.swapped},
+                        .target = {to, to_im, s->groups, false},
+                        .done = s->done,
+                        .groups = 1,
+                        .lanes = s->groups,
+                        .twiddles = s->broad,
+                        .prime = s->prime,
+                        .radix = s->radix,
+                        .apart = l->apart && s->done == 1,
+                        .ahead = ahead,
+                        .transforms = count,
+                        .source_next = re_next,
+                        .target_next = to_next};
+      s->row(&p);
+    } else {
+      nxi_fft_tail t = {.source = {re, im, 0, false},
+                        .target = {to, to_im, 0, some->target.swapped},
+                        .done = s->done,
+                        .groups = s->groups,
+                        .twiddles = s->flat,
+                        .prime = s->prime,
+                        .radix = s->radix,
+                        .transforms = count,
+                        .source_next = re_next,
+                        .target_next = to_next,
+                        .ahead = ahead};
+      (s->last ? s->last : s->narrow)(&t);
     }
-    run_stage(l, s, &r, ahead);
     if (s->last) return;
-    r.source = r.target;
-    r.source_next = r.target_next;
+    re = to, im = to_im, re_next = to_next;
   }
-  convert_row(l, r.source, some->target);
+  convert_row(l, (nxi_fft_rows){re, im, 0, false}, some->target);
 }
 
 /* The pairs of the working copy that no pass reads or writes when the last results are written,
@@ -322,6 +317,20 @@ static void *last_pairs(const nxi_fft_line *l, void *scratch, int64_t count) {
 }
 static void *first_pairs(const nxi_fft_line *l, void *scratch, int64_t count) {
   return working_rows(l, scratch, l->stage[0].row != NULL, count, 0).re;
+}
+
+/* Rows one by one of complex transforms that stay in the caches: nothing is moved meanwhile. */
+static void run_plain(const nxi_fft_line *l, const nxi_fft_batch *b, void *scratch) {
+  some_rows some = {.source = {nxi_fft_at(l, b->source, 0), NULL, 0, b->inverse},
+                    .target = {b->target, NULL, 0, b->inverse},
+                    .source_next = b->source_pitch,
+                    .target_next = b->target_pitch};
+  for (int64_t left = b->count; left > 0; left -= some.count) {
+    some.count = left < l->at_once ? left : l->at_once;
+    run_some(l, &some, scratch, NULL, NULL, 0);
+    some.source.re = nxi_fft_at(l, some.source.re, some.count * b->source_pitch);
+    some.target.re = nxi_fft_at(l, some.target.re, some.count * b->target_pitch);
+  }
 }
 
 /* Rows one by one, with both steps of a real transform if there is a unit. */
@@ -371,6 +380,10 @@ static void run_single(rows_run *r, int64_t row, int64_t count) {
 void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
                       void *scratch) {
   const bool together = has_together(l, b->count);
+  if (!together && !unit && !b->past) {
+    run_plain(l, b, scratch);
+    return;
+  }
   rows_run r = {.l = l, .b = b, .unit = unit, .scratch = scratch};
   if (b->past && waits(l)) {
     r.waiting[0] = (char *)scratch + working_bytes(l, together, unit != NULL);

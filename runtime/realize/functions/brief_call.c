@@ -118,19 +118,22 @@ static void renew(nx_context *c, nxi_node *n) {
   n->tag = nxi_tag_current();
 }
 
-/* Memory for intermediate results, which the workspace keeps; NULL without memory. */
-static void *temporary(nxi_run *run, int64_t bytes) {
-  if (bytes > NXI_QUICK_BYTES) return NULL;
+/* Memory for intermediate results, which the workspace keeps; NULL without memory. run_lock. */
+static void *temporary(nx_context *c, int64_t bytes) {
+  NXI_HELD(&c->run_lock);
+  nxi_run *run = bytes > NXI_QUICK_BYTES ? NULL : nxi_brief_workspace(c);
+  if (!run) return NULL;
   if (!run->temporary) run->temporary = nxi_malloc(NXI_QUICK_BYTES + 64);
   uintptr_t at = (uintptr_t)run->temporary;
   return at ? (void *)((at + 63) & ~(uintptr_t)63) : NULL;
 }
 
-static bool launch(nxi_run *run, const nx_function *f, const nxi_executable *e, void **at) {
+static bool launch(const nx_function *f, const nxi_executable *e, void **at) {
+  NXI_HELD(&f->context->run_lock);
   nxi_launch l = {.inputs = at, .outputs = at + f->n_in};
   int64_t bytes = nxi_executable_plan(e)->temporary_bytes;
-  if (bytes && !(l.temporary = temporary(run, bytes))) return false;
-  l.pool = nxi_device_opened(run->context, f->device)->pool;
+  if (bytes && !(l.temporary = temporary(f->context, bytes))) return false;
+  l.pool = nxi_device_opened(f->context, f->device)->pool;
   nxi_diag d;
   nxi_diag_clear(&d);
   nxi_executable_launch(e, &l, &d);
@@ -140,9 +143,9 @@ static bool launch(nxi_run *run, const nx_function *f, const nxi_executable *e, 
 enum { FREE_MISSES = 4, MOST_PAUSES = 1 << 10 };
 
 /* The plan, if it is a quick one. run_lock. */
-static const nxi_executable *quick_plan(nx_function *f, const nxi_run *run) {
+static const nxi_executable *quick_plan(nx_function *f, const uint64_t *key, uint32_t n_key) {
   NXI_HELD(&f->context->run_lock);
-  const nxi_executable *e = nxi_plan_brief(f->context->plans, run);
+  const nxi_executable *e = nxi_plan_brief(f->context->plans, key, n_key);
   if (e) {
     f->misses = 0;
     return e;
@@ -171,10 +174,10 @@ static bool call(brief_call *k) {
   NXI_HELD(&c->record_lock);
   nxi_drain_some(c, 16); /* dead nodes must not count as users */
   if (c->sessions || !find_memory(k)) return false;
-  nxi_run *run = nxi_brief_workspace(c);
-  if (!run || !nxi_call_key_of_whole(run, f, k->buffers, k->out)) return false;
-  const nxi_executable *e = quick_plan(f, run);
-  if (!e || !make_tensors(k, nxi_executable_plan(e)) || !launch(run, f, e, k->at)) return false;
+  uint64_t key[NXI_BRIEF_WORDS];
+  const uint32_t n_key = nxi_call_key_of_whole(f, k->buffers, k->out, key);
+  const nxi_executable *e = quick_plan(f, key, n_key);
+  if (!e || !make_tensors(k, nxi_executable_plan(e)) || !launch(f, e, k->at)) return false;
   for (uint32_t i = 0; i < f->n_out; i++)
     if (k->out[i]) renew(c, k->out[i]->storage->value);
   c->brief_runs++;

@@ -118,8 +118,8 @@ nx_status nx_function_output(const nx_function *f, size_t i, nx_port_info *out) 
 
 /* ---- checks of calls */
 
-static bool fits(const nx_function *f, nx_tensor *t, uint32_t node, const char *what, uint32_t i,
-                 nxi_diag *d) {
+static bool misfit(const nx_function *f, nx_tensor *t, uint32_t node, const char *what, uint32_t i,
+                   nxi_diag *d) {
   const nxg_node *n = &f->graph->nodes[node];
   if (t->context != f->context) {
     nxi_fail(d, NX_INVALID_ARGUMENT, f->graph->name, "%s: %s %u belongs to another context",
@@ -129,14 +129,23 @@ static bool fits(const nx_function *f, nx_tensor *t, uint32_t node, const char *
              "%s: %s %u is %s on device %d, not %s on device %d", f->graph->name, what, i,
              nxi_dtypes[t->storage->dtype].name, t->storage->device, nxi_dtypes[n->dtype].name,
              f->device);
-  } else if (!nxg_same_shape(t->rank, nxi_shape(t), n->rank, n->shape)) {
+  } else {
     char is[NXG_SHAPE_TEXT], wanted[NXG_SHAPE_TEXT];
     nxi_fail(d, NX_INVALID_ARGUMENT, f->graph->name, "%s: %s %u has the shape %s, not %s",
              f->graph->name, what, i, nxg_format_shape(is, t->rank, nxi_shape(t)),
              nxg_format_shape(wanted, n->rank, n->shape));
   }
-  if (d->status) d->operand = (int32_t)i;
-  return d->status == NX_OK;
+  d->operand = (int32_t)i;
+  return false;
+}
+
+static bool fits(const nx_function *f, nx_tensor *t, uint32_t node, const char *what, uint32_t i,
+                 nxi_diag *d) {
+  const nxg_node *n = &f->graph->nodes[node];
+  if (t->context == f->context && t->storage->dtype == n->dtype &&
+      t->storage->device == f->device && nxg_same_shape(t->rank, nxi_shape(t), n->rank, n->shape))
+    return true;
+  return misfit(f, t, node, what, i, d);
 }
 
 static bool live(const char *name, const nx_tensor *t, uint32_t i, nxi_diag *d) {
@@ -146,11 +155,12 @@ static bool live(const char *name, const nx_tensor *t, uint32_t i, nxi_diag *d) 
 }
 
 static bool writable(nx_tensor *t, const char *name, uint32_t i, nxi_diag *d) {
-  nxg_view v;
-  nxi_view_of(t, &v);
   if (t->storage->flags & NXI_STORAGE_READ_ONLY)
     nxi_fail(d, NX_NOT_WRITABLE, name, "%s: output %u lies in an immutable import", name, i);
-  else if (!t->contiguous && nxg_view_overlaps_itself(&v))
+  if (t->contiguous || d->status) return d->status == NX_OK;
+  nxg_view v;
+  nxi_view_of(t, &v);
+  if (nxg_view_overlaps_itself(&v))
     nxi_fail(d, NX_INVALID_ARGUMENT, name,
              "%s: the view of output %u maps two indices to one element", name, i);
   return d->status == NX_OK;

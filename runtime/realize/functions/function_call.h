@@ -77,11 +77,12 @@ enum { NXI_BRIEF_INPUTS = 8, NXI_BRIEF_OUTPUTS = 4 };
  * arguments, which have been checked. False: nothing was done, and the general way has to be gone.
  * No lock. */
 bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor **out);
-/* function_key.c. The key that nxi_call_key makes where inputs are all of their storages, with
- * these buffers, and results are new (NULL) or all of others, and where there are no sources and
- * effects. There are as many of both as above at most. run_lock. False: out of memory. */
-bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inputs,
-                           nx_tensor *const *out);
+/* function_key.c. Writes the key that nxi_call_key makes where inputs are all of their storages,
+ * with these buffers, and results are new (NULL) or all of others, and where there are no sources
+ * and effects. There are as many of both as above at most. Returns the number of words. */
+enum { NXI_BRIEF_WORDS = 4 + 3 * NXI_BRIEF_INPUTS + 1 + NXI_BRIEF_OUTPUTS };
+uint32_t nxi_call_key_of_whole(const nx_function *f, nxi_buffer *const *inputs,
+                               nx_tensor *const *out, uint64_t words[NXI_BRIEF_WORDS]);
 
 /* function_key.c. The same of a call without arguments yet, whose inputs are taken to be aligned,
  * of storages of their own, and where they are donated nobody else's. Both locks. False: also if

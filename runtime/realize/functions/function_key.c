@@ -131,6 +131,15 @@ static bool add_result(nxi_call *k, uint32_t i) {
 
 static nx_status make_graph(nxi_run *run, nxg_graph **out, nxi_diag *d);
 
+enum { DEVICE_WORD = 2 };
+static void begin_words(const nx_function *f, uint32_t debugging, uint64_t extra,
+                        uint64_t head[4]) {
+  head[0] = CALL_MARK;
+  head[1] = f->id;
+  head[DEVICE_WORD] = (uint64_t)f->device | (uint64_t)debugging << 32;
+  head[3] = extra;
+}
+
 /* extra: the numbers of old values and of alias ranges. */
 static void begin_key(nxi_run *run, nx_function *f, uint64_t extra, uint64_t head[4]) {
   NXI_HELD(&run->context->run_lock);
@@ -140,28 +149,27 @@ static void begin_key(nxi_run *run, nx_function *f, uint64_t extra, uint64_t hea
   run->make_graph = make_graph;
   run->user = f;
   run->debugging = nxi_debug_key();
-  head[0] = CALL_MARK;
-  head[1] = f->id;
-  head[2] = (uint64_t)f->device | (uint64_t)run->debugging << 32;
-  head[3] = extra;
-  run->device_word = 2;
+  begin_words(f, run->debugging, extra, head);
+  run->device_word = DEVICE_WORD;
 }
 
-bool nxi_call_key_of_whole(nxi_run *run, nx_function *f, nxi_buffer *const *inputs,
-                           nx_tensor *const *out) {
-  uint64_t words[4 + 3 * NXI_BRIEF_INPUTS + 1 + NXI_BRIEF_OUTPUTS];
-  begin_key(run, f, 0, words);
+uint32_t nxi_call_key_of_whole(const nx_function *f, nxi_buffer *const *inputs,
+                               nx_tensor *const *out, uint64_t words[NXI_BRIEF_WORDS]) {
+  begin_words(f, nxi_debug_key(), 0, words);
   uint32_t n = 4;
-  for (uint32_t i = 0; i < f->n_in; i++) {
-    words[n++] = nxi_buffer_aligned(inputs[i], false) ? NXG_INPUT_ALIGNED : 0;
-    words[n++] = (uint64_t)nxi_run_alias(run, inputs[i]);
-    words[n++] = 0; /* dense */
+  uint64_t n_aliases = 0;
+  for (uint32_t i = 0; i < f->n_in; i++, n += 3) {
+    uint32_t same = 0; /* the first input of this storage */
+    while (inputs[same] != inputs[i]) same++;
+    words[n] = nxi_buffer_aligned(inputs[i], false) ? NXG_INPUT_ALIGNED : 0;
+    words[n + 1] = same < i ? words[4 + 3 * same + 1] : n_aliases++; /* as nxi_run_alias */
+    words[n + 2] = 0;                                                /* dense */
   }
   uint64_t *targets = &words[n++];
   *targets = 0;
   for (uint32_t i = 0; i < f->n_out; i++)
     words[n++] = out[i] ? WHOLE | (*targets)++ << 8 : NEW | (uint64_t)NXI_NONE << 8;
-  return nxi_key_words(run, words, n);
+  return n;
 }
 
 static bool add_source(nxi_run *run, const nxi_source *s) {

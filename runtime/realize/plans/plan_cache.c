@@ -203,12 +203,17 @@ static void note_recent(nxi_plan_cache *cache, nxi_plan *p) {
   p->recent = true;
 }
 
-const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run) {
-  NXI_HELD(&run->context->run_lock);
-  if (run->n_key > RECENT_WORDS) return NULL;
-  nxi_plan *p = *recent_place(cache, run->key, run->n_key);
-  if (!p || p->n_key != run->n_key || memcmp(p->key, run->key, p->n_key * sizeof *p->key))
-    return NULL;
+/* Word by word: they were just written so, and a wider load waits until they are in the cache. */
+static bool same_words(const uint64_t *a, const uint64_t *b, uint32_t n) {
+  uint32_t i = 0;
+  while (i < n && a[i] == b[i]) i++;
+  return i == n;
+}
+
+const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const uint64_t *key, uint32_t n_key) {
+  if (n_key > RECENT_WORDS) return NULL;
+  nxi_plan *p = *recent_place(cache, key, n_key);
+  if (!p || p->n_key != n_key || !same_words(p->key, key, n_key)) return NULL;
   if (cache->newest != p) {
     unlink_use(cache, p);
     link_newest(cache, p);

@@ -44,7 +44,7 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, bool *is_new,
  * fail, of this key; NULL:
  * there is none, or it was not used lately. Nobody becomes a user of the plan, so the lock is kept
  * while the code runs. */
-const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const nxi_run *run);
+const nxi_executable *nxi_plan_brief(nxi_plan_cache *cache, const uint64_t *key, uint32_t n_key);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
 /* The plan runs other code from now on. */
 void nxi_plan_replace(nxi_plan_cache *cache, nxi_plan *p, nxi_executable *compiled);
