@@ -8,8 +8,8 @@
  * odd last radix up to NARROW elements. Longer rows are faster one at a time: what many of them
  * need together leaves the first-level cache. So are those from FULL elements on that fill vectors
  * by themselves. AT_ONCE: bytes of rows that are done one at a time, but pass by pass. IN_TARGET:
- * see starts_in_target. EVERY: vectors of results after which something is moved. */
-enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, FULL = 32, AT_ONCE = 1 << 13, EVERY = 8 };
+ * see starts_in_target. EVERY: bytes of results after which something is moved. */
+enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, FULL = 32, AT_ONCE = 1 << 13, EVERY = 256 };
 
 /* Some rows of a batch at a time. unit: as of nxi_fft_run_rows. */
 typedef struct rows_run {
@@ -79,6 +79,14 @@ static int64_t rows_at_once(const nxi_fft_line *l) {
   return some > 1 ? some : 1;
 }
 
+/* The same where results go past the caches: the two places where they wait are in the first-level
+ * cache, too. Of two rows one is left only if they are pages apart, and so compete for the same
+ * sets: what is short waits for itself. */
+static int64_t rows_past(const nxi_fft_line *l) {
+  const bool pages = 2 * l->n * l->real_bytes % 4096 == 0;
+  return l->at_once > 2 || pages ? (l->at_once + 1) / 2 : l->at_once;
+}
+
 bool nxi_fft_suits_lanes(nxi_fft_line *l) {
   const int64_t line = 64 / l->real_bytes;
   l->fills = l->n >= FULL && fills_vectors(l);
@@ -126,11 +134,14 @@ static nxi_fft_rows exchanged(nxi_fft_rows planar) {
   return (nxi_fft_rows){planar.im, planar.re, planar.pitch, false};
 }
 
-/* How often passes of so many lanes move something. */
-static int64_t times_of(const nxi_fft_line *l, int64_t lanes) {
-  int64_t vectors = lanes / l->kernels->width[nxi_fft_width_for(l->kernels, lanes)], times = 0;
+/* How often passes of so many lanes move something: with each so many vectors. */
+static int64_t times_of(const nxi_fft_line *l, int64_t lanes, int64_t *every) {
+  const int64_t width = l->kernels->width[nxi_fft_width_for(l->kernels, lanes)],
+                vectors = lanes / width;
+  int64_t times = 0;
   for (int32_t i = 0; i < l->passes; i++) times += l->n / l->stage[i].radix * vectors;
-  return times / EVERY + 1;
+  *every = EVERY / (width * l->real_bytes);
+  return times / *every + 1;
 }
 
 /* Transforms short rows: copies them to lanes, transforms them there, in place, and copies them
@@ -147,8 +158,9 @@ static void run_short(rows_run *r, int64_t row, int64_t lanes) {
   const bool swapped = b->inverse && !unit, joins = b->inverse && unit, splits = unit && !joins;
   /* to lanes and back alike: fewer columns than a square has are copied in order */
   const bool local = 2 * l->n >= k->apart;
+  int64_t every;
   const int64_t in = lanes * b->source_pitch, out = lanes * b->target_pitch,
-                times = times_of(l, lanes), left = b->count + b->further - row - lanes;
+                times = times_of(l, lanes, &every), left = b->count + b->further - row - lanes;
   nxi_fft_rows source = {nxi_fft_at(l, b->source, row * b->source_pitch), NULL, b->source_pitch,
                          swapped};
   nxi_fft_rows target = {nxi_fft_at(l, b->target, row * b->target_pitch), NULL, b->target_pitch,
@@ -156,7 +168,7 @@ static void run_short(rows_run *r, int64_t row, int64_t lanes) {
   const int64_t elements = (l->n + (unit != NULL)) * lanes;
   nxi_fft_rows planar = nxi_fft_planar(l, r->scratch, 0, elements, lanes);
   nxi_fft_ahead *ahead = &r->ahead;
-  ahead->every = ahead->due = EVERY;
+  ahead->every = ahead->due = every;
   fetch_within(ahead, 0, nxi_fft_at(l, source.re, in),
                (left < lanes ? left : lanes) * b->source_pitch * l->real_bytes, times);
   if (!b->past) fetch_within(ahead, 1, target.re, out * l->real_bytes, times);
@@ -389,7 +401,7 @@ void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void 
     r.waiting[0] = (char *)scratch + working_bytes(l, together, unit != NULL);
     r.waiting[1] = r.waiting[0] + waiting_bytes(l, together, unit != NULL);
   }
-  const int64_t most = l->at_once;
+  const int64_t most = b->past ? rows_past(l) : l->at_once;
   int64_t row = run_together(&r);
   for (int64_t count; row < b->count; row += count) {
     count = b->count - row < most ? b->count - row : most;
