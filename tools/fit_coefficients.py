@@ -132,9 +132,8 @@ asinh_tail = series(
     of_square(lambda x: (m.asinh(x) - x) / x**3),
     taylor(lambda i: (-1) ** (i + 1) * F(2 * i + 2) / (4 ** (i + 1) * F(i + 1) ** 2 * (2 * i + 3))),
 )
-tanh_tail = series(
-    of_square(lambda x: (m.tanh(x) - x) / x**3),
-    [-mpf(1) / 3, mpf(2) / 15, -mpf(17) / 315, mpf(62) / 2835, -mpf(1382) / 155925],
+expm1_2_tail = series(
+    lambda r: (m.expm1(2 * r) / 2 - r) / r**2, taylor(lambda i: 2 ** (i + 1) / F(i + 2))
 )
 two_sqrtpi = 2 / m.sqrt(m.pi)
 exp2_tail = series(
@@ -291,16 +290,25 @@ ROWS = [  # name, what, g, low, high, degree, weight, dtype
     ),
     ("cosh_f64", "the same", cosh_tail, 0, LN2H2, 5, relative(1), "f64"),
     (
-        "tanh_f32",
-        "(tanh x - x) / x^3 in x^2, |x| <= 0.6",
-        tanh_tail,
-        0,
-        mpf("0.36"),
+        "expm1_2_f32",
+        "((e^2r - 1) / 2 - r) / r^2, |r| <= ln2/4",
+        expm1_2_tail,
+        -HALF_LN2 / 2,
+        HALF_LN2 / 2,
         4,
         relative(1),
         "f32",
     ),
-    ("tanh_f64", "the same", tanh_tail, 0, mpf("0.36"), 10, relative(1), "f64"),
+    (
+        "expm1_2_f64",
+        "the same",
+        expm1_2_tail,
+        -HALF_LN2 / 2,
+        HALF_LN2 / 2,
+        9,
+        relative(1),
+        "f64",
+    ),
     (
         "atanh_f32",
         "(atanh x - x) / x^3 in x^2, |x| <= 1/3",

@@ -101,16 +101,16 @@ static const double nxi_cosh_f64[] = {
     0x1.0000000000000p-1,  0x1.5555555555558p-5,  0x1.6c16c16c14fe4p-10,
     0x1.a01a01ad8cda8p-16, 0x1.27e4cbe87950ep-22, 0x1.1f8c290b0dc55p-29,
 };
-/* (tanh x - x) / x^3 in x^2, |x| <= 0.6. Degree 4, bound 2^-28.5 */
-static const double nxi_tanh_f32[] = {
-    -0x1.55553e0000000p-2, 0x1.1109c40000000p-3,  -0x1.b89c0a0000000p-5,
-    0x1.54cf200000000p-6,  -0x1.82c54c0000000p-8,
+/* ((e^2r - 1) / 2 - r) / r^2, |r| <= ln2/4. Degree 4, bound 2^-26.1 */
+static const double nxi_expm1_2_f32[] = {
+    0x1.0000000000000p+0, 0x1.5554ae0000000p-1, 0x1.5554e20000000p-2,
+    0x1.1229040000000p-3, 0x1.6d53be0000000p-5,
 };
-/* the same. Degree 10, bound 2^-57.8 */
-static const double nxi_tanh_f64[] = {
-    -0x1.5555555555531p-2,  0x1.111111110e31dp-3,  -0x1.ba1ba1b7922ebp-5,  0x1.664f47f355840p-6,
-    -0x1.226e22ea584a2p-7,  0x1.d6d0d17ecebf2p-9,  -0x1.7d7a51a5b5541p-10, 0x1.33de43e7b861dp-11,
-    -0x1.e347e52d520a3p-13, 0x1.4ce95d69279dfp-14, -0x1.20b593c78aa24p-16,
+/* the same. Degree 9, bound 2^-55.5 */
+static const double nxi_expm1_2_f64[] = {
+    0x1.0000000000005p+0,  0x1.555555555555cp-1,  0x1.55555555520c5p-2, 0x1.111111110e806p-3,
+    0x1.6c16c17f4fd95p-5,  0x1.a01a01b58b48dp-7,  0x1.a019a6224adafp-9, 0x1.71ddea74ce0d1p-11,
+    0x1.28a320e813c27p-13, 0x1.af764cd9ec513p-16,
 };
 /* (atanh x - x) / x^3 in x^2, |x| <= 1/3. Degree 4, bound 2^-32.9 */
 static const double nxi_atanh_f32[] = {

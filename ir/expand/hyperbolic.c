@@ -43,27 +43,40 @@ nxk_value nxi_expand_cosh(const expand *e, nxk_value x) {
   return x_ldexp(e, combine(e, &h, h.more, h.less), x_sub(e, h.n, x_f(e, 1)));
 }
 
-/* Near 0 a polynomial; beyond, 1 - 2 / (e^2|x| + 1), whose second term is below 1/2. e^2|x| + 1 is
- * 2^n (e^r - 1) + (2^n + 1), so that it is rounded once. */
-nxk_value nxi_expand_tanh(const expand *e, nxk_value x) {
-  nxk_value a = x_abs(e, x), square = x_mul(e, x, x), one = x_f(e, 1), highest = x_f2(e, 10, 22);
-  nxk_value lower = x_fma(e, x_mul(e, x, square), X_POLY(e, square, tanh), x);
-  nxk_value t = x_select(e, x_lt(e, highest, a), highest, a);
-  expand_reduced red = nxi_expand_reduce_ln2(e, x_add(e, t, t));
-  nxk_value power = x_fma(e, X_POLY(e, red.r, exp), x_mul(e, red.r, red.r), red.r),
-            scale = x_ldexp(e, one, red.n);
-  nxk_value upper =
-      x_sub(e, one, x_div(e, x_f(e, 2), x_fma(e, scale, power, x_add(e, scale, one))));
-  return x_copysign(e, x_select(e, x_lt(e, a, x_f(e, 0.6)), lower, upper), x); /* keeps -0 */
-}
-
-/* A polynomial of odd degree by pairs of coefficients: a chain half as long as Horner's. */
+/* A polynomial by pairs of coefficients: a chain half as long as Horner's. */
 static nxk_value poly_by_pairs(const expand *e, nxk_value x, nxk_value square, const double *c,
                                int last) {
-  nxk_value p = x_fma(e, x_f(e, c[last]), x, x_f(e, c[last - 1]));
-  for (int j = last - 2; j > 0; j -= 2)
+  nxk_value p = x_f(e, c[last]);
+  if (last % 2 == 1) p = x_fma(e, p, x, x_f(e, c[last - 1]));
+#pragma GCC unroll 16
+  for (int j = last - 1 - last % 2; j > 0; j -= 2)
     p = x_fma(e, p, square, x_fma(e, x_f(e, c[j]), x, x_f(e, c[j - 1])));
   return p;
+}
+
+#define X_PAIRS(e, x, square, name)                                                  \
+  poly_by_pairs((e), (x), (square), (e)->wide ? nxi_##name##_f64 : nxi_##name##_f32, \
+                (int)((e)->wide ? sizeof nxi_##name##_f64 / sizeof(double)           \
+                                : sizeof nxi_##name##_f32 / sizeof(double)) -        \
+                    1)
+
+/* q = m / (m + 1), m = (e^2|x| - 1) / 2, is tanh |x|, but up to 2.6 ulp off where m and m + 1 are
+ * rounded just above a power of two and q lies just below one. m (1 - q) is the same number, in
+ * which an error of q counts m times: taken below m = 1/2. With 2|x| = n ln2 + 2r, m is 2^n (r + r^2
+ * P(r)) + (2^n - 1) / 2. In f32 r is hardly rounded, as the high part of ln2 is short. */
+nxk_value nxi_expand_tanh(const expand *e, nxk_value x) {
+  nxk_value a = x_abs(e, x), one = x_f(e, 1), half = x_f(e, 0.5), highest = x_f2(e, 10, 22);
+  nxk_value t = x_select(e, x_lt(e, highest, a), highest, a);
+  nxk_value n = x_rint(e, x_mul(e, t, x_f2(e, 0x1.715476p+1, 0x1.71547652b82fep+1)));
+  nxk_value high = x_fma(e, n, x_f2(e, -0x1.62e43p-2, -0x1.62e42fefa39efp-2), t);
+  nxk_value ln2_low = x_f2(e, 0x1.05c61p-30, -0x1.abc9e3b39803fp-57);
+  nxk_value r = x_fma(e, n, ln2_low, high), square = x_mul(e, r, r);
+  nxk_value p = X_PAIRS(e, r, square, expm1_2), scale = x_ldexp(e, one, n);
+  nxk_value tail = e->wide ? x_fma(e, p, square, x_mul(e, n, ln2_low)) : x_mul(e, p, square);
+  nxk_value first = x_fma(e, scale, e->wide ? high : r, x_fma(e, scale, half, x_neg(e, half)));
+  nxk_value m = x_fma(e, scale, tail, first), q = x_div(e, m, x_add(e, m, one));
+  nxk_value lower = x_fnma(e, m, q, m);
+  return x_copysign(e, x_select(e, x_lt(e, m, half), lower, q), x); /* keeps -0 */
 }
 
 /* f32: w = 2 - 2 sqrt(erfc |x|) is nearly a polynomial, and erf |x| = w - w^2 / 4. The first
