@@ -251,17 +251,6 @@ static int64_t power_of_two_from(int64_t n) {
   return p;
 }
 
-/* Writes the elements from `start` to the end of the dimension: `rest` of them, fewer than a
- * vector. */
-static void write_tail(lane_loop *l, nxk_value start, int64_t rest, nxb_tail tail) {
-  const nxb_dim *d = l->dim;
-  bool known = d->loop.extent >= 0 && !l->b->target->generic;
-  int64_t n = tail == NXB_TAIL_SINGLE ? 1 : power_of_two_from(rest);
-  if (!known && n > 16) n = 16;
-  lane_limits limits = {known && rest % n == 0 ? NXK_NONE : d->hi, NXK_NONE};
-  write_lanes(l, start, d->hi, n, limits);
-}
-
 /* Lanes that fill a register, of the widest elements that are read or written. */
 static int64_t lanes_of_register(const nxb_binder *b) {
   int64_t widest = 1;
@@ -272,6 +261,25 @@ static int64_t lanes_of_register(const nxb_binder *b) {
     widest = size > widest ? size : widest;
   }
   return b->target->vector_bytes / widest;
+}
+
+/* Lanes of a tail of any length. With AVX-512 masks cost nothing, so that short elements fill a
+ * register, too. */
+static int64_t lanes_of_tail(const nxb_binder *b) {
+  int64_t lanes = b->target->vector_bytes >= 64 ? lanes_of_register(b) : 16;
+  return lanes > 16 ? lanes : 16;
+}
+
+/* Writes the elements from `start` to the end of the dimension: `rest` of them, fewer than a
+ * vector. */
+static void write_tail(lane_loop *l, nxk_value start, int64_t rest, nxb_tail tail) {
+  const nxb_dim *d = l->dim;
+  bool known = d->loop.extent >= 0 && !l->b->target->generic;
+  int64_t n = tail == NXB_TAIL_SINGLE ? 1 : power_of_two_from(rest);
+  const int64_t most = lanes_of_tail(l->b);
+  if (!known && n > most) n = most;
+  lane_limits limits = {known && rest % n == 0 ? NXK_NONE : d->hi, NXK_NONE};
+  write_lanes(l, start, d->hi, n, limits);
 }
 
 static nxb_tail rest_of_narrow(const nxb_binder *b) {
