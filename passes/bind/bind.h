@@ -280,7 +280,7 @@ typedef enum nxb_tail {
   /* the last vector ends at the end of the loop; some elements are computed twice */
   NXB_TAIL_AGAIN,
   /* the same by vectors of one register, where there are as many elements, else under a mask or one
-   * by one: of any extent (in the generic form) where masks are slow */
+   * by one: of any extent (in the generic form) where masks are slow, and where there are none */
   NXB_TAIL_NARROW
 } nxb_tail;
 /* Chooses the tail for the code [first, last] in a loop over `extent` elements (-1: unknown). */
@@ -308,9 +308,10 @@ void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uin
  * `from` is dim->lo less a line, or 0 in the first block. */
 void nxb_shifted_block(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, nxk_value from,
                        const nxk_access *to, nxb_body body, void *user);
-/* Writes the tail alone: dim->lo is its start, less than `lanes` before the end. */
+/* Writes the tail alone: dim->lo is its start, less than `lanes` before the end. Elements from
+ * `floor` on may be computed again where the tail allows it. */
 void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
-                   uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
+                   nxk_value floor, uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
 
 /* ---- bind/reduce.c: reductions in the order of the numbers */
 typedef struct nxb_partial {

@@ -286,21 +286,54 @@ static nxb_tail rest_of_narrow(const nxb_binder *b) {
   return nxb_masks_well(b, b->region->first, b->region->last) ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
 }
 
-/* As many whole vectors as there are, then narrow ones, of which the last may lie over the one
- * before it. */
+/* Lanes of narrow vectors: those of a register, or no more than a loop of known extent has. */
+static int64_t narrow_lanes(const nxb_binder *b, const nxb_dim *d, int64_t lanes) {
+  int64_t n = lanes_of_register(b), extent = d->loop.extent;
+  if (n > lanes) n = lanes;
+  while (!b->target->generic && extent >= 0 && n > extent && n > 1) n /= 2;
+  return n;
+}
+
+/* The fewest elements that a task or block has of a dimension; 0: not known. */
+static int64_t least_elements(const nxb_binder *b, const nxb_dim *d) {
+  const int64_t extent = d->loop.extent;
+  if (b->target->generic || extent < 0) return 0;
+  if (extent <= d->unit) return extent;
+  return extent % d->unit ? extent % d->unit : d->unit;
+}
+
+/* Writes the elements from `start` on as vectors of n lanes, of which the last may lie over elements
+ * before it, but not before `floor`. Fewer than n elements are as many vectors of n / 4, if they may
+ * be any number and there are no masks; what is left is written under a mask or one by one. */
+static void write_narrow_from(lane_loop *l, nxk_value floor, nxk_value start, int64_t n) {
+  enum { FEW = 8 };
+  nxb_binder *b = l->b;
+  const nxb_dim *d = l->dim;
+  const nxb_tail rest = rest_of_narrow(b);
+  const bool ample = least_elements(b, d) >= n;
+  for (bool more = true; more && !b->to->failed; n /= 4) {
+    nxk_value last = nxb_add(b, d->hi, -n), whole = d->hi;
+    if (!ample)
+      whole = nxk_scalar(b->to, NXK_select, 0, nxb_op(b, NXK_le, floor, last), d->hi, start);
+    write_lanes(l, start, whole, n, (lane_limits){NXK_NONE, last});
+    start = whole;
+    more = b->target->generic && rest == NXB_TAIL_SINGLE && n > FEW;
+    if (!more && !ample) write_tail(l, start, n - 1, rest);
+  }
+}
+
+/* As many whole vectors as there are, then narrow ones. */
 static void write_narrow(lane_loop *l, int64_t lanes) {
   nxb_binder *b = l->b;
   const nxb_dim *d = l->dim;
-  const int64_t most = lanes_of_register(b), n = most < lanes ? most : lanes;
+  const int64_t n = narrow_lanes(b, d, lanes);
+  const bool wide = b->target->generic || d->loop.extent < 0 || d->loop.extent >= lanes;
   nxk_value start = d->lo;
-  if (n < lanes) {
+  if (n < lanes && wide) {
     write_lanes(l, d->lo, nxb_add(b, d->hi, 1 - lanes), lanes, no_limits);
     start = nxb_op(b, NXK_and, d->hi, nxb_int(b, -lanes));
   }
-  nxk_value last = nxb_add(b, d->hi, -n),
-            whole = nxk_scalar(b->to, NXK_select, 0, nxb_op(b, NXK_le, d->lo, last), d->hi, start);
-  write_lanes(l, start, whole, n, (lane_limits){NXK_NONE, last});
-  write_tail(l, whole, n - 1, rest_of_narrow(b));
+  write_narrow_from(l, d->lo, start, n);
 }
 
 static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
@@ -332,12 +365,13 @@ static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
 }
 
 void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
-                   uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
+                   nxk_value floor, uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
   lane_loop l = {b, maps, nxb_alloc(b, n_maps * sizeof *maps), n_maps, dim, body, user, false};
   for (uint32_t n = 0; n < n_maps && !b->failed; n++) nxb_lane_map_copy(b, &l.saved[n], &maps[n]);
+  if (b->failed) return;
   int64_t rest = b->target->generic ? lanes - 1 : dim->loop.extent % lanes;
-  if (tail == NXB_TAIL_NARROW) tail = rest_of_narrow(b);
-  if (!b->failed) write_tail(&l, dim->lo, rest, tail);
+  if (tail == NXB_TAIL_NARROW) write_narrow_from(&l, floor, dim->lo, narrow_lanes(b, dim, lanes));
+  else write_tail(&l, dim->lo, rest, tail);
 }
 
 void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
@@ -438,6 +472,14 @@ bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
   return true;
 }
 
+/* Whether so little is computed that code for single elements, which is less, will do. */
+static bool is_little(const nxb_binder *b) {
+  enum { LITTLE = 1 << 12 };
+  double each = 1;
+  for (uint32_t i = 0; i < b->region->n_stages; i++) each += (double)b->region->stages[i].points;
+  return !b->target->generic && b->most_points * each < LITTLE;
+}
+
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
                          uint16_t lanes) {
   bool masks = nxb_masks_well(b, first, last), generic = b->target->generic;
@@ -446,6 +488,7 @@ nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, i
   bool quick = b->target->vector_bytes >= 64 || b->region->n_outer < 2;
   if (generic && masks && (quick || !repeats)) return NXB_TAIL_MASKED;
   if (!(generic && masks) && extent >= lanes && repeats) return NXB_TAIL_AGAIN;
-  if (generic && repeats && b->target->vector_bytes >= 16) return NXB_TAIL_NARROW;
+  const bool narrow = generic || (!masks && !is_little(b));
+  if (narrow && repeats && b->target->vector_bytes >= 16) return NXB_TAIL_NARROW;
   return masks ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
 }

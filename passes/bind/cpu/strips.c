@@ -593,7 +593,7 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   if (left_over) { /* less than a vector of columns */
     nxb_dim left = s.dim;
     left.lo = s.end;
-    nxb_tail_loop(b, &before, 1, &left, s.lanes,
+    nxb_tail_loop(b, &before, 1, &left, s.dim.lo, s.lanes,
                   nxb_choose_tail(b, region->first, region->last, -1, 0), nxb_write_points, NULL);
   }
   nxb_close(b, &nest);
