@@ -62,8 +62,8 @@ static nxk_value poly_by_pairs(const expand *e, nxk_value x, nxk_value square, c
 
 /* q = m / (m + 1), m = (e^2|x| - 1) / 2, is tanh |x|, but up to 2.6 ulp off where m and m + 1 are
  * rounded just above a power of two and q lies just below one. m (1 - q) is the same number, in
- * which an error of q counts m times: taken below m = 1/2. With 2|x| = n ln2 + 2r, m is 2^n (r + r^2
- * P(r)) + (2^n - 1) / 2. In f32 r is hardly rounded, as the high part of ln2 is short. */
+ * which an error of q counts m times: taken below m = 1/2. With 2|x| = n ln2 + 2r, m is
+ * 2^n (r + r^2 P(r)) + (2^n - 1) / 2. In f32 r is hardly rounded: the high part of ln2 is short. */
 nxk_value nxi_expand_tanh(const expand *e, nxk_value x) {
   nxk_value a = x_abs(e, x), one = x_f(e, 1), half = x_f(e, 0.5), highest = x_f2(e, 10, 22);
   nxk_value t = x_select(e, x_lt(e, highest, a), highest, a);

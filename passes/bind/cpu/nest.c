@@ -302,9 +302,9 @@ static int64_t least_elements(const nxb_binder *b, const nxb_dim *d) {
   return extent % d->unit ? extent % d->unit : d->unit;
 }
 
-/* Writes the elements from `start` on as vectors of n lanes, of which the last may lie over elements
- * before it, but not before `floor`. Fewer than n elements are as many vectors of n / 4, if they may
- * be any number and there are no masks; what is left is written under a mask or one by one. */
+/* Writes the elements from `start` on as vectors of n lanes, of which the last may lie over
+ * elements before it, but not before `floor`. If there may be any number, and no masks, fewer than
+ * n elements are as many vectors of n / 4. What is left is written under a mask or one by one. */
 static void write_narrow_from(lane_loop *l, nxk_value floor, nxk_value start, int64_t n) {
   enum { FEW = 8 };
   nxb_binder *b = l->b;
