@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Rows shorter than vectors, and what whole vectors leave of them, of elements of 8 and 16 bits: a
- * row added, sums of columns, a transpose added and the inside of a matrix, beside plain loops. With
- * code for one shape and with code that shapes share, whose vectors end otherwise. */
+ * row added, sums of columns, a transpose added and the inside of a matrix, beside plain loops.
+ * With code for one shape and with code that shapes share, whose vectors end otherwise. */
 #include "tests/util/api.h"
 
 /* Of 8 or 16 bits, unsigned: sums wrap alike in both. */
