@@ -53,6 +53,47 @@ static void test_rows(void **state) {
     }
 }
 
+/* Much code behind short rows: what rows give is kept for a block of them, and lanes run along the
+ * block. What that code reads is loaded before the rows, some of it outside of the loop over them;
+ * it has a cold block, and may write over what it reads. A last block that is not whole computes
+ * some rows again. */
+static void test_code_behind_rows(void **state) {
+  (void)state;
+  for (int c = 0; c < 60; c++) {
+    static const int64_t rows[] = {5, 16, 64, 65, 100, 131, 1000};
+    int64_t planes = 1 + below(3), n = rows[c % 7], run = 20 + below(60);
+    bool same = c % 4 == 3, arg = c % 3 == 2;
+    nx_dtype t = c % 5 == 4 ? NX_F64 : NX_F32;
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "behind");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, t, planes * n * run),
+             w = nxk_add_buffer(k, NXK_IN, t, planes),
+             y = nxk_add_buffer(k, NXK_OUT, t, planes * n);
+    uint32_t z = same ? y : nxk_add_buffer(k, NXK_IN, t, planes * n);
+    for (uint32_t i = 0; i < k->n_buffers; i++) k->buffers[i].restricted = c % 2;
+    nxk_begin_region(k);
+    nxk_value h = nxk_begin_range(k, NXK_OUTER, planes), weight = load1(k, w, 0, h, 1),
+              i = nxk_begin_range(k, NXK_OUTER, n);
+    nxk_term at_row[2] = {{h, n}, {i, 1}}, terms[3] = {{h, n * run}, {i, run}, {0, 1}};
+    nxk_access row = at(z, 0, at_row, 2), to = at(y, 0, at_row, 2);
+    nxk_value own = nxk_load(k, &row, 1), j = nxk_begin_range(k, NXK_REDUCE, run);
+    terms[2].index = j;
+    nxk_access from = at(x, 0, terms, 3);
+    nxk_value v = mul(k, nxk_load(k, &from, 1), own),
+              sum = nxk_reduce(k, NXK_SUM, NXK_ORDER_LANES, v, NXK_NONE),
+              most = nxk_reduce(k, arg ? NXK_ARGMAX : NXK_MAX, NXK_ORDER_LANES, v, NXK_NONE);
+    nxk_end(k);
+    nxk_value r = add(k, sum, nxk_cast_to(k, t, most)),
+              cold = nxk_begin_cold(k, nxk_scalar(k, NXK_lt, 0, r, weight, NXK_NONE)),
+              other = mul(k, r, own);
+    nxk_end(k);
+    r = nxk_blend(k, cold, other, r);
+    for (int step = 0; step < 20; step++) r = add(k, mul(k, r, weight), own);
+    nxk_store(k, &to, r);
+    end_all(k, 3);
+    check(k);
+  }
+}
+
 /* Short runs of many rows: lanes run across the rows. */
 static void test_short_rows(void **state) {
   (void)state;
@@ -380,6 +421,7 @@ static void test_exhausted_memory(void **state) {
 NXT_MAIN_OF(NXT_NAME) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_code_behind_rows),
       cmocka_unit_test(test_short_rows),
       cmocka_unit_test(test_columns),
       cmocka_unit_test(test_rows_in_order),

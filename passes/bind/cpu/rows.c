@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Template ROWS of the CPU binder: outer points are computed one after the other, and lanes run
  * along the inner loops of their stages. Used for runs that contain the last axis, and for all else
- * that is contiguous along the inner loops. */
+ * that is contiguous along the inner loops.
+ *
+ * What is computed of the reduction of each row, as a logistic function of a sum, would be single
+ * values. If that is much compared with a row, the results of a block of rows are kept in LOCAL
+ * arrays first, and lanes then run along the rows of the block. */
 #include "passes/bind/bind.h"
 
 /* ---- map stages */
@@ -139,9 +143,135 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
   return true;
 }
 
+/* A block of rows whose reductions come first, and then the code behind them in lanes. */
+typedef struct row_block {
+  const nxb_stage *stage;
+  nxb_loop loop; /* over the rows: the last outer one */
+  int64_t rows;
+  uint16_t lanes;
+  bool shifted;    /* the last block ends with the last row, and computes some rows again */
+  uint32_t *array; /* LOCAL array of each reduction's results */
+} row_block;
+
+/* The code behind the only stage of a region: what it costs, or 0 if lanes cannot run along rows
+ * there. */
+static uint32_t cost_behind(const nxb_binder *b) {
+  const nxb_region *p = b->region;
+  if (b->target->generic || p->n_outer == 0 || p->n_stages != 1 || !p->stages[0].reduces) return 0;
+  for (uint32_t i = 0; i < b->from->n_buffers; i++)
+    if (b->from->buffers[i].kind == NXK_LOCAL) return 0;
+  for (nxk_value v = p->first + 1; v < p->stages[0].last; v++)
+    if (b->from->instrs[v].op == NXK_store) return 0;
+  return nxb_code_cost(b, p->stages[0].last, p->body_last);
+}
+
+/* Rows of a block: enough that the first results are in the cache before they are read as vectors,
+ * and few enough that there are blocks for all threads. */
+static int64_t rows_of_block(const nxb_binder *b, int64_t rows, int64_t lanes) {
+  enum { MOST = 64, ENOUGH = 32 };
+  int64_t others = 1, n = lanes > MOST ? lanes : MOST;
+  for (uint32_t i = 0; i + 1 < b->region->n_outer; i++) others *= b->region->outer[i].extent;
+  while (n > lanes && (n > rows || others * nxb_ceil(rows, n) < ENOUGH)) n /= 2;
+  return n;
+}
+
+/* Whether rows are computed in blocks: the code behind a row takes about as long as an eighth of
+ * the row, or longer. Written for lanes, it must not need a tail. */
+static bool wants_blocks(const nxb_binder *b, row_block *r) {
+  enum { LONG = 16, PART = 8 };
+  const nxb_region *p = b->region;
+  uint32_t cost = cost_behind(b);
+  if (cost < LONG) return false;
+  r->stage = &p->stages[0];
+  r->loop = p->outer[p->n_outer - 1];
+  const int64_t widest = nxb_widest(b, r->stage->first, r->stage->last, NXK_NONE),
+                vectors = nxb_ceil(r->stage->points * widest, b->target->vector_bytes);
+  uint32_t each = nxb_code_cost(b, r->stage->first, r->stage->last);
+  if (r->loop.extent < 0 || (double)vectors * (each + 1) > (double)cost * PART) return false;
+  r->lanes = nxb_choose_lanes(b, r->stage->last, p->body_last, r->loop.value, 2);
+  while (r->lanes > r->loop.extent) r->lanes /= 2;
+  if (r->lanes * widest < b->target->vector_bytes / 2) return false;
+  r->rows = rows_of_block(b, r->loop.extent, r->lanes);
+  r->shifted = r->loop.extent % r->rows != 0;
+  return !r->shifted || nxb_repeats(b, p->first, p->last);
+}
+
+/* The result of a reduction in the rows from `row` on of the open block. */
+static nxk_access result_access(const row_block *r, uint32_t i, nxk_term *term, bool vector) {
+  nxk_access a = nxk_access_at(r->array[i], 0);
+  a.terms = term;
+  a.n_terms = 1;
+  a.lane_stride = vector;
+  return a;
+}
+
+static void write_rows(nxb_binder *b, const nxb_lane_map *outside, const row_block *r,
+                       nxk_value first) {
+  nxb_lane_map map;
+  nxk_value row = nxk_begin_range(b->to, NXK_SEQ, r->rows);
+  if (!nxb_lane_map_copy(b, &map, outside)) return;
+  nxb_set_index(b, &map, &r->loop, nxb_op(b, NXK_add, first, row), false);
+  b->rows = true;
+  nxb_write_ready(b, &map);
+  nxb_write_body(b, &map, 1, b->region->body_first, r->stage->last, write_stage, NULL);
+  b->rows = false;
+  for (uint32_t i = 0; i < r->stage->n_reduces && !b->to->failed && !b->failed; i++) {
+    nxk_term term = {row, 1};
+    nxk_access a = result_access(r, i, &term, false);
+    nxk_store(b->to, &a, nxb_operand(b, &map, r->stage->reduce[i]));
+  }
+  nxk_end(b->to);
+}
+
+static void write_behind(nxb_binder *b, const nxb_lane_map *outside, const row_block *r,
+                         nxk_value first) {
+  nxb_lane_map map;
+  nxk_value row =
+      nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(0), nxk_bound_const(r->rows), r->lanes);
+  if (!nxb_lane_map_copy(b, &map, outside)) return;
+  map.lanes = r->lanes;
+  map.vector = r->loop.value;
+  map.base_multiple = r->shifted || r->loop.lower != 0 ? 1 : r->lanes * r->loop.step;
+  nxb_set_index(b, &map, &r->loop, nxb_op(b, NXK_add, first, row), true);
+  nxb_write_ready(b, &map);
+  nxb_write_code(b, &map, b->region->body_first, r->stage->first - 1);
+  for (uint32_t i = 0; i < r->stage->n_reduces && !b->to->failed && !b->failed; i++) {
+    nxk_term term = {row, 1};
+    nxk_access a = result_access(r, i, &term, true);
+    nxb_set_result(b, &map, r->stage->reduce[i], nxk_load(b->to, &a, r->lanes));
+  }
+  nxb_write_code(b, &map, r->stage->last + 1, b->region->body_last);
+  nxk_end(b->to);
+}
+
+static void bind_blocks(nxb_binder *b, row_block *r) {
+  nxb_nest nest = {.n = 0};
+  nxb_lane_map map;
+  const uint32_t last = b->region->n_outer - 1;
+  for (uint32_t i = 0; i < last; i++) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
+  nest.dims[nest.n++] = nxb_outer_dim(b, last, NXB_BLOCK, r->rows);
+  r->array = nxb_alloc(b, r->stage->n_reduces * sizeof *r->array);
+  if (b->failed || !nxb_lane_map_init(b, &map)) return;
+  for (uint32_t i = 0; i < r->stage->n_reduces; i++)
+    r->array[i] = nxb_add_local(b, b->from->instrs[r->stage->reduce[i]].dtype, r->rows);
+  nxb_open(b, &nest, &map, nxb_point_cycles(b) * (double)r->rows);
+  nxk_value first = nest.dims[last].lo;
+  if (r->shifted) first = nxb_op(b, NXK_min, first, nxb_int(b, r->loop.extent - r->rows));
+  if (!b->to->failed && !b->failed) {
+    write_rows(b, &map, r, first);
+    write_behind(b, &map, r, first);
+  }
+  nxb_close(b, &nest);
+}
+
 void nxb_bind_rows(nxb_binder *b) {
   nxb_nest nest = {.n = 0};
   nxb_lane_map map;
+  row_block block = {0};
+  if (wants_blocks(b, &block)) {
+    bind_blocks(b, &block);
+    return;
+  }
   for (uint32_t i = 0; i < b->region->n_outer; i++)
     nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   if (!nxb_lane_map_init(b, &map)) return;
