@@ -116,6 +116,33 @@ static void test_map_tasks(void **state) {
     }
 }
 
+/* Transposes of short rows, whose tiles have all columns of what is read: what is left of them
+ * beyond whole blocks, rows of the result that begin in the middle of a line, and results that are
+ * added to what they overwrite. */
+static void test_tall_tiles(void **state) {
+  (void)state;
+  for (int form = 0; form < 80; form++) {
+    static const nx_dtype types[] = {NX_F32, NX_F64, NX_I16, NX_U8};
+    static const int64_t tall[] = {16, 64, 80, 104, 336, 512, 1003};
+    int64_t columns = 5 + below(form % 2 ? 30 : 140), rows = tall[form % 7];
+    nx_dtype t = types[form % 4];
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "tall");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, t, rows * columns),
+             y = nxk_add_buffer(k, form % 3 ? NXK_OUT : NXK_INOUT, t, rows * columns);
+    k->buffers[y].aligned = k->buffers[y].restricted = k->buffers[x].restricted = true;
+    nxk_begin_region(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, columns), j = nxk_begin_range(k, NXK_OUTER, rows),
+              v = load2(k, x, i, 1, j, columns);
+    if (form % 3 == 0) v = nxk_scalar(k, NXK_max, 0, v, load2(k, y, i, rows, j, 1), NXK_NONE);
+    nxk_term terms[2] = {{i, rows}, {j, 1}};
+    nxk_access to = at(y, 0, terms, 2);
+    if (form % 5) to.flags = NXK_NONTEMPORAL;
+    nxk_store(k, &to, v);
+    end_all(k, 3);
+    check(k);
+  }
+}
+
 /* Transposes past the caches whose rows begin anywhere in a cache line: two tiles that write whole
  * lines have to agree about which of them writes the line across their border. */
 static void test_shifted_tiles(void **state) {
@@ -443,6 +470,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_maps),
       cmocka_unit_test(test_map_tasks),
       cmocka_unit_test(test_shifted_tiles),
+      cmocka_unit_test(test_tall_tiles),
       cmocka_unit_test(test_gaps_of_rows),
       cmocka_unit_test(test_parameter_extent),
       cmocka_unit_test(test_indices),

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { TILE_BYTES = 256, TILE_MOST = 128, FAR_TILES = 4 };
+enum { TILE_BYTES = 256, TILE_MOST = 128, FAR_TILES = 4, SHORT_BYTES = 1024 };
 
 typedef struct map_plan {
   nxb_dim tile, vector;
@@ -20,6 +20,7 @@ typedef struct map_plan {
   /* the only crossing load, if it is used straight from registers without an array; else
    * NXK_NONE */
   nxk_value direct;
+  int64_t rest; /* rows of a tile, which then has all of them, beyond whole blocks; else 0 */
   /* blocks along the vector loop that are computed together, so that they fill cache lines */
   int64_t beside;
   /* every second row begins in the middle of a line; such rows are written from their first whole
@@ -110,10 +111,10 @@ static void write_row(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value a
   write_element(b, map, 1, NULL);
 }
 
-/* Computes `beside` neighbouring blocks straight from registers. Rows that begin in the middle of a
- * cache line are computed one block later than the others. */
+/* Computes the rows from number `first` on of `beside` neighbouring blocks straight from registers.
+ * Rows that begin in the middle of a cache line are computed one block later than the others. */
 static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value along,
-                        nxk_value across, int64_t beside, rows_of which) {
+                        nxk_value across, int64_t first, int64_t beside, rows_of which) {
   nxb_lane_map before;
   nxk_value blocks[3][16] = {{0}};
   bool later = m->halves && beside > 1;
@@ -121,7 +122,7 @@ static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value
   for (int64_t i = 0; i < beside + later && !b->to->failed && !b->failed; i++)
     load_block(b, map, m, m->direct, nxb_add(b, along, i * m->side), across, blocks[i]);
   nxk_value next = nxb_add(b, along, m->side);
-  for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
+  for (int64_t q = first; q < m->side && !b->to->failed && !b->failed; q++) {
     bool odd = q % 2 == 1, shift = later && odd;
     if ((which == EVEN_ROWS && odd) || (which == ODD_ROWS && !odd)) continue;
     nxk_value value = blocks[shift][q];
@@ -161,10 +162,16 @@ static void write_tile_rows(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, 
 
 static void write_blocks(nxb_binder *b, nxb_lane_map *map, map_plan *m, const nxb_dim *columns,
                          int64_t beside, rows_of which) {
+  nxb_dim rows = m->tile;
+  rows.loop.extent -= m->rest;
+  rows.hi = nxb_add(b, rows.hi, -m->rest);
   nxk_value along = open_blocks(b, columns, m->side * beside),
-            across = open_blocks(b, &m->tile, m->side);
-  if (!b->to->failed) write_block(b, map, m, along, across, beside, which);
+            across = open_blocks(b, &rows, m->side);
+  if (!b->to->failed) write_block(b, map, m, along, across, 0, beside, which);
   nxk_end(b->to);
+  const int64_t last = m->side - m->rest;
+  if (m->rest > 0 && !b->to->failed)
+    write_block(b, map, m, along, nxb_add(b, rows.hi, -last), last, beside, which);
   nxk_end(b->to);
 }
 
@@ -251,14 +258,22 @@ static bool stands_alone(const nxk_access *a) {
   return a->mask == NXK_NONE && a->index == NXK_NONE;
 }
 
-/* The crossing load if there is only one, blocks fill both loops exactly, and the code for one
- * block (or for two that fill cache lines) is short enough to be written out; else NXK_NONE. */
+/* The rows of a tile that has all of them beyond whole blocks. */
+static int64_t rows_left(const nxb_binder *b, const map_plan *m) {
+  const int64_t rows = m->tile.loop.extent;
+  const bool all = !b->target->generic && m->tile.unit >= rows && rows >= m->side;
+  return all && !(m->halves && rows % 2 != 0) ? rows % m->side : 0;
+}
+
+/* The crossing load if there is only one, blocks fill both loops exactly (but for the rest of a
+ * tile's rows), and the code for one block (or for two that fill cache lines) is short enough to be
+ * written out; else NXK_NONE. */
 static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   nxk_value load = NXK_NONE;
   int64_t along = m->halves ? m->side : m->side * m->beside;
   bool whole = is_unit_loop(&m->vector.loop, 1) && is_unit_loop(&m->tile.loop, 1) &&
                m->vector.loop.extent % along == 0 && m->vector.unit % along == 0 &&
-               m->tile.loop.extent % m->side == 0;
+               (m->tile.loop.extent - m->rest) % m->side == 0;
   if (!whole || m->beside > 2 || nxb_code_cost(b, b->region->first, b->region->last) > 6)
     return NXK_NONE;
   for (nxk_value v = b->region->first; v < b->region->last; v++) {
@@ -343,6 +358,7 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
   m->beside = line <= m->side ? 1 : line / m->side;
   m->halves = has_halves(b, m);
   if (m->halves) m->beside = 2;
+  m->rest = rows_left(b, m);
   m->direct = choose_direct(b, m);
   /* A pair of blocks uses whole cache lines, of what it reads and of what it writes, so the tile
    * need not fit in a cache. A long tile lets the prefetcher follow what is read. */
@@ -373,6 +389,11 @@ static nxk_value choose_vector_loop(const nxb_binder *b) {
   return best;
 }
 
+/* Whether a tile has whole rows of what it reads: they are short, and read in order then. */
+static bool is_short(const nxb_binder *b, const nxb_loop *loop, int64_t widest) {
+  return !b->target->generic && loop->extent > 0 && loop->extent * widest <= SHORT_BYTES;
+}
+
 /* Appends the dims of both loops of a tile, the vector loop last; returns the number of dims. */
 static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t vector_at) {
   const nxb_region *region = b->region;
@@ -388,6 +409,7 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
   int64_t side = TILE_BYTES / widest < TILE_MOST ? TILE_BYTES / widest : TILE_MOST;
   m->vector = nxb_outer_dim(b, vector_at, NXB_BLOCK, side < m->lanes ? m->lanes : side);
   m->tile = nxb_outer_dim(b, tile_at, NXB_BLOCK, side);
+  if (is_short(b, &region->outer[tile_at], widest)) m->tile.unit = region->outer[tile_at].extent;
   return 2;
 }
 
