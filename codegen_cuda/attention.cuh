@@ -30,6 +30,9 @@ struct nx_attention_shape {
   nx_i64 added_outer, added_head; /* 16 bits between summands; 0: the same ones */
   nx_i64 seen_outer, seen_head;   /* words of 32 bits between bits */
   int added_row, seen_row;
+  int empty;              /* whether rows of nothing but minus infinity have weights of 0 */
+  int y_row;              /* lines of the result between rows, heads, and so on */
+  nx_u32 y_outer, y_head; /* so many in all */
 };
 /* What scores are masked with in memory. Of a head they are in shared memory, as few registers are
  * left. */
@@ -73,10 +76,10 @@ NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside
 
 /* ---- a block's rows */
 
-/* P: nx_pair or nx_wide of a type; D, E: elements of a query, and of a value; warps of a block;
- * keys of a tile. rounds: whether a product with the factor is rounded; if not, it is a power of
- * two. masked: whether there is a condition. added: lines of a tile of summands, 0: there are none,
- * 1: all rows have the same ones, or as many as rows. */
+/* P: nx_pair or another of attention_numbers.cuh, of a type; D, E: elements of a query, and of a
+ * value; warps of a block; keys of a tile. rounds: whether a product with the factor is rounded;
+ * if not, it is a power of two. masked: whether there is a condition. added: lines of a tile of
+ * summands, 0: there are none, 1: all rows have the same ones, or as many as rows. */
 template <class P, int D, int E, int warps, int keys, bool rounds, bool masked, int added>
 struct nx_attention {
   enum {
@@ -282,6 +285,7 @@ struct nx_attention {
       if (own + p.least > 0 || own + p.most < p.columns - 1)
         best[h] = P::most(best[h], P::constant(p.fill));
       above[h] = P::peak_of(best[h]);
+      if (p.empty) above[h] = P::finite(above[h]);
     }
   }
 
@@ -359,7 +363,7 @@ struct nx_attention {
       const nx_u8 *from = shared + now * stage + key_bytes;
 #pragma unroll
       for (int j = 0; j < keys / 16; j++) {
-        nx_u32 a[4];
+        nx_u32 a[P::parts][4];
         float e[8];
         const bool slow = exponentials<true>(s, j, e);
         P::divide(by, e, slow, a);
@@ -367,8 +371,11 @@ struct nx_attention {
         for (int i = 0; i < E / 16; i++) {
           nx_u32 b[4];
           nx_load_columns(b, from + nx_tile_place<E / 8>(j * 16 + lane % 16, i * 2 + lane / 16));
-          nx_tensor<T, T>::multiply(y[2 * i], a, b);
-          nx_tensor<T, T>::multiply(y[2 * i + 1], a, b + 2);
+#pragma unroll
+          for (int part = 0; part < P::parts; part++) {
+            nx_tensor<T, T>::multiply(y[2 * i], a[part], b);
+            nx_tensor<T, T>::multiply(y[2 * i + 1], a[part], b + 2);
+          }
         }
       }
     }
@@ -393,7 +400,7 @@ struct nx_attention {
   }
 
   /* Words of the block: what adds_nothing says; and what the end has to know and no register keeps,
-   * the number of the head, the tile that comes next, and the one of these rows. */
+   * the result's first line, the tile that comes next, and the one of these rows. */
   __device__ __forceinline__ int *words() const {
     return (int *)(shared + 2 * stage + query_bytes + 2 * added_bytes);
   }
@@ -431,15 +438,21 @@ struct nx_attention {
     add_exponentials(first, true, by);
     float y[E / 8][4] = {};
     multiply_values(by, y);
+    store(y, to);
+  }
+  __device__ __forceinline__ void store(const float (&y)[E / 8][4], nx_u16 *to) const {
     const int own_row = words()[3] * rows + threadIdx.x / 32 * 16;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const int own = own_row + lane / 4 + 8 * h;
       if (own >= p.rows) continue;
+      const nx_i64 at = ((nx_i64)(nx_u32)words()[1] + (nx_i64)own * p.y_row) * E + lane % 4 * 2;
 #pragma unroll
-      for (int i = 0; i < E / 8; i++)
-        *(nx_u32 *)(to + ((nx_i64)words()[1] * p.rows + own) * E + i * 8 + lane % 4 * 2) =
-            P::round(y[i][2 * h], y[i][2 * h + 1]);
+      for (int i = 0; i < E / 8; i++) {
+        const nx_score_pair two = {y[i][2 * h], y[i][2 * h + 1]};
+        if (P::whole) *(nx_score_pair *)((float *)to + at + i * 8) = two;
+        else *(nx_u32 *)(to + at + i * 8) = P::round(two.low, two.high);
+      }
     }
   }
 };
@@ -464,7 +477,7 @@ NX_INLINE void nx_attend(const nx_u16 *q, const nx_u16 *k, const nx_u16 *v, nx_u
     block.k = k + outer * p.k_outer + group * p.k_head;
     block.v = v + outer * p.v_outer + group * p.v_head;
     if (threadIdx.x == 0) {
-      block.words()[1] = batch;
+      block.words()[1] = outer * p.y_outer + head * p.y_head;
       block.words()[2] = number + gridDim.x;
       block.words()[3] = tile;
       if (masked) block.masks()->seen = masks.seen + outer * p.seen_outer + head * p.seen_head;

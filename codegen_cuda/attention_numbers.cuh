@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 /* Scores of attention.cuh, two at a time, as they are rounded: to the operands' 16 bits (nx_pair),
- * or to f32 (nx_wide), of which weights alone are rounded to 16 bits. Comes after mma.cuh.
+ * or to f32 (nx_wide), of which weights alone are rounded to 16 bits; of which the product is
+ * rounded to 16 bits before (nx_rounded), or all up to the softmax is (nx_late). Comes after
+ * mma.cuh.
  *
- * Both have the same members:
+ * All have the same members:
  *   word         two scores; round: two numbers as 16 bits each
  *   word_of      two sums of products, rounded; one, none: the bits of 1 and of minus infinity
  *   times, plus, below   a product, a sum, and how much scores are below the row's largest, `peak`,
  *                of which minus itself is given; of the latter two maybe with a product before
  *   most, peak_of        the larger ones, and minus the largest one of a row's four threads
+ *   finite       a peak that is another one where there is none: exponentials are 0 then
  *   put          half i of a word, of another one; seen: by bits 0 and 1
  *   exponentials of four words, of rows g and g + 8 in turn, as floats that are rounded, times
  *                1 / unit or not; true: they are to be divided slowly
- *   divide       the weights of these, by what divide_by said
+ *   divide       the weights of these, by what divide_by said; whole: of f32, as the sum of as many
+ *                parts of 16 bits as there are
  *   vanishes     whether a score's exponential is 0 */
 
 #ifdef NX_ON_HOST
@@ -130,7 +134,7 @@ template <class T> struct nx_pair : nx_half<T> {
   typedef nx_half<T> half;
   typedef T type;
   typedef nx_u32 word, peak;
-  enum { wide = 0 };
+  enum { wide = 0, whole = 0, parts = 1 };
   static __device__ __forceinline__ word constant(nx_u32 bits) { return bits; }
   static __device__ __forceinline__ word word_of(float a, float b) { return half::round(a, b); }
   static __device__ __forceinline__ word times(word s, nx_u32 factor) {
@@ -146,6 +150,7 @@ template <class T> struct nx_pair : nx_half<T> {
     best = half::most(best, nx_shuffle(best, 1));
     return half::most(best, nx_shuffle(best, 2)) ^ 0x80008000u;
   }
+  static __device__ __forceinline__ peak finite(peak above) { return above; }
   static __device__ __forceinline__ void put(word &to, int i, word x) {
     to = i == 0 ? x & 0xffffu : to | (x & 0xffff0000u);
   }
@@ -172,10 +177,10 @@ template <class T> struct nx_pair : nx_half<T> {
     return false;
   }
   static __device__ __forceinline__ void divide(const nx_pair (&by)[2], const float (&e)[8], bool,
-                                                nx_u32 (&weights)[4]) {
+                                                nx_u32 (&weights)[1][4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      weights[i] = half::round(by[i % 2].quotient(e[2 * i]), by[i % 2].quotient(e[2 * i + 1]));
+      weights[0][i] = half::round(by[i % 2].quotient(e[2 * i]), by[i % 2].quotient(e[2 * i + 1]));
   }
   static __device__ __forceinline__ bool vanishes(nx_u32 score, peak above) {
     return (exponentials(score, half::one, above, half::unit) & 0x7fffu) == 0;
@@ -188,11 +193,78 @@ template <class T> struct nx_pair : nx_half<T> {
 
 /* ---- scores of f32 */
 
-struct nx_score_pair {
+struct alignas(8) nx_score_pair {
   float low, high;
 };
-template <class T> struct nx_wide {
+/* The softmax. weights: whether they stay f32. Three numbers of bf16 are one of f32, each with the
+ * next 8 of its digits. */
+template <class T, bool weights> struct nx_softmax {
   typedef nx_half<T> half;
+  enum { whole = weights, parts = weights ? 3 : 1 };
+  static __device__ __forceinline__ float finite(float above) {
+    return above == nx_bitcast<float>(0x7f800000u) ? 0.0f : above;
+  }
+  /* Far below the largest one exponentials may be subnormal, or the quotients; a NaN is there, too.
+   * Few words are, unless columns are hidden, so all is done slowly then. */
+  static constexpr float far = -50.0f;
+  static __device__ __forceinline__ bool exponentials(float (&e)[8]) {
+    float least = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) least = nx_min(least, e[i]);
+    const bool slow = !(least >= far);
+    if (slow) {
+#pragma unroll
+      for (int i = 0; i < 8; i++) e[i] = nx_exp_parts(e[i] < -110.0f ? -110.0f : e[i]).slow();
+    } else {
+#pragma unroll
+      for (int i = 0; i < 8; i++) e[i] = nx_exp_parts(e[i]).quick();
+    }
+    return slow;
+  }
+  /* The quotient is what is recorded, and its rounding another one. A product with the inverse in
+   * two parts is next to the quotient at most; how much that is off is exact in f32, and corrects
+   * it (Markstein). */
+  float sum, inverse, rest;
+  __device__ __forceinline__ void sum_is(float is) {
+    sum = is == 0.0f ? 1.0f : is; /* 0: of no scores; weights are 0 */
+    inverse = 1.0f / sum;
+    rest = nx_fma(-inverse, sum, 1.0f) * inverse;
+  }
+  __device__ __forceinline__ float quotient(float x) const {
+    const float near = nx_fma(x, inverse, x * rest);
+    return half::next_is_enough && !weights ? near
+                                            : nx_fma(nx_fma(-near, sum, x), inverse, near);
+  }
+  static __device__ __forceinline__ void store(float a, float b, nx_u32 (&to)[parts][4], int i) {
+    if (!weights) {
+      to[0][i] = half::round(a, b);
+      return;
+    }
+#pragma unroll
+    for (int part = 0; part < parts; part++) {
+      const nx_u32 low = nx_bitcast<nx_u32>(a), high = nx_bitcast<nx_u32>(b) & 0xffff0000u;
+      to[part][i] = low >> 16 | high;
+      a -= nx_bitcast<float>(low & 0xffff0000u), b -= nx_bitcast<float>(high);
+    }
+  }
+  template <class P>
+  static __device__ __forceinline__ void divide(const P (&by)[2], const float (&e)[8], bool slow,
+                                                nx_u32 (&to)[parts][4]) {
+    if (slow) {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        store(e[2 * i] / by[i % 2].sum, e[2 * i + 1] / by[i % 2].sum, to, i);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        store(by[i % 2].quotient(e[2 * i]), by[i % 2].quotient(e[2 * i + 1]), to, i);
+    }
+  }
+};
+
+template <class T, bool weights> struct nx_wide : nx_softmax<T, weights> {
+  typedef nx_half<T> half;
+  typedef nx_softmax<T, weights> softmax;
   typedef T type;
   typedef nx_score_pair word;
   typedef float peak;
@@ -227,54 +299,68 @@ template <class T> struct nx_wide {
   static __device__ __forceinline__ word seen(nx_u32 bits, word s, word fill) {
     return {bits & 1 ? s.low : fill.low, bits & 2 ? s.high : fill.high};
   }
-  /* Far below the largest one exponentials may be subnormal, or the quotients; a NaN is there, too.
-   * Few words are, unless columns are hidden, so all is done slowly then. */
-  static constexpr float far = -50.0f;
   template <bool multiplies, bool units>
   static __device__ __forceinline__ bool exponentials(const word (&s)[4], nx_u32 factor,
                                                       const peak (&above)[2], float (&e)[8]) {
-    float least = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       const word d = plus<multiplies>(s[i], factor, {above[i % 2], above[i % 2]});
       e[2 * i] = d.low, e[2 * i + 1] = d.high;
-      least = nx_min(least, nx_min(d.low, d.high));
     }
-    const bool slow = !(least >= far);
-    if (slow) {
-#pragma unroll
-      for (int i = 0; i < 8; i++) e[i] = nx_exp_parts(e[i] < -110.0f ? -110.0f : e[i]).slow();
-    } else {
-#pragma unroll
-      for (int i = 0; i < 8; i++) e[i] = nx_exp_parts(e[i]).quick();
-    }
-    return slow;
-  }
-  /* The quotient is what is recorded, and its rounding another one. A product with the inverse in
-   * two parts is next to the quotient at most; how much that is off is exact in f32, and corrects
-   * it (Markstein). */
-  float sum, inverse, rest;
-  __device__ __forceinline__ void sum_is(float is) {
-    sum = is, inverse = 1.0f / is;
-    rest = nx_fma(-inverse, is, 1.0f) * inverse;
-  }
-  __device__ __forceinline__ float quotient(float x) const {
-    const float near = nx_fma(x, inverse, x * rest);
-    return half::next_is_enough ? near : nx_fma(nx_fma(-near, sum, x), inverse, near);
-  }
-  static __device__ __forceinline__ void divide(const nx_wide (&by)[2], const float (&e)[8],
-                                                bool slow, nx_u32 (&weights)[4]) {
-    if (slow) {
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        weights[i] = round(e[2 * i] / by[i % 2].sum, e[2 * i + 1] / by[i % 2].sum);
-    } else {
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        weights[i] = round(by[i % 2].quotient(e[2 * i]), by[i % 2].quotient(e[2 * i + 1]));
-    }
+    return softmax::exponentials(e);
   }
   static __device__ __forceinline__ bool vanishes(nx_u32 score, peak above) {
     return nx_bitcast<float>(score) + above < -110.0f;
+  }
+};
+
+template <class T, bool weights> struct nx_rounded : nx_wide<T, weights> {
+  typedef nx_half<T> half;
+  static __device__ __forceinline__ nx_score_pair word_of(float a, float b) {
+    const nx_u32 both = half::round(a, b);
+    return {half::low(both), half::high(both)};
+  }
+};
+
+template <class T, bool weights> struct nx_late : nx_softmax<T, weights> {
+  typedef nx_half<T> half;
+  typedef nx_pair<T> pair;
+  typedef nx_softmax<T, weights> softmax;
+  typedef T type;
+  typedef nx_u32 word;
+  typedef float peak;
+  enum { wide = 0 };
+  static const nx_u32 one = half::one, none = half::none;
+  static __device__ __forceinline__ word constant(nx_u32 bits) { return bits; }
+  static __device__ __forceinline__ word round(float a, float b) { return half::round(a, b); }
+  static __device__ __forceinline__ word word_of(float a, float b) { return half::round(a, b); }
+  static __device__ __forceinline__ word times(word s, nx_u32 factor) {
+    return pair::times(s, factor);
+  }
+  template <bool multiplies>
+  static __device__ __forceinline__ word plus(word s, nx_u32 factor, word x) {
+    return pair::template plus<multiplies>(s, factor, x);
+  }
+  static __device__ __forceinline__ word most(word a, word b) { return half::most(a, b); }
+  static __device__ __forceinline__ peak peak_of(word best) {
+    return half::low(pair::peak_of(best));
+  }
+  static __device__ __forceinline__ void put(word &to, int i, word x) { pair::put(to, i, x); }
+  static __device__ __forceinline__ word seen(nx_u32 bits, word s, word fill) {
+    return pair::seen(bits, s, fill);
+  }
+  template <bool multiplies, bool units>
+  static __device__ __forceinline__ bool exponentials(const word (&s)[4], nx_u32 factor,
+                                                      const peak (&above)[2], float (&e)[8]) {
+    const float by = multiplies ? half::low(factor) : 1.0f;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      e[2 * i] = nx_fma(half::low(s[i]), by, above[i % 2]);
+      e[2 * i + 1] = nx_fma(half::high(s[i]), by, above[i % 2]);
+    }
+    return softmax::exponentials(e);
+  }
+  static __device__ __forceinline__ bool vanishes(nx_u32 score, peak above) {
+    return half::low(score) + above < -110.0f;
   }
 };

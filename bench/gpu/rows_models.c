@@ -9,7 +9,8 @@
  * summand for each row and head. */
 typedef enum mask { ALL, CAUSAL, CONDITION, SUMMAND } mask;
 
-/* Attention of heads x rows x width, of which some share keys and values; or a convolution of
+/* Attention of heads x rows x width, of which some share keys and values, all of the dtype, or with
+ * scores of f32, or the softmax, or with that and the weights, as Flax has it; or a convolution of
  * batch x features x size x size. */
 typedef struct workload {
   const char *name;
@@ -20,18 +21,18 @@ typedef struct workload {
   int64_t shared; /* heads of the same keys */
   int64_t batch, features, size, out, window, stride, groups;
   bool last; /* features are the last axis of images and weights */
-  bool wide; /* scores are f32 */
+  enum { NARROW, WIDE, LATE, WHOLE } scores;
 } workload;
 
-#define ATTENTION_OF(name, type, heads, rows, width, mask, shared, wide) \
-  {name, type, true, heads, rows, width, mask, shared, 0, 0, 0, 0, 0, 0, 0, false, wide}
+#define ATTENTION_OF(name, type, heads, rows, width, mask, shared, scores) \
+  {name, type, true, heads, rows, width, mask, shared, 0, 0, 0, 0, 0, 0, 0, false, scores}
 #define ATTENTION(name, type, heads, rows, width, mask, shared) \
-  ATTENTION_OF(name, type, heads, rows, width, mask, shared, false)
+  ATTENTION_OF(name, type, heads, rows, width, mask, shared, NARROW)
 #define WIDE_ATTENTION(name, type, heads, rows, width, mask, shared) \
-  ATTENTION_OF(name, type, heads, rows, width, mask, shared, true)
+  ATTENTION_OF(name, type, heads, rows, width, mask, shared, WIDE)
 #define CONVOLUTION(name, type, batch, features, size, out, window, stride, groups, last) \
-  {name,     type, false, 0,      0,      0,      ALL,  1,    batch,                      \
-   features, size, out,   window, stride, groups, last, false}
+  {name,     type, false, 0,      0,      0,      ALL,  1,     batch,                     \
+   features, size, out,   window, stride, groups, last, NARROW}
 static const workload workloads[] = {
     ATTENTION("attention 16x2048x64", NX_F32, 16, 2048, 64, ALL, 1),
     ATTENTION("attention 16x2048x64 bf16", NX_BF16, 16, 2048, 64, ALL, 1),
@@ -54,6 +55,12 @@ static const workload workloads[] = {
                    1),
     WIDE_ATTENTION("attention 32x2048x128, 4 share, causal bf16, scores f32", NX_BF16, 32, 2048,
                    128, CAUSAL, 4),
+    ATTENTION_OF("attention 16x2048x64 bf16, softmax f32", NX_BF16, 16, 2048, 64, ALL, 1, LATE),
+    ATTENTION_OF("attention 16x2048x64 summand f16, softmax f32", NX_F16, 16, 2048, 64, SUMMAND, 1,
+                 LATE),
+    ATTENTION_OF("attention 16x2048x64 causal bf16, weights f32", NX_BF16, 16, 2048, 64, CAUSAL, 1,
+                 WHOLE),
+    ATTENTION_OF("attention 128x512x128 bf16, weights f32", NX_BF16, 128, 512, 128, ALL, 1, WHOLE),
     ATTENTION("attention 8x8192x128 bf16", NX_BF16, 8, 8192, 128, ALL, 1),
     ATTENTION("attention 8x8192x128 causal bf16", NX_BF16, 8, 8192, 128, CAUSAL, 1),
     CONVOLUTION("conv 3x3 32x64x56^2", NX_F32, 32, 64, 56, 64, 3, 1, 1, false),
@@ -89,7 +96,7 @@ static nx_tensor *attention(const bench_lab *lab, nx_tensor **x, const workload 
     in[i] =
         nx_expand(nx_reshape(x[i], NX_SHAPE(groups, i == 0 ? w->shared : 1, w->rows, w->width), 0),
                   NX_SHAPE(groups, w->shared, w->rows, w->width));
-  const nx_dtype t = w->wide ? NX_F32 : w->dtype;
+  const nx_dtype t = w->scores == WIDE ? NX_F32 : w->dtype;
   nx_tensor *q = nx_cast(in[0], t), *k = nx_cast(nx_permute(in[1], NX_AXES(0, 1, 3, 2)), t),
             *scale = bench_number(lab, q, 1 / sqrt((double)w->width)),
             *lowest = bench_number(lab, q, -INFINITY), *scores = nx_mul(nx_matmul(q, k), scale);
@@ -105,7 +112,10 @@ static nx_tensor *attention(const bench_lab *lab, nx_tensor **x, const workload 
                                nx_reshape(at, NX_SHAPE(w->rows, 1), 0));
     scores = nx_where(seen, scores, lowest);
   }
-  return nx_matmul(nx_cast(bench_softmax_of(scores), w->dtype), in[2]);
+  if (w->scores >= LATE) scores = nx_cast(scores, NX_F32);
+  nx_tensor *weights = bench_softmax_of(scores);
+  if (w->scores == WHOLE) return nx_matmul(weights, nx_cast(in[2], NX_F32));
+  return nx_matmul(nx_cast(weights, w->dtype), in[2]);
 }
 
 static nx_tensor *convolution(nx_tensor **x, const workload *w) {

@@ -6,10 +6,11 @@
 
 #include "ir/dtype.h"
 
-/* Bits of the scores' dtype, or -1; bounds of column - row; bits of operands in which rows come
- * before heads; whether a condition in memory is true where columns are hidden; and whether scores
- * and weights are f32, not of the operands' dtype, and weights are rounded to that for the second
- * product. */
+/* Bits of the scores' dtype, or -1; bounds of column - row; bits of operands and of the result in
+ * which rows come before heads; whether a condition in memory is true where columns are hidden;
+ * from where on scores are f32; whether rows of which all scores are minus infinity have weights
+ * of 0 and not of NaN; and whether weights and the result are f32, too. The last two are 0 where
+ * scores are never f32. */
 enum {
   NXG_ATTENTION_SCALE,
   NXG_ATTENTION_FILL,
@@ -18,9 +19,15 @@ enum {
   NXG_ATTENTION_TURNED,
   NXG_ATTENTION_HIDES,
   NXG_ATTENTION_WIDE,
+  NXG_ATTENTION_EMPTY,
+  NXG_ATTENTION_WHOLE,
   NXG_ATTENTION_ATTRS
 };
+/* Scores are of the operands' dtype throughout; f32 from the product on, where it is rounded to
+ * f32, or to the operands' dtype first; or from the softmax on. */
+enum { NXG_NOT_WIDE, NXG_WIDE, NXG_WIDE_ROUNDED, NXG_WIDE_LATE };
 enum {
+  NXG_ATTENTION_RESULT = 3,    /* the bit of the result in `turned` */
   NXG_ATTENTION_FAR = 1 << 30, /* a bound that is none */
   NXG_ATTENTION_PART = 8,      /* columns of a summand in memory are a multiple of it */
   NXG_ATTENTION_STEP = 16,     /* and so are features, and the width of values, for kernels */
@@ -37,8 +44,13 @@ typedef struct nxg_attention_masks {
   int32_t summand, condition;
 } nxg_attention_masks;
 
+/* Of what the product is multiplied with, added to and replaced by. */
 static inline nx_dtype nxg_attention_scores(nx_dtype t, const int64_t *attrs) {
-  return attrs[NXG_ATTENTION_WIDE] ? NX_F32 : t;
+  const int64_t wide = attrs[NXG_ATTENTION_WIDE];
+  return wide == NXG_WIDE || wide == NXG_WIDE_ROUNDED ? NX_F32 : t;
+}
+static inline nx_dtype nxg_attention_result(nx_dtype t, const int64_t *attrs) {
+  return attrs[NXG_ATTENTION_WHOLE] ? NX_F32 : t;
 }
 
 /* Whether larger scores, of that dtype, stay larger when they are multiplied by it: it is none, or

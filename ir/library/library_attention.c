@@ -2,15 +2,18 @@
 /* Types of attention: queries [outer, heads, rows, features], keys [outer, groups, columns,
  * features] and values [outer, groups, columns, width] of f16 or bf16. heads is a multiple of
  * groups, and as many heads as that says, one after the other, share keys and values. A bit of
- * `turned` (1 queries, 2 keys, 4 values) says that an operand has its second and third dimensions
- * exchanged. Behind them may come a summand, of the scores' dtype, and a condition, of bool: of
- * [outer, heads, rows, columns], where each but columns may be 1, for all of them; the summand's
- * columns are rounded up to a multiple of 8. The result is [outer, heads, rows, width]: what a
- * product of queries and keys, times `scale`, plus the summand, with `fill` where column - row is
- * below `least` or above `most` or the condition is `hides`, its softmax and a product with the
- * values give, each rounded to the dtype; or, `wide`, to f32 up to the softmax, which is rounded to
- * the dtype before the second product. scale, fill: bits of the scores' dtype; -1: none (of `fill`
- * only where all columns are seen). */
+ * `turned` (1 queries, 2 keys, 4 values, 8 the result) says that an array has its second and third
+ * dimensions exchanged. Behind them may come a summand, of the scores' dtype, and a condition, of
+ * bool: of [outer, heads, rows, columns], where each but columns may be 1, for all of them; the
+ * summand's columns are rounded up to a multiple of 8. The result is [outer, heads, rows, width]:
+ * what a product of queries and keys, times `scale`, plus the summand, with `fill` where column -
+ * row is below `least` or above `most` or the condition is `hides`, its softmax and a product with
+ * the values give, each rounded to the dtype; or, `wide` 1, to f32 up to the softmax, which is
+ * rounded to the dtype before the second product. wide 2: the first product is rounded to the
+ * dtype, what follows to f32; 3: all is before the softmax, which is f32. `empty`: rows of nothing
+ * but minus infinity have weights of 0. `whole`: the softmax is not rounded, and the second
+ * product and the result are f32. scale, fill: bits of the dtype of what the first product is
+ * multiplied with; -1: none (of `fill` only where all columns are seen). */
 #include "library_types.h"
 
 static nx_status bad(const char *why, nxi_diag *d) {
@@ -20,8 +23,14 @@ static nx_status bad(const char *why, nxi_diag *d) {
 static nx_status check_attrs(const int64_t *a, nxi_diag *d) {
   enum { FAR = NXG_ATTENTION_FAR };
   const int64_t least = a[NXG_ATTENTION_LEAST], most = a[NXG_ATTENTION_MOST],
-                bits = a[NXG_ATTENTION_WIDE] ? 0xffffffff : 0xffff;
-  if (a[NXG_ATTENTION_WIDE] != 0 && a[NXG_ATTENTION_WIDE] != 1) return bad("wide is not 0 or 1", d);
+                wide = a[NXG_ATTENTION_WIDE], empty = a[NXG_ATTENTION_EMPTY],
+                whole = a[NXG_ATTENTION_WHOLE],
+                bits = nxg_attention_scores(NX_BF16, a) == NX_F32 ? 0xffffffff : 0xffff;
+  if (wide < NXG_NOT_WIDE || wide > NXG_WIDE_LATE) return bad("wide is not 0 to 3", d);
+  if ((empty != 0 && empty != 1) || (whole != 0 && whole != 1))
+    return bad("empty or whole is not 0 or 1", d);
+  if ((empty != 0 || whole != 0) && wide == NXG_NOT_WIDE)
+    return bad("empty or whole without wide", d);
   if (a[NXG_ATTENTION_SCALE] < -1 || a[NXG_ATTENTION_SCALE] > bits || a[NXG_ATTENTION_FILL] < -1 ||
       a[NXG_ATTENTION_FILL] > bits)
     return bad("scale and fill are bits of a score, or -1", d);
@@ -29,8 +38,8 @@ static nx_status check_attrs(const int64_t *a, nxi_diag *d) {
     return bad("a bound is out of range", d);
   if (a[NXG_ATTENTION_FILL] < 0 && (least > -FAR || most < FAR))
     return bad("columns that are not seen have no score", d);
-  if (a[NXG_ATTENTION_TURNED] < 0 || a[NXG_ATTENTION_TURNED] > 7)
-    return bad("turned is not 0 to 7", d);
+  if (a[NXG_ATTENTION_TURNED] < 0 || a[NXG_ATTENTION_TURNED] > 15)
+    return bad("turned is not 0 to 15", d);
   if (a[NXG_ATTENTION_HIDES] != 0 && a[NXG_ATTENTION_HIDES] != 1)
     return bad("hides is not 0 or 1", d);
   return NX_OK;
@@ -71,6 +80,8 @@ static nx_status check_dtypes(const nxg_call *call, nxi_diag *d) {
   if (t != NX_F16 && t != NX_BF16)
     return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "attention",
                     "attention: operands of %s, not of f16 or bf16", nxi_dtypes[t].name);
+  if (call->attrs[NXG_ATTENTION_WHOLE] && t != NX_BF16)
+    return bad("weights of f32 beside operands that are not bf16", d);
   for (uint32_t i = 1; i < call->n_operands; i++)
     if (call->operands[i].dtype != (i < 3 ? t : scores) &&
         (i < 3 || call->operands[i].dtype != NX_BOOL))
@@ -96,6 +107,9 @@ nx_status nxg_types_attention(nxg_call *call, nxi_diag *d) {
     return bad("heads of queries, keys and values do not match", d);
   if (q[3] != k[3]) return bad("queries and keys differ in features", d);
   if (k[2] != v[2]) return bad("keys and values differ in number", d);
-  call->results[0] = (nxg_array){.dtype = t, .rank = 4, .shape = {q[0], q[1], q[2], v[3]}};
+  const int turned = call->attrs[NXG_ATTENTION_TURNED] >> NXG_ATTENTION_RESULT & 1;
+  call->results[0] = (nxg_array){.dtype = nxg_attention_result(t, call->attrs),
+                                 .rank = 4,
+                                 .shape = {q[0], q[1 + turned], q[2 - turned], v[3]}};
   return check_masks(call, (int64_t[]){q[0], q[1], q[2], k[2]}, d);
 }

@@ -3,6 +3,7 @@
  * for each row. Passes make the call for GPUs, which have kernels for it; this is what the
  * interpreter runs, and a GPU that has not. A task is a row of queries. */
 #include <math.h>
+#include <string.h>
 
 #include "ir/op.h"
 #include "libraries.h"
@@ -15,7 +16,7 @@ typedef struct place {
 } place;
 
 static place place_of(const nxg_call *call, int i) {
-  const nxg_array *x = &call->operands[i];
+  const nxg_array *x = i == NXG_ATTENTION_RESULT ? &call->results[0] : &call->operands[i];
   const bool turned = call->attrs[NXG_ATTENTION_TURNED] >> i & 1;
   place p = {.heads = x->shape[turned ? 2 : 1], .rows = x->shape[turned ? 1 : 2]};
   p.row = (turned ? p.heads : 1) * x->shape[3];
@@ -44,15 +45,23 @@ static float widen(uint16_t bits, bool brain) {
 static uint16_t narrow(float x, bool brain) {
   return brain ? nxi_f32_to_bf16(x) : nxi_f32_to_f16(x);
 }
-/* As scores are rounded. */
-static float rounded(float x, const nxg_call *call) {
+static float to_narrow(float x, const nxg_call *call) {
   const bool brain = call->operands[0].dtype == NX_BF16;
-  return call->attrs[NXG_ATTENTION_WIDE] ? x : widen(narrow(x, brain), brain);
+  return widen(narrow(x, brain), brain);
+}
+static bool scores_are_wide(const nxg_call *call) {
+  return nxg_attention_scores(call->operands[0].dtype, call->attrs) == NX_F32;
+}
+/* As scores are rounded, and numbers of the softmax. */
+static float rounded(float x, const nxg_call *call) {
+  return scores_are_wide(call) ? x : to_narrow(x, call);
+}
+static float softened(float x, const nxg_call *call) {
+  return call->attrs[NXG_ATTENTION_WIDE] ? x : to_narrow(x, call);
 }
 static float score_of(uint32_t bits, const nxg_call *call) {
-  return call->attrs[NXG_ATTENTION_WIDE]
-             ? nxi_f32_bits(bits)
-             : widen((uint16_t)bits, call->operands[0].dtype == NX_BF16);
+  return scores_are_wide(call) ? nxi_f32_bits(bits)
+                               : widen((uint16_t)bits, call->operands[0].dtype == NX_BF16);
 }
 
 /* In the order `lanes` (docs/numerics.md). What is added is at least +0, so that zeros stand for
@@ -103,8 +112,8 @@ static row_masks masks_of(const nxg_call *call, void *const *operands, int64_t o
 }
 
 static float summand_at(const void *row, int64_t j, const nxg_call *call) {
-  return call->attrs[NXG_ATTENTION_WIDE] ? ((const float *)row)[j]
-                                         : score_of(((const uint16_t *)row)[j], call);
+  return scores_are_wide(call) ? ((const float *)row)[j]
+                               : score_of(((const uint16_t *)row)[j], call);
 }
 
 static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, int64_t step,
@@ -120,7 +129,7 @@ static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, in
     }
     for (int64_t i = 0; i < features; i++)
       sum += widen(q[i], brain) * widen(k[j * step + i], brain);
-    to[j] = rounded(sum, call);
+    to[j] = call->attrs[NXG_ATTENTION_WIDE] == NXG_WIDE ? sum : to_narrow(sum, call);
     if (a[NXG_ATTENTION_SCALE] >= 0)
       to[j] = rounded(to[j] * score_of((uint32_t)a[NXG_ATTENTION_SCALE], call), call);
     if (masks.summand != NULL) to[j] = rounded(to[j] + summand_at(masks.summand, j, call), call);
@@ -128,38 +137,45 @@ static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, in
 }
 
 static void softmax(const nxg_call *call, float *x, int64_t n) {
-  const bool brain = call->operands[0].dtype == NX_BF16;
   float most = -INFINITY;
   for (int64_t j = 0; j < n; j++) most = x[j] > most || x[j] != x[j] ? x[j] : most;
-  for (int64_t j = 0; j < n; j++) {
-    const uint64_t below = nxi_bits_f32(rounded(x[j] - most, call));
-    x[j] = rounded(nxi_f32_bits(nxk_eval(NXK_exp, NX_F32, NX_F32, &below)), call);
+  if (call->attrs[NXG_ATTENTION_EMPTY] && most == -INFINITY) {
+    memset(x, 0, (size_t)n * sizeof *x);
+    return;
   }
-  const float sum = rounded(sum_of(x, n), call);
-  for (int64_t j = 0; j < n; j++) x[j] = widen(narrow(x[j] / sum, brain), brain);
+  for (int64_t j = 0; j < n; j++) {
+    const uint64_t below = nxi_bits_f32(softened(x[j] - most, call));
+    x[j] = softened(nxi_f32_bits(nxk_eval(NXK_exp, NX_F32, NX_F32, &below)), call);
+  }
+  const float sum = softened(sum_of(x, n), call);
+  for (int64_t j = 0; j < n; j++)
+    x[j] = call->attrs[NXG_ATTENTION_WHOLE] ? x[j] / sum : to_narrow(x[j] / sum, call);
 }
 
 static nx_status run(nxg_call_part *part) {
   const nxg_call *call = part->call;
   const bool brain = call->operands[0].dtype == NX_BF16;
-  const place q = place_of(call, 0), k = place_of(call, 1), v = place_of(call, 2);
+  const place q = place_of(call, 0), k = place_of(call, 1), v = place_of(call, 2),
+              y = place_of(call, NXG_ATTENTION_RESULT);
   const int64_t width = call->results[0].shape[3];
   const uint16_t *const *at = (const uint16_t *const *)part->operands;
   float *x = part->own;
   for (int64_t task = part->begin; task < part->end; task++) {
     const int64_t row = task % q.rows, head = task / q.rows % q.heads,
-                  outer = task / q.rows / q.heads, group = head / (q.heads / k.heads);
+                  outer = task / q.rows / q.heads, group = head / (q.heads / k.heads),
+                  to = outer * y.outer + head * y.head + row * y.row;
     if (part->stopped(part->user)) return NX_OK;
     const uint16_t *values = at[2] + outer * v.outer + group * v.head;
-    uint16_t *to = (uint16_t *)part->results[0] + task * width;
     score(call, at[0] + outer * q.outer + head * q.head + row * q.row,
           at[1] + outer * k.outer + group * k.head, k.row,
           masks_of(call, part->operands, outer, head, row), row, k.rows, x);
     softmax(call, x, k.rows);
     for (int64_t e = 0; e < width; e++) {
-      float sum = 0;
-      for (int64_t j = 0; j < k.rows; j++) sum += x[j] * widen(values[j * v.row + e], brain);
-      to[e] = narrow(sum, brain);
+      float sum = 0; /* products of numbers of 16 bits are exact */
+      for (int64_t j = 0; j < k.rows; j++)
+        sum = fmaf(x[j], widen(values[j * v.row + e], brain), sum);
+      if (call->attrs[NXG_ATTENTION_WHOLE]) ((float *)part->results[0])[to + e] = sum;
+      else ((uint16_t *)part->results[0])[to + e] = narrow(sum, brain);
     }
   }
   return NX_OK;

@@ -97,58 +97,88 @@ static bool line_of(const nxg_graph *g, uint32_t node, int depth, line *out) {
   return good && is_small(n, out);
 }
 
-/* Bounds of column - row where a comparison is what is wanted. */
-static bool compare(const nxg_graph *g, const nxg_node *n, bool wanted, int64_t *least,
-                    int64_t *most) {
+/* Bounds of column - row; rows are an axis, so far before the end, 0: not known yet. */
+typedef struct bound {
+  int64_t least, most;
+  int32_t from_end;
+} bound;
+
+/* Bounds where a comparison is what is wanted. */
+static bool compare(const nxg_graph *g, const nxg_node *n, bool wanted, bound *b) {
   line x, y;
   if (n->rank < 2 || !line_of(g, n->args[0], DEPTH, &x) || !line_of(g, n->args[1], DEPTH, &y))
     return false;
+  const int32_t last = (int32_t)n->rank - 1;
+  int32_t axis = -1;
   for (int32_t i = 0; i < n->rank; i++) x.per[i] -= y.per[i];
   x.at -= y.at;
-  for (int32_t i = 0; i < n->rank - 2; i++)
-    if (x.per[i] != 0 && n->shape[i] != 1) return false;
-  const int64_t column = x.per[n->rank - 1], row = x.per[n->rank - 2];
-  if (column * row != -1) return false;
+  for (int32_t i = 0; i < last; i++) {
+    if (x.per[i] == 0 || n->shape[i] == 1) continue;
+    if (axis >= 0) return false;
+    axis = i;
+  }
+  const int64_t column = x.per[last];
+  if (axis < 0 || column * x.per[axis] != -1) return false;
   /* x.at + column (column - row) is below 0, or below 1 */
   const int64_t bound = n->op == NXG_cmple ? 1 : 0;
   const bool below = wanted == (column == 1);
   const int64_t edge = column == 1 ? bound - x.at : x.at - bound;
   /* column == 1: column - row < edge, or not; otherwise column - row > edge, or not */
-  if (below) *most = column == 1 ? edge - 1 : edge;
-  else *least = column == 1 ? edge : edge + 1;
+  if (below) b->most = column == 1 ? edge - 1 : edge;
+  else b->least = column == 1 ? edge : edge + 1;
+  b->from_end = last + 1 - axis;
   return true;
 }
 
-/* Narrows bounds to where a node has that value. */
-static bool bounds(const nxg_graph *g, uint32_t node, bool wanted, int depth, int64_t *least,
-                   int64_t *most) {
-  const nxg_node *n = &g->nodes[node];
-  if (depth == 0 || n->dtype != NX_BOOL) return false;
-  if (n->op == NXG_not) return bounds(g, n->args[0], !wanted, depth - 1, least, most);
-  if (n->op == (wanted ? NXG_and : NXG_or))
-    return bounds(g, n->args[0], wanted, depth - 1, least, most) &&
-           bounds(g, n->args[1], wanted, depth - 1, least, most);
-  if (n->op == NXG_view) { /* the same for all batches */
-    nxg_view v;
-    const nxg_node *of = &g->nodes[n->args[0]];
-    nxg_node_view(g, node, &v);
-    int64_t step = 1;
-    bool good = v.offset == 0 && of->rank >= 2 && v.rank >= 2;
-    for (int32_t i = 1; good && i <= 2; i++) {
-      const int32_t a = v.rank - i, b = of->rank - i;
-      good = v.shape[a] == of->shape[b] && (v.shape[a] == 1 || v.strides[a] == step);
-      step *= of->shape[b];
+/* Which axis of a view moves along the rows of its operand, an axis before the end; all others but
+ * the last one, which are the columns, move along none of these. 0: it is no such view. */
+static int32_t rows_behind(const nxg_graph *g, uint32_t node, int32_t from_end) {
+  const nxg_node *of = &g->nodes[g->nodes[node].args[0]];
+  const int32_t b = (int32_t)of->rank - from_end;
+  int64_t dense[NXG_MAX_RANK], reach;
+  nxg_view v;
+  nxg_node_view(g, node, &v);
+  nxg_contiguous_strides(of->rank, of->shape, dense);
+  const int64_t columns = of->shape[of->rank - 1], step = dense[b], all = step * of->shape[b];
+  if (v.offset != 0 || v.rank < 2 || v.shape[v.rank - 1] != columns ||
+      (columns != 1 && v.strides[v.rank - 1] != 1))
+    return 0;
+  int32_t axis = -1;
+  reach = columns; /* of what moves within a row */
+  for (int32_t i = 0; i < v.rank - 1; i++) {
+    const int64_t stride = v.strides[i];
+    if (v.shape[i] == 1 || stride == 0 || (stride > 0 && stride % all == 0)) continue;
+    if (stride == step && v.shape[i] == of->shape[b] && axis < 0) {
+      axis = i;
+    } else if (stride > 0 && stride < step && stride % columns == 0) {
+      reach += stride * (v.shape[i] - 1);
+    } else {
+      return 0;
     }
-    for (int32_t i = 0; good && i < v.rank - 2; i++)
-      good = v.shape[i] == 1 || v.strides[i] % step == 0;
-    return good && bounds(g, n->args[0], wanted, depth - 1, least, most);
   }
-  int64_t low = -FAR, high = FAR;
-  if ((n->op != NXG_cmplt && n->op != NXG_cmple) || !compare(g, n, wanted, &low, &high))
+  return axis < 0 || reach > step ? 0 : v.rank - axis;
+}
+
+/* Narrows bounds to where a node has that value. */
+static bool bounds(const nxg_graph *g, uint32_t node, bool wanted, int depth, bound *b) {
+  const nxg_node *n = &g->nodes[node];
+  bound own = {-FAR, FAR, 0};
+  if (depth == 0 || n->dtype != NX_BOOL) return false;
+  if (n->op == NXG_not) return bounds(g, n->args[0], !wanted, depth - 1, b);
+  if (n->op == (wanted ? NXG_and : NXG_or))
+    return bounds(g, n->args[0], wanted, depth - 1, b) &&
+           bounds(g, n->args[1], wanted, depth - 1, b);
+  if (n->op == NXG_view) { /* the same for all batches */
+    if (!bounds(g, n->args[0], wanted, depth - 1, &own)) return false;
+    own.from_end = rows_behind(g, node, own.from_end);
+  } else if ((n->op != NXG_cmplt && n->op != NXG_cmple) || !compare(g, n, wanted, &own)) {
     return false;
-  if (low > *least) *least = low;
-  if (high < *most) *most = high;
-  return *least >= -FAR && *most <= FAR;
+  }
+  if (own.from_end == 0 || (b->from_end != 0 && b->from_end != own.from_end)) return false;
+  b->from_end = own.from_end;
+  if (own.least > b->least) b->least = own.least;
+  if (own.most < b->most) b->most = own.most;
+  return b->least >= -FAR && b->most <= FAR;
 }
 
 /* Whether a view only repeats its operand along axes of one element, or new ones in front. */
@@ -171,9 +201,9 @@ static bool repeats(const nxg_graph *g, uint32_t node) {
 /* Divides where a node has that value into bounds and one other condition. */
 static bool divide(const nxg_graph *g, uint32_t node, bool wanted, int depth, nxp_hidden *h) {
   const nxg_node *n = &g->nodes[node];
-  int64_t least = h->least, most = h->most;
-  if (bounds(g, node, wanted, DEPTH, &least, &most)) {
-    h->least = least, h->most = most;
+  bound b = {h->least, h->most, h->from_end};
+  if (bounds(g, node, wanted, DEPTH, &b)) {
+    h->least = b.least, h->most = b.most, h->from_end = b.from_end;
     return true;
   }
   if (depth > 0 && n->op == NXG_not) return divide(g, n->args[0], !wanted, depth - 1, h);

@@ -140,3 +140,61 @@ void nxp_view_rows(const nxp_rows *rows, int64_t columns, nxg_view *v) {
   }
   v->shape[v->rank - 1] = columns, v->strides[v->rank - 1] = 1;
 }
+
+/* Puts an axis at the end, which is the first one so far. */
+static void append(nxg_view *v, int64_t extent, int64_t stride) {
+  v->shape[v->rank] = extent, v->strides[v->rank++] = stride;
+}
+
+bool nxp_bring_axis(nxg_view *v, int32_t rest, int64_t step, int64_t extent) {
+  const int32_t end = v->rank - rest, most = NXG_MAX_RANK - 1 - rest;
+  nxg_view others = {0}, all = {.offset = v->offset}; /* others: from the last one on */
+  int64_t before = 1, first = 1,
+          next = 0; /* strides of the axis, and of what would go on with it */
+  for (int32_t i = end; i-- > 0;) {
+    int64_t stride = v->strides[i];
+    if (v->shape[i] == 0) return false;
+    for (int64_t left = v->shape[i], part; left > 1; left /= part, stride *= part) {
+      const bool inside = before >= step && before < step * extent;
+      const int64_t limit = before < step ? step : inside ? step * extent : before * left;
+      part = before * left <= limit ? left : limit / before;
+      if (limit % before != 0 || left % part != 0 || (inside && next != 0 && next != stride) ||
+          others.rank == most)
+        return false;
+      if (!inside) append(&others, part, stride);
+      else if (next == 0) first = stride;
+      if (inside) next = stride * part;
+      before *= part;
+    }
+  }
+  if (before < step * extent) return false;
+  for (int32_t i = others.rank; i-- > 0;) append(&all, others.shape[i], others.strides[i]);
+  append(&all, extent, first);
+  for (int32_t i = end; i < v->rank; i++) append(&all, v->shape[i], v->strides[i]);
+  *v = all;
+  return true;
+}
+
+void nxp_turn_round(const nxg_view *v, nxg_view *out) {
+  int64_t dense[NXG_MAX_RANK];
+  bool taken[NXG_MAX_RANK] = {false};
+  nxg_contiguous_strides(v->rank, v->shape, dense);
+  *out = (nxg_view){0};
+  while (out->rank < v->rank) { /* axes by how far apart they are */
+    int32_t far = -1;
+    for (int32_t i = 0; i < v->rank; i++)
+      if (!taken[i] && (far < 0 || v->strides[i] > v->strides[far])) far = i;
+    taken[far] = true;
+    append(out, v->shape[far], dense[far]);
+  }
+}
+
+bool nxp_order_behind(const nxg_graph *g, uint32_t node, uint32_t of, nxg_view *v) {
+  nxg_view own, back;
+  if (node == of) return true;
+  if (!nxp_order_behind(g, g->nodes[node].args[0], of, v)) return false;
+  if (g->nodes[node].op != NXG_view) return true;
+  nxg_node_view(g, node, &own);
+  nxp_turn_round(&own, &back);
+  return nxp_see_through(&back, v);
+}

@@ -29,6 +29,15 @@ uint32_t nxp_follow_columns(const nxg_graph *g, uint32_t node, nxp_rows *rows);
 /* Divides axes so that each is either within matrices of that many rows or counts matrices. False:
  * one is both. */
 bool nxp_cut_rows(nxp_rows *rows, int64_t matrix);
+/* Puts that axis of a view behind its others, but for the last `rest` ones, which has, in C order,
+ * the elements that are `step` apart, `extent` of them. Others are divided if need be. False: the
+ * view does not move along it by one stride. */
+bool nxp_bring_axis(nxg_view *v, int32_t rest, int64_t step, int64_t extent);
+/* All elements of what a view has them of, in any order and each once, as a view of the view's. */
+void nxp_turn_round(const nxg_view *v, nxg_view *out);
+/* Makes a view of the elements of `of` one of those of a node that has them all, behind views and
+ * copies. False: it is none. */
+bool nxp_order_behind(const nxg_graph *g, uint32_t node, uint32_t of, nxg_view *v);
 /* Rows of `columns` elements, as a view of these. */
 void nxp_view_rows(const nxp_rows *rows, int64_t columns, nxg_view *v);
 

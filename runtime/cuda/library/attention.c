@@ -27,7 +27,8 @@ typedef struct attention_shape {
   int32_t q_row, k_row, v_row, least, most, parts;
   uint32_t factor, fill, hidden;
   int64_t added_outer, added_head, seen_outer, seen_head;
-  int32_t added_row, seen_row;
+  int32_t added_row, seen_row, empty, y_row;
+  uint32_t y_outer, y_head;
 } attention_shape;
 
 typedef struct work {
@@ -40,13 +41,15 @@ typedef struct work {
   bool hides, rounds; /* hides: some columns, of some rows */
 } work;
 
-/* Extents of an operand in the order outer, heads, rows, features, and elements between these. */
+/* Extents of an operand, or the result, in the order outer, heads, rows, features, and elements
+ * between these. */
 typedef struct layout {
   int64_t outer, heads, rows, features, per_outer, per_head, per_row;
 } layout;
 
 static layout layout_of(const nxg_call *call, int i) {
-  const int64_t *shape = call->operands[i].shape;
+  const int64_t *shape =
+      i == NXG_ATTENTION_RESULT ? call->results[0].shape : call->operands[i].shape;
   const bool turned = call->attrs[NXG_ATTENTION_TURNED] >> i & 1;
   layout l = {.outer = shape[0],
               .heads = shape[turned ? 2 : 1],
@@ -61,7 +64,7 @@ static layout layout_of(const nxg_call *call, int i) {
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 static int32_t score_bytes(const nxg_call *call) {
-  return call->attrs[NXG_ATTENTION_WIDE] ? (int32_t)sizeof(float) : 2;
+  return (int32_t)nxi_dtype_size(nxg_attention_scores(call->operands[0].dtype, call->attrs));
 }
 
 /* Lines of a tile of summands. */
@@ -144,7 +147,8 @@ static bool takes(nxi_gpu *g, const nxg_call *call) {
                marks = (double)k.outer * (double)k.heads * (double)(k.rows / MARKED + 1);
   return nxg_attention_fits(call->operands[0].dtype, q.features, v.features, k.rows) &&
          q.rows < MOST && q.per_row < MOST && k.per_row < MOST && v.per_row < MOST &&
-         tiles < MOST && marks < MOST && words_of(call) < MOST &&
+         (double)q.outer * (double)q.heads * (double)q.rows < UINT32_MAX && tiles < MOST &&
+         marks < MOST && words_of(call) < MOST &&
          nxg_attention_grows(nxg_attention_scores(call->operands[0].dtype, call->attrs),
                              call->attrs[NXG_ATTENTION_SCALE]) &&
          choose(g, call, &w);
@@ -199,7 +203,8 @@ static void describe_masks(const nxg_call *call, work *w) {
 }
 
 static void describe(const nxg_call *call, work *w) {
-  const layout q = layout_of(call, 0), k = layout_of(call, 1), v = layout_of(call, 2);
+  const layout q = layout_of(call, 0), k = layout_of(call, 1), v = layout_of(call, 2),
+               y = layout_of(call, NXG_ATTENTION_RESULT);
   const int64_t *a = call->attrs;
   w->masks = nxg_attention_masks_of(call);
   w->hides = a[NXG_ATTENTION_LEAST] > -q.rows || a[NXG_ATTENTION_MOST] < k.rows - 1 ||
@@ -221,7 +226,11 @@ static void describe(const nxg_call *call, work *w) {
                                .v_row = (int32_t)v.per_row,
                                .least = (int32_t)a[NXG_ATTENTION_LEAST],
                                .most = (int32_t)a[NXG_ATTENTION_MOST],
-                               .parts = w->hides ? (int32_t)ceil_div(k.rows, MARKED) : 0};
+                               .parts = w->hides ? (int32_t)ceil_div(k.rows, MARKED) : 0,
+                               .empty = (int32_t)a[NXG_ATTENTION_EMPTY],
+                               .y_row = (int32_t)(y.per_row / y.features),
+                               .y_outer = (uint32_t)(y.per_outer / y.features),
+                               .y_head = (uint32_t)(y.per_head / y.features)};
   describe_scores(call, w);
   describe_masks(call, w);
   w->shape.tiles = (int32_t)(w->shape.row_tiles * q.heads * q.outer);
@@ -233,24 +242,39 @@ static int64_t marks_of(const work *w, const nxg_call *call) {
 
 static int64_t blocks_of_bits(const work *w) { return ceil_div(w->words, PACK_THREADS); }
 
+/* The numbers that scores are (attention_numbers.cuh). */
+static void name_numbers(const nxg_call *call, nxi_text *out) {
+  static const char *const names[] = {[NXG_NOT_WIDE] = "nx_pair<",
+                                      [NXG_WIDE] = "nx_wide<",
+                                      [NXG_WIDE_ROUNDED] = "nx_rounded<",
+                                      [NXG_WIDE_LATE] = "nx_late<"};
+  const int64_t *a = call->attrs;
+  nxi_text_add(out, "%s%s%s>", names[a[NXG_ATTENTION_WIDE]],
+               call->operands[0].dtype == NX_BF16 ? "nx_bf16" : "nx_f16",
+               a[NXG_ATTENTION_WIDE] == NXG_NOT_WIDE ? ""
+               : a[NXG_ATTENTION_WHOLE]              ? ", true"
+                                                     : ", false");
+}
+
 static nx_status get_kernels(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag *d) {
   const char *type = call->operands[0].dtype == NX_BF16 ? "nx_bf16" : "nx_f16";
   const int features = (int)call->operands[0].shape[3], width = (int)call->operands[2].shape[3],
             threads = 32 * w->warps;
   /* four warps are for launches of at most three such blocks a processor, or for large ones */
   const int blocks = !is_shared(call) ? 256 / threads : w->warps == 4 ? 3 : 512 / threads;
-  nxi_text texts[KERNELS] = {0};
+  nxi_text texts[KERNELS] = {0}, numbers = {0};
+  name_numbers(call, &numbers);
   nxi_text_add(
       &texts[ATTEND],
       "extern \"C\" __global__ void __launch_bounds__(%d, %d) nx_attention_of(const nx_u16 "
       "*q, const nx_u16 *k, const nx_u16 *v, nx_u16 *y, const nx_u8 *marks, "
       "const nx_u16 *added, const nx_u32 *seen, nx_attention_shape p) {\n"
       "  extern __shared__ __align__(1024) nx_u8 nx_shared[];\n"
-      "  nx_attend<%s<%s>, %d, %d, %d, %d, %s, %s, %d>(q, k, v, y, marks, {added, seen}, p, "
+      "  nx_attend<%s, %d, %d, %d, %d, %s, %s, %d>(q, k, v, y, marks, {added, seen}, p, "
       "nx_shared);\n}",
-      threads, blocks, call->attrs[NXG_ATTENTION_WIDE] ? "nx_wide" : "nx_pair", type, features,
-      width, w->warps, w->keys, w->rounds ? "true" : "false",
-      w->masks.condition >= 0 ? "true" : "false", lines_of(call, w->warps));
+      threads, blocks, numbers.data == NULL ? "" : numbers.data, features, width, w->warps, w->keys,
+      w->rounds ? "true" : "false", w->masks.condition >= 0 ? "true" : "false",
+      lines_of(call, w->warps));
   nxi_text_add(&texts[MARK],
                "extern \"C\" __global__ void __launch_bounds__(%d) nx_attention_marks(const nx_u16 "
                "*v, nx_u8 *marks, nx_attention_shape p) {\n"
@@ -282,9 +306,11 @@ static nx_status get_kernels(nxi_gpu *g, const nxg_call *call, work *w, nxi_diag
                                         .threads = PACK_THREADS,
                                         .blocks = blocks_of_bits(w)}};
   const uint32_t n = w->masks.condition >= 0 ? KERNELS : w->hides ? PACK : MARK;
-  const bool failed = texts[ATTEND].failed || texts[MARK].failed || texts[PACK].failed;
+  const bool failed =
+      numbers.failed || texts[ATTEND].failed || texts[MARK].failed || texts[PACK].failed;
   nx_status status = failed ? nxi_oom(d) : nxi_own_code_get_all(g, codes, n, w->kernels, d);
   for (int i = 0; i < KERNELS; i++) nxi_text_free(&texts[i]);
+  nxi_text_free(&numbers);
   return status;
 }
 

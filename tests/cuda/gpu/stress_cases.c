@@ -123,15 +123,37 @@ static nx_tensor *marked(nx_tensor *x, nx_dtype t) {
   return nx_where(here, constant(x, t, 64), constant(x, t, 0));
 }
 
-enum { NO_MASK = 0, CAUSAL = 1, CONDITION = 2, SUMMAND = 4, WIDE = 8 }; /* WIDE: scores of f32 */
+/* WIDE: scores are f32; ROUNDED: but their product is not, LATE: the softmax alone is. WHOLE:
+ * weights are, too; keys go by positions then, so that of each row's exponentials as many are 1, a
+ * power of two. EMPTY: some rows see nothing. */
+enum {
+  NO_MASK = 0,
+  CAUSAL = 1,
+  CONDITION = 2,
+  SUMMAND = 4,
+  WIDE = 8,
+  ROUNDED = 16,
+  LATE = 32,
+  WHOLE = 64,
+  EMPTY = 128
+};
+/* Weights of 0 where there is no score. */
+static nx_tensor *softmax_or_zeros(nx_tensor *s) {
+  nx_tensor *most = nx_reduce_max(s, NX_AXES(-1), NX_KEEPDIMS), *zero = constant(s, NX_F32, 0),
+            *some = nx_cmpne(most, constant(s, NX_F32, -INFINITY)),
+            *e = nx_exp(nx_sub(s, nx_where(some, most, zero)));
+  return nx_where(some, nx_div(e, nx_reduce_sum(e, NX_AXES(-1), NX_KEEPDIMS)), zero);
+}
 static nx_tensor *attention(nx_tensor *x, nx_dtype t, int masks) {
   const int64_t rows = nx_shape(x)[1];
-  nx_tensor *q = marked(nx_flip(x, NX_AXES(1)), t), *k = marked(x, t),
+  nx_tensor *at = nx_cast(count_to(x, NX_I32, rows), NX_U8), *q = marked(nx_flip(x, NX_AXES(1)), t),
+            *k = marked(masks & WHOLE ? nx_add(nx_and(x, constant(x, NX_U8, 0)), at) : x, t),
             *v = nx_cast(low_bits(nx_add(down(x), count_to(x, NX_U8, 64)), 15), t);
-  const nx_dtype of = masks & WIDE ? NX_F32 : t; /* scores */
+  const nx_dtype of = masks & (WIDE | ROUNDED) ? NX_F32 : t, /* scores */
+      product_of = masks & WIDE ? NX_F32 : t;
   nx_tensor *turned = nx_permute(k, NX_AXES(0, 2, 1)),
-            *product = nx_matmul(nx_cast(q, of), nx_cast(turned, of)),
-            *s = nx_mul(product, constant(x, of, 0.125));
+            *product = nx_matmul(nx_cast(q, product_of), nx_cast(turned, product_of)),
+            *s = nx_mul(nx_cast(product, of), constant(x, of, 0.125));
   if (masks & SUMMAND)
     s = nx_add(s, nx_where(nx_cmpeq(low_bits(nx_xor(down(x), across(x)), 7), constant(x, NX_U8, 0)),
                            constant(x, of, 512), constant(x, of, 0)));
@@ -144,10 +166,14 @@ static nx_tensor *attention(nx_tensor *x, nx_dtype t, int masks) {
     const int64_t zero[] = {0, 0}, count[] = {1, rows}, step[] = {1, 1};
     nx_tensor *one = nx_slice(x, zero, count, step, 2); /* of all heads that of the first one */
     nx_tensor *here = nx_cmpne(low_bits(nx_xor(down(one), across(one)), 12), constant(x, NX_U8, 0));
+    if (masks & EMPTY) /* rows of even bytes */
+      here = nx_and(here, nx_cmpne(low_bits(down(one), 1), constant(x, NX_U8, 0)));
     seen = seen != NULL ? nx_and(seen, here) : here;
   }
-  if (seen != NULL) s = nx_where(seen, s, constant(x, of, -30000));
-  return nx_matmul(nx_cast(softmax(s), t), v);
+  if (seen != NULL) s = nx_where(seen, s, constant(x, of, masks & EMPTY ? -INFINITY : -30000));
+  if (masks & LATE) s = nx_cast(s, NX_F32);
+  s = masks & EMPTY ? softmax_or_zeros(s) : softmax(s);
+  return masks & WHOLE ? nx_matmul(s, nx_cast(v, NX_F32)) : nx_matmul(nx_cast(s, t), v);
 }
 /* Four heads for the keys of each fourth one: rows of the products are positions times heads, and
  * then heads times positions. */
@@ -165,6 +191,24 @@ static nx_tensor *attention_groups(nx_tensor *x) {
   s = nx_cast(softmax(nx_permute(s, NX_AXES(0, 2, 1, 3))), NX_BF16);
   return nx_matmul(nx_reshape(s, NX_SHAPE(groups, 4 * rows, rows), NX_MAY_COPY), v);
 }
+/* The same, causal, with rows that are positions times heads in the result, too, which is wanted
+ * with positions first. */
+static nx_tensor *attention_positions(nx_tensor *x) {
+  const int64_t rows = nx_shape(x)[1], groups = nx_shape(x)[0] / 4, zero[] = {0, 0},
+                count[] = {groups, rows}, step[] = {4, 1};
+  nx_tensor *q = nx_reshape(marked(nx_flip(x, NX_AXES(1)), NX_BF16), NX_SHAPE(groups, 4, rows, 64),
+                            0),
+            *one = nx_slice(x, zero, count, step, 2), *k = marked(one, NX_BF16),
+            *v = nx_cast(low_bits(nx_add(down(one), count_to(x, NX_U8, 64)), 15), NX_BF16),
+            *i = count_to(x, NX_I32, rows);
+  q = nx_reshape(nx_permute(q, NX_AXES(0, 2, 1, 3)), NX_SHAPE(groups, 4 * rows, 64), NX_MAY_COPY);
+  nx_tensor *s = nx_matmul(nx_cast(q, NX_F32), nx_cast(nx_permute(k, NX_AXES(0, 2, 1)), NX_F32));
+  s = nx_mul(nx_reshape(s, NX_SHAPE(groups, rows, 4, rows), 0), constant(x, NX_F32, 0.125));
+  s = nx_where(nx_cmple(i, nx_reshape(i, NX_SHAPE(rows, 1, 1), 0)), s, constant(x, NX_F32, -30000));
+  s = nx_reshape(nx_cast(softmax(s), NX_BF16), NX_SHAPE(groups, 4 * rows, rows), 0);
+  nx_tensor *y = nx_reshape(nx_matmul(s, v), NX_SHAPE(groups, rows, 4, 64), 0);
+  return nx_contiguous(nx_permute(y, NX_AXES(1, 0, 2, 3)));
+}
 static nx_tensor *attention_bf16(nx_tensor *x) { return attention(x, NX_BF16, NO_MASK); }
 static nx_tensor *attention_causal(nx_tensor *x) { return attention(x, NX_F16, CAUSAL); }
 static nx_tensor *attention_condition(nx_tensor *x) { return attention(x, NX_BF16, CONDITION); }
@@ -178,6 +222,14 @@ static nx_tensor *attention_wide_causal(nx_tensor *x) {
 }
 static nx_tensor *attention_wide_all(nx_tensor *x) {
   return attention(x, NX_BF16, WIDE | CAUSAL | CONDITION | SUMMAND);
+}
+
+static nx_tensor *attention_late(nx_tensor *x) { return attention(x, NX_BF16, LATE | SUMMAND); }
+static nx_tensor *attention_rounded(nx_tensor *x) { return attention(x, NX_F16, ROUNDED | CAUSAL); }
+static nx_tensor *attention_whole(nx_tensor *x) { return attention(x, NX_BF16, LATE | WHOLE); }
+static nx_tensor *attention_wide_whole(nx_tensor *x) { return attention(x, NX_BF16, WIDE | WHOLE); }
+static nx_tensor *attention_empty(nx_tensor *x) {
+  return attention(x, NX_BF16, WIDE | CONDITION | EMPTY);
 }
 
 /* ---- convolutions of [number, places, features] bytes, of -1 to 2 */
@@ -266,6 +318,12 @@ const stress_case stress_cases[] = {
     {"attention f16, f32, causal", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_wide_causal, false},
     {"attention bf16, f32, masks", NX_U8, STRESS_BITS, 2, {16, 1001}, attention_wide_all, false},
     {"attention bf16, shared keys", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_groups, false},
+    {"attention bf16, positions", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_positions, false},
+    {"attention bf16, softmax f32", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_late, false},
+    {"attention f16, product f16", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_rounded, false},
+    {"attention bf16, weights f32", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_whole, false},
+    {"attention bf16, all f32", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_wide_whole, false},
+    {"attention bf16, empty rows", NX_U8, STRESS_BITS, 2, {16, 1024}, attention_empty, false},
     {"convolution bf16, 64", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_64, false},
     {"convolution f16, 128", NX_U8, STRESS_BITS, 3, {32, 784, 64}, convolution_128, false},
     {"convolution bf16, 256", NX_U8, STRESS_BITS, 3, {32, 784, 256}, convolution_256, false},

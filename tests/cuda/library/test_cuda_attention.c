@@ -29,7 +29,8 @@ typedef struct trial {
   int64_t shared;  /* of the GPU; 0: as much as there is */
   int summand, condition; /* MASK and axes of which they are not the same for all; 0: none */
   bool hides;             /* the condition is true where columns are hidden */
-  bool wide;              /* scores are f32 */
+  int64_t wide;           /* where scores are f32 */
+  bool empty, whole;
 } trial;
 enum { MASK = 8, OUTER = 1, HEADS = 2, ROWS = 4, OPERANDS = 5 };
 
@@ -40,14 +41,18 @@ static uint16_t narrow(nx_dtype t, float x) {
   return t == NX_BF16 ? nxi_f32_to_bf16(x) : nxi_f32_to_f16(x);
 }
 static float rounded(nx_dtype t, float x) { return widen(t, narrow(t, x)); }
-/* As scores are rounded, their bits, and one of their bits. */
-static float scored(const trial *c, float x) { return c->wide ? x : rounded(c->t, x); }
-static int64_t score_bits(const trial *c, double x) {
-  return c->wide ? (int64_t)(uint32_t)nxi_bits_f32((float)x) : narrow(c->t, (float)x);
+static bool f32_scores(const trial *c) {
+  return c->wide == NXG_WIDE || c->wide == NXG_WIDE_ROUNDED;
 }
+/* As scores are rounded, their bits, and one of their bits; and as numbers of the softmax are. */
+static float scored(const trial *c, float x) { return f32_scores(c) ? x : rounded(c->t, x); }
+static int64_t score_bits(const trial *c, double x) {
+  return f32_scores(c) ? (int64_t)(uint32_t)nxi_bits_f32((float)x) : narrow(c->t, (float)x);
+}
+static float softened(const trial *c, float x) { return c->wide ? x : rounded(c->t, x); }
 static float score_at(const trial *c, const uint16_t *x, int64_t i) {
   float y;
-  if (!c->wide) return widen(c->t, x[i]);
+  if (!f32_scores(c)) return widen(c->t, x[i]);
   memcpy(&y, x + 2 * i, sizeof y);
   return y;
 }
@@ -65,7 +70,7 @@ static uint16_t *some(const trial *c, int64_t n, uint32_t seed, float most) {
 static uint16_t *some_scores(const trial *c, int64_t n) {
   uint16_t *x = some(c, n, 77, 3);
   uint32_t seed = 5;
-  if (!c->wide) return x;
+  if (!f32_scores(c)) return x;
   x = realloc(x, ((size_t)n + 1) * sizeof(float));
   assert_non_null(x);
   for (int64_t i = 0; i < n; i++) {
@@ -85,15 +90,12 @@ static const uint16_t *row_of(const trial *c, int i, const uint16_t *x, int64_t 
 }
 
 /* The columns of a summand are a multiple of 8. */
-static int64_t columns_of(const trial *c, bool condition) {
-  return condition ? c->columns : (c->columns + 7) / 8 * 8;
-}
 static void shape_mask(const trial *c, bool condition, int64_t *shape) {
   const int is = condition ? c->condition : c->summand;
   shape[0] = is & OUTER ? c->outer : 1;
   shape[1] = is & HEADS ? c->heads : 1;
   shape[2] = is & ROWS ? c->rows : 1;
-  shape[3] = columns_of(c, condition);
+  shape[3] = condition ? c->columns : (c->columns + 7) / 8 * 8;
 }
 /* Where a mask's element is. */
 static int64_t mask_at(const trial *c, bool condition, int64_t outer, int64_t head, int64_t row,
@@ -124,15 +126,29 @@ static uint8_t *some_condition(const trial *c) {
   return x;
 }
 
-/* As a GPU's instructions add: so many products at a time, which are rounded once. */
+/* The next 8 digits of a number, which are taken from it. */
+static float take_digits(float *x) {
+  const float digits = nxi_f32_bits(nxi_bits_f32(*x) & 0xffff0000u);
+  *x -= digits;
+  return digits;
+}
+
+/* As a GPU's instructions add: so many products at a time, which are rounded once, parts of a
+ * number of f32 one after the other; as a processor adds, one by one. */
 static float sum_of_products(nx_dtype t, const float *a, const uint16_t *b, int64_t step, int64_t n,
-                             int64_t group) {
-  float sum = 0;
-  for (int64_t k = 0; k < n; k += group) {
-    double wide = sum;
-    for (int64_t i = k; i < k + group && i < n; i++)
-      wide += (double)a[i] * (double)widen(t, b[i * step]);
-    sum = (float)wide;
+                             int64_t group, int parts) {
+  float sum = 0, left[16];
+  for (int64_t k = 0; group == 1 && k < n; k++) sum = fmaf(a[k], widen(t, b[k * step]), sum);
+  for (int64_t k = 0; group > 1 && k < n; k += group) {
+    const int64_t count = n - k < group ? n - k : group;
+    for (int64_t i = 0; i < count; i++) left[i] = a[k + i];
+    for (int part = 0; part < parts; part++) {
+      double wide = sum;
+      for (int64_t i = 0; i < count; i++)
+        wide += (double)(parts > 1 ? take_digits(&left[i]) : left[i]) *
+                (double)widen(t, b[(k + i) * step]);
+      sum = (float)wide;
+    }
   }
   return sum;
 }
@@ -152,22 +168,25 @@ static float sum_in_order(const float *x, int64_t n) {
   free(sums);
   return sum;
 }
-
 static void softmax(const trial *c, float *x) {
-  const nx_dtype t = c->t;
   float most = -INFINITY;
   for (int64_t j = 0; j < c->columns; j++)
     if (x[j] != x[j] || x[j] > most) most = x[j];
-  for (int64_t j = 0; j < c->columns; j++) {
-    const uint64_t below = nxi_bits_f32(scored(c, x[j] - most));
-    x[j] = scored(c, nxi_f32_bits(nxk_eval(NXK_exp, NX_F32, NX_F32, &below)));
+  if (c->empty && most == -INFINITY) {
+    for (int64_t j = 0; j < c->columns; j++) x[j] = 0;
+    return;
   }
-  const float sum = scored(c, sum_in_order(x, c->columns));
-  for (int64_t j = 0; j < c->columns; j++) x[j] = rounded(t, x[j] / sum);
+  for (int64_t j = 0; j < c->columns; j++) {
+    const uint64_t below = nxi_bits_f32(softened(c, x[j] - most));
+    x[j] = softened(c, nxi_f32_bits(nxk_eval(NXK_exp, NX_F32, NX_F32, &below)));
+  }
+  const float sum = softened(c, sum_in_order(x, c->columns));
+  for (int64_t j = 0; j < c->columns; j++) x[j] = c->whole ? x[j] / sum : rounded(c->t, x[j] / sum);
 }
 
+/* A row of the result; group: see sum_of_products. */
 static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64_t head,
-                       int64_t row, int64_t group, uint16_t *y) {
+                       int64_t row, int64_t group, float *y) {
   const uint16_t *summand = c->summand ? in[3] : NULL;
   const uint8_t *condition = c->condition ? (const uint8_t *)in[3 + (c->summand != 0)] : NULL;
   const int64_t shared = head / (c->heads / c->groups);
@@ -176,8 +195,9 @@ static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64
   if (x == NULL || q == NULL) abort();
   for (int64_t i = 0; i < c->features; i++) q[i] = widen(c->t, from[i]);
   for (int64_t j = 0; j < c->columns; j++) {
-    x[j] = scored(
-        c, sum_of_products(c->t, q, row_of(c, 1, in[1], outer, shared, j), 1, c->features, group));
+    x[j] =
+        sum_of_products(c->t, q, row_of(c, 1, in[1], outer, shared, j), 1, c->features, group, 1);
+    if (c->wide != NXG_WIDE) x[j] = rounded(c->t, x[j]);
     if (c->scale != 0) x[j] = scored(c, x[j] * scored(c, (float)c->scale));
     if (summand != NULL)
       x[j] = scored(c, x[j] + score_at(c, summand, mask_at(c, false, outer, head, row, j)));
@@ -189,7 +209,8 @@ static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64
   const uint16_t *values = row_of(c, 2, in[2], outer, shared, 0);
   const int64_t step = (c->turned & 4 ? c->groups : 1) * c->width;
   for (int64_t e = 0; e < c->width; e++)
-    y[e] = narrow(c->t, sum_of_products(c->t, x, values + e, step, c->columns, group));
+    y[e] = sum_of_products(c->t, x, values + e, step, c->columns, group,
+                           c->whole && group > 1 ? 3 : 1);
   free(x), free(q);
 }
 
@@ -209,7 +230,7 @@ static nxg_call call_of(const trial *c) {
   for (int i = 0; i < 2; i++) {
     shape_mask(c, i == 1, masks[i]);
     if (i == 0 ? c->summand : c->condition)
-      types[n++] = (nxg_type){i == 1 ? NX_BOOL : c->wide ? NX_F32 : c->t, 4, masks[i]};
+      types[n++] = (nxg_type){i == 1 ? NX_BOOL : f32_scores(c) ? NX_F32 : c->t, 4, masks[i]};
   }
   const bool masked = c->least > -FAR || c->most < FAR || c->condition != 0;
   const int64_t attrs[] = {c->scale != 0 ? score_bits(c, c->scale) : -1,
@@ -218,7 +239,9 @@ static nxg_call call_of(const trial *c) {
                            c->most,
                            c->turned,
                            c->hides,
-                           c->wide};
+                           c->wide,
+                           c->empty,
+                           c->whole};
   assert_int_equal(nxg_call_infer(NXG_attention, n, types, attrs, NXG_ATTENTION_ATTRS, &call, NULL),
                    NX_OK);
   return call;
@@ -228,7 +251,8 @@ static void on_gpu(nxi_gpu *g, const nxg_call *call, uint16_t *const *in, uint16
   uint64_t at[OPERANDS], result;
   int64_t bytes[OPERANDS];
   const int operands = (int)call->n_operands;
-  const int64_t n = nxg_elements(4, call->results[0].shape) * 2;
+  const int64_t n =
+      nxg_elements(4, call->results[0].shape) * nxi_dtype_size(call->results[0].dtype);
   nxi_gpu_call_work work = {0};
   const nxi_gpu_functions *f = nxi_gpu_call_functions(g, call);
   assert_ptr_equal(f, &nxi_gpu_attention_functions);
@@ -282,34 +306,43 @@ static void spoil(const trial *c, uint16_t *const *in) {
   }
 }
 
+/* Whether an element of the result is what it should be. */
+static bool is_right(const trial *c, const uint16_t *y, int64_t i, float want) {
+  uint32_t bits;
+  if (!c->whole) return nxi_same_bits(y[i], narrow(c->t, want), c->t);
+  memcpy(&bits, y + 2 * i, sizeof bits);
+  return nxi_same_bits(bits, nxi_bits_f32(want), NX_F32);
+}
+
 static void check(nxi_gpu *g, const trial *c) {
   const nxg_call call = call_of(c);
-  const int64_t n = nxg_elements(4, call.results[0].shape);
-  const float wide = c->filling == LARGE ? 8 : 1;
-  uint16_t *in[OPERANDS] = {0}, *y = calloc((size_t)n, 2), *own = calloc((size_t)n, 2),
-           *want = calloc((size_t)c->width, 2);
+  const int64_t n = nxg_elements(4, call.results[0].shape), wide = c->filling == LARGE ? 8 : 1;
+  uint16_t *in[OPERANDS] = {0}, *y = calloc((size_t)n, 4), *own = calloc((size_t)n, 4);
+  float *want = calloc((size_t)c->width, sizeof *want);
   if (y == NULL || own == NULL || want == NULL) abort();
   for (int i = 0; i < 3; i++)
-    in[i] = some(c, nxg_elements(4, call.operands[i].shape), (uint32_t)i + 7, i < 2 ? wide : 1);
+    in[i] =
+        some(c, nxg_elements(4, call.operands[i].shape), (uint32_t)i + 7, i < 2 ? (float)wide : 1);
   if (c->summand) in[3] = some_scores(c, nxg_elements(4, call.operands[3].shape));
   if (c->condition) in[3 + (c->summand != 0)] = (uint16_t *)(void *)some_condition(c);
   spoil(c, in);
   on_gpu(g, &call, in, y);
   on_processor(&call, in, own);
-  for (int64_t i = 0; i < n; i += c->width)
+  for (int64_t line = 0; line < n / c->width; line++)
     for (int way = 0; way < 2; way++) { /* the processor's sums are in order */
-      const int64_t row = i / c->width % c->rows, head = i / c->width / c->rows % c->heads,
-                    outer = i / c->width / c->rows / c->heads;
-      const uint16_t *is = way == 0 ? y + i : own + i;
+      const int64_t row = line % c->rows, head = line / c->rows % c->heads,
+                    outer = line / c->rows / c->heads,
+                    at = c->turned & 8 ? (outer * c->rows + row) * c->heads + head : line;
+      const uint16_t *is = way == 0 ? y : own;
       expect_row(c, in, outer, head, row, way == 0 ? 16 : 1, want);
       for (int64_t e = 0; e < c->width; e++)
-        if (!nxi_same_bits(is[e], want[e], c->t))
-          fail_msg("%s%s, %lld of %lld columns, %lld and %lld wide, head %lld, row %lld, element "
-                   "%lld %s: %04x, not %04x",
-                   nx_dtype_name(c->t), c->wide ? ", scores of f32" : "", (long long)c->rows,
-                   (long long)c->columns, (long long)c->features, (long long)c->width,
-                   (long long)head, (long long)row, (long long)e,
-                   way == 0 ? "on the GPU" : "on the processor", is[e], want[e]);
+        if (!is_right(c, is, at * c->width + e, want[e]))
+          fail_msg("%s, wide %lld%s%s, %lld of %lld columns, %lld and %lld wide, head %lld, row "
+                   "%lld, element %lld %s, should be %a",
+                   nx_dtype_name(c->t), (long long)c->wide, c->empty ? ", empty" : "",
+                   c->whole ? ", whole" : "", (long long)c->rows, (long long)c->columns,
+                   (long long)c->features, (long long)c->width, (long long)head, (long long)row,
+                   (long long)e, way == 0 ? "on the GPU" : "on the processor", (double)want[e]);
     }
   for (int i = 0; i < OPERANDS; i++) free(in[i]);
   free(y), free(own), free(want);
@@ -329,20 +362,26 @@ static void close_gpu(nxi_gpu *g, nxi_kernel_cache *kernels) {
   fake->most_shared = 0;
 }
 
-/* One after the other, with scores of each kind. */
+/* One after the other, with scores of each kind: of 16 bits, and of f32 from each place on; the
+ * latter also with rows of nothing, and, of bf16, with weights that stay f32. */
 static void check_all(const trial *all, size_t n) {
+  enum { KINDS = 4 };
   nxi_use_libraries();
-  for (size_t i = 0; i < 2 * n; i++) {
+  for (size_t i = 0; i < KINDS * n; i++) {
     nxi_kernel_cache *cache = NULL;
-    trial c = all[i / 2];
+    trial c = all[i / KINDS];
     nxi_gpu *g = gpu_of(c.shared, &cache);
-    c.wide = i % 2;
+    c.wide = (int64_t)(i % KINDS);
+    c.empty = c.wide != 0 && (i / KINDS + i) % 2 == 0;
+    c.whole = c.wide != 0 && c.t == NX_BF16 && (i / KINDS + i / 2) % 2 == 0;
+    if (i % 3 == 0) c.turned |= 8;
     check(g, &c);
     close_gpu(g, cache);
   }
 }
 
-#define NO_MASKS 0, 0, false, false
+#define ALL_16   0, false, false /* scores are of 16 bits */
+#define NO_MASKS 0, 0, false, ALL_16
 static void kernels(void **state) {
   static const trial all[] = {
       {NX_BF16, 1, 2, 2, 33, 130, 64, 64, 0.125, 0, -FAR, FAR, 0, PLAIN, 0, NO_MASKS},
@@ -370,33 +409,33 @@ static void kernels(void **state) {
 static void masked_scores(void **state) {
   static const trial all[] = {
       {NX_BF16, 2, 2, 2, 33, 130, 32, 32, 0.125, -INFINITY, -FAR, FAR, 0, PLAIN, 0, 0, MASK | OUTER,
-       false, false},
+       false, ALL_16},
       {NX_BF16, 1, 2, 2, 70, 200, 64, 64, 0.3, -INFINITY, -FAR, FAR, 0, LARGE, 0, 0, MASK | ROWS,
-       true, false},
+       true, ALL_16},
       {NX_F16, 2, 2, 1, 40, 131, 32, 48, 0.5, -6e4, -FAR, FAR, 7, PLAIN, 0, 0,
-       MASK | OUTER | HEADS | ROWS, false, false},
+       MASK | OUTER | HEADS | ROWS, false, ALL_16},
       {NX_BF16, 1, 2, 1, 20, 600, 32, 32, 0.5, -INFINITY, -FAR, 470, 4, HIDDEN, 0, 0, MASK | ROWS,
-       true, false},
+       true, ALL_16},
       {NX_BF16, 1, 1, 1, 60, 150, 32, 32, 0, -2, -FAR, 0, 0, PLAIN, 0, 0, MASK | ROWS, false,
-       false},
+       ALL_16},
       {NX_BF16, 1, 2, 2, 33, 130, 32, 32, 0.125, 0, -FAR, FAR, 0, PLAIN, 0, MASK | HEADS | ROWS, 0,
-       false, false},
+       false, ALL_16},
       {NX_BF16, 2, 2, 2, 40, 77, 32, 32, 0.3, 0, -FAR, FAR, 0, LARGE, 0, MASK | OUTER, 0, false,
-       false},
+       ALL_16},
       {NX_F16, 1, 2, 1, 40, 100, 48, 32, 0.3, -1e4, -FAR, 0, 2, PLAIN, 0, MASK | ROWS, 0, false,
-       false},
+       ALL_16},
       {NX_F16, 1, 1, 1, 35, 90, 32, 32, 0, 0, -FAR, FAR, 0, SPECIAL, 0, MASK | ROWS, 0, false,
-       false},
+       ALL_16},
       {NX_BF16, 2, 2, 1, 50, 140, 64, 64, 0.125, -1e30, -FAR, FAR, 0, LARGE, 0, MASK | HEADS | ROWS,
-       MASK | OUTER, false, false},
+       MASK | OUTER, false, ALL_16},
       {NX_BF16, 1, 2, 1, 50, 140, 32, 32, 0.5, -INFINITY, -FAR, 20, 0, PLAIN, 0, MASK | ROWS,
-       MASK | ROWS, true, false},
-      /* what hides more than is seen, in tiles that no row sees */
-      {NX_BF16, 1, 1, 1, 40, 96, 32, 32, 0.5, 5, -FAR, FAR, 0, PLAIN, 0, 0, MASK, false, false},
+       MASK | ROWS, true, ALL_16},
+      /* hidden more than seen, in tiles that no row sees */
+      {NX_BF16, 1, 1, 1, 40, 96, 32, 32, 0.5, 5, -FAR, FAR, 0, PLAIN, 0, 0, MASK, false, ALL_16},
       {NX_BF16, 1, 1, 1, 33, 40, 256, 160, 0.0625, -1e30, -FAR, FAR, 0, PLAIN, 120 << 10,
-       MASK | ROWS, MASK | ROWS, false, false},
+       MASK | ROWS, MASK | ROWS, false, ALL_16},
       {NX_BF16, 1, 12, 12, 140, 70, 32, 32, 0, -INFINITY, -FAR, FAR, 0, PLAIN, 0,
-       MASK | HEADS | ROWS, MASK | HEADS, true, false},
+       MASK | HEADS | ROWS, MASK | HEADS, true, ALL_16},
   };
   (void)state;
   check_all(all, sizeof all / sizeof *all);
@@ -414,7 +453,8 @@ static void exponentials(void **state) {
         half ? NX_F16 : NX_BF16, 1, 1, 1, ROWS, N, N, N, 0, 0, -FAR, FAR, 0, PLAIN, 0, NO_MASKS};
     const nxg_call call = call_of(&c);
     const uint16_t one = narrow(c.t, 1), most = narrow(c.t, half ? 65504 : 0x1.fep127F);
-    uint16_t *in[3], *y = calloc(ROWS * N, 2), want[N];
+    uint16_t *in[3], *y = calloc(ROWS * N, 2);
+    float want[N];
     for (int i = 0; i < 3; i++) in[i] = calloc((size_t)N * N, 2);
     assert_true(in[0] != NULL && in[1] != NULL && in[2] != NULL && y != NULL);
     for (int row = 0; row < ROWS; row++) in[0][row * N + row] = one;
@@ -429,9 +469,9 @@ static void exponentials(void **state) {
     for (int row = 0; row < ROWS; row++) {
       expect_row(&c, in, 0, 0, row, 16, want);
       for (int j = 0; j < N; j++)
-        if (!nxi_same_bits(y[row * N + j], want[j], c.t))
+        if (!is_right(&c, y, row * N + j, want[j]))
           fail_msg("%s: of %04x %04x, not %04x", nx_dtype_name(c.t), in[1][j * N + row],
-                   y[row * N + j], want[j]);
+                   y[row * N + j], narrow(c.t, want[j]));
     }
     for (int i = 0; i < 3; i++) free(in[i]);
     free(y);
@@ -459,13 +499,13 @@ static void quotients(void **state) {
   static const float dividend[PAIRS] = {0x1.519a06p-1F, 0x1.5b2fc6p-1F, 0x1.6ab9c6p-1F,
                                         0x1.7a83c6p-1F},
                      divisor[PAIRS] = {0x1.d07ffcp1F, 0x1.da7ffcp1F, 0x1.ea7ffcp1F, 0x1.fa7ffcp1F};
-  const trial c = {NX_F16, 1,   1, 1,     PAIRS, N,           N, N,     0,   0,
-                   -FAR,   FAR, 0, PLAIN, 0,     MASK | ROWS, 0, false, true};
+  const trial c = {NX_F16, 1, 1,     1, PAIRS,       N, N,     N,        0,     0,    -FAR,
+                   FAR,    0, PLAIN, 0, MASK | ROWS, 0, false, NXG_WIDE, false, false};
   const nxg_call call = call_of(&c);
   nxi_kernel_cache *cache = NULL;
   nxi_gpu *g = gpu_of(0, &cache);
-  uint16_t in[3][N * N] = {0}, y[PAIRS * N], want[N];
-  float scores[PAIRS][N];
+  uint16_t in[3][N * N] = {0}, y[PAIRS * N];
+  float scores[PAIRS][N], want[N];
   (void)state;
   for (int row = 0; row < PAIRS; row++) {
     const float x = dividend[row], rest = logf((divisor[row] - 1 - x) / 4), e = exp_of(rest),
@@ -484,22 +524,31 @@ static void quotients(void **state) {
   for (int row = 0; row < PAIRS; row++) {
     expect_row(&c, operands, 0, 0, row, 16, want);
     const float near = dividend[row] / divisor[row];
-    if (y[row * N] != want[0] || want[0] != narrow(NX_F16, near))
+    if (y[row * N] != narrow(NX_F16, want[0]) || narrow(NX_F16, want[0]) != narrow(NX_F16, near))
       fail_msg("%a / %a: %04x, not %04x and %04x", (double)dividend[row], (double)divisor[row],
-               y[row * N], want[0], narrow(NX_F16, near));
+               y[row * N], narrow(NX_F16, want[0]), narrow(NX_F16, near));
   }
   close_gpu(g, cache);
 }
 
 static void bad_calls(void **state) {
   static const int64_t q[] = {1, 4, 8, 32}, k[] = {1, 2, 9, 32}, other[] = {1, 3, 9, 32};
-  const int64_t good[] = {-1, -1, -FAR, FAR, 0, 0, 0};
-  static const int64_t bad[][NXG_ATTENTION_ATTRS] = {
-      {-2, -1, -FAR, FAR, 0, 0, 0}, {-1, 1 << 16, -FAR, FAR, 0, 0, 0},
-      {-1, -1, -FAR, 0, 0, 0, 0},   {-1, 0, -FAR - 1, 0, 0, 0, 0},
-      {-1, 0, -FAR, FAR, 8, 0, 0},  {-1, 0, -FAR, FAR, 0, 2, 0},
-      {-1, 0, -FAR, FAR, 0, 0, 2},  {INT64_C(1) << 32, 0, -FAR, FAR, 0, 0, 1}};
-  static const int64_t filled[] = {-1, 0, -FAR, FAR, 0, 0, 0};
+  static const int64_t good[NXG_ATTENTION_ATTRS] = {-1, -1, -FAR, FAR};
+  static const int64_t bad[][NXG_ATTENTION_ATTRS] = {{-2, -1, -FAR, FAR},
+                                                     {-1, 1 << 16, -FAR, FAR},
+                                                     {-1, -1, -FAR, 0},
+                                                     {-1, 0, -FAR - 1},
+                                                     {-1, 0, -FAR, FAR, 16},
+                                                     {-1, 0, -FAR, FAR, 0, 2},
+                                                     {-1, 0, -FAR, FAR, 0, 0, 4},
+                                                     {-1, 0, -FAR, FAR, 0, 0, 1, 2},
+                                                     {-1, 0, -FAR, FAR, 0, 0, 1, 0, 2},
+                                                     {-1, 0, -FAR, FAR, 0, 0, 0, 1},
+                                                     {-1, 0, -FAR, FAR, 0, 0, 0, 0, 1},
+                                                     {1 << 16, 0, -FAR, FAR, 0, 0, 3},
+                                                     {INT64_C(1) << 32, 0, -FAR, FAR, 0, 0, 1}};
+  static const int64_t filled[NXG_ATTENTION_ATTRS] = {-1, 0, -FAR, FAR},
+                       whole[NXG_ATTENTION_ATTRS] = {-1, -1, -FAR, FAR, 0, 0, NXG_WIDE, 0, 1};
   static const int64_t summand[] = {1, 4, 1, 16}, odd[] = {1, 4, 1, 9}, condition[] = {1, 1, 8, 9};
   const struct {
     uint32_t n;
@@ -531,6 +580,9 @@ static void bad_calls(void **state) {
     assert_int_equal(
         nxg_call_infer(NXG_attention, 3, types, bad[i], NXG_ATTENTION_ATTRS, &call, NULL),
         NX_INVALID_ARGUMENT);
+  for (int i = 0; i < 3; i++) types[i].dtype = NX_F16;
+  assert_int_equal(nxg_call_infer(NXG_attention, 3, types, whole, NXG_ATTENTION_ATTRS, &call, NULL),
+                   NX_INVALID_ARGUMENT);
   types[2].shape = other;
   assert_int_equal(nxg_call_infer(NXG_attention, 3, types, good, NXG_ATTENTION_ATTRS, &call, NULL),
                    NX_INVALID_ARGUMENT);

@@ -17,8 +17,9 @@ typedef struct trial {
   enum { AS_BEFORE, HEADS_FIRST, HEADS_OUTSIDE } order;
   bool exchanged;  /* the first product is one of keys and queries */
   bool heads_last; /* rows of the second product are positions times heads, too */
-  enum { NO_MASK, CAUSAL, SEEN, ADDED } mask;
+  enum { NO_MASK, CAUSAL, WINDOW, SEEN, ADDED } mask;
   enum { RIGHT, OTHER_MAXIMA, OTHER_WEIGHTS, KEPT } fault;
+  bool positions_first; /* the result is [batch, row, group, head, width], as queries are */
 } trial;
 
 static uint16_t *some(int64_t n, uint32_t seed) {
@@ -64,8 +65,15 @@ static nx_tensor *masked(const trial *c, nx_device device, nx_tensor *s) {
   nx_tensor *fill = GOOD(nx_full(ctx, device, NX_F32, NULL, 0, NX_NUMBER(-1e30))),
             *rows = GOOD(nx_arange(ctx, device, NX_I32, NX_NUMBER(0), NX_NUMBER(1), ROWS)),
             *columns = GOOD(nx_arange(ctx, device, NX_I32, NX_NUMBER(0), NX_NUMBER(1), COLUMNS));
-  rows = GOOD(nx_reshape(rows, NX_SHAPE(ROWS, 1), 0));
-  if (c->mask == CAUSAL) return GOOD(nx_where(GOOD(nx_cmple(columns, rows)), s, fill));
+  if (c->order == AS_BEFORE) rows = GOOD(nx_reshape(rows, NX_SHAPE(ROWS, 1, 1), 0));
+  else rows = GOOD(nx_reshape(rows, NX_SHAPE(ROWS, 1), 0));
+  nx_tensor *seen = GOOD(nx_cmple(columns, rows));
+  if (c->mask == CAUSAL) return GOOD(nx_where(seen, s, fill));
+  if (c->mask == WINDOW) {
+    nx_tensor *far = GOOD(nx_full(ctx, device, NX_I32, NULL, 0, NX_NUMBER(30)));
+    seen = GOOD(nx_and(seen, GOOD(nx_cmplt(GOOD(nx_sub(rows, columns)), far))));
+    return GOOD(nx_where(seen, s, fill));
+  }
   const int64_t n = (int64_t)SHARE * BATCH * GROUPS * ROWS * COLUMNS;
   uint16_t *x = some(n, 5);
   nx_tensor *m = GOOD(nx_from_data(ctx, device, NX_BF16, &n, 1, x, (size_t)n * sizeof *x));
@@ -107,7 +115,16 @@ static nx_tensor *recorded(const trial *c, nx_device device, nx_tensor **weights
   w = GOOD(nx_reshape(w, NX_SHAPE(MATRICES, ALL_ROWS, COLUMNS), NX_MAY_COPY));
   v = GOOD(nx_reshape(GOOD(nx_permute(v, NX_AXES(0, 2, 1, 3))), NX_SHAPE(MATRICES, COLUMNS, WIDTH),
                       NX_MAY_COPY));
-  return GOOD(nx_cast(GOOD(nx_matmul(w, v)), NX_F32));
+  nx_tensor *y = GOOD(nx_matmul(w, v));
+  if (c->positions_first) {
+    const int64_t heads_last[] = {BATCH, GROUPS, ROWS, SHARE, WIDTH},
+                  heads_first[] = {BATCH, GROUPS, SHARE, ROWS, WIDTH};
+    y = GOOD(nx_reshape(y, c->heads_last ? heads_last : heads_first, 5, 0));
+    y = c->heads_last ? GOOD(nx_permute(y, NX_AXES(0, 2, 1, 3, 4)))
+                      : GOOD(nx_permute(y, NX_AXES(0, 3, 1, 2, 4)));
+    y = GOOD(nx_reshape(y, NX_SHAPE(BATCH, ROWS, GROUPS * SHARE, WIDTH), NX_MAY_COPY));
+  }
+  return GOOD(nx_cast(y, NX_F32));
 }
 
 static const struct {
@@ -115,25 +132,31 @@ static const struct {
   bool called;
   const char *plan; /* a part of it */
 } all[] = {
-    {{HEADS_OUTSIDE, false, false, NO_MASK, RIGHT}, true, "turned=7"},
-    {{HEADS_OUTSIDE, false, false, CAUSAL, RIGHT}, true, "least=-1073741824"},
-    {{HEADS_OUTSIDE, false, false, SEEN, RIGHT}, true, "bool[2,36,128,192]"},
-    {{HEADS_FIRST, true, false, NO_MASK, RIGHT}, true, "turned=7"},
-    {{HEADS_FIRST, true, false, CAUSAL, RIGHT}, true, "least=-1073741824"},
-    {{HEADS_FIRST, true, false, ADDED, RIGHT}, true, "f32[2,36,128,192]"},
-    {{HEADS_FIRST, false, false, ADDED, RIGHT}, true, "f32[2,36,128,192]"},
-    {{AS_BEFORE, false, false, SEEN, RIGHT}, true, "bool[2,36,128,192]"},
-    {{AS_BEFORE, true, true, NO_MASK, RIGHT}, true, "wide=1"},
-    /* Masks know positions, where rows of the result are positions times heads. */
-    {{AS_BEFORE, false, true, SEEN, RIGHT}, true, "bool[2,9,512,192]"},
-    {{HEADS_OUTSIDE, false, true, NO_MASK, RIGHT}, false, NULL},
-    {{HEADS_OUTSIDE, false, true, SEEN, RIGHT}, false, NULL},
-    {{HEADS_FIRST, true, true, CAUSAL, RIGHT}, false, NULL},
-    {{HEADS_FIRST, false, false, NO_MASK, OTHER_MAXIMA}, false, NULL},
-    {{HEADS_FIRST, false, false, NO_MASK, KEPT}, false, NULL},
-    {{HEADS_OUTSIDE, false, false, CAUSAL, KEPT}, false, NULL},
+    {{HEADS_OUTSIDE, false, false, NO_MASK, RIGHT, false}, true, "turned=7"},
+    {{HEADS_OUTSIDE, false, false, CAUSAL, RIGHT, false}, true, "least=-1073741824"},
+    {{HEADS_OUTSIDE, false, false, SEEN, RIGHT, false}, true, "bool[2,36,128,192]"},
+    {{HEADS_FIRST, true, false, NO_MASK, RIGHT, false}, true, "turned=7"},
+    {{HEADS_FIRST, true, false, CAUSAL, RIGHT, false}, true, "least=-1073741824"},
+    {{HEADS_FIRST, true, false, ADDED, RIGHT, false}, true, "f32[2,36,128,192]"},
+    {{HEADS_FIRST, false, false, ADDED, RIGHT, false}, true, "f32[2,36,128,192]"},
+    {{AS_BEFORE, false, false, SEEN, RIGHT, false}, true, "bool[2,36,128,192]"},
+    {{AS_BEFORE, true, true, NO_MASK, RIGHT, false}, true, "wide=1"},
+    /* Rows of the result are positions times heads. */
+    {{AS_BEFORE, false, true, SEEN, RIGHT, false}, true, "bool[2,9,512,192]"},
+    {{AS_BEFORE, false, true, CAUSAL, RIGHT, false}, true, "least=-1073741824 turned=7"},
+    {{AS_BEFORE, false, true, ADDED, RIGHT, false}, true, "f32[2,36,128,192]"},
+    {{AS_BEFORE, true, true, WINDOW, RIGHT, false}, true, "least=-29 turned=7"},
+    {{HEADS_OUTSIDE, false, true, NO_MASK, RIGHT, false}, true, "turned=7"},
+    {{HEADS_OUTSIDE, false, true, SEEN, RIGHT, false}, true, "bool[2,36,128,192]"},
+    {{HEADS_FIRST, true, true, CAUSAL, RIGHT, false}, true, "least=-1073741824 turned=7"},
+    {{HEADS_FIRST, false, true, ADDED, RIGHT, false}, true, "f32[2,36,128,192]"},
+    {{AS_BEFORE, false, true, CAUSAL, RIGHT, true}, true, "turned=15"},
+    {{HEADS_OUTSIDE, false, false, WINDOW, RIGHT, true}, true, "turned=15"},
+    {{HEADS_FIRST, false, false, NO_MASK, OTHER_MAXIMA, false}, false, NULL},
+    {{HEADS_FIRST, false, false, NO_MASK, KEPT, false}, false, NULL},
+    {{HEADS_OUTSIDE, false, false, CAUSAL, KEPT, false}, false, NULL},
 };
-static const trial other_weights = {HEADS_FIRST, false, false, NO_MASK, OTHER_WEIGHTS};
+static const trial other_weights = {HEADS_FIRST, false, false, NO_MASK, OTHER_WEIGHTS, false};
 
 static void which(void **state) {
   (void)state;
@@ -171,6 +194,13 @@ static void values(void **state) {
   compare(&all[2].c, "heads outside, a condition");
   compare(&all[5].c, "exchanged, a summand");
   compare(&all[7].c, "a condition before heads are moved");
+  compare(&all[10].c, "positions times heads, causal");
+  compare(&all[11].c, "positions times heads, a summand");
+  compare(&all[12].c, "positions times heads, exchanged, a window");
+  compare(&all[14].c, "positions times heads, heads outside before, a condition");
+  compare(&all[16].c, "positions times heads, heads first before, a summand");
+  compare(&all[17].c, "positions first, causal");
+  compare(&all[18].c, "positions first, heads outside, a window");
   compare(&other_weights, "weights of other groups");
 }
 
