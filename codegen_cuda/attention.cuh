@@ -44,9 +44,12 @@ struct nx_attention_masks {
 /* ---- tiles in shared memory */
 
 /* Where a part of 16 bytes of a line of n such parts is: eight neighbouring lines have the same
- * part in different banks. */
-template <int n> NX_INLINE int nx_tile_place(int line, int part) {
-  const int turn = n % 8 == 0 ? line & 7 : n % 4 == 0 ? line >> 1 & 3 : line >> 2 & 1;
+ * part in different banks; or, `pairs`, four have parts 2i and 2i + 1 there. */
+template <int n, bool pairs = false> NX_INLINE int nx_tile_place(int line, int part) {
+  const int turn = pairs        ? (n % 8 == 0 ? line & 3 : line >> 1 & 1) * 2
+                   : n % 8 == 0 ? line & 7
+                   : n % 4 == 0 ? line >> 1 & 3
+                                : line >> 2 & 1;
   return (line * n + (part ^ turn)) * 16;
 }
 
@@ -54,7 +57,7 @@ template <int n> NX_INLINE int nx_tile_place(int line, int part) {
  * `parts` parts; others are zeros. A thread
  * has one part of each line that it copies, and its lines are as far apart as makes their places
  * follow from the first one: so few registers remember places. */
-template <int n, int lines, int threads>
+template <int n, int lines, int threads, bool pairs = false>
 NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside, int parts = n) {
   const int all = n <= 4    ? 4
                   : n <= 8  ? 8
@@ -63,14 +66,15 @@ NX_INLINE void nx_bring_lines(nx_u8 *to, const nx_u16 *from, int row, int inside
             apart = threads / all, line = threadIdx.x / all, part = threadIdx.x % all;
   if (all != n && part >= n) return;
   const nx_u16 *at = from + (nx_i64)line * row + part * 8;
-  const int place = nx_tile_place<n>(line, part);
+  const int place = nx_tile_place<n, pairs>(line, part);
 #pragma unroll
   for (int i = 0; i < (lines + apart - 1) / apart; i++) {
     const int own = line + i * apart;
     const bool there = own < inside && part < parts;
     if (lines % apart != 0 && own >= lines) return;
-    nx_copy_start(to + (apart % 8 == 0 ? place + i * apart * n * 16 : nx_tile_place<n>(own, part)),
-                  there ? at + (nx_i64)i * apart * row : from, there ? 16 : 0);
+    const int moved = place + i * apart * n * 16,
+              here = apart % 8 == 0 ? moved : nx_tile_place<n, pairs>(own, part);
+    nx_copy_start(to + here, there ? at + (nx_i64)i * apart * row : from, there ? 16 : 0);
   }
 }
 
@@ -119,7 +123,7 @@ struct nx_attention {
       nx_bring_lines<E / 8, keys, threads>(shared + to * stage + key_bytes,
                                            v + (nx_i64)column * p.v_row, p.v_row, inside);
     if (added > 0)
-      nx_bring_lines<keys * score_bytes / 16, (added > 0 ? added : 1), threads>(
+      nx_bring_lines<keys * score_bytes / 16, (added > 0 ? added : 1), threads, wide != 0>(
           summands(to), masks()->added + column * (score_bytes / 2), p.added_row,
           added == 1 ? 1 : p.rows - first_row, (inside * score_bytes + 15) / 16);
     nx_copy_group();
@@ -197,8 +201,8 @@ struct nx_attention {
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         const int line = added == 1 ? 0 : row - first_row + lane / 4 + 8 * h;
-        const nx_u8 *at =
-            summands(now) + lane % 2 * 8 + nx_tile_place<keys / 4>(line, j * 2 + lane % 4 / 2);
+        const nx_u8 *at = summands(now) + lane % 2 * 8 +
+                          nx_tile_place<keys / 4, true>(line, j * 2 + lane % 4 / 2);
         s[j][h] = P::template plus<!rounds>(s[j][h], p.factor, *(const word *)at);
       }
   }
