@@ -7,6 +7,7 @@
  * small floats in a scatter in f32, rounded once. */
 #include "index_ranges.h"
 #include "ir/alloc.h"
+#include "loops.h"
 #include "rewrite.h"
 
 #include <string.h>
@@ -78,14 +79,42 @@ static uint32_t cast(nxg_rewrite *r, uint32_t node, uint32_t value, nx_dtype t) 
   return nxg_rewrite_add(r, node, NXG_cast, 1, &value, NULL, 0, t, n.rank, n.shape);
 }
 
-/* Adds the check of the indices, operand 1, of c's node, whose axis has `extent` elements. False if
- * they need none. */
+static int64_t lowest_of(const nxg_node *n, int64_t extent) {
+  return n->op == NXG_gather && nxg_gathers_starts(n) ? 0 : -extent;
+}
+
+/* Whether the indices, operand 1, of a node, whose axis has `extent` elements, need no check. */
+static bool is_in_range(const nxg_interval *known, const nxg_node *n, int64_t extent) {
+  nxg_interval is = known[n->args[1]]; /* NOLINT: there are indices, so it is there */
+  return is.low >= lowest_of(n, extent) && is.high < extent;
+}
+
+static int64_t extent_of(const nxg_graph *g, const nxg_node *n) {
+  return (n->op == NXG_gather ? g->nodes[n->args[0]].shape : nxg_scatter_shape(n))[n->attrs[0]];
+}
+
+static bool may_need_check(const nxg_node *n) {
+  return n->op == NXG_gather || (n->op == NXG_scatter && !nxg_scatter_drops(n));
+}
+
+bool nxg_indices_are_good(const nxg_graph *g) {
+  nxg_interval *known = NULL;
+  bool good = true;
+  for (uint32_t i = 0; i < g->n_nodes && good; i++) {
+    const nxg_node *n = &g->nodes[i];
+    if (!may_need_check(n)) continue;
+    if (known == NULL) known = nxg_index_ranges(g);
+    good = known != NULL && is_in_range(known, n, extent_of(g, n));
+  }
+  nxi_free(known);
+  return good;
+}
+
+/* Adds the check of the indices of c's node. False if they need none. */
 static bool add_check(checked *c, int64_t extent, uint32_t *check, int64_t *mask) {
   const nxg_node *n = &c->r->from->nodes[c->node];
-  bool starts = n->op == NXG_gather && nxg_gathers_starts(n);
-  nxg_interval is = c->known[n->args[1]]; /* NOLINT: there are indices, so it is there */
-  int64_t lowest = starts ? 0 : -extent;
-  if (is.low >= lowest && is.high < extent) return false;
+  int64_t lowest = lowest_of(n, extent);
+  if (is_in_range(c->known, n, extent)) return false;
   *check = first_bad(c, n->args[1], lowest, extent, mask);
   return true;
 }
@@ -95,14 +124,13 @@ static void rewrite(nxg_rewrite *r, const nxg_interval *known, uint32_t i) {
   bool gathers = n->op == NXG_gather;
   uint32_t own = gathers ? 2 : 3, args[4];
   bool wide = !gathers && nxg_scatter_mode(n->attrs[1]) && nxi_is_small_float(n->dtype),
-       checks = gathers || !nxg_scatter_drops(n);
+       checks = may_need_check(n);
   int64_t attrs[4 + NXG_MAX_RANK];
   checked c = {.r = r, .known = known, .node = i};
   nx_dtype t = wide ? NX_F32 : n->dtype;
-  const int64_t *shape = gathers ? r->from->nodes[n->args[0]].shape : nxg_scatter_shape(n);
   memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
   for (uint32_t a = 0; a < own; a++) args[a] = r->map[n->args[a]];
-  checks = checks && add_check(&c, shape[n->attrs[0]], &args[own], &attrs[n->n_attrs]);
+  checks = checks && add_check(&c, extent_of(r->from, n), &args[own], &attrs[n->n_attrs]);
   if (nxg_rewrite_failed(r)) return;
   if (!checks && !wide) {
     nxg_rewrite_copy(r, i);

@@ -10,6 +10,8 @@
 #include "ir/graph/control.h"
 #include "loops.h"
 
+enum { MOST_TERMS = 16 }; /* of a condition, within each other */
+
 typedef struct counter {
   const nxg_graph *g; /* of the loop */
   nxg_control c;
@@ -26,17 +28,22 @@ static bool is_whole(const nxg_node *n) {
 
 static bool is_constant(const nxg_node *n) { return n->op == NXG_full && n->attrs[1] < 0; }
 
+/* What an operand of the loop is: a number that is only stored for it is a number. */
+static const nxg_node *operand_of(const counter *k, uint32_t i) {
+  const nxg_node *n = &k->g->nodes[k->n->args[i]];
+  return n->op == NXG_copy ? &k->g->nodes[n->args[0]] : n;
+}
+
 /* What a node of a body is: of a captured operand, the operand, if that is a constant. */
 static const nxg_node *known_as(const counter *k, const nxg_node *n) {
   if (n->op != NXG_input || n->attrs[0] < k->c.n_carried) return n;
-  const nxg_node *operand = &k->g->nodes[k->n->args[n->attrs[0]]];
+  const nxg_node *operand = operand_of(k, (uint32_t)n->attrs[0]);
   return is_constant(operand) ? operand : n;
 }
 
-/* Whether the condition is that a carried integer is below something that does not change. */
-static bool compares(counter *k) {
+/* Whether `p`, of the condition, is that a carried integer is below what does not change. */
+static bool compares(counter *k, const nxg_node *p) {
   const nxg_graph *g = nxg_body_find(k->c.bodies[0])->graph;
-  const nxg_node *p = &g->nodes[g->outputs[0].node];
   if (p->op != NXG_cmplt) return false;
   const nxg_node *a = &g->nodes[p->args[0]], *b = known_as(k, &g->nodes[p->args[1]]);
   if (a->op != NXG_input || a->attrs[0] >= k->c.n_carried || !is_whole(a)) return false;
@@ -62,7 +69,8 @@ static bool counts(const nxg_node *n, counter *k) {
   if (n->op != NXG_while) return false;
   k->n = n;
   nxg_control_of_node(n, &k->c);
-  return k->c.limit == 0 && compares(k) && adds_one(k) &&
+  const nxg_graph *g = nxg_body_find(k->c.bodies[0])->graph;
+  return k->c.limit == 0 && compares(k, &g->nodes[g->outputs[0].node]) && adds_one(k) &&
          nxg_is_elementwise(nxg_body_find(k->c.bodies[1])->graph);
 }
 
@@ -101,6 +109,26 @@ static int64_t known_count(int64_t first, int64_t limit) {
   int64_t steps;
   if (first >= limit) return 0;
   return __builtin_sub_overflow(limit, first, &steps) ? INT64_MAX : steps;
+}
+
+/* The most steps if `p` has to hold for each; -1: not known. */
+static int64_t most_while(counter *k, const nxg_node *p, int depth) {
+  const nxg_graph *g = nxg_body_find(k->c.bodies[0])->graph;
+  if (p->op == NXG_and && depth < MOST_TERMS) {
+    int64_t a = most_while(k, &g->nodes[p->args[0]], depth + 1),
+            b = most_while(k, &g->nodes[p->args[1]], depth + 1);
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+  }
+  if (!compares(k, p) || k->input != UINT32_MAX || !adds_one(k)) return -1;
+  const nxg_node *first = operand_of(k, k->carried);
+  return is_constant(first) ? known_count(constant_of(first), constant_of(k->limit)) : -1;
+}
+
+int64_t nxg_most_steps(const nxg_graph *g, const nxg_node *n) {
+  counter k = {.g = g, .n = n};
+  nxg_control_of_node(n, &k.c);
+  const nxg_graph *test = nxg_body_find(k.c.bodies[0])->graph;
+  return k.c.limit < 0 ? -k.c.limit : most_while(&k, &test->nodes[test->outputs[0].node], 0);
 }
 
 static void replace(nxg_rewrite *r, uint32_t i, const counter *k) {

@@ -22,14 +22,15 @@
 #include "ir/library/library.h"
 
 enum {
-  FEW_BYTES = 4096,       /* an array of as many is no burden */
+  FEW_BYTES = 4096, /* an array of as many is no burden */
+  FEW_INDICES = 64,
   FEW_ELEMENTS = 1 << 14, /* that may be computed for nothing */
   DEAR = 16,              /* cost of a function (ir/scalar_ops.def) that is worth an array */
   MOST = 64               /* values that go out of one body */
 };
 
 /* What becomes of a node of a body. */
-enum { OUTSIDE = 1, STAYS = 2, PASSED = 4 };
+enum { OUTSIDE = 1, STAYS = 2, PASSED = 4, INDEX = 8 };
 
 typedef struct body {
   const nxg_graph *g;
@@ -105,6 +106,29 @@ static void weigh(body *b, uint32_t i) {
   b->sources[i] = is_light(n) && !dear && n->op != NXG_input ? sum : bytes_of(n);
 }
 
+/* ---- indices: what keeps a few of them in range stays in the body with them. Who reads them there
+ * would have to look at each step whether they are, if that were not to be seen. */
+
+static bool is_few_integers(const nxg_node *n) {
+  return (n->dtype == NX_BOOL || nxi_is_integer((nx_dtype)n->dtype)) && is_light(n) &&
+         n->op != NXG_input && nxg_node_elements(n) <= FEW_INDICES;
+}
+
+static bool is_bound(const nxg_node *n) { return n->op == NXG_min || n->op == NXG_max; }
+
+static void find_indices(body *b) {
+  const nxg_graph *g = b->g;
+  for (uint32_t i = g->n_nodes; i-- > 0;) {
+    const nxg_node *n = &g->nodes[i];
+    bool indexes = n->op == NXG_gather || n->op == NXG_scatter, marked = b->fate[i] & INDEX;
+    for (uint32_t a = 0; a < n->n_args && (indexes || marked); a++) {
+      const nxg_node *x = &g->nodes[n->args[a]];
+      bool leads = indexes ? a == 1 : !is_bound(n) || is_bound(x);
+      if (leads && is_few_integers(x)) b->fate[n->args[a]] |= INDEX;
+    }
+  }
+}
+
 /* first .. last - 1: the inputs that are captured. rare: the body may never run. */
 static void find_outside(body *b, uint32_t first, uint32_t last, bool rare) {
   const nxg_graph *g = b->g;
@@ -113,7 +137,7 @@ static void find_outside(body *b, uint32_t first, uint32_t last, bool rare) {
     bool out = n->op == NXG_input ? n->attrs[0] >= first && n->attrs[0] < last
                                   : cannot_fail(n) && (!rare || is_slight(g, n));
     for (uint32_t a = 0; a < n->n_args; a++) out = out && (b->fate[n->args[a]] & OUTSIDE);
-    b->fate[i] = out ? OUTSIDE : 0;
+    b->fate[i] = (b->fate[i] & INDEX) | (out ? OUTSIDE : 0);
     weigh(b, i);
   }
 }
@@ -122,6 +146,7 @@ static void find_outside(body *b, uint32_t first, uint32_t last, bool rare) {
 static bool is_better_inside(const body *b, uint32_t i) {
   const nxg_node *n = &b->g->nodes[i];
   uint8_t kind = nxg_ops[n->op].kind;
+  if (b->fate[i] & INDEX) return true;
   if (n->op == NXG_input || kind == NXG_KIND_VIEW || kind == NXG_KIND_LEAF) return true;
   int64_t bytes = bytes_of(n);
   return !is_plain((nx_dtype)n->dtype) || (bytes > FEW_BYTES && bytes > b->sources[i]);
@@ -156,6 +181,7 @@ static bool examine(body *b, uint32_t first, uint32_t last, bool rare, bool guar
   b->fate = nxi_calloc((size_t)b->g->n_nodes + 1, 1);
   b->sources = nxi_calloc((size_t)b->g->n_nodes + 1, sizeof *b->sources);
   if (b->fate == NULL || b->sources == NULL) return false;
+  find_indices(b);
   find_outside(b, first, last, rare && !guard);
   find_needed(b);
   b->guarded = rare && guard && b->n_out > 0 && !is_slight_outside(b);

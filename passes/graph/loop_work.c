@@ -12,10 +12,32 @@ static bool is_plain(const nxg_node *n) {
     case NXG_KIND_LEAF:
     case NXG_KIND_MAP:
     case NXG_KIND_VIEW:
+    case NXG_KIND_MOVE:
+    case NXG_KIND_LIBRARY:
     case NXG_KIND_REDUCE: return true;
-    case NXG_KIND_MOVE: return n->op != NXG_gather;
+    case NXG_KIND_STORE: return n->op == NXG_scatter;
     default: return false;
   }
+}
+
+/* All steps that a loop takes in a body, or the branches of a case; -1. */
+static double work_of_control(const nxg_graph *g, const nxg_node *n) {
+  nxg_control c;
+  double work = 1;
+  nxg_control_of_node(n, &c);
+  int64_t steps = c.op == NXG_case ? 1 : c.counted ? c.count : nxg_most_steps(g, n);
+  if (steps < 0 || c.limit > 0) return -1;
+  for (uint32_t i = 0; i < c.n_bodies; i++) {
+    int64_t body = nxg_step_work(nxg_body_find(c.bodies[i])->graph);
+    if (body < 0) return -1;
+    work += (double)body + 1;
+  }
+  return work * (double)steps;
+}
+
+static double work_of_product(const nxg_graph *g, const nxg_node *n) {
+  const nxg_node *a = &g->nodes[n->args[0]];
+  return 2.0 * (double)nxg_node_elements(n) * (double)a->shape[a->rank - 1];
 }
 
 int64_t nxg_step_work(const nxg_graph *g) {
@@ -26,11 +48,20 @@ int64_t nxg_step_work(const nxg_graph *g) {
     const nxg_node *x = n->n_args > 0 ? &g->nodes[n->args[0]] : n;
     uint8_t kind = nxg_ops[n->op].kind;
     bool view = kind == NXG_KIND_VIEW || kind == NXG_KIND_LEAF;
+    if (nxg_is_control(n->op)) {
+      double steps = work_of_control(g, n);
+      if (steps < 0) return -1;
+      work += n->attrs[0] == 0 ? steps : 0; /* results of one run are nodes each */
+      continue;
+    }
     if (!is_plain(n) || (!view && nxg_node_elements(n) > MOST_ELEMENTS)) return -1;
+    if (n->op == NXG_matmul) work += work_of_product(g, n);
+    if (n->op == NXG_threefry) work += 100.0 * (double)nxg_node_elements(n);
+    if (n->op == NXG_scatter) work += 4.0 * (double)nxg_node_elements(&g->nodes[n->args[1]]);
     if (kind == NXG_KIND_MAP)
       work += (double)nxg_node_elements(n) * nxk_scalars[nxg_ops[n->op].scalar].cost;
     if (kind == NXG_KIND_MOVE) work += (double)nxg_node_elements(n);
     if (kind == NXG_KIND_REDUCE) work += (double)nxg_node_elements(x);
   }
-  return work < 1e15 ? (int64_t)work : -1;
+  return work < 1e15 && nxg_indices_are_good(g) ? (int64_t)work : -1;
 }

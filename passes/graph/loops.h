@@ -3,6 +3,7 @@
 #ifndef NXG_LOOPS_H
 #define NXG_LOOPS_H
 
+#include "ir/graph/control.h"
 #include "ir/graph/graph.h"
 
 /* Steps that a loop of elementwise steps takes at once (chunk_loops.c). */
@@ -21,5 +22,13 @@ int64_t nxg_most_of(const nxg_graph *g, uint32_t node);
 /* The instructions of a step of a loop, each on one element, if the body is of small values and of
  * operations that cannot fail and become kernels; else -1. */
 int64_t nxg_step_work(const nxg_graph *body);
+/* Whether no index of a gather or a scatter can be out of range, as far as one sees (checks.c). */
+bool nxg_indices_are_good(const nxg_graph *g);
+/* The most steps of a `while`: its limit, or because a carried integer that goes up by 1 has to be
+ * below a constant (count_loops.c); -1: not known. */
+int64_t nxg_most_steps(const nxg_graph *g, const nxg_node *n);
+/* A body of a `while` that takes up to so many of its steps (a limit below 0), with a reference
+ * (chunk_loops.c). */
+nx_status nxg_chunk_while(const nxg_control *c, int64_t steps, int64_t *number, nxi_diag *d);
 
 #endif

@@ -10,8 +10,14 @@
  *   copy what is carried to the results
  *
  * So each element goes through the same instructions, and no bit changes. What the body keeps
- * between its kernels lies in local arrays, too. One thread does it all, which pays as long as a
- * step has hardly work for one: no more than a task of a kernel, on data that stay in its cache.
+ * between its kernels lies in local arrays, too, and what a step updates in place has one array.
+ * One thread does it all, which pays as long as a step has hardly work for one: no more than a task
+ * of a kernel, on data that stay in its cache.
+ *
+ * A `while` is such a kernel, too, with the kernels of its condition in each step, if it takes few
+ * steps at once (a limit below 0); plan/control.c makes any other one of these. A `case` is a
+ * kernel in which one branch is carried out. Both are then kernels of the bodies that they are in,
+ * which can become one in the same way.
  *
  * The bound form is made when the plan is made, since the logical one has no place for kernels one
  * after the other. Nothing in such a body can fail, and a task is not interrupted, so its steps are
@@ -24,14 +30,16 @@
 #include "passes/graph/loops.h"
 
 enum {
-  MOST_KERNELS = 16,
-  MOST_INSTRUCTIONS = 6000, /* of all kernels, bound */
+  MOST_KERNELS = 64,
+  MOST_INSTRUCTIONS = 8000, /* of all kernels, bound */
   MOST_TASKS = 2,           /* of a kernel: more are worth several threads */
+  MOST_COPIED = 4096,       /* bytes that a step of a `while` copies back */
+  MOST_BRANCHED = 2048,     /* bytes that a branch copies to update them */
   PAGE = 4096,
   MOST_BYTES = 1 << 18, /* of local arrays: a thread of the pool has such a block, too */
 };
 
-/* ---- places: where a buffer of a kernel of the body is in the kernel of the loop */
+/* ---- places: where a buffer of a kernel of a body is in the kernel of the loop */
 
 static int64_t elements_of_input(const nxp_loop *l, uint32_t i) {
   return nxg_node_elements(&l->body->nodes[l->body->inputs[i].node]);
@@ -41,6 +49,9 @@ static int64_t elements_of_output(const nxp_loop *l, uint32_t i) {
 }
 static nx_dtype dtype_of_output(const nxp_loop *l, uint32_t i) {
   return (nx_dtype)l->body->nodes[l->body->outputs[i].node].dtype;
+}
+static bool is_condition(const nxp_loop *l, const nxp_joined_body *b) {
+  return l->c.op == NXG_while && b == l->joined->bodies;
 }
 
 static nxp_joined_place place_of_input(const nxp_loop *l, uint32_t i) {
@@ -55,30 +66,36 @@ static nxp_joined_place place_of_input(const nxp_loop *l, uint32_t i) {
   return p;
 }
 
-/* A slice that nobody reads lies in a local array. */
+/* A result that nobody reads lies in a local array. */
 static nxp_joined_place place_of_output(const nxp_loop *l, uint32_t i) {
   const nxp_joined *j = l->joined;
+  if (is_condition(l, j->now)) return (nxp_joined_place){j->holds, 0, 0, NXK_NONE};
   if (i < l->c.n_carried) return (nxp_joined_place){j->carried[!j->reads][i], 0, 0, NXK_NONE};
-  if (l->result_buffer[i] != NXK_NONE)
-    return (nxp_joined_place){l->result_buffer[i], 0, elements_of_output(l, i), l->slice};
-  return (nxp_joined_place){j->unread[i], 0, 0, NXK_NONE};
+  if (l->result_buffer[i] == NXK_NONE) return (nxp_joined_place){j->unread[i], 0, 0, NXK_NONE};
+  if (l->c.op == NXG_case) return (nxp_joined_place){l->result_buffer[i], 0, 0, NXK_NONE};
+  return (nxp_joined_place){l->result_buffer[i], 0, elements_of_output(l, i), l->slice};
 }
 
-/* False: it is no place of such elements. */
-static bool find_place(const nxp_loop *l, const nxp_location *where, nx_dtype t,
-                       nxp_joined_place *p) {
-  int64_t size = nxi_dtype_size(t);
-  if (where->alias_range != NXP_NO_ALIAS_RANGE || where->offset % size != 0) return false;
+/* False: it has none yet. */
+static bool find_any(const nxp_loop *l, const nxp_location *where, nxp_joined_place *p) {
+  if (where->alias_range != NXP_NO_ALIAS_RANGE) return false;
   switch (where->kind) {
     case NXP_INPUT: *p = place_of_input(l, where->number); break;
     case NXP_OUTPUT: *p = place_of_output(l, where->number); break;
     case NXP_TEMPORARY:
-      *p = (nxp_joined_place){l->joined->temporaries[where->number], 0, 0, NXK_NONE};
+      *p = (nxp_joined_place){l->joined->now->temporaries[where->number], 0, 0, NXK_NONE};
       break;
     default: return false;
   }
+  if (p->buffer == NXK_NONE) return false;
+  int64_t size = nxi_dtype_size(l->to->buffers[p->buffer].dtype);
   p->offset = where->offset / size;
-  return p->buffer != NXK_NONE && l->to->buffers[p->buffer].dtype == t;
+  return where->offset % size == 0;
+}
+
+bool nxp_joined_find(const nxp_loop *l, const nxp_location *where, nx_dtype t,
+                     nxp_joined_place *p) {
+  return find_any(l, where, p) && l->to->buffers[p->buffer].dtype == t;
 }
 
 /* ---- buffers: those of the launch first */
@@ -94,7 +111,8 @@ static void add_operands(nxp_loop *l) {
   }
 }
 
-/* A later kernel of the step may read a slice that an earlier one has written. */
+/* A later kernel of the step may read a slice, or a branch a result, that an earlier one has
+ * written. */
 static void add_results(nxp_loop *l) {
   for (uint32_t i = 0; i < l->c.n_results; i++) {
     uint32_t node = nxp_loop_result(l, i);
@@ -123,18 +141,34 @@ static int64_t room_of(const nxp_loop *l, uint32_t i) {
   return bytes / size;
 }
 
-/* A temporary has the dtype of what a kernel stores there. */
-static void add_temporaries(nxp_loop *l) {
-  nxp_joined *j = l->joined;
-  for (uint32_t i = 0; i < l->plan->n_steps; i++) {
-    const nxp_step *step = &l->plan->steps[i];
-    for (uint32_t b = 0; step->kind == NXP_STEP_KERNEL && b < step->n_buffers; b++) {
-      const nxp_location *at = &step->buffers[b];
-      if (at->kind != NXP_TEMPORARY || j->temporaries[at->number] != NXK_NONE) continue;
-      nx_dtype t = j->kernels[i]->buffers[b].dtype;
-      int64_t bytes = l->plan->temporaries[at->number].bytes;
-      j->temporaries[at->number] = add_local(l, t, bytes / nxi_dtype_size(t));
-    }
+/* A temporary that stands for one of the plan's; t: of its elements. */
+static void add_temporary(nxp_loop *l, const nxp_joined_body *b, const nxp_location *at,
+                          nx_dtype t) {
+  if (at->kind != NXP_TEMPORARY || b->temporaries[at->number] != NXK_NONE) return;
+  b->temporaries[at->number] =
+      add_local(l, t, b->plan->temporaries[at->number].bytes / nxi_dtype_size(t));
+}
+
+static uint32_t launch_buffers(const nxk_kernel *k) {
+  uint32_t n = 0;
+  while (n < k->n_buffers && k->buffers[n].kind != NXK_LOCAL) n++;
+  return n;
+}
+
+/* A temporary has the dtype of what a kernel stores there, or of what is copied there. */
+static void add_temporaries(nxp_loop *l, nxp_joined_body *b) {
+  nxp_joined_place from;
+  l->joined->now = b;
+  for (uint32_t i = 0; i < b->plan->n_steps; i++) {
+    const nxp_step *step = &b->plan->steps[i];
+    const nxk_kernel *k = b->kernels[i];
+    for (uint32_t n = 0; k != NULL && n < launch_buffers(k); n++)
+      add_temporary(l, b, &step->buffers[n], k->buffers[n].dtype);
+  }
+  for (uint32_t i = 0; i < b->plan->n_steps && !l->to->failed; i++) {
+    const nxp_step *step = &b->plan->steps[i];
+    if (step->kind == NXP_STEP_COPY && find_any(l, &step->buffers[0], &from))
+      add_temporary(l, b, &step->buffers[1], l->to->buffers[from.buffer].dtype);
   }
 }
 
@@ -143,84 +177,193 @@ static void add_buffers(nxp_loop *l) {
   add_operands(l);
   add_results(l);
   l->binding.n_buffers = l->to->n_buffers;
-  j->number = add_local(l, NX_I64, 1);
+  j->number = l->c.indexed ? add_local(l, NX_I64, 1) : NXK_NONE;
+  j->holds = l->c.op == NXG_while ? add_local(l, NX_BOOL, 1) : NXK_NONE;
   for (uint32_t i = 0; i < l->c.n_results; i++) {
     bool carried = i < l->c.n_carried;
-    for (int k = 0; k < 2 && carried; k++)
-      j->carried[k][i] = add_local(l, dtype_of_output(l, i), room_of(l, i));
-    if (!carried && l->result_buffer[i] == NXK_NONE)
+    if (carried) {
+      j->carried[0][i] = add_local(l, dtype_of_output(l, i), room_of(l, i));
+      j->carried[1][i] =
+          j->in_place[i] ? j->carried[0][i] : add_local(l, dtype_of_output(l, i), room_of(l, i));
+    } else if (l->result_buffer[i] == NXK_NONE) {
       j->unread[i] = add_local(l, dtype_of_output(l, i), elements_of_output(l, i));
+    }
   }
-  add_temporaries(l);
+  for (uint32_t b = 0; b < l->c.n_bodies && !l->to->failed; b++) add_temporaries(l, &j->bodies[b]);
 }
 
-/* ---- whether the kernels of the body can be joined */
+/* What a step of a `while` would copy back. */
+static void choose_arrays(nxp_loop *l) {
+  nxp_joined *j = l->joined;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < l->c.n_carried; i++)
+    if (!j->in_place[i]) bytes += elements_of_output(l, i) * nxi_dtype_size(dtype_of_output(l, i));
+  j->copies_back = l->c.op == NXG_while && bytes <= MOST_COPIED;
+  if (l->c.op == NXG_while && !j->copies_back && !l->to->failed) j->odd = add_local(l, NX_I64, 1);
+}
+
+/* ---- bodies */
 
 static bool reserve(nxp_loop *l) {
   nxp_joined *j = nxi_arena_alloc(&l->arena, sizeof *j);
+  size_t results = l->c.n_results, arrays = 3 * results + 1;
   if (j == NULL) return false;
-  *j = (nxp_joined){0};
-  l->joined = j;
-  size_t results = l->c.n_results, temporaries = l->plan->n_temporaries;
-  j->kernels = nxi_arena_alloc(&l->arena, ((size_t)l->plan->n_steps + 1) * sizeof *j->kernels);
+  *j = (nxp_joined){.odd = NXK_NONE};
+  j->bodies = nxi_arena_alloc(&l->arena, ((size_t)l->c.n_bodies + 1) * sizeof *j->bodies);
   j->copies = nxi_arena_alloc(&l->arena, ((size_t)l->c.n_carried + 1) * sizeof *j->copies);
-  size_t arrays = 3 * results + temporaries + 1;
+  j->in_place = nxi_arena_alloc(&l->arena, (results + 1) * sizeof *j->in_place);
   j->unread = nxi_arena_alloc(&l->arena, arrays * sizeof *j->unread);
-  if (j->kernels == NULL || j->copies == NULL || j->unread == NULL) return false;
+  size_t buffers = (size_t)l->n->n_args + results + 1;
+  l->operand_buffer = nxi_arena_alloc(&l->arena, buffers * sizeof *l->operand_buffer);
+  if (j->bodies == NULL || j->copies == NULL || j->in_place == NULL || j->unread == NULL ||
+      l->operand_buffer == NULL)
+    return false;
   memset(j->unread, 0xff, arrays * sizeof *j->unread);
+  memset(l->operand_buffer, 0xff, buffers * sizeof *l->operand_buffer);
   for (int k = 0; k < 2; k++) j->carried[k] = j->unread + (size_t)(1 + k) * results;
-  j->temporaries = j->unread + 3 * results;
+  l->result_buffer = l->operand_buffer + l->n->n_args;
   l->slice = NXK_NONE;
+  l->joined = j;
   return true;
 }
 
-/* A bound kernel that copies so many elements from buffer 0 to buffer 1. */
-static nx_status bind_copy(nxp_loop *l, nx_dtype t, int64_t elements, nxk_kernel **out) {
-  nxk_kernel *k = nxk_create(NXK_LOGICAL, "copy");
-  if (k == NULL) return nxi_oom(l->s->b->d);
-  nxk_add_buffer(k, NXK_IN, t, elements);
-  nxk_add_buffer(k, NXK_OUT, t, elements);
-  nxk_begin_region(k);
-  nxk_term term = {nxk_begin_range(k, NXK_OUTER, elements), 1};
-  nxk_access from = nxk_access_at(0, 0), to = nxk_access_at(1, 0);
-  from.n_terms = to.n_terms = 1;
-  from.terms = to.terms = &term;
-  nxk_store(k, &to, nxk_load(k, &from, 1));
-  nxk_end(k);
-  nxk_end(k);
-  nx_status status =
-      k->failed ? nxi_oom(l->s->b->d) : nxp_bind_kernel(k, &l->s->b->plan->target, out, l->s->b->d);
-  nxk_destroy(k);
-  return status;
+/* Whether results lie in inputs that were given up for them, and nowhere else in inputs. */
+static bool lies_well(const nxp_loop *l, const nxp_joined_body *b, bool updates) {
+  for (uint32_t i = 0; i < b->plan->n_outputs; i++) {
+    bool wanted = updates && i < l->c.n_carried && l->joined->in_place[i];
+    if (b->plan->outputs[i].in_place_of != (wanted ? (int32_t)(l->c.indexed + i) : -1))
+      return false;
+  }
+  return true;
 }
 
-/* What a step copies whole. A value that is the number of the step comes from its array. */
-static nx_status bind_step(nxp_loop *l, const nxp_step *step, nxk_kernel **out) {
-  if (step->kind == NXP_STEP_KERNEL)
-    return nxp_bind_kernel(l->plan->kernels[step->kernel].ir, &l->s->b->plan->target, out,
-                           l->s->b->d);
-  const nxp_location *to = &step->buffers[1];
-  if (to->kind != NXP_OUTPUT) return NX_OK;
-  nx_dtype t = dtype_of_output(l, to->number);
-  return bind_copy(l, t, step->bytes / nxi_dtype_size(t), out);
+/* A step that updates what it carries, with that in one place. *plan: NULL if there is none. */
+static nx_status plan_updating(nxp_loop *l, nxp_joined_body *b) {
+  nxg_graph *over = NULL;
+  nxi_diag *d = l->s->b->d;
+  nx_status status = nxp_allow_updates(&l->c, b->g, &over, d);
+  if (status != NX_OK || over == NULL) return status;
+  for (uint32_t i = 0; i < l->c.n_carried; i++)
+    l->joined->in_place[i] = over->inputs[l->c.indexed + i].flags != 0;
+  status = nxp_plan_create(over, &l->s->b->plan->options, NULL, &b->plan, d);
+  nxg_destroy(over);
+  if (status != NX_OK || lies_well(l, b, true)) return status;
+  nxp_plan_destroy(b->plan);
+  b->plan = NULL;
+  memset(l->joined->in_place, 0, l->c.n_carried * sizeof *l->joined->in_place);
+  return NX_OK;
 }
 
-static nx_status bind_all(nxp_loop *l) {
+static nx_status plan_body(nxp_loop *l, uint32_t i) {
+  nxp_joined_body *b = &l->joined->bodies[i];
+  bool step = i + 1 == l->c.n_bodies && l->c.op != NXG_case;
   nx_status status = NX_OK;
-  for (uint32_t i = 0; i < l->plan->n_steps && status == NX_OK; i++)
-    status = bind_step(l, &l->plan->steps[i], &l->joined->kernels[i]);
-  for (uint32_t i = 0; i < l->c.n_carried && status == NX_OK; i++)
-    status = bind_copy(l, dtype_of_output(l, i), elements_of_output(l, i), &l->joined->copies[i]);
+  b->g = nxg_body_find(l->c.bodies[i])->graph;
+  if (step) status = plan_updating(l, b);
+  if (status == NX_OK && b->plan == NULL && step) b->plan = l->plan;
+  if (status == NX_OK && b->plan == NULL)
+    status = nxp_plan_create(b->g, &l->s->b->plan->options, NULL, &b->plan, l->s->b->d);
   return status;
+}
+
+static bool is_carried_out(const nxp_step *step) {
+  return step->n_params == 0 && (step->kind == NXP_STEP_KERNEL || step->kind == NXP_STEP_COPY ||
+                                 step->kind == NXP_STEP_SCATTER);
+}
+
+/* Before anything is bound: whether the plans are of what can be joined, and little work. */
+static bool is_simple(const nxp_loop *l) {
+  size_t size = 0, kernels = 0;
+  double work = 0;
+  for (uint32_t i = 0; i < l->c.n_bodies; i++) {
+    const nxp_joined_body *b = &l->joined->bodies[i];
+    for (uint32_t s = 0; s < b->plan->n_steps; s++)
+      if (!is_carried_out(&b->plan->steps[s])) return false;
+    for (uint32_t k = 0; k < b->plan->n_kernels; k++) size += b->plan->kernels[k].ir->n_instrs;
+    if (!lies_well(l, b, i + 1 == l->c.n_bodies)) return false;
+    kernels += b->plan->n_steps;
+    work += (double)b->plan->work + 1;
+  }
+  return kernels <= MOST_KERNELS && size <= MOST_INSTRUCTIONS &&
+         work * (double)l->steps <= NXG_LOOP_WORK;
+}
+
+/* Plans all bodies. *good: they can be joined, as far as one can see. */
+static nx_status plan_all(nxp_loop *l, bool *good) {
+  const nxp_plan_builder *b = l->s->b;
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < l->c.n_bodies && status == NX_OK; i++) status = plan_body(l, i);
+  if (status != NX_OK) return status;
+  *good = is_simple(l);
+  for (uint32_t i = 0; *good && i < l->c.n_bodies; i++) {
+    nxp_joined_body *body = &l->joined->bodies[i];
+    size_t steps = (size_t)body->plan->n_steps + 1, arrays = (size_t)body->plan->n_temporaries + 1;
+    body->kernels = nxi_arena_alloc(&l->arena, steps * sizeof *body->kernels);
+    body->temporaries = nxi_arena_alloc(&l->arena, arrays * sizeof *body->temporaries);
+    if (body->kernels == NULL || body->temporaries == NULL) return nxi_oom(b->d);
+    memset(body->temporaries, 0xff, arrays * sizeof *body->temporaries);
+  }
+  return NX_OK;
 }
 
 static void release(nxp_loop *l) {
   const nxp_joined *j = l->joined;
-  for (uint32_t i = 0; j != NULL && j->kernels != NULL && i < l->plan->n_steps; i++)
-    nxk_destroy(j->kernels[i]);
-  for (uint32_t i = 0; j != NULL && j->copies != NULL && i < l->c.n_carried; i++)
-    nxk_destroy(j->copies[i]);
+  for (uint32_t i = 0; j != NULL && i < l->c.n_bodies; i++) {
+    const nxp_joined_body *b = &j->bodies[i];
+    for (uint32_t k = 0; b->kernels != NULL && k < b->plan->n_steps; k++)
+      nxk_destroy(b->kernels[k]);
+    if (b->plan != l->plan) nxp_plan_destroy(b->plan);
+  }
+  for (uint32_t i = 0; j != NULL && i < l->c.n_carried; i++) nxk_destroy(j->copies[i]);
 }
+
+/* ---- their kernels, bound */
+
+static nx_status bind_kernels(nxp_loop *l, nxp_joined_body *b) {
+  nxp_plan_builder *of = l->s->b;
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < b->plan->n_steps && status == NX_OK; i++) {
+    const nxp_step *step = &b->plan->steps[i];
+    if (step->kind == NXP_STEP_KERNEL)
+      status = nxp_bind_kernel(b->plan->kernels[step->kernel].ir, &of->plan->target, &b->kernels[i],
+                               of->d);
+    if (step->kind == NXP_STEP_SCATTER)
+      status = nxp_bind_scatter(step->scatter, &b->kernels[i], of->d);
+  }
+  return status;
+}
+
+/* What a step copies whole. A value that is the number of the step comes from its array. */
+static nx_status bind_copies(nxp_loop *l, nxp_joined_body *b) {
+  nx_status status = NX_OK;
+  nxp_joined_place to;
+  l->joined->now = b;
+  for (uint32_t i = 0; i < b->plan->n_steps && status == NX_OK; i++) {
+    const nxp_step *step = &b->plan->steps[i];
+    if (step->kind != NXP_STEP_COPY || !find_any(l, &step->buffers[1], &to)) continue;
+    nx_dtype t = l->to->buffers[to.buffer].dtype;
+    status = nxp_bind_copy(l, t, step->bytes / nxi_dtype_size(t), &b->kernels[i]);
+  }
+  return status;
+}
+
+static nx_status bind_all(nxp_loop *l) {
+  nxp_joined *j = l->joined;
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < l->c.n_bodies && status == NX_OK; i++)
+    status = bind_kernels(l, &j->bodies[i]);
+  if (status != NX_OK) return status;
+  add_buffers(l);
+  choose_arrays(l);
+  if (l->to->failed) return nxi_oom(l->s->b->d);
+  for (uint32_t i = 0; i < l->c.n_bodies && status == NX_OK; i++)
+    status = bind_copies(l, &j->bodies[i]);
+  for (uint32_t i = 0; i < l->c.n_carried && status == NX_OK; i++)
+    status = nxp_bind_copy(l, dtype_of_output(l, i), elements_of_output(l, i), &j->copies[i]);
+  return status;
+}
+
+/* ---- whether they can be joined */
 
 static bool is_small(const nxk_kernel *k, int32_t threads) {
   for (uint32_t i = 0; i < k->n_regions; i++)
@@ -228,40 +371,31 @@ static bool is_small(const nxk_kernel *k, int32_t threads) {
   return k->n_params == 0 && (threads <= 1 || nxk_task_count(k, NULL) <= MOST_TASKS);
 }
 
-/* Before anything is bound: whether the plan is of kernels and copies alone. */
-static bool is_simple(const nxp_loop *l) {
-  const nxp_plan *p = l->plan;
-  size_t size = 0;
-  for (uint32_t i = 0; i < p->n_steps; i++) {
-    const nxp_step *step = &p->steps[i];
-    if (step->kind != NXP_STEP_KERNEL && step->kind != NXP_STEP_COPY) return false;
-    if (step->n_params > 0) return false;
-  }
-  for (uint32_t i = 0; i < p->n_kernels; i++) size += p->kernels[i].ir->n_instrs;
-  for (uint32_t i = 0; i < p->n_outputs; i++)
-    if (p->outputs[i].in_place_of >= 0) return false;
-  return p->n_steps <= MOST_KERNELS && size <= MOST_INSTRUCTIONS &&
-         ((double)p->work + 1) * (double)l->steps <= NXG_LOOP_WORK;
-}
-
 /* Whether inputs and results are elements of the dtypes that kernels know them by. */
-static bool fits_step(const nxp_loop *l, uint32_t i) {
-  const nxp_step *step = &l->plan->steps[i];
-  const nxk_kernel *k = l->joined->kernels[i];
+static bool fits_step(const nxp_loop *l, const nxp_joined_body *b, uint32_t i) {
+  const nxp_step *step = &b->plan->steps[i];
+  const nxk_kernel *k = b->kernels[i];
   nxp_joined_place p;
   if (k == NULL || !is_small(k, l->s->b->plan->options.threads)) return false;
-  for (uint32_t b = 0; b < step->n_buffers; b++)
-    if (!find_place(l, &step->buffers[b], k->buffers[b].dtype, &p)) return false;
+  for (uint32_t n = 0; n < launch_buffers(k); n++)
+    if (!nxp_joined_find(l, &step->buffers[n], k->buffers[n].dtype, &p)) return false;
+  return true;
+}
+
+static bool fits_body(const nxp_loop *l, const nxp_joined_body *b, size_t *size) {
+  l->joined->now = b;
+  for (uint32_t i = 0; i < b->plan->n_steps; i++) {
+    if (!fits_step(l, b, i)) return false;
+    *size += b->kernels[i]->n_instrs;
+  }
   return true;
 }
 
 static bool fits(const nxp_loop *l) {
   const nxi_target *t = &l->s->b->plan->target;
   size_t size = 0;
-  for (uint32_t i = 0; i < l->plan->n_steps; i++) {
-    if (!fits_step(l, i)) return false;
-    size += l->joined->kernels[i]->n_instrs;
-  }
+  for (uint32_t i = 0; i < l->c.n_bodies; i++)
+    if (!fits_body(l, &l->joined->bodies[i], &size)) return false;
   for (uint32_t i = 0; i < l->c.n_carried; i++) {
     const nxg_node *x = node_of(l->s, l->n->args[l->c.first + i]);
     if (x->dtype != dtype_of_output(l, i) || nxg_node_elements(x) != elements_of_output(l, i))
@@ -271,6 +405,18 @@ static bool fits(const nxp_loop *l) {
          (t->l2_bytes <= 0 || l->joined->bytes <= t->l2_bytes / 2);
 }
 
+/* Branches of a kernel update nothing in place: what they update is copied. */
+static bool copies_much(const nxp_loop *l) {
+  if (l->c.op != NXG_case) return false;
+  for (uint32_t i = 0; i < l->c.n_results; i++)
+    if (nxp_case_updates(&l->c, i) >= 0 &&
+        elements_of_output(l, i) * nxi_dtype_size(dtype_of_output(l, i)) > MOST_BRANCHED)
+      return true;
+  return false;
+}
+
+/* ---- the kernel */
+
 static nx_status add_to_plan(nxp_loop *l) {
   nxp_plan_builder *b = l->s->b;
   nx_status status = nxp_check_kernel(l->to, "loop_kernels", b->d);
@@ -279,43 +425,46 @@ static nx_status add_to_plan(nxp_loop *l) {
     status = nxp_add_kernel(l->s, l->to, l->buffers, NULL, 0, l->group->roots[0].node);
   if (status != NX_OK) return status;
   int64_t bytes = 0;
+  double work = 0;
   for (uint32_t i = 0; i < l->binding.n_buffers; i++)
     bytes += l->to->buffers[i].elements * nxi_dtype_size(l->to->buffers[i].dtype);
+  for (uint32_t i = 0; i < l->c.n_bodies; i++) work += (double)l->joined->bodies[i].plan->work + 1;
   b->plan->steps[b->plan->n_steps - 1].bytes = bytes;
-  nxp_more_work(b->plan, ((double)l->plan->work + 1) * (double)l->steps);
+  nxp_more_work(b->plan, work * (double)l->steps);
   return NX_OK;
 }
 
-static nx_status join(nxp_loop *l, bool *done) {
-  nxp_plan_builder *b = l->s->b;
+static nx_status create_kernel(nxp_loop *l) {
+  const nxp_plan *p = l->joined->bodies[l->c.n_bodies - 1].plan;
   char name[64];
-  if (!reserve(l)) return nxi_oom(b->d);
-  nx_status status = bind_all(l);
-  if (status != NX_OK) return status;
   snprintf(name, sizeof name, "%s_%.50s", nxg_ops[l->c.op].name,
-           l->plan->n_kernels > 0 ? l->plan->kernels[0].name : "copy");
+           p->n_kernels > 0 ? p->kernels[0].name : "copy");
   l->to = nxk_create(NXK_BOUND, name);
-  if (l->to == NULL) return nxi_oom(b->d);
-  add_buffers(l);
-  if (l->to->failed) return nxi_oom(b->d);
-  if (!fits(l)) return NX_OK;
+  return l->to != NULL ? NX_OK : nxi_oom(l->s->b->d);
+}
+
+static nx_status join(nxp_loop *l, bool found, bool *done) {
+  nxp_plan_builder *b = l->s->b;
+  bool good = false;
+  if (!reserve(l)) return nxi_oom(b->d);
+  nx_status status = plan_all(l, &good);
+  if (status != NX_OK || !good) return status;
+  status = create_kernel(l);
+  if (status == NX_OK) status = bind_all(l);
+  if (status != NX_OK || !fits(l)) return status;
+  *done = true;
+  if (found) return NX_OK;
   if (!nxp_loop_place_results(l) || !nxp_write_joined(l)) return nxi_oom(b->d);
   for (uint32_t i = 0; i < l->c.n_results; i++)
     if (l->result_buffer[i] != NXK_NONE)
       l->buffers[l->result_buffer[i]] = b->where[nxp_loop_result(l, i)];
-  *done = true;
   return add_to_plan(l);
 }
 
-bool nxp_joined_find(const nxp_loop *l, const nxp_location *where, nx_dtype t,
-                     nxp_joined_place *p) {
-  return find_place(l, where, t, p);
-}
-
-nx_status nxp_join_loop(nxp_loop *l, bool *done) {
+nx_status nxp_join_loop(nxp_loop *l, bool found, bool *done) {
   bool on_gpu = l->s->b->plan->options.on_gpu || l->s->b->plan->target.block_threads > 0;
-  if (on_gpu || !is_simple(l)) return NX_OK;
-  nx_status status = join(l, done);
+  if (on_gpu || copies_much(l)) return NX_OK;
+  nx_status status = join(l, found, done);
   release(l);
   return status;
 }

@@ -106,17 +106,37 @@ static void write_kernel(nxp_loop *l, const source *from) {
   }
 }
 
-static void write_step(nxp_loop *l, uint32_t i) {
-  const nxp_step *step = &l->plan->steps[i];
-  source from;
-  if (!begin_source(l, l->joined->kernels[i], &from)) return;
-  for (uint32_t b = 0; b < step->n_buffers; b++)
-    if (!nxp_joined_find(l, &step->buffers[b], from.k->buffers[b].dtype, &from.places[b]))
-      l->to->failed = true; /* it was found before */
+/* A piece of code for itself. */
+static void begin_piece(nxp_loop *l) {
   nxk_value piece = nxk_begin_range(l->to, NXK_SEQ, 1);
   if (piece != NXK_NONE) l->to->loops[l->to->instrs[piece].imm].apart = true;
+}
+
+/* Whether a kernel is one of several, and has such pieces. */
+static bool has_pieces(const nxk_kernel *k) {
+  for (uint32_t i = 0; i < k->n_loops; i++)
+    if (k->loops[i].apart) return true;
+  return false;
+}
+
+static void write_step(nxp_loop *l, const nxp_joined_body *body, uint32_t i) {
+  const nxp_step *step = &body->plan->steps[i];
+  source from;
+  if (!begin_source(l, body->kernels[i], &from)) return;
+  for (uint32_t b = 0; b < from.k->n_buffers; b++)
+    if (from.k->buffers[b].kind != NXK_LOCAL &&
+        !nxp_joined_find(l, &step->buffers[b], from.k->buffers[b].dtype, &from.places[b]))
+      l->to->failed = true; /* it was found before */
+  bool pieces = has_pieces(from.k);
+  if (!pieces) begin_piece(l);
   write_kernel(l, &from);
-  nxk_end(l->to);
+  if (!pieces) nxk_end(l->to);
+}
+
+static void write_all(nxp_loop *l, uint32_t number) {
+  const nxp_joined_body *body = &l->joined->bodies[number];
+  l->joined->now = body;
+  for (uint32_t i = 0; i < body->plan->n_steps && !l->to->failed; i++) write_step(l, body, i);
 }
 
 /* Copies carried value i from one place to another. */
@@ -157,7 +177,7 @@ static void write_body(nxp_loop *l, nxk_value step, int reads) {
   if (l->c.reverse) l->slice = NXK_SCALAR2(l->to, NXK_sub, number(l, l->c.count - 1), step);
   nxk_access at = nxk_access_at(j->number, 0);
   if (!l->to->failed && l->c.indexed) nxk_store(l->to, &at, l->slice);
-  for (uint32_t i = 0; i < l->plan->n_steps && !l->to->failed; i++) write_step(l, i);
+  write_all(l, l->c.n_bodies - 1);
 }
 
 /* Steps by twos. The last one of an odd number is alone. */
@@ -175,28 +195,149 @@ static void write_steps(nxp_loop *l, nxk_value count) {
   nxk_end(l->to);
 }
 
-/* The results are in array 0 after an even number of steps. */
-static void write_results(nxp_loop *l, nxk_value count) {
-  nxk_value odd = NXK_SCALAR2(l->to, NXK_and, count, number(l, 1));
-  for (int array = 0; array < 2 && !l->to->failed; array++) {
-    if (l->c.count >= 0 && l->c.count % 2 != array) continue;
-    begin_if(l, array == 1 ? odd : NXK_SCALAR2(l->to, NXK_sub, number(l, 1), odd));
-    for (uint32_t i = 0; i < l->c.n_carried && !l->to->failed; i++)
-      if (l->result_buffer[i] != NXK_NONE)
-        write_copy(l, i, at_buffer(l->joined->carried[array][i]), at_buffer(l->result_buffer[i]));
+/* ---- loops that go on while a condition holds */
+
+enum { BLOCK = 32 };
+
+static void store_number(nxp_loop *l, uint32_t array, int64_t x) {
+  nxk_access at = nxk_access_at(array, 0);
+  if (!l->to->failed) nxk_store(l->to, &at, number(l, x));
+}
+
+/* A block that is carried out if the condition held when it was computed last. */
+static void begin_if_holds(nxp_loop *l) {
+  nxk_access at = nxk_access_at(l->joined->holds, 0);
+  nxk_value holds = l->to->failed ? NXK_NONE : nxk_load(l->to, &at, 1);
+  if (!l->to->failed) begin_if(l, nxk_cast_to(l->to, NX_I64, holds));
+}
+
+/* Copies what is carried from one array to the other. */
+static void write_back(nxp_loop *l) {
+  const nxp_joined *j = l->joined;
+  begin_piece(l);
+  for (uint32_t i = 0; i < l->c.n_carried && !l->to->failed; i++)
+    if (!j->in_place[i]) write_copy(l, i, at_buffer(j->carried[1][i]), at_buffer(j->carried[0][i]));
+  nxk_end(l->to);
+}
+
+/* A step from array `reads`, if the condition holds. */
+static void write_conditional(nxp_loop *l, int reads) {
+  l->joined->reads = reads;
+  begin_if_holds(l);
+  write_all(l, 0);
+  begin_if_holds(l);
+  write_all(l, 1);
+  if (l->joined->copies_back) write_back(l);
+  else store_number(l, l->joined->odd, !reads);
+  nxk_end(l->to);
+  nxk_end(l->to);
+}
+
+/* The steps of a block: n of them, by twos if what is carried alternates between its arrays. */
+static void write_block(nxp_loop *l, nxk_value n) {
+  bool twice = !l->joined->copies_back;
+  nxk_value step =
+      nxk_begin_for(l->to, NXK_SEQ, nxk_bound_const(0), nxk_bound_of(n), twice ? 2 : 1);
+  write_conditional(l, 0);
+  if (twice) {
+    nxk_value second = NXK_SCALAR2(l->to, NXK_add, step, number(l, 1));
+    nxk_value left = NXK_SCALAR2(l->to, NXK_sub, n, second);
+    begin_if(l, NXK_SCALAR2(l->to, NXK_min, left, number(l, 1)));
+    write_conditional(l, 1);
     nxk_end(l->to);
   }
+  nxk_end(l->to);
+}
+
+/* So many steps at most, in blocks: the rest of a block is passed by once the condition does not
+ * hold, and so are all blocks after it. */
+static void write_while(nxp_loop *l) {
+  nxp_joined *j = l->joined;
+  nxk_access at = nxk_access_at(j->holds, 0);
+  if (!l->to->failed) nxk_store(l->to, &at, nxk_const_i(l->to, NX_BOOL, 1));
+  if (!j->copies_back) store_number(l, j->odd, 0);
+  nxk_value first =
+      nxk_begin_for(l->to, NXK_SEQ, nxk_bound_const(0), nxk_bound_const(l->steps), BLOCK);
+  begin_if_holds(l);
+  nxk_value left = NXK_SCALAR2(l->to, NXK_sub, number(l, l->steps), first);
+  nxk_value n = NXK_SCALAR2(l->to, NXK_min, left, number(l, BLOCK));
+  write_block(l, n);
+  nxk_end(l->to);
+  nxk_end(l->to);
+}
+
+/* ---- branches */
+
+/* The number of the branch: of one that is not there, the last one's. */
+static nxk_value branch_of(nxp_loop *l) {
+  nxk_access at = nxk_access_at(l->operand_buffer[0], 0);
+  nxk_value index = nxk_cast_to(l->to, NX_I64, nxk_load(l->to, &at, 1)),
+            last = number(l, (int64_t)l->c.n_bodies - 1);
+  nxk_value below = NXK_SCALAR2(l->to, NXK_lt, index, number(l, 0));
+  index = NXK_SCALAR2(l->to, NXK_min, index, last);
+  return nxk_scalar(l->to, NXK_select, 0, below, last, index);
+}
+
+static void write_branches(nxp_loop *l) {
+  nxk_value branch = branch_of(l);
+  for (uint32_t b = 0; b < l->c.n_bodies && !l->to->failed; b++) {
+    nxk_value is = NXK_SCALAR2(l->to, NXK_eq, branch, number(l, b));
+    begin_if(l, nxk_cast_to(l->to, NX_I64, is));
+    write_all(l, b);
+    nxk_end(l->to);
+  }
+}
+
+/* ---- all of it */
+
+/* Copies what is carried from an array to the results. */
+static void write_from(nxp_loop *l, int array) {
+  for (uint32_t i = 0; i < l->c.n_carried && !l->to->failed; i++)
+    if (l->result_buffer[i] != NXK_NONE)
+      write_copy(l, i, at_buffer(l->joined->carried[array][i]), at_buffer(l->result_buffer[i]));
+}
+
+/* odd: 1 if the results are in array 1; NXK_NONE: in `array`. */
+static void write_results(nxp_loop *l, nxk_value odd, int array) {
+  if (odd == NXK_NONE) {
+    write_from(l, array);
+    return;
+  }
+  for (int k = 0; k < 2 && !l->to->failed; k++) {
+    begin_if(l, k == 1 ? odd : NXK_SCALAR2(l->to, NXK_sub, number(l, 1), odd));
+    write_from(l, k);
+    nxk_end(l->to);
+  }
+}
+
+static void write_counted(nxp_loop *l) {
+  nxk_value count = count_of(l);
+  if (l->to->failed) return;
+  write_steps(l, count);
+  bool known = l->c.count >= 0;
+  nxk_value odd = known ? NXK_NONE : NXK_SCALAR2(l->to, NXK_and, count, number(l, 1));
+  write_results(l, odd, known ? (int)(l->c.count % 2) : 0);
+}
+
+static void write_loop(nxp_loop *l) {
+  const nxp_joined *j = l->joined;
+  for (uint32_t i = 0; i < l->c.n_carried && !l->to->failed; i++)
+    write_copy(l, i, at_buffer(l->operand_buffer[l->c.first + i]), at_buffer(j->carried[0][i]));
+  if (l->c.counted) {
+    write_counted(l);
+    return;
+  }
+  write_while(l);
+  nxk_access at = nxk_access_at(j->odd, 0);
+  bool two = !j->copies_back && !l->to->failed;
+  write_results(l, two ? nxk_load(l->to, &at, 1) : NXK_NONE, 0);
 }
 
 bool nxp_write_joined(nxp_loop *l) {
   nxk_begin_region(l->to);
   nxk_begin_range(l->to, NXK_TASK, 1);
-  for (uint32_t i = 0; i < l->c.n_carried && !l->to->failed; i++)
-    write_copy(l, i, at_buffer(l->operand_buffer[l->c.first + i]),
-               at_buffer(l->joined->carried[0][i]));
-  nxk_value count = count_of(l);
-  if (!l->to->failed) write_steps(l, count);
-  if (!l->to->failed) write_results(l, count);
+  if (l->c.op == NXG_case) write_branches(l);
+  else write_loop(l);
   nxk_end(l->to);
   nxk_end(l->to);
   return !l->to->failed;

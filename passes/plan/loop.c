@@ -13,10 +13,9 @@
  *
  * The number is a constant, or the lesser one of a constant and a value. Passes over the graph make
  * such loops of others: of a `while` that counts (graph/count_loops.c), and of loops of any number
- * of steps (graph/chunk_loops.c). No other `while` is taken: a kernel can neither ask a poll nor
- * fail, so it must end by itself. Nor is a condition over all points (the points of a vector cannot
- * know when the others are done), and nor are more steps of a vector than take some ten
- * milliseconds, because a task is not interrupted. */
+ * of steps (graph/chunk_loops.c). No other `while` is taken here (plan/joined.c takes others): the
+ * points of a vector cannot know when the others are done. Nor are more steps of a vector than take
+ * some ten milliseconds, because a kernel can neither ask a poll nor fail. */
 #include "loop.h"
 
 #include <stdio.h>
@@ -31,6 +30,9 @@ enum {
 };
 /* The cost of all steps of a vector, in vector operations: ten milliseconds. */
 static const double most_cost = 2e7;
+/* Instructions of all branches of a `case` that is a kernel, and steps of a `while` at least. */
+static const int64_t most_branched = 1 << 16;
+enum { FEW_STEPS = 4, MOST_KNOWN = 1 << 16 };
 
 /* The most steps that the loop takes; 0: they are too many, or it is not known. */
 static int64_t most_steps(const nxp_loop *l) {
@@ -338,7 +340,7 @@ static nx_status try(nxp_loop *l, bool *done) {
   nx_status status = nxp_plan_create(l->body, &b->plan->options, NULL, &l->plan, b->d);
   if (status != NX_OK) return status;
   if (!reserve(l)) return nxi_oom(b->d);
-  if (!nxg_is_elementwise(l->body) || !fits(l)) return nxp_join_loop(l, done);
+  if (!nxg_is_elementwise(l->body) || !fits(l)) return nxp_join_loop(l, false, done);
   if (!nxp_loop_place_results(l)) return nxi_oom(b->d);
   const nxk_kernel *inside = l->parts[l->n_parts - 1].k;
   snprintf(name, sizeof name, "%s_%.50s", nxg_ops[l->c.op].name, inside->name);
@@ -348,18 +350,61 @@ static nx_status try(nxp_loop *l, bool *done) {
   return add_kernel(l);
 }
 
-nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done) {
+static nx_status try_counted(nxp_loop *l, bool *done) {
+  l->steps = most_steps(l);
+  if (l->steps == 0 || l->c.n_carried == 0) return NX_OK;
+  if (!nxg_is_elementwise(l->body) && nxg_step_work(l->body) < 0) return NX_OK;
+  return try(l, done);
+}
+
+/* The instructions of all bodies, if they are small and cannot fail; else -1. */
+static int64_t work_of_bodies(const nxp_loop *l) {
+  int64_t all = 0;
+  for (uint32_t i = 0; i < l->c.n_bodies; i++) {
+    int64_t work = nxg_step_work(nxg_body_find(l->c.bodies[i])->graph);
+    if (work < 0) return -1;
+    all += work < most_branched ? work : most_branched;
+  }
+  return all;
+}
+
+/* A `while` of any number of steps becomes one of chunks of so many (plan/control.c). */
+static nx_status try_while(nxp_loop *l, bool *done, int64_t *chunk) {
+  int64_t work = work_of_bodies(l);
+  if (work < 0 || l->c.limit > 0 || l->c.n_carried == 0) return NX_OK;
+  l->steps = nxg_most_steps(l->s->b->g, l->n);
+  bool known = l->steps >= 0 && l->steps <= MOST_KNOWN &&
+               ((double)work + 1) * (double)l->steps <= NXG_LOOP_WORK / 4;
+  if (!known) l->steps = (int64_t)(NXG_LOOP_WORK / (4.0 * ((double)work + 1)));
+  if (!known && l->steps > NXG_LOOP_CHUNK) l->steps = NXG_LOOP_CHUNK;
+  if (!known && (l->steps < FEW_STEPS || l->c.limit < 0)) return NX_OK;
+  bool good = false;
+  nx_status status = nxp_join_loop(l, !known, &good);
+  if (known) *done = good;
+  else if (good) *chunk = l->steps;
+  return status;
+}
+
+static nx_status try_branches(nxp_loop *l, bool *done) {
+  int64_t work = work_of_bodies(l);
+  l->steps = 1;
+  if (work < 0 || work >= most_branched) return NX_OK;
+  return nxp_join_loop(l, false, done);
+}
+
+nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done, int64_t *chunk) {
   const nxp_group *members = &s->b->clusters->groups[group];
   nxp_loop l = {.s = s, .group = members, .n = node_of(s, members->roots[0].node)};
+  nx_status status;
   *done = false;
+  *chunk = 0;
   nxg_control_of_node(l.n, &l.c);
-  l.steps = most_steps(&l);
-  if (!s->b->plan->options.fuse || nxp_is_skipped(NXP_PASS_loop_kernels) || l.steps == 0 ||
-      l.c.n_carried == 0 || l.n->n_args + l.c.n_results > NXP_MAX_BUFFERS)
+  if (!s->b->plan->options.fuse || nxp_is_skipped(NXP_PASS_loop_kernels) ||
+      l.n->n_args + l.c.n_results > NXP_MAX_BUFFERS)
     return NX_OK;
-  l.body = nxg_body_find(l.c.bodies[0])->graph;
-  if (!nxg_is_elementwise(l.body) && nxg_step_work(l.body) < 0) return NX_OK;
-  nx_status status = try(&l, done);
+  l.body = nxg_body_find(l.c.bodies[l.c.n_bodies - 1])->graph;
+  if (l.c.op == NXG_case) status = try_branches(&l, done);
+  else status = l.c.counted ? try_counted(&l, done) : try_while(&l, done, chunk);
   nxk_destroy(l.to);
   nxp_plan_destroy(l.plan);
   nxi_arena_destroy(&l.arena);

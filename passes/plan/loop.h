@@ -41,15 +41,27 @@ typedef struct nxp_joined_place {
   nxk_value index;
 } nxp_joined_place;
 
+/* A body of the loop, or a branch, whose kernels are in that kernel. */
+typedef struct nxp_joined_body {
+  const nxg_graph *g;
+  nxp_plan *plan;
+  nxk_kernel **kernels;  /* bound, of each step of the plan */
+  uint32_t *temporaries; /* local arrays that stand for the plan's, or NXK_NONE */
+} nxp_joined_body;
+
 /* Such a kernel. */
 typedef struct nxp_joined {
-  nxk_kernel **kernels; /* bound, of each step of the body's plan */
-  nxk_kernel **copies;  /* bound, of carried values */
-  /* local arrays, or NXK_NONE: two of each carried value, slices that nobody reads, temporaries of
-   * the body's plan, the number of the step */
-  uint32_t *carried[2], *unread, *temporaries, number;
-  int reads;     /* which of the two the step reads; it writes the other one */
-  int64_t bytes; /* of these arrays */
+  nxp_joined_body *bodies;    /* as the operation names them */
+  const nxp_joined_body *now; /* the one whose places are asked for */
+  nxk_kernel **copies;        /* bound, of carried values */
+  bool *in_place;             /* which carried values a step changes where they are */
+  /* local arrays, or NXK_NONE: two of each carried value, which are one if it is changed in place;
+   * results that nobody reads; the number of the step; of a while, what its condition has said, and
+   * whether a value is in the second array */
+  uint32_t *carried[2], *unread, number, holds, odd;
+  int reads;        /* which of the two the step reads; it writes the other one */
+  bool copies_back; /* of a while: each step copies what it wrote to the array that it read */
+  int64_t bytes;    /* of these arrays */
 } nxp_joined;
 
 typedef struct nxp_loop {
@@ -57,9 +69,9 @@ typedef struct nxp_loop {
   const nxp_group *group;
   const nxg_node *n;
   nxg_control c;
-  const nxg_graph *body;
-  nxp_plan *plan; /* of the body */
-  int64_t steps;  /* the most that it takes */
+  const nxg_graph *body; /* the step; of a case, the last branch */
+  nxp_plan *plan;        /* of the step of a loop that counts */
+  int64_t steps;         /* the most that it takes */
   nxi_arena arena;
   nxp_loop_part *parts; /* those without loops first */
   uint32_t n_parts;
@@ -105,9 +117,15 @@ nxp_loop_value *nxp_loop_value_at(const nxp_loop *l, const nxp_location *where);
 
 /* plan/loop.c: gives results memory. False: memory is exhausted. */
 bool nxp_loop_place_results(const nxp_loop *l);
-/* plan/joined.c: the loop as one kernel that has those of the body in it, if that is good. Once the
- * body is planned. */
-nx_status nxp_join_loop(nxp_loop *l, bool *done);
+/* plan/joined.c: the loop, or what chooses between branches, as one kernel that has those of its
+ * bodies in it, if that is good. Once the body of a loop that counts is planned. With `found` it is
+ * only found out whether it is: nothing is added to the plan. */
+nx_status nxp_join_loop(nxp_loop *l, bool found, bool *done);
+/* plan/joined_bind.c: bound kernels of one task. Copies so many elements from buffer 0 to buffer
+ * 1. */
+nx_status nxp_bind_copy(const nxp_loop *l, nx_dtype t, int64_t elements, nxk_kernel **out);
+/* A scatter of little work: result, indices, updates; NULL in *out: it is none. */
+nx_status nxp_bind_scatter(const nxi_scatter *s, nxk_kernel **out, nxi_diag *d);
 /* The place of a location of the body's plan; false: it has none for such elements. */
 bool nxp_joined_find(const nxp_loop *l, const nxp_location *where, nx_dtype t, nxp_joined_place *p);
 /* plan/joined_write.c: writes that kernel. False: memory is exhausted. */

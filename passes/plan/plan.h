@@ -278,6 +278,9 @@ uint32_t nxp_control_buffers(const nxp_control *k);
 /* updated.c. Whether output o of a body is its input, or an update of it. */
 bool nxp_gives_input(const nxg_graph *g, uint32_t o, uint32_t input);
 bool nxp_is_update_of(const nxg_graph *g, uint32_t o, uint32_t input);
+/* The body of a loop with inputs that may be overwritten, since what it gives is an update of them;
+ * NULL in *out: there are none. */
+nx_status nxp_allow_updates(const nxg_control *c, const nxg_graph *g, nxg_graph **out, nxi_diag *d);
 /* The input of the branches of a case that result i is an update of, in all branches in which it is
  * not that input itself; -1: there is none. */
 int32_t nxp_case_updates(const nxg_control *c, uint32_t i);

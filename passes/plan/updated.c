@@ -14,6 +14,7 @@ static uint32_t updated(const nxg_graph *g, uint32_t node) {
     return n->args[0];
   if (!nxg_is_control(n->op)) return NXP_NONE;
   nxg_control_of_node(n, &c);
+  if (c.limit < 0) return NXP_NONE; /* a kernel, with arrays of its own */
   if (n->op != NXG_case) return c.result < c.n_carried ? n->args[c.first + c.result] : NXP_NONE;
   uint32_t input = root_of_branches(&c, c.result);
   return input == NXP_NONE ? NXP_NONE : n->args[c.first + input];
@@ -28,6 +29,18 @@ bool nxp_is_update_of(const nxg_graph *g, uint32_t o, uint32_t input) {
   if (nxp_gives_input(g, o, input)) return false;
   while (node != NXP_NONE && node != g->inputs[input].node) node = updated(g, node);
   return node != NXP_NONE;
+}
+
+nx_status nxp_allow_updates(const nxg_control *c, const nxg_graph *g, nxg_graph **out,
+                            nxi_diag *d) {
+  *out = NULL;
+  for (uint32_t i = 0; i < c->n_carried; i++) {
+    uint32_t input = c->indexed + i;
+    if (!nxp_is_update_of(g, i, input)) continue;
+    if (*out == NULL && (*out = nxg_copy(g)) == NULL) return nxi_oom(d);
+    (*out)->inputs[input].flags = NXG_INPUT_OVERWRITE | NXG_INPUT_SPENT | NXG_INPUT_ALIGNED;
+  }
+  return NX_OK;
 }
 
 /* The input that output o is an update of, or is; NXP_NONE. */

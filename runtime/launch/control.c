@@ -45,19 +45,6 @@ static void add_report(nxi_compile_report *to, const nxi_compile_report *from) {
 
 /* ---- values that a body updates in place */
 
-/* The body with inputs that may be overwritten, or NULL: there are none. */
-static nx_status allow_updates(const nxp_control *k, const nxg_graph *g, nxg_graph **out,
-                               nxi_diag *d) {
-  *out = NULL;
-  for (uint32_t i = 0; i < k->c.n_carried; i++) {
-    uint32_t input = k->c.indexed + i;
-    if (!nxp_is_update_of(g, i, input)) continue;
-    if (*out == NULL && (*out = nxg_copy(g)) == NULL) return nxi_oom(d);
-    (*out)->inputs[input].flags = NXG_INPUT_OVERWRITE | NXG_INPUT_SPENT | NXG_INPUT_ALIGNED;
-  }
-  return NX_OK;
-}
-
 static bool is_in_place(const nxp_control *k, uint32_t i) {
   return k->lies_in[i] == (int32_t)(k->c.indexed + i);
 }
@@ -90,7 +77,7 @@ static nx_status load_step(nxi_executable *e, nxp_control *k, const nxg_graph *g
                            const nxi_poll *poll, nxi_executable **out, nxi_compile_report *report,
                            nxi_diag *d) {
   nxg_graph *over = NULL;
-  nx_status status = allow_updates(k, g, &over, d);
+  nx_status status = nxp_allow_updates(&k->c, g, &over, d);
   if (status == NX_OK) status = load_body(e, over != NULL ? over : g, poll, out, report, d);
   if (status == NX_OK && over != NULL && !note_updates(k, over, (*out)->plan)) {
     nxi_executable_destroy(*out);
