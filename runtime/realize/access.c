@@ -180,24 +180,34 @@ static nx_status element_offset(const nx_tensor *t, const int64_t *index, size_t
   return NX_OK;
 }
 
+/* Floats that are usual are converted by integer instructions: entering the floating-point
+ * environment for others takes as long as all the rest of nx_item. */
+static double to_f64(uint64_t bits, nx_dtype t) {
+  const uint64_t exponent = t == NX_F32 ? bits >> 23 & 0xff : bits >> 52 & 0x7ff;
+  if (t == NX_F64 && exponent != 0x7ff) return nxi_f64_bits(bits);
+  if (t == NX_F32 && exponent != 0xff && (exponent || !(bits & 0x7fffff))) {
+    const uint64_t magnitude = bits & 0x7fffffff, rebias = (uint64_t)(1023 - 127) << 52;
+    return nxi_f64_bits((bits >> 31 & 1) << 63 | (magnitude ? (magnitude << 29) + rebias : 0));
+  }
+  const nxi_fp environment = nxi_fp_enter();
+  const double value = nxi_f64_bits(nxi_cast_bits(bits, t, NX_F64));
+  nxi_fp_leave(environment);
+  return value;
+}
+
 /* Converts the element at this offset. */
 static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar *out) {
   nx_dtype part = nxi_part_dtype(t);
-  nxi_fp environment = nxi_fp_enter();
   uint64_t bits = nxi_load_at(b->data, part, offset * nxi_parts(t));
   memset(out, 0, sizeof *out);
   if (nxi_is_float(part) || nxi_is_stored(part)) {
     out->kind = part == t ? NX_SCALAR_F64 : NX_SCALAR_C128;
-    out->v.f[0] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
-    if (part != t) {
-      bits = nxi_load_at(b->data, part, 2 * offset + 1);
-      out->v.f[1] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
-    }
+    out->v.f[0] = to_f64(bits, part);
+    if (part != t) out->v.f[1] = to_f64(nxi_load_at(b->data, part, 2 * offset + 1), part);
   } else {
     out->kind = t == NX_U64 ? NX_SCALAR_U64 : NX_SCALAR_I64;
     out->v.u = t == NX_U64 ? bits : nxi_cast_bits(bits, t, NX_I64);
   }
-  nxi_fp_leave(environment);
 }
 
 /* The same of the value of s, if that is realised or is quickly. No lock. */

@@ -415,11 +415,21 @@ nx_tensor *nxi_record_alike_three(uint32_t op_and_dtype, nx_tensor *x, nx_tensor
   nx_tensor *t[3] = {x, y, z};
   return record_alike(x, op_and_dtype, t, 3, NULL);
 }
+/* A function for each place of the number: in one for both the operands would be in an array that
+ * is written word by word and then read as one vector, which waits for the stores. */
+__attribute__((noinline)) static nx_tensor *number_first(uint32_t op_and_dtype, nx_tensor *x,
+                                                         const nxi_number *number) {
+  nx_tensor *t[2] = {NULL, x};
+  return record_alike(x, op_and_dtype, t, 2, number);
+}
+__attribute__((noinline)) static nx_tensor *number_second(uint32_t op_and_dtype, nx_tensor *x,
+                                                          const nxi_number *number) {
+  nx_tensor *t[2] = {x, NULL};
+  return record_alike(x, op_and_dtype, t, 2, number);
+}
 nx_tensor *nxi_record_alike_number(uint32_t op_and_dtype, nx_tensor *x, const nxi_number *number,
                                    uint32_t at) {
-  nx_tensor *first[2] = {NULL, x}, *second[2] = {x, NULL};
-  return at ? record_alike(x, op_and_dtype, second, 2, number)
-            : record_alike(x, op_and_dtype, first, 2, number);
+  return at ? number_second(op_and_dtype, x, number) : number_first(op_and_dtype, x, number);
 }
 
 static nxi_node *record_locked(const nxi_recording *r, bool *exposed) {
