@@ -70,7 +70,8 @@ NX_API void nx_capture_end(nx_context *context);
  * separate values, taken when the call begins. Donated inputs become NX_DONATED. On failure nothing
  * is changed. NX_INVALID_ARGUMENT: another number of inputs or outputs than the function has, one
  * that does not fit, a NULL input, an output that overlaps itself. NX_NOT_WRITABLE:
- * an output in an immutable import. NX_UNBOUND, NX_DONATED. What realising gives. */
+ * an output in an immutable import. NX_UNBOUND, NX_DONATED. What realising gives. NX_AT_ONCE: as of
+ * nx_item; inputs that would have to be computed first are not there. */
 NX_API nx_status nx_function_call(nx_function *f, nx_tensor *const *in, size_t n_in,
                                   nx_tensor **out, size_t n_out, const nx_run_options *options);
 /** Records what a call would do into the graph, inlined, and runs nothing, unless exposed storage

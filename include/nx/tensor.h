@@ -257,7 +257,9 @@ enum {
   NX_DO_DEFERRED = 1, /**< also what is deferred */
   /** also what is deferred, and all live tensors that wait */
   NX_DO_PENDING = 2,
-  NX_AT_ONCE = 4 /**< nx_item and nx_map alone, without another flag or a report: see there */
+  /** nx_item, nx_map, nx_realize and nx_function_call alone, without another flag or a report: see
+   * nx_item */
+  NX_AT_ONCE = 4
 };
 /** Every action that takes options obeys the first two flags. What they ask for is computed
  * together with what the action is about as far as they share recorded operations, the rest in runs
@@ -277,7 +279,7 @@ typedef struct nx_run_options {
 
 /** Computes and stores the values of the n tensors named, all of this context; they may be on
  * several devices. The list is the caller's. A failed realise loses nothing: what was realised
- * stays, the rest can be realised again.
+ * stays, the rest can be realised again. NX_AT_ONCE: one tensor, as of nx_item.
  *
  * NX_INVALID_ARGUMENT: a tensor of another context, a flag of the options that there is not.
  * NX_INTERRUPTED: the poll said so. NX_UNBOUND: a value depends on a placeholder; NX_DONATED: on a

@@ -7,6 +7,8 @@
  * The key is the same that the general way makes of the graph (extract.c), so a value has the same
  * bits either way. Whatever is unusual goes the general way: plans that are not made yet, more than
  * one result, values that others hold or that host code must see, failures, reports, traces. */
+#include <string.h>
+
 #include "runtime/debug.h"
 #include "runtime/device.h"
 #include "runtime/realize/plans/plan_cache.h"
@@ -114,9 +116,15 @@ void nxi_brief_unlock(nx_context *c, nxi_brief locked) {
   if (locked == NXI_BRIEF_BOTH) nxi_run_unlock(c);
 }
 
+/* Most who ask ask again without the flag, so nothing is formatted. */
 nx_status nxi_brief_refused(const char *op) {
+  static const char sentence[] = "it is not there at once (NX_AT_ONCE)";
   nxi_diag d;
   nxi_diag_clear(&d);
-  nxi_fail(&d, NX_INTERRUPTED, op, "%s: it is not there at once (NX_AT_ONCE)", op);
+  d.status = NX_INTERRUPTED;
+  size_t n = strnlen(op, sizeof d.op - 1);
+  memcpy(d.op, op, n);
+  d.op[n] = 0;
+  memcpy(d.message, sentence, sizeof sentence);
   return nxi_error_report(&d);
 }

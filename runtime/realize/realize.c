@@ -268,9 +268,10 @@ nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_
     return nxi_error_report(&d);
   }
   nxi_brief now = NXI_BRIEF_NOT;
-  const bool tried = n == 1 && !o && !nxi_callbacks_wait(c);
-  if (tried) now = nxi_brief_lock(c, t[0]->storage, false, true);
+  const bool only = nxi_brief_only(o), tried = n == 1 && (!o || only) && !nxi_callbacks_wait(c);
+  if (tried) now = nxi_brief_lock(c, t[0]->storage, false, !o);
   if (now) return nxi_brief_unlock(c, now), NX_OK;
+  if (only) return nxi_brief_refused("realize");
   nxi_action a;
   nxi_action_begin(&a, c, o);
   a.tried = tried;

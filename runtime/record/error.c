@@ -58,6 +58,13 @@ static slot *slot_of_thread(void) {
   return error_slot = s;
 }
 
+/* As much of a text as there is room for. */
+static void copy_text(char *to, size_t room, const char *from) {
+  size_t n = strnlen(from, room - 1);
+  memcpy(to, from, n);
+  to[n] = 0;
+}
+
 nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *text,
                                   int32_t output) {
   if (d->status == NX_OK || error_status != NX_OK) return d->status;
@@ -69,10 +76,10 @@ nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *t
   s->operand = d->operand;
   s->output = output;
   s->has_tag_text = text != NULL;
-  snprintf(s->op, sizeof s->op, "%s", d->op);
-  snprintf(s->message, sizeof s->message, "%s",
-           d->message[0] ? d->message : nx_status_sentence(d->status));
-  snprintf(s->tag_text, sizeof s->tag_text, "%s", text ? text : "");
+  copy_text(s->op, sizeof s->op, d->op);
+  copy_text(s->message, sizeof s->message,
+            d->message[0] ? d->message : nx_status_sentence(d->status));
+  copy_text(s->tag_text, sizeof s->tag_text, text ? text : "");
   return d->status;
 }
 

@@ -227,15 +227,22 @@ static void at_once(void **state) {
   OK(nx_map(t, NX_MAP_READ, &o, &m));
   nx_mapping_release(m);
   release(t);
+  t = GOOD(sum(a, b));
+  OK(nx_realize(ctx, &t, 1, compiles() ? &o : NULL));
+  OK(nx_realize(ctx, &t, 1, &o));
+  FAILS(NX_INTERRUPTED, nx_realize(ctx, (nx_tensor *[]){t, a}, 2, &o));
+  FAILS(NX_INTERRUPTED, nx_realize(ctx, NULL, 0, &o));
+  release(t);
   m = NULL;
   t = GOOD(nx_reduce_sum(GOOD(nx_full_f64(ctx, 0, NX_F64, NX_SHAPE(100000), 1)), NX_AXES(0), 0));
   FAILS(NX_INTERRUPTED, nx_item(t, NULL, 0, &s, &o));
   FAILS(NX_INTERRUPTED, nx_map(t, NX_MAP_READ, &o, &m));
   assert_null(m);
-  FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &t, 1, &o));
+  FAILS(NX_INTERRUPTED, nx_realize(ctx, &t, 1, &o));
   FAILS(NX_INVALID_ARGUMENT, nx_read(t, &s.v, 8, &o));
   o.flags |= NX_DO_PENDING;
   FAILS(NX_INVALID_ARGUMENT, nx_item(t, NULL, 0, &s, &o));
+  FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &t, 1, &o));
   assert_int_equal(polls, 3); /* of those that are refused: the beginning of an action */
   OK(nx_item(t, NULL, 0, &s, NULL));
   assert_true(s.v.f[0] == 100000);

@@ -105,6 +105,30 @@ static void same_bits(void **state) {
   }
 }
 
+/* What takes no longer than a call is done, the rest is not begun. */
+static void at_once(void **state) {
+  (void)state;
+  const program *p = &programs[0];
+  nx_function *f = create(p, NULL);
+  nx_tensor *in[2] = {operand(0, 0), operand(1, 0)}, *out[2] = {NULL, NULL}, *own[2] = {NULL, NULL};
+  const nx_run_options o = {.size = sizeof o, .flags = NX_AT_ONCE};
+  FAILS(NX_INTERRUPTED, nx_function_call(f, in, 2, out, (size_t)p->n_out, &o));
+  assert_null(out[0]);
+  OK(nx_function_call(f, in, 2, out, (size_t)p->n_out, NULL));
+  warm(f, in, own, p->n_out);
+  if (compiles()) {
+    OK(nx_function_call(f, in, 2, own, (size_t)p->n_out, &o));
+    char is[8 * N], want[8 * N];
+    OK(nx_read(own[0], is, bytes_of(own[0]), NULL));
+    OK(nx_read(out[0], want, bytes_of(out[0]), NULL));
+    assert_memory_equal(is, want, bytes_of(out[0]));
+  }
+  in[1] = GOOD(nx_add(in[1], in[1])); /* it would have to be computed first */
+  FAILS(NX_INTERRUPTED, nx_function_call(f, in, 2, own, (size_t)p->n_out, &o));
+  FAILS(NX_INVALID_ARGUMENT, nx_function_call(f, in, 1, own, (size_t)p->n_out, &o));
+  nx_function_release(f);
+}
+
 /* ---- new tensors */
 
 /* Which results the caller gives: bit i of `given`. */
@@ -418,7 +442,7 @@ NXT_MAIN(brief_call) {
       IN_SCOPE(same_bits),           IN_SCOPE(new_results),      IN_SCOPE(new_results_are_kept),
       IN_SCOPE(old_values),          IN_SCOPE(arguments),        IN_SCOPE(host_memory),
       IN_SCOPE(pending_inputs),      IN_SCOPE(same_value_twice), IN_SCOPE(donated),
-      IN_SCOPE(failing_allocations), IN_SCOPE(threads),
+      IN_SCOPE(failing_allocations), IN_SCOPE(threads),          IN_SCOPE(at_once),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

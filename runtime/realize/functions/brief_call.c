@@ -184,11 +184,12 @@ static bool call(brief_call *k) {
   return true;
 }
 
-bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor **out) {
+bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor **out, bool may_wait) {
   nx_context *c = f->context;
   if (!is_plain(f) || nxi_callbacks_wait(c) || nxi_brief_watched() || pauses(f)) return false;
   brief_call k = {.f = f, .in = in, .out = out};
-  nxi_run_lock(c);
+  if (may_wait) nxi_run_lock(c);
+  else if (!nxi_run_try(c)) return false;
   nxi_record_lock(c);
   bool done = call(&k);
   nxi_record_unlock(c);

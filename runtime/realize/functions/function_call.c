@@ -483,7 +483,9 @@ nx_status nx_function_call(nx_function *f, nx_tensor *const *in, size_t n_in, nx
   nxi_diag d;
   if (!nxi_have_function("function", 0, f)) return NX_INVALID_ARGUMENT;
   if (!nxi_function_check(f, in, n_in, out, n_out, &d)) return nxi_error_report(&d);
-  if (!o && nxi_brief_call(f, in, out)) return NX_OK;
+  const bool only = nxi_brief_only(o);
+  if ((!o || only) && nxi_brief_call(f, in, out, !o)) return NX_OK;
+  if (only) return nxi_brief_refused(f->graph->name);
   if (!are_bound(f, out, &d)) return nxi_error_report(&d);
   few_arrays few;
   nxi_action a;

@@ -75,8 +75,8 @@ bool nxi_call_key(nxi_call *k);
 enum { NXI_BRIEF_INPUTS = 8, NXI_BRIEF_OUTPUTS = 4 };
 /* Calls the function at once, if its plan takes microseconds and nothing unusual concerns the
  * arguments, which have been checked. False: nothing was done, and the general way has to be gone.
- * No lock. */
-bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor **out);
+ * may_wait: for run_lock. No lock. */
+bool nxi_brief_call(nx_function *f, nx_tensor *const *in, nx_tensor **out, bool may_wait);
 /* function_key.c. Writes the key that nxi_call_key makes where inputs are all of their storages,
  * with these buffers, and results are new (NULL) or all of others, and where there are no sources
  * and effects. There are as many of both as above at most. Returns the number of words. */
