@@ -224,7 +224,9 @@ nx_status nxg_view_expand(const nxg_view *v, int32_t rank, const int64_t *shape,
   if (status) return status;
   if (rank < v->rank)
     return fail_shapes(d, NX_INVALID_ARGUMENT, "expand", v, rank, shape, "it has more dimensions");
-  nxg_view result = {.rank = rank, .offset = v->offset};
+  nxg_view result; /* what lies beyond its rank is nobody's */
+  result.rank = rank;
+  result.offset = v->offset;
   int32_t added = rank - v->rank;
   for (int32_t i = 0; i < rank; i++) {
     int64_t extent = i < added ? 1 : v->shape[i - added];
@@ -283,7 +285,9 @@ nx_status nxg_view_reshape(const nxg_view *v, int32_t rank, const int64_t *shape
   if (elements != nxg_elements(v->rank, v->shape))
     return fail_shapes(d, NX_INVALID_ARGUMENT, "reshape", v, rank, shape,
                        "their numbers of elements differ");
-  nxg_view result = {.rank = rank, .offset = v->offset};
+  nxg_view result;
+  result.rank = rank;
+  result.offset = v->offset;
   if (nxg_same_shape(v->rank, v->shape, rank, shape)) {
     result = *v;
   } else {
@@ -308,7 +312,9 @@ nx_status nxg_view_permute(const nxg_view *v, const int32_t *axes, size_t n, nxg
   }
   nx_status status = nxg_axes_mask("permute", v->rank, axes, n, &mask, d);
   if (status) return status;
-  nxg_view result = {.rank = v->rank, .offset = v->offset};
+  nxg_view result;
+  result.rank = v->rank;
+  result.offset = v->offset;
   for (int32_t i = 0; i < v->rank; i++) {
     int32_t axis = axes[i] < 0 ? axes[i] + v->rank : axes[i];
     result.shape[i] = v->shape[axis];
@@ -401,7 +407,9 @@ nx_status nxg_view_as_strided(int64_t storage_elements, int32_t rank, const int6
                               const int64_t *strides, int64_t offset, nxg_view *out, nxi_diag *d) {
   nx_status status = nxg_shape_check(NX_INVALID_ARGUMENT, "as_strided", rank, shape, 8, NULL, d);
   if (status) return status;
-  nxg_view result = {.rank = rank, .offset = offset};
+  nxg_view result;
+  result.rank = rank;
+  result.offset = offset;
   copy_extents(result.shape, shape, rank);
   copy_extents(result.strides, strides, rank);
   wide low, high;

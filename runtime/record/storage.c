@@ -213,7 +213,7 @@ nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value) {
 nx_tensor *nxi_view_tensor(const char *op, nx_tensor *t, const nxg_view *v) {
   nx_context *c = t->context;
   nxi_record_lock(c);
-  nxi_drain(c, 4);
+  nxi_drain_some(c, 4);
   t->storage->refs++;
   nx_tensor *view = nxi_tensor_create(c, t->storage, v->rank, v->shape, v->strides, v->offset);
   nxi_record_unlock(c);

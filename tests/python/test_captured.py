@@ -299,6 +299,22 @@ class Objects(unittest.TestCase):
         self.assertEqual((x * rate).dtype, nx.float32)
 
     @needs_numpy
+    def test_numbers_of_each_kind(self):
+        """Of many calls, the first of which are interpreted and the last are done at once."""
+        x = nx.asarray([1.5, -2.0, 0.25], dtype=nx.float32)
+        f = nx.jit(lambda x, s: x * s)
+        g = nx.jit(lambda x, s: nx.where(s, x, -x))
+        h = nx.jit(lambda x, a, b: (x + a, (b, x)))
+        for i in range(400):
+            s = [i, -i / 7, i * 1e-3][i % 3]
+            self.assertEqual(f(x, s).tolist(), (x * s).tolist())
+            self.assertEqual(f(x, s).dtype, nx.float32)
+            self.assertEqual(g(x, i % 2 == 1).tolist(), (x if i % 2 else -x).tolist())
+            y, (b, same) = h(x, 2, i + 0.5j)
+            self.assertEqual(y.tolist(), (x + 2).tolist())
+            self.assertEqual(complex(b), i + 0.5j)
+            self.assertIs(same, x)
+
     def test_scalars_of_numpy_have_a_dtype(self):
         x = nx.ones(1, dtype="float32")
         k = np.float64(2)

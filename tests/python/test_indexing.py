@@ -87,6 +87,29 @@ class Indexing(Peer):
             self.same(nx.asarray(a)[ours(key)], wanted, f"{a.shape} {key}")
         self.assertGreater(seen, ROUNDS // 2)
 
+    def test_views_of_views(self):
+        """Where they begin, and how far apart elements are, of a base that begins elsewhere."""
+        rng = np.random.default_rng(7)
+        a = np.arange(7 * 5 * 6, dtype=np.int16).reshape(7, 5, 6)
+        for base in ((), np.s_[::-1, 1:], np.s_[2:, ::2, ::-1], np.s_[:, None, 3]):
+            y, x = a[base], nx.asarray(a, copy=True)[base]
+            for _ in range(ROUNDS // 4):
+                b, z = y, x
+                for _ in range(3):
+                    key = random_key(rng, b.shape)
+                    key = tuple(k for k in key if not isinstance(k, np.ndarray))
+                    try:
+                        c = b[key]
+                    except IndexError:  # axes that arrays would have taken
+                        self.assertRaises(IndexError, z.__getitem__, key)
+                        continue
+                    b, z = np.asarray(c), z[key]
+                    self.same(z, b, f"{base} {key}")
+                    if b.ndim == 0 or b.size == 0:
+                        break
+                    far = [i for i, n in enumerate(b.shape) if n > 1]
+                    self.assertEqual([z.strides[i] for i in far], [b.strides[i] for i in far])
+
     def test_assigning(self):
         for rng, key, a, wanted in self.cases(2):
             value = np.asarray(-1 - rng.integers(0, 100, wanted.shape), np.int32)

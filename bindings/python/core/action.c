@@ -94,6 +94,14 @@ static int32_t poll(void *user) {
   return stop != 0;
 }
 
+const nx_run_options core_briefly = {.size = sizeof core_briefly, .flags = NX_AT_ONCE};
+
+bool core_at_once(nx_status status) {
+  if (status == NX_OK) return true;
+  nx_error_take(NULL);
+  return false;
+}
+
 void core_begin(core_action *a) {
   *a = (core_action){.options = {.size = sizeof a->options, .poll = poll, .user = a}};
   if (shown) {

@@ -54,7 +54,7 @@ int core_take_tensors(PyObject *o, core_list *out) {
 }
 
 int core_take_i64(PyObject *o, int64_t low, int64_t high, int64_t *out) {
-  PyObject *number = PyNumber_Index(o);
+  PyObject *number = PyLong_CheckExact(o) ? Py_NewRef(o) : PyNumber_Index(o);
   if (number == NULL) return -1;
   *out = PyLong_AsLongLong(number);
   Py_DECREF(number);

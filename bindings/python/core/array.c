@@ -210,7 +210,9 @@ static PyGetSetDef properties[] = {
 
 static PyObject *realize(PyObject *self, PyObject *unused) {
   (void)unused;
-  nx_tensor *x = nx_tensor_retain(core_tensor(self)); /* another thread may settle the element */
+  nx_tensor *own = core_tensor(self);
+  if (core_at_once(nx_realize(nx_context_of(own), &own, 1, &core_briefly))) return Py_NewRef(self);
+  nx_tensor *x = nx_tensor_retain(own); /* another thread may settle the element */
   core_action a;
   core_begin(&a);
   int done = core_end(&a, nx_realize(nx_context_of(x), &x, 1, &a.options));

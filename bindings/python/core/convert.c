@@ -339,9 +339,16 @@ nx_tensor *core_seen(nx_tensor *x) {
   return copy;
 }
 
+/* What is there, or is in microseconds, with the interpreter lock: to give it up and take it again
+ * takes longer. Not within a capture, where values are asked for by a copy. */
+static bool item_at_once(nx_tensor *x, const int64_t *index, size_t n, nx_scalar *out) {
+  return !nx_capturing(nx_context_of(x)) && core_at_once(nx_item(x, index, n, out, &core_briefly));
+}
+
 PyObject *core_item(nx_tensor *x, const int64_t *index, size_t n) {
   nx_scalar s;
   core_action a;
+  if (item_at_once(x, index, n, &s)) return number_of(&s, nx_dtype_of(x));
   nx_tensor *seen = core_seen(x);
   if (seen == NULL) return NULL;
   core_begin(&a);

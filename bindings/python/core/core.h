@@ -91,6 +91,10 @@ int core_action_init(PyObject *module);
 void core_begin(core_action *a);
 /* Takes it, and gives 0, or -1 with an exception, perhaps that of a signal handler. */
 int core_end(core_action *a, nx_status status);
+/* Options of a call that is done at once, with the lock, or not at all. */
+extern const nx_run_options core_briefly;
+/* Whether such a call has been done; else it has to be called as an action, which has the error. */
+bool core_at_once(nx_status status);
 
 /* ---- threads.c */
 

@@ -5,6 +5,7 @@
  * for an error. Code objects are kept, so that a number means one of them for ever. */
 #include "core.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 /* ---- where something was recorded */
@@ -20,6 +21,10 @@ static code_entry *codes;
 static uint32_t n_codes, room;   /* entries by number */
 static uint32_t *table, n_table; /* numbers + 1 by address */
 static PyObject *name_lasti, *name_back, *own_folder;
+
+/* PyFrame_GetLasti, which Python has since 3.11, and which is no part of the stable ABI; NULL: the
+ * attribute says the same, by an object and its number. */
+static int (*position_in)(PyFrameObject *);
 
 /* The folder of this package, with a slash behind it; known when its module has been loaded. */
 static void find_folder(void) {
@@ -86,7 +91,17 @@ static PyObject *caller_of(PyObject *frame) {
   PyObject *back = PyObject_GetAttr(frame, name_back);
   Py_DECREF(frame);
   if (back == Py_None) Py_CLEAR(back);
+  PyErr_Clear();
   return back;
+}
+
+static uint32_t position_of(PyObject *frame) {
+  if (position_in != NULL) return (uint32_t)position_in((PyFrameObject *)frame);
+  PyObject *at = PyObject_GetAttr(frame, name_lasti);
+  uint32_t position = at != NULL ? (uint32_t)PyLong_AsLong(at) : 0;
+  Py_XDECREF(at);
+  PyErr_Clear();
+  return position;
 }
 
 /* The tag of the line of Python that runs; 0: there is none. */
@@ -102,13 +117,10 @@ static uint64_t tag_here(void) {
       frame = caller_of(frame);
       continue;
     }
-    PyObject *at = PyObject_GetAttr(frame, name_lasti);
-    tag = (uint64_t)number << 32 | (at != NULL ? (uint32_t)PyLong_AsLong(at) : 0);
-    Py_XDECREF(at);
+    tag = (uint64_t)number << 32 | position_of(frame);
     break;
   }
   Py_XDECREF(frame);
-  PyErr_Clear();
   return tag;
 }
 
@@ -200,6 +212,7 @@ int core_error_init(PyObject *module) {
   classes[NX_SINGULAR] = classes[NX_NO_CONVERGENCE] = classes[NX_NOT_POSITIVE_DEFINITE];
   name_lasti = PyUnicode_InternFromString("f_lasti");
   name_back = PyUnicode_InternFromString("f_back");
+  *(void **)(void *)&position_in = dlsym(RTLD_DEFAULT, "PyFrame_GetLasti");
   return name_lasti != NULL && name_back != NULL ? 0 : -1;
 }
 

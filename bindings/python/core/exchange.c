@@ -88,6 +88,17 @@ int core_raise_kept(const PyObject *array) {
   return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
+static nx_status map(nx_tensor *x, bool writes, nx_mapping **mapping, bool *failed) {
+  const uint32_t access = writes ? NX_MAP_READ | NX_MAP_WRITE : NX_MAP_READ;
+  *failed = false;
+  if (!writes && core_at_once(nx_map(x, access, &core_briefly, mapping))) return NX_OK;
+  core_action a;
+  core_begin(&a);
+  const nx_status status = nx_map(x, access, &a.options, mapping);
+  *failed = core_end(&a, status) < 0;
+  return status;
+}
+
 int core_getbuffer(PyObject *self, Py_buffer *view, int flags) {
   nx_tensor *x = core_tensor(self);
   bool writes = (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE;
@@ -100,12 +111,10 @@ int core_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     else PyErr_SetString(PyExc_BufferError, "nx: buffers have no format for this dtype");
     return -1;
   }
-  core_action a;
   nx_tensor *seen = writes ? nx_tensor_retain(x) : core_seen(x);
-  uint32_t access = writes ? NX_MAP_READ | NX_MAP_WRITE : NX_MAP_READ;
-  core_begin(&a);
-  nx_status status = seen ? nx_map(seen, access, &a.options, &l->mapping) : NX_OK;
-  if (core_end(&a, status) < 0 || seen == NULL) {
+  bool failed = seen == NULL;
+  const nx_status status = seen ? map(seen, writes, &l->mapping, &failed) : NX_OK;
+  if (failed) {
     if (status == NX_INTERRUPTED) keep(self);
     nx_tensor_release(seen);
     PyMem_Free(l);

@@ -281,8 +281,17 @@ static trace *find(jitted *j, const core_tree *t, PyObject *args, PyObject *kwar
   return (trace *)found;
 }
 
+/* The leaf that is an output, which it takes, or an argument. */
+static PyObject *leaf_of(const leaf *l, const core_tree *in, nx_tensor *out) {
+  if (l->argument >= 0) return Py_NewRef(in->leaves[l->argument]);
+  PyObject *a = core_wrap(out);
+  if (a != NULL) ((core_array *)a)->weak = l->weak;
+  return a;
+}
+
 /* Takes the outputs. */
 static PyObject *results(trace *t, const core_tree *in, nx_tensor **out) {
+  if (t->n_leaves == 1 && PyLong_CheckExact(t->result)) return leaf_of(t->leaves, in, out[0]);
   PyObject *leaves = PyList_New(t->n_leaves);
   Py_ssize_t at = 0;
   for (Py_ssize_t i = 0; i < t->n_leaves; i++) {
@@ -292,10 +301,8 @@ static PyObject *results(trace *t, const core_tree *in, nx_tensor **out) {
       if (own) nx_tensor_release(out[at++]);
       continue;
     }
-    PyObject *a = l.argument >= 0 ? Py_NewRef(in->leaves[l.argument])
-                  : own           ? core_wrap(out[at++])
-                                  : Py_XNewRef(PyList_GetItem(leaves, l.earlier));
-    if (own && a != NULL) ((core_array *)a)->weak = l.weak;
+    PyObject *a = l.earlier >= 0 && l.argument < 0 ? Py_XNewRef(PyList_GetItem(leaves, l.earlier))
+                                                   : leaf_of(&l, in, own ? out[at++] : NULL);
     if (a == NULL) Py_CLEAR(leaves);
     else PyList_SetItem(leaves, i, a);
   }
@@ -310,11 +317,15 @@ static PyObject *run(trace *t, const core_tree *in) {
   nx_tensor *room[16] = {NULL}, **out = room;
   if (t->n_out > 16) out = PyMem_Calloc((size_t)t->n_out, sizeof *out);
   if (out == NULL) return PyErr_NoMemory();
-  core_action a;
-  core_begin(&a);
-  int done = core_end(
-      &a, nx_function_call(t->function, in->tensors, in->n, out, (size_t)t->n_out, &a.options));
-  PyObject *made = done == 0 ? results(t, in, out) : NULL;
+  const size_t n = (size_t)t->n_out;
+  bool done =
+      core_at_once(nx_function_call(t->function, in->tensors, in->n, out, n, &core_briefly));
+  if (!done) {
+    core_action a;
+    core_begin(&a);
+    done = core_end(&a, nx_function_call(t->function, in->tensors, in->n, out, n, &a.options)) == 0;
+  }
+  PyObject *made = done ? results(t, in, out) : NULL;
   if (out != room) PyMem_Free(out);
   return made;
 }

@@ -6,12 +6,23 @@
 #include <string.h>
 
 typedef struct basic {
-  nx_range ranges[NX_MAX_RANK];
-  int64_t shape[2 * NX_MAX_RANK]; /* of the result */
-  int32_t n, rank;                /* axes taken so far, and axes of the result */
-  bool reshaped;                  /* an axis is gone, or is new */
-  bool closed;                    /* each axis is named: without axes, it is an element */
+  int64_t shape[2 * NX_MAX_RANK], strides[2 * NX_MAX_RANK]; /* of the result, in elements */
+  int64_t offset;  /* of its first element, from that of the array */
+  int32_t n, rank; /* axes taken so far, and axes of the result */
+  bool reshaped;   /* an axis is gone, or is new */
+  bool closed;     /* each axis is named: without axes, it is an element */
 } basic;
+
+static void add_axis(basic *b, int64_t extent, int64_t stride) {
+  b->shape[b->rank] = extent;
+  b->strides[b->rank++] = stride;
+}
+
+/* The next axis of x, whole. */
+static void keep_axis(basic *b, nx_tensor *x) {
+  add_axis(b, nx_shape(x)[b->n], nx_strides(x)[b->n]);
+  b->n++;
+}
 
 enum parsed { PARSED = 0, NOT_BASIC = 1, FAILED = -1 };
 
@@ -29,8 +40,7 @@ static int take_number(basic *b, nx_tensor *x, PyObject *o) {
                  (long long)i, b->n, (long long)n);
     return FAILED;
   }
-  if (i < 0) i += n;
-  b->ranges[b->n++] = (nx_range){i, i + 1, 1};
+  b->offset += (i < 0 ? i + n : i) * nx_strides(x)[b->n++];
   b->reshaped = true;
   return PARSED;
 }
@@ -38,12 +48,10 @@ static int take_number(basic *b, nx_tensor *x, PyObject *o) {
 static int take_slice(basic *b, nx_tensor *x, PyObject *o) {
   Py_ssize_t start, stop, step, n = (Py_ssize_t)nx_shape(x)[b->n];
   if (PySlice_Unpack(o, &start, &stop, &step) < 0) return FAILED;
-  Py_ssize_t count = PySlice_AdjustIndices(n, &start, &stop, step);
-  nx_range whole = {start, stop, step};
-  if (count == 0) whole = (nx_range){0, 0, 1};
-  else if (step < 0 && stop < 0) whole.stop = NX_OPEN;
-  b->ranges[b->n++] = whole;
-  b->shape[b->rank++] = count;
+  const int64_t count = PySlice_AdjustIndices(n, &start, &stop, step), stride = nx_strides(x)[b->n];
+  if (count > 0) b->offset += start * stride;
+  add_axis(b, count, count > 1 ? step * stride : stride);
+  b->n++;
   return PARSED;
 }
 
@@ -67,15 +75,12 @@ static int axes_of(PyObject *o) {
 
 static int take(basic *b, nx_tensor *x, PyObject *o, int32_t hidden) {
   if (o == Py_None) {
-    b->shape[b->rank++] = 1;
+    add_axis(b, 1, 1);
     b->reshaped = true;
     return PARSED;
   }
   if (o == Py_Ellipsis) {
-    for (int32_t i = 0; i < hidden; i++) {
-      b->shape[b->rank++] = nx_shape(x)[b->n];
-      b->ranges[b->n++] = (nx_range){NX_OPEN, NX_OPEN, 1};
-    }
+    for (int32_t i = 0; i < hidden; i++) keep_axis(b, x);
     return PARSED;
   }
   return PySlice_Check(o) ? take_slice(b, x, o) : take_number(b, x, o);
@@ -88,6 +93,9 @@ static int too_many_axes(void) {
 
 static int parse(basic *b, nx_tensor *x, PyObject *key) {
   bool many = PyTuple_Check(key), open = false;
+  b->offset = 0;
+  b->n = b->rank = 0;
+  b->reshaped = false;
   Py_ssize_t n = many ? PyTuple_Size(key) : 1;
   int32_t taken = 0, fresh = 0;
   for (Py_ssize_t i = 0; i < n; i++) {
@@ -111,22 +119,25 @@ static int parse(basic *b, nx_tensor *x, PyObject *key) {
   int status = PARSED;
   for (Py_ssize_t i = 0; i < n && status == PARSED; i++)
     status = take(b, x, many ? PyTuple_GetItem(key, i) : key, nx_rank(x) - taken);
-  while (status == PARSED && b->n < nx_rank(x) && b->rank < 2 * NX_MAX_RANK) {
-    b->shape[b->rank++] = nx_shape(x)[b->n];
-    b->ranges[b->n++] = (nx_range){NX_OPEN, NX_OPEN, 1};
-  }
+  while (status == PARSED && b->n < nx_rank(x)) keep_axis(b, x);
   return status;
 }
 
+/* Axes of one element continue the axis on their right, as those that reshape makes. */
+static void continue_axes(basic *b) {
+  int64_t next = 1;
+  for (int32_t i = b->rank; i-- > 0;)
+    if (b->shape[i] == 1) b->strides[i] = next;
+    else next = b->shape[i] * b->strides[i];
+}
+
 /* The view, the caller's; NULL with an exception. */
-static nx_tensor *view_of(nx_tensor *x, const basic *b) {
+static nx_tensor *view_of(nx_tensor *x, basic *b) {
+  nx_tensor_info info = {.size = sizeof info};
   if (b->rank > NX_MAX_RANK) return too_many_axes(), NULL;
-  nx_tensor *v = nx_get(x, b->ranges, (size_t)b->n);
-  if (v != NULL && b->reshaped) {
-    nx_tensor *shaped = nx_reshape(v, b->shape, b->rank, 0);
-    nx_tensor_release(v);
-    v = shaped;
-  }
+  if (b->reshaped) continue_axes(b);
+  nx_tensor_describe(x, &info);
+  nx_tensor *v = nx_as_strided(x, b->shape, b->strides, b->rank, info.offset + b->offset);
   if (v == NULL) core_fail();
   return v;
 }
@@ -179,7 +190,7 @@ static PyObject *element(nx_tensor *v) {
 }
 
 PyObject *core_getitem(PyObject *self, PyObject *key) {
-  basic b = {.n = 0};
+  basic b;
   if (core_settle_element((core_array *)self) < 0) return NULL;
   int status = parse(&b, core_tensor(self), key);
   if (status == FAILED) return NULL;
@@ -197,7 +208,7 @@ PyObject *core_getitem(PyObject *self, PyObject *key) {
 }
 
 int core_setitem(PyObject *self, PyObject *key, PyObject *value) {
-  basic b = {.n = 0};
+  basic b;
   if (value == NULL) {
     PyErr_SetString(PyExc_TypeError, "nx: elements of an array cannot be deleted");
     return -1;

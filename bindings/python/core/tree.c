@@ -3,6 +3,21 @@
 
 #include <string.h>
 
+/* The memory of a tree that was freed, for the next one, unless that is much. */
+enum { MOST_SPARE = 1 << 12 };
+static core_tree spare;
+
+static void begin(core_tree *t) {
+  t->key = spare.key;
+  t->room_key = spare.room_key;
+  t->leaves = spare.leaves;
+  t->tensors = spare.tensors;
+  t->values = spare.values;
+  t->kinds = spare.kinds;
+  t->room = spare.room;
+  spare = (core_tree){0};
+}
+
 static int grow(void **of, size_t *room, size_t needed, size_t size) {
   if (needed <= *room) return 0;
   size_t n = *room * 2 > needed ? *room * 2 : needed + 16;
@@ -17,6 +32,7 @@ static int grow(void **of, size_t *room, size_t needed, size_t size) {
 }
 
 static int put(core_tree *t, const void *bytes, size_t n) {
+  if (t->room_key == 0 && t->room == 0) begin(t);
   if (grow((void **)&t->key, &t->room_key, t->n_key + n, 1) < 0) return -1;
   memcpy(t->key + t->n_key, bytes, n);
   t->n_key += n;
@@ -58,7 +74,10 @@ static int add_number(core_tree *t, PyObject *o, char kind) {
   nx_context *c = core_context();
   nx_dtype as = core_dtype_of_kind(kind);
   if (c == NULL || put_count(t, 'W', kind) < 0 || core_scalar(o, as, &s) < 0) return -1;
-  nx_tensor *x = nx_full(c, 0, as, NULL, 0, &s);
+  const uint8_t truth = as == NX_BOOL && s.v.i != 0;
+  const size_t bytes = (nx_dtype_bits(as) + 7) / 8;
+  /* in memory, where a constant would have to be computed first */
+  nx_tensor *x = nx_from_data(c, 0, as, NULL, 0, as == NX_BOOL ? (void *)&truth : &s.v, bytes);
   if (x == NULL) return core_fail(), -1;
   if (add_leaf(t, NULL, x) < 0) return -1;
   t->values[t->n - 1] = s;
@@ -278,12 +297,16 @@ void core_tree_free(core_tree *t) {
     if (t->leaves[i] == NULL) nx_tensor_release(t->tensors[i]);
     Py_XDECREF(t->leaves[i]);
   }
+  Py_XDECREF(t->fixed);
+  if (spare.room_key == 0 && t->room <= MOST_SPARE && t->room_key <= MOST_SPARE) {
+    spare = *t;
+    return;
+  }
   PyMem_Free(t->key);
   PyMem_Free(t->leaves);
   PyMem_Free(t->tensors);
   PyMem_Free(t->values);
   PyMem_Free(t->kinds);
-  Py_XDECREF(t->fixed);
 }
 
 /* ---- the way back */
