@@ -74,11 +74,22 @@ void *nxi_malloc(size_t bytes) {
   return bytes < LARGE_PAGE ? p : advised(p, bytes);
 }
 
+/* glibc has blocks of up to a kibibyte at hand for each thread, but not for calloc (2.36), which
+ * takes five times as long. gcc would make a calloc of malloc and memset. */
+enum { AT_HAND = 1024 };
+
+static void *zeroed(size_t bytes) {
+  if (bytes > AT_HAND) return calloc(1, bytes);
+  void *p = malloc(bytes ? bytes : 1);
+  __asm__("" : "+r"(p));
+  return p ? memset(p, 0, bytes) : NULL;
+}
+
 void *nxi_calloc(size_t count, size_t bytes) {
   size_t all = bytes && count > SIZE_MAX / bytes ? SIZE_MAX : count * bytes;
   note(all);
   if (nxi_alloc_should_fail()) return nxi_alloc_refuse(all);
-  void *p = count && bytes ? calloc(count, bytes) : calloc(1, 1);
+  void *p = zeroed(all);
   if (!p) return nxi_alloc_refuse(all);
   return all < LARGE_PAGE ? p : advised(p, all);
 }
@@ -103,7 +114,8 @@ char *nxi_strdup(const char *s) {
 bool nxi_grow_array(void *array_pointer, uint32_t *capacity, uint32_t need, size_t element) {
   uint32_t doubled = *capacity > UINT32_MAX / 2 ? UINT32_MAX : *capacity * 2;
   uint32_t wanted = doubled > need ? doubled : need;
-  if (wanted < 8) wanted = 8;
+  const uint32_t least = element <= AT_HAND / 8 ? 8 : (uint32_t)(AT_HAND / element);
+  if (wanted < least) wanted = least;
   if (element > SIZE_MAX / wanted) return nxi_alloc_refuse(SIZE_MAX);
   void *old; /* the caller's pointer has its own type: read and written as bytes */
   memcpy(&old, array_pointer, sizeof old);
@@ -122,21 +134,14 @@ struct nxi_arena_block {
   _Alignas(ALIGNMENT) struct nxi_arena_block *next;
 };
 
-/* glibc has blocks of up to a kibibyte at hand for each thread, but not for calloc. */
-enum { FIRST_BLOCK = 1024 - sizeof(struct nxi_arena_block) };
-
-static struct nxi_arena_block *zeroed_block(size_t bytes) {
-  if (bytes > 1024) return nxi_calloc(1, bytes);
-  void *p = nxi_malloc(bytes);
-  return p ? memset(p, 0, bytes) : NULL;
-}
+enum { FIRST_BLOCK = AT_HAND - sizeof(struct nxi_arena_block) };
 
 static bool add_block(nxi_arena *a, size_t bytes) {
   size_t capacity = a->capacity ? a->capacity * 2 : FIRST_BLOCK;
   if (capacity > LARGEST_BLOCK) capacity = LARGEST_BLOCK;
   if (capacity < bytes) capacity = bytes;
   if (capacity > SIZE_MAX - sizeof(struct nxi_arena_block)) return false;
-  struct nxi_arena_block *block = zeroed_block(sizeof *block + capacity);
+  struct nxi_arena_block *block = nxi_calloc(1, sizeof *block + capacity);
   if (!block) return false;
   block->next = a->blocks;
   a->blocks = block;

@@ -53,7 +53,7 @@ nxg_op nxg_op_of_scalar(nxk_op scalar) {
 
 nxg_graph *nxg_create(const char *name) {
   nxg_graph *g = nxi_calloc(1, sizeof *g);
-  if (g) snprintf(g->name, sizeof g->name, "%s", name ? name : "");
+  if (g && name) memcpy(g->name, name, strnlen(name, sizeof g->name - 1));
   return g;
 }
 

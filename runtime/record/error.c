@@ -157,7 +157,8 @@ nx_status nx_error_take(nx_error *out) {
     e = (nx_error){sizeof e, status,   s->op,      s->message, s->has_tag_text ? s->tag_text : NULL,
                    s->tag,   s->index, s->operand, s->output};
   size_t size = out ? size_of(out) : 0;
-  if (out) fill(out, size ? size : FIRST_SIZE, &e, sizeof e);
+  if (size == sizeof e) *out = e; /* in a few stores */
+  else if (out) fill(out, size ? size : FIRST_SIZE, &e, sizeof e);
   error_status = NX_OK;
   return status;
 }
