@@ -14,22 +14,22 @@ way to the plugin; it needs nothing of the rest.
 """
 
 from importlib import import_module
-from pathlib import Path
+from os import path as _path
 from sys import version_info
 
 __all__ = ["include", "library"]
 
-_HERE = Path(__file__).resolve().parent
+_HERE = _path.dirname(_path.realpath(__file__))
 
 
 def include() -> str:
     """The folder that holds nx/nx.h, for -I."""
-    return str(_HERE / "include")
+    return _path.join(_HERE, "include")
 
 
 def library() -> str:
     """The shared library; its folder is for -L, with -lnx."""
-    return str(_HERE / "lib" / "libnx.so")
+    return _path.join(_HERE, "lib", "libnx.so")
 
 
 def _why_not(reason: BaseException):

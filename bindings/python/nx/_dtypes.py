@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _core
 from ._core import Array, DType, dtype, result_type
@@ -42,8 +41,7 @@ _FLOATS = {
 }
 
 
-@dataclass(frozen=True)
-class finfo_object:
+class finfo_object(NamedTuple):
     """Limits of a floating dtype, of complex ones those of the parts."""
 
     bits: int
@@ -59,8 +57,7 @@ class finfo_object:
         return self.smallest_normal
 
 
-@dataclass(frozen=True)
-class iinfo_object:
+class iinfo_object(NamedTuple):
     """Limits of an integer dtype."""
 
     bits: int

@@ -5,7 +5,6 @@ replaces a file when it is whole."""
 from __future__ import annotations
 
 import os
-import zipfile
 from typing import Any, Mapping, Sequence
 
 from . import _core
@@ -42,16 +41,18 @@ def save(path: Any, x: Any, /) -> None:
 def savez(path: Any, /, *unnamed: Any, **arrays: Any) -> None:
     """Computes arrays and writes them as a .npz file, not compressed. Those without names are
     called arr_0, arr_1, .."""
-    _save_archive(path, unnamed, arrays, zipfile.ZIP_STORED)
+    _save_archive(path, unnamed, arrays, False)
 
 
 def savez_compressed(path: Any, /, *unnamed: Any, **arrays: Any) -> None:
     """savez, compressed: such files are smaller, and cannot be mapped, but are read as a whole."""
-    _save_archive(path, unnamed, arrays, zipfile.ZIP_DEFLATED)
+    _save_archive(path, unnamed, arrays, True)
 
 
 def _save_archive(path: Any, unnamed: Sequence[Any], arrays: Mapping[str, Any],
-                  method: int) -> None:
+                  compressed: bool) -> None:
+    import zipfile  # with all that it imports it would be a tenth of importing nx
+
     xs = {f"arr_{i}": arr(x) for i, x in enumerate(unnamed)}
     both = xs.keys() & arrays.keys()
     if both:
@@ -60,6 +61,7 @@ def _save_archive(path: Any, unnamed: Sequence[Any], arrays: Mapping[str, Any],
     _core.realize(*xs.values())
     partial = f"{os.fspath(path)}.{os.getpid()}.part"
     try:
+        method = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
         with zipfile.ZipFile(partial, "w", method, allowZip64=True) as archive:
             for name, x in xs.items():
                 _write_member(archive, name, x, partial)
@@ -69,7 +71,7 @@ def _save_archive(path: Any, unnamed: Sequence[Any], arrays: Mapping[str, Any],
             os.unlink(partial)
 
 
-def _write_member(archive: zipfile.ZipFile, name: str, x: Array, partial: str) -> None:
+def _write_member(archive: Any, name: str, x: Array, partial: str) -> None:
     member = f"{partial}.npy"
     try:
         _core.save_npy(x, member)

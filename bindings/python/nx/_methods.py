@@ -5,7 +5,6 @@ arrays are pickled: as their bits."""
 from __future__ import annotations
 
 import copyreg
-from difflib import get_close_matches
 from functools import partial
 from types import MethodType
 from typing import Any
@@ -105,6 +104,8 @@ def attribute(x: Array, name: str) -> Any:
         return MethodType(_METHODS[name], x)
     if name == "flat":  # a view, so that it can be assigned; where there is none, an error
         return calls.reshape(x, (x.size,), 0)
+    from difflib import get_close_matches
+
     near = get_close_matches(name, [*_METHODS, *dir(Array)], 1)
     raise AttributeError(f"an Array has no attribute {name!r}"
                          + (f"; there is {near[0]!r}" if near else ""))

@@ -4,7 +4,6 @@ corners alone are read. Printing is an action."""
 
 from __future__ import annotations
 
-import html as _html
 import math
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
@@ -257,14 +256,16 @@ _PREVIEW = 200  # elements from which on a notebook shows the corners alone
 
 def array_html(x: Array, /) -> str:
     """Shape, dtype, the graph of what is not computed yet, and a preview."""
+    from html import escape
+
     from ._graph import svg
 
     head = f"Array, shape {x.shape}, {x.dtype.name}, {x.device}"
     graph, wrap = svg(x), ""
     try:
         with printoptions(threshold=min(_PREVIEW, _options["threshold"])):
-            preview = _html.escape(array_repr(x))
+            preview = escape(array_repr(x))
     except _core.Error as e:
-        preview, wrap = _html.escape(f"{type(e).__name__}: {e}"), ";white-space:pre-wrap"
-    return (f"<div><div><b>{_html.escape(head)}</b></div>{graph}"
+        preview, wrap = escape(f"{type(e).__name__}: {e}"), ";white-space:pre-wrap"
+    return (f"<div><div><b>{escape(head)}</b></div>{graph}"
             f"<pre style='margin:0.3em 0{wrap}'>{preview}</pre></div>")

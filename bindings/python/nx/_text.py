@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import operator
 import os
@@ -21,10 +20,19 @@ __all__ = ["array2string", "base_repr", "binary_repr", "fromfile", "fromregex", 
 # ---- lines of a file
 
 
+def _opener(path: Any) -> Callable[..., Any]:
+    """What opens a file, which is unpacked if its name says so."""
+    if not os.fspath(path).endswith(".gz"):
+        return open
+    from gzip import open as unpacked
+
+    return unpacked
+
+
 def _lines(source: Any, encoding: str | None) -> Iterator[str]:
     """The lines of a path (.gz is unpacked), of an open file, or of a list, as text."""
     if isinstance(source, (str, os.PathLike)):
-        opener: Callable[..., Any] = gzip.open if os.fspath(source).endswith(".gz") else open
+        opener = _opener(source)
         with opener(source, "rt", encoding=encoding or "utf-8") as file:
             yield from file
         return
@@ -238,7 +246,7 @@ def _format(fmt: Any, width: int, is_complex: bool, delimiter: str) -> str:
 
 def _write_text(fname: Any, text: str, encoding: str | None) -> None:
     if isinstance(fname, (str, os.PathLike)):
-        opener: Callable[..., Any] = gzip.open if os.fspath(fname).endswith(".gz") else open
+        opener = _opener(fname)
         with opener(fname, "wt", encoding=encoding or "latin1", newline="") as file:
             file.write(text)
         return
