@@ -257,8 +257,8 @@ enum {
   NX_DO_DEFERRED = 1, /**< also what is deferred */
   /** also what is deferred, and all live tensors that wait */
   NX_DO_PENDING = 2,
-  /** nx_item, nx_map, nx_realize and nx_function_call alone, without another flag or a report: see
-   * nx_item */
+  /** nx_item, nx_map, nx_read, nx_realize and nx_function_call alone, without another flag or a
+   * report: see nx_item */
   NX_AT_ONCE = 4
 };
 /** Every action that takes options obeys the first two flags. What they ask for is computed
@@ -320,7 +320,7 @@ NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, size_t n, nx_s
 /** Realises the tensor and copies the elements of its view, packed, in C order, to memory of the
  * caller that the tensor does not lie in. All dtypes. bytes must be exactly what they take, of n
  * elements of i4 or u4 (n + 1) / 2: any other number, or dst that is NULL, is NX_INVALID_ARGUMENT.
- * What realising gives (nx_realize); dst may be written in part after NX_INTERRUPTED. */
+ * What realising gives; dst may be written in part after NX_INTERRUPTED. NX_AT_ONCE: as nx_item. */
 NX_API nx_status nx_read(nx_tensor *tensor, void *dst, size_t bytes, const nx_run_options *options);
 /** Assigns packed elements in C order, `bytes` as of nx_read, and realises the storage; src is
  * copied, so free for reuse on return. NX_NOT_WRITABLE for an immutable import;

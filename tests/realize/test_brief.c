@@ -230,6 +230,12 @@ static void at_once(void **state) {
   t = GOOD(sum(a, b));
   OK(nx_realize(ctx, &t, 1, compiles() ? &o : NULL));
   OK(nx_realize(ctx, &t, 1, &o));
+  float read[N] = {0}, part[2] = {0};
+  OK(nx_read(t, read, sizeof read, &o));
+  assert_true(read[3] == values[0][3] + values[1][3]);
+  nx_tensor *turned = GOOD(nx_slice(t, (int64_t[]){5}, (int64_t[]){2}, (int64_t[]){-2}, 1));
+  OK(nx_read(turned, part, sizeof part, &o));
+  assert_true(part[0] == read[5] && part[1] == read[3]);
   FAILS(NX_INTERRUPTED, nx_realize(ctx, (nx_tensor *[]){t, a}, 2, &o));
   FAILS(NX_INTERRUPTED, nx_realize(ctx, NULL, 0, &o));
   release(t);
@@ -239,8 +245,9 @@ static void at_once(void **state) {
   FAILS(NX_INTERRUPTED, nx_map(t, NX_MAP_READ, &o, &m));
   assert_null(m);
   FAILS(NX_INTERRUPTED, nx_realize(ctx, &t, 1, &o));
-  FAILS(NX_INVALID_ARGUMENT, nx_read(t, &s.v, 8, &o));
+  FAILS(NX_INTERRUPTED, nx_read(t, &s.v, 8, &o));
   o.flags |= NX_DO_PENDING;
+  FAILS(NX_INVALID_ARGUMENT, nx_read(t, &s.v, 8, &o));
   FAILS(NX_INVALID_ARGUMENT, nx_item(t, NULL, 0, &s, &o));
   FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &t, 1, &o));
   assert_int_equal(polls, 3); /* of those that are refused: the beginning of an action */

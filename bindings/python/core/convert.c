@@ -397,10 +397,13 @@ PyObject *core_tolist(nx_tensor *x) {
   PyObject *made = NULL;
   if (wide != NULL && of != NULL) {
     const char *at = of;
-    core_action a;
-    core_begin(&a);
-    if (core_end(&a, nx_read(wide, of, bytes, &a.options)) == 0)
-      made = nested(&at, as, nx_shape(x), nx_rank(x));
+    bool done = core_at_once(nx_read(wide, of, bytes, &core_briefly));
+    if (!done) {
+      core_action a;
+      core_begin(&a);
+      done = core_end(&a, nx_read(wide, of, bytes, &a.options)) == 0;
+    }
+    if (done) made = nested(&at, as, nx_shape(x), nx_rank(x));
   } else if (wide != NULL) PyErr_NoMemory();
   nx_tensor_release(wide);
   PyMem_Free(of);

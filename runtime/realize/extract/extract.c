@@ -529,11 +529,9 @@ static bool visit_flat(nxi_run *run, nxi_node *n) {
 
 bool nxi_extract_brief(nxi_run *run, nxi_node *root, uint32_t most_nodes) {
   NXI_HELD(&run->context->run_lock);
-  nxi_diag d;
-  nxi_diag_clear(&d);
   begin(run);
   run->most_nodes = most_nodes;
-  bool visited = is_flat(root) ? visit_flat(run, root) : visit(run, root, &d) == NX_OK;
+  bool visited = is_flat(root) ? visit_flat(run, root) : visit(run, root, NULL) == NX_OK;
   return visited && nxi_run_add_output(run, root) && !run->n_hold && !run->n_states &&
          !run->n_updates && !run->n_given && end_key(run);
 }
