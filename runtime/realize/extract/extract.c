@@ -114,6 +114,15 @@ static inline bool is_special_float(uint64_t magnitude, bool negative, uint32_t 
   return magnitude == one + ((uint64_t)1 << fraction) + half && !negative;
 }
 
+/* The same of other float types. A brief run comes here in the caller's environment. */
+static bool is_special_small(uint64_t bits, nx_dtype t) {
+  const nxi_fp environment = nxi_fp_enter();
+  const double x = nxi_f64_bits(nxi_cast_bits(bits, t, NX_F64));
+  const bool special = !(x - x == 0) || x == 0.5 || x == -0.5 || (x >= -2 && x <= 3 && x == (int)x);
+  nxi_fp_leave(environment);
+  return special;
+}
+
 /* Whether a scalar stays in the key, because passes simplify by its value; all others become
  * parameters. */
 static bool is_special(uint64_t bits, nx_dtype t) {
@@ -124,11 +133,12 @@ static bool is_special(uint64_t bits, nx_dtype t) {
   if (t == NX_F64)
     return (bits >> 52 & 0x7ff) == 0x7ff ||
            is_special_float(bits & INT64_MAX, bits >> 63, 52, 1023);
-  uint64_t wide = nxi_cast_bits(bits, t, NX_F64);
-  double x = nxi_f64_bits(wide);
-  if (nxi_is_integer(t)) return x >= -2 && x <= 3;
-  if (!(x - x == 0) || x == 0.5 || x == -0.5) return true;
-  return x >= -2 && x <= 3 && x == (int)x;
+  if (t == NX_U64) return bits <= 3;
+  if (nxi_is_integer(t)) {
+    const int64_t x = (int64_t)nxi_cast_bits(bits, t, NX_I64);
+    return x >= -2 && x <= 3;
+  }
+  return is_special_small(bits, t);
 }
 
 /* Adds a launch parameter and returns its number; -1 if memory is exhausted. */
