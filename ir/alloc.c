@@ -81,7 +81,7 @@ enum { AT_HAND = 1024 };
 static void *zeroed(size_t bytes) {
   if (bytes > AT_HAND) return calloc(1, bytes);
   void *p = malloc(bytes ? bytes : 1);
-  __asm__("" : "+r"(p));
+  __asm__("" : : "r"(p) : "memory");
   return p ? memset(p, 0, bytes) : NULL;
 }
 
