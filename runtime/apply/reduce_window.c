@@ -170,20 +170,31 @@ static nx_tensor *neutrally_filled(const nxi_by *by, uint32_t i, nx_tensor *insi
   return find_filling(op, x, by->init[i], &f) ? surround(x, w, &f) : NULL;
 }
 
-/* Whether an element is one of the operand; NULL: all are, or an error. One along leading axes. */
+/* Whether nothing is around or between the elements of the axis. */
+static bool is_dense(const sliding *w, int32_t i, int64_t extent) {
+  return w->before[i] == 0 && w->after[i] == 0 && (w->spread[i] == 1 || extent < 2);
+}
+
+/* Whether an element is one of the operand; NULL: all are, or an error. One along leading axes, and
+ * the same one along axes where all are. */
 static bool mask_inside(const nx_tensor *x, const sliding *w, nx_tensor **inside) {
   int64_t shape[NXG_MAX_RANK];
   bool all = true;
   *inside = NULL;
   for (int32_t i = 0; i < w->n; i++) {
-    shape[w->lead + i] = nxi_shape(x)[w->lead + i];
-    all = all && w->before[i] <= 0 && w->after[i] <= 0 &&
-          (w->spread[i] == 1 || shape[w->lead + i] < 2);
+    const int64_t extent = nxi_shape(x)[w->lead + i];
+    shape[w->lead + i] = is_dense(w, i, extent) ? 1 : extent;
+    all = all && w->before[i] <= 0 && w->after[i] <= 0 && (w->spread[i] == 1 || extent < 2);
   }
   if (all) return true;
   for (int32_t i = 0; i < w->lead; i++) shape[i] = 1;
-  nx_tensor *ones = nx_full(x->context, x->storage->device, NX_BOOL, shape, x->rank, NX_INTEGER(1));
-  return (*inside = ones ? surround(ones, w, &zeros) : NULL) != NULL;
+  nx_tensor *ones = nx_full(x->context, x->storage->device, NX_BOOL, shape, x->rank, NX_INTEGER(1)),
+            *padded = ones ? surround(ones, w, &zeros) : NULL;
+  if (padded == NULL) return false;
+  memcpy(shape, nxi_shape(padded), (size_t)x->rank * sizeof *shape);
+  for (int32_t i = 0; i < w->n; i++)
+    if (is_dense(w, i, nxi_shape(x)[w->lead + i])) shape[w->lead + i] = nxi_shape(x)[w->lead + i];
+  return (*inside = nx_expand(padded, shape, (size_t)x->rank)) != NULL;
 }
 
 /* ---- reducing */
