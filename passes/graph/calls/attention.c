@@ -472,15 +472,20 @@ static bool is_result(const nxg_graph *g, const uint32_t *uses, const uint32_t *
                       attention *a) {
   const uint32_t product = nxp_all_elements_of(g, i);
   const attention none = {.attrs = {[NXG_ATTENTION_SCALE] = -1}};
+  attention other = none;
   uint32_t last = product;
   if (g->nodes[product].op != NXG_matmul) return false;
   while (users[last] != UINT32_MAX && nxp_all_elements_of(g, users[last]) == product)
     last = users[last];
   if (i != last && i != product) return false;
   *a = none;
-  if (find(g, uses, product, last, a)) return i == last;
-  *a = none;
-  return i == product && last != product && find(g, uses, product, product, a);
+  const bool found = find(g, uses, product, last, a);
+  if (found && a->y.whole) return i == last;
+  if (last != product && find(g, uses, product, product, &other) && (other.y.whole || !found)) {
+    *a = other;
+    return i == product;
+  }
+  return found && i == last;
 }
 
 nx_status nxg_pass_attention(const nxg_graph *g, nxp_products products, nxg_graph **out,

@@ -19,7 +19,9 @@ typedef struct trial {
   bool heads_last; /* rows of the second product are positions times heads, too */
   enum { NO_MASK, CAUSAL, WINDOW, SEEN, ADDED } mask;
   enum { RIGHT, OTHER_MAXIMA, OTHER_WEIGHTS, KEPT } fault;
-  bool positions_first; /* the result is [batch, row, group, head, width], as queries are */
+  /* The result is [batch, row, group, head, width], as queries are; [head, batch, group, row,
+   * width]; or elements in an order that has no such axes. */
+  enum { AS_IT_IS, POSITIONS_FIRST, HEADS_BEFORE, IN_PIECES } result;
 } trial;
 
 static uint16_t *some(int64_t n, uint32_t seed) {
@@ -116,13 +118,19 @@ static nx_tensor *recorded(const trial *c, nx_device device, nx_tensor **weights
   v = GOOD(nx_reshape(GOOD(nx_permute(v, NX_AXES(0, 2, 1, 3))), NX_SHAPE(MATRICES, COLUMNS, WIDTH),
                       NX_MAY_COPY));
   nx_tensor *y = GOOD(nx_matmul(w, v));
-  if (c->positions_first) {
-    const int64_t heads_last[] = {BATCH, GROUPS, ROWS, SHARE, WIDTH},
-                  heads_first[] = {BATCH, GROUPS, SHARE, ROWS, WIDTH};
+  const int64_t heads_last[] = {BATCH, GROUPS, ROWS, SHARE, WIDTH},
+                heads_first[] = {BATCH, GROUPS, SHARE, ROWS, WIDTH};
+  if (c->result != AS_IT_IS)
     y = GOOD(nx_reshape(y, c->heads_last ? heads_last : heads_first, 5, 0));
+  if (c->result == POSITIONS_FIRST) {
     y = c->heads_last ? GOOD(nx_permute(y, NX_AXES(0, 2, 1, 3, 4)))
                       : GOOD(nx_permute(y, NX_AXES(0, 3, 1, 2, 4)));
     y = GOOD(nx_reshape(y, NX_SHAPE(BATCH, ROWS, GROUPS * SHARE, WIDTH), NX_MAY_COPY));
+  } else if (c->result == HEADS_BEFORE) {
+    y = GOOD(nx_contiguous(GOOD(nx_permute(y, NX_AXES(2, 0, 1, 3, 4)))));
+  } else if (c->result == IN_PIECES) {
+    y = GOOD(nx_reshape(y, NX_SHAPE(BATCH, 16, RESULTS * WIDTH / BATCH / 16), 0));
+    y = GOOD(nx_contiguous(GOOD(nx_permute(y, NX_AXES(1, 0, 2)))));
   }
   return GOOD(nx_cast(y, NX_F32));
 }
@@ -132,31 +140,33 @@ static const struct {
   bool called;
   const char *plan; /* a part of it */
 } all[] = {
-    {{HEADS_OUTSIDE, false, false, NO_MASK, RIGHT, false}, true, "turned=7"},
-    {{HEADS_OUTSIDE, false, false, CAUSAL, RIGHT, false}, true, "least=-1073741824"},
-    {{HEADS_OUTSIDE, false, false, SEEN, RIGHT, false}, true, "bool[2,36,128,192]"},
-    {{HEADS_FIRST, true, false, NO_MASK, RIGHT, false}, true, "turned=7"},
-    {{HEADS_FIRST, true, false, CAUSAL, RIGHT, false}, true, "least=-1073741824"},
-    {{HEADS_FIRST, true, false, ADDED, RIGHT, false}, true, "f32[2,36,128,192]"},
-    {{HEADS_FIRST, false, false, ADDED, RIGHT, false}, true, "f32[2,36,128,192]"},
-    {{AS_BEFORE, false, false, SEEN, RIGHT, false}, true, "bool[2,36,128,192]"},
-    {{AS_BEFORE, true, true, NO_MASK, RIGHT, false}, true, "wide=1"},
+    {{HEADS_OUTSIDE, false, false, NO_MASK, RIGHT, AS_IT_IS}, true, "turned=7"},
+    {{HEADS_OUTSIDE, false, false, CAUSAL, RIGHT, AS_IT_IS}, true, "least=-1073741824"},
+    {{HEADS_OUTSIDE, false, false, SEEN, RIGHT, AS_IT_IS}, true, "bool[2,36,128,192]"},
+    {{HEADS_FIRST, true, false, NO_MASK, RIGHT, AS_IT_IS}, true, "turned=7"},
+    {{HEADS_FIRST, true, false, CAUSAL, RIGHT, AS_IT_IS}, true, "least=-1073741824"},
+    {{HEADS_FIRST, true, false, ADDED, RIGHT, AS_IT_IS}, true, "f32[2,36,128,192]"},
+    {{HEADS_FIRST, false, false, ADDED, RIGHT, AS_IT_IS}, true, "f32[2,36,128,192]"},
+    {{AS_BEFORE, false, false, SEEN, RIGHT, AS_IT_IS}, true, "bool[2,36,128,192]"},
+    {{AS_BEFORE, true, true, NO_MASK, RIGHT, AS_IT_IS}, true, "wide=1"},
     /* Rows of the result are positions times heads. */
-    {{AS_BEFORE, false, true, SEEN, RIGHT, false}, true, "bool[2,9,512,192]"},
-    {{AS_BEFORE, false, true, CAUSAL, RIGHT, false}, true, "least=-1073741824 turned=7"},
-    {{AS_BEFORE, false, true, ADDED, RIGHT, false}, true, "f32[2,36,128,192]"},
-    {{AS_BEFORE, true, true, WINDOW, RIGHT, false}, true, "least=-29 turned=7"},
-    {{HEADS_OUTSIDE, false, true, NO_MASK, RIGHT, false}, true, "turned=7"},
-    {{HEADS_OUTSIDE, false, true, SEEN, RIGHT, false}, true, "bool[2,36,128,192]"},
-    {{HEADS_FIRST, true, true, CAUSAL, RIGHT, false}, true, "least=-1073741824 turned=7"},
-    {{HEADS_FIRST, false, true, ADDED, RIGHT, false}, true, "f32[2,36,128,192]"},
-    {{AS_BEFORE, false, true, CAUSAL, RIGHT, true}, true, "turned=15"},
-    {{HEADS_OUTSIDE, false, false, WINDOW, RIGHT, true}, true, "turned=15"},
-    {{HEADS_FIRST, false, false, NO_MASK, OTHER_MAXIMA, false}, false, NULL},
-    {{HEADS_FIRST, false, false, NO_MASK, KEPT, false}, false, NULL},
-    {{HEADS_OUTSIDE, false, false, CAUSAL, KEPT, false}, false, NULL},
+    {{AS_BEFORE, false, true, SEEN, RIGHT, AS_IT_IS}, true, "bool[2,9,512,192]"},
+    {{AS_BEFORE, false, true, CAUSAL, RIGHT, AS_IT_IS}, true, "least=-1073741824 turned=7"},
+    {{AS_BEFORE, false, true, ADDED, RIGHT, AS_IT_IS}, true, "f32[2,36,128,192]"},
+    {{AS_BEFORE, true, true, WINDOW, RIGHT, AS_IT_IS}, true, "least=-29 turned=7"},
+    {{HEADS_OUTSIDE, false, true, NO_MASK, RIGHT, AS_IT_IS}, true, "turned=7"},
+    {{HEADS_OUTSIDE, false, true, SEEN, RIGHT, AS_IT_IS}, true, "bool[2,36,128,192]"},
+    {{HEADS_FIRST, true, true, CAUSAL, RIGHT, AS_IT_IS}, true, "least=-1073741824 turned=7"},
+    {{HEADS_FIRST, false, true, ADDED, RIGHT, AS_IT_IS}, true, "f32[2,36,128,192]"},
+    {{AS_BEFORE, false, true, CAUSAL, RIGHT, POSITIONS_FIRST}, true, "turned=15"},
+    {{HEADS_OUTSIDE, false, false, WINDOW, RIGHT, POSITIONS_FIRST}, true, "turned=15"},
+    {{HEADS_FIRST, false, false, CAUSAL, RIGHT, HEADS_BEFORE}, true, "turned=7 "},
+    {{HEADS_FIRST, false, false, CAUSAL, RIGHT, IN_PIECES}, true, "turned=7 "},
+    {{HEADS_FIRST, false, false, NO_MASK, OTHER_MAXIMA, AS_IT_IS}, false, NULL},
+    {{HEADS_FIRST, false, false, NO_MASK, KEPT, AS_IT_IS}, false, NULL},
+    {{HEADS_OUTSIDE, false, false, CAUSAL, KEPT, AS_IT_IS}, false, NULL},
 };
-static const trial other_weights = {HEADS_FIRST, false, false, NO_MASK, OTHER_WEIGHTS, false};
+static const trial other_weights = {HEADS_FIRST, false, false, NO_MASK, OTHER_WEIGHTS, AS_IT_IS};
 
 static void which(void **state) {
   (void)state;
@@ -201,6 +211,8 @@ static void values(void **state) {
   compare(&all[16].c, "positions times heads, heads first before, a summand");
   compare(&all[17].c, "positions first, causal");
   compare(&all[18].c, "positions first, heads outside, a window");
+  compare(&all[19].c, "heads before, causal");
+  compare(&all[20].c, "in pieces, causal");
   compare(&other_weights, "weights of other groups");
 }
 
