@@ -378,6 +378,35 @@ static void reduce_again(reducing *f, uint32_t chains) {
   tree_of_chains(f, chains, false);
 }
 
+/* The items from `first` on, where there are no masks for what is loaded: the last vector ends at
+ * the last point, and only fewer points than a vector are loaded one by one. */
+static void reduce_to_end_again(reducing *f, int64_t first) {
+  nxb_binder *b = f->b;
+  const nxb_reduction *reduction = f->reduction;
+  const int64_t points = reduction->stage->points;
+  const bool many = points >= reduction->vector;
+  reduce_loop(f, nxb_int(b, first), 1, reduction->items - first - 1, f->partials);
+  open_carrying(f, f->partials, width_of(f), many, 1);
+  write_point(f, nxb_int(b, points - reduction->vector), nxb_int(b, 0), NXK_NONE, f->partials);
+  close_carrying(f, f->partials, width_of(f));
+  open_carrying(f, f->partials, width_of(f), !many, 1);
+  nxk_value some = nxk_active(b->to, nxb_int(b, 0), nxb_int(b, points), reduction->vector);
+  write_point(f, nxb_int(b, 0), nxb_int(b, 0), some, f->partials);
+  close_carrying(f, f->partials, width_of(f));
+}
+
+/* Whether what whole vectors leave would be loaded one by one, and need not be. Not of floats: a NaN
+ * that one loop passes on to the next would be lost where lanes are reduced right behind that
+ * (passes/kernel/extremes.c). */
+static bool ends_again(const reducing *f) {
+  const nxb_stage *stage = f->reduction->stage;
+  const nxk_kernel *k = f->b->from;
+  bool integers = true;
+  for (uint32_t i = 0; i < f->reduction->n; i++)
+    integers = integers && nxi_is_integer(nxk_dtype(k, k->instrs[f->reduction->reduce[i]].args[0]));
+  return integers && is_idempotent(f) && !nxb_masks_well(f->b, stage->first, stage->last);
+}
+
 /* The same as reduce_all, in a form that does not depend on how many items there are. */
 static void reduce_all_generic(reducing *f) {
   uint32_t chains = f->reduction->chains, width = width_of(f);
@@ -387,7 +416,8 @@ static void reduce_all_generic(reducing *f) {
   if (chains > 1) reduce_loop(f, nxb_int(f->b, 0), chains, each, f->partials);
   tree_of_chains(f, chains, true);
   int64_t done = chains > 1 ? each * chains : 0;
-  reduce_to_end(f, done, f->reduction->items - done);
+  if (ends_again(f)) reduce_to_end_again(f, done);
+  else reduce_to_end(f, done, f->reduction->items - done);
 }
 
 /* Combines all items as one block, in several chains if the order does not matter. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Rows shorter than vectors, and what whole vectors leave of them, of elements of 8 and 16 bits: a
- * row added, sums of columns, a transpose added and the inside of a matrix, beside plain loops.
- * With code for one shape and with code that shapes share, whose vectors end otherwise. */
+ * row added, sums of columns, a transpose added, the largest of rows and the inside of a matrix,
+ * beside plain loops. With code for one shape and with code that shapes share, whose vectors end
+ * otherwise. */
 #include "tests/util/api.h"
 
 /* Of 8 or 16 bits, unsigned: sums wrap alike in both. */
@@ -47,10 +48,18 @@ static void check_shape(const elements *t, int64_t rows, int64_t columns) {
   nx_tensor *y[] = {
       GOOD(nx_add(x, row)), GOOD(nx_reduce_sum(x, NX_AXES(0), 0)),
       GOOD(nx_add(x, GOOD(nx_permute(turned, NX_AXES(1, 0))))),
+      GOOD(nx_reduce_max(x, NX_AXES(1), 0)),
       GOOD(nx_contiguous(GOOD(nx_shrink(x, (int64_t[]){1, 1}, (int64_t[]){rows, columns}, 2))))};
-  OK(nx_realize(ctx, y, 4, NULL));
+  OK(nx_realize(ctx, y, 5, NULL));
   void *sums = values(t, y[0], n), *columns_of = values(t, y[1], columns),
-       *both = values(t, y[2], n), *inside = values(t, y[3], (rows - 1) * (columns - 1));
+       *both = values(t, y[2], n), *largest = values(t, y[3], rows),
+       *inside = values(t, y[4], (rows - 1) * (columns - 1));
+  for (int64_t i = 0; i < rows; i++) {
+    uint32_t most = 0;
+    for (int64_t j = 0; j < columns; j++)
+      if ((a[i * columns + j] & t->mask) > most) most = a[i * columns + j] & t->mask;
+    assert_int_equal(at(t, largest, i), most);
+  }
   for (int64_t j = 0; j < columns; j++) {
     uint32_t sum = 0;
     for (int64_t i = 0; i < rows; i++) {
@@ -62,7 +71,7 @@ static void check_shape(const elements *t, int64_t rows, int64_t columns) {
     }
     assert_int_equal(at(t, columns_of, j), sum & t->mask);
   }
-  free(a), free(sums), free(columns_of), free(both), free(inside);
+  free(a), free(sums), free(columns_of), free(both), free(largest), free(inside);
   nx_scope_end(s);
 }
 
