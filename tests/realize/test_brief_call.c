@@ -115,6 +115,7 @@ static void at_once(void **state) {
   FAILS(NX_INTERRUPTED, nx_function_call(f, in, 2, out, (size_t)p->n_out, &o));
   assert_null(out[0]);
   OK(nx_function_call(f, in, 2, out, (size_t)p->n_out, NULL));
+  warm(f, in, own, p->n_out); /* own is new, and then there */
   warm(f, in, own, p->n_out);
   if (compiles()) {
     OK(nx_function_call(f, in, 2, own, (size_t)p->n_out, &o));
