@@ -248,6 +248,60 @@ static void nested(void **state) {
   }
 }
 
+/* ---- in other loops, with counters: all of it is one kernel */
+
+/* c < n, as frontends write it: compared to false, reduced over no axes. */
+static nx_function *below_of(const kind *k, int32_t n) {
+  nx_tensor *in[6];
+  record_inputs(k, in + 1);
+  in[0] = input(NX_I32, 0);
+  nx_tensor *no = GOOD(nx_full(ctx, device(), NX_BOOL, NULL, 0, NX_INTEGER(0)));
+  nx_tensor *p = GOOD(nx_cmpne(nx_cmplt(in[0], whole(n)), no));
+  p = GOOD(nx_or(no, nx_reduce_max(p, (const int32_t[]){0}, 0, 0)));
+  return make(in, 6, &p, 1);
+}
+
+/* A step that counts, too; with `inside`: three of them. */
+static nx_function *counting_step(const kind *k, bool inside) {
+  nx_tensor *in[6], *out[CARRIED + 1] = {0};
+  record_inputs(k, in + 1);
+  in[0] = input(NX_I32, 0);
+  if (inside) {
+    nx_function *below = below_of(k, 3), *step = counting_step(k, false);
+    nx_tensor *init[CARRIED + 1] = {whole(0), in[1], in[2], in[3], in[4]};
+    OK(nx_while(below, step, init, CARRIED + 1, &in[5], 1, NULL, out, CARRIED + 1));
+    nx_function_release(below);
+    nx_function_release(step);
+  } else {
+    record_step(k, in + 1, out + 1);
+  }
+  out[0] = GOOD(nx_add(in[0], whole(1)));
+  return make(in, 6, out, CARRIED + 1);
+}
+
+static void nested_counters(void **state) {
+  (void)state;
+  static values v;
+  nx_report report = {.size = sizeof report};
+  nx_run_options options = {.size = sizeof options, .report = &report};
+  for (int branches = 0; branches < (is_quick() ? 2 : 1); branches++) {
+    kind k = {9, true, branches, NX_SCATTER_MIN, 1};
+    nx_tensor *init[CARRIED + 1], *out[CARRIED + 1] = {0}, *unused = whole(0);
+    begin(&k, &v);
+    give(&k, &v, init + 1);
+    init[0] = whole(0);
+    nx_function *below = below_of(&k, 50), *step = counting_step(&k, true);
+    OK(nx_while(below, step, init, CARRIED + 1, &unused, 1, NULL, out, CARRIED + 1));
+    OK(nx_realize(ctx, out + 1, CARRIED, &options));
+    if (report.interpreted == 0 && is_quick()) assert_int_equal(report.library_calls, 0);
+    if (report.interpreted == 0 && is_quick()) assert_in_range(report.kernels, 1, 3);
+    while (v.i != 150) step_in_c(&k, &v);
+    expect(&k, out + 1, &v);
+    nx_function_release(below);
+    nx_function_release(step);
+  }
+}
+
 /* ---- what it becomes */
 
 static void is_one_kernel(void **state) {
@@ -297,8 +351,10 @@ static void without_end(void **state) {
 
 NXT_MAIN(loop_joined) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(any_number_of_steps), IN_SCOPE(any_size),    IN_SCOPE(any_update), IN_SCOPE(nested),
-      IN_SCOPE(is_one_kernel),       IN_SCOPE(without_end),
+      IN_SCOPE(any_number_of_steps), IN_SCOPE(any_size),
+      IN_SCOPE(any_update),          IN_SCOPE(nested),
+      IN_SCOPE(nested_counters),     IN_SCOPE(is_one_kernel),
+      IN_SCOPE(without_end),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
