@@ -132,7 +132,8 @@ static const nxg_node *same_truth(const nxg_graph *g, const nxg_node *p) {
 /* The most steps if `p` has to hold for each; -1: not known. */
 static int64_t most_while(counter *k, const nxg_node *p, int depth) {
   const nxg_graph *g = nxg_body_find(k->c.bodies[0])->graph;
-  for (const nxg_node *same = p; same != NULL; same = same_truth(g, p)) p = same;
+  const nxg_node *same;
+  while ((same = same_truth(g, p)) != NULL) p = same;
   if (p->op == NXG_and && depth < MOST_TERMS) {
     int64_t a = most_while(k, &g->nodes[p->args[0]], depth + 1),
             b = most_while(k, &g->nodes[p->args[1]], depth + 1);
