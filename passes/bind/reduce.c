@@ -395,8 +395,8 @@ static void reduce_to_end_again(reducing *f, int64_t first) {
   close_carrying(f, f->partials, width_of(f));
 }
 
-/* Whether what whole vectors leave would be loaded one by one, and need not be. Not of floats: a NaN
- * that one loop passes on to the next would be lost where lanes are reduced right behind that
+/* Whether what whole vectors leave would be loaded one by one, and need not be. Not of floats: a
+ * NaN that one loop passes on to the next would be lost where lanes are reduced right behind that
  * (passes/kernel/extremes.c). */
 static bool ends_again(const reducing *f) {
   const nxb_stage *stage = f->reduction->stage;

@@ -61,8 +61,7 @@ bool nxi_brief_run(nx_context *c, nxi_node *n) {
   run->device = n->device;
   void *at[FEW_POINTERS + 1];
   const bool found = nxi_extract_brief(run, n, MOST_NODES) && find_inputs(run, at);
-  const nxi_executable *executable =
-      found ? nxi_plan_brief(c->plans, run->key, run->n_key) : NULL;
+  const nxi_executable *executable = found ? nxi_plan_brief(c->plans, run->key, run->n_key) : NULL;
   if (!executable) return c->brief_misses += c->brief_misses < UINT32_MAX / 2, false;
   nxi_buffer *b = nxi_buffer_create_small(c, nxi_executable_plan(executable)->outputs[0].bytes);
   if (!b) return false; /* the general way may find memory, and has words for the want of it */

@@ -89,8 +89,8 @@ struct nxi_buffer {
   bool unexposed;       /* and it is counted in the context's `unexposed` */
   nxi_buffer *below[2]; /* in the context's tree of those that it knows (shown.c) */
   uintptr_t furthest;
-  bool writing;                            /* a run is about to write it; run_lock */
-  uint32_t reading;                        /* runs and copies that read it now; run_lock */
+  bool writing;     /* a run is about to write it; run_lock */
+  uint32_t reading; /* runs and copies that read it now; run_lock */
   void *data;
   int64_t bytes;
   nxi_allocator *allocator; /* NULL: foreign memory */
