@@ -53,12 +53,23 @@ static uint32_t positions(const checked *c) {
   return add(c, NXG_view, 1, &line, view, 1 + (uint32_t)c->rank, NX_I64);
 }
 
+/* Indices that lie in memory in C order are checked as one row, so that one loop goes through them,
+ * although it needs their positions. */
+static uint32_t in_line(checked *c, uint32_t indices, uint32_t index) {
+  const nxg_node *n = &c->r->from->nodes[indices];
+  if (n->op != NXG_input || c->rank < 2) return index;
+  const int64_t view[2] = {0, 1};
+  c->shape[0] = nxg_elements(c->rank, c->shape);
+  c->rank = 1;
+  return add(c, NXG_view, 1, &index, view, 2, n->dtype);
+}
+
 /* The position of the first index that is not from `lowest` on and below `extent`: i64, rank 0. */
 static uint32_t first_bad(checked *c, uint32_t indices, int64_t lowest, int64_t extent,
                           int64_t *mask) {
   nx_dtype t = c->r->from->nodes[indices].dtype;
   int64_t least = t == NX_I32 ? INT32_MIN : INT64_MIN, most = t == NX_I32 ? INT32_MAX : INT64_MAX;
-  uint32_t index = distinct(c, indices, mask), pair[2], good[2], choice[3];
+  uint32_t index = in_line(c, indices, distinct(c, indices, mask)), pair[2], good[2], choice[3];
   pair[0] = full(c, t, lowest > least ? lowest : least);
   pair[1] = index;
   good[0] = add(c, NXG_cmple, 2, pair, NULL, 0, NX_BOOL);

@@ -32,6 +32,7 @@
 enum {
   MOST_KERNELS = 64,
   MOST_INSTRUCTIONS = 8000, /* of all kernels, bound */
+  LARGE = 600,              /* bound instructions that are compiled soon enough */
   MOST_TASKS = 2,           /* of a kernel: more are worth several threads */
   MOST_COPIED = 4096,       /* bytes that a step of a `while` copies back */
   MOST_BRANCHED = 2048,     /* bytes that a branch copies to update them */
@@ -245,7 +246,7 @@ static nx_status plan_updating(nxp_loop *l, nxp_joined_body *b) {
   if (status != NX_OK || over == NULL) return status;
   for (uint32_t i = 0; i < l->c.n_carried; i++)
     l->joined->in_place[i] = over->inputs[l->c.indexed + i].flags != 0;
-  status = nxp_plan_create(over, &l->s->b->plan->options, NULL, &b->plan, d);
+  status = nxp_plan_body(l, over, &b->plan);
   nxg_destroy(over);
   if (status != NX_OK || lies_well(l, b, true)) return status;
   nxp_plan_destroy(b->plan);
@@ -261,8 +262,7 @@ static nx_status plan_body(nxp_loop *l, uint32_t i) {
   b->g = nxg_body_find(l->c.bodies[i])->graph;
   if (step) status = plan_updating(l, b);
   if (status == NX_OK && b->plan == NULL && step) b->plan = l->plan;
-  if (status == NX_OK && b->plan == NULL)
-    status = nxp_plan_create(b->g, &l->s->b->plan->options, NULL, &b->plan, l->s->b->d);
+  if (status == NX_OK && b->plan == NULL) status = nxp_plan_body(l, b->g, &b->plan);
   return status;
 }
 
@@ -274,6 +274,7 @@ static bool is_carried_out(const nxp_step *step) {
 /* Before anything is bound: whether the plans are of what can be joined, and little work. */
 static bool is_simple(const nxp_loop *l) {
   size_t size = 0, kernels = 0;
+  nxp_joined *j = l->joined;
   double work = 0;
   for (uint32_t i = 0; i < l->c.n_bodies; i++) {
     const nxp_joined_body *b = &l->joined->bodies[i];
@@ -284,8 +285,18 @@ static bool is_simple(const nxp_loop *l) {
     kernels += b->plan->n_steps;
     work += (double)b->plan->work + 1;
   }
+  j->n_steps = kernels;
   return kernels <= MOST_KERNELS && size <= MOST_INSTRUCTIONS &&
          work * (double)l->steps <= NXG_LOOP_WORK;
+}
+
+/* Whether compiling all as one takes longer than it saves in one launch. Kernels of their own are
+ * compiled by several threads, and equal ones once; the host takes some 0.7 us for a step of one.
+ * How many chunks a `while` has (limit below 0) is not known. */
+static bool is_dear(const nxp_loop *l) {
+  const double compiles = 30 * (double)l->joined->size, /* us */
+      saves = 0.7 * (double)l->joined->n_steps * (double)l->steps;
+  return l->joined->size > LARGE && l->c.limit >= 0 && saves < compiles;
 }
 
 /* Plans all bodies. *good: they can be joined, as far as one can see. */
@@ -401,6 +412,7 @@ static bool fits(const nxp_loop *l) {
     if (x->dtype != dtype_of_output(l, i) || nxg_node_elements(x) != elements_of_output(l, i))
       return false;
   }
+  l->joined->size = size;
   return size <= MOST_INSTRUCTIONS && l->joined->bytes <= MOST_BYTES &&
          (t->l2_bytes <= 0 || l->joined->bytes <= t->l2_bytes / 2);
 }
@@ -452,6 +464,10 @@ static nx_status join(nxp_loop *l, bool found, bool *done) {
   status = create_kernel(l);
   if (status == NX_OK) status = bind_all(l);
   if (status != NX_OK || !fits(l)) return status;
+  if (b->plan->options.at_first && !found && is_dear(l)) {
+    b->plan->put_off = true;
+    return NX_OK;
+  }
   *done = true;
   if (found) return NX_OK;
   if (!nxp_loop_place_results(l) || !nxp_write_joined(l)) return nxi_oom(b->d);

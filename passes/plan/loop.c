@@ -334,10 +334,17 @@ static nx_status add_kernel(nxp_loop *l) {
   return status;
 }
 
+nx_status nxp_plan_body(const nxp_loop *l, const nxg_graph *body, nxp_plan **plan) {
+  const nxp_plan_builder *b = l->s->b;
+  nxp_options o = b->plan->options;
+  o.at_first = false; /* it runs many times */
+  return nxp_plan_create(body, &o, NULL, plan, b->d);
+}
+
 static nx_status try(nxp_loop *l, bool *done) {
   nxp_plan_builder *b = l->s->b;
   char name[64];
-  nx_status status = nxp_plan_create(l->body, &b->plan->options, NULL, &l->plan, b->d);
+  nx_status status = nxp_plan_body(l, l->body, &l->plan);
   if (status != NX_OK) return status;
   if (!reserve(l)) return nxi_oom(b->d);
   if (!nxg_is_elementwise(l->body) || !fits(l)) return nxp_join_loop(l, false, done);

@@ -59,9 +59,10 @@ typedef struct nxp_joined {
    * results that nobody reads; the number of the step; of a while, what its condition has said, and
    * whether a value is in the second array */
   uint32_t *carried[2], *unread, number, holds, odd;
-  int reads;        /* which of the two the step reads; it writes the other one */
-  bool copies_back; /* of a while: each step copies what it wrote to the array that it read */
-  int64_t bytes;    /* of these arrays */
+  int reads;            /* which of the two the step reads; it writes the other one */
+  bool copies_back;     /* of a while: each step copies what it wrote to the array that it read */
+  int64_t bytes;        /* of these arrays */
+  size_t size, n_steps; /* of all bodies: bound instructions, and steps */
 } nxp_joined;
 
 typedef struct nxp_loop {
@@ -133,5 +134,7 @@ bool nxp_write_joined(nxp_loop *l);
 
 /* plan/loop_write.c: writes the kernel (l->to). False: memory is exhausted. */
 bool nxp_write_loop(nxp_loop *l);
+/* The plan of a body whose steps become those of a kernel. */
+nx_status nxp_plan_body(const nxp_loop *l, const nxg_graph *body, nxp_plan **plan);
 
 #endif

@@ -32,6 +32,9 @@ typedef struct nxp_options {
   bool fuse;   /* false: one kernel a node (tests) */
   bool whole;  /* operands of products are written whole, however large (tests, measurements) */
   bool tight;  /* memory is short: values that are cheap are computed again, steps in any order */
+  /* The plan may be replaced after a launch: what would take longer to compile than it saves until
+   * then is put off (nxp_plan.put_off). */
+  bool at_first;
   bool on_gpu; /* all steps run on the GPU of the target, not its kernels alone */
   const nxi_target *target;
   int32_t threads;       /* that a launch may use: the size of its pool */
@@ -258,6 +261,7 @@ typedef struct nxp_plan {
   int64_t work; /* roughly how many instructions one launch executes, each on one element */
   uint32_t generated_products; /* for want of a library: no_library says why (static) */
   const char *no_library;
+  bool put_off;      /* of options.at_first: a plan without it has larger kernels */
   bool checks;       /* a step may find a bad index */
   uint32_t n_tracks; /* of steps; up to 1: they run one after the other */
   int64_t *bodies;   /* that the graph names: the plan holds them */

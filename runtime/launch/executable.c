@@ -95,12 +95,14 @@ static nx_status create(nxi_executable *e, const nxg_graph *g, const nxi_poll *p
   nxp_options plan = {.fuse = o->fuse,
                       .whole = o->whole,
                       .tight = o->tight,
+                      .at_first = o->at_first,
                       .target = o->target,
                       .threads = o->threads};
   e->kind->plan_for(o, g, &plan);
   nx_status status = e->kind->load(e, g, &plan, poll, report, d);
   if (status != NX_OK) return status;
   e->options.target = &e->plan->target;
+  e->lacks = e->lacks || e->plan->put_off;
   count_steps(e->plan, report);
   return nxp_plan_show(e->plan, g->name, d);
 }

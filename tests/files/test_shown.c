@@ -57,6 +57,7 @@ static void check(nxi_buffer *all, nxi_buffer *b) {
 static void overlapping(void **state) {
   nxi_buffer *all = NULL;
   (void)state;
+  for (int i = 0; i < BUFFERS; i++) buffers[i].data = memory;
   for (int step = 0; step < STEPS; step++) {
     const int64_t i = random_below(BUFFERS);
     nxi_buffer *b = &buffers[i];

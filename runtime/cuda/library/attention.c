@@ -89,10 +89,8 @@ static int64_t widest(const nxg_call *call) {
   return features > width ? features : width;
 }
 
-/* Whether scores are f16, for which kernels take some more registers. */
-static bool are_halves(const nxg_call *call) {
-  return call->operands[0].dtype == NX_F16 && call->attrs[NXG_ATTENTION_WIDE] == 0;
-}
+/* Whether operands are f16, for which kernels take some more registers. */
+static bool are_halves(const nxg_call *call) { return call->operands[0].dtype == NX_F16; }
 
 /* Whether scores are f32, with both masks. */
 static bool has_both(const nxg_call *call) {
@@ -108,10 +106,10 @@ static bool is_shared(const nxg_call *call) {
  * masks in memory leave room for half as many, of which bits are at most a word, and so do scores
  * of f32. */
 static int32_t most_keys(const nxg_call *call) {
-  const bool narrow = widest(call) <= NARROW && !are_halves(call),
-             wide = call->attrs[NXG_ATTENTION_WIDE] != 0;
+  const bool wide = call->attrs[NXG_ATTENTION_WIDE] != 0,
+             narrow = widest(call) <= NARROW && (wide || !are_halves(call));
   const int32_t most = narrow ? 64 : 32;
-  if (!is_shared(call)) return most;
+  if (!is_shared(call)) return has_both(call) && widest(call) > USUAL ? LANES : most;
   return most / (has_both(call) ? 4 : call->n_operands > 3 || wide ? 2 : 1);
 }
 
