@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A loop of small steps whose kernel would take longer to compile than a call saves by it: the first
- * call runs its steps as kernels of their own, later ones the kernel that was made meanwhile, with
- * the same results as plain C. One of many steps is a kernel at once. */
+/* A loop of small steps whose kernel would take longer to compile than a call saves by it: the
+ * first call runs its steps as kernels of their own, later ones the kernel that was made meanwhile,
+ * with the same results as plain C. One of many steps is a kernel at once. */
 #include "tests/util/api.h"
 
 #include <string.h>
