@@ -61,9 +61,13 @@ typedef enum nxg_key {
   NXG_KEY_most,
   NXG_KEY_turned,
   NXG_KEY_hides,
+  NXG_KEY_wide,
+  NXG_KEY_empty,
+  NXG_KEY_whole,
   NXG_KEYS
 } nxg_key;
 extern const char *const nxg_key_names[NXG_KEYS];
+nxg_key nxg_key_of_call(nxg_op op, uint32_t i);
 
 /* One attribute as it was written: a list of integers, or one word; of bodies, list[0] is where
  * they begin in nxg_parser.named. */

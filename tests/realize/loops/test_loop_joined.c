@@ -4,6 +4,9 @@
  * branches and in other loops; how many kernels there are; and one that does not end. */
 #include "tests/util/api.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { TABLE = 16, MOST = 3001 };
 
 /* What a step carries. */
@@ -317,7 +320,10 @@ static void is_one_kernel(void **state) {
   nx_function *holds = condition_of(&k, 90), *step = step_of(&k);
   OK(nx_while(holds, step, init, CARRIED, &stop, 1, NULL, out, CARRIED));
   OK(nx_realize(ctx, out, CARRIED, &options));
-  if (report.interpreted == 0 && is_quick()) {
+  const char *executor =
+      getenv("NX_EXECUTOR"); /* the kernels' interpreter has a machine of its own */
+  if (report.interpreted == 0 && is_quick() &&
+      !(executor && strcmp(executor, "kernel-interp") == 0)) {
     assert_int_equal(report.kernels, 1);
     assert_int_equal(report.library_calls, 0);
   }
