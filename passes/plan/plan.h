@@ -29,9 +29,9 @@
 enum { NXP_MAX_BUFFERS = 704, NXP_STEP_BUFFERS = NXP_MAX_BUFFERS + 8 };
 
 typedef struct nxp_options {
-  bool fuse;   /* false: one kernel a node (tests) */
-  bool whole;  /* operands of products are written whole, however large (tests, measurements) */
-  bool tight;  /* memory is short: values that are cheap are computed again, steps in any order */
+  bool fuse;  /* false: one kernel a node (tests) */
+  bool whole; /* operands of products are written whole, however large (tests, measurements) */
+  bool tight; /* memory is short: values that are cheap are computed again, steps in any order */
   /* The plan may be replaced after a launch: what would take longer to compile than it saves until
    * then is put off (nxp_plan.put_off). */
   bool at_first;
