@@ -177,37 +177,32 @@ static nx_tensor *attention(nx_tensor *x, nx_dtype t, int masks) {
 }
 /* Heads of the same keys: four, unless there are few. */
 static int64_t sharing(nx_tensor *x) { return nx_shape(x)[0] % 4 == 0 ? 4 : 1; }
-/* Four heads for the keys of each fourth one: rows of the products are positions times heads, and
- * then heads times positions. */
-static nx_tensor *attention_groups(nx_tensor *x) {
+/* Scores of four heads for the keys of each fourth one, [groups, positions, heads, keys], and its
+ * values: rows of the products are positions times heads. */
+static nx_tensor *scores_of_groups(nx_tensor *x, nx_tensor **v) {
   const int64_t rows = nx_shape(x)[1], share = sharing(x), groups = nx_shape(x)[0] / share,
                 zero[] = {0, 0}, count[] = {groups, rows}, step[] = {share, 1};
   nx_tensor *q = nx_reshape(marked(nx_flip(x, NX_AXES(1)), NX_BF16),
                             NX_SHAPE(groups, share, rows, 64), 0),
-            *one = nx_slice(x, zero, count, step, 2), *k = marked(one, NX_BF16),
-            *v = nx_cast(low_bits(nx_add(down(one), count_to(x, NX_U8, 64)), 15), NX_BF16);
+            *one = nx_slice(x, zero, count, step, 2), *k = marked(one, NX_BF16);
+  *v = nx_cast(low_bits(nx_add(down(one), count_to(x, NX_U8, 64)), 15), NX_BF16);
   q = nx_reshape(nx_permute(q, NX_AXES(0, 2, 1, 3)), NX_SHAPE(groups, share * rows, 64),
                  NX_MAY_COPY);
-  nx_tensor *turned = nx_permute(k, NX_AXES(0, 2, 1)),
-            *s = nx_matmul(nx_cast(q, NX_F32), nx_cast(turned, NX_F32));
-  s = nx_mul(nx_reshape(s, NX_SHAPE(groups, rows, share, rows), 0), constant(x, NX_F32, 0.125));
+  nx_tensor *s = nx_matmul(nx_cast(q, NX_F32), nx_cast(nx_permute(k, NX_AXES(0, 2, 1)), NX_F32));
+  return nx_mul(nx_reshape(s, NX_SHAPE(groups, rows, share, rows), 0), constant(x, NX_F32, 0.125));
+}
+/* Then heads times positions. */
+static nx_tensor *attention_groups(nx_tensor *x) {
+  const int64_t rows = nx_shape(x)[1], share = sharing(x), groups = nx_shape(x)[0] / share;
+  nx_tensor *v, *s = scores_of_groups(x, &v);
   s = nx_cast(softmax(nx_permute(s, NX_AXES(0, 2, 1, 3))), NX_BF16);
   return nx_matmul(nx_reshape(s, NX_SHAPE(groups, share * rows, rows), NX_MAY_COPY), v);
 }
 /* The same, causal, with rows that are positions times heads in the result, too, which is wanted
  * with positions first. */
 static nx_tensor *attention_positions(nx_tensor *x) {
-  const int64_t rows = nx_shape(x)[1], share = sharing(x), groups = nx_shape(x)[0] / share,
-                zero[] = {0, 0}, count[] = {groups, rows}, step[] = {share, 1};
-  nx_tensor *q = nx_reshape(marked(nx_flip(x, NX_AXES(1)), NX_BF16),
-                            NX_SHAPE(groups, share, rows, 64), 0),
-            *one = nx_slice(x, zero, count, step, 2), *k = marked(one, NX_BF16),
-            *v = nx_cast(low_bits(nx_add(down(one), count_to(x, NX_U8, 64)), 15), NX_BF16),
-            *i = count_to(x, NX_I32, rows);
-  q = nx_reshape(nx_permute(q, NX_AXES(0, 2, 1, 3)), NX_SHAPE(groups, share * rows, 64),
-                 NX_MAY_COPY);
-  nx_tensor *s = nx_matmul(nx_cast(q, NX_F32), nx_cast(nx_permute(k, NX_AXES(0, 2, 1)), NX_F32));
-  s = nx_mul(nx_reshape(s, NX_SHAPE(groups, rows, share, rows), 0), constant(x, NX_F32, 0.125));
+  const int64_t rows = nx_shape(x)[1], share = sharing(x), groups = nx_shape(x)[0] / share;
+  nx_tensor *v, *s = scores_of_groups(x, &v), *i = count_to(x, NX_I32, rows);
   s = nx_where(nx_cmple(i, nx_reshape(i, NX_SHAPE(rows, 1, 1), 0)), s, constant(x, NX_F32, -30000));
   s = nx_reshape(nx_cast(softmax(s), NX_BF16), NX_SHAPE(groups, share * rows, rows), 0);
   nx_tensor *y = nx_reshape(nx_matmul(s, v), NX_SHAPE(groups, rows, share, 64), 0);
