@@ -274,7 +274,6 @@ static bool is_carried_out(const nxp_step *step) {
 /* Before anything is bound: whether the plans are of what can be joined, and little work. */
 static bool is_simple(const nxp_loop *l) {
   size_t size = 0, kernels = 0;
-  nxp_joined *j = l->joined;
   double work = 0;
   for (uint32_t i = 0; i < l->c.n_bodies; i++) {
     const nxp_joined_body *b = &l->joined->bodies[i];
@@ -285,7 +284,7 @@ static bool is_simple(const nxp_loop *l) {
     kernels += b->plan->n_steps;
     work += (double)b->plan->work + 1;
   }
-  j->n_steps = kernels;
+  l->joined->n_steps = kernels;
   return kernels <= MOST_KERNELS && size <= MOST_INSTRUCTIONS &&
          work * (double)l->steps <= NXG_LOOP_WORK;
 }

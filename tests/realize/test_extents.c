@@ -3,11 +3,7 @@
  * position at every call compile a few kernels, and their results are right. */
 #include "tests/util/api.h"
 
-static int64_t compiled(void) {
-  nx_stats stats = {.size = sizeof stats};
-  nx_context_stats(ctx, &stats);
-  return (int64_t)stats.kernels_compiled;
-}
+static int64_t compiled(void) { return (int64_t)kernels_compiled(ctx); }
 
 /* What a program compiled, of at most so many kernels. */
 #define COMPILES_AT_MOST(most, program)                                                  \

@@ -55,6 +55,13 @@ static inline nx_tensor *good_(nx_tensor *t, const char *file, int line) {
 }
 #define GOOD(t) good_((t), __FILE__, __LINE__)
 
+/* Kernels that a context has compiled, in the background, too. */
+static inline uint64_t kernels_compiled(nx_context *c) {
+  nx_stats s = {.size = sizeof s};
+  nx_context_stats(c, &s);
+  return s.kernels_compiled;
+}
+
 static inline nx_tensor *vector(int64_t n, float first, float step) {
   nx_tensor *t = nx_arange(ctx, device(), NX_F32, NX_NUMBER(first), NX_NUMBER(step), n);
   return GOOD(t);

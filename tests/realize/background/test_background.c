@@ -63,22 +63,16 @@ static int compute_until_compiled(nx_context *c, int kind, const uint32_t *expec
   }
 }
 
-static uint64_t compiled(nx_context *c) {
-  nx_stats s = {.size = sizeof s};
-  nx_context_stats(c, &s);
-  return s.kernels_compiled;
-}
-
 static void interpreted_until_code_is_there(void **state) {
   static uint32_t first[N], data[N];
   nx_context *c = new_context();
   (void)state;
   assert_true(compute(c, 1, first));
-  assert_int_equal(compiled(c), 0); /* it may never come again */
+  assert_int_equal(kernels_compiled(c), 0); /* it may never come again */
   assert_true(compute(c, 1, data));
   assert_memory_equal(data, first, sizeof data);
   assert_in_range(compute_until_compiled(c, 1, first), 0, 100000);
-  assert_int_equal(compiled(c), 1);
+  assert_int_equal(kernels_compiled(c), 1);
   assert_false(compute(c, 1, data));
   nx_context_release(c);
 }
@@ -91,13 +85,13 @@ static void met_again_after_many(void **state) {
   nx_context *c = new_context();
   (void)state;
   for (int kind = 0; kind < KINDS; kind++) assert_true(compute(c, kind, first[kind]));
-  assert_int_equal(compiled(c), 0);
+  assert_int_equal(kernels_compiled(c), 0);
   for (int kind = 0; kind < KINDS; kind += 13) {
     assert_true(compute(c, kind, data));
     assert_memory_equal(data, first[kind], sizeof data);
     assert_in_range(compute_until_compiled(c, kind, first[kind]), 0, 100000);
   }
-  assert_int_equal(compiled(c), (KINDS + 12) / 13);
+  assert_int_equal(kernels_compiled(c), (KINDS + 12) / 13);
   nx_context_release(c);
 }
 
@@ -140,10 +134,10 @@ static int work_without_disk(const char *folder) {
   (void)folder;
   if (!chain(c, 1, LONG, NULL)) return 1;
   for (int i = 0; i < 50; i++) pause_briefly();
-  if (compiled(c) != 0) return 2;
+  if (kernels_compiled(c) != 0) return 2;
   for (const time_t begin = time(NULL); chain(c, 1, LONG, NULL); pause_briefly())
     if (time(NULL) - begin > SECONDS) return 3;
-  if (compiled(c) != 1 || chain(c, 2, LONG, NULL)) return 4; /* the compiler is there */
+  if (kernels_compiled(c) != 1 || chain(c, 2, LONG, NULL)) return 4; /* the compiler is there */
   nx_context_release(c);
   return STATUS;
 }
@@ -171,7 +165,7 @@ static int work_once(const char *folder) {
   nx_context *c = context_on(folder);
   if (!chain(c, 5, LONG, NULL)) return 1;
   const time_t begin = time(NULL);
-  while (compiled(c) == 0) {
+  while (kernels_compiled(c) == 0) {
     pause_briefly();
     if (time(NULL) - begin > SECONDS) return 2;
   }
@@ -250,13 +244,13 @@ static void kernels_that_do_little(void **state) {
   uint32_t first[2], bits[2];
   (void)state;
   OK(nx_realize(c, &square, 1, NULL));
-  const uint64_t before = compiled(c);
+  const uint64_t before = kernels_compiled(c);
   const uint32_t kernels = squares(c, square, NULL, first), all = 2 * kernels - 1;
   assert_true(kernels >= 2);
-  assert_int_equal(compiled(c), before + kernels - 1);
+  assert_int_equal(kernels_compiled(c), before + kernels - 1);
   for (int i = 0; i < 20; i++) pause_briefly();
-  assert_int_equal(compiled(c), before + kernels - 1); /* it may never come again */
-  for (const time_t begin = time(NULL); compiled(c) < before + all;) {
+  assert_int_equal(kernels_compiled(c), before + kernels - 1); /* it may never come again */
+  for (const time_t begin = time(NULL); kernels_compiled(c) < before + all;) {
     assert_int_equal(squares(c, square, NULL, bits), kernels);
     assert_memory_equal(bits, first, sizeof bits);
     assert_true(time(NULL) - begin <= SECONDS);
@@ -264,7 +258,7 @@ static void kernels_that_do_little(void **state) {
   for (int i = 0; i < 20; i++) pause_briefly();
   assert_int_equal(squares(c, square, NULL, bits), kernels);
   assert_memory_equal(bits, first, sizeof bits);
-  assert_int_equal(compiled(c), before + all);
+  assert_int_equal(kernels_compiled(c), before + all);
   nx_tensor_release(x), nx_tensor_release(square);
   nx_context_release(c);
 }
@@ -280,10 +274,10 @@ static void nothing_for_later_processes(void **state) {
             *square = nx_reshape(x, (int64_t[]){300, 300}, 2, 0);
   uint32_t bits[2];
   OK(nx_realize(c, &square, 1, NULL));
-  const uint64_t before = compiled(c);
+  const uint64_t before = kernels_compiled(c);
   const uint32_t kernels = squares(c, square, NULL, bits);
   for (int i = 0; i < 500; i++) pause_briefly();
-  assert_int_equal(compiled(c), before + kernels - 1);
+  assert_int_equal(kernels_compiled(c), before + kernels - 1);
   nx_tensor_release(x), nx_tensor_release(square);
   nx_context_release(c);
 }
@@ -297,11 +291,11 @@ static void little_beside_assignments(void **state) {
   for (int i = 0; i < 2; i++)
     arrays[i] = nx_full(c, 0, NX_F32, (int64_t[]){300, 300}, 2, NX_NUMBER(i ? 0 : 1e-3));
   OK(nx_realize(c, arrays, 2, NULL));
-  const uint64_t before = compiled(c);
+  const uint64_t before = kernels_compiled(c);
   const uint32_t kernels = squares(c, arrays[0], arrays[1], bits);
   assert_true(kernels >= 2);
   /* the row that is assigned does as little, and has code */
-  assert_true(compiled(c) - before >= kernels - 1);
+  assert_true(kernels_compiled(c) - before >= kernels - 1);
   nx_tensor_release(arrays[0]), nx_tensor_release(arrays[1]);
   nx_context_release(c);
 }
@@ -332,7 +326,7 @@ static void caches_that_grow(void **state) {
   (void)state;
   OK(nx_realize(c, &cache, 1, NULL));
   for (int64_t row = 0; row < 8; row++) assert_true(append(c, cache, row));
-  assert_int_equal(compiled(c), 0);
+  assert_int_equal(kernels_compiled(c), 0);
   nx_tensor_release(cache);
   nx_context_release(c);
 }
@@ -359,7 +353,7 @@ static void code_of_changing_shapes(void **state) {
   for (; sines(c, n); n++) assert_true(time(NULL) - begin <= SECONDS);
   assert_true(n > 40000);
   for (int i = 0; i < 20; i++) assert_false(sines(c, ++n));
-  assert_in_range(compiled(c), 1, 2);
+  assert_in_range(kernels_compiled(c), 1, 2);
   nx_context_release(c);
 }
 
@@ -369,13 +363,13 @@ static void small_graphs_of_changing_shapes(void **state) {
   nx_context *c = new_context();
   (void)state;
   for (int64_t n = 1400; n < 2600; n++) assert_true(sines(c, n));
-  assert_int_equal(compiled(c), 0);
+  assert_int_equal(kernels_compiled(c), 0);
   const time_t begin = time(NULL);
   while (sines(c, 2000)) {
     assert_true(time(NULL) - begin <= SECONDS);
     pause_briefly();
   }
-  assert_int_equal(compiled(c), 1);
+  assert_int_equal(kernels_compiled(c), 1);
   nx_context_release(c);
 }
 
@@ -436,7 +430,7 @@ static void nobody_waits_for_code(void **state) {
   OK(nx_realize(c, &cache, 1, NULL));
   for (int64_t n = 4000; n < 4200; n++) interpreted += attend(c, cache, n);
   assert_true(interpreted > 1);
-  assert_true(compiled(c) > 0 || interpreted == 200);
+  assert_true(kernels_compiled(c) > 0 || interpreted == 200);
   nx_tensor_release(cache);
   nx_context_release(c);
 }
@@ -458,7 +452,7 @@ static void several_threads(void **state) {
   for (int i = 0; i < THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, compute_shared, NULL), 0);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-  assert_int_equal(compiled(shared), 1);
+  assert_int_equal(kernels_compiled(shared), 1);
   nx_context_release(shared);
 }
 

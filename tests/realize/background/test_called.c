@@ -11,12 +11,6 @@
 
 enum { N = 1000003, MIXES = 5, SECONDS = 60 };
 
-static uint64_t compiled(nx_context *c) {
-  nx_stats s = {.size = sizeof s};
-  nx_context_stats(c, &s);
-  return s.kernels_compiled;
-}
-
 static nx_context *empty_context(const char *folder) {
   nx_context *c = NULL;
   nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = folder};
@@ -29,7 +23,7 @@ static nx_context *empty_context(const char *folder) {
 static void load_compiler(void) {
   nx_context *c = empty_context("");
   const time_t begin = time(NULL);
-  for (int i = 0; compiled(c) == 0; i++) {
+  for (int i = 0; kernels_compiled(c) == 0; i++) {
     nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(i), NX_NUMBER(0.5), N), *y = nx_mul(x, x);
     OK(nx_realize(c, &y, 1, NULL));
     nx_tensor_release(x), nx_tensor_release(y);
@@ -110,19 +104,19 @@ static void first_calls_then_computes(void **state) {
     const nx_dtype t = k & 1 ? NX_F64 : NX_F32;
     nx_report report;
     nx_tensor *x = numbers(c, t);
-    const uint64_t before = compiled(c);
+    const uint64_t before = kernels_compiled(c);
     compute(c, x, k / 2, first, &report);
     assert_int_equal(report.interpreted, 0);
-    assert_int_equal(compiled(c), before + 1);
+    assert_int_equal(kernels_compiled(c), before + 1);
     compute(c, x, k / 2, data, &report);
     assert_same(t, data, first);
-    for (const time_t begin = time(NULL); calls && compiled(c) == before + 1;) {
+    for (const time_t begin = time(NULL); calls && kernels_compiled(c) == before + 1;) {
       compute(c, x, k / 2, data, &report);
       if (time(NULL) - begin > SECONDS) fail_msg("mix %d has no code yet", k);
     }
     compute(c, x, k / 2, data, &report); /* by code that computes */
     assert_same(t, data, first);
-    assert_int_equal(compiled(c), before + (calls ? 2 : 1));
+    assert_int_equal(kernels_compiled(c), before + (calls ? 2 : 1));
     nx_tensor_release(x);
     nx_context_release(c);
   }
@@ -139,11 +133,11 @@ static void is_not_kept(void **state) {
   for (int i = 0; i < 2; i++) {
     nx_context *c = new_context(folder);
     nx_tensor *x = numbers(c, NX_F32);
-    const uint64_t before = compiled(c);
+    const uint64_t before = kernels_compiled(c);
     compute(c, x, 0, data, &report);
     assert_int_equal(report.kernel_disk_hits, i);
     assert_int_equal(report.kernel_misses, 1 - i);
-    for (const time_t begin = time(NULL); i == 0 && compiled(c) < before + 2;)
+    for (const time_t begin = time(NULL); i == 0 && kernels_compiled(c) < before + 2;)
       assert_true(time(NULL) - begin <= SECONDS);
     nx_tensor_release(x);
     nx_context_release(c);

@@ -20,12 +20,6 @@ static nx_context *new_context(void) {
   return c;
 }
 
-static uint64_t compiled(nx_context *c) {
-  nx_stats s = {.size = sizeof s};
-  nx_context_stats(c, &s);
-  return s.kernels_compiled;
-}
-
 /* Of the caller's data: what the context compiles is the functions' alone. */
 static nx_tensor *some_rows(nx_context *c, int64_t rows, double first) {
   static float values[N];
@@ -88,10 +82,10 @@ static void first_call_finds_it(void **state) {
     nx_scope *s = nx_scope_begin(c);
     nx_report report;
     nx_tensor *x = numbers(c, 0.3), *more = k & 1 ? numbers(c, -2) : NULL;
-    const uint64_t before = compiled(c);
+    const uint64_t before = kernels_compiled(c);
     nx_function *f = captured(c, ROWS, more, k & 2, 0.7);
     nxi_function_prepare(f, NULL);
-    const uint64_t prepared = compiled(c);
+    const uint64_t prepared = kernels_compiled(c);
     assert_true(prepared > before);
     call(c, f, x, data, &report);
     assert_memory_equal(data, expected, sizeof data);
@@ -100,8 +94,8 @@ static void first_call_finds_it(void **state) {
     assert_int_equal(report.interpreted, 0);
     if (!(k & 2)) { /* from the second on it is a graph that comes again */
       pause_briefly();
-      assert_int_equal(compiled(c), prepared);
-      for (const time_t begin = time(NULL); compiled(c) == prepared;) {
+      assert_int_equal(kernels_compiled(c), prepared);
+      for (const time_t begin = time(NULL); kernels_compiled(c) == prepared;) {
         call(c, f, x, data, &report);
         assert_memory_equal(data, expected, sizeof data);
         assert_true(time(NULL) - begin < 60);
@@ -122,14 +116,14 @@ static void small_ones_are_interpreted(void **state) {
   nx_scope *s = nx_scope_begin(c);
   nx_tensor *x = some_rows(c, 3, 0.3);
   nx_function *f = captured(c, 3, NULL, false, 0.7);
-  const uint64_t before = compiled(c);
+  const uint64_t before = kernels_compiled(c);
   nxi_function_prepare(f, NULL);
   call(c, f, x, data, &report);
   assert_memory_equal(data, expected, 3 * COLUMNS * sizeof *data);
   assert_int_equal(report.plan_misses, 0);
   assert_int_equal(report.interpreted, 1);
   pause_briefly();
-  assert_int_equal(compiled(c), before);
+  assert_int_equal(kernels_compiled(c), before);
   nx_function_release(f);
   nx_scope_end(s);
   nx_context_release(c);

@@ -9,12 +9,6 @@
 
 enum { N = 400, ROUNDS = 14, FEW = 9, MANY = 4000 };
 
-static uint64_t compiled(nx_context *c) {
-  nx_stats s = {.size = sizeof s};
-  nx_context_stats(c, &s);
-  return s.kernels_compiled;
-}
-
 static nx_tensor *whole(nx_context *c, int64_t x) {
   return GOOD(nx_full(c, 0, NX_I32, NULL, 0, NX_INTEGER(x)));
 }
@@ -73,11 +67,11 @@ static void count(int64_t steps, uint64_t *first, uint64_t *later) {
   for (uint32_t a = 0; a < N; a++) x[a] = a * 77 + 5;
   nx_tensor *in = GOOD(nx_from_data(c, 0, NX_I32, &n, 1, x, sizeof x));
   loop_in_c(steps, x);
-  const uint64_t before = compiled(c);
+  const uint64_t before = kernels_compiled(c);
   check_call(f, in, x);
-  *first = compiled(c) - before;
+  *first = kernels_compiled(c) - before;
   for (const time_t begin = time(NULL); time(NULL) - begin < 2;) check_call(f, in, x);
-  *later = compiled(c) - before - *first;
+  *later = kernels_compiled(c) - before - *first;
   nx_function_release(f);
   nx_scope_end(s);
   nx_context_release(c);

@@ -198,7 +198,7 @@ def _topk(c: Call, x: Array, k: int, dim: int = -1, largest: bool = True,
           sorted: bool = True) -> tuple[Array, ...]:
     dim = axis_of(dim, x.ndim)
     if x.ndim == 0:
-        return x, full((), INT64, 0)
+        return _sorted(x, dim, largest)
     if not largest or x.dtype.kind != "f":
         key = cast(x, UINT8) if x.dtype is BOOL else x
         values, places = calls.top_k(key, k, dim, 0 if largest else calls.SMALLEST, INT64)
