@@ -155,7 +155,57 @@ static void which(void **state) {
   }
 }
 
+/* What lies between the products, of which one value is a result, too; as it is, or by a product
+ * with numbers of the scores' shape. */
+enum { NOTHING, REPEATED_MAX, REPEATED_SUM, INNER_MAX, WIDE_SUM, WIDE_POWERS, NEEDED };
+
+static nx_tensor *needed(int which, nx_tensor *of) {
+  if (which != REPEATED_MAX && which != REPEATED_SUM) return of;
+  nx_tensor *numbers =
+      GOOD(nx_arange(ctx, CUDA, nx_dtype_of(of), NX_NUMBER(0), NX_NUMBER(0.001), nx_elements(of)));
+  return GOOD(nx_mul(of, GOOD(nx_reshape(numbers, nx_shape(of), nx_rank(of), 0))));
+}
+
+static nx_tensor *softmax_that_gives(int which, nx_tensor *s, nx_tensor **other) {
+  const nx_dtype t = nx_dtype_of(s);
+  nx_tensor *most = GOOD(nx_reduce_max(s, NX_AXES(-1), NX_KEEPDIMS)), *inner = most;
+  if (which == INNER_MAX) most = GOOD(nx_max(most, scalar_of(s, -INFINITY)));
+  nx_tensor *repeated = GOOD(nx_expand(most, nx_shape(s), nx_rank(s))),
+            *e = GOOD(nx_exp(GOOD(nx_sub(s, repeated))));
+  const bool wide = which >= WIDE_SUM;
+  nx_tensor *powers = wide ? GOOD(nx_cast(e, NX_F32)) : e,
+            *sum = GOOD(nx_reduce_sum(powers, NX_AXES(-1), NX_KEEPDIMS)),
+            *rounded = wide ? GOOD(nx_cast(sum, t)) : sum,
+            *sums = GOOD(nx_expand(rounded, nx_shape(s), nx_rank(s)));
+  nx_tensor *const all[NEEDED] = {NULL, repeated, sums, inner, sum, powers};
+  if (which != NOTHING) *other = needed(which, all[which]);
+  return GOOD(nx_div(e, sums));
+}
+
+/* Values that something else needs are not computed twice, so there is no call; without that need
+ * there is one. */
+static void what_others_need(void **state) {
+  enum { HEADS = 32, ROWS = 512, WIDTH = 64 };
+  (void)state;
+  for (int i = 0; i < 2 * NEEDED; i++) {
+    const int which = i / 2;
+    const bool kept = i % 2 && which != NOTHING;
+    nx_tensor *in[3], *y[2] = {NULL, NULL};
+    char *plan;
+    for (int j = 0; j < 3; j++) {
+      nx_tensor *x =
+          GOOD(nx_arange(ctx, CUDA, NX_BF16, NX_NUMBER(0), NX_NUMBER(0.01), HEADS * ROWS * WIDTH));
+      in[j] = GOOD(nx_reshape(x, NX_SHAPE(HEADS, ROWS, WIDTH), 0));
+    }
+    nx_tensor *s = GOOD(nx_matmul(in[0], GOOD(nx_permute(in[1], NX_AXES(0, 2, 1)))));
+    y[0] = GOOD(nx_matmul(softmax_that_gives(which, s, &y[1]), in[2]));
+    OK(nx_dump(y, kept ? 2 : 1, "plan", &plan));
+    if ((strstr(plan, "call attention") != NULL) == kept) fail_msg("need %d: %s", which, plan);
+    nx_string_free(plan);
+  }
+}
+
 NXT_MAIN(cuda_attention_graphs) {
-  const struct CMUnitTest tests[] = {IN_SCOPE(which)};
+  const struct CMUnitTest tests[] = {IN_SCOPE(which), IN_SCOPE(what_others_need)};
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
