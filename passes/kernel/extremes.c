@@ -184,18 +184,37 @@ static nxk_value cast_bits(writer *w, nx_dtype t, nxk_value a) {
   return nxk_scalar(w->to, NXK_bitcast, t, a, NXK_NONE, NXK_NONE);
 }
 
+static nxk_value ones(writer *w, nx_dtype bits) {
+  return nxk_const(w->to, bits, bits == NX_U64 ? UINT64_MAX : UINT32_MAX);
+}
+
 /* The larger (the smaller) of two numbers of which none is a NaN, or x if one is. */
 static nxk_value pick(writer *w, const group *g, nxk_value x, nxk_value y) {
   nxk_value less = op2(w->to, NXK_lt, g->op == NXK_max ? x : y, g->op == NXK_max ? y : x);
   return op3(w->to, NXK_select, less, y, x);
 }
 
+static bool is_constant(const nxk_kernel *k, nxk_value v) {
+  const nxk_instr *in = &k->instrs[v];
+  return in->op == NXK_splat && k->instrs[in->args[0]].op == NXK_const;
+}
+
+/* Whether the accumulators begin with a NaN: not with constants, but maybe with the result of
+ * another loop. */
+static nxk_value nan_before(writer *w, const group *g, nxk_value from) {
+  nx_dtype bits = bits_of(w, g);
+  nxk_value none = nxk_const(w->to, bits, 0);
+  if (w->to->failed || is_constant(w->to, from))
+    return nxk_splat(w->to, none, w->from->instrs[g->first].lanes);
+  return op3(w->to, NXK_select, op2(w->to, NXK_ne, from, from), ones(w, bits), none);
+}
+
 static nxk_value open_loop(writer *w, nxk_value loop) {
   const nxk_kernel *k = w->from;
   group *g = &w->groups[loop];
   nx_dtype bits = bits_of(w, g);
-  nxk_value signs = cast_bits(w, bits, w->map[k->instrs[g->first].args[0]]);
-  nxk_value none = nxk_splat(w->to, nxk_const(w->to, bits, 0), k->instrs[g->first].lanes);
+  nxk_value from = w->map[k->instrs[g->first].args[0]], signs = cast_bits(w, bits, from);
+  nxk_value none = nan_before(w, g, from);
   nxk_value v = loop;
   do {
     nxk_copy_instr(w->to, k, v, w->map);
@@ -212,8 +231,7 @@ static void note_nan(writer *w, group *g, nxk_value x) {
   nxk_value nan = op2(w->to, NXK_ne, x, x);
   if (g->waiting != NXK_NONE)
     nan = op2(w->to, NXK_or, op2(w->to, NXK_ne, g->waiting, g->waiting), nan);
-  nxk_value ones = nxk_const(w->to, bits, bits == NX_U64 ? UINT64_MAX : UINT32_MAX);
-  nxk_value mask = op3(w->to, NXK_select, nan, ones, nxk_const(w->to, bits, 0));
+  nxk_value mask = op3(w->to, NXK_select, nan, ones(w, bits), nxk_const(w->to, bits, 0));
   g->nan_now = op2(w->to, NXK_or, g->nan_now, mask);
   g->waiting = NXK_NONE;
 }
