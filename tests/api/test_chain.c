@@ -4,6 +4,7 @@
  * which the default executor compiles with, needs more; the tests are run once more with each
  * interpreter. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 #include <pthread.h>
 
@@ -15,8 +16,7 @@ enum { LINKS = 1000000, OWN_STACK = 64 << 10, LLVM_STACK = 64 << 10 };
 /* Sanitizers surround every variable with a zone that must not be touched, hence their larger
  * stacks. */
 static void on_small_stack(void *(*work)(void *)) {
-  const char *executor = getenv("NX_EXECUTOR");
-  bool interpreted = !NX_HAVE_LLVM || (executor && strstr(executor, "interp"));
+  bool interpreted = !NX_HAVE_LLVM || nxt_executor_interprets();
   pthread_t thread;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

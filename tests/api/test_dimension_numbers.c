@@ -2,6 +2,7 @@
 /* Gather and scatter with StableHLO's dimension numbers beside loops that follow the definitions of
  * its specification, on random numbers: in every way of treating windows that do not fit. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 enum { RANK = 6, MOST = 4096, BY = NX_SCATTER_XOR + 1 };
 static nx_function *by; /* 3 a - u */
@@ -250,8 +251,7 @@ static void check_trial(void) {
 
 /* Fewer where each trial is compiled. */
 static void all_as_specified(void **state) {
-  const char *executor = getenv("NX_EXECUTOR");
-  int trials = executor != NULL && strcmp(executor, "interp") != 0 ? 60 : 400;
+  int trials = nxt_executor_is("") || nxt_executor_is("interp") ? 400 : 60;
   nx_tensor *in[2] = {GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0)),
                       GOOD(nx_placeholder(ctx, device(), NX_I64, NULL, 0))},
             *out = GOOD(nx_sub(nx_binary_i64(in[0], NX_BINARY_MUL, 3), in[1]));

@@ -2,6 +2,7 @@
 /* Ranges, windows, one-hot rows and random tensors: next to plain loops over the definitions, and,
  * for random bits, next to golden values computed elsewhere, which must never change. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 #include <math.h>
 
@@ -347,9 +348,8 @@ static void far_elements(void **state) {
   nx_tensor *all = GOOD(nx_rand(key, NX_F64, &many, 1)),
             *last = GOOD(nx_contiguous(GOOD(nx_shrink(all, &at, &many, 1))));
   double is[2], first[3];
-  const char *executor = getenv("NX_EXECUTOR");
   nx_status status = nx_read(last, is, sizeof is, NULL);
-  if (status == NX_OUT_OF_MEMORY && (executor == NULL || strcmp(executor, "interp") == 0)) {
+  if (status == NX_OUT_OF_MEMORY && (nxt_executor_is("") || nxt_executor_is("interp"))) {
     nx_error_take(NULL);
     skip(); /* node by node, all elements are made; the other executors do not skip */
   }

@@ -3,6 +3,7 @@
  * Random123), which must never change; distributions are compared with their exact distribution
  * functions, with fixed keys and the critical values of a test at 10^-4. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 #include <math.h>
 
@@ -170,10 +171,7 @@ static void continuous(void **state) {
 
 enum { CLASSES = 64 };
 /* How many counts are drawn: fewer of what one executor takes seconds for. */
-static int64_t counted(void) {
-  const char *executor = getenv("NX_EXECUTOR");
-  return executor && strcmp(executor, "kernel-interp") == 0 ? N / 8 : N;
-}
+static int64_t counted(void) { return nxt_executor_is("kernel-interp") ? N / 8 : N; }
 
 /* Pearson's sum over the classes 0, 1, .., of which those with few expected numbers count together;
  * it is above the limit less than once in 10^4 (Wilson and Hilferty). */

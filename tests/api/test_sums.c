@@ -3,6 +3,7 @@
  * grows with the logarithm of their count, where one after the other it grows with the count. Run
  * with each executor, since each adds for itself. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 #include <math.h>
 
@@ -19,10 +20,7 @@ static float first(nx_tensor *t) {
 
 /* 2^25, and a small part of it for the interpreter of kernels, which would take minutes under a
  * sanitizer. */
-static int most_power(void) {
-  const char *executor = getenv("NX_EXECUTOR");
-  return executor && strcmp(executor, "kernel-interp") == 0 ? 18 : 25;
-}
+static int most_power(void) { return nxt_executor_is("kernel-interp") ? 18 : 25; }
 
 static void ones_are_exact(void **state) {
   (void)state;

@@ -5,15 +5,13 @@
 #define NXT_CALL_UTIL_H
 
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 #include "codegen_llvm/codegen_llvm.h"
 #include "ir/alloc.h"
 
 /* Kernels are there to be counted: neither the graph interpreter nor a build without LLVM makes any
  * of graphs so small. */
-static inline bool counts_kernels(void) {
-  const char *executor = getenv("NX_EXECUTOR");
-  return !(executor && !strcmp(executor, "interp")) && !nxl_unavailable();
-}
+static inline bool counts_kernels(void) { return !nxt_executor_is("interp") && !nxl_unavailable(); }
 
 /* Realises y, in so many kernels and calls. */
 static inline nx_report realise_in(nx_tensor *y, int kernels, int calls) {

@@ -5,6 +5,7 @@
  * makes of it, follows that order. NX_RANDOM in the environment says how many programs, of which a
  * tenth is compiled. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 #include "tests/util/random_values.h"
 
 enum { MOST_VALUES = 24, MOST_RESULTS = 5, MOST_ELEMENTS = 25, ORDERS = 10 };
@@ -182,10 +183,9 @@ static bool same(const float *a, const float *b) {
 
 static void results_are_the_same_in_every_order(void **state) {
   (void)state;
-  const char *wish = getenv("NX_RANDOM"), *executor = getenv("NX_EXECUTOR");
+  const char *wish = getenv("NX_RANDOM");
   uint64_t programs = wish != NULL ? strtoull(wish, NULL, 10) : 100;
-  if (executor == NULL || strcmp(executor, "interp") != 0)
-    programs = 1 + programs / 10; /* with kernels to compile */
+  if (!nxt_executor_is("interp")) programs = 1 + programs / 10; /* with kernels to compile */
   nx_context_options o = {.size = sizeof o, .threads = 1};
   OK(nx_context_create(&o, &ctx));
   for (uint64_t seed = 1; seed <= programs; seed++) {

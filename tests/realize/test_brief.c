@@ -12,6 +12,7 @@
 #include "nx/debug.h"
 #include "runtime/record/context.h"
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 #include "tests/util/sanitizers.h"
 
 enum { N = 10 };
@@ -69,8 +70,8 @@ static void read_generally(nx_tensor *t, void *out) {
 /* Whether kernels are compiled, and nobody wants to see each run or handle; then graphs become
  * brief after some runs. */
 static bool compiles(void) {
-  const char *executor = getenv("NX_EXECUTOR"), *debug = getenv("NX_DEBUG");
-  return !nxl_unavailable() && (!executor || !strcmp(executor, "llvm")) &&
+  const char *debug = getenv("NX_DEBUG");
+  return !nxl_unavailable() && (nxt_executor_is("") || nxt_executor_is("llvm")) &&
          (!debug || !strcmp(debug, "verify"));
 }
 

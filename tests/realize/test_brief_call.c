@@ -8,6 +8,7 @@
 #include "ir/alloc.h"
 #include "runtime/record/context.h"
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 enum { N = 12 };
 
@@ -24,8 +25,8 @@ static nx_tensor *operand(int which, float add) {
 }
 
 static bool compiles(void) {
-  const char *executor = getenv("NX_EXECUTOR"), *debug = getenv("NX_DEBUG");
-  return !nxl_unavailable() && (!executor || !strcmp(executor, "llvm")) &&
+  const char *debug = getenv("NX_DEBUG");
+  return !nxl_unavailable() && (nxt_executor_is("") || nxt_executor_is("llvm")) &&
          (!debug || !strcmp(debug, "verify"));
 }
 

@@ -2,6 +2,7 @@
 /* Results in the memory of donated inputs: a call that may overwrite them gives the bits of one
  * that may not, whatever reads them, and takes no memory where a result can take theirs. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 #include "nx/async.h"
 #include "runtime/memory.h"
@@ -405,8 +406,7 @@ static void bad_indices_are_found_before(void **state) {
 }
 
 NXT_MAIN(donation) {
-  const char *executor = getenv("NX_EXECUTOR");
-  if (executor != NULL && strstr(executor, "interp") != NULL) side = 60; /* they take their time */
+  if (nxt_executor_interprets()) side = 60; /* they take their time */
   bytes = side * side * 4;
   const struct CMUnitTest tests[] = {
       IN_SCOPE(bits_are_those_of_a_plain_call), IN_SCOPE(other_names_keep_their_values),

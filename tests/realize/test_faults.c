@@ -9,6 +9,7 @@
 #include "ir/alloc.h"
 #include "runtime/record/objects.h"
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 #include "tests/util/share.h"
 
 static int released;
@@ -305,8 +306,7 @@ static void each_fails_once(const char *cache_dir, int64_t step) {
  * compiled, each `others`-th allocation fails; with that sanitizer, or where of many tests a part
  * is run, an eighth or a quarter of those. */
 static int64_t step_of(int64_t others) {
-  const char *executor = getenv("NX_EXECUTOR");
-  if (executor != NULL && strcmp(executor, "interp") == 0) return SANITIZED ? 1 : nxt_share();
+  if (nxt_executor_is("interp")) return SANITIZED ? 1 : nxt_share();
   return others * (SANITIZED ? 8 : nxt_share() > 1 ? 4 : 1);
 }
 

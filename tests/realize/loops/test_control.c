@@ -3,6 +3,7 @@
  * one after the other; captured tensors, loops in functions and in loops, limits, interruption,
  * failures with their step, what is refused. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 #include <math.h>
 
@@ -287,8 +288,7 @@ static int64_t allocations_of(nx_function *f, int64_t steps, nx_tensor *cache, n
  * the interpreter of kernels needs memory for each that it runs. */
 static void nothing_a_step(void **state) {
   (void)state;
-  const char *executor = getenv("NX_EXECUTOR");
-  if (executor != NULL && strcmp(executor, "kernel-interp") == 0) return;
+  if (nxt_executor_is("kernel-interp")) return;
   for (int64_t n = 4; n <= 512; n *= 128) {
     nx_tensor *in[] = {scalar_input(NX_I64),
                        GOOD(nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(64, n))), input(n)};

@@ -3,6 +3,7 @@
  * kernel: beside the same in plain C, with any number of steps and in arrays of several sizes, in
  * branches and in other loops; how many kernels there are; and one that does not end. */
 #include "tests/util/api.h"
+#include "tests/util/executor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -320,10 +321,8 @@ static void is_one_kernel(void **state) {
   nx_function *holds = condition_of(&k, 90), *step = step_of(&k);
   OK(nx_while(holds, step, init, CARRIED, &stop, 1, NULL, out, CARRIED));
   OK(nx_realize(ctx, out, CARRIED, &options));
-  const char *executor =
-      getenv("NX_EXECUTOR"); /* the kernels' interpreter has a machine of its own */
-  if (report.interpreted == 0 && is_quick() &&
-      !(executor && strcmp(executor, "kernel-interp") == 0)) {
+  /* the kernels' interpreter has a machine of its own */
+  if (report.interpreted == 0 && is_quick() && !nxt_executor_is("kernel-interp")) {
     assert_int_equal(report.kernels, 1);
     assert_int_equal(report.library_calls, 0);
   }
