@@ -37,7 +37,8 @@ struct DLManagedTensor;
  * that is not known, a malformed structure, or data that is not aligned as its elements and not to
  * be copied. NX_NOT_WRITABLE: mode NX_IMPORT_SHARED or NX_IMPORT_MAPPED of a tensor that is
  * flagged read only, since assigns would write it. NX_DEVICE_UNAVAILABLE: in memory of a device
- * that is none of the context's. NX_UNSUPPORTED_DTYPE, NX_OUT_OF_MEMORY.
+ * that is none of the context's; page-locked memory of the host (types 3, 11) is the host's.
+ * NX_UNSUPPORTED_DTYPE, NX_OUT_OF_MEMORY.
  *
  * Of memory of a GPU (type 2, kDLCUDA): the tensor is on that GPU. The producer has made it ready
  * on the stream of nx_dlpack_stream. It is copied before this returns, and the deleter has run; the

@@ -15,30 +15,9 @@
 #include "runtime/record/objects.h"
 
 static const uint8_t codes[NXI_DTYPE_COUNT] = {
-    [NX_BOOL] = NXI_DLPACK_BOOL,
-    [NX_I4] = NXI_DLPACK_INT,
-    [NX_U4] = NXI_DLPACK_UINT,
-    [NX_I8] = NXI_DLPACK_INT,
-    [NX_U8] = NXI_DLPACK_UINT,
-    [NX_I16] = NXI_DLPACK_INT,
-    [NX_U16] = NXI_DLPACK_UINT,
-    [NX_I32] = NXI_DLPACK_INT,
-    [NX_U32] = NXI_DLPACK_UINT,
-    [NX_I64] = NXI_DLPACK_INT,
-    [NX_U64] = NXI_DLPACK_UINT,
-    [NX_F8E4M3] = NXI_DLPACK_F8E4M3FN,
-    [NX_F8E5M2] = NXI_DLPACK_F8E5M2,
-    [NX_F16] = NXI_DLPACK_FLOAT,
-    [NX_BF16] = NXI_DLPACK_BFLOAT,
-    [NX_F32] = NXI_DLPACK_FLOAT,
-    [NX_F64] = NXI_DLPACK_FLOAT,
-    [NX_C32] = NXI_DLPACK_COMPLEX,
-    [NX_C64] = NXI_DLPACK_COMPLEX,
-    [NX_C128] = NXI_DLPACK_COMPLEX,
-    [NX_F8E4M3FNUZ] = NXI_DLPACK_F8E4M3FNUZ,
-    [NX_F8E5M2FNUZ] = NXI_DLPACK_F8E5M2FNUZ,
-    [NX_F8E8M0] = NXI_DLPACK_F8E8M0FNU,
-    [NX_F4E2M1] = NXI_DLPACK_F4E2M1FN,
+#define CODE(dtype, code, bits) [dtype] = (code),
+    NXI_DLPACK_DTYPES(CODE)
+#undef CODE
 };
 
 /* Reports what a device has failed at, in the name of the operation. */
@@ -57,11 +36,9 @@ static nx_status failed_in(nxi_diag *d, const char *op) {
 static const char taking[] = "from_dlpack";
 
 static nx_status take_dtype(nxi_dlpack_dtype x, nx_dtype *dtype, nxi_diag *d) {
-  for (nx_dtype t = 1; t < NXI_DTYPE_COUNT; t++) {
-    if (x.lanes != 1 || codes[t] != x.code || nxi_dtypes[t].bits != x.bits) continue;
-    *dtype = t;
-    return NX_OK;
-  }
+  const nx_dtype t = nxi_dtype_of_dlpack(x);
+  if (t != 0) *dtype = t;
+  if (t != 0) return NX_OK;
   return nxi_fail(d, NX_UNSUPPORTED_DTYPE, taking,
                   "%s: the element type of code %d, %d bits and %d lanes is not admitted", taking,
                   x.code, x.bits, x.lanes);
@@ -162,7 +139,7 @@ static nx_status take(nx_context *c, const nxi_dlpack_tensor *x, uint64_t flags,
   nxi_diag_clear(&d);
   if (i->mode > NX_IMPORT_MAPPED)
     nxi_fail(&d, NX_INVALID_ARGUMENT, taking, "%s: there is no mode %u", taking, i->mode);
-  else if (x->device.type != NXI_DLPACK_CPU) {
+  else if (!nxi_dlpack_is_host(x->device.type)) {
     source->device = nxi_device_of_dlpack(c, x->device.type, x->device.id);
     if (source->device < 0)
       nxi_fail(&d, NX_DEVICE_UNAVAILABLE, taking,

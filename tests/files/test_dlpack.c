@@ -49,6 +49,23 @@ static void modes(void **state) {
   }
 }
 
+/* Memory of the host that is page-locked for a GPU. */
+static void page_locked_memory(void **state) {
+  static const int32_t types[] = {NXI_DLPACK_CUDA_HOST, NXI_DLPACK_ROCM_HOST};
+  (void)state;
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    producer p;
+    begin(&p);
+    managed *m = produce(&p);
+    m->tensor.device.type = types[i];
+    nx_tensor *t = NULL;
+    OK(nx_from_dlpack(ctx, m, NX_IMPORT_SHARED, &t));
+    p.data[5] = 50;
+    EXPECT(t, 0, 1, 2, 3, 4, 50, 6, 7, 8, 9, 10, 11);
+    drop(t, &p);
+  }
+}
+
 static void who_sees_writes(void **state) {
   (void)state;
   nx_tensor *one = number(1);
@@ -520,6 +537,7 @@ static void there_and_back(void **state) {
 NXT_MAIN(dlpack) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(modes),
+      cmocka_unit_test(page_locked_memory),
       cmocka_unit_test(who_sees_writes),
       cmocka_unit_test(pending_work_keeps_it),
       cmocka_unit_test(collecting_by_hand),

@@ -202,8 +202,9 @@ static bool is_inside(const tried *t) {
 }
 
 static void expect_refusal(const tried *t, nx_status status) {
-  bool must = !t->dtype || !t->shaped || t->mode > NX_IMPORT_MAPPED || t->x->device.type != 1 ||
-              (t->elements && !t->x->data) || t->high - t->low >= (wide)1 << 63 ||
+  bool must = !t->dtype || !t->shaped || t->mode > NX_IMPORT_MAPPED ||
+              !nxi_dlpack_is_host(t->x->device.type) || (t->elements && !t->x->data) ||
+              t->high - t->low >= (wide)1 << 63 ||
               (!t->v0 && (t->l.versioned.major != 1 || t->l.versioned.flags & ~UINT64_C(7)));
   if (must && !status) fuzz_wrong("a structure that cannot be is taken");
 }

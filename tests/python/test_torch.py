@@ -513,6 +513,32 @@ class Torch(unittest.TestCase):
         sum(y.add_(1).sum() for y in f(x)).backward()
         close(self, x.grad, 3 * x.detach().cos())
 
+    def test_what_is_lent(self):
+        """An array has a tensor's elements, whatever its memory holds; what is plain memory, with a
+        gradient or without, is not copied."""
+        from nx.torch._lowering import NAMES, Place
+        from nx.torch._memory import lend_all
+
+        z, many = torch.randn(3, 4, dtype=torch.complex64), torch.randn(6, 8)
+        plain = [many, many.T, many[::2, 1:], many[:, :1].expand(6, 5), torch.tensor(2.5),
+                 torch.zeros(0, 3), torch.randn(3, 4, requires_grad=True), nn.Parameter(many),
+                 torch.randn(3, requires_grad=True).sin(),
+                 *(torch.arange(3).to(getattr(torch, name)) for name in NAMES)]
+        others = [z.conj(), z.conj().imag, torch._neg_view(many), torch._neg_view(z.conj()),
+                  torch._neg_view(torch.randn(3, requires_grad=True)),
+                  torch.randn(3, dtype=torch.complex128, requires_grad=True).conj(),
+                  torch._efficientzerotensor((2, 3), dtype=torch.float32),
+                  torch._efficientzerotensor((2,), dtype=torch.complex64).conj(),
+                  torch.frombuffer(bytearray(range(49)), dtype=torch.float32, offset=1)]
+        arrays = lend_all(plain + others, Place(torch.device("cpu")))
+        for i, (t, x) in enumerate(zip(plain + others, arrays)):
+            self.assertEqual((x.shape, x.dtype.name), (t.shape, str(t.dtype).split(".")[1]), i)
+            wanted = t.detach() + 0 if i >= len(plain) else t
+            self.assertEqual(x.tolist(), wanted.resolve_conj().resolve_neg().tolist(), i)
+        with torch.no_grad():
+            many[0, 0] = 7  # seen: it is the same memory
+        self.assertEqual(arrays[0].tolist()[0][0], 7)
+
     def test_of_nothing(self):
         none, three = torch.zeros(0, dtype=torch.int64), torch.arange(3.0)
         for f, *given in (

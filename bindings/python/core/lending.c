@@ -107,24 +107,6 @@ static const table *table_of(PyObject *class) {
   return t != NULL && t->major == NXI_DLPACK_MAJOR && t->look != NULL ? t : NULL;
 }
 
-/* 0: none that PyTorch and nx have in common. */
-static nx_dtype dtype_of(nxi_dlpack_dtype t) {
-  static const struct {
-    uint8_t code, bits;
-    nx_dtype dtype;
-  } known[] = {{NXI_DLPACK_FLOAT, 32, NX_F32},    {NXI_DLPACK_INT, 64, NX_I64},
-               {NXI_DLPACK_BFLOAT, 16, NX_BF16},  {NXI_DLPACK_FLOAT, 16, NX_F16},
-               {NXI_DLPACK_FLOAT, 64, NX_F64},    {NXI_DLPACK_BOOL, 8, NX_BOOL},
-               {NXI_DLPACK_INT, 32, NX_I32},      {NXI_DLPACK_INT, 8, NX_I8},
-               {NXI_DLPACK_UINT, 8, NX_U8},       {NXI_DLPACK_INT, 16, NX_I16},
-               {NXI_DLPACK_UINT, 16, NX_U16},     {NXI_DLPACK_UINT, 32, NX_U32},
-               {NXI_DLPACK_UINT, 64, NX_U64},     {NXI_DLPACK_COMPLEX, 64, NX_C64},
-               {NXI_DLPACK_COMPLEX, 128, NX_C128}};
-  for (size_t i = 0; t.lanes == 1 && i < sizeof known / sizeof *known; i++)
-    if (known[i].code == t.code && known[i].bits == t.bits) return known[i].dtype;
-  return 0;
-}
-
 /* Whether a tensor says so of itself by a method. -1 with an error. */
 static int says(PyObject *tensor, const char *method) {
   PyObject *answer = PyObject_CallMethod(tensor, method, NULL);
@@ -138,7 +120,7 @@ static int says(PyObject *tensor, const char *method) {
 static int is_put_off(PyObject *tensor, nx_dtype t) {
   if (t == NX_BOOL) return 0;
   const int negative = says(tensor, "is_neg");
-  return negative != 0 || (t != NX_C64 && t != NX_C128) ? negative : says(tensor, "is_conj");
+  return negative != 0 || core_kind(t) != 'c' ? negative : says(tensor, "is_conj");
 }
 
 /* The array of a tensor; None: the caller has to look at it more closely. */
@@ -148,11 +130,14 @@ static PyObject *lend_tensor(const table *t, PyObject *tensor) {
     PyErr_Clear();
     return Py_NewRef(Py_None);
   }
-  const nx_dtype type = dtype_of(d.dtype);
-  bool good = type != 0 && d.device.type == NXI_DLPACK_CPU && d.rank <= NX_MAX_RANK &&
-              (d.rank == 0 || (d.shape != NULL && d.strides != NULL));
+  const nx_dtype type = nxi_dtype_of_dlpack(d.dtype);
+  bool good = type != 0 && nx_dtype_bits(type) >= 8 && nxi_dlpack_is_host(d.device.type) &&
+              d.rank <= NX_MAX_RANK && (d.rank == 0 || (d.shape != NULL && d.strides != NULL));
   for (int32_t i = 0; good && i < d.rank; i++) good = d.strides[i] >= 0 && d.shape[i] >= 0;
   char *base = (char *)d.data + d.byte_offset;
+  bool none = false;
+  for (int32_t i = 0; good && i < d.rank; i++) none = none || d.shape[i] == 0;
+  good = good && (none || d.data != NULL); /* one of zeros alone may have no memory */
   const size_t alignment = good ? nx_dtype_bits(type) / 8 : 1;
   const int put_off = good ? is_put_off(tensor, type) : 0;
   if (put_off < 0) return NULL;

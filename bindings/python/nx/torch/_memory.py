@@ -23,6 +23,8 @@ _PLAIN = torch.Tensor, torch.nn.Parameter  # classes of tensors that are memory 
 def lend(t: torch.Tensor, place: Place) -> Array:
     if place.lifts(t):
         t = t.to(place.device)
+    if t._is_zerotensor():  # which has no memory
+        t = torch.zeros(t.shape, dtype=t.dtype, device=t.device)
     if t.is_conj():
         t = t.resolve_conj()
     if t.is_neg():
