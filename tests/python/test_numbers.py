@@ -20,7 +20,7 @@ def outcome(f, *arguments):
     """What a call gives, or raises, as something to compare."""
     try:
         made = f(*arguments)
-    except (OverflowError, ValueError, TypeError, ZeroDivisionError) as error:
+    except (AttributeError, OverflowError, ValueError, TypeError, ZeroDivisionError) as error:
         return type(error).__name__
     made = nx.asarray(made)
     return made.dtype.name, repr(made.tolist())
@@ -57,6 +57,21 @@ OPERATIONS = {
 }
 
 
+MADE = {
+    "magnitude": abs, "negative one": lambda n: -abs(n), "real": lambda n: n.real,
+    "imag": lambda n: n.imag, "conjugate": lambda n: n.conjugate(), "more": lambda n: abs(n) + 1,
+    "parts": lambda n: n.real * 2 + n.imag, "of twice": lambda n: (n * 2).imag,
+    "of the conjugate": lambda n: abs(n.conjugate()),
+    "bits": lambda n: n.bit_length(), "fraction": lambda n: n.as_integer_ratio()[0],
+    "round to 1": lambda n: round(n, 1), "+ n > 1": lambda n: (n > 1) * 1,
+    "n == 7": lambda n: n == 7,
+    "array": nx.asarray, "nx.abs": nx.abs, "nx.negative": nx.negative, "nx.real": nx.real,
+    "nx.add": lambda n: nx.add(n, 1), "nx.subtract": lambda n: nx.subtract(2, n),
+    "nx.multiply": lambda n: nx.multiply(n, n), "nx.divide": lambda n: nx.divide(n, 2),
+    "nx.equal": lambda n: nx.equal(n, 1), "nx.sqrt": nx.sqrt, "nx.conj": nx.conj,
+}
+
+
 class Numbers(unittest.TestCase):
     def test_as_without_capture(self):
         for name, f in OPERATIONS.items():
@@ -65,6 +80,27 @@ class Numbers(unittest.TestCase):
                 x = nx.asarray([0, 1, 1], dtype=dtype)
                 for n in VALUES:
                     self.assertEqual(outcome(captured, x, n), outcome(f, x, n), (name, dtype, n))
+
+    def test_what_is_made_of_numbers(self):
+        """Parts, magnitudes and comparisons of numbers are numbers, too, and take the dtype of
+        what they meet; what nx makes of them alone are arrays, with a dtype of their own."""
+        numbers = (3 + 4j, 2.5, 7, True, -2, -1.5 - 2j, 0, -0.0, 300, False, 1j)
+        for name, f in MADE.items():
+            for dtype in ("float32", "complex64", "int8", "bool", "float16"):
+                x = nx.asarray([0, 1, 1], dtype=dtype)
+                captured = nx.jit(lambda x, n: x + f(n))
+                for n in numbers:
+                    if name in ("+ n > 1", "round to 1") and isinstance(n, complex):
+                        continue  # Python has no order of them, and does not round them
+                    self.assertEqual(outcome(captured, x, n), outcome(lambda: x + f(n)),
+                                     (name, dtype, n))
+        x = nx.ones(2, dtype="float32")
+        for f in (lambda x, n: x * abs(n), lambda x, n: x * (n > 1) * 2,
+                  lambda x, n: x * n.real + n.imag, lambda x, n: x * ((n > 1) * 2)):
+            g = nx.jit(f)
+            for n in (0.1, 1e-3, 2.0, 1e30):
+                g(x, n)
+            self.assertEqual(g.traces, 1)
 
     def test_powers(self):
         for dtype in ("int8", "int64", "float64"):

@@ -145,20 +145,28 @@ static PyObject *get_realized(PyObject *self, void *unused) {
   nx_tensor_describe(core_tensor(self), &info);
   return PyBool_FromLong(info.flags & NX_TENSOR_REALIZED);
 }
-/* Of a part: real and imag. */
+/* Of a part: real, imag and the conjugate. */
 static PyObject *part(PyObject *self, nx_tensor *(*of)(nx_tensor *)) {
   core_mark();
-  return core_wrap(of(core_tensor(self)));
+  return core_derived(of(core_tensor(self)), self);
+}
+/* Of what is not complex it is the array itself; of the number True it is 1. */
+static PyObject *part_or_self(PyObject *self, nx_tensor *(*of)(nx_tensor *)) {
+  char kind = core_kind(nx_dtype_of(core_tensor(self)));
+  if (kind == 'b') core_number_needed(self);
+  return kind == 'c' ? part(self, of) : Py_NewRef(self);
 }
 static PyObject *get_real(PyObject *self, void *unused) {
   (void)unused;
-  return core_kind(nx_dtype_of(core_tensor(self))) == 'c' ? part(self, nx_real) : Py_NewRef(self);
+  return part_or_self(self, nx_real);
 }
 static PyObject *get_imag(PyObject *self, void *unused) {
   (void)unused;
   nx_tensor *x = core_tensor(self);
   char kind = core_kind(nx_dtype_of(x));
-  if (kind == 'c' || kind == 'f') return part(self, nx_imag);
+  if (kind == 'c') return part(self, nx_imag);
+  if (core_is_weak(self)) return kind == 'f' ? PyFloat_FromDouble(0) : PyLong_FromLong(0);
+  if (kind == 'f') return part(self, nx_imag);
   core_mark();
   return core_wrap(
       nx_full_i64(nx_context_of(x), nx_device_of(x), nx_dtype_of(x), nx_shape(x), nx_rank(x), 0));
@@ -242,6 +250,7 @@ static PyObject *rounded(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     Py_XDECREF(number);
     return made;
   }
+  core_number_needed(self); /* its result is a number, too */
   PyObject *of = PyObject_GetAttrString(self, "round");
   PyObject *made = of ? PyObject_CallFunctionObjArgs(of, n == 1 ? args[0] : NULL, NULL) : NULL;
   Py_XDECREF(of);
@@ -270,6 +279,10 @@ static PyObject *copy(PyObject *self, PyObject *unused) {
   (void)unused;
   core_mark();
   return core_wrap(nx_copy(core_tensor(self)));
+}
+static PyObject *conjugate(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return part_or_self(self, nx_conj);
 }
 static PyObject *deepcopy(PyObject *self, PyObject *memo) { return copy(self, memo); }
 
@@ -416,6 +429,9 @@ static PyMethodDef methods[] = {
     {"copy", copy, METH_NOARGS, "A copy, with memory of its own."},
     {"__copy__", copy, METH_NOARGS, NULL},
     {"__deepcopy__", deepcopy, METH_O, NULL},
+    {"conj", conjugate, METH_NOARGS, "The complex conjugate; of real numbers the array itself."},
+    {"conjugate", conjugate, METH_NOARGS,
+     "The complex conjugate; of real numbers the array itself."},
     {"astype", (PyCFunction)(void (*)(void))astype, METH_VARARGS | METH_KEYWORDS,
      "Converted to a dtype."},
     {"to_device", (PyCFunction)(void (*)(void))to_device, METH_VARARGS | METH_KEYWORDS,
@@ -450,6 +466,17 @@ static bool is_public(PyObject *name) {
          PyUnicode_ReadChar(name, 0) != '_';
 }
 
+/* Whether numbers of Python that the array stands for have an attribute, as `bit_length`. */
+static bool numbers_have(PyObject *self, PyObject *name) {
+  char kind = core_kind(nx_dtype_of(core_tensor(self)));
+  PyTypeObject *type = kind == 'c' ? &PyComplex_Type : kind == 'f' ? &PyFloat_Type : &PyLong_Type;
+  PyObject *kept[3];
+  PyErr_Fetch(&kept[0], &kept[1], &kept[2]);
+  const bool have = PyObject_HasAttr((PyObject *)type, name);
+  PyErr_Restore(kept[0], kept[1], kept[2]);
+  return have;
+}
+
 /* What the type has not is asked of Python, but for names that begin with an underscore: others ask
  * for those all the time, to find out what an object is. */
 static PyObject *attribute(PyObject *self, PyObject *name) {
@@ -458,7 +485,9 @@ static PyObject *attribute(PyObject *self, PyObject *name) {
     return found;
   PyErr_Clear();
   PyObject *of = core_hook(CORE_HOOK_ATTRIBUTE);
-  return of != NULL ? PyObject_CallFunctionObjArgs(of, self, name, NULL) : NULL;
+  found = of != NULL ? PyObject_CallFunctionObjArgs(of, self, name, NULL) : NULL;
+  if (found == NULL && core_is_weak(self) && numbers_have(self, name)) core_number_needed(self);
+  return found;
 }
 
 static Py_ssize_t length(PyObject *self) {

@@ -206,6 +206,11 @@ static PyObject *of_number(PyObject *o, nx_dtype dtype, nx_device device) {
   return core_wrap(nx_full(c, device, as, NULL, 0, &s));
 }
 
+PyObject *core_strong(PyObject *o) {
+  const bool weak = core_is_array(o) && core_is_weak(o);
+  return weak ? core_wrap(nx_tensor_retain(core_tensor(o))) : Py_NewRef(o);
+}
+
 static PyObject *converted(PyObject *a, nx_dtype dtype, nx_device device, int copy) {
   if (a == NULL) return NULL;
   nx_tensor *x = core_tensor(a);

@@ -148,6 +148,9 @@ char core_number_kind(PyObject *o);
 char core_weak_kind(PyObject *o);
 /* A number as a scalar that dtype takes; -1 with OverflowError. */
 int core_scalar(PyObject *number, nx_dtype dtype, nx_scalar *out);
+/* The result of an operation on an array alone, the caller's; if that stands for a number, it does,
+ * too. Raises for NULL. */
+PyObject *core_derived(nx_tensor *made, PyObject *of);
 extern PyType_Slot core_operator_slots[];
 PyObject *core_as_complex(PyObject *self, PyObject *unused);
 /* x = value, broadcast; value is any that an operator takes. -1 with an exception. */
@@ -171,6 +174,8 @@ PyObject *core_check_index(PyObject *self, PyObject *const *args, Py_ssize_t n);
 /* An array of an object, as asarray makes it; dtype 0: the object's own. copy: -1 where needed, 0
  * never, 1 always. */
 PyObject *core_array_of(PyObject *o, nx_dtype dtype, nx_device device, int copy);
+/* The object; of an array that is a number one with the dtype of an array. A new reference. */
+PyObject *core_strong(PyObject *o);
 /* A list of integers: a number is a list of one. Returns how many, -1 with an exception. */
 int core_integers(PyObject *o, int64_t *out, int most, const char *what);
 PyObject *core_tolist(nx_tensor *x);
@@ -201,6 +206,7 @@ int core_function_init(PyObject *module);
 
 /* ---- guard.c: the numbers of Python that a capture takes */
 
+int core_guard_init(PyObject *module);
 /* Before an array is cast: if it stands for a number, that shall be one which the dtype holds. */
 void core_number_becomes(PyObject *array, nx_dtype dtype);
 /* Where the array cannot stand for its number: the function is captured again with that. */

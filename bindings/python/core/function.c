@@ -204,7 +204,10 @@ static PyObject *capture(jitted *j, const core_tree *given, core_guards *g, PyOb
       core_with_arguments(j, args, kwargs, shown, &a, &k) == 0) {
     core_gathering gathered;
     core_gather(&gathered, recorded);
-    result = PyObject_Call(j->function, a, k);
+    if (core_guard_begin(g)) {
+      result = PyObject_Call(j->function, a, k);
+      core_guard_end(g);
+    }
     core_gather_end(&gathered);
   }
   if (result != NULL && !g->again && core_check_arguments(j, given, a, k, shown) == 0)

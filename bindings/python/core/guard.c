@@ -72,6 +72,23 @@ bool core_guards_hold(const core_guards *g, const core_tree *t) {
   return true;
 }
 
+static bool shows(const core_guards *g) {
+  for (size_t i = 0; i < g->n; i++)
+    if (g->of[i].kind != 0 && g->of[i].level < 2) return true;
+  return false;
+}
+static PyObject *numbers_shown; /* a list, with an item for each capture that shows some */
+bool core_guard_begin(const core_guards *g) {
+  return !shows(g) || PyList_Append(numbers_shown, Py_None) == 0;
+}
+void core_guard_end(const core_guards *g) {
+  if (shows(g)) PyList_SetSlice(numbers_shown, 0, 1, NULL);
+}
+int core_guard_init(PyObject *module) {
+  numbers_shown = PyList_New(0);
+  return numbers_shown ? PyModule_AddObjectRef(module, "numbers_shown", numbers_shown) : -1;
+}
+
 PyObject *core_guard_shown(const core_guards *g, size_t i, PyObject *array) {
   const core_guard *of = &g->of[i];
   const double *f = of->value.v.f;
@@ -252,8 +269,11 @@ void core_number_needed(PyObject *array) {
 }
 
 /* True + True is 2, of arrays true. */
+static bool is_bool(PyObject *o) {
+  return core_is_array(o) ? nx_dtype_of(core_tensor(o)) == NX_BOOL : PyBool_Check(o) != 0;
+}
 static void no_bool(PyObject *o) {
-  if (number_of(o) != NULL && nx_dtype_of(core_tensor(o)) == NX_BOOL) core_number_needed(o);
+  if (number_of(o) != NULL && is_bool(o)) core_number_needed(o);
 }
 
 /* inf // 1 is NaN of numbers: those that it comes from are finite. */
@@ -270,9 +290,10 @@ static void finite_number(const core_number *n) {
 
 int core_number_made(PyObject *made, PyObject *a, nx_binary_op op, PyObject *b) {
   const core_number *x = number_of(a), *y = number_of(b), *of = x ? x : y;
-  bool bits = op == NX_BINARY_AND || op == NX_BINARY_OR || op == NX_BINARY_XOR;
+  bool bits = op == NX_BINARY_AND || op == NX_BINARY_OR || op == NX_BINARY_XOR ||
+              (op >= NX_BINARY_CMPEQ && op <= NX_BINARY_CMPGE);
   if (made == NULL || of == NULL || !core_is_weak(made)) return 0;
-  if (!bits) no_bool(a), no_bool(b);
+  if (!bits && is_bool(a) && is_bool(b)) no_bool(a), no_bool(b);
   if (op == NX_BINARY_FLOOR_DIV || op == NX_BINARY_FLOOR_MOD) finite_number(x), finite_number(y);
   core_number n = {NULL, -1, (x ? x->from : 0) | (y ? y->from : 0), 0, 0};
   side s, t;

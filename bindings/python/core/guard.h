@@ -36,6 +36,10 @@ bool core_same_number(char kind, const nx_scalar *a, const nx_scalar *b);
 bool core_guards_hold(const core_guards *g, const core_tree *t);
 /* Makes an array stand for number i. */
 int core_guard_leaf(core_guards *g, size_t i, PyObject *array);
+/* Between these a capture shows arrays for numbers, and `_core.numbers_shown`, a list, is not empty
+ * if it does. false: with an exception. */
+bool core_guard_begin(const core_guards *g);
+void core_guard_end(const core_guards *g);
 /* The number itself if it is captured with its value, else the array. A new reference. */
 PyObject *core_guard_shown(const core_guards *g, size_t i, PyObject *array);
 

@@ -145,6 +145,11 @@ static PyObject *result_type(PyObject *self, PyObject *const *args, Py_ssize_t n
   return core_dtype_object(both);
 }
 
+static PyObject *strong(PyObject *self, PyObject *o) {
+  (void)self;
+  return core_strong(o);
+}
+
 /* The shapes of arrays of one dtype, as bytes: what a plan of calls depends on. None, if one is no
  * array, or has another dtype. */
 static PyObject *shapes(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -179,7 +184,10 @@ static PyObject *array(PyObject *self, PyObject *args, PyObject *kwargs) {
   if (code == 0 && PyErr_Occurred()) return NULL;
   nx_device device =
       where == Py_None && core_is_array(o) ? nx_device_of(core_tensor(o)) : core_device(where);
-  return device < 0 ? NULL : core_array_of(o, code, device, copy_of(copy));
+  PyObject *made = device < 0 ? NULL : core_array_of(o, code, device, copy_of(copy));
+  PyObject *result = made ? core_strong(made) : NULL;
+  Py_XDECREF(made);
+  return result;
 }
 
 static PyObject *from_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -333,6 +341,7 @@ static PyMethodDef functions[] = {
      "The dtype of an operation on arrays, dtypes and Python numbers."},
     {"check_index", (PyCFunction)(void (*)(void))core_check_index, METH_FASTCALL,
      "check_index(x, extent, axis, given): IndexError if x has values that are no places there."},
+    {"strong", strong, METH_O, "x; where it is an array that is a number, an array."},
     {"shapes", (PyCFunction)(void (*)(void))shapes, METH_FASTCALL,
      "A key of the shapes of arrays of one dtype; None of others."},
     {"array", (PyCFunction)(void (*)(void))array, METH_VARARGS | METH_KEYWORDS,
@@ -361,7 +370,7 @@ PyMODINIT_FUNC PyInit__core(void) {
       core_error_init(m) == 0 && core_array_init(m) == 0 && core_windows_init(m) == 0 &&
       core_lending_init(m) == 0 && core_calls_init(m) == 0 && core_threads_init(m) == 0 &&
       core_custom_init(m) == 0 && core_action_init(m) == 0 && core_files_init(m) == 0 &&
-      core_function_init(m) == 0)
+      core_function_init(m) == 0 && core_guard_init(m) == 0)
     return m;
   Py_DECREF(m);
   return NULL;

@@ -187,7 +187,7 @@ static PyObject *of_arrays(PyObject *a, nx_binary_op op, PyObject *b) {
   nx_dtype as = works_in(op, nx_dtype_of(x));
   x = core_cast(x, as);
   y = x ? core_cast(y, as) : (nx_tensor_release(y), NULL);
-  bool weak = core_is_weak(a) && core_is_weak(b) && !compares(op);
+  bool weak = core_is_weak(a) && core_is_weak(b);
   PyObject *made = y ? finish(record(x, op, y), weak) : NULL;
   if (core_number_made(made, a, op, b) < 0) Py_CLEAR(made);
   nx_tensor_release(x);
@@ -198,25 +198,27 @@ static PyObject *of_arrays(PyObject *a, nx_binary_op op, PyObject *b) {
 /* ---- an array and a number */
 
 /* A comparison with a number that the array's dtype does not hold: beyond: 1 above, -1 below. */
-static PyObject *compare_beyond(nx_tensor *x, nx_binary_op op, bool reversed, int beyond) {
+static PyObject *compare_beyond(PyObject *array, nx_binary_op op, bool reversed, int beyond) {
+  nx_tensor *x = core_tensor(array);
   bool less = (beyond > 0) != reversed; /* whether the left one is the smaller */
   bool truth = op == NX_BINARY_CMPNE || (less ? op == NX_BINARY_CMPLT || op == NX_BINARY_CMPLE
                                               : op == NX_BINARY_CMPGT || op == NX_BINARY_CMPGE);
-  return core_wrap(
-      nx_full_i64(nx_context_of(x), nx_device_of(x), NX_BOOL, nx_shape(x), nx_rank(x), truth));
+  nx_tensor *made =
+      nx_full_i64(nx_context_of(x), nx_device_of(x), NX_BOOL, nx_shape(x), nx_rank(x), truth);
+  return finish(made, core_is_weak(array));
 }
 
 static PyObject *of_number(PyObject *array, nx_binary_op op, PyObject *number, bool reversed) {
   char kind = core_number_kind(number);
   nx_dtype t = nx_dtype_of(core_tensor(array)), as = core_promote_weak(t, kind);
-  bool weak = core_is_weak(array) && !compares(op);
+  bool weak = core_is_weak(array);
   nx_scalar value;
   as = works_in(op, as);
   if (compares(op) && kind == 'i' && (core_kind(as) == 'i' || core_kind(as) == 'u')) {
     int beyond = whole(number, as, &value);
     if (beyond == 2) return NULL;
     core_mark();
-    if (beyond != 0) return compare_beyond(core_tensor(array), op, reversed, beyond);
+    if (beyond != 0) return compare_beyond(array, op, reversed, beyond);
   } else if (core_scalar(number, as, &value) < 0) {
     core_number_needed(array);
     return NULL;
@@ -324,12 +326,16 @@ static int contains(PyObject *self, PyObject *value) {
 
 /* ---- one operand */
 
-#define UNARY(name, call)                                           \
-  static PyObject *name(PyObject *a) {                              \
-    core_mark();                                                    \
-    PyObject *made = finish(call(core_tensor(a)), core_is_weak(a)); \
-    if (core_number_same(made, a) < 0) Py_CLEAR(made);              \
-    return made;                                                    \
+PyObject *core_derived(nx_tensor *made, PyObject *of) {
+  PyObject *result = finish(made, core_is_weak(of));
+  if (core_number_same(result, of) < 0) Py_CLEAR(result);
+  return result;
+}
+
+#define UNARY(name, call)                         \
+  static PyObject *name(PyObject *a) {            \
+    core_mark();                                  \
+    return core_derived(call(core_tensor(a)), a); \
   }
 UNARY(negative, nx_neg)
 UNARY(invert, nx_not)
@@ -340,14 +346,10 @@ static PyObject *absolute(PyObject *a) {
   if (core_kind(t) == 'b' || core_kind(t) == 'u') return positive(a);
   core_mark();
   nx_tensor *made = nx_abs(core_tensor(a));
-  if (core_kind(t) != 'c' || made == NULL) {
-    PyObject *result = finish(made, core_is_weak(a));
-    if (core_number_same(result, a) < 0) Py_CLEAR(result);
-    return result;
-  }
-  PyObject *real = core_wrap(nx_real(made));
+  if (core_kind(t) != 'c' || made == NULL) return core_derived(made, a);
+  nx_tensor *real = nx_real(made);
   nx_tensor_release(made);
-  return real;
+  return core_derived(real, a);
 }
 
 /* ---- as a number of Python */

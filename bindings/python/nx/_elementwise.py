@@ -8,7 +8,7 @@ import operator
 from typing import Any, Callable
 
 from . import _core
-from ._core import Array, DType, calls, result_type
+from ._core import Array, DType, calls, result_type, strong
 from ._keywords import elementwise
 from ._lib import (BOOL, FLOAT64, PLAIN, UINT8, arr, array, cast, constant, floating, floats,
                    named, operands, promoted, real_dtype)
@@ -195,7 +195,7 @@ def conj(x: Any, /) -> Array:
 def real(x: Any, /) -> Array:
     """The real part."""
     x = arr(x)
-    return calls.real(x) if x.dtype.kind == "c" else x
+    return calls.real(x) if x.dtype.kind == "c" else strong(x)
 
 
 def imag(x: Any, /) -> Array:

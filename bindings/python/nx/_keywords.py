@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable
 
-from ._core import Array, calls
+from ._core import Array, calls, numbers_shown, strong
 from ._lib import BOOL, arr, cast, constant
 
 _ORDER = "buifc"  # of kinds, each of which goes into itself and those behind it
@@ -59,6 +59,8 @@ def elementwise(function: Callable[..., Array]) -> Callable[..., Array]:
         if len(operands) == most + 1 and out is None:  # NumPy's place of out
             operands, out = operands[:-1], operands[-1]
         made = function(*operands, **words)
+        if numbers_shown:  # of numbers alone the result is an array all the same
+            made = strong(made)
         return made if out is None and where is True else into(made, out, where)
 
     with_out.adds = {"out": None, "where": True}

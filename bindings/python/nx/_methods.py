@@ -49,11 +49,6 @@ def _compress(x: Array, condition: Any, axis: int | None = None) -> Array:
     return _searching.compress(condition, x, axis)
 
 
-def _conjugate(x: Array) -> Array:
-    """The complex conjugate; of real numbers x itself, which NumPy's method gives, too."""
-    return _elementwise.conj(x) if x.dtype.kind == "c" else x
-
-
 def _tobytes(x: Array) -> bytes:
     """The elements in C order as bytes."""
     return memoryview(x).tobytes()
@@ -71,7 +66,6 @@ _METHODS = {
         "all", "any", "cumprod", "cumsum", "max", "mean", "min", "prod", "ptp", "std", "sum",
         "var")},
     **{name: getattr(_elementwise, name) for name in ("clip", "round")},
-    "conj": _conjugate, "conjugate": _conjugate,
     **{name: getattr(_manipulation, name) for name in (
         "ravel", "repeat", "squeeze", "swapaxes")},
     **{name: getattr(_searching, name) for name in (
