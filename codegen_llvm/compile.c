@@ -129,6 +129,7 @@ static nx_status print_and_generate(nxl_emitter *e, const nxl_machine *m, const 
   if (s != NX_OK) return s;
   for (nxl_ref f = LLVMGetFirstFunction(e->module); f != NULL; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f) && (s = set_attributes(e, f, m)) != NX_OK) return s;
+  if (m->hasty) nxl_pool_constants(e);
   if (r->verify && (s = check_module(e->module, e->diag)) != NX_OK) return s;
   if (r->form == NXL_IR) return give_ir(e->module, r->data, r->size, e->diag);
   if ((s = run_passes(e->module, m->handle, e->diag)) != NX_OK) return s;

@@ -35,6 +35,9 @@ void nxl_return_machine(nxl_machine *m);
 /* Whether the machine's features name one. */
 bool nxl_machine_has(const nxl_machine *m, const char *feature);
 
+/* Loads the vector constants of the module where its functions begin. */
+void nxl_pool_constants(nxl_emitter *e);
+
 /* nxl_compile. */
 nx_status nxl_generate(const nxl_request *r, nxi_diag *d);
 
