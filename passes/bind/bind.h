@@ -67,8 +67,10 @@ typedef struct nxb_binder {
   /* if a region with one task is still open so that further regions can be added to that task: the
    * cycles in it so far (cpu/nest.c); else 0 */
   double pending;
-  bool tiny;   /* and generic: its form depends on no extent (nxb_is_tiny) */
-  bool rows;   /* the region is bound as rows: what is read once is read in order (memory.c) */
+  bool tiny; /* and generic: its form depends on no extent (nxb_is_tiny) */
+  /* rows that are computed together in a region that is bound as rows, of which what is read once
+   * is read in order (memory.c); else 0 */
+  uint32_t rows;
   bool failed; /* memory is exhausted */
 } nxb_binder;
 
@@ -409,9 +411,12 @@ enum { NXB_STRIP_ROWS = 16 }; /* most rows of a strip that are processed togethe
 uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns);
 /* Whether the stage is short code that reads rows from memory, each where the one before ends. */
 bool nxb_strip_in_order(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns);
+/* Whether the 16 lanes of a sum take turns, so that its rows are read as they follow each other in
+ * memory: each lane has partial results of its own then, and a strip has all columns. */
+bool nxb_strip_in_turn(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns);
 uint16_t nxb_strip_lanes(const nxb_binder *b, const nxb_loop *columns);
-/* Columns of a strip along a loop of that extent; others: points of the other outer loops. */
-int64_t nxb_strip_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
+/* Columns of a strip; others: points of the other outer loops. */
+int64_t nxb_strip_width(const nxb_binder *b, const nxb_loop *columns, int64_t lanes, int64_t widest,
                         int64_t others);
 /* Whether all strips have the same width, because the last one then computes only a few columns
  * again: the code need then not be written once more for less than a vector of columns. */

@@ -23,13 +23,19 @@ static bool adds_in_lanes(const nxb_binder *b, const nxb_stage *stage) {
   return false;
 }
 
+/* Points of the other outer loops. */
+static int64_t others_of(const nxb_binder *b, const nxb_loop *columns) {
+  int64_t others = 1;
+  for (uint32_t i = 0; i < b->region->n_outer; i++)
+    if (b->region->outer[i].value != columns->value) others *= b->region->outer[i].extent;
+  return others;
+}
+
 /* Whether a strip has all columns: there are tasks enough without cutting them. */
 static bool is_one_strip(const nxb_binder *b, const nxb_loop *columns) {
   const nxb_region *region = b->region;
-  int64_t widest = nxb_widest(b, region->first, region->last, columns->value), others = 1;
-  for (uint32_t i = 0; i < region->n_outer; i++)
-    if (region->outer[i].value != columns->value) others *= region->outer[i].extent;
-  return others >= LEAST_STRIPS && columns->extent * widest <= STRIP_BYTES;
+  int64_t widest = nxb_widest(b, region->first, region->last, columns->value);
+  return others_of(b, columns) >= LEAST_STRIPS && columns->extent * widest <= STRIP_BYTES;
 }
 
 /* Bytes of a row of what the stage reads from memory, if a strip holds whole rows and each begins
@@ -87,6 +93,18 @@ uint32_t nxb_strip_rows(const nxb_binder *b, const nxb_stage *stage, const nxb_l
   return cost <= SMALL_CODE ? 4 : cost <= 30 ? 2 : 1;
 }
 
+/* A row is one stream then, which goes on with the row that is read next. With pieces of rows, or
+ * rows from a cache, partial results in the second level cost more than that gains. */
+bool nxb_strip_in_turn(const nxb_binder *b, const nxb_stage *stage, const nxb_loop *columns) {
+  enum { LEAST_BLOCKS = 2 };
+  const int64_t partials =
+      16 * columns->extent * nxb_widest(b, stage->first, stage->last, columns->value);
+  return !b->target->generic && b->region->n_stages == 1 && adds_in_lanes(b, stage) &&
+         stage->points >= LEAST_BLOCKS * 16 * NXB_STRIP_ROWS &&
+         partials <= b->target->l2_bytes / 2 && others_of(b, columns) >= b->target->threads &&
+         nxb_reads_pass_cache(b, stage);
+}
+
 /* Registers for each value. If the data comes from memory it is one: with four, 64 cache lines of
  * 16 rows are requested at a time, and the bandwidth is a quarter lower. */
 static uint32_t strip_registers(const nxb_binder *b, const nxb_loop *columns) {
@@ -120,10 +138,14 @@ static int64_t least_strips(const nxb_binder *b) {
   return is_far_apart(b) && b->target->threads < LEAST_STRIPS ? b->target->threads : LEAST_STRIPS;
 }
 
-int64_t nxb_strip_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
+int64_t nxb_strip_width(const nxb_binder *b, const nxb_loop *columns, int64_t lanes, int64_t widest,
                         int64_t others) {
+  const int64_t extent = columns->extent;
   int64_t least = least_strips(b), rows = 1,
           width = (is_far_apart(b) ? 2 : 1) * STRIP_BYTES / widest;
+  const nxb_stage *stage = &b->region->stages[0];
+  if (stage->reduces && nxb_strip_in_turn(b, stage, columns))
+    return nxb_ceil(extent, lanes) * lanes;
   for (uint32_t i = 0; i < b->region->n_stages; i++)
     if (b->region->stages[i].points > rows) rows = b->region->stages[i].points;
   /* later stages read the strip again: it should still be in the cache */

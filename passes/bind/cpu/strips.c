@@ -7,28 +7,9 @@
  *
  * Code is divided into segments at loops. Each segment becomes a loop of its own over the
  * columns of the strip; values that are equal for all columns are computed once, before it. */
-#include "passes/bind/bind.h"
+#include "strips.h"
 
 #include <string.h>
-
-enum { MAX_ROWS = NXB_STRIP_ROWS };
-
-typedef struct strips {
-  nxb_binder *b;
-  nxb_lane_map map;   /* values that are equal for all columns */
-  nxb_lane_map saved; /* a copy of `map` while a loop over the columns is open */
-  nxb_lane_map rows[MAX_ROWS];
-  nxb_dim dim;
-  nxk_value end;           /* where the vectors of the strip end */
-  nxk_value point;         /* of the outer loop: the first of the vector in the open loop */
-  int64_t width, multiple; /* columns of each strip; what their numbers are a multiple of */
-  bool shifted;  /* the last strip is as wide as the others, and overlaps the one before */
-  bool overlaps; /* so does the last vector of the only strip */
-  uint16_t lanes;
-  bool *varies;      /* value -> differs from column to column */
-  uint32_t *segment; /* value -> its segment */
-  uint32_t *home;    /* value -> LOCAL array that keeps it for other segments, NXK_NONE */
-} strips;
 
 /* Reductions of one stage that share an order. */
 typedef struct strip_run {
@@ -43,97 +24,14 @@ typedef struct strip_run {
   uint32_t *out;     /* LOCAL array for the results, at element out_row * width + column */
   nxk_value out_row; /* NXK_NONE: row 0 */
   uint32_t rows;     /* rows processed together */
+  bool in_turn; /* each lane of the order has partial results of its own: row out_row of them */
 } strip_run;
 
-/* ---- what varies, and what must be kept */
-
-typedef void (*operand_visitor)(strips *s, nxk_value user, nxk_value operand);
-
-static void visit_operands(strips *s, nxk_value v, operand_visitor visit) {
-  const nxk_instr *in = &s->b->from->instrs[v];
-  for (int i = 0; i < in->n_args; i++) visit(s, v, in->args[i]);
-  if (in->op != NXK_load && in->op != NXK_store) return;
-  const nxk_access *a = &s->b->from->accesses[in->imm];
-  const nxk_value others[3] = {a->index, a->mask, a->other};
-  for (uint32_t i = 0; i < a->n_terms; i++) visit(s, v, a->terms[i].index);
-  for (int i = 0; i < 3; i++)
-    if (others[i] != NXK_NONE) visit(s, v, others[i]);
-}
-
-static void inherit(strips *s, nxk_value v, nxk_value operand) {
-  s->varies[v] = s->varies[v] || s->varies[operand];
-}
-
-static bool is_local(const strips *s, nxk_value v) {
-  const nxk_instr *in = &s->b->from->instrs[v];
-  bool memory = in->op == NXK_load || in->op == NXK_store;
-  return memory && s->b->from->buffers[s->b->from->accesses[in->imm].buffer].kind == NXK_LOCAL;
-}
-
-static nxk_value last_blend(const strips *s, nxk_value cold) {
-  const nxk_kernel *k = s->b->from;
-  nxk_value last = s->b->end_of[cold];
-  while (k->instrs[last + 1].op == NXK_blend && k->instrs[last + 1].args[0] == cold) last++;
-  return last;
-}
-
-static void find_varying(strips *s) {
-  const nxk_kernel *k = s->b->from;
-  const nxb_region *p = s->b->region;
-  s->varies[s->dim.loop.value] = true;
-  for (nxk_value v = p->first + 1; v < p->last; v++) {
-    s->varies[v] = s->varies[v] || k->instrs[v].op == NXK_reduce || is_local(s, v);
-    visit_operands(s, v, inherit);
-  }
-  /* a cold block and its blends stay in one segment */
-  for (nxk_value v = p->first + 1; v < p->last; v++) {
-    bool any = false;
-    if (k->instrs[v].op != NXK_cold) continue;
-    nxk_value last = last_blend(s, v);
-    for (nxk_value i = v; i <= last; i++) any = any || s->varies[i];
-    for (nxk_value i = v; i <= last; i++) s->varies[i] = any;
-    v = last;
-  }
-  for (nxk_value v = p->first + 1; v < p->last; v++) visit_operands(s, v, inherit);
-}
-
-static void keep(strips *s, nxk_value v, nxk_value operand) {
-  const nxk_instr *in = &s->b->from->instrs[operand];
-  bool value = in->op < NXK_SCALAR_COUNT || in->op == NXK_load || in->op == NXK_blend;
-  if (!value || !s->varies[operand] || s->segment[v] == s->segment[operand] ||
-      s->home[operand] != NXK_NONE)
-    return;
-  s->home[operand] = nxb_add_local(s->b, in->dtype, s->width);
-}
-
-/* Numbers the segments by their first instruction. The loop nest of a reduction is one segment. */
-static void find_segments(strips *s) {
-  const nxk_kernel *k = s->b->from;
-  const nxb_region *p = s->b->region;
-  uint32_t segment = p->body_first;
-  for (nxk_value v = p->body_first; v < p->last; v++) {
-    bool loop = k->instrs[v].op == NXK_for;
-    bool end = k->instrs[v].op == NXK_end && k->instrs[k->instrs[v].block].op != NXK_cold;
-    nxk_value last = loop && k->loops[k->instrs[v].imm].kind == NXK_REDUCE ? s->b->end_of[v] : v;
-    if (loop || end) segment = v;
-    for (nxk_value i = v; i <= last; i++) s->segment[i] = segment;
-    if (last > v) segment = last;
-    v = last;
-  }
-}
-
-static void find_homes(strips *s) {
-  const nxb_region *p = s->b->region;
-  for (nxk_value v = p->first + 1; v < p->last; v++) {
-    visit_operands(s, v, keep);
-    if (s->b->from->instrs[v].op == NXK_reduce)
-      s->home[v] = nxb_add_local(s->b, s->b->from->instrs[v].dtype, s->width);
-  }
-}
+enum { LANES = 16 }; /* of the order `lanes` */
 
 /* ---- loops over the columns */
 
-static nxk_access column_access(strips *s, uint32_t array, nxk_value row) {
+static nxk_access column_access(nxb_strips *s, uint32_t array, nxk_value row) {
   nxk_access a = nxk_access_at(array, 0);
   a.terms = nxb_alloc(s->b, 3 * sizeof *a.terms);
   if (s->b->failed) return a;
@@ -144,18 +42,18 @@ static nxk_access column_access(strips *s, uint32_t array, nxk_value row) {
   return a;
 }
 
-static nxk_value load_column(strips *s, uint32_t array, nxk_value row) {
+static nxk_value load_column(nxb_strips *s, uint32_t array, nxk_value row) {
   nxk_access a = column_access(s, array, row);
   return s->b->failed ? NXK_NONE : nxk_load(s->b->to, &a, s->lanes);
 }
 
-static void store_column(strips *s, uint32_t array, nxk_value row, nxk_value value) {
+static void store_column(nxb_strips *s, uint32_t array, nxk_value row, nxk_value value) {
   nxk_access a = column_access(s, array, row);
   if (!s->b->failed && !s->b->to->failed)
     nxk_store(s->b->to, &a, nxk_splat(s->b->to, value, s->lanes));
 }
 
-static void set_column(strips *s, nxb_lane_map *map, nxk_value column) {
+static void set_column(nxb_strips *s, nxb_lane_map *map, nxk_value column) {
   map->lanes = s->lanes;
   map->vector = s->dim.loop.value;
   map->base_multiple = s->multiple;
@@ -165,7 +63,7 @@ static void set_column(strips *s, nxb_lane_map *map, nxk_value column) {
   nxb_set_index(s->b, map, &s->dim.loop, s->point, true);
 }
 
-static void open_columns(strips *s) {
+static void open_columns(nxb_strips *s) {
   nxb_lane_map_assign(s->b, &s->saved, &s->map);
   nxk_value column = s->point =
       nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_of(s->dim.lo), nxk_bound_of(s->end), s->lanes);
@@ -173,13 +71,13 @@ static void open_columns(strips *s) {
   set_column(s, &s->map, column);
 }
 
-static void close_columns(strips *s) {
+static void close_columns(nxb_strips *s) {
   nxk_end(s->b->to);
   nxb_lane_map_assign(s->b, &s->map, &s->saved);
 }
 
 /* Loads a value that was kept in a LOCAL array, in the open loop over the columns. */
-static void fetch(strips *s, nxk_value v, nxk_value operand) {
+static void fetch(nxb_strips *s, nxk_value v, nxk_value operand) {
   if (s->segment[v] == s->segment[operand]) return;
   if (s->home[operand] == NXK_NONE || s->map.bound[operand] != NXK_NONE || s->b->to->failed) return;
   s->map.bound[operand] = load_column(s, s->home[operand], NXK_NONE);
@@ -188,13 +86,13 @@ static void fetch(strips *s, nxk_value v, nxk_value operand) {
 
 /* Writes the code of [first, last] that varies from column to column (or does not), except what the
  * lane map has already. */
-static void write_part_of(strips *s, nxb_lane_map *map, nxk_value first, nxk_value last,
+static void write_part_of(nxb_strips *s, nxb_lane_map *map, nxk_value first, nxk_value last,
                           bool varying) {
   for (nxk_value v = first; v <= last && !s->b->to->failed && !s->b->failed; v++) {
     if (!nxb_is_code((nxk_op)s->b->from->instrs[v].op)) continue;
     bool cold = s->b->from->instrs[v].op == NXK_cold,
          here = s->varies[v] == varying && map->bound[v] == NXK_NONE;
-    nxk_value written = cold ? last_blend(s, v) : v;
+    nxk_value written = cold ? nxb_last_blend(s->b, v) : v;
     if (here) written = nxb_write(s->b, map, v);
     for (nxk_value i = v; varying && here && i <= written; i++)
       if (s->home[i] != NXK_NONE) store_column(s, s->home[i], NXK_NONE, nxb_wide(s->b, map, i));
@@ -202,7 +100,7 @@ static void write_part_of(strips *s, nxb_lane_map *map, nxk_value first, nxk_val
   }
 }
 
-static bool any_varying(const strips *s, nxk_value first, nxk_value last) {
+static bool any_varying(const nxb_strips *s, nxk_value first, nxk_value last) {
   for (nxk_value v = first; v <= last; v++)
     if (s->varies[v] && s->map.bound[v] == NXK_NONE &&
         nxb_is_code((nxk_op)s->b->from->instrs[v].op))
@@ -210,11 +108,11 @@ static bool any_varying(const strips *s, nxk_value first, nxk_value last) {
   return false;
 }
 
-static void write_segment(strips *s, nxk_value first, nxk_value last) {
+static void write_segment(nxb_strips *s, nxk_value first, nxk_value last) {
   write_part_of(s, &s->map, first, last, false);
   if (!any_varying(s, first, last)) return;
   open_columns(s);
-  for (nxk_value v = first; v <= last; v++) visit_operands(s, v, fetch);
+  for (nxk_value v = first; v <= last; v++) nxb_strips_operands(s, v, fetch);
   write_part_of(s, &s->map, first, last, true);
   close_columns(s);
 }
@@ -223,31 +121,33 @@ static void write_segment(strips *s, nxk_value first, nxk_value last) {
 
 typedef enum finish { KEEP, STORE, PUSH } finish;
 
-static nxb_partial take_partial(strips *s, const strip_run *f, uint32_t i, bool first,
+static nxk_value partial_row(const strip_run *f) { return f->in_turn ? f->out_row : NXK_NONE; }
+
+static nxb_partial take_partial(nxb_strips *s, const strip_run *f, uint32_t i, bool first,
                                 nxk_value item) {
   if (first) return nxb_identity(s->b, f->reduce[i], s->lanes, item, f->item_type);
-  nxb_partial p = {load_column(s, f->value[i], NXK_NONE), NXK_NONE};
+  nxb_partial p = {load_column(s, f->value[i], partial_row(f)), NXK_NONE};
   if (nxb_is_arg(s->b->from, f->reduce[i])) p.item = load_column(s, f->item[i], NXK_NONE);
   return p;
 }
 
-static void store_result(strips *s, const strip_run *f, uint32_t i, nxb_partial p) {
+static void store_result(nxb_strips *s, const strip_run *f, uint32_t i, nxb_partial p) {
   bool arg = p.item != NXK_NONE;
   if (!s->b->to->failed)
     store_column(s, f->out[i], f->out_row, arg ? nxk_cast_to(s->b->to, NX_I64, p.item) : p.value);
 }
 
-static nxk_access tree_access(strips *s, const strip_run *f, uint32_t i) {
-  nxk_access a = column_access(s, f->tree[i], NXK_NONE);
-  a.tree_stride = s->width;
+static nxk_access tree_access(nxb_strips *s, const strip_run *f, uint32_t i) {
+  nxk_access a = column_access(s, f->tree[i], partial_row(f));
+  a.tree_stride = f->in_turn ? LANES * s->width : s->width;
   return a;
 }
 
-static nxk_reduce_kind kind_of(const strips *s, const strip_run *f, uint32_t i) {
+static nxk_reduce_kind kind_of(const nxb_strips *s, const strip_run *f, uint32_t i) {
   return (nxk_reduce_kind)s->b->from->instrs[f->reduce[i]].kind;
 }
 
-static void leave_partial(strips *s, const strip_run *f, uint32_t i, nxb_partial p, finish how,
+static void leave_partial(nxb_strips *s, const strip_run *f, uint32_t i, nxb_partial p, finish how,
                           nxk_value number) {
   if (how == STORE) {
     store_result(s, f, i, p);
@@ -256,7 +156,7 @@ static void leave_partial(strips *s, const strip_run *f, uint32_t i, nxb_partial
     if (!s->b->failed)
       nxk_tree_push(s->b->to, kind_of(s, f, i), number, p.value, NXK_NONE, &a, NULL);
   } else {
-    store_column(s, f->value[i], NXK_NONE, p.value);
+    store_column(s, f->value[i], partial_row(f), p.value);
     if (p.item != NXK_NONE) store_column(s, f->item[i], NXK_NONE, p.item);
   }
 }
@@ -265,10 +165,10 @@ static void leave_partial(strips *s, const strip_run *f, uint32_t i, nxb_partial
 static bool in_halves(const strip_run *f) { return f->block == 2 * (int64_t)f->rows; }
 
 /* Combines the rows item .. item + n - 1 with the partial results of all columns. */
-static void write_pass(strips *s, const strip_run *f, nxk_value item, uint32_t n, bool first,
+static void write_pass(nxb_strips *s, const strip_run *f, nxk_value item, uint32_t n, bool first,
                        finish how, nxk_value number) {
   nxb_binder *b = s->b;
-  nxk_value items[MAX_ROWS] = {0};
+  nxk_value items[NXB_STRIP_ROWS] = {0};
   for (uint32_t q = 0; q < n && !b->failed && !b->to->failed; q++) {
     items[q] = nxb_add(b, item, q);
     nxk_value point = nxb_mul(b, items[q], f->scale);
@@ -280,7 +180,7 @@ static void write_pass(strips *s, const strip_run *f, nxk_value item, uint32_t n
       nxb_widen_shared(b, &s->rows[q], f->stage, s->varies, s->lanes);
   }
   open_columns(s);
-  for (nxk_value v = f->stage->first; v < f->stage->last; v++) visit_operands(s, v, fetch);
+  for (nxk_value v = f->stage->first; v < f->stage->last; v++) nxb_strips_operands(s, v, fetch);
   nxb_partial *p = nxb_alloc(b, f->n * sizeof *p);
   for (uint32_t i = 0; i < f->n && !b->failed; i++) p[i] = take_partial(s, f, i, first, items[0]);
   for (uint32_t q = 0; q < n && !b->failed && !b->to->failed; q++) {
@@ -301,7 +201,7 @@ static void write_pass(strips *s, const strip_run *f, nxk_value item, uint32_t n
 }
 
 /* Sets the partial results of all columns to the identity. */
-static void reset(strips *s, const strip_run *f, nxk_value item) {
+static void reset(nxb_strips *s, const strip_run *f, nxk_value item) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++)
     leave_partial(s, f, i, take_partial(s, f, i, true, item), KEEP, NXK_NONE);
@@ -310,7 +210,7 @@ static void reset(strips *s, const strip_run *f, nxk_value item) {
 
 /* Passes the partial results of a block to the tree or to the result, and, if `again`, resets them
  * to the identity for the next block. */
-static void hand_on(strips *s, const strip_run *f, finish how, nxk_value number, bool again) {
+static void hand_on(nxb_strips *s, const strip_run *f, finish how, nxk_value number, bool again) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
     leave_partial(s, f, i, take_partial(s, f, i, false, NXK_NONE), how, number);
@@ -326,7 +226,7 @@ static bool begins_in_memory(const strip_run *f) { return f->block > f->rows && 
 /* Combines the items first .. first + count - 1, `rows` at a time. If `some` is given (a bound
  * value, a multiple of `rows`), it replaces `count`. Except in the shortest blocks, partial results
  * are in memory between groups of rows, so that the code for a group is written only once. */
-static void write_block(strips *s, const strip_run *f, nxk_value first, int64_t count,
+static void write_block(nxb_strips *s, const strip_run *f, nxk_value first, int64_t count,
                         nxk_value some, finish how, nxk_value number) {
   nxb_binder *b = s->b;
   int64_t done = count - count % f->rows;
@@ -336,7 +236,8 @@ static void write_block(strips *s, const strip_run *f, nxk_value first, int64_t 
     return;
   }
   if (count <= f->rows) {
-    bool apart = count == MAX_ROWS && how == PUSH; /* the tree is more streams through memory */
+    bool apart =
+        count == NXB_STRIP_ROWS && how == PUSH; /* the tree is more streams through memory */
     write_pass(s, f, first, (uint32_t)count, true, apart ? KEEP : how, number);
     if (apart) hand_on(s, f, how, number, false);
     return;
@@ -350,7 +251,7 @@ static void write_block(strips *s, const strip_run *f, nxk_value first, int64_t 
   hand_on(s, f, how, number, how == PUSH);
 }
 
-static void join_blocks(strips *s, const strip_run *f, int64_t count) {
+static void join_blocks(nxb_strips *s, const strip_run *f, int64_t count) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
     nxk_access a = tree_access(s, f, i);
@@ -363,7 +264,7 @@ static void join_blocks(strips *s, const strip_run *f, int64_t count) {
 
 /* The same as write_block, in a form that does not depend on how many items there are: the rows
  * that are left over are combined one by one. The partial results are in memory before it. */
-static void write_block_generic(strips *s, const strip_run *f, nxk_value first, int64_t count,
+static void write_block_generic(nxb_strips *s, const strip_run *f, nxk_value first, int64_t count,
                                 finish how, nxk_value number) {
   nxb_binder *b = s->b;
   int64_t done = f->rows == 1 ? 0 : count - count % f->rows, from[3] = {0, done, count};
@@ -378,7 +279,7 @@ static void write_block_generic(strips *s, const strip_run *f, nxk_value first, 
 }
 
 /* The same as write_run. The last block, be it whole or not, is written apart. */
-static void write_run_generic(strips *s, strip_run *f, int64_t items) {
+static void write_run_generic(nxb_strips *s, strip_run *f, int64_t items) {
   nxb_binder *b = s->b;
   if (begins_in_memory(f)) reset(s, f, nxb_int(b, 0));
   if (f->block == INT64_MAX) {
@@ -396,7 +297,7 @@ static void write_run_generic(strips *s, strip_run *f, int64_t items) {
 }
 
 /* Writes the reduction of a run of `items`. */
-static void write_run(strips *s, strip_run *f, int64_t items) {
+static void write_run(nxb_strips *s, strip_run *f, int64_t items) {
   nxb_binder *b = s->b;
   if (b->target->generic) {
     write_run_generic(s, f, items);
@@ -425,31 +326,78 @@ static void write_run(strips *s, strip_run *f, int64_t items) {
   join_blocks(s, f, all);
 }
 
-static void write_lane_range(strips *s, strip_run *f, int64_t first, int64_t end, int64_t items) {
-  if (!nxb_any_lanes(s->b, f->stage) && (first >= end || items == 0)) return;
+/* Opens a loop over lanes of the order. */
+static void open_lanes(nxb_strips *s, strip_run *f, int64_t first, int64_t end) {
   f->shift = f->out_row =
       nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_const(first), nxk_bound_const(end), 1);
+}
+
+static void write_lane_range(nxb_strips *s, strip_run *f, int64_t first, int64_t end,
+                             int64_t items) {
+  if (!nxb_any_lanes(s->b, f->stage) && (first >= end || items == 0)) return;
+  open_lanes(s, f, first, end);
   write_run(s, f, items);
   nxk_end(s->b->to);
 }
 
+/* The items of a last block that is not whole, in some of the lanes. */
+static void write_rest(nxb_strips *s, strip_run *f, int64_t blocks, int64_t first, int64_t end,
+                       int64_t items) {
+  if (first >= end || items == 0) return;
+  open_lanes(s, f, first, end);
+  write_block(s, f, nxb_int(s->b, blocks * f->block), items, NXK_NONE, PUSH, nxb_int(s->b, blocks));
+  nxk_end(s->b->to);
+}
+
+static void join_lanes(nxb_strips *s, strip_run *f, int64_t first, int64_t end, int64_t count) {
+  if (first >= end) return;
+  open_lanes(s, f, first, end);
+  join_blocks(s, f, count);
+  nxk_end(s->b->to);
+}
+
+/* Writes the runs of all lanes, of two whole blocks at least. The lanes take turns after each few
+ * rows: those that are read together are then followed in memory by those that are read next. */
+static void write_in_turn(nxb_strips *s, strip_run *f) {
+  enum { ROWS = 4 };
+  nxb_binder *b = s->b;
+  const int64_t all = LANES * f->block, blocks = f->stage->points / all,
+                rest = f->stage->points % all, longer = rest < LANES ? rest : LANES;
+  nxk_value block = nxk_begin_range(b->to, NXK_SEQ, blocks), first = nxb_mul(b, block, f->block);
+  for (int64_t at = 0; at < f->block && !b->failed && !b->to->failed; at += ROWS) {
+    const bool last = at + ROWS == f->block;
+    open_lanes(s, f, 0, LANES);
+    write_pass(s, f, nxb_add(b, first, at), ROWS, at == 0, last ? PUSH : KEEP, block);
+    nxk_end(b->to);
+  }
+  nxk_end(b->to);
+  write_rest(s, f, blocks, 0, rest % LANES, rest / LANES + 1);
+  write_rest(s, f, blocks, rest % LANES, LANES, rest / LANES);
+  join_lanes(s, f, 0, longer, blocks + 1);
+  join_lanes(s, f, longer, LANES, blocks);
+}
+
 /* Writes a reduction in lanes order: each of the 16 lanes, then the combination of halves. */
-static void write_lane_runs(strips *s, strip_run *f, uint32_t *home) {
+static void write_lane_runs(nxb_strips *s, strip_run *f, uint32_t *home) {
   nxb_binder *b = s->b;
   int64_t points = f->stage->points,
-          lanes = points < 16 && !nxb_any_lanes(b, f->stage) ? points : 16;
-  f->scale = 16;
+          lanes = points < LANES && !nxb_any_lanes(b, f->stage) ? points : LANES;
+  f->scale = LANES;
   for (uint32_t i = 0; i < f->n; i++)
-    f->out[i] =
-        nxb_add_local(b, nxk_dtype(b->from, b->from->instrs[f->reduce[i]].args[0]), 16 * s->width);
-  write_lane_range(s, f, 0, points % 16, points / 16 + 1);
-  write_lane_range(s, f, points % 16, 16, points / 16);
+    f->out[i] = nxb_add_local(b, nxk_dtype(b->from, b->from->instrs[f->reduce[i]].args[0]),
+                              LANES * s->width);
+  if (f->in_turn) {
+    write_in_turn(s, f);
+  } else {
+    write_lane_range(s, f, 0, points % LANES, points / LANES + 1);
+    write_lane_range(s, f, points % LANES, LANES, points / LANES);
+  }
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !b->to->failed && !b->failed; i++) {
-    nxb_partial p[16];
+    nxb_partial p[LANES];
     for (int64_t j = 0; j < lanes; j++)
       p[j] = (nxb_partial){load_column(s, f->out[i], nxb_int(b, j)), NXK_NONE};
-    for (int64_t half = 8; half > 0; half /= 2)
+    for (int64_t half = LANES / 2; half > 0; half /= 2)
       for (int64_t j = 0; j < half && j + half < lanes && !b->to->failed; j++)
         p[j] = nxb_combine(b, f->reduce[i], p[j], p[j + half], false);
     store_column(s, home[i], NXK_NONE, p[0].value);
@@ -457,7 +405,7 @@ static void write_lane_runs(strips *s, strip_run *f, uint32_t *home) {
   close_columns(s);
 }
 
-static void write_group(strips *s, const nxb_stage *stage, const nxk_value *group, uint32_t n,
+static void write_group(nxb_strips *s, const nxb_stage *stage, const nxk_value *group, uint32_t n,
                         nxb_order order) {
   nxb_binder *b = s->b;
   strip_run f = {.stage = stage,
@@ -468,7 +416,9 @@ static void write_group(strips *s, const nxb_stage *stage, const nxk_value *grou
                  .shift = NXK_NONE,
                  .out_row = NXK_NONE,
                  .item_type = nxb_item_type(stage->points),
-                 .rows = nxb_strip_rows(b, stage, &s->dim.loop)};
+                 .rows = nxb_strip_rows(b, stage, &s->dim.loop),
+                 .in_turn = order.lanes == LANES && nxb_strip_in_turn(b, stage, &s->dim.loop)};
+  const int64_t apart = f.in_turn ? LANES : 1; /* partial results of a column */
   uint32_t *arrays = nxb_alloc(b, 5 * n * sizeof *arrays), *home = arrays;
   if (b->failed) return;
   f.value = arrays + n;
@@ -480,24 +430,24 @@ static void write_group(strips *s, const nxb_stage *stage, const nxk_value *grou
     int64_t items = nxb_ceil(stage->points, order.lanes),
             partials = items > order.block ? nxb_ceil(items, order.block) : 0;
     home[i] = f.out[i] = s->home[group[i]];
-    f.value[i] = nxb_add_local(b, type, s->width);
+    f.value[i] = nxb_add_local(b, type, apart * s->width);
     if (nxb_is_arg(b->from, group[i])) f.item[i] = nxb_add_local(b, f.item_type, s->width);
     int64_t levels = partials > 0 ? 64 - __builtin_clzll((uint64_t)partials) : 0;
     if (b->target->generic && order.block != INT64_MAX) levels = nxb_ceil(levels + 1, 12) * 12;
-    if (levels > 0) f.tree[i] = nxb_add_local(b, type, levels * s->width);
+    if (levels > 0) f.tree[i] = nxb_add_local(b, type, levels * apart * s->width);
   }
-  if (order.lanes == 16) write_lane_runs(s, &f, home);
+  if (order.lanes == LANES) write_lane_runs(s, &f, home);
   else write_run(s, &f, stage->points);
 }
 
-static void write_empty(strips *s, const nxb_stage *stage) {
+static void write_empty(nxb_strips *s, const nxb_stage *stage) {
   open_columns(s);
   for (uint32_t i = 0; i < stage->n_reduces; i++)
     store_column(s, s->home[stage->reduce[i]], NXK_NONE, nxb_empty_result(s->b, stage->reduce[i]));
   close_columns(s);
 }
 
-static void write_reductions(strips *s, const nxb_stage *stage) {
+static void write_reductions(nxb_strips *s, const nxb_stage *stage) {
   nxb_binder *b = s->b;
   bool *done = nxb_alloc(b, stage->n_reduces * sizeof *done);
   nxk_value *group = nxb_alloc(b, stage->n_reduces * sizeof *group);
@@ -522,7 +472,7 @@ static const nxb_stage *stage_at(const nxb_binder *b, nxk_value first) {
   return NULL;
 }
 
-static void write_strip(strips *s, nxk_value first, nxk_value last) {
+static void write_strip(nxb_strips *s, nxk_value first, nxk_value last) {
   nxb_binder *b = s->b;
   for (nxk_value v = first; v <= last && !b->failed && !b->to->failed; v++) {
     nxk_op op = (nxk_op)b->from->instrs[v].op;
@@ -545,26 +495,24 @@ static void write_strip(strips *s, nxk_value first, nxk_value last) {
   }
 }
 
-static bool prepare(nxb_binder *b, strips *s) {
+static bool prepare(nxb_binder *b, nxb_strips *s) {
   size_t n = b->from->n_instrs;
   s->b = b;
   s->varies = nxb_alloc(b, n * sizeof *s->varies);
   s->segment = nxb_alloc(b, n * sizeof *s->segment);
   s->home = nxb_alloc(b, n * sizeof *s->home);
   bool ok = nxb_lane_map_init(b, &s->map) && nxb_lane_map_init(b, &s->saved);
-  for (int i = 0; i < MAX_ROWS; i++) ok = ok && nxb_lane_map_init(b, &s->rows[i]);
+  for (int i = 0; i < NXB_STRIP_ROWS; i++) ok = ok && nxb_lane_map_init(b, &s->rows[i]);
   if (!ok) return false;
   memset(s->home, 0xff, n * sizeof *s->home);
-  find_varying(s);
-  find_segments(s);
-  find_homes(s);
+  nxb_strips_find_values(s);
   nxb_add_locals(b, s->width);
   return !b->failed && !b->to->failed;
 }
 
 void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   const nxb_region *region = b->region;
-  strips s = {.b = b, .lanes = 1};
+  nxb_strips s = {.b = b, .lanes = 1};
   nxb_nest nest = {.n = 0};
   int64_t widest = nxb_widest(b, region->first, region->last, vector_loop), others = 1, at = 0;
   for (uint32_t i = 0; i < region->n_outer; i++) {
@@ -574,7 +522,7 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   }
   int64_t extent = region->outer[at].extent;
   s.lanes = nxb_strip_lanes(b, &region->outer[at]);
-  s.width = nxb_strip_width(b, extent, s.lanes, widest, others);
+  s.width = nxb_strip_width(b, &region->outer[at], s.lanes, widest, others);
   s.overlaps = nxb_strip_overlaps(b, extent, s.lanes, s.width);
   s.shifted = !s.overlaps && nxb_strip_shifts(b, extent, s.lanes, &s.width);
   nest.dims[nest.n++] = s.dim = nxb_outer_dim(b, at, NXB_BLOCK, s.width);
