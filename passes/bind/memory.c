@@ -290,17 +290,21 @@ static bool is_loaded_before(const nxb_binder *b, nxk_value v, uint32_t buffer) 
 
 /* How many elements beyond load v are fetched. What rows are reduced of is read from one end to the
  * other, and hardware stops to fetch ahead at each page: an array that no cache of a core holds,
- * and of which each point is an element, is fetched a page ahead. */
+ * and of which each point is an element, is fetched a page ahead, or, where rows are computed
+ * together, as many rows. */
 static int64_t ahead_in_rows(const nxb_binder *b, nxk_value v, const nxb_placed *p) {
   enum { AHEAD_BYTES = 4096 };
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   const nxk_buffer *buffer = &b->from->buffers[a->buffer];
   const int64_t size = nxi_dtype_size(buffer->dtype);
-  if (!b->rows || b->target->generic || buffer->kind != NXK_IN || p->index != NXK_NONE ||
+  bool computed;
+  if (b->rows == 0 || b->target->generic || buffer->kind != NXK_IN || p->index != NXK_NONE ||
       p->access.lane_stride != 1 || buffer->elements * size <= b->target->l2_bytes ||
       points_around(b, v) != buffer->elements || is_loaded_before(b, v, a->buffer))
     return 0;
-  return AHEAD_BYTES / size;
+  if (b->rows == 1) return AHEAD_BYTES / size;
+  const int64_t row = nxb_stride(b, a, b->region->outer[b->region->n_outer - 1].value, &computed);
+  return computed || row < 0 ? 0 : b->rows * row;
 }
 
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {

@@ -411,6 +411,45 @@ static void test_scanned_lines(void **state) {
   }
 }
 
+/* A vector times matrices, of which on one target all come from memory and rows are long for its
+ * caches: rows of columns whose lanes take turns, with and without a last block that is not whole,
+ * and rows that are computed four at a time, the last ones perhaps again. */
+static void test_vector_products(void **state) {
+  (void)state;
+  static const uint64_t none[MAX_PARAMS];
+  static const struct {
+    int64_t rows, columns, run;
+    bool along; /* the sum runs along what lies in a row */
+  } cases[] = {{3, 64, 512, false}, {2, 64, 517, false},  {4, 64, 781, false}, {2, 64, 1030, false},
+               {5, 32, 512, false}, {1, 16, 256, true},   {2, 17, 400, true},  {1, 31, 531, true},
+               {3, 18, 1040, true}, {1, 640, 600, false}, {1, 15, 700, true}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    const int64_t columns = cases[c].columns, run = cases[c].run, n = columns * run;
+    const nx_dtype t = c % 3 == 2 ? NX_F64 : NX_F32;
+    const bool one = cases[c].rows == 1, two = c % 2, same = c % 4 == 3;
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "vector");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, t, cases[c].rows * run),
+             a = nxk_add_buffer(k, NXK_IN, t, cases[c].rows * n),
+             y = nxk_add_buffer(k, NXK_OUT, t, cases[c].rows * columns);
+    k->buffers[x].restricted = k->buffers[a].restricted = k->buffers[y].restricted = !same;
+    nxk_begin_region(k);
+    nxk_value h = one ? NXK_NONE : nxk_begin_range(k, NXK_OUTER, cases[c].rows),
+              j = nxk_begin_range(k, NXK_OUTER, columns), i = nxk_begin_range(k, NXK_REDUCE, run);
+    nxk_term of_x[2] = {{i, 1}, {h, run}}, of_y[2] = {{j, 1}, {h, columns}},
+             of_a[3] = {{i, cases[c].along ? 1 : columns}, {j, cases[c].along ? run : 1}, {h, n}};
+    nxk_access from = at(a, 0, of_a, one ? 2 : 3), with = at(x, 0, of_x, one ? 1 : 2),
+               to = at(y, 0, of_y, one ? 1 : 2);
+    nxk_value u = nxk_load(k, &from, 1), v = nxk_load(k, &with, 1),
+              sum =
+                  nxk_reduce(k, NXK_SUM, NXK_ORDER_LANES, NXK_SCALAR2(k, NXK_mul, u, v), NXK_NONE),
+              most = two ? nxk_reduce(k, NXK_SUM, NXK_ORDER_LANES, u, NXK_NONE) : sum;
+    nxk_end(k);
+    nxk_store(k, &to, two ? NXK_SCALAR2(k, NXK_sub, sum, most) : sum);
+    end_all(k, one ? 2 : 3);
+    check_with(k, none, 0);
+  }
+}
+
 static void test_exhausted_memory(void **state) {
   (void)state;
   check_exhausted(normalize_kernel(NX_F32, 3, 40, true, true, false));
@@ -433,6 +472,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_strips_with_rare),
       cmocka_unit_test(test_strips_with_nests),
       cmocka_unit_test(test_scanned_lines),
+      cmocka_unit_test(test_vector_products),
       cmocka_unit_test(test_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,19 @@ static uint16_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
   return (uint16_t)lanes;
 }
 
-static void write_group(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s,
+static void set_group_result(nxb_binder *b, nxb_lane_map *map, nxk_value reduce, nxb_partial p,
+                             uint16_t lanes) {
+  nxk_value index = NXK_NONE;
+  if (p.item != NXK_NONE) { /* the number of the element: item * lanes + lane */
+    index = nxb_mul(b, nxk_cast_to(b->to, NX_I64, p.item), lanes);
+    index = nxb_op(b, NXK_add, index, nxk_step_vector(b->to, nxb_int(b, 0), lanes));
+  }
+  uint32_t own = b->from->instrs[reduce].kind;
+  uint32_t kind = nxk_finds_index(own) ? own : nxk_reduction_of(own)->partial;
+  nxb_set_result(b, map, reduce, nxk_lane_reduce(b->to, (nxk_reduce_kind)kind, p.value, index));
+}
+
+static void write_group(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                         const nxk_value *group, uint32_t n, nxb_order order) {
   uint16_t lanes = order.exact ? free_lanes(b, s) : 16;
   nxb_reduction reduction = {.stage = s,
@@ -102,43 +114,34 @@ static void write_group(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s,
                              .vector = lanes,
                              .last = s->points % lanes};
   reduction.chains = nxb_choose_chains(b, s, group, n, lanes, reduction.items);
-  nxb_partial *out = nxb_alloc(b, n * sizeof *out);
+  nxb_partial *out = nxb_alloc(b, n_maps * n * sizeof *out);
   if (b->failed) return;
-  nxb_write_reduction(b, map, 1, &reduction, out);
-  for (uint32_t i = 0; i < n && !b->to->failed && !b->failed; i++) {
-    nxk_value index = NXK_NONE;
-    if (out[i].item != NXK_NONE) { /* the number of the element: item * lanes + lane */
-      index = nxb_mul(b, nxk_cast_to(b->to, NX_I64, out[i].item), lanes);
-      index = nxb_op(b, NXK_add, index, nxk_step_vector(b->to, nxb_int(b, 0), lanes));
-    }
-    uint32_t own = b->from->instrs[group[i]].kind;
-    uint32_t kind = nxk_finds_index(own) ? own : nxk_reduction_of(own)->partial;
-    nxb_set_result(b, map, group[i],
-                   nxk_lane_reduce(b->to, (nxk_reduce_kind)kind, out[i].value, index));
-  }
+  nxb_write_reduction(b, maps, n_maps, &reduction, out);
+  for (uint32_t i = 0; i < n_maps * n && !b->to->failed && !b->failed; i++)
+    set_group_result(b, &maps[i / n], group[i % n], out[i], lanes);
 }
 
-static void write_reductions(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s) {
-  bool *done = nxb_alloc(b, s->n_reduces * sizeof *done), stores = map->stores;
+static void write_reductions(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
+                             const nxb_stage *s) {
+  bool *done = nxb_alloc(b, s->n_reduces * sizeof *done), stores = maps[0].stores;
   nxk_value *group = nxb_alloc(b, s->n_reduces * sizeof *group);
   nxb_order order;
   uint32_t n;
   while (!b->failed && (n = nxb_next_group(b, s, done, group, &order)) > 0) {
-    if (s->points > 0) write_group(b, map, s, group, n, order);
-    for (uint32_t i = 0; s->points == 0 && i < n; i++)
-      nxb_set_result(b, map, group[i], nxb_empty_result(b, group[i]));
-    map->stores = false; /* the first group wrote them */
+    if (s->points > 0) write_group(b, maps, n_maps, s, group, n, order);
+    for (uint32_t i = 0; s->points == 0 && i < n_maps * n; i++)
+      nxb_set_result(b, &maps[i / n], group[i % n], nxb_empty_result(b, group[i % n]));
+    for (uint32_t m = 0; m < n_maps; m++) maps[m].stores = false; /* the first group wrote them */
   }
-  map->stores = stores;
+  for (uint32_t m = 0; m < n_maps; m++) maps[m].stores = stores;
 }
 
-/* ---- the template */
+/* ---- stages */
 
 static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                         void *user) {
   (void)user;
-  (void)n_maps;
-  if (s->reduces) write_reductions(b, maps, s);
+  if (s->reduces) write_reductions(b, maps, n_maps, s);
   else if (s->points > 0) write_map(b, maps, s);
   return true;
 }
@@ -211,10 +214,10 @@ static void write_rows(nxb_binder *b, const nxb_lane_map *outside, const row_blo
   nxk_value row = nxk_begin_range(b->to, NXK_SEQ, r->rows);
   if (!nxb_lane_map_copy(b, &map, outside)) return;
   nxb_set_index(b, &map, &r->loop, nxb_op(b, NXK_add, first, row), false);
-  b->rows = true;
+  b->rows = 1;
   nxb_write_ready(b, &map);
   nxb_write_body(b, &map, 1, b->region->body_first, r->stage->last, write_stage, NULL);
-  b->rows = false;
+  b->rows = 0;
   for (uint32_t i = 0; i < r->stage->n_reduces && !b->to->failed && !b->failed; i++) {
     nxk_term term = {row, 1};
     nxk_access a = result_access(r, i, &term, false);
@@ -264,6 +267,71 @@ static void bind_blocks(nxb_binder *b, row_block *r) {
   nxb_close(b, &nest);
 }
 
+/* ---- rows that read the same vector */
+
+enum { TOGETHER = 4 };
+
+/* Whether load v of a stage of long rows is of what all rows read, and would leave little else in
+ * the first level. */
+static bool is_shared(const nxb_binder *b, const nxb_stage *s, nxk_value v, nxk_value row) {
+  bool computed, far;
+  const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+  return a->index == NXK_NONE && nxb_stride(b, a, row, &far) == 0 && !far &&
+         nxb_stride(b, a, s->loops[0].value, &computed) == 1 && !computed &&
+         s->points * (int64_t)nxi_dtype_size(b->from->instrs[v].dtype) >= b->target->l1_bytes / 4;
+}
+
+/* Whether a few rows are computed together: sums of long rows from memory that share an operand, as
+ * a matrix times a vector has. The operand is then read once for all of them, and each row is a
+ * stream, of which the next rows are fetched into the second level. */
+static bool go_together(const nxb_binder *b) {
+  enum { SHORT = 8, LEAST_ROWS = 4 * TOGETHER };
+  const nxb_region *p = b->region;
+  if (b->target->generic || p->n_outer == 0 || p->n_stages != 1) return false;
+  const nxb_stage *s = &p->stages[0];
+  const nxb_loop *row = &p->outer[p->n_outer - 1];
+  if (!s->reduces || s->n_loops != 1 || row->extent < LEAST_ROWS ||
+      nxb_code_cost(b, s->first, s->last) > SHORT || !nxb_reads_pass_cache(b, s))
+    return false;
+  for (uint32_t i = 0; i < s->n_reduces; i++)
+    if (nxb_exact(b->from, s->reduce[i])) return false;
+  for (uint32_t i = 0; i < b->from->n_buffers; i++)
+    if (b->from->buffers[i].kind == NXK_LOCAL) return false;
+  bool shared = false;
+  for (nxk_value v = s->first; v < s->last; v++) {
+    if (b->from->instrs[v].op == NXK_store) return false;
+    if (b->from->instrs[v].op == NXK_load) shared = shared || is_shared(b, s, v, row->value);
+  }
+  return shared && (row->extent % TOGETHER == 0 || nxb_repeats(b, p->first, p->last));
+}
+
+static void bind_together(nxb_binder *b) {
+  nxb_nest nest = {.n = 0};
+  nxb_lane_map outside, maps[TOGETHER];
+  const uint32_t last = b->region->n_outer - 1;
+  const nxb_loop *row = &b->region->outer[last];
+  for (uint32_t i = 0; i < last; i++) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
+  nest.dims[nest.n++] = nxb_outer_dim(b, last, NXB_BLOCK, TOGETHER);
+  if (!nxb_lane_map_init(b, &outside)) return;
+  nxb_open(b, &nest, &outside, nxb_point_cycles(b) * TOGETHER);
+  nxk_value first = nest.dims[last].lo;
+  if (row->extent % TOGETHER != 0)
+    first = nxb_op(b, NXK_min, first, nxb_int(b, row->extent - TOGETHER));
+  b->rows = TOGETHER;
+  for (uint32_t r = 0; r < TOGETHER && !b->failed && !b->to->failed; r++) {
+    if (!nxb_lane_map_copy(b, &maps[r], &outside)) return;
+    nxb_set_index(b, &maps[r], row, nxb_add(b, first, r), false);
+    nxb_write_ready(b, &maps[r]);
+  }
+  if (!b->to->failed && !b->failed)
+    nxb_write_body(b, maps, TOGETHER, b->region->body_first, b->region->body_last, write_stage,
+                   NULL);
+  b->rows = 0;
+  nxb_close(b, &nest);
+}
+
+/* ---- the template */
+
 void nxb_bind_rows(nxb_binder *b) {
   nxb_nest nest = {.n = 0};
   nxb_lane_map map;
@@ -272,15 +340,19 @@ void nxb_bind_rows(nxb_binder *b) {
     bind_blocks(b, &block);
     return;
   }
+  if (go_together(b)) {
+    bind_together(b);
+    return;
+  }
   for (uint32_t i = 0; i < b->region->n_outer; i++)
     nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, 1);
   nxb_open(b, &nest, &map, nxb_point_cycles(b));
-  b->rows = true;
+  b->rows = 1;
   nxb_write_ready(b, &map);
   if (!b->to->failed && !b->failed)
     nxb_write_body(b, &map, 1, b->region->body_first, b->region->body_last, write_stage, NULL);
-  b->rows = false;
+  b->rows = 0;
   nxb_close(b, &nest);
 }
