@@ -258,8 +258,9 @@ static void end_carry(nxl_emitter *e, nxk_value v, const nxl_block *block,
 static void go_on(nxl_emitter *e, nxk_value v, const nxl_block *block, LLVMBasicBlockRef latch) {
   LLVMBuilderRef b = e->builder;
   nxl_ref next = nxl_advance(e, e->values[v], e->k->loops[e->k->instrs[v].imm].step);
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, block->upper, ""), block->body,
-                  block->after);
+  nxl_ref more = LLVMBuildICmp(b, LLVMIntSLT, next, block->upper, "");
+  if (block->last) more = LLVMBuildAnd(b, more, LLVMBuildNot(b, block->last, ""), "");
+  LLVMBuildCondBr(b, more, block->body, block->after);
   LLVMAddIncoming(e->values[v], &next, &latch, 1);
 }
 
@@ -418,6 +419,7 @@ static void instruction(nxl_emitter *e, nxk_value v) {
       break;
     case NXK_carry: begin_carry(e, v); break;
     case NXK_next: e->next[in->args[0]] = e->values[in->args[1]]; break;
+    case NXK_until: e->blocks[in->block].last = e->values[in->args[0]]; break;
     case NXK_step_vector: e->values[v] = step_vector(e, in); break;
     case NXK_active: e->values[v] = active(e, in); break;
     case NXK_interleave_low:

@@ -28,6 +28,7 @@ typedef struct nxl_block {
   LLVMBasicBlockRef before, body,
       after; /* of a for; for a cold, body is the block that its `end` closed */
   nxl_ref lower, upper, predicate;
+  nxl_ref last; /* of a for: whether this iteration is the last one; NULL: its bounds say it */
   bool guarded; /* a for whose body may not run at all */
   bool once;    /* a for whose body does not run again */
 } nxl_block;

@@ -87,6 +87,7 @@ static void close_if(nxl_emitter *e, LLVMBasicBlockRef after) {
 static nxl_ref plain_load(nxl_emitter *e, const site *s, LLVMTypeRef type, nxl_ref p) {
   nxl_ref v = LLVMBuildLoad2(e->builder, type, p, "");
   LLVMSetAlignment(v, s->bytes);
+  if (s->access->flags & NXK_VOLATILE) LLVMSetVolatile(v, 1);
   return nxl_annotate(e, v, s->access->buffer);
 }
 

@@ -143,7 +143,7 @@ static nx_status check_carried(const checking *k, uint32_t body) {
 }
 
 static nx_status check_limit(const checking *k) {
-  if (k->c->limit >= 0 || (k->c->op == NXG_while && k->c->limit > INT64_MIN)) return NX_OK;
+  if (k->c->limit >= 0) return NX_OK;
   return REFUSE(k, "%s: the limit of steps is %lld", k->name, (long long)k->c->limit);
 }
 

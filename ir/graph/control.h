@@ -39,13 +39,11 @@ typedef struct nxg_control {
   uint32_t first;                          /* operands before the carried ones */
   uint32_t n_carried, n_passed, n_stacked; /* passed: captured, or all that branches take */
   uint32_t n_results, n_bodies;
-  bool counted;  /* for, scan */
-  bool indexed;  /* the body takes the number of the step */
-  bool reverse;  /* slices are taken from the last one on */
-  int64_t count; /* of steps; -1: not known before the run */
-  /* of steps; 0: none. A `while` fails that takes more of them, and one of a limit below 0 is over
-   * after as many as that is below 0, whatever the condition would say */
-  int64_t limit;
+  bool counted;          /* for, scan */
+  bool indexed;          /* the body takes the number of the step */
+  bool reverse;          /* slices are taken from the last one on */
+  int64_t count;         /* of steps; -1: not known before the run */
+  int64_t limit;         /* of steps; 0: none. A loop that takes more of them fails */
   const int64_t *bodies; /* a while: condition, body */
 } nxg_control;
 

@@ -207,7 +207,6 @@ static nx_status step_through(const state *s, int64_t count) {
     nx_status status = s->f->ask ? s->f->ask(s->f->user, s->d) : NX_OK;
     bool more = step < count;
     if (status) return status;
-    if (c->limit < 0 && step >= -c->limit) return NX_OK;
     if (!c->counted) status = run_condition(s, &more);
     if (status) return nxg_control_failed_at(c, step, status, s->d);
     if (!more) return NX_OK;

@@ -21,6 +21,7 @@ typedef struct run {
   int64_t first_task; /* of the current region */
   int64_t n_tasks;    /* of the current region */
   int64_t steps;      /* steps that are left */
+  bool last;          /* an `until` has ended the innermost loop */
   nxi_diag *diag;
 } run;
 
@@ -36,7 +37,6 @@ static int64_t bound_of(const run *r, nxk_bound_value b) {
 }
 
 /* ---- memory */
-
 static bool fail_at(const run *r, nxk_value v, const char *what, int64_t element, uint32_t buffer) {
   nxi_fail(r->diag, NX_INTERNAL, "", "kernel @%s: %%%u %s element %lld of b%u, which has %lld",
            r->kernel->name, v, what, (long long)element, buffer,
@@ -56,7 +56,6 @@ static char *element_at(const run *r, nxk_value v, const nxk_access *a, int64_t 
 }
 
 /* ---- i32: results must be equal to those in 64 bits */
-
 static bool fail_narrow(const run *r, nxk_value v, int64_t x) {
   nxi_fail(r->diag, NX_INTERNAL, "", "kernel @%s: %%%u has %lld in it, more than 32 bits hold",
            r->kernel->name, v, (long long)x);
@@ -228,7 +227,6 @@ static bool run_tree_join(run *r, nxk_value v) {
 }
 
 /* ---- values */
-
 /* Whether no lane of an exact sum or product overflows. */
 static bool check_nsw(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
@@ -318,7 +316,6 @@ static void run_blend(const run *r, nxk_value v) {
 }
 
 /* ---- blocks */
-
 static bool run_range(run *r, nxk_value first, nxk_value last);
 
 static bool is_reduce_loop(const nxk_kernel *k, nxk_value v) {
@@ -431,9 +428,10 @@ static bool run_for(run *r, nxk_value v) {
     if (clears) clear_locals(r);
     if (!take_steps(r, 1) || !run_range(r, v + 1, end)) return false;
     set_carries(r, v, false);
-    if (upper - i <= step) break; /* the next addition could overflow */
+    if (r->last || upper - i <= step) break; /* the next addition could overflow */
     i += step;
   }
+  r->last = false;
   if (reduces) set_reductions(r, v, false);
   return true;
 }
@@ -464,6 +462,11 @@ static bool run_region(run *r, nxk_value v) {
   return ok;
 }
 
+static void set_next(const run *r, nxk_value carry, nxk_value value) {
+  size_t lanes = r->kernel->instrs[carry].lanes;
+  memcpy(slots_of(r, carry) + lanes, slots_of(r, value), lanes * sizeof(uint64_t));
+}
+
 static bool run_one(run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   if (!take_steps(r, in->lanes + 1)) return false;
@@ -485,11 +488,8 @@ static bool run_one(run *r, nxk_value v) {
                       in->n_args > 1 ? *slots_of(r, in->args[1]) : 0);
       return true;
     case NXK_scan: run_scan(r, v); return true;
-    case NXK_next: {
-      uint16_t lanes = r->kernel->instrs[in->args[0]].lanes;
-      memcpy(slots_of(r, in->args[0]) + lanes, slots_of(r, in->args[1]), lanes * sizeof(uint64_t));
-      return true;
-    }
+    case NXK_next: set_next(r, in->args[0], in->args[1]); return true;
+    case NXK_until: r->last = *slots_of(r, in->args[0]) != 0; return true;
     case NXK_splat:
     case NXK_step_vector:
     case NXK_active: return run_lanes(r, v);

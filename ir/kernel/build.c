@@ -365,7 +365,6 @@ nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a) {
 }
 
 /* ---- blocks */
-
 nxk_value nxk_begin_region(nxk_kernel *k) {
   nxk_region region = {k->n_instrs, 1, -1, 1};
   nxk_instr in = instr_of(NXK_region, 0, 1);
@@ -409,10 +408,14 @@ nxk_value nxk_begin_cold(nxk_kernel *k, nxk_value pred) {
   return nxi_append(k, &in);
 }
 
-void nxk_end(nxk_kernel *k) {
-  nxk_instr in = instr_of(NXK_end, 0, 1);
+/* One without a result. */
+static void append(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b) {
+  nxk_instr in = instr_of(op, 0, 1);
+  set_args(&in, a, b, NXK_NONE);
   nxi_append(k, &in);
 }
+
+void nxk_end(nxk_kernel *k) { append(k, NXK_end, NXK_NONE, NXK_NONE); }
 
 /* Operands are not splatted here: the splat would stand between the block and its blends, where
  * nothing else may stand. */
@@ -424,7 +427,6 @@ nxk_value nxk_blend(nxk_kernel *k, nxk_value cold, nxk_value inside, nxk_value o
 }
 
 /* ---- memory */
-
 static bool usable_access(nxk_kernel *k, const nxk_access *a) {
   if (k->failed || a->buffer >= k->n_buffers) {
     k->failed = true;
@@ -452,7 +454,7 @@ nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint16_t lanes) {
   nxk_access access = widen_access(k, a, lanes);
   if (!builder_of(k)) return NXK_NONE;
   nxk_instr in = instr_of(NXK_load, k->buffers[a->buffer].dtype, lanes);
-  if (k->buffers[a->buffer].kind == NXK_IN) {
+  if (k->buffers[a->buffer].kind == NXK_IN && !(a->flags & NXK_VOLATILE)) {
     nxk_value v = find(k, &in, &access);
     if (v != NXK_NONE) return v;
   }
@@ -505,10 +507,11 @@ nxk_value nxk_carry(nxk_kernel *k, nxk_value initial) {
 }
 
 void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value) {
-  if (!usable(k, carry) || !usable(k, value)) return;
-  nxk_instr in = instr_of(NXK_next, 0, 1);
-  set_args(&in, carry, value, NXK_NONE);
-  nxi_append(k, &in);
+  if (usable(k, carry) && usable(k, value)) append(k, NXK_next, carry, value);
+}
+
+void nxk_until(nxk_kernel *k, nxk_value last) {
+  if (usable(k, last)) append(k, NXK_until, last, NXK_NONE);
 }
 
 /* ---- lanes */
@@ -559,10 +562,7 @@ nxk_value nxk_shuffle_xor(nxk_kernel *k, nxk_value a, uint32_t distance) {
   return nxi_number(k, &in);
 }
 
-void nxk_barrier(nxk_kernel *k) {
-  nxk_instr in = instr_of(NXK_barrier, 0, 1);
-  nxi_append(k, &in);
-}
+void nxk_barrier(nxk_kernel *k) { append(k, NXK_barrier, NXK_NONE, NXK_NONE); }
 
 nxk_value nxk_lane_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index) {
   bool arg = nxk_finds_index(kind);

@@ -131,6 +131,7 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
     case NXK_scan: return nxk_scan(k, (nxk_reduce_kind)in->kind, (nxk_order)in->order, a, b);
     case NXK_carry: return nxk_carry(k, a);
     case NXK_next: nxk_next(k, a, b); return NXK_NONE;
+    case NXK_until: nxk_until(k, a); return NXK_NONE;
     case NXK_splat: return nxk_splat(k, a, in->lanes);
     case NXK_step_vector: return nxk_step_vector(k, a, in->lanes);
     case NXK_active: return nxk_active(k, a, b, in->lanes);

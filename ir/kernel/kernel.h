@@ -62,6 +62,9 @@
  *   next           arg0: a carry of the innermost loop, arg1: its value for the next iteration. A
  *                  carry that has no `next` keeps its value. All nexts stand at the end of the
  *                  loop's body, just before `end`
+ *   until          arg0: bool, lanes 1. If it is true, this iteration of the innermost loop, a seq
+ *                  loop, was the last one. Stands at the end of the loop's body, after its nexts,
+ *                  just before `end`. No threads
  *   splat          each of the m lanes of arg0, n / m times in a row. m is 1 if there are no
  *                  threads
  *   step_vector    i64 lanes: arg0 + 0, arg0 + 1, ... (threads: may be i32, of an i32 arg0; the
@@ -166,9 +169,11 @@ enum { NXK_MAX_LANES = 128, NXK_MAX_THREADS = 1024, NXK_MOST_LANES = 16 * NXK_MA
 /* nontemporal: a store of whole cache lines of 64 bytes that bypasses the caches. whole (threads):
  * the lanes of each thread are contiguous, and their address is aligned to their total size. skips
  * (no threads): a load whose mask is usually the same in all lanes; the code generator emits a
- * branch that skips the load if no lane is active. */
+ * branch that skips the load if no lane is active. volatile (no threads): a load, of one lane and
+ * without a mask, of memory that others may change while the kernel runs: it is done where it
+ * stands. */
 enum { NXK_LINE = 64 }; /* bytes of a cache line */
-enum { NXK_NONTEMPORAL = 1, NXK_WHOLE = 2, NXK_SKIPS = 4 };
+enum { NXK_NONTEMPORAL = 1, NXK_WHOLE = 2, NXK_SKIPS = 4, NXK_VOLATILE = 8 };
 typedef struct nxk_access {
   uint32_t buffer;
   int64_t offset; /* elements, as all below */
@@ -312,6 +317,7 @@ nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_v
 nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a, nxk_value b);
 nxk_value nxk_carry(nxk_kernel *k, nxk_value initial);
 void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value);
+void nxk_until(nxk_kernel *k, nxk_value last);
 nxk_value nxk_splat(nxk_kernel *k, nxk_value a,
                     uint16_t lanes); /* returns a if it has those lanes */
 nxk_value nxk_step_vector(nxk_kernel *k, nxk_value base, uint16_t lanes);

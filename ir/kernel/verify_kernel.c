@@ -20,7 +20,7 @@ void nxi_fault(nxi_checker *c, nxk_value v, const char *format, ...) {
 
 static bool has_value(nxk_op op) {
   return op != NXK_region && op != NXK_end && op != NXK_store && op != NXK_next &&
-         op != NXK_tree_push && op != NXK_cold && op != NXK_barrier;
+         op != NXK_until && op != NXK_tree_push && op != NXK_cold && op != NXK_barrier;
 }
 
 bool nxi_visible(const nxi_checker *c, nxk_value at, nxk_value v) {
@@ -245,11 +245,22 @@ static void check_next(nxi_checker *c, nxk_value v) {
   if (c->places[carry].has_next) nxi_fault(c, v, "the carry has a next value already");
   c->places[carry].has_next = true;
   nxk_op after = v + 1 < c->k->n_instrs ? (nxk_op)c->k->instrs[v + 1].op : NXK_OP_COUNT;
-  if (after != NXK_next && after != NXK_end)
+  if (after != NXK_next && after != NXK_until && after != NXK_end)
     nxi_fault(c, v, "a next does not stand at the end of its loop");
   const nxk_instr *current = &c->k->instrs[carry];
   if (value && (value->dtype != current->dtype || value->lanes != current->lanes))
     nxi_fault(c, v, "the carry and its next value differ in type");
+}
+
+static void check_until(nxi_checker *c, nxk_value v) {
+  if (!nxi_has_args(c, v, 1)) return;
+  const nxk_instr *last = nxi_operand(c, v, c->k->instrs[v].args[0]);
+  if (last && (last->dtype != NX_BOOL || last->lanes != 1))
+    nxi_fault(c, v, "the condition is not a bool of one lane");
+  if (!nxi_is_loop(c->k, nxi_parent(c), NXK_SEQ) || c->k->threads > 0)
+    nxi_fault(c, v, "this does not stand in a seq loop, or the kernel has threads");
+  if (v + 1 < c->k->n_instrs && c->k->instrs[v + 1].op != NXK_end)
+    nxi_fault(c, v, "an until does not stand at the end of its loop");
 }
 
 /* True if nothing but blends of this cold block stands between the end of the block and v. */
@@ -320,6 +331,7 @@ static void check_instr(nxi_checker *c, nxk_value v) {
     case NXK_blend: check_blend(c, v); break;
     case NXK_carry: check_carry(c, v); break;
     case NXK_next: check_next(c, v); break;
+    case NXK_until: check_until(c, v); break;
     default: nxi_check_types(c, v); break;
   }
   if (nxi_opens((nxk_op)in->op)) open_block(c, v);

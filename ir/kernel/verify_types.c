@@ -231,6 +231,8 @@ static void check_load(nxi_checker *c, nxk_value v) {
   if (a->flags & NXK_NONTEMPORAL) nxi_fault(c, v, "a nontemporal load");
   if ((a->flags & NXK_SKIPS) && (in->lanes == 1 || a->mask == NXK_NONE || c->k->threads > 0))
     nxi_fault(c, v, "skips, but not under a mask with lanes");
+  if ((a->flags & NXK_VOLATILE) && (in->lanes > 1 || a->mask != NXK_NONE || c->k->threads > 0))
+    nxi_fault(c, v, "a volatile load of lanes, under a mask, or of threads");
   check_whole(c, v, a);
 }
 
@@ -255,6 +257,7 @@ static void check_store(nxi_checker *c, nxk_value v) {
   check_mask(c, v, a);
   if (c->k->buffers[a->buffer].kind == NXK_IN) nxi_fault(c, v, "a store to an input");
   if (a->flags & NXK_SKIPS) nxi_fault(c, v, "a store that skips");
+  if (a->flags & NXK_VOLATILE) nxi_fault(c, v, "a volatile store");
   check_nontemporal(c, v, a);
   if (value->dtype != c->k->buffers[a->buffer].dtype)
     nxi_fault(c, v, "the value has not the type of the memory");

@@ -309,7 +309,7 @@ static void read_terms(parser *p, nxk_access *a) {
 }
 
 /* "b0[5 + 16*%3 + idx %4] stride=1 group=4 tree=16 mask=%5 else %6 nontemporal whole skips
- * prefetch=64" */
+ * volatile prefetch=64" */
 static uint32_t read_access(parser *p) {
   nxk_access a = nxk_access_at(read_numbered(p, 'b', p->kernel->n_buffers), 0);
   expect(p, '[');
@@ -324,6 +324,7 @@ static uint32_t read_access(parser *p) {
   if (accept_word(p, "nontemporal")) a.flags |= NXK_NONTEMPORAL;
   if (accept_word(p, "whole")) a.flags |= NXK_WHOLE;
   if (accept_word(p, "skips")) a.flags |= NXK_SKIPS;
+  if (accept_word(p, "volatile")) a.flags |= NXK_VOLATILE;
   if (accept_word(p, "prefetch") && expect(p, '=')) a.prefetch = read_int(p, 1, INT64_C(1) << 40);
   if (p->failed) return 0;
   a.n_terms = p->n_terms;

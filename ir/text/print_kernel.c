@@ -65,6 +65,7 @@ static void print_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
   if (a->flags & NXK_NONTEMPORAL) nxi_text_add(out, " nontemporal");
   if (a->flags & NXK_WHOLE) nxi_text_add(out, " whole");
   if (a->flags & NXK_SKIPS) nxi_text_add(out, " skips");
+  if (a->flags & NXK_VOLATILE) nxi_text_add(out, " volatile");
   if (a->prefetch) nxi_text_add(out, " prefetch=%lld", (long long)a->prefetch);
 }
 

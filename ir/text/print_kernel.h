@@ -15,7 +15,7 @@ const char *nxi_loop_kind_name(nxk_loop_kind kind);     /* "outer" ... */
 /* True if the instruction defines a name: a value, or the condition that blends refer to. */
 static inline bool nxi_is_named(nxk_op op) {
   return op != NXK_region && op != NXK_end && op != NXK_store && op != NXK_next &&
-         op != NXK_tree_push && op != NXK_barrier;
+         op != NXK_until && op != NXK_tree_push && op != NXK_barrier;
 }
 
 #endif

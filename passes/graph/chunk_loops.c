@@ -55,7 +55,7 @@ static bool is_long(const nxg_graph *g, const nxg_node *n, nxg_control *c) {
     return false;
   const nxg_graph *body = nxg_body_find(c->bodies[0])->graph;
   if (!nxg_is_elementwise(body)) {
-    double work = (double)nxg_step_work(body);
+    double work = (double)nxg_step_work(body, NULL);
     if (work < 0 || work * NXG_LOOP_CHUNK > NXG_LOOP_WORK) return false;
     if (c->count >= 0) return work * (double)c->count > NXG_LOOP_WORK;
   } else if (c->count >= 0) {
@@ -164,31 +164,6 @@ static nx_status make_steps(const nxg_control *c, int64_t *number_of, nxi_diag *
   nx_status status = ok ? nxg_body_take(steps, number_of, d) : nxi_oom(d);
   if (shifts) nxg_body_release(inner);
   return status;
-}
-
-/* A body of a `while` that takes a chunk of its steps. */
-static bool fill_chunk(nxg_graph *g, const nxg_control *c, int64_t steps) {
-  const nxg_graph *body = nxg_body_find(c->bodies[1])->graph;
-  uint32_t n = body->n_inputs, *args = nxi_malloc(((size_t)n + 1) * sizeof *args);
-  if (args == NULL) return false;
-  for (uint32_t i = 0; i < n; i++) args[i] = input_like(g, &body->nodes[body->inputs[i].node]);
-  for (uint32_t i = 0; i < c->n_carried && !g->failed; i++) {
-    const nxg_node *x = &body->nodes[body->outputs[i].node];
-    int64_t attrs[NXG_WHILE_ATTRS] = {i, -steps, c->bodies[0], c->bodies[1]};
-    nxg_add_output(g,
-                   nxg_add(g, NXG_while, n, args, attrs, NXG_WHILE_ATTRS, (nx_dtype)x->dtype,
-                           x->rank, x->shape),
-                   NULL);
-  }
-  nxi_free(args);
-  return !g->failed;
-}
-
-nx_status nxg_chunk_while(const nxg_control *c, int64_t steps, int64_t *number_of, nxi_diag *d) {
-  nxg_graph *g = nxg_create(nxg_body_find(c->bodies[1])->graph->name);
-  if (g != NULL && fill_chunk(g, c, steps)) return nxg_body_take(g, number_of, d);
-  nxg_destroy(g);
-  return nxi_oom(d);
 }
 
 /* ---- the graph */

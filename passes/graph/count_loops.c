@@ -148,7 +148,7 @@ int64_t nxg_most_steps(const nxg_graph *g, const nxg_node *n) {
   counter k = {.g = g, .n = n};
   nxg_control_of_node(n, &k.c);
   const nxg_graph *test = nxg_body_find(k.c.bodies[0])->graph;
-  return k.c.limit < 0 ? -k.c.limit : most_while(&k, &test->nodes[test->outputs[0].node], 0);
+  return most_while(&k, &test->nodes[test->outputs[0].node], 0);
 }
 
 static void replace(nxg_rewrite *r, uint32_t i, const counter *k) {

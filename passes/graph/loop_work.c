@@ -20,19 +20,26 @@ static bool is_plain(const nxg_node *n) {
   }
 }
 
+static int64_t most_steps(const nxg_graph *g, const nxg_node *n, const nxg_control *c) {
+  if (c->op == NXG_case) return 1;
+  if (!c->counted) return nxg_most_steps(g, n);
+  return c->count >= 0 ? c->count : nxg_most_of(g, n->args[0]);
+}
+
 /* All steps that a loop takes in a body, or the branches of a case; -1. */
-static double work_of_control(const nxg_graph *g, const nxg_node *n) {
+static double work_of_control(const nxg_graph *g, const nxg_node *n, bool *endless) {
   nxg_control c;
   double work = 1;
   nxg_control_of_node(n, &c);
-  int64_t steps = c.op == NXG_case ? 1 : c.counted ? c.count : nxg_most_steps(g, n);
-  if (steps < 0 || c.limit > 0) return -1;
+  int64_t steps = most_steps(g, n, &c);
+  if ((steps < 0 && endless == NULL) || c.limit > 0) return -1;
+  if (steps < 0) *endless = true;
   for (uint32_t i = 0; i < c.n_bodies; i++) {
-    int64_t body = nxg_step_work(nxg_body_find(c.bodies[i])->graph);
+    int64_t body = nxg_step_work(nxg_body_find(c.bodies[i])->graph, endless);
     if (body < 0) return -1;
     work += (double)body + 1;
   }
-  return work * (double)steps;
+  return work * (double)(steps < 0 ? 1 : steps);
 }
 
 static double work_of_product(const nxg_graph *g, const nxg_node *n) {
@@ -40,7 +47,7 @@ static double work_of_product(const nxg_graph *g, const nxg_node *n) {
   return 2.0 * (double)nxg_node_elements(n) * (double)a->shape[a->rank - 1];
 }
 
-int64_t nxg_step_work(const nxg_graph *g) {
+int64_t nxg_step_work(const nxg_graph *g, bool *endless) {
   double work = 0;
   if (g->n_nodes > MOST_NODES) return -1;
   for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -49,7 +56,7 @@ int64_t nxg_step_work(const nxg_graph *g) {
     uint8_t kind = nxg_ops[n->op].kind;
     bool view = kind == NXG_KIND_VIEW || kind == NXG_KIND_LEAF;
     if (nxg_is_control(n->op)) {
-      double steps = work_of_control(g, n);
+      double steps = work_of_control(g, n, endless);
       if (steps < 0) return -1;
       work += n->attrs[0] == 0 ? steps : 0; /* results of one run are nodes each */
       continue;

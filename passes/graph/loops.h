@@ -20,15 +20,13 @@ bool nxg_is_elementwise(const nxg_graph *g);
  * -1: it is not known. */
 int64_t nxg_most_of(const nxg_graph *g, uint32_t node);
 /* The instructions of a step of a loop, each on one element, if the body is of small values and of
- * operations that cannot fail and become kernels; else -1. */
-int64_t nxg_step_work(const nxg_graph *body);
+ * operations that cannot fail and become kernels; else -1. *endless: a loop in it takes an unknown
+ * number of steps, of which one is counted; NULL: -1 then. */
+int64_t nxg_step_work(const nxg_graph *body, bool *endless);
 /* Whether no index of a gather or a scatter can be out of range, as far as one sees (checks.c). */
 bool nxg_indices_are_good(const nxg_graph *g);
-/* The most steps of a `while`: its limit, or because a carried integer that goes up by 1 has to be
- * below a constant (count_loops.c); -1: not known. */
+/* The most steps of a `while`, because a carried integer that goes up by 1 has to be below a
+ * constant (count_loops.c); -1: not known. */
 int64_t nxg_most_steps(const nxg_graph *g, const nxg_node *n);
-/* A body of a `while` that takes up to so many of its steps (a limit below 0), with a reference
- * (chunk_loops.c). */
-nx_status nxg_chunk_while(const nxg_control *c, int64_t steps, int64_t *number, nxi_diag *d);
 
 #endif

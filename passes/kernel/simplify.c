@@ -22,6 +22,7 @@ static bool has_effect(const nxk_instr *in) {
     case NXK_cold:
     case NXK_carry:
     case NXK_next:
+    case NXK_until:
     case NXK_barrier:
     case NXK_tree_push: return true;
     default: return false;

@@ -97,9 +97,8 @@ bool nxp_loop_takes_over(const nxp_step_builder *s, uint32_t node, uint32_t oper
 /* plan/control.c */
 nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group);
 /* plan/loop.c: the loop of a group, or what chooses between branches, as one kernel, if it can be
- * one. *done: it is part of the plan now. *chunk: not 0: a `while` of so many steps at most would
- * be one. */
-nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done, int64_t *chunk);
+ * one. *done: it is part of the plan now. */
+nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done);
 /* plan/call.c */
 nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group);
 /* plan/product.c */

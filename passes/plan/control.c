@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "passes/graph/loops.h"
-
 static nxp_control *new_control(nxp_plan_builder *b, uint32_t node) {
   nxi_arena *arena = &b->plan->arena;
   const nxg_node *n = &b->g->nodes[node];
@@ -31,18 +29,6 @@ static nxp_control *new_control(nxp_plan_builder *b, uint32_t node) {
 /* The bodies live as long as the plan. */
 static void hold_bodies(nxp_control *k) {
   for (; k->held < k->c.n_bodies; k->held++) nxg_body_hold(k->c.bodies[k->held]);
-}
-
-/* A `while` whose body takes many steps at once, and is a kernel. The condition is asked once more
- * for each body, which changes nothing. */
-static nx_status take_chunks(nxp_control *k, int64_t chunk, nxi_diag *d) {
-  int64_t body;
-  nx_status status = nxg_chunk_while(&k->c, chunk, &body, d);
-  if (status != NX_OK) return status;
-  ((int64_t *)k->c.bodies)[1] = body; /* of this step's own attributes */
-  nxg_body_hold(k->c.bodies[0]);
-  k->held = 2;
-  return NX_OK;
 }
 
 bool nxp_hold_bodies(nxp_plan *p, const nxg_graph *g) {
@@ -173,8 +159,7 @@ nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group) {
   uint32_t node = members->roots[0].node;
   const nxg_node *n = node_of(s, node);
   bool done = false;
-  int64_t chunk = 0;
-  nx_status status = nxp_add_loop_kernel(s, group, &done, &chunk);
+  nx_status status = nxp_add_loop_kernel(s, group, &done);
   if (status != NX_OK || done) return status;
   nxp_control *k = new_control(b, node);
   if (k == NULL) return nxi_oom(b->d);
@@ -182,9 +167,7 @@ nx_status nxp_add_control_group(nxp_step_builder *s, uint32_t group) {
   if (step == NULL) return nxi_oom(b->d);
   step->name = nxg_ops[n->op].name;
   step->control = k;
-  if (chunk > 0) status = take_chunks(k, chunk, b->d);
-  else hold_bodies(k);
-  if (status != NX_OK) return status;
+  hold_bodies(k);
   measure(s, node, k);
   for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = nxp_operand(s, n->args[i], NULL);
   return place_results(s, step, members) && place_rest(s, step) ? NX_OK : nxi_oom(b->d);

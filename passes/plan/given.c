@@ -52,7 +52,7 @@ static double products_of(const nxp_step *s) {
 static bool is_before(const nxp_step *s, double *products) {
   if (s->kind == NXP_STEP_MATMUL) *products += products_of(s);
   return s->kind == NXP_STEP_CHECK || s->kind == NXP_STEP_CALL || s->kind == NXP_STEP_CONTROL ||
-         *products > most_products;
+         s->stops || *products > most_products;
 }
 
 static void find_earliest(giver *v) {

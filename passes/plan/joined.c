@@ -14,14 +14,15 @@
  * One thread does it all, which pays as long as a step has hardly work for one: no more than a task
  * of a kernel, on data that stay in its cache.
  *
- * A `while` is such a kernel, too, with the kernels of its condition in each step, if it takes few
- * steps at once (a limit below 0); plan/control.c makes any other one of these. A `case` is a
+ * A `while` is such a kernel, too, with the kernels of its condition in each step. A `case` is a
  * kernel in which one branch is carried out. Both are then kernels of the bodies that they are in,
  * which can become one in the same way.
  *
  * The bound form is made when the plan is made, since the logical one has no place for kernels one
- * after the other. Nothing in such a body can fail, and a task is not interrupted, so its steps are
- * limited as those of elementwise loops are (plan/loop.c, graph/chunk_loops.c). */
+ * after the other. Nothing in such a body can fail. If nobody knows how many steps a loop takes, the
+ * kernel looks after each of them whether the run is to stop (NXP_STOP), and ends then, whatever its
+ * results are; so do all loops around that one. Other loops do not look, and their steps are limited
+ * as those of elementwise loops are (plan/loop.c, graph/chunk_loops.c). */
 #include "loop.h"
 
 #include <stdio.h>
@@ -33,10 +34,14 @@ enum {
   MOST_KERNELS = 64,
   MOST_INSTRUCTIONS = 8000, /* of all kernels, bound */
   LARGE = 600,              /* bound instructions that are compiled soon enough */
+  LARGE_ENDLESS = 2000,     /* the same, if nobody knows how many steps it takes */
+  MOST_DEPTH = 240,         /* of blocks of a kernel of a body within each other */
+  FEW_STEPS = 4,            /* between two looks whether to stop; they take ten milliseconds */
   MOST_TASKS = 2,           /* of a kernel: more are worth several threads */
   MOST_COPIED = 4096,       /* bytes that a step of a `while` copies back */
   MOST_BRANCHED = 2048,     /* bytes that a branch copies to update them */
   PAGE = 4096,
+  UNKNOWN = 1 << 20,    /* steps, as an estimate */
   MOST_BYTES = 1 << 18, /* of local arrays: a thread of the pool has such a block, too */
 };
 
@@ -83,6 +88,7 @@ static bool find_any(const nxp_loop *l, const nxp_location *where, nxp_joined_pl
   switch (where->kind) {
     case NXP_INPUT: *p = place_of_input(l, where->number); break;
     case NXP_OUTPUT: *p = place_of_output(l, where->number); break;
+    case NXP_STOP: *p = (nxp_joined_place){l->joined->stop, 0, 0, NXK_NONE}; break;
     case NXP_TEMPORARY:
       *p = (nxp_joined_place){l->joined->now->temporaries[where->number], 0, 0, NXK_NONE};
       break;
@@ -125,6 +131,14 @@ static void add_results(nxp_loop *l) {
     l->to->buffers[buffer].restricted = true;
     l->result_buffer[i] = buffer;
   }
+}
+
+static void add_stop(nxp_loop *l) {
+  uint32_t buffer = l->endless ? nxk_add_buffer(l->to, NXK_IN, NX_BOOL, 1) : NXK_NONE;
+  l->joined->stop = buffer;
+  if (buffer == NXK_NONE) return;
+  l->to->buffers[buffer].restricted = true;
+  l->buffers[buffer] = (nxp_location){NXP_STOP, 0, 0, NXP_NO_ALIAS_RANGE, 0};
 }
 
 static uint32_t add_local(nxp_loop *l, nx_dtype t, int64_t elements) {
@@ -177,6 +191,7 @@ static void add_buffers(nxp_loop *l) {
   nxp_joined *j = l->joined;
   add_operands(l);
   add_results(l);
+  add_stop(l);
   l->binding.n_buffers = l->to->n_buffers;
   j->number = l->c.indexed ? add_local(l, NX_I64, 1) : NXK_NONE;
   j->holds = l->c.op == NXG_while ? add_local(l, NX_BOOL, 1) : NXK_NONE;
@@ -209,7 +224,7 @@ static bool reserve(nxp_loop *l) {
   nxp_joined *j = nxi_arena_alloc(&l->arena, sizeof *j);
   size_t results = l->c.n_results, arrays = 3 * results + 1;
   if (j == NULL) return false;
-  *j = (nxp_joined){.odd = NXK_NONE};
+  *j = (nxp_joined){.odd = NXK_NONE, .stop = NXK_NONE};
   j->bodies = nxi_arena_alloc(&l->arena, ((size_t)l->c.n_bodies + 1) * sizeof *j->bodies);
   j->copies = nxi_arena_alloc(&l->arena, ((size_t)l->c.n_carried + 1) * sizeof *j->copies);
   j->in_place = nxi_arena_alloc(&l->arena, (results + 1) * sizeof *j->in_place);
@@ -271,8 +286,16 @@ static bool is_carried_out(const nxp_step *step) {
                                  step->kind == NXP_STEP_SCATTER);
 }
 
+/* The instructions of a body; those of loops in it that look whether to stop count once. */
+static double work_of(const nxp_joined_body *b, bool *endless) {
+  bool stops = false, any;
+  for (uint32_t s = 0; s < b->plan->n_steps; s++) stops = stops || b->plan->steps[s].stops;
+  *endless = *endless || stops;
+  return stops ? (double)nxg_step_work(b->g, &any) : (double)b->plan->work;
+}
+
 /* Before anything is bound: whether the plans are of what can be joined, and little work. */
-static bool is_simple(const nxp_loop *l) {
+static bool is_simple(nxp_loop *l) {
   size_t size = 0, kernels = 0;
   double work = 0;
   for (uint32_t i = 0; i < l->c.n_bodies; i++) {
@@ -282,20 +305,20 @@ static bool is_simple(const nxp_loop *l) {
     for (uint32_t k = 0; k < b->plan->n_kernels; k++) size += b->plan->kernels[k].ir->n_instrs;
     if (!lies_well(l, b, i + 1 == l->c.n_bodies)) return false;
     kernels += b->plan->n_steps;
-    work += (double)b->plan->work + 1;
+    work += work_of(b, &l->endless) + 1;
   }
   l->joined->n_steps = kernels;
   return kernels <= MOST_KERNELS && size <= MOST_INSTRUCTIONS &&
-         work * (double)l->steps <= NXG_LOOP_WORK;
+         work * (l->endless ? FEW_STEPS : (double)l->steps) <= NXG_LOOP_WORK;
 }
 
 /* Whether compiling all as one takes longer than it saves in one launch. Kernels of their own are
  * compiled by several threads, and equal ones once; the host takes some 0.7 us for a step of one.
- * How many chunks a `while` has (limit below 0) is not known. */
+ * An unknown number of steps counts as many, if compiling takes less than 60 ms. */
 static bool is_dear(const nxp_loop *l) {
   const double compiles = 30 * (double)l->joined->size, /* us */
       saves = 0.7 * (double)l->joined->n_steps * (double)l->steps;
-  return l->joined->size > LARGE && l->c.limit >= 0 && saves < compiles;
+  return l->endless ? l->joined->size > LARGE_ENDLESS : l->joined->size > LARGE && saves < compiles;
 }
 
 /* Plans all bodies. *good: they can be joined, as far as one can see. */
@@ -375,10 +398,23 @@ static nx_status bind_all(nxp_loop *l) {
 
 /* ---- whether they can be joined */
 
+/* How many blocks are within each other. */
+static uint32_t depth_of(const nxk_kernel *k) {
+  uint32_t depth = 0, most = 0;
+  for (nxk_value v = 0; v < k->n_instrs; v++) {
+    nxk_op op = (nxk_op)k->instrs[v].op;
+    depth += op == NXK_region || op == NXK_for || op == NXK_cold;
+    depth -= op == NXK_end;
+    most = depth > most ? depth : most;
+  }
+  return most;
+}
+
 static bool is_small(const nxk_kernel *k, int32_t threads) {
   for (uint32_t i = 0; i < k->n_regions; i++)
     if (k->regions[i].tasks_param >= 0) return false;
-  return k->n_params == 0 && (threads <= 1 || nxk_task_count(k, NULL) <= MOST_TASKS);
+  return k->n_params == 0 && depth_of(k) <= MOST_DEPTH &&
+         (threads <= 1 || nxk_task_count(k, NULL) <= MOST_TASKS);
 }
 
 /* Whether inputs and results are elements of the dtypes that kernels know them by. */
@@ -397,6 +433,7 @@ static bool fits_body(const nxp_loop *l, const nxp_joined_body *b, size_t *size)
   for (uint32_t i = 0; i < b->plan->n_steps; i++) {
     if (!fits_step(l, b, i)) return false;
     *size += b->kernels[i]->n_instrs;
+    l->joined->bytes += nxk_scratch_bytes(b->kernels[i]);
   }
   return true;
 }
@@ -441,7 +478,7 @@ static nx_status add_to_plan(nxp_loop *l) {
     bytes += l->to->buffers[i].elements * nxi_dtype_size(l->to->buffers[i].dtype);
   for (uint32_t i = 0; i < l->c.n_bodies; i++) work += (double)l->joined->bodies[i].plan->work + 1;
   b->plan->steps[b->plan->n_steps - 1].bytes = bytes;
-  nxp_more_work(b->plan, work * (double)l->steps);
+  nxp_more_work(b->plan, work * (l->steps == INT64_MAX ? UNKNOWN : (double)l->steps));
   return NX_OK;
 }
 
@@ -454,7 +491,7 @@ static nx_status create_kernel(nxp_loop *l) {
   return l->to != NULL ? NX_OK : nxi_oom(l->s->b->d);
 }
 
-static nx_status join(nxp_loop *l, bool found, bool *done) {
+static nx_status join(nxp_loop *l, bool *done) {
   nxp_plan_builder *b = l->s->b;
   bool good = false;
   if (!reserve(l)) return nxi_oom(b->d);
@@ -463,12 +500,11 @@ static nx_status join(nxp_loop *l, bool found, bool *done) {
   status = create_kernel(l);
   if (status == NX_OK) status = bind_all(l);
   if (status != NX_OK || !fits(l)) return status;
-  if (b->plan->options.at_first && !found && is_dear(l)) {
+  if (b->plan->options.at_first && is_dear(l)) {
     b->plan->put_off = true;
     return NX_OK;
   }
   *done = true;
-  if (found) return NX_OK;
   if (!nxp_loop_place_results(l) || !nxp_write_joined(l)) return nxi_oom(b->d);
   for (uint32_t i = 0; i < l->c.n_results; i++)
     if (l->result_buffer[i] != NXK_NONE)
@@ -476,10 +512,10 @@ static nx_status join(nxp_loop *l, bool found, bool *done) {
   return add_to_plan(l);
 }
 
-nx_status nxp_join_loop(nxp_loop *l, bool found, bool *done) {
+nx_status nxp_join_loop(nxp_loop *l, bool *done) {
   bool on_gpu = l->s->b->plan->options.on_gpu || l->s->b->plan->target.block_threads > 0;
   if (on_gpu || copies_much(l)) return NX_OK;
-  nx_status status = join(l, found, done);
+  nx_status status = join(l, done);
   release(l);
   return status;
 }

@@ -106,10 +106,14 @@ static void write_kernel(nxp_loop *l, const source *from) {
   }
 }
 
-/* A piece of code for itself. */
+/* Bound instructions of all bodies that together are no more than a piece. */
+enum { ONE_PIECE = 128 };
+
+/* A piece of code for itself. Of little code all is together: calls would cost more than registers
+ * that are short. */
 static void begin_piece(nxp_loop *l) {
   nxk_value piece = nxk_begin_range(l->to, NXK_SEQ, 1);
-  if (piece != NXK_NONE) l->to->loops[l->to->instrs[piece].imm].apart = true;
+  if (piece != NXK_NONE) l->to->loops[l->to->instrs[piece].imm].apart = l->joined->size > ONE_PIECE;
 }
 
 /* Whether a kernel is one of several, and has such pieces. */
@@ -180,6 +184,18 @@ static void write_body(nxp_loop *l, nxk_value step, int reads) {
   write_all(l, l->c.n_bodies - 1);
 }
 
+/* Ends the loop after this step if it is the last one, or the run is to stop. last: NXK_NONE: its
+ * bounds say it. */
+static void write_until(nxp_loop *l, nxk_value last) {
+  nxk_access at = nxk_access_at(l->joined->stop, 0);
+  at.flags = NXK_VOLATILE;
+  if (l->endless && !l->to->failed) {
+    nxk_value stop = nxk_load(l->to, &at, 1);
+    last = last == NXK_NONE ? stop : NXK_SCALAR2(l->to, NXK_or, last, stop);
+  }
+  if (last != NXK_NONE) nxk_until(l->to, last);
+}
+
 /* Steps by twos. The last one of an odd number is alone. */
 static void write_steps(nxp_loop *l, nxk_value count) {
   nxk_value step = nxk_begin_for(l->to, NXK_SEQ, nxk_bound_const(0), nxk_bound_of(count), 2);
@@ -192,23 +208,26 @@ static void write_steps(nxp_loop *l, nxk_value count) {
   }
   write_body(l, second, 1);
   if (!even) nxk_end(l->to);
+  write_until(l, NXK_NONE);
   nxk_end(l->to);
 }
 
 /* ---- loops that go on while a condition holds */
-
-enum { BLOCK = 32 };
 
 static void store_number(nxp_loop *l, uint32_t array, int64_t x) {
   nxk_access at = nxk_access_at(array, 0);
   if (!l->to->failed) nxk_store(l->to, &at, number(l, x));
 }
 
+static nxk_value holds(nxp_loop *l) {
+  nxk_access at = nxk_access_at(l->joined->holds, 0);
+  return l->to->failed ? NXK_NONE : nxk_load(l->to, &at, 1);
+}
+
 /* A block that is carried out if the condition held when it was computed last. */
 static void begin_if_holds(nxp_loop *l) {
-  nxk_access at = nxk_access_at(l->joined->holds, 0);
-  nxk_value holds = l->to->failed ? NXK_NONE : nxk_load(l->to, &at, 1);
-  if (!l->to->failed) begin_if(l, nxk_cast_to(l->to, NX_I64, holds));
+  nxk_value now = holds(l);
+  if (!l->to->failed) begin_if(l, nxk_cast_to(l->to, NX_I64, now));
 }
 
 /* Copies what is carried from one array to the other. */
@@ -220,49 +239,31 @@ static void write_back(nxp_loop *l) {
   nxk_end(l->to);
 }
 
-/* A step from array `reads`, if the condition holds. */
+/* The condition, and a step from array `reads` if it holds. */
 static void write_conditional(nxp_loop *l, int reads) {
   l->joined->reads = reads;
-  begin_if_holds(l);
   write_all(l, 0);
   begin_if_holds(l);
   write_all(l, 1);
   if (l->joined->copies_back) write_back(l);
   else store_number(l, l->joined->odd, !reads);
   nxk_end(l->to);
-  nxk_end(l->to);
 }
 
-/* The steps of a block: n of them, by twos if what is carried alternates between its arrays. */
-static void write_block(nxp_loop *l, nxk_value n) {
+/* Steps until the condition does not hold, by twos if what is carried alternates between its
+ * arrays. Its own bound, where it has one, says nothing that the condition does not say. */
+static void write_while(nxp_loop *l) {
   bool twice = !l->joined->copies_back;
-  nxk_value step =
-      nxk_begin_for(l->to, NXK_SEQ, nxk_bound_const(0), nxk_bound_of(n), twice ? 2 : 1);
+  if (twice) store_number(l, l->joined->odd, 0);
+  nxk_begin_for(l->to, NXK_SEQ, nxk_bound_const(0), nxk_bound_const(l->steps), twice ? 2 : 1);
   write_conditional(l, 0);
   if (twice) {
-    nxk_value second = NXK_SCALAR2(l->to, NXK_add, step, number(l, 1));
-    nxk_value left = NXK_SCALAR2(l->to, NXK_sub, n, second);
-    begin_if(l, NXK_SCALAR2(l->to, NXK_min, left, number(l, 1)));
+    begin_if_holds(l);
     write_conditional(l, 1);
     nxk_end(l->to);
   }
-  nxk_end(l->to);
-}
-
-/* So many steps at most, in blocks: the rest of a block is passed by once the condition does not
- * hold, and so are all blocks after it. */
-static void write_while(nxp_loop *l) {
-  nxp_joined *j = l->joined;
-  nxk_access at = nxk_access_at(j->holds, 0);
-  if (!l->to->failed) nxk_store(l->to, &at, nxk_const_i(l->to, NX_BOOL, 1));
-  if (!j->copies_back) store_number(l, j->odd, 0);
-  nxk_value first =
-      nxk_begin_for(l->to, NXK_SEQ, nxk_bound_const(0), nxk_bound_const(l->steps), BLOCK);
-  begin_if_holds(l);
-  nxk_value left = NXK_SCALAR2(l->to, NXK_sub, number(l, l->steps), first);
-  nxk_value n = NXK_SCALAR2(l->to, NXK_min, left, number(l, BLOCK));
-  write_block(l, n);
-  nxk_end(l->to);
+  nxk_value now = holds(l);
+  if (!l->to->failed) write_until(l, NXK_SCALAR1(l->to, NXK_not, now));
   nxk_end(l->to);
 }
 

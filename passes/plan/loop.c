@@ -30,7 +30,8 @@ enum {
 };
 /* The cost of all steps of a vector, in vector operations: ten milliseconds. */
 static const double most_cost = 2e7;
-/* Instructions of all branches of a `case` that is a kernel, and steps of a `while` at least. */
+/* Instructions of all branches of a `case` that is a kernel; steps of a `while` that ten milliseconds
+ * have to be enough for, and the most of one that does not look whether to stop. */
 static const int64_t most_branched = 1 << 16;
 enum { FEW_STEPS = 4, MOST_KNOWN = 1 << 16 };
 
@@ -347,7 +348,7 @@ static nx_status try(nxp_loop *l, bool *done) {
   nx_status status = nxp_plan_body(l, l->body, &l->plan);
   if (status != NX_OK) return status;
   if (!reserve(l)) return nxi_oom(b->d);
-  if (!nxg_is_elementwise(l->body) || !fits(l)) return nxp_join_loop(l, false, done);
+  if (!nxg_is_elementwise(l->body) || !fits(l)) return nxp_join_loop(l, done);
   if (!nxp_loop_place_results(l)) return nxi_oom(b->d);
   const nxk_kernel *inside = l->parts[l->n_parts - 1].k;
   snprintf(name, sizeof name, "%s_%.50s", nxg_ops[l->c.op].name, inside->name);
@@ -358,60 +359,54 @@ static nx_status try(nxp_loop *l, bool *done) {
 }
 
 static nx_status try_counted(nxp_loop *l, bool *done) {
+  bool unknown = l->c.limit == 0 && l->c.count < 0 && !l->c.reverse;
+  if (l->c.n_carried == 0) return NX_OK;
   l->steps = most_steps(l);
-  if (l->steps == 0 || l->c.n_carried == 0) return NX_OK;
-  if (!nxg_is_elementwise(l->body) && nxg_step_work(l->body) < 0) return NX_OK;
-  return try(l, done);
+  if (!nxg_is_elementwise(l->body) && nxg_step_work(l->body, &l->endless) < 0) return NX_OK;
+  if (l->steps == 0 && l->endless && unknown) l->steps = INT64_MAX;
+  return l->steps == 0 ? NX_OK : try(l, done);
 }
 
 /* The instructions of all bodies, if they are small and cannot fail; else -1. */
-static int64_t work_of_bodies(const nxp_loop *l) {
+static int64_t work_of_bodies(nxp_loop *l) {
   int64_t all = 0;
   for (uint32_t i = 0; i < l->c.n_bodies; i++) {
-    int64_t work = nxg_step_work(nxg_body_find(l->c.bodies[i])->graph);
+    int64_t work = nxg_step_work(nxg_body_find(l->c.bodies[i])->graph, &l->endless);
     if (work < 0) return -1;
     all += work < most_branched ? work : most_branched;
   }
   return all;
 }
 
-/* A `while` of any number of steps becomes one of chunks of so many (plan/control.c). */
-static nx_status try_while(nxp_loop *l, bool *done, int64_t *chunk) {
-  int64_t work = work_of_bodies(l);
-  if (work < 0 || l->c.limit > 0 || l->c.n_carried == 0) return NX_OK;
+static nx_status try_while(nxp_loop *l, bool *done) {
+  double work = (double)work_of_bodies(l) + 1;
+  if (work < 1 || l->c.limit > 0 || l->c.n_carried == 0) return NX_OK;
   l->steps = nxg_most_steps(l->s->b->g, l->n);
-  bool known = l->steps >= 0 && l->steps <= MOST_KNOWN &&
-               ((double)work + 1) * (double)l->steps <= NXG_LOOP_WORK / 4;
-  if (!known) l->steps = (int64_t)(NXG_LOOP_WORK / (4.0 * ((double)work + 1)));
-  if (!known && l->steps > NXG_LOOP_CHUNK) l->steps = NXG_LOOP_CHUNK;
-  if (!known && (l->steps < FEW_STEPS || l->c.limit < 0)) return NX_OK;
-  bool good = false;
-  nx_status status = nxp_join_loop(l, !known, &good);
-  if (known) *done = good;
-  else if (good) *chunk = l->steps;
-  return status;
+  l->endless = l->endless || l->steps < 0 || l->steps > MOST_KNOWN ||
+               work * (double)l->steps > NXG_LOOP_WORK / 4;
+  if (l->endless) l->steps = INT64_MAX;
+  return l->endless && work * FEW_STEPS > NXG_LOOP_WORK / 4 ? NX_OK : nxp_join_loop(l, done);
 }
 
 static nx_status try_branches(nxp_loop *l, bool *done) {
   int64_t work = work_of_bodies(l);
   l->steps = 1;
   if (work < 0 || work >= most_branched) return NX_OK;
-  return nxp_join_loop(l, false, done);
+  return nxp_join_loop(l, done);
 }
 
-nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done, int64_t *chunk) {
+nx_status nxp_add_loop_kernel(nxp_step_builder *s, uint32_t group, bool *done) {
   const nxp_group *members = &s->b->clusters->groups[group];
   nxp_loop l = {.s = s, .group = members, .n = node_of(s, members->roots[0].node)};
   nx_status status;
   *done = false;
-  *chunk = 0;
   nxg_control_of_node(l.n, &l.c);
   if (!s->b->plan->options.fuse || nxp_is_skipped(NXP_PASS_loop_kernels) ||
-      l.n->n_args + l.c.n_results > NXP_MAX_BUFFERS)
+      l.n->n_args + l.c.n_results >= NXP_MAX_BUFFERS)
     return NX_OK;
   l.body = nxg_body_find(l.c.bodies[l.c.n_bodies - 1])->graph;
   if (l.c.op == NXG_case) status = try_branches(&l, done);
-  else status = l.c.counted ? try_counted(&l, done) : try_while(&l, done, chunk);
+  else status = l.c.counted ? try_counted(&l, done) : try_while(&l, done);
   nxk_destroy(l.to);
   nxp_plan_destroy(l.plan);
   nxi_arena_destroy(&l.arena);

@@ -59,6 +59,7 @@ typedef struct nxp_joined {
    * results that nobody reads; the number of the step; of a while, what its condition has said, and
    * whether a value is in the second array */
   uint32_t *carried[2], *unread, number, holds, odd;
+  uint32_t stop;        /* the byte that says to stop, or NXK_NONE */
   int reads;            /* which of the two the step reads; it writes the other one */
   bool copies_back;     /* of a while: each step copies what it wrote to the array that it read */
   int64_t bytes;        /* of these arrays */
@@ -72,7 +73,8 @@ typedef struct nxp_loop {
   nxg_control c;
   const nxg_graph *body; /* the step; of a case, the last branch */
   nxp_plan *plan;        /* of the step of a loop that counts */
-  int64_t steps;         /* the most that it takes */
+  int64_t steps;         /* the most that it takes; INT64_MAX: not known */
+  bool endless; /* it, or a loop in it, takes as many as it wants: it looks whether to stop */
   nxi_arena arena;
   nxp_loop_part *parts; /* those without loops first */
   uint32_t n_parts;
@@ -119,9 +121,8 @@ nxp_loop_value *nxp_loop_value_at(const nxp_loop *l, const nxp_location *where);
 /* plan/loop.c: gives results memory. False: memory is exhausted. */
 bool nxp_loop_place_results(const nxp_loop *l);
 /* plan/joined.c: the loop, or what chooses between branches, as one kernel that has those of its
- * bodies in it, if that is good. Once the body of a loop that counts is planned. With `found` it is
- * only found out whether it is: nothing is added to the plan. */
-nx_status nxp_join_loop(nxp_loop *l, bool found, bool *done);
+ * bodies in it, if that is good. Once the body of a loop that counts is planned. */
+nx_status nxp_join_loop(nxp_loop *l, bool *done);
 /* plan/joined_bind.c: bound kernels of one task. Copies so many elements from buffer 0 to buffer
  * 1. */
 nx_status nxp_bind_copy(const nxp_loop *l, nx_dtype t, int64_t elements, nxk_kernel **out);

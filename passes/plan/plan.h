@@ -47,7 +47,14 @@ typedef struct nxp_options {
 
 /* ---- memory */
 
-typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;
+/* NXP_STOP: a byte that is not 0 once the run is to stop, which may be at any time. */
+typedef enum nxp_place_kind {
+  NXP_NOWHERE,
+  NXP_INPUT,
+  NXP_OUTPUT,
+  NXP_TEMPORARY,
+  NXP_STOP
+} nxp_place_kind;
 
 /* Memory a step reads or writes: a base, and bytes from it. If `alias_range` is not
  * NXP_NO_ALIAS_RANGE the address moves further by the distance between two inputs, known at launch:
@@ -187,6 +194,7 @@ typedef struct nxp_step {
   nxp_step_kind kind;
   bool overwrites;   /* writes memory of an input */
   bool stores;       /* writes memory of an output */
+  bool stops;        /* a kernel that ends early, with wrong results, when the run is to stop */
   bool alone;        /* it comes after all steps before it, and before all after it */
   bool awaited;      /* a step of another track waits for it */
   uint8_t track;     /* steps of one track run in order; 0 if it is alone */

@@ -7,7 +7,7 @@
 #include "ir/library/custom.h"
 
 static void put_location(nxi_text *out, const nxp_location *l) {
-  static const char *const kinds[] = {"nowhere", "input ", "output ", "temporary"};
+  static const char *const kinds[] = {"nowhere", "input ", "output ", "temporary", "stop"};
   nxi_text_add(out, "%s", kinds[l->kind]);
   if (l->kind == NXP_INPUT || l->kind == NXP_OUTPUT) nxi_text_add(out, "%u", l->number);
   if (l->kind == NXP_TEMPORARY) nxi_text_add(out, "+%lld", (long long)l->offset);

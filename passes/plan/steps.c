@@ -113,6 +113,7 @@ nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_loc
     step->bytes += nxp_traffic(k, i);
     step->overwrites = step->overwrites || (step->writes[i] && buffers[i].kind == NXP_INPUT);
     step->stores = step->stores || (step->writes[i] && buffers[i].kind == NXP_OUTPUT);
+    step->stops = step->stops || buffers[i].kind == NXP_STOP;
   }
   step->n_params = n_params;
   step->params = nxi_arena_copy(&b->plan->arena, params, n_params * sizeof *params);

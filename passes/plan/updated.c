@@ -14,7 +14,6 @@ static uint32_t updated(const nxg_graph *g, uint32_t node) {
     return n->args[0];
   if (!nxg_is_control(n->op)) return NXP_NONE;
   nxg_control_of_node(n, &c);
-  if (c.limit < 0) return NXP_NONE; /* a kernel, with arrays of its own */
   if (n->op != NXG_case) return c.result < c.n_carried ? n->args[c.first + c.result] : NXP_NONE;
   uint32_t input = root_of_branches(&c, c.result);
   return input == NXP_NONE ? NXP_NONE : n->args[c.first + input];

@@ -107,7 +107,7 @@ static bool runs(const nxi_target *t) { return t->block_threads == 0; }
 
 static bool calls_may_fail(const nxp_plan *p) {
   for (uint32_t i = 0; i < p->n_steps; i++) {
-    if (p->steps[i].kind == NXP_STEP_CONTROL) return true;
+    if (p->steps[i].kind == NXP_STEP_CONTROL || p->steps[i].stops) return true;
     if (p->steps[i].kind != NXP_STEP_CALL) continue;
     if (!p->steps[i].call->work.cannot_fail) return true;
   }

@@ -21,6 +21,7 @@ typedef struct run {
   const nxp_plan *plan;
   const nxi_launch *launch;
   const nxp_step *step;
+  const _Atomic bool *stop; /* NULL: the step is not to stop */
   void *buffers[NXP_STEP_BUFFERS];
   uint64_t params[MAX_PARAMS];
   nxi_diag *d;
@@ -35,12 +36,21 @@ static void begin_run(run *r, const nxi_executable *e, const nxi_launch *l, cons
   r->plan = e->plan;
   r->launch = l;
   r->step = s;
+  r->stop = NULL;
   r->d = d;
   atomic_init(&r->failed, false);
 }
 
+static const _Atomic bool never = false;
+
+/* What a kernel reads of it. */
+static char *stop_of(const run *r) {
+  return (char *)(uintptr_t)(r->stop != NULL ? r->stop : &never);
+}
+
 static char *address(const run *r, const nxp_location *l) {
   char *base = NULL;
+  if (l->kind == NXP_STOP) return stop_of(r);
   if (l->kind == NXP_INPUT) base = r->launch->inputs[l->number];
   else if (l->kind == NXP_OUTPUT) base = r->launch->outputs[l->number];
   else if (l->kind == NXP_TEMPORARY) base = r->launch->temporary;
@@ -86,16 +96,27 @@ static nx_status interpret_kernel(const nxk_kernel *k, void *const *buffers, con
   return nxk_interpret(k, buffers, params, 0, INT64_MAX, d);
 }
 
+/* Of a kernel that may have stopped. */
+static nx_status stopped(const run *r) {
+  bool stop = r->stop != NULL && atomic_load_explicit(r->stop, memory_order_relaxed);
+  return stop ? NX_INTERRUPTED : NX_OK;
+}
+
+static nx_status interpret_step(const run *r) {
+  nx_status status = interpret_kernel(kernel_of(r)->ir, r->buffers, r->params, r->d);
+  return status == NX_OK && r->step->stops ? stopped(r) : status;
+}
+
 static nx_status run_kernel(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
   for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
   set_params(r, s);
   if (r->executable->code == NULL || r->executable->code[s->kernel] == NULL)
-    return interpret_kernel(kernel_of(r)->ir, r->buffers, r->params, r->d);
+    return interpret_step(r);
   int64_t tasks = task_count(r);
   if (tasks <= 1) {
     run_tasks(r, 0, 0, tasks);
-    return NX_OK;
+    return s->stops ? stopped(r) : NX_OK;
   }
   if (poll->fn != NULL) return nxi_pool_run_polled(r->launch->pool, poll, run_tasks, r, tasks, 1);
   nxi_pool_run(r->launch->pool, run_tasks, r, tasks, 1);
@@ -350,7 +371,8 @@ static nx_status run_body(void *user, uint32_t body, void *const *inputs, void *
                   .temporary = v->temporary,
                   .pool = v->launch->pool,
                   .poll = v->poll->fn != NULL ? nxi_control_poll : NULL,
-                  .poll_user = v};
+                  .poll_user = v,
+                  .stop = v->stop};
   return e->kind->launch(e, &l, d);
 }
 
@@ -370,7 +392,8 @@ static nx_status run_control(const run *r, const nxi_poll *poll) {
                           .ask = nxi_control_ask,
                           .bodies = r->executable->bodies[s - r->plan->steps],
                           .launch = r->launch,
-                          .poll = poll};
+                          .poll = poll,
+                          .stop = r->stop};
   void **at = (void **)(void *)address(r, &s->buffers[s->n_buffers - 2]);
   for (uint32_t i = 0; i < s->n_buffers; i++) at[i] = address(r, &s->buffers[i]);
   return nxi_run_control(s, at, &v, r->d);
@@ -446,6 +469,7 @@ nx_status nxi_cpu_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag 
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
     r.step = &p->steps[i];
     overwriting = overwriting || r.step->overwrites || (l->keep_outputs && r.step->stores);
+    r.stop = overwriting ? NULL : l->stop;
     if (!overwriting && poll.fn != NULL && poll.fn(poll.user) != 0) status = NX_INTERRUPTED;
     else status = run_traced(&r, overwriting ? &unheeded : &poll);
   }

@@ -94,7 +94,6 @@ static const char *examine(const nxi_executable *e, const nxp_step *s, bool imag
   bool branches = k->c.op == NXG_case, fails = false;
   nxi_executable *const *bodies = e->bodies[s - e->plan->steps];
   sum all = {0};
-  if (k->c.limit < 0) return "it ends after some steps without failing";
   for (uint32_t b = 0; b < k->c.n_bodies; b++) {
     const char *why = add_body(bodies[b], imagined, &all);
     if (why != NULL) return why;

@@ -50,7 +50,8 @@ typedef struct nxi_control_device {
   nxi_executable *const *bodies;
   const nxi_launch *launch;
   const nxi_poll *poll;
-  int64_t polled_ns; /* 0 at first */
+  const _Atomic bool *stop; /* as in nxi_launch; NULL where the poll's answer is ignored */
+  int64_t polled_ns;        /* 0 at first */
   int32_t stopped;
   char *numbers;   /* as in nxg_control_frame, or NULL */
   void *temporary; /* filled in: of the bodies */

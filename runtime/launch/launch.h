@@ -88,6 +88,9 @@ typedef struct nxi_launch {
   struct nxi_pool *pool;   /* NULL: this thread alone */
   int32_t (*poll)(void *); /* or NULL */
   void *poll_user;
+  /* Set once the poll says to stop, by whoever asks the caller meanwhile: kernels that may run for
+   * long read it. NULL: nobody does */
+  const _Atomic bool *stop;
   bool keep_outputs;        /* the contents of the outputs' memory are needed if the launch fails */
   uint64_t *graph_launches; /* incremented for each launch of a graph of many steps; may be NULL */
 } nxi_launch;

@@ -66,6 +66,7 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
   }
   a->offloaded = false;
   atomic_init(&a->stop, false);
+  a->stopped = &a->stop;
   a->began = a->filled.report ? nxi_now_ms() : 0;
   a->blamed = false;
   memset(&a->report, 0, sizeof a->report);

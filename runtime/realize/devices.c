@@ -52,6 +52,7 @@ static void begin_share(share *s, all_shares *all, int32_t device) {
   a->began = all->action->began;
   nxi_diag_clear(&a->diag);
   atomic_init(&a->stop, false);
+  a->stopped = &all->action->stop;
 }
 
 /* ---- what the action reports */

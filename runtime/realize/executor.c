@@ -260,6 +260,7 @@ static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_
   if (run->options && !no_poll) {
     l.poll = run->options->poll;
     l.poll_user = run->options->user;
+    l.stop = l.poll != NULL ? run->stopped : NULL;
   }
   status = nxi_executable_launch(executable, &l, d);
   atomic_store_explicit(&run->launcher, 0, memory_order_relaxed);

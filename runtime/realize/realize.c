@@ -196,6 +196,7 @@ nx_status nxi_realize_on(nxi_action *a, int32_t device, nxi_node *const *nodes, 
     run->device = device;
     run->frugal = false;
     run->options = a->options;
+    run->stopped = a->stopped;
     run->report = &a->report;
     nxi_run_lock(c);
     status = run_device(a, run, nodes, n, roots);

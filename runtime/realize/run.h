@@ -61,11 +61,12 @@ struct nxi_run {
   nxi_run *next;    /* next of the context's acquired runs */
   uintptr_t thread; /* nxi_thread_self */
   int32_t device;
-  uint32_t debugging;         /* nxi_debug_key; part of the key, like the device */
-  bool acquired, overwriting; /* overwriting: an input's memory may be half written */
-  bool effects;               /* an ordered custom operation has been called */
-  int64_t first_order;        /* of the ordered operations in the key; 0: there is none yet */
-  _Atomic uintptr_t launcher; /* the thread that carries out the plan now; 0: none */
+  uint32_t debugging;          /* nxi_debug_key; part of the key, like the device */
+  bool acquired, overwriting;  /* overwriting: an input's memory may be half written */
+  bool effects;                /* an ordered custom operation has been called */
+  int64_t first_order;         /* of the ordered operations in the key; 0: there is none yet */
+  const _Atomic bool *stopped; /* of its action, or NULL */
+  _Atomic uintptr_t launcher;  /* the thread that carries out the plan now; 0: none */
 
   uint64_t *key;
   uint32_t n_key, cap_key, device_word; /* number of the word with the device and debugging */
@@ -262,6 +263,8 @@ struct nxi_action {
   nxi_poll asked;     /* the poll of `options`, which calls the caller's */
   bool offloaded;     /* an offload thread does the work; it must not call the caller's poll */
   _Atomic bool stop;  /* the caller's poll has said to stop; it is not called again */
+  /* where the work sees that: `stop`, or that of an action which this one works for */
+  const _Atomic bool *stopped;
   nx_report report;
   double began;
   nxi_diag diag;

@@ -204,7 +204,8 @@ static void test_nontemporal(void **state) {
 
 /* ---- loops */
 
-/* Carries that swap, a loop that may not run, bounds that are values, a carry without `next`. */
+/* Carries that swap, a loop that may not run, bounds that are values, a carry without `next`, a
+ * loop that ends early. */
 static void check_loops(uint8_t lanes, int64_t extent) {
   nxk_kernel *k = nxk_create(NXK_BOUND, "loops");
   uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 64 * lanes),
@@ -221,7 +222,9 @@ static void check_loops(uint8_t lanes, int64_t extent) {
   nxk_value d = nxk_carry(k, a);
   nxk_term term = {j, lanes};
   nxk_access at = form_of(k, CONTIGUOUS, in, NXK_NONE, &term, lanes);
+  nxk_value last = op2(k, NXK_lt, nxk_const_i(k, NX_I64, 2), j);
   nxk_next(k, d, op2(k, NXK_add, d, nxk_load(k, &at, lanes)));
+  nxk_until(k, last);
   nxk_end(k);
   nxk_value sum = op2(k, NXK_add, a, d);
   nxk_next(k, a, b);

@@ -281,6 +281,54 @@ static void bound_trees_equal_logical_reductions(void **state) {
 }
 
 /* The run of nested reduce loops is row-major, and starts anew at each point around it. */
+/* A loop that ends when memory says so, or a condition of its own: the iteration is finished. */
+static void loops_that_end(void **state) {
+  (void)state;
+  static const char text[] = "nxir 2\n"
+                             "kernel @ends bound {\n"
+                             "  b0: in bool[1] restricted\n"
+                             "  b1: out i64[3] restricted\n"
+                             "  p0: i64\n"
+                             "  %0 = param i64 p0\n"
+                             "  region tasks=1 {\n"
+                             "    %2 = for task 0..1 {\n"
+                             "      %3 = for seq 0..9223372036854775807 {\n"
+                             "        %4 = carry i64 %2\n"
+                             "        %5 = load bool b0[0] volatile\n"
+                             "        %6 = for seq 0..%0 {\n"
+                             "          store %6, b1[1]\n"
+                             "          until %5\n"
+                             "        }\n"
+                             "        %10 = load bool b0[0] volatile\n"
+                             "        %11 = lt bool %0, %3\n"
+                             "        %12 = or bool %10, %11\n"
+                             "        store %3, b1[0]\n"
+                             "        next %4, %3\n"
+                             "        until %12\n"
+                             "      }\n"
+                             "      store %4, b1[2]\n"
+                             "    }\n"
+                             "  }\n"
+                             "}\n";
+  nxk_kernel *k = parse(text);
+  char *printed = text_of(k);
+  assert_string_equal(printed, text);
+  assert_verified(k);
+  for (uint64_t n = 3; n < 9; n += 2) {
+    for (int stops = 0; stops < 2; stops++) {
+      bool stop = stops;
+      int64_t y[3] = {-1, -1, -1};
+      void *buffers[] = {&stop, y};
+      interpret(k, buffers, &n);
+      assert_int_equal(y[0], stop ? 0 : (int64_t)n + 1);
+      assert_int_equal(y[1], stop ? 0 : (int64_t)n - 1);
+      assert_int_equal(y[2], y[0]);
+    }
+  }
+  nxi_free(printed);
+  nxk_destroy(k);
+}
+
 static void nested_runs(void **state) {
   (void)state;
   nxk_kernel *k = parse(
@@ -320,6 +368,7 @@ NXT_MAIN(kernel_interp) {
       cmocka_unit_test(steps_are_bounded),
       cmocka_unit_test(reductions_keep_their_order),
       cmocka_unit_test(bound_trees_equal_logical_reductions),
+      cmocka_unit_test(loops_that_end),
       cmocka_unit_test(nested_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,7 @@ static void work(nx_event *e) {
   /* Not through nxi_action_begin: this thread does the work itself, however long it takes. */
   a.filled.poll = is_canceled;
   a.filled.user = e;
+  a.stopped = &e->canceled;
   nx_status status = NX_OK;
   if (is_canceled(e)) status = NX_INTERRUPTED;
   else status = nxi_wanted_realize(&a, &e->wanted);

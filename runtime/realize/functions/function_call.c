@@ -440,6 +440,7 @@ static void blame(nxi_call *k) {
 static nx_status run_call(nxi_call *k) {
   nx_status status;
   k->run->options = k->a->options;
+  k->run->stopped = k->a->stopped;
   k->run->report = &k->a->report;
   status = nxi_action_asked(k->a, k->in, k->f->n_in);
   if (status || !k->n_results) return status;

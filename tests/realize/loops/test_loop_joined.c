@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { TABLE = 16, MOST = 3001 };
 
@@ -231,9 +232,12 @@ static nx_function *outer_step(const kind *k) {
   return make(in, 6, out, CARRIED + 1);
 }
 
+/* All of it is one kernel, or two with what makes numbers of constants. */
 static void nested(void **state) {
   (void)state;
   static values v;
+  nx_report report = {.size = sizeof report};
+  nx_run_options options = {.size = sizeof options, .report = &report};
   for (int branches = 0; branches < (is_quick() ? 2 : 1); branches++) {
     kind k = {7, false, branches, NX_SCATTER_XOR, 1};
     nx_tensor *in[6], *init[CARRIED + 1], *out[CARRIED + 1] = {0}, *three = whole(3);
@@ -245,6 +249,9 @@ static void nested(void **state) {
     give(&k, &v, init + 1);
     init[0] = whole(0);
     OK(nx_while(below, step, init, CARRIED + 1, &three, 1, NULL, out, CARRIED + 1));
+    OK(nx_realize(ctx, out + 1, CARRIED, &options));
+    if (report.interpreted == 0 && is_quick()) assert_int_equal(report.library_calls, 0);
+    if (report.interpreted == 0 && is_quick()) assert_in_range(report.kernels, 1, 3);
     while (v.i != 150) step_in_c(&k, &v);
     expect(&k, out + 1, &v);
     nx_function_release(below);
@@ -332,6 +339,43 @@ static void is_one_kernel(void **state) {
   nx_function_release(step);
 }
 
+/* A table in which each place names another: a number of steps that is in the data is taken once
+ * for each element, and how many elements there are is in the data, too. */
+static void chains(void **state) {
+  (void)state;
+  int32_t next[TABLE], x[TABLE], wanted[TABLE] = {0}, n = 13;
+  for (int i = 0; i < TABLE; i++) {
+    next[i] = i < 3 ? i : i / 2 + i % 3 - 1;
+    x[i] = i;
+  }
+  for (int i = 0; i < n; i++)
+    for (int32_t at = i; next[at] != at; at = next[at]) wanted[i]++;
+  nx_tensor *in[3] = {input(NX_I32, 1), input(NX_I32, 0), input(NX_I32, TABLE)}, *t;
+  nx_tensor *place = GOOD(nx_min(nx_max(in[0], whole(0)), whole(TABLE - 1))); /* it is so already */
+  nx_tensor *to = GOOD(nx_gather(in[2], place, 0));
+  t = GOOD(nx_reshape(nx_cmpne(to, in[0]), NULL, 0, 0));
+  nx_function *holds = make(in, 3, &t, 1);
+  nx_tensor *results[2] = {to, GOOD(nx_add(in[1], whole(1)))};
+  nx_function *step = make(in, 3, results, 2);
+  nx_tensor *outer[3] = {input(NX_I64, 0), input(NX_I32, TABLE), input(NX_I32, TABLE)},
+            *walked[2] = {NULL, NULL};
+  nx_tensor *at = GOOD(nx_reshape(nx_cast(outer[0], NX_I32), (const int64_t[]){1}, 1, 0)),
+            *init[2] = {at, whole(0)};
+  OK(nx_while(holds, step, init, 2, &outer[2], 1, NULL, walked, 2));
+  nx_tensor *steps = GOOD(nx_reshape(walked[1], (const int64_t[]){1}, 1, 0));
+  t = GOOD(nx_scatter(outer[1], at, steps, 0, NX_SCATTER_SET, NX_DROP_OUT_OF_RANGE));
+  nx_function *body = make(outer, 3, &t, 1);
+  nx_tensor *zeros = GOOD(nx_mul(data(NX_I32, TABLE, x), whole(0))), *count = data(NX_I32, 0, &n),
+            *all = data(NX_I32, TABLE, next), *out = NULL;
+  OK(nx_for(count, 0, body, &zeros, 1, &all, 1, NULL, &out, 1));
+  int32_t got[TABLE];
+  OK(nx_read(out, got, sizeof got, NULL));
+  assert_memory_equal(got, wanted, sizeof got);
+  nx_function_release(holds);
+  nx_function_release(step);
+  nx_function_release(body);
+}
+
 static int32_t stop_soon(void *user) { return ++*(int *)user > 3; }
 
 /* One that does not end is stopped by the poll. */
@@ -354,12 +398,61 @@ static void without_end(void **state) {
   nx_function_release(step);
 }
 
+/* The step of a loop in which another one does not end. */
+static nx_function *endless_step(const kind *k) {
+  nx_tensor *in[6], *own[5], *to[CARRIED], *out[CARRIED + 1] = {0};
+  record_inputs(k, own);
+  record_plain(k, own, to);
+  to[0] = GOOD(nx_and(to[0], whole(255)));
+  nx_function *holds = condition_of(k, 0), *step = make(own, 5, to, CARRIED);
+  record_inputs(k, in + 1);
+  in[0] = input(NX_I32, 0);
+  OK(nx_while(holds, step, in + 1, CARRIED, &in[5], 1, NULL, out + 1, CARRIED));
+  out[0] = GOOD(nx_add(in[0], whole(1)));
+  nx_function_release(holds);
+  nx_function_release(step);
+  return make(in, 6, out, CARRIED + 1);
+}
+
+/* So is one that does not end in the midst of another, by the poll and by whoever waits for an
+ * event; and what it would have written over is as it was. */
+static void without_end_inside(void **state) {
+  (void)state;
+  static values v;
+  kind k = {5, false, false, NX_SCATTER_ADD, 0};
+  int asked = 0;
+  nx_run_options options = {.size = sizeof options, .poll = stop_soon, .user = &asked};
+  nx_tensor *init[CARRIED + 1], *stop = whole(-1), *out[CARRIED + 1] = {0};
+  begin(&k, &v);
+  give(&k, &v, init + 1);
+  init[0] = whole(0);
+  nx_function *below = below_of(&k, 50), *step = endless_step(&k);
+  OK(nx_while(below, step, init, CARRIED + 1, &stop, 1, NULL, out, CARRIED + 1));
+  FAILS(NX_INTERRUPTED, nx_realize(ctx, out + 1, CARRIED, &options));
+  nx_event *event = NULL;
+  OK(nx_realize_async(ctx, out + 1, CARRIED, NULL, &event));
+  const struct timespec soon = {0, 30 * 1000 * 1000};
+  nanosleep(&soon, NULL);
+  assert_false(nx_event_done(event));
+  nx_event_cancel(event);
+  FAILS(NX_INTERRUPTED, nx_event_wait(event, NULL));
+  nx_event_release(event);
+  expect(&k, init + 1, &v);
+  nx_function_release(below);
+  nx_function_release(step);
+}
+
 NXT_MAIN(loop_joined) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(any_number_of_steps), IN_SCOPE(any_size),
-      IN_SCOPE(any_update),          IN_SCOPE(nested),
-      IN_SCOPE(nested_counters),     IN_SCOPE(is_one_kernel),
+      IN_SCOPE(any_number_of_steps),
+      IN_SCOPE(any_size),
+      IN_SCOPE(any_update),
+      IN_SCOPE(nested),
+      IN_SCOPE(nested_counters),
+      IN_SCOPE(is_one_kernel),
+      IN_SCOPE(chains),
       IN_SCOPE(without_end),
+      IN_SCOPE(without_end_inside),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
