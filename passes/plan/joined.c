@@ -19,10 +19,10 @@
  * which can become one in the same way.
  *
  * The bound form is made when the plan is made, since the logical one has no place for kernels one
- * after the other. Nothing in such a body can fail. If nobody knows how many steps a loop takes, the
- * kernel looks after each of them whether the run is to stop (NXP_STOP), and ends then, whatever its
- * results are; so do all loops around that one. Other loops do not look, and their steps are limited
- * as those of elementwise loops are (plan/loop.c, graph/chunk_loops.c). */
+ * after the other. Nothing in such a body can fail. If nobody knows how many steps a loop takes,
+ * the kernel looks after each of them whether the run is to stop (NXP_STOP), and ends then,
+ * whatever its results are; so do all loops around that one. Other loops do not look, and their
+ * steps are limited as those of elementwise loops are (plan/loop.c, graph/chunk_loops.c). */
 #include "loop.h"
 
 #include <stdio.h>

@@ -30,8 +30,8 @@ enum {
 };
 /* The cost of all steps of a vector, in vector operations: ten milliseconds. */
 static const double most_cost = 2e7;
-/* Instructions of all branches of a `case` that is a kernel; steps of a `while` that ten milliseconds
- * have to be enough for, and the most of one that does not look whether to stop. */
+/* Instructions of all branches of a `case` that is a kernel; steps of a `while` that ten
+ * milliseconds have to be enough for, and the most of one that does not look whether to stop. */
 static const int64_t most_branched = 1 << 16;
 enum { FEW_STEPS = 4, MOST_KNOWN = 1 << 16 };
 
