@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Scores of attention.cuh, two at a time, as they are rounded: to the operands' 16 bits (nx_pair),
  * or to f32 (nx_wide), of which weights alone are rounded to 16 bits; of which the product is
- * rounded to 16 bits before (nx_rounded), or all up to the softmax is (nx_late). Comes after
- * mma.cuh.
+ * rounded to 16 bits before (nx_rounded), and its product with a factor (nx_scaled), or all up to
+ * the softmax is (nx_late). Comes after mma.cuh.
  *
  * All have the same members:
  *   word         two scores; round: two numbers as 16 bits each
@@ -319,6 +319,14 @@ template <class T, bool weights> struct nx_rounded : nx_wide<T, weights> {
   static __device__ __forceinline__ nx_score_pair word_of(float a, float b) {
     const nx_u32 both = half::round(a, b);
     return {half::low(both), half::high(both)};
+  }
+};
+
+/* A factor has 16 bits, too, so that its product with a score is exact in f32. */
+template <class T, bool weights> struct nx_scaled : nx_rounded<T, weights> {
+  static __device__ __forceinline__ nx_score_pair times(nx_score_pair s, nx_u32 factor) {
+    const float by = nx_bitcast<float>(factor);
+    return nx_rounded<T, weights>::word_of(s.low * by, s.high * by);
   }
 };
 

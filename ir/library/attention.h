@@ -24,8 +24,9 @@ enum {
   NXG_ATTENTION_ATTRS
 };
 /* Scores are of the operands' dtype throughout; f32 from the product on, where it is rounded to
- * f32, or to the operands' dtype first; or from the softmax on. */
-enum { NXG_NOT_WIDE, NXG_WIDE, NXG_WIDE_ROUNDED, NXG_WIDE_LATE };
+ * f32, or to the operands' dtype first; from the softmax on; or from the factor on, where it
+ * multiplies numbers of the operands' dtype. */
+enum { NXG_NOT_WIDE, NXG_WIDE, NXG_WIDE_ROUNDED, NXG_WIDE_LATE, NXG_WIDE_SCALED };
 enum {
   NXG_ATTENTION_RESULT = 3,    /* the bit of the result in `turned` */
   NXG_ATTENTION_FAR = 1 << 30, /* a bound that is none */
@@ -44,10 +45,11 @@ typedef struct nxg_attention_masks {
   int32_t summand, condition;
 } nxg_attention_masks;
 
-/* Of what the product is multiplied with, added to and replaced by. */
+/* Of what the product is multiplied with, added to and replaced by; a factor of the operands' dtype
+ * (NXG_WIDE_SCALED) is given in f32, too. */
 static inline nx_dtype nxg_attention_scores(nx_dtype t, const int64_t *attrs) {
   const int64_t wide = attrs[NXG_ATTENTION_WIDE];
-  return wide == NXG_WIDE || wide == NXG_WIDE_ROUNDED ? NX_F32 : t;
+  return wide == NXG_NOT_WIDE || wide == NXG_WIDE_LATE ? t : NX_F32;
 }
 static inline nx_dtype nxg_attention_result(nx_dtype t, const int64_t *attrs) {
   return attrs[NXG_ATTENTION_WHOLE] ? NX_F32 : t;

@@ -10,7 +10,8 @@
  * row is below `least` or above `most` or the condition is `hides`, its softmax and a product with
  * the values give, each rounded to the dtype; or, `wide` 1, to f32 up to the softmax, which is
  * rounded to the dtype before the second product. wide 2: the first product is rounded to the
- * dtype, what follows to f32; 3: all is before the softmax, which is f32. `empty`: rows of nothing
+ * dtype, what follows to f32; 3: all is before the softmax, which is f32; 4: the first product and
+ * its product with `scale` are rounded to the dtype, what follows to f32. `empty`: rows of nothing
  * but minus infinity have weights of 0. `whole`: the softmax is not rounded, and the second
  * product and the result are f32. scale, fill: bits of the dtype of what the first product is
  * multiplied with; -1: none (of `fill` only where all columns are seen). */
@@ -26,7 +27,8 @@ static nx_status check_attrs(const int64_t *a, nxi_diag *d) {
                 wide = a[NXG_ATTENTION_WIDE], empty = a[NXG_ATTENTION_EMPTY],
                 whole = a[NXG_ATTENTION_WHOLE],
                 bits = nxg_attention_scores(NX_BF16, a) == NX_F32 ? 0xffffffff : 0xffff;
-  if (wide < NXG_NOT_WIDE || wide > NXG_WIDE_LATE) return bad("wide is not 0 to 3", d);
+  if (wide < NXG_NOT_WIDE || wide > NXG_WIDE_SCALED) return bad("wide is not 0 to 4", d);
+  if (wide == NXG_WIDE_SCALED && a[NXG_ATTENTION_SCALE] < 0) return bad("wide 4 without scale", d);
   if ((empty != 0 && empty != 1) || (whole != 0 && whole != 1))
     return bad("empty or whole is not 0 or 1", d);
   if ((empty != 0 || whole != 0) && wide == NXG_NOT_WIDE)

@@ -56,6 +56,9 @@ static bool scores_are_wide(const nxg_call *call) {
 static float rounded(float x, const nxg_call *call) {
   return scores_are_wide(call) ? x : to_narrow(x, call);
 }
+static float scaled(float x, const nxg_call *call) {
+  return call->attrs[NXG_ATTENTION_WIDE] == NXG_WIDE_SCALED ? to_narrow(x, call) : rounded(x, call);
+}
 static float softened(float x, const nxg_call *call) {
   return call->attrs[NXG_ATTENTION_WIDE] ? x : to_narrow(x, call);
 }
@@ -131,7 +134,7 @@ static void score(const nxg_call *call, const uint16_t *q, const uint16_t *k, in
       sum += widen(q[i], brain) * widen(k[j * step + i], brain);
     to[j] = call->attrs[NXG_ATTENTION_WIDE] == NXG_WIDE ? sum : to_narrow(sum, call);
     if (a[NXG_ATTENTION_SCALE] >= 0)
-      to[j] = rounded(to[j] * score_of((uint32_t)a[NXG_ATTENTION_SCALE], call), call);
+      to[j] = scaled(to[j] * score_of((uint32_t)a[NXG_ATTENTION_SCALE], call), call);
     if (masks.summand != NULL) to[j] = rounded(to[j] + summand_at(masks.summand, j, call), call);
   }
 }

@@ -77,7 +77,10 @@ static uint32_t without_summand(const nxg_graph *g, uint32_t node, attention *a,
     nxp_rows inner = *rows;
     uint32_t rest = nxp_follow_rows(g, n->args[i], &inner);
     rest = scaled(g, rest, &scale, &inner);
-    if (g->nodes[rest].op == NXG_cast) rest = nxp_follow_rows(g, g->nodes[rest].args[0], &inner);
+    if (g->nodes[rest].op == NXG_cast) {
+      rest = nxp_follow_rows(g, g->nodes[rest].args[0], &inner);
+      rest = scaled(g, rest, &scale, &inner);
+    }
     if (g->nodes[nxp_follow_columns(g, rest, &inner)].op != NXG_matmul) continue;
     nxp_take_mask(g, n->args[1 - i], &a->summand);
     if (!nxp_see_mask(&a->summand, n, rows)) return UINT32_MAX;
@@ -115,6 +118,19 @@ static uint32_t cast_of(const nxg_graph *g, const uint32_t *uses, uint32_t node,
   return uses[of] == 1 && (kind == NXG_WIDE_LATE || uses[node] == 1) ? of : UINT32_MAX;
 }
 
+/* Takes the factor before a cast away, if there is none behind it; returns what it multiplies. Of
+ * bf16 a power of two, at most 1, may as well be multiplied behind the cast: what it rounds is
+ * below 2^-126, and exp of differences so small is 1. */
+static uint32_t scaled_before(const nxg_graph *g, uint32_t node, attention *a, nxp_rows *rows) {
+  int64_t scale = -1, *const wide = &a->attrs[NXG_ATTENTION_SCALE];
+  const uint32_t rest = scaled(g, node, &scale, rows);
+  if (rest == node || scale < 0 || *wide >= 0) return node;
+  *wide = (int64_t)nxi_cast_bits((uint64_t)scale, a->t, NX_F32);
+  if (a->t != NX_BF16 || (*wide & 0x7fffff) != 0 || *wide > 0x3f800000)
+    a->attrs[NXG_ATTENTION_WIDE] = NXG_WIDE_SCALED;
+  return rest;
+}
+
 /* Goes from scores back to the product; UINT32_MAX: there is none. */
 static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t scores, attention *a,
                            nxp_rows *rows) {
@@ -137,8 +153,9 @@ static uint32_t product_of(const nxg_graph *g, const uint32_t *uses, uint32_t sc
   const uint32_t rest = without_summand(g, node, a, rows);
   if (rest == UINT32_MAX || (rest != node && uses[rest] != 1)) return UINT32_MAX;
   const uint32_t wide = scaled(g, rest, &a->attrs[NXG_ATTENTION_SCALE], rows),
-                 turned = cast_of(g, uses, wide, NXG_WIDE_ROUNDED, a, rows);
-  if (turned == UINT32_MAX) return UINT32_MAX;
+                 cast = cast_of(g, uses, wide, NXG_WIDE_ROUNDED, a, rows);
+  if (cast == UINT32_MAX) return UINT32_MAX;
+  const uint32_t turned = cast == wide ? cast : scaled_before(g, cast, a, rows);
   const uint32_t product = nxp_follow_columns(g, turned, rows);
   a->exchanged = product != turned;
   if (product != rest && uses[product] != 1) return UINT32_MAX;

@@ -174,7 +174,8 @@ static void describe_scores(const nxg_call *call, work *w) {
                filled = nxi_f64_bits(nxi_cast_bits(fill, t, NX_F64));
   const uint32_t hidden = (uint32_t)nxi_cast_bits(nxi_bits_f64(filled / by), NX_F64, t);
   const bool good = nxi_f64_bits(nxi_cast_bits(hidden, t, NX_F64)) * by == filled;
-  w->rounds = factor != one && (t == NX_F16 || (factor & fraction) != 0 || factor > one || !good);
+  w->rounds = a[NXG_ATTENTION_WIDE] == NXG_WIDE_SCALED ||
+              (factor != one && (t == NX_F16 || (factor & fraction) != 0 || factor > one || !good));
   w->shape.factor = word_of(factor, t);
   w->shape.fill = word_of(fill, t);
   w->shape.hidden = word_of(hidden, t);
@@ -245,7 +246,8 @@ static void name_numbers(const nxg_call *call, nxi_text *out) {
   static const char *const names[] = {[NXG_NOT_WIDE] = "nx_pair<",
                                       [NXG_WIDE] = "nx_wide<",
                                       [NXG_WIDE_ROUNDED] = "nx_rounded<",
-                                      [NXG_WIDE_LATE] = "nx_late<"};
+                                      [NXG_WIDE_LATE] = "nx_late<",
+                                      [NXG_WIDE_SCALED] = "nx_scaled<"};
   const int64_t *a = call->attrs;
   nxi_text_add(out, "%s%s%s>", names[a[NXG_ATTENTION_WIDE]],
                call->operands[0].dtype == NX_BF16 ? "nx_bf16" : "nx_f16",

@@ -14,8 +14,6 @@
 #include "runtime/library/libraries.h"
 #include "tests/util/runner.h"
 
-enum { FAR = NXG_ATTENTION_FAR };
-
 /* ---- the kernels */
 
 typedef enum filling { PLAIN, LARGE, SPECIAL, HIDDEN } filling;
@@ -32,7 +30,7 @@ typedef struct trial {
   int64_t wide;           /* where scores are f32 */
   bool empty, whole;
 } trial;
-enum { MASK = 8, OUTER = 1, HEADS = 2, ROWS = 4, OPERANDS = 5 };
+enum { MASK = 8, OUTER = 1, HEADS = 2, ROWS = 4, OPERANDS = 5, FAR = NXG_ATTENTION_FAR };
 
 static float widen(nx_dtype t, uint16_t x) {
   return t == NX_BF16 ? nxi_bf16_to_f32(x) : nxi_f16_to_f32(x);
@@ -42,7 +40,7 @@ static uint16_t narrow(nx_dtype t, float x) {
 }
 static float rounded(nx_dtype t, float x) { return widen(t, narrow(t, x)); }
 static bool f32_scores(const trial *c) {
-  return c->wide == NXG_WIDE || c->wide == NXG_WIDE_ROUNDED;
+  return c->wide != NXG_NOT_WIDE && c->wide != NXG_WIDE_LATE;
 }
 /* As scores are rounded, their bits, and one of their bits; and as numbers of the softmax are. */
 static float scored(const trial *c, float x) { return f32_scores(c) ? x : rounded(c->t, x); }
@@ -199,6 +197,7 @@ static void expect_row(const trial *c, uint16_t *const *in, int64_t outer, int64
         sum_of_products(c->t, q, row_of(c, 1, in[1], outer, shared, j), 1, c->features, group, 1);
     if (c->wide != NXG_WIDE) x[j] = rounded(c->t, x[j]);
     if (c->scale != 0) x[j] = scored(c, x[j] * scored(c, (float)c->scale));
+    if (c->wide == NXG_WIDE_SCALED) x[j] = rounded(c->t, x[j]);
     if (summand != NULL)
       x[j] = scored(c, x[j] + score_at(c, summand, mask_at(c, false, outer, head, row, j)));
     if (j - row < c->least || j - row > c->most ||
@@ -365,13 +364,14 @@ static void close_gpu(nxi_gpu *g, nxi_kernel_cache *kernels) {
 /* One after the other, with scores of each kind: of 16 bits, and of f32 from each place on; the
  * latter also with rows of nothing, and, of bf16, with weights that stay f32. */
 static void check_all(const trial *all, size_t n) {
-  enum { KINDS = 4 };
+  enum { KINDS = 5 };
   nxi_use_libraries();
   for (size_t i = 0; i < KINDS * n; i++) {
     nxi_kernel_cache *cache = NULL;
     trial c = all[i / KINDS];
     nxi_gpu *g = gpu_of(c.shared, &cache);
     c.wide = (int64_t)(i % KINDS);
+    if (c.wide == NXG_WIDE_SCALED) c.scale = c.scale != 0 ? rounded(c.t, (float)c.scale) : 1;
     c.empty = c.wide != 0 && (i / KINDS + i) % 2 == 0;
     c.whole = c.wide != 0 && c.t == NX_BF16 && (i / KINDS + i / 2) % 2 == 0;
     if (i % 3 == 0) c.turned |= 8;
@@ -541,6 +541,7 @@ static void bad_calls(void **state) {
                                                      {-1, 0, -FAR, FAR, 16},
                                                      {-1, 0, -FAR, FAR, 0, 2},
                                                      {-1, 0, -FAR, FAR, 0, 0, 4},
+                                                     {1, 0, -FAR, FAR, 0, 0, 5},
                                                      {-1, 0, -FAR, FAR, 0, 0, 1, 2},
                                                      {-1, 0, -FAR, FAR, 0, 0, 1, 0, 2},
                                                      {-1, 0, -FAR, FAR, 0, 0, 0, 1},

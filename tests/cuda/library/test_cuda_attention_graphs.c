@@ -205,7 +205,76 @@ static void what_others_need(void **state) {
   }
 }
 
+/* A factor of scores of 16 bits, which are then cast to f32. */
+typedef struct factored {
+  nx_dtype t;
+  double factor;
+  enum { NO_SUMMAND, SUMMAND, HIDDEN_LATER } then;
+  const char *plan;
+} factored;
+enum { FACTORED_HEADS = 72, FACTORED_ROWS = 128, FACTORED_WIDTH = 32 };
+
+static nx_tensor *recorded_on(nx_device device, const factored *c) {
+  enum { N = FACTORED_HEADS * FACTORED_ROWS * FACTORED_WIDTH };
+  nx_scope *scope = nx_scope_begin(ctx); /* a product that is held is kept in memory */
+  nx_tensor *in[3], *s, *y;
+  for (int j = 0; j < 3; j++) {
+    nx_tensor *x = GOOD(nx_arange(ctx, device, NX_F32, NX_NUMBER(j), NX_NUMBER(0.37 + j), N));
+    x = GOOD(nx_cast(GOOD(nx_sin(x)), c->t));
+    in[j] = GOOD(nx_reshape(x, NX_SHAPE(FACTORED_HEADS, FACTORED_ROWS, FACTORED_WIDTH), 0));
+  }
+  s = GOOD(nx_matmul(in[0], GOOD(nx_permute(in[1], NX_AXES(0, 2, 1)))));
+  s = GOOD(nx_mul(s, GOOD(nx_full(ctx, device, c->t, NULL, 0, NX_NUMBER(c->factor)))));
+  s = GOOD(nx_cast(s, NX_F32));
+  nx_tensor *columns =
+      GOOD(nx_arange(ctx, device, NX_F32, NX_NUMBER(0), NX_NUMBER(0.01), FACTORED_ROWS));
+  if (c->then == SUMMAND) s = GOOD(nx_add(s, columns));
+  if (c->then == HIDDEN_LATER) {
+    nx_tensor *fill = GOOD(nx_full(ctx, device, NX_F32, NULL, 0, NX_NUMBER(-INFINITY)));
+    s = GOOD(nx_where(GOOD(nx_cmple(columns, nx_reshape(columns, NX_SHAPE(FACTORED_ROWS, 1), 0))),
+                      s, fill));
+  }
+  nx_tensor *e = GOOD(nx_exp(GOOD(nx_sub(s, GOOD(nx_reduce_max(s, NX_AXES(-1), NX_KEEPDIMS)))))),
+            *w = GOOD(nx_div(e, GOOD(nx_reduce_sum(e, NX_AXES(-1), NX_KEEPDIMS))));
+  y = nx_keep(GOOD(nx_cast(GOOD(nx_matmul(GOOD(nx_cast(w, c->t)), in[2])), NX_F32)));
+  nx_scope_end(scope);
+  return y;
+}
+
+static void factors_before_a_cast(void **state) {
+  enum { N = FACTORED_HEADS * FACTORED_ROWS * FACTORED_WIDTH, PROCESSOR = 0 };
+  static const factored all[] = {
+      {NX_BF16, 0.125, SUMMAND,
+       "scale=1040187392 fill=-1 least=-1073741824 most=1073741824 wide=2 "},
+      {NX_BF16, 0.1, SUMMAND, "wide=4 "},
+      {NX_F16, 0.125, SUMMAND, "wide=4 "},
+      {NX_F16, 0.3, HIDDEN_LATER, "wide=4 "},
+      {NX_BF16, 2, HIDDEN_LATER, "wide=4 "},
+      {NX_BF16, 0.25, NO_SUMMAND, "wide=3 "},
+  };
+  static float is[N], should[N];
+  (void)state;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    nx_tensor *y = recorded_on(CUDA, &all[i]);
+    char *plan;
+    OK(nx_dump(&y, 1, "plan", &plan));
+    if (strstr(plan, "call attention") == NULL || strstr(plan, all[i].plan) == NULL)
+      fail_msg("factor %zu: %s", i, plan);
+    nx_string_free(plan);
+    OK(nx_read(y, is, sizeof is, NULL));
+    nx_tensor_release(y);
+    y = recorded_on(PROCESSOR, &all[i]);
+    OK(nx_read(y, should, sizeof should, NULL));
+    nx_tensor_release(y);
+    for (int64_t j = 0; j < N; j++)
+      if (!(fabsf(is[j] - should[j]) <= 0.01f * (1 + fabsf(should[j]))))
+        fail_msg("factor %zu, element %lld: is %g, should be %g", i, (long long)j, (double)is[j],
+                 (double)should[j]);
+  }
+}
+
 NXT_MAIN(cuda_attention_graphs) {
-  const struct CMUnitTest tests[] = {IN_SCOPE(which), IN_SCOPE(what_others_need)};
+  const struct CMUnitTest tests[] = {IN_SCOPE(which), IN_SCOPE(what_others_need),
+                                     IN_SCOPE(factors_before_a_cast)};
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
