@@ -4,6 +4,8 @@
 #ifndef NXI_INTERP_H
 #define NXI_INTERP_H
 
+#include <stdatomic.h>
+
 #include "ir/kernel/kernel.h"
 
 /* A kernel with a memory slot for every value. It does not own the kernel, which must not change
@@ -24,6 +26,11 @@ void nxi_program_free(nxi_program *p);
  * with any content. */
 uint64_t nxi_program_value(const nxi_program *p, const uint64_t *params, nxk_value result,
                            uint64_t *slots);
+
+/* A bool that another thread may change meanwhile. */
+static inline uint64_t nxi_load_shared(const void *p) {
+  return atomic_load_explicit((const _Atomic bool *)p, memory_order_relaxed);
+}
 
 /* A reduction in the order of docs/numerics.md, streaming: start, add each element in run order,
  * finish. */

@@ -116,7 +116,7 @@ static bool run_load(run *r, nxk_value v) {
     }
     const char *p = element_at(r, v, a, lane_element(r, a, base, l));
     if (!p || !check_narrow(r, v, a, l)) return false;
-    result[l] = nxi_load_element(p, in->dtype);
+    result[l] = a->flags & NXK_VOLATILE ? nxi_load_shared(p) : nxi_load_element(p, in->dtype);
   }
   return true;
 }

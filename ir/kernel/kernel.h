@@ -169,7 +169,7 @@ enum { NXK_MAX_LANES = 128, NXK_MAX_THREADS = 1024, NXK_MOST_LANES = 16 * NXK_MA
 /* nontemporal: a store of whole cache lines of 64 bytes that bypasses the caches. whole (threads):
  * the lanes of each thread are contiguous, and their address is aligned to their total size. skips
  * (no threads): a load whose mask is usually the same in all lanes; the code generator emits a
- * branch that skips the load if no lane is active. volatile (no threads): a load, of one lane and
+ * branch that skips the load if no lane is active. volatile (no threads): a load of one bool,
  * without a mask, of memory that others may change while the kernel runs: it is done where it
  * stands. */
 enum { NXK_LINE = 64 }; /* bytes of a cache line */

@@ -231,8 +231,9 @@ static void check_load(nxi_checker *c, nxk_value v) {
   if (a->flags & NXK_NONTEMPORAL) nxi_fault(c, v, "a nontemporal load");
   if ((a->flags & NXK_SKIPS) && (in->lanes == 1 || a->mask == NXK_NONE || c->k->threads > 0))
     nxi_fault(c, v, "skips, but not under a mask with lanes");
-  if ((a->flags & NXK_VOLATILE) && (in->lanes > 1 || a->mask != NXK_NONE || c->k->threads > 0))
-    nxi_fault(c, v, "a volatile load of lanes, under a mask, or of threads");
+  if ((a->flags & NXK_VOLATILE) &&
+      (in->dtype != NX_BOOL || in->lanes > 1 || a->mask != NXK_NONE || c->k->threads > 0))
+    nxi_fault(c, v, "a volatile load of lanes, under a mask, of threads, or of no bool");
   check_whole(c, v, a);
 }
 
