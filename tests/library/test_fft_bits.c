@@ -154,6 +154,8 @@ static void test_targets(void **state) {
         check_targets(bytes, (nxg_op)kind, n, 3, targets, count);
         check_targets(bytes, (nxg_op)kind, n, 37, targets, count); /* in lanes, and some alone */
       }
+      for (int64_t n = 71; n <= 420; n += n % 3 + 3)
+        check_targets(bytes, (nxg_op)kind, n, 21, targets, count);
       for (int i = 0; i < N_LENGTHS; i++)
         if (lengths[i] <= 5000 || i % 4 == kind - NXG_fft)
           check_targets(bytes, (nxg_op)kind, lengths[i], 3, targets, count);
@@ -181,7 +183,11 @@ static void check_past(int bytes, nxg_op kind, int64_t n, int32_t n_axes, nxi_ta
   target->l3_bytes = 1;
   void *past = run_on(target, false, &c, x);
   same(through, past, bytes_of(&call.results[0]), target->isa, n);
-  free(x), free(through), free(past);
+  target->l3_bytes = 0;
+  target->l2_bytes = target->l2_bytes ? 0 : INT64_MAX; /* what is fetched meanwhile */
+  void *other = run_on(target, false, &c, x);
+  same(through, other, bytes_of(&call.results[0]), target->isa, n);
+  free(x), free(through), free(past), free(other);
 }
 
 static void test_past(void **state) {

@@ -69,7 +69,8 @@ static nxi_fft_batch rows_batch(const axis_run *r, int64_t row, int64_t count) {
                      count,
                      a->inverse,
                      a->past,
-                     a->outer - row - count};
+                     a->outer - row - count,
+                     a->near};
   return b;
 }
 
@@ -175,7 +176,8 @@ static void columns_tasks(const axis_run *r, int64_t begin, int64_t end) {
                        1,
                        a->inverse,
                        false,
-                       0};
+                       0,
+                       false};
     if (a->form == NXI_FFT_COMPLEX) nxi_fft_columns(a->line, &b, count, r->own);
     else nxi_fft_real_columns(a->line, &b, count, a->unit, r->own);
   }
@@ -308,7 +310,7 @@ static void staged_tasks(const axis_run *run, int64_t begin, int64_t end) {
   axis_run r = *run;
   const nxi_fft_axis *a = r.a;
   char *stage = r.own, *scratch = stage + stage_bytes(a);
-  nxi_fft_batch b = {stage, stage, stage_pitch(a), stage_pitch(a), 0, a->inverse, false, 0};
+  nxi_fft_batch b = {stage, stage, stage_pitch(a), stage_pitch(a), 0, a->inverse, false, 0, false};
   for (int64_t block = begin; block < end; block++) {
     set_block(&r, block);
     b.count = r.count;
@@ -381,7 +383,7 @@ static void whole_tasks(const nxi_fft_axis *a, int64_t *tasks, int64_t *grain) {
   int64_t lanes;
   switch (a->layout) {
     case NXI_FFT_ROWS:
-      lanes = nxi_fft_rows_together(a->line);
+      lanes = nxi_fft_rows_together(a->line, is_half(a), a->past);
       *tasks = a->outer;
       *grain = (grain_of(a->n) + lanes - 1) / lanes * lanes;
       break;
@@ -426,7 +428,7 @@ static void stage_tasks(const axis_run *r, const phase *p, int64_t begin, int64_
   else if (p->step == HALVES) stage_halves(r, r->shared, first, last);
   else {
     char *row = at(a, r->shared, p->row * pitch);
-    nxi_fft_batch b = {row, row, pitch, pitch, 1, a->inverse, false, 0};
+    nxi_fft_batch b = {row, row, pitch, pitch, 1, a->inverse, false, 0, false};
     nxi_fft_batch_shared(a->line, &b, p->inner, begin, end, r->own, r->shared + stage_bytes(a));
   }
 }

@@ -14,6 +14,7 @@ typedef struct nxi_fft_axis {
   nxi_fft_form form;
   bool inverse;
   bool past; /* the caches, where it is rows that are the result */
+  bool near; /* operand and result are in the second-level cache */
   const nxi_fft_line *line;
   int64_t outer, n, inner, source_extent, target_extent;
   const void *unit; /* exp(-2 pi i k / n) for real numbers of even n */

@@ -89,17 +89,22 @@ static nx_status plan_axis(fft *f, int32_t i, const nxg_call *c, int32_t axis, b
   return NX_OK;
 }
 
+/* Bytes of the operand and the result. */
+static int64_t footprint(const nxg_call *c) {
+  const nxg_array *in = &c->operands[0], *out = &c->results[0];
+  return nxg_elements(in->rank, in->shape) * nxi_dtype_size(in->dtype) +
+         nxg_elements(out->rank, out->shape) * nxi_dtype_size(out->dtype);
+}
+
 /* Whether rows of results go past the caches: if they and the operand are three quarters of what
  * the last cache has for this run. Neighbours use it, too, on machines with many processors, so a
  * thread counts on SHARE bytes of it; but short rows in lanes have the lines of their results
  * fetched while others are computed, and gain by the caches with twice as many bytes. */
 static bool goes_past(const nxg_call *c, const nxi_target *t, const nxi_fft_axis *a) {
   enum { SHARE = 8 << 20 };
-  const nxg_array *in = &c->operands[0], *out = &c->results[0];
-  const bool lanes = nxi_fft_rows_together(a->line) > 1;
-  int64_t bytes = nxg_elements(in->rank, in->shape) * nxi_dtype_size(in->dtype) +
-                  nxg_elements(out->rank, out->shape) * nxi_dtype_size(out->dtype),
-          share = (int64_t)t->threads * SHARE * (lanes ? 2 : 1), cache = t->l3_bytes;
+  const bool lanes = nxi_fft_rows_together(a->line, a->unit != NULL, true) > 1;
+  int64_t bytes = footprint(c), share = (int64_t)t->threads * SHARE * (lanes ? 2 : 1),
+          cache = t->l3_bytes;
   if (cache > share) cache = share;
   return cache > 0 && bytes >= cache / 4 * 3;
 }
@@ -122,6 +127,7 @@ static nx_status plan_axes(fft *f, const nxg_call *c, const nxi_target *t, nxi_d
   if (!status && f->n_axes > 0 && (f->to_real || f->n_axes == 1)) {
     nxi_fft_axis *last = &f->axes[f->n_axes - 1];
     last->past = goes_past(c, t, last);
+    last->near = footprint(c) <= t->l2_bytes;
     int64_t own = nxi_fft_axis_own_bytes(last);
     if (own > f->own_bytes) f->own_bytes = own;
   }

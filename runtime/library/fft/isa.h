@@ -22,28 +22,28 @@
 #define JOIN(a, b, c)  JOIN_(a, b, c)
 #define NAME(name)     JOIN(name, BITS, WIDTH)
 
-/* ---- stores past the caches, of whole vectors; what is before and after them is copied */
-static INLINE void stream_row(char *to, const char *from, int64_t bytes) {
-  int64_t at = 0;
-#if FFT_FMA && FFT_BYTES >= 32
-  at = (int64_t)(-(uintptr_t)to % FFT_BYTES);
-  if (at > bytes) at = bytes;
-  memcpy(to, from, (size_t)at);
-  for (; at + FFT_BYTES <= bytes; at += FFT_BYTES) {
-#if FFT_BYTES == 64
-    _mm512_stream_si512((void *)(to + at), _mm512_loadu_si512(from + at));
+/* ---- stores past the caches, of whole lines; what is before and after them is copied */
+static INLINE void stream_line(char *to, const char *from) {
+#if FFT_FMA && FFT_BYTES == 64
+  _mm512_stream_si512((void *)to, _mm512_loadu_si512(from));
+#elif FFT_FMA && FFT_BYTES == 32
+  for (int i = 0; i < 64; i += 32)
+    _mm256_stream_si256((void *)(to + i), _mm256_loadu_si256((const void *)(from + i)));
 #else
-    _mm256_stream_si256((void *)(to + at), _mm256_loadu_si256((const void *)(from + at)));
+  memcpy(to, from, 64);
 #endif
-  }
-#endif
-  memcpy(to + at, from + at, (size_t)(bytes - at));
 }
 
 static void stream(const nxi_fft_streamed *s) {
-  for (int64_t row = 0; row < s->rows; row++)
-    stream_row((char *)s->to + row * s->to_pitch, (const char *)s->from + row * s->from_pitch,
-               s->bytes);
+  for (int64_t row = 0; row < s->rows; row++) {
+    char *to = (char *)s->to + row * s->to_pitch;
+    const char *from = (const char *)s->from + row * s->from_pitch;
+    int64_t at = (int64_t)(-(uintptr_t)to % 64);
+    if (at > s->bytes) at = s->bytes;
+    memcpy(to, from, (size_t)at);
+    for (; at + 64 <= s->bytes; at += 64) stream_line(to + at, from + at);
+    memcpy(to + at, from + at, (size_t)(s->bytes - at));
+  }
 }
 
 static void stream_end(void) {
@@ -52,19 +52,17 @@ static void stream_end(void) {
 #endif
 }
 
-/* ---- what is moved meanwhile. A function of its own, since passes keep nothing in registers
- * between vectors; gives the vectors until the next time. */
-static void stream_some(nxi_fft_ahead *a) {
-  int64_t bytes = a->each - (int64_t)((uintptr_t)a->to % 64); /* ends with a whole line */
-  if (bytes > a->bytes) bytes = a->bytes;
-  stream_row(a->to, a->results, bytes);
-  a->to += bytes;
-  a->results += bytes;
-  a->bytes -= bytes;
-}
-
-static __attribute__((noinline)) int64_t fetch_some(nxi_fft_ahead *a) {
-  if (a->bytes) stream_some(a);
+/* ---- what is moved meanwhile; gives the vectors until the next time */
+static INLINE int64_t move_some(nxi_fft_ahead *a) {
+  if (a->bytes > 0) {
+    const int64_t bytes = a->each < a->bytes ? a->each : a->bytes;
+    char *to = a->to;
+    const char *from = a->results;
+    a->to = to + bytes;
+    a->results = from + bytes;
+    a->bytes -= bytes;
+    for (const char *end = from + bytes; from != end; from += 64, to += 64) stream_line(to, from);
+  }
   for (int i = 0; i < 2; i++) {
     const char *from = a->from[i];
     int64_t lines = a->left[i] < a->lines[i] ? a->left[i] : a->lines[i];
@@ -74,6 +72,9 @@ static __attribute__((noinline)) int64_t fetch_some(nxi_fft_ahead *a) {
   }
   return a->every;
 }
+
+/* A function of its own where nothing is kept in registers between vectors. */
+static __attribute__((noinline)) int64_t fetch_some(nxi_fft_ahead *a) { return move_some(a); }
 
 static INLINE int64_t due_of(const nxi_fft_ahead *a) { return a ? a->due : INT64_MAX; }
 static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
@@ -99,6 +100,7 @@ static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
 #include "butterfly.h"
 #include "pass.h"
 #include "halves.h"
+#include "ends.h"
 #if FFT_BYTES == 32
 #include "move.h"
 #endif
@@ -135,6 +137,7 @@ static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
 #include "butterfly.h"
 #include "pass.h"
 #include "halves.h"
+#include "ends.h"
 #if FFT_BYTES == 32
 #include "move.h"
 #endif
@@ -174,17 +177,37 @@ static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
   .stream = stream, .stream_end = stream_end, .gather = gather_##b##x##w,                 \
   .scatter = scatter_##b##x##w, .multiply = multiply_##b##x##w, .split = split_##b##x##w, \
   .join = join_##b##x##w
+#define ENTER(b, w)    \
+  {NULL,               \
+   enter_2_##b##x##w,  \
+   enter_3_##b##x##w,  \
+   enter_4_##b##x##w,  \
+   enter_5_##b##x##w,  \
+   enter_7_##b##x##w,  \
+   enter_8_##b##x##w,  \
+   enter_9_##b##x##w,  \
+   enter_16_##b##x##w, \
+   NULL}
+#define LEAVE_32 {[2] = leave_3_32x8, [3] = leave_4_32x8, [4] = leave_5_32x8}
+#define LEAVE_64                                                                   \
+  {[2] = leave_3_64x4, [3] = leave_4_64x4, [4] = leave_5_64x4, [5] = leave_7_64x4, \
+   [6] = leave_8_64x4, [7] = leave_9_64x4, [8] = leave_16_64x4}
+#define ENDS(b, w, turns)                                                                        \
+  .end_width = (turns) ? (w) : 0, .enter_least = unit_##b##x##w, .leave_least = block_##b##x##w, \
+  .enter = ENTER(b, w), .leave = LEAVE_##b, .leave_split = leave_split_##b##x##w,                \
+  .enter_join = enter_join_##b##x##w
 #define TABLE_(isa, type) nxi_fft_##isa##_##type
 #define TABLE(isa, type)  TABLE_(isa, type)
 
+/* Steps that transpose have vectors of 32 bytes, of which others than Zen 4 prefer wider ones. */
 #if FFT_BYTES == 64
 #define TABLE_F32(cost)                                                                       \
   {                                                                                           \
     .widths = 3, .width = {16, 8, 4}, .widest_cost = cost,                                    \
     .wide = {WIDE(32, 16), WIDE(32, 8), WIDE(32, 4)},                                         \
     .last = {LAST_TO_8(32, 16), LAST_TO_4(32, 8), LAST_TO_4(32, 4)}, .narrow = NARROW(32, 4), \
-    MOVES(32, 16), .split_lanes = {split_lanes_32x16, split_lanes_32x8, split_lanes_32x4},    \
-    .join_lanes = {                                                                           \
+    MOVES(32, 16), ENDS(32, 8, cost > 4),                                                     \
+    .split_lanes = {split_lanes_32x16, split_lanes_32x8, split_lanes_32x4}, .join_lanes = {   \
       join_lanes_32x16,                                                                       \
       join_lanes_32x8,                                                                        \
       join_lanes_32x4                                                                         \
@@ -195,8 +218,8 @@ static INLINE void stay_due(nxi_fft_ahead *a, int64_t due) {
     .widths = 3, .width = {8, 4, 2}, .widest_cost = cost,                                    \
     .wide = {WIDE(64, 8), WIDE(64, 4), WIDE(64, 2)},                                         \
     .last = {LAST_TO_4(64, 8), LAST_TO_4(64, 4), LAST_TO_4(64, 2)}, .narrow = NARROW(64, 2), \
-    MOVES(64, 8), .split_lanes = {split_lanes_64x8, split_lanes_64x4, split_lanes_64x2},     \
-    .join_lanes = {                                                                          \
+    MOVES(64, 8), ENDS(64, 4, cost > 4),                                                     \
+    .split_lanes = {split_lanes_64x8, split_lanes_64x4, split_lanes_64x2}, .join_lanes = {   \
       join_lanes_64x8,                                                                       \
       join_lanes_64x4,                                                                       \
       join_lanes_64x2                                                                        \
@@ -214,6 +237,7 @@ const nxi_fft_kernels TABLE(ISA, f32) = {
     .last = {LAST_TO_4(32, 8), LAST_TO_4(32, 4)},
     .narrow = NARROW(32, 4),
     MOVES(32, 8),
+    ENDS(32, 8, true),
     .split_lanes = {split_lanes_32x8, split_lanes_32x4},
     .join_lanes = {join_lanes_32x8, join_lanes_32x4},
 };
@@ -225,6 +249,7 @@ const nxi_fft_kernels TABLE(ISA, f64) = {
     .last = {LAST_TO_4(64, 4), LAST_TO_4(64, 2)},
     .narrow = NARROW(64, 2),
     MOVES(64, 4),
+    ENDS(64, 4, true),
     .split_lanes = {split_lanes_64x4, split_lanes_64x2},
     .join_lanes = {join_lanes_64x4, join_lanes_64x2},
 };

@@ -48,7 +48,7 @@ typedef struct nxi_fft_ahead {
   int64_t left[2], lines[2]; /* in all, and each time */
   char *to;                  /* past the caches */
   const char *results;
-  int64_t bytes, each; /* in all, and each time: a multiple of 64 */
+  int64_t bytes, each; /* whole lines, in all and each time */
   int64_t every, due;  /* vectors of results, and those until the next time */
 } nxi_fft_ahead;
 
@@ -110,6 +110,18 @@ typedef struct nxi_fft_half_lanes {
   nxi_fft_ahead *ahead;
 } nxi_fft_half_lanes;
 
+/* The first or the last step of several transforms, which are rows of pairs, done in lanes: planar
+ * rows of `lanes` elements, a multiple of nxi_fft_kernels.end_width, in order before it and at
+ * `places` after it. */
+typedef struct nxi_fft_end {
+  nxi_fft_rows rows; /* pitch: from one transform to the next */
+  nxi_fft_rows planar;
+  int64_t count, lanes;  /* count: groups of the first pass, `done` of the last one, or half */
+  const void *twiddles;  /* of the last pass; or exp(-2 pi i k / 2 half), k <= half / 2 */
+  const int32_t *places; /* where number k is after the last pass in place */
+  nxi_fft_ahead *ahead;
+} nxi_fft_end;
+
 /* Rows of so many bytes, one every so many. */
 typedef struct nxi_fft_streamed {
   void *to;
@@ -137,6 +149,15 @@ typedef struct nxi_fft_kernels {
                  int64_t lanes, bool local, nxi_fft_ahead *ahead);
   void (*scatter)(const nxi_fft_rows *planar, const int32_t *places, const nxi_fft_rows *transforms,
                   int64_t n, int64_t lanes, bool local, nxi_fft_ahead *ahead);
+  /* Steps that transpose on the way, or end_width is 0: the first pass, from rows; the last one, in
+   * place of which they leave rows; the step to spectra, and that from them (times 2). `count` is
+   * at least enter_least for those from rows and leave_least for those to rows (count / 2 + 1 with
+   * spectra). */
+  int32_t end_width, enter_least, leave_least;
+  void (*enter[NXI_FFT_RADICES])(const nxi_fft_end *);
+  void (*leave[NXI_FFT_RADICES])(const nxi_fft_end *);
+  void (*leave_split)(const nxi_fft_end *);
+  void (*enter_join)(const nxi_fft_end *);
   /* target = source * factor, n pairs; swapped sources and targets as above. */
   void (*multiply)(const nxi_fft_rows *source, const void *factor, const nxi_fft_rows *target,
                    int64_t n);

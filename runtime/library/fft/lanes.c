@@ -71,9 +71,9 @@ void nxi_fft_run_lanes(const nxi_fft_line *l, const nxi_fft_lanes_run *r) {
   }
 }
 
-void nxi_fft_run_in_place(const nxi_fft_line *l, nxi_fft_rows rows, int64_t lanes,
-                          nxi_fft_ahead *ahead) {
-  for (int32_t i = 0; i < l->passes; i++) {
+void nxi_fft_run_in_place(const nxi_fft_line *l, nxi_fft_rows rows, int64_t lanes, int32_t begin,
+                          int32_t end, nxi_fft_ahead *ahead) {
+  for (int32_t i = begin; i < end; i++) {
     nxi_fft_pass p = pass_of(&l->stage[i], lanes);
     p.source = p.target = rows;
     p.order = l->stage[i].order;

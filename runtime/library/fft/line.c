@@ -41,7 +41,7 @@ static int64_t wave_bytes(const nxi_fft_line *l) {
 static void run_chirp(const nxi_fft_line *l, const void *source, void *target, bool inverse,
                       char *scratch) {
   int64_t m = l->inner->n;
-  nxi_fft_batch b = {scratch, scratch, 2 * m, 2 * m, 1, false, false, 0};
+  nxi_fft_batch b = {scratch, scratch, 2 * m, 2 * m, 1, false, false, 0, false};
   chirp_product(l, TO_WAVE, source, scratch, target, inverse, 0, m);
   nxi_fft_batch_here(l->inner, &b, scratch + wave_bytes(l));
   chirp_product(l, THROUGH, source, scratch, target, inverse, 0, m);
@@ -244,7 +244,7 @@ void nxi_fft_batch_shared(const nxi_fft_line *l, const nxi_fft_batch *b, uint32_
     chirp_tasks(&r, (nxi_chirp_step)(phase / (1 + STEPS)), begin, end);
   } else { /* the waves in place; the shared memory after them is for the steps */
     int64_t pitch = each_bytes(l) / l->real_bytes;
-    nxi_fft_batch waves = {shared, shared, pitch, pitch, b->count, false, false, 0};
+    nxi_fft_batch waves = {shared, shared, pitch, pitch, b->count, false, false, 0, false};
     nxi_fft_batch_shared(l->inner, &waves, phase % (1 + STEPS) - 1, begin, end, own,
                          middle(&r, b->count));
   }

@@ -105,6 +105,7 @@ typedef struct nxi_fft_batch {
   bool inverse;
   bool past;       /* the caches, if rows of the target have no gaps */
   int64_t further; /* rows that follow in memory and may be next */
+  bool near;       /* all rows are in the second-level cache: none are fetched */
 } nxi_fft_batch;
 /* Computes a batch on this thread; l must be local. */
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);
@@ -114,8 +115,9 @@ void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void 
 /* Sets l->fills, at_once and row_reals, and says whether rows go to lanes, several together; l is
  * computed in passes and has its kernels. */
 bool nxi_fft_suits_lanes(nxi_fft_line *l);
-/* The best multiple for numbers of rows that are computed on one thread. */
-int64_t nxi_fft_rows_together(const nxi_fft_line *l);
+/* The best multiple for numbers of rows that are computed on one thread; real, past: as of
+ * nxi_fft_rows_own_bytes. */
+int64_t nxi_fft_rows_together(const nxi_fft_line *l, bool real, bool past);
 
 /* For an l that is not local: the phases run one after the other, and the tasks of each in any
  * order. The batch has at most as many transforms as `shared` has memory for; all phases get the

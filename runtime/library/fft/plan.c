@@ -387,7 +387,7 @@ static nx_status chirp_tables(nxi_fft_line *l, const nxi_roots *roots, nxi_diag 
   if (!memory) return nxi_oom(d);
   char *scratch = memory + (64 - (uintptr_t)memory % 64) % 64, *wave = scratch + own + shared;
   fill_chirps(l, roots, chirp, wave);
-  nxi_fft_batch b = {wave, result, 2 * m, 2 * m, 1, false, false, 0};
+  nxi_fft_batch b = {wave, result, 2 * m, 2 * m, 1, false, false, 0, false};
   transform_here(l, &b, scratch, scratch + own);
   nxi_free(memory);
   if (l->stopped) return nxi_fft_incomplete(l, d);

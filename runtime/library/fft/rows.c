@@ -9,7 +9,15 @@
  * need together leaves the first-level cache. So are those from FULL elements on that fill vectors
  * by themselves. AT_ONCE: bytes of rows that are done one at a time, but pass by pass. IN_TARGET:
  * see starts_in_target. EVERY: bytes of results after which something is moved. */
-enum { IN_TARGET = 1 << 13, SHORT = 800, NARROW = 4096, FULL = 32, AT_ONCE = 1 << 13, EVERY = 256 };
+enum {
+  IN_TARGET = 1 << 13,
+  SHORT = 800,
+  NARROW = 4096,
+  FULL = 32,
+  TURNED = 128,
+  AT_ONCE = 1 << 13,
+  EVERY = 256
+};
 
 /* Some rows of a batch at a time. unit: as of nxi_fft_run_rows. */
 typedef struct rows_run {
@@ -42,15 +50,24 @@ static void stream_now(rows_run *r) {
   a->bytes = 0;
 }
 
-/* Leaves so many results to be streamed while the next ones are computed. */
+/* Leaves so many results to be streamed while the next ones are computed, in whole lines. */
 static void stream_later(rows_run *r, void *to, const void *results, int64_t reals) {
   stream_now(r);
-  r->ahead.to = to;
-  r->ahead.results = results;
-  r->ahead.bytes = reals * r->l->real_bytes;
+  const int64_t bytes = reals * r->l->real_bytes, before = (int64_t)(-(uintptr_t)to % 64);
+  const int64_t head = before < bytes ? before : bytes, tail = (bytes - head) % 64;
+  memcpy(to, results, (size_t)head);
+  memcpy((char *)to + bytes - tail, (const char *)results + bytes - tail, (size_t)tail);
+  r->ahead.to = (char *)to + head;
+  r->ahead.results = (const char *)results + head;
+  r->ahead.bytes = bytes - head - tail;
   char *other = r->waiting[1];
   r->waiting[1] = r->waiting[0];
   r->waiting[0] = other;
+}
+
+/* Where such results wait: lines there are lines of the target. */
+static void *waiting_place(const rows_run *r, const void *target) {
+  return r->waiting[0] + (uintptr_t)target % 64;
 }
 
 /* ---- several rows in lanes */
@@ -96,10 +113,16 @@ bool nxi_fft_suits_lanes(nxi_fft_line *l) {
          (l->n <= NARROW && l->stage[l->passes - 1].radix % 2 == 1);
 }
 
-static bool goes_to_lanes(const nxi_fft_line *l) { return l->places && !l->fills; }
+/* Rows that fill vectors go one by one, except where steps transpose on the way: real ones, whose
+ * other step is done in lanes, and those up to TURNED elements with more than two passes. */
+static bool goes_to_lanes(const nxi_fft_line *l, bool real, bool past) {
+  const bool some = l->passes > 2 && l->n <= TURNED && !past,
+             turns = l->kernels->end_width && (real || some);
+  return l->places && (!l->fills || turns);
+}
 
-int64_t nxi_fft_rows_together(const nxi_fft_line *l) {
-  return goes_to_lanes(l) ? nxi_fft_lanes(l) : 1;
+int64_t nxi_fft_rows_together(const nxi_fft_line *l, bool real, bool past) {
+  return goes_to_lanes(l, real, past) ? nxi_fft_lanes(l) : 1;
 }
 
 /* Scratch memory begins with what passes work on; two places follow where results wait. */
@@ -117,37 +140,68 @@ static int64_t waiting_bytes(const nxi_fft_line *l, bool together, bool real) {
 
 /* Whether results that go past the caches wait until the next rows are computed, of rows that are
  * done several at a time. Those of a longer row go at once. */
-static bool waits(const nxi_fft_line *l) { return goes_to_lanes(l) || l->at_once > 1; }
+static bool waits(const nxi_fft_line *l, bool real) {
+  return goes_to_lanes(l, real, true) || l->at_once > 1;
+}
 
-static bool has_together(const nxi_fft_line *l, int64_t rows) {
-  return goes_to_lanes(l) && rows >= nxi_fft_lanes(l);
+static bool has_together(const nxi_fft_line *l, int64_t rows, bool real, bool past) {
+  return goes_to_lanes(l, real, past) && rows >= nxi_fft_lanes(l);
 }
 
 int64_t nxi_fft_rows_own_bytes(const nxi_fft_line *l, int64_t rows, bool real, bool past) {
   if (l->way != NXI_FFT_PASSES) return nxi_fft_own_bytes(l);
-  const bool together = has_together(l, rows);
+  const bool together = has_together(l, rows, real, past);
   return working_bytes(l, together, real) +
-         (past && waits(l) ? 2 * waiting_bytes(l, together, real) : 0);
+         (past && waits(l, real) ? 2 * waiting_bytes(l, together, real) : 0);
 }
 
 static nxi_fft_rows exchanged(nxi_fft_rows planar) {
   return (nxi_fft_rows){planar.im, planar.re, planar.pitch, false};
 }
 
-/* How often passes of so many lanes move something: with each so many vectors. */
-static int64_t times_of(const nxi_fft_line *l, int64_t lanes, int64_t *every) {
+/* Steps of rows in lanes that transpose on the way, instead of copies to lanes and back. */
+typedef struct ends {
+  void (*enter)(const nxi_fft_end *); /* NULL: a copy */
+  void (*leave)(const nxi_fft_end *);
+  int32_t begin, end; /* passes between them */
+} ends;
+
+/* Complex rows that go past the caches are copied: what is read of many rows at once waits for
+ * memory. */
+static ends ends_of(const nxi_fft_line *l, bool joins, bool splits, bool past) {
+  const nxi_fft_kernels *k = l->kernels;
+  const nxi_fft_stage *first = &l->stage[0], *last = &l->stage[l->passes - 1];
+  const int64_t middle = l->n / 2 + 1;
+  ends e = {NULL, NULL, 0, l->passes};
+  if (!k->end_width || l->passes == 0 || (past && !joins && !splits)) return e;
+  if (joins) e.enter = middle >= k->enter_least ? k->enter_join : NULL;
+  else if (first->groups >= k->enter_least) e.enter = k->enter[first->kernel];
+  if (e.enter && !joins) e.begin = 1;
+  if (splits) e.leave = middle >= k->leave_least ? k->leave_split : NULL;
+  else if (last->done >= k->leave_least && e.begin < l->passes) e.leave = k->leave[last->kernel];
+  if (e.leave && !splits) e.end = l->passes - 1;
+  return e;
+}
+
+/* How often steps of so many lanes move something: with each so many vectors. */
+static int64_t times_of(const nxi_fft_line *l, const ends *e, int64_t lanes, int64_t *every) {
   const int64_t width = l->kernels->width[nxi_fft_width_for(l->kernels, lanes)],
                 vectors = lanes / width;
   int64_t times = 0;
-  for (int32_t i = 0; i < l->passes; i++) times += l->n / l->stage[i].radix * vectors;
+  for (int32_t i = e->begin; i < e->end; i++) times += l->n / l->stage[i].radix * vectors;
+  if (e->begin)
+    times += l->stage[0].groups / l->kernels->enter_least * (lanes / l->kernels->end_width);
+  if (e->end < l->passes)
+    times +=
+        l->stage[l->passes - 1].done / l->kernels->leave_least * (lanes / l->kernels->end_width);
   *every = EVERY / (width * l->real_bytes);
   return times / *every + 1;
 }
 
-/* Transforms short rows: copies them to lanes, transforms them there, in place, and copies them
- * back. So in the first-level cache there are rows, lanes and results, and the next rows and the
- * lines of the results, which are fetched in order meanwhile: hardware does not foresee pieces of
- * many rows in turn. What goes past the caches is laid down as rows where it waits.
+/* Transforms short rows: transposes them to lanes, transforms them there, in place, and transposes
+ * them back. So in the first-level cache there are rows, lanes and results, and the next rows and
+ * the lines of the results, which are fetched in order meanwhile: hardware does not foresee pieces
+ * of many rows in turn. What goes past the caches is laid down as rows where it waits.
  * unit: rows are n + 1 pairs of a spectrum and 2 n reals, b->inverse: from the former to the
  * latter, and the other step of that is done in lanes, too. NULL: n pairs. */
 static void run_short(rows_run *r, int64_t row, int64_t lanes) {
@@ -156,23 +210,24 @@ static void run_short(rows_run *r, int64_t row, int64_t lanes) {
   const nxi_fft_kernels *k = l->kernels;
   const void *unit = r->unit;
   const bool swapped = b->inverse && !unit, joins = b->inverse && unit, splits = unit && !joins;
+  const ends e = ends_of(l, joins, splits, b->past);
   /* to lanes and back alike: fewer columns than a square has are copied in order */
-  const bool local = 2 * l->n >= k->apart;
+  const bool local = 2 * l->n >= k->apart && !e.enter && !e.leave;
   int64_t every;
   const int64_t in = lanes * b->source_pitch, out = lanes * b->target_pitch,
-                times = times_of(l, lanes, &every), left = b->count + b->further - row - lanes;
+                times = times_of(l, &e, lanes, &every), left = b->count + b->further - row - lanes;
   nxi_fft_rows source = {nxi_fft_at(l, b->source, row * b->source_pitch), NULL, b->source_pitch,
                          swapped};
   nxi_fft_rows target = {nxi_fft_at(l, b->target, row * b->target_pitch), NULL, b->target_pitch,
                          swapped};
   const int64_t elements = (l->n + (unit != NULL)) * lanes;
   nxi_fft_rows planar = nxi_fft_planar(l, r->scratch, 0, elements, lanes);
-  nxi_fft_ahead *ahead = &r->ahead;
-  ahead->every = ahead->due = every;
-  fetch_within(ahead, 0, nxi_fft_at(l, source.re, in),
+  r->ahead.every = r->ahead.due = every;
+  fetch_within(&r->ahead, 0, nxi_fft_at(l, source.re, in),
                (left < lanes ? left : lanes) * b->source_pitch * l->real_bytes, times);
-  if (!b->past) fetch_within(ahead, 1, target.re, out * l->real_bytes, times);
-  stream_within(ahead, times);
+  if (!b->past) fetch_within(&r->ahead, 1, target.re, out * l->real_bytes, times);
+  stream_within(&r->ahead, times);
+  nxi_fft_ahead *ahead = b->near ? NULL : &r->ahead;
   nxi_fft_half_lanes h = {.planar = planar,
                           .pairs = planar,
                           .half = l->n,
@@ -180,14 +235,36 @@ static void run_short(rows_run *r, int64_t row, int64_t lanes) {
                           .unit = unit,
                           .places = joins ? NULL : l->places,
                           .ahead = ahead};
-  k->gather(&source, &planar, l->n + joins, lanes, local, ahead);
-  if (joins) k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
+  nxi_fft_end end = {.rows = source,
+                     .planar = planar,
+                     .count = joins ? l->n : l->stage[0].groups,
+                     .lanes = lanes,
+                     .twiddles = unit,
+                     .places = l->places,
+                     .ahead = ahead};
+  if (e.enter) {
+    e.enter(&end);
+  } else {
+    k->gather(&source, &planar, l->n + joins, lanes, local, ahead);
+    if (joins) k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
+  }
   /* exchanged parts make the transform inverse */
-  nxi_fft_run_in_place(l, joins ? exchanged(planar) : planar, lanes, ahead);
-  if (splits) k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
+  const nxi_fft_rows view = joins ? exchanged(planar) : planar;
+  nxi_fft_run_in_place(l, view, lanes, e.begin, e.end, ahead);
   void *result = target.re;
-  if (b->past) target.re = r->waiting[0];
-  k->scatter(&planar, l->places, &target, l->n + splits, lanes, local, ahead);
+  if (b->past) target.re = waiting_place(r, result);
+  if (e.leave) {
+    const nxi_fft_stage *last = &l->stage[l->passes - 1];
+    end.rows = target;
+    end.planar = view;
+    end.rows.swapped = b->inverse;
+    end.count = splits ? l->n : last->done;
+    if (!splits) end.twiddles = last->broad;
+    e.leave(&end);
+  } else {
+    if (splits) k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
+    k->scatter(&planar, l->places, &target, l->n + splits, lanes, local, ahead);
+  }
   if (b->past) stream_later(r, result, target.re, out);
 }
 
@@ -196,7 +273,7 @@ static int64_t run_together(rows_run *r) {
   const nxi_fft_line *l = r->l;
   const int64_t count = r->b->count, least = nxi_fft_lanes(l);
   int64_t row = 0;
-  while (count - row >= least && goes_to_lanes(l)) {
+  while (count - row >= least && goes_to_lanes(l, r->unit, r->b->past)) {
     int64_t lanes = nxi_fft_column_lanes(l);
     int64_t some = (count - row) / least * least;
     if (some > lanes) some = lanes;
@@ -355,7 +432,7 @@ static void run_single(rows_run *r, int64_t row, int64_t count) {
                 out = count * b->target_pitch, times = count * l->passes;
   const void *source = nxi_fft_at(l, b->source, row * in);
   void *result = nxi_fft_at(l, b->target, row * b->target_pitch),
-       *target = later     ? r->waiting[0]
+       *target = later     ? waiting_place(r, result)
                  : b->past ? last_pairs(l, r->scratch, count)
                            : result;
   some_rows some = {.source = {nxi_fft_at(l, source, 0), NULL, 0, b->inverse},
@@ -391,13 +468,13 @@ static void run_single(rows_run *r, int64_t row, int64_t count) {
 
 void nxi_fft_run_rows(const nxi_fft_line *l, const nxi_fft_batch *b, const void *unit,
                       void *scratch) {
-  const bool together = has_together(l, b->count);
+  const bool together = has_together(l, b->count, unit, b->past);
   if (!together && !unit && !b->past) {
     run_plain(l, b, scratch);
     return;
   }
   rows_run r = {.l = l, .b = b, .unit = unit, .scratch = scratch};
-  if (b->past && waits(l)) {
+  if (b->past && waits(l, unit)) {
     r.waiting[0] = (char *)scratch + working_bytes(l, together, unit != NULL);
     r.waiting[1] = r.waiting[0] + waiting_bytes(l, together, unit != NULL);
   }

@@ -42,9 +42,10 @@ typedef struct nxi_fft_lanes_run {
 } nxi_fft_lanes_run;
 
 void nxi_fft_run_lanes(const nxi_fft_line *l, const nxi_fft_lanes_run *r);
-/* The same in place, of planar rows without gaps; results are at l->places. */
-void nxi_fft_run_in_place(const nxi_fft_line *l, nxi_fft_rows rows, int64_t lanes,
-                          nxi_fft_ahead *ahead);
+/* Passes begin .. end - 1 in place, of planar rows without gaps; results of all are at
+ * l->places. */
+void nxi_fft_run_in_place(const nxi_fft_line *l, nxi_fft_rows rows, int64_t lanes, int32_t begin,
+                          int32_t end, nxi_fft_ahead *ahead);
 
 static inline void nxi_fft_fetch(const char *p, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
