@@ -170,10 +170,10 @@ typedef struct ends {
  * memory. */
 static ends ends_of(const nxi_fft_line *l, bool joins, bool splits, bool past) {
   const nxi_fft_kernels *k = l->kernels;
-  const nxi_fft_stage *first = &l->stage[0], *last = &l->stage[l->passes - 1];
   const int64_t middle = l->n / 2 + 1;
   ends e = {NULL, NULL, 0, l->passes};
   if (!k->end_width || l->passes == 0 || (past && !joins && !splits)) return e;
+  const nxi_fft_stage *first = &l->stage[0], *last = &l->stage[l->passes - 1];
   if (joins) e.enter = middle >= k->enter_least ? k->enter_join : NULL;
   else if (first->groups >= k->enter_least) e.enter = k->enter[first->kernel];
   if (e.enter && !joins) e.begin = 1;
