@@ -32,21 +32,50 @@ typedef struct place {
   const char *indices, *updates;
 } place;
 
-/* n elements of a row, each of `parts` numbers. */
-#define ROW(name, T, parts, of)                                                         \
-  static void row_##name(void *restrict to, int64_t to_step, const void *restrict from, \
-                         int64_t from_step, int64_t n) {                                \
-    T *restrict a = to;                                                                 \
-    const T *restrict b = from;                                                         \
-    if (to_step == 1 && from_step == 1)                                                 \
-      for (int64_t i = 0; i < n * (parts); i++) a[i] = (T)of(a[i], b[i]);               \
-    else                                                                                \
-      for (int64_t i = 0; i < n; i++, a += to_step * (parts), b += from_step * (parts)) \
-        for (int k = 0; k < (parts); k++) a[k] = (T)of(a[k], b[k]);                     \
+/* How many indices of a column are read before they are used. */
+enum { BLOCK = 512 };
+typedef struct block {
+  int64_t n, element[BLOCK], update[BLOCK]; /* those of this task, in order */
+} block;
+
+/* Fetches a piece of a row that is needed soon: which one depends on an index, so no processor
+ * knows of it before. */
+static inline void fetch_row(const void *row, int64_t bytes) {
+  enum { LINE = 64, MOST = 4096 };
+  for (int64_t i = 0; i < bytes && i < MOST; i += LINE)
+    __builtin_prefetch((const char *)row + i, 1);
+}
+
+/* Pieces of rows, of n elements that are so many elements apart, as are rows. */
+typedef struct rows {
+  void *to;
+  const void *from;
+  int64_t to_step, from_step, to_row, from_row, n;
+  bool far; /* no first level holds what they go to */
+} rows;
+enum { AHEAD = 2, NEAR_BYTES = 1 << 14 };
+
+/* The updates of a block, each of a piece of a row; elements have `parts` numbers. */
+#define ROWS(name, T, parts, of)                                                                \
+  static void rows_##name(const rows *r, const block *block) {                                  \
+    const int64_t n = r->n, to_step = r->to_step * (parts), from_step = r->from_step * (parts), \
+                  to_row = r->to_row * (parts), from_row = r->from_row * (parts);               \
+    const bool dense = r->to_step == 1 && r->from_step == 1;                                    \
+    for (int64_t i = 0; i < block->n; i++) {                                                    \
+      T *restrict a = (T *)r->to + block->element[i] * to_row;                                  \
+      const T *restrict b = (const T *)r->from + block->update[i] * from_row;                   \
+      if (r->far && i + AHEAD < block->n)                                                       \
+        fetch_row((T *)r->to + block->element[i + AHEAD] * to_row,                              \
+                  n * (parts) * (int64_t)sizeof(T));                                            \
+      if (dense)                                                                                \
+        for (int64_t k = 0; k < n * (parts); k++) a[k] = (T)of(a[k], b[k]);                     \
+      else                                                                                      \
+        for (int64_t e = 0; e < n; e++, a += to_step, b += from_step)                           \
+          for (int k = 0; k < (parts); k++) a[k] = (T)of(a[k], b[k]);                           \
+    }                                                                                           \
   }
 
-typedef void (*row_fn)(void *restrict to, int64_t to_step, const void *restrict from,
-                       int64_t from_step, int64_t n);
+typedef void (*rows_fn)(const rows *r, const block *block);
 
 #define LAST(a, b)      (b)
 #define LAST_IS(a, b)   ((b) != 0)
@@ -106,7 +135,7 @@ BEST(largest_f64, double, !signbit(a), <)
   M(and_bool, uint8_t, 1, BOTH_ARE)  \
   M(or_bool, uint8_t, 1, EITHER_IS)  \
   M(xor_bool, uint8_t, 1, ONE_IS)
-MOVES(ROW)
+MOVES(ROWS)
 
 static int64_t element_size(const nxi_scatter *s) {
   return nxi_dtype_size(s->dtype) * (s->pairs ? 2 : 1);
@@ -127,12 +156,6 @@ static place place_of(const work *w, int64_t point) {
   return (place){w->to + to * size, w->indices + index * nxi_dtype_size(s->index),
                  w->updates + update * size};
 }
-
-/* How many indices of a column are read before they are used. */
-enum { BLOCK = 512 };
-typedef struct block {
-  int64_t n, element[BLOCK], update[BLOCK]; /* those of this task, in order */
-} block;
 
 /* Collects the updates of elements low <= e < high. It has no branches, because they would be
  * mispredicted half of the time. */
@@ -207,10 +230,10 @@ typedef void (*column_fn)(const work *w, place p, int64_t low, int64_t high);
 
 /* Each kind of move, along a row and along a column. */
 #define AS_NAME(name, T, parts, of) MOVE_##name,
-#define AS_BOTH(name, T, parts, of) {row_##name, column_##name},
+#define AS_BOTH(name, T, parts, of) {rows_##name, column_##name},
 enum { MOVES(AS_NAME) };
 static const struct {
-  row_fn row;
+  rows_fn rows;
   column_fn column;
 } moves[] = {MOVES(AS_BOTH)};
 
@@ -323,30 +346,24 @@ static void move_part(const work *w, place p, int64_t part) {
   }
 }
 
-/* Fetches a piece of a row that is needed soon: which one depends on an index, so no processor
- * knows of it before. */
-static void fetch_row(const char *row, int64_t bytes) {
-  enum { LINE = 64, MOST = 4096 };
-  for (int64_t i = 0; i < bytes && i < MOST; i += LINE) __builtin_prefetch(row + i, 1);
-}
-
 /* Moves pieces of rows, each with one index, to elements low <= e < high of the result. */
-enum { AHEAD = 2 };
 static void move_rows(const work *w, place p, int64_t column, int64_t n, int64_t low,
                       int64_t high) {
   const nxi_scatter *s = w->s;
-  row_fn row = moves[move_of(s)].row;
-  const int64_t size = element_size(s), to_step = s->to[w->row], from_step = s->updates[w->row],
-                to_row = s->to[s->axis] * size, from_row = s->updates[s->axis] * size;
-  char *to = p.to + column * to_step * size;
-  const char *from = p.updates + column * from_step * size;
+  const rows_fn move = moves[move_of(s)].rows;
+  const int64_t size = element_size(s), to_step = s->to[w->row], from_step = s->updates[w->row];
+  const rows r = {.to = p.to + column * to_step * size,
+                  .from = p.updates + column * from_step * size,
+                  .to_step = to_step,
+                  .from_step = from_step,
+                  .to_row = s->to[s->axis],
+                  .from_row = s->updates[s->axis],
+                  .n = n,
+                  .far = to_step == 1 && (high - low) * n * size > NEAR_BYTES};
   block b;
   for (int64_t j = w->first; j < w->last; j += BLOCK) {
     choose(w, p, j, low, high, &b);
-    for (int64_t i = 0; i < b.n; i++) {
-      if (to_step == 1 && i + AHEAD < b.n) fetch_row(to + b.element[i + AHEAD] * to_row, n * size);
-      row(to + b.element[i] * to_row, to_step, from + b.update[i] * from_row, from_step, n);
-    }
+    move(&r, &b);
   }
 }
 
