@@ -7,10 +7,13 @@ measurements.py run --program FILE --python FILE [--peers P,..] [--group G,..] [
                     [--seconds N [--hours N]]
 measurements.py page
 measurements.py gpu --folder DIR
+measurements.py generic --program FILE [--isa I,..] [--processor NAME]
 measurements.py times [--processor NAME]
 
 gpu takes what ./dev gpu left in a folder (machine.json, bench.json, peers.json) into
 docs/measurements/gpu/.
+
+generic runs nx-bench-generic and keeps what it says in docs/measurements/generic/.
 
 A run replaces the rows that it measures, so that it may be split into many short ones: with
 --seconds it goes on where the last one stopped, and begins no row after that time. times: how long
@@ -29,6 +32,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import measurements_generic
 import measurements_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -233,19 +237,29 @@ def take_gpu(folder):
     write(path, here, rows.values())
 
 
+def take_generic(options):
+    here = machine(sys.executable)
+    rows = []
+    for isa in options.isa.split(",") if options.isa else isas_here(options.program):
+        rows += measurements_generic.rows_of(options.program, isa)
+    path = file_of(options.processor or here["processor"])
+    write(FOLDER / "generic" / path.name, here, rows)
+
+
 def make_page():
-    machines, gpus = (
+    machines, gpus, generics = (
         [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-        for folder in (FOLDER, FOLDER / "gpu")
+        for folder in (FOLDER, FOLDER / "gpu", FOLDER / "generic")
     )
     page, chart = measurements_page.page(machines, gpus), measurements_page.chart(machines)
+    page += measurements_generic.part(generics)
     (ROOT / "docs" / "measurements.md").write_text(page, encoding="utf-8")
     (ROOT / "docs" / "images" / "measurements.svg").write_text(chart, encoding="utf-8")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=("run", "page", "times", "gpu"))
+    parser.add_argument("command", choices=("run", "page", "times", "gpu", "generic"))
     for name in ("program", "python", "group", "threads", "isa", "part", "processor", "only"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--folder", type=Path)
@@ -262,6 +276,8 @@ def main():
         measured(options)
     if options.command == "gpu":
         take_gpu(options.folder)
+    if options.command == "generic":
+        take_generic(options)
     make_page()
 
 
