@@ -208,9 +208,11 @@ static uint32_t longest_chain(const nxb_binder *b, nxk_value first, nxk_value la
   return most;
 }
 
-/* The points of a region, or `enough` where they are more; 0 where they are not known. */
+/* The points of a region, or `enough` where they are more; 0 where they are not known. Code that
+ * serves any extent is written for many points. */
 static int64_t known_points(const nxb_binder *b, int64_t enough) {
-  int64_t points = b->region->n_stages > 0 || b->target->generic ? 0 : 1;
+  int64_t points = b->region->n_stages > 0 ? 0 : 1;
+  if (b->target->generic && points > 0) return enough;
   for (uint32_t i = 0; i < b->region->n_outer && points < enough; i++)
     points *= b->region->outer[i].extent > 0 ? b->region->outer[i].extent : 0;
   return points;
@@ -249,7 +251,7 @@ static bool is_long_with_cold(const nxb_binder *b, nxk_value first, nxk_value la
  * so there must be enough points; short chains of much code are left to the processor. */
 static bool is_bound_by_latency(const nxb_binder *b, nxk_value first, nxk_value last,
                                 uint32_t cost) {
-  enum { LEAST_CODE = 40, MOST_CODE = 700, LEAST_CHAIN = 16, AT_ONCE = 4, LEAST_POINTS = 1 << 17 };
+  enum { LEAST_CODE = 40, MOST_CODE = 700, LEAST_CHAIN = 16, AT_ONCE = 4, LEAST_POINTS = 1 << 16 };
   if (cost < LEAST_CODE || cost > MOST_CODE || known_points(b, LEAST_POINTS) < LEAST_POINTS)
     return false;
   const uint32_t chain = longest_chain(b, first, last);

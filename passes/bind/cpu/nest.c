@@ -484,9 +484,9 @@ nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, i
                          uint16_t lanes) {
   bool masks = nxb_masks_well(b, first, last), generic = b->target->generic;
   bool repeats = nxb_repeats(b, first, last);
-  /* where a row ends seldom, or masks are quick, code of its own for the ends is not worth it */
-  bool quick = b->target->vector_bytes >= 64 || b->region->n_outer < 2;
-  if (generic && masks && (quick || !repeats)) return NXB_TAIL_MASKED;
+  /* where a row ends seldom code of its own for the ends is not worth it */
+  bool seldom = b->region->n_outer < 2;
+  if (generic && masks && (seldom || !repeats)) return NXB_TAIL_MASKED;
   if (!(generic && masks) && extent >= lanes && repeats) return NXB_TAIL_AGAIN;
   const bool narrow = generic || (!masks && !is_little(b));
   if (narrow && repeats && b->target->vector_bytes >= 16) return NXB_TAIL_NARROW;

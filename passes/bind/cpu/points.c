@@ -249,9 +249,11 @@ nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t un
 }
 
 uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent) {
+  enum { PARTIAL = 16 }; /* partial results of a sum, which are a loop where a sum is split */
   int64_t least = b->target->vector_bytes / widest, n = lanes;
   if (extent < 0 || extent > INT64_MAX / 1024) return lanes;
-  if (b->target->generic && extent > 1) return lanes;
+  const bool partial = b->region->n_stages > 0 && extent == PARTIAL && lanes > PARTIAL;
+  if (b->target->generic && extent > 1) return partial ? PARTIAL : lanes;
   while (n > least && n > 1 && nxb_ceil(extent, n) * n * 5 > nxb_ceil(extent, least) * least * 6)
     n /= 2;
   while (n > 2 && n / 2 >= extent) n /= 2;
