@@ -98,6 +98,12 @@ static nx_status pass_attention(subject *s) { return run_told_pass(s, nxg_pass_a
 static nx_status pass_integers(subject *s) { return run_told_pass(s, nxg_pass_integers); }
 static nx_status pass_library(subject *s) { return run_told_pass(s, nxg_pass_library); }
 static nx_status pass_reshapes(subject *s) { return run_graph_pass(s, nxg_pass_reshapes); }
+static nx_status pass_affine_gathers(subject *s) {
+  return run_graph_pass(s, nxg_pass_affine_gathers);
+}
+static nx_status pass_line_scatters(subject *s) {
+  return run_graph_pass(s, nxg_pass_line_scatters);
+}
 static nx_status pass_checks(subject *s) { return run_graph_pass(s, nxg_pass_checks); }
 static nx_status pass_vectors(subject *s) { return run_told_pass(s, nxg_pass_vectors); }
 static nx_status pass_scans(subject *s) { return run_told_pass(s, nxg_pass_scans); }

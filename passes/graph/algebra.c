@@ -163,19 +163,6 @@ static bool expand_power(nxg_rewrite *r, uint32_t i) {
   return power != UINT32_MAX;
 }
 
-/* Marks the nodes that products read, also through views. The layout of such an operand in memory
- * decides which of a library's loops runs, and so the bits of the result. */
-static bool *read_by_products(const nxg_graph *g) {
-  bool *read = nxi_calloc(g->n_nodes, sizeof *read);
-  for (uint32_t i = 0; read != NULL && i < g->n_nodes; i++)
-    for (uint32_t a = 0; g->nodes[i].op == NXG_matmul && a < 2; a++) {
-      uint32_t node = g->nodes[i].args[a];
-      while (g->nodes[node].op == NXG_view) node = g->nodes[node].args[0];
-      read[node] = nxi_is_float(g->nodes[i].dtype);
-    }
-  return read;
-}
-
 static bool lies_dense(const nxg_rewrite *r, uint32_t node) {
   nxg_view v;
   nxg_node_view(r->to, node, &v);
@@ -193,7 +180,7 @@ nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed, n
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
-  bool *dense = read_by_products(g);
+  bool *dense = nxg_read_by_products(g);
   r.failed = r.failed || (dense == NULL && g->n_nodes > 0);
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (g->nodes[i].op == NXG_input) continue;

@@ -3,8 +3,9 @@
  * position, in C order, of an index that is outside its axis, or INT64_MAX if there is none. The
  * plan looks at it before any kernel that uses the indices runs. All indices are checked,
  * whatever part of the result is used; indices that a view repeats are checked once, and those
- * that cannot be out of range, because of how they are computed, not at all. The pass also combines
- * small floats in a scatter in f32, rounded once. */
+ * that cannot be out of range, because of how they are computed, not at all. Comparisons of indices
+ * whose result is known for the same reason become that. The pass also combines small floats in a
+ * scatter in f32, rounded once. */
 #include "index_ranges.h"
 #include "ir/alloc.h"
 #include "loops.h"
@@ -53,23 +54,12 @@ static uint32_t positions(const checked *c) {
   return add(c, NXG_view, 1, &line, view, 1 + (uint32_t)c->rank, NX_I64);
 }
 
-/* Indices that lie in memory in C order are checked as one row, so that one loop goes through them,
- * although it needs their positions. */
-static uint32_t in_line(checked *c, uint32_t indices, uint32_t index) {
-  const nxg_node *n = &c->r->from->nodes[indices];
-  if (n->op != NXG_input || c->rank < 2) return index;
-  const int64_t view[2] = {0, 1};
-  c->shape[0] = nxg_elements(c->rank, c->shape);
-  c->rank = 1;
-  return add(c, NXG_view, 1, &index, view, 2, n->dtype);
-}
-
 /* The position of the first index that is not from `lowest` on and below `extent`: i64, rank 0. */
 static uint32_t first_bad(checked *c, uint32_t indices, int64_t lowest, int64_t extent,
                           int64_t *mask) {
   nx_dtype t = c->r->from->nodes[indices].dtype;
   int64_t least = t == NX_I32 ? INT32_MIN : INT64_MIN, most = t == NX_I32 ? INT32_MAX : INT64_MAX;
-  uint32_t index = in_line(c, indices, distinct(c, indices, mask)), pair[2], good[2], choice[3];
+  uint32_t index = distinct(c, indices, mask), pair[2], good[2], choice[3];
   pair[0] = full(c, t, lowest > least ? lowest : least);
   pair[1] = index;
   good[0] = add(c, NXG_cmple, 2, pair, NULL, 0, NX_BOOL);
@@ -171,6 +161,18 @@ static bool is_indexed(const nxg_node *n) {
   return (n->op == NXG_gather && n->n_args == 2) || (n->op == NXG_scatter && n->n_args == 3);
 }
 
+/* A condition on integers whose result is known becomes a constant. */
+static bool fold_condition(nxg_rewrite *r, const nxg_interval *known, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  if (known == NULL || n->dtype != NX_BOOL || nxg_ops[n->op].kind != NXG_KIND_MAP ||
+      known[i].low != known[i].high)
+    return false;
+  const int64_t attrs[2] = {known[i].low, -1};
+  nxg_rewrite_map(r, i,
+                  nxg_rewrite_add(r, i, NXG_full, 0, NULL, attrs, 2, NX_BOOL, n->rank, n->shape));
+  return r->changed = true;
+}
+
 static void rewrite_all(nxg_rewrite *r, const nxg_interval *known) {
   const nxg_graph *g = r->from;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(r); i++) {
@@ -179,7 +181,7 @@ static void rewrite_all(nxg_rewrite *r, const nxg_interval *known) {
     bool empty = indexed && nxg_node_elements(&g->nodes[n->args[1]]) == 0;
     if (indexed && !empty) rewrite(r, known, i);
     else if (empty && n->op == NXG_scatter) copy_template(r, i);
-    else nxg_rewrite_copy(r, i);
+    else if (!fold_condition(r, known, i)) nxg_rewrite_copy(r, i);
   }
 }
 

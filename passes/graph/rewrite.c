@@ -119,6 +119,17 @@ uint32_t nxg_rewrite_whole(nxg_rewrite *r, uint32_t i, uint32_t node) {
   return r->to->nodes[node].op == NXG_view ? nxg_rewrite_copy_of(r, i, node) : node;
 }
 
+bool *nxg_read_by_products(const nxg_graph *g) {
+  bool *read = nxi_calloc(g->n_nodes, sizeof *read);
+  for (uint32_t i = 0; read != NULL && i < g->n_nodes; i++)
+    for (uint32_t a = 0; g->nodes[i].op == NXG_matmul && a < 2; a++) {
+      uint32_t node = g->nodes[i].args[a];
+      while (g->nodes[node].op == NXG_view) node = g->nodes[node].args[0];
+      read[node] = nxi_is_float(g->nodes[i].dtype);
+    }
+  return read;
+}
+
 void nxg_rewrite_map(nxg_rewrite *r, uint32_t i, uint32_t node) {
   nxg_rewrite_own(r);
   r->map[i] = node;

@@ -39,6 +39,10 @@ uint32_t nxg_rewrite_copy_of(nxg_rewrite *r, uint32_t i, uint32_t node);
 /* node, or a copy of it if it is a view, for what an update or a scatter writes over: a whole
  * value. */
 uint32_t nxg_rewrite_whole(nxg_rewrite *r, uint32_t i, uint32_t node);
+/* Which nodes products read, also through views. The layout of such an operand in memory decides
+ * which of a library's loops runs, and so the bits of the result. To be freed with nxi_free; NULL
+ * without memory. */
+bool *nxg_read_by_products(const nxg_graph *g);
 /* Maps old node i to a node that the new graph has. */
 void nxg_rewrite_map(nxg_rewrite *r, uint32_t i, uint32_t node);
 /* Makes the copy, if there is none yet. Returns false if memory is exhausted. */

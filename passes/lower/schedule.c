@@ -105,40 +105,6 @@ static bool mark_nest(writer *w, uint32_t nest) {
   return true;
 }
 
-/* ---- dimensions that every access moves through as through one */
-
-static bool steps_as_one(const nxw_lower *l, const nxw_affine *at, uint32_t j) {
-  return at->coefficient[j] == at->coefficient[j + 1] * l->dims.extent[j + 1];
-}
-
-static bool mergeable(const writer *w, uint32_t j) {
-  const nxw_lower *l = w->l;
-  if ((j < l->dims.n_outer) != (j + 1 < l->dims.n_outer)) return false;
-  for (uint32_t i = 0; i < l->n_exprs; i++) {
-    const nxw_expr *e = &l->exprs[i];
-    if (!w->needed[i]) continue;
-    if (e->kind == NXW_DIM && (e->imm == j || e->imm == j + 1)) return false;
-    if (e->kind == NXW_LOAD && !steps_as_one(l, e->at, j)) return false;
-  }
-  for (uint32_t i = 0; i < l->n_stores; i++)
-    if (!steps_as_one(l, l->stores[i].at, j)) return false;
-  return true;
-}
-
-static void merge_with_next(writer *w, uint32_t j) {
-  nxw_lower *l = w->l;
-  l->dims.extent[j + 1] *= l->dims.extent[j];
-  l->dims.extent[j] = 1; /* has no loop */
-  for (uint32_t i = 0; i < l->n_exprs; i++)
-    if (l->exprs[i].kind == NXW_LOAD) l->exprs[i].at->coefficient[j] = 0;
-  for (uint32_t i = 0; i < l->n_stores; i++) l->stores[i].at->coefficient[j] = 0;
-}
-
-static void merge_dimensions(writer *w) {
-  for (uint32_t j = 0; j + 1 < w->l->dims.n; j++)
-    if (mergeable(w, j)) merge_with_next(w, j);
-}
-
 /* ---- axes without loops: a launch is for one index of each; the dimensions become strides between
  * launches, or parameters */
 
@@ -407,7 +373,7 @@ bool nxw_write_region(nxw_lower *l) {
   w.loads = nxi_calloc(n, sizeof *w.loads);
   bool ok = w.needed != NULL && w.nests != NULL && w.loads != NULL && mark_needed(&w);
   if (ok && l->outside > 0) ok = leave_outside(&w);
-  if (ok) merge_dimensions(&w);
+  if (ok) nxw_merge_dimensions(l, w.needed);
   for (uint32_t nest = 0; ok && nest <= w.n_stages; nest++) ok = mark_nest(&w, nest);
   if (ok) write_all(&w);
   nxi_free(w.needed);
