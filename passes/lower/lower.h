@@ -156,8 +156,9 @@ uint32_t nxw_affine_value(nxw_lower *l, const nxw_affine *a); /* i64 */
 uint32_t nxw_node_value(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard);
 uint32_t nxw_buffer(nxw_lower *l, uint32_t node, nxk_buffer_kind kind);
 
-/* ---- lower/merge.c: merges dimensions that everything moves through as through one; needed: whether
- * each expression is used. Dimensions that have been merged into the next one have extent 1. */
+/* ---- lower/merge.c: merges dimensions that everything moves through as through one; needed:
+ * whether each expression is used. Dimensions that have been merged into the next one have extent
+ * 1. */
 void nxw_merge_dimensions(nxw_lower *l, uint8_t *needed);
 
 /* ---- lower/schedule.c: writes the region out. */

@@ -14,7 +14,7 @@ static bool steps_as_one(const nxw_lower *l, const nxw_affine *at, uint32_t j) {
   return at->coefficient[j] == at->coefficient[j + 1] * l->dims.extent[j + 1];
 }
 
-/* ---- sums of both numbers: nxw_affine_value adds the multiple of each dimension to those before */
+/* ---- sums of both numbers: nxw_affine_value adds the multiple of a dimension to what is before */
 
 /* Whether an expression is a multiple of a dimension. */
 static bool is_multiple(const nxw_lower *l, uint32_t e, uint32_t dim, int64_t *by) {

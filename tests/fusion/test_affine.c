@@ -5,7 +5,7 @@
  * element a line are, with negative indices and with ones that are dropped. */
 #include "shop.h"
 
-#include "passes/graph/affine.h"
+#include "passes/graph/indices/affine.h"
 #include "passes/graph/passes.h"
 #include "tests/util/random_values.h"
 #include "tests/util/runner.h"

@@ -18,90 +18,16 @@ except ImportError:
 
 import nx
 
+from torch_common import Case, close
+
 if torch is not None:
     import nx.torch
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "torch.md"
 
 
-def close(test, got, wanted, tol=1e-4):
-    test.assertEqual(got.dtype, wanted.dtype)
-    test.assertEqual(got.shape, wanted.shape)
-    torch.testing.assert_close(got, wanted, rtol=tol, atol=tol, equal_nan=True)
-
-
 @unittest.skipIf(torch is None, "PyTorch is not installed")
-class Torch(unittest.TestCase):
-    def setUp(self):
-        torch._dynamo.reset()
-        torch.manual_seed(0)
-        nx.torch.report(clear=True)
-        self.caught = warnings.catch_warnings(record=True)
-        self.warnings = self.caught.__enter__()
-        warnings.simplefilter("always")
-        self.addCleanup(self.caught.__exit__, None, None, None)
-
-    def both(self, model, *inputs, fallbacks=(), tol=1e-4):
-        """Values and gradients of a model and of the same compiled."""
-        other = copy.deepcopy(model)
-        torch._dynamo.reset()  # one function of a test may be many
-        compiled = torch.compile(other, backend="nx")
-        nx.torch.report(clear=True)
-        results = []
-        for f, m in ((model, model), (compiled, other)):
-            leaves = [x.detach().clone().requires_grad_(x.requires_grad) for x in inputs]
-            torch.manual_seed(1)
-            y = f(*leaves)
-            wanted = [x for x in leaves if x.requires_grad]
-            wanted += list(m.parameters()) if isinstance(m, nn.Module) else []
-            weights = torch.linspace(-1, 1, y.numel(), dtype=y.dtype).reshape(y.shape)
-            grads = torch.autograd.grad((y * weights).sum(), wanted) if wanted else ()
-            results.append((y.detach(), *grads))
-        for wanted, got in zip(*results):
-            close(self, got, wanted, tol)
-        named = {op for op, _ in nx.torch.report().fallbacks}
-        self.assertEqual(named, set(fallbacks))
-
-    def test_windows_and_grids(self):
-        """Elements at indices that PyTorch counts, as views; at places that are values, as gathers."""
-        image = torch.randn(2, 3, 9, 8, requires_grad=True)
-        for kernel, options in ((3, {}), ((2, 3), {"padding": 1}), (2, {"stride": 2}),
-                                ((3, 2), {"dilation": (1, 2), "padding": (1, 0), "stride": (2, 1)})):
-            self.both(lambda x, k=kernel, o=options: F.unfold(x, k, **o).exp(), image)
-            self.both(lambda x, k=kernel, o=options: F.unfold(x, k, **o).transpose(1, 2) @ x.new_ones(
-                F.unfold(x, k, **o).shape[1], 2), image)
-        grid = torch.rand(2, 5, 4, 2) * 2.4 - 1.2
-        for mode in ("bilinear", "nearest", "bicubic"):
-            for padding in ("zeros", "border", "reflection"):
-                self.both(lambda x, m=mode, p=padding: F.grid_sample(
-                    x, grid, mode=m, padding_mode=p, align_corners=False), image.detach())
-        rows, columns = torch.arange(2, 7), torch.arange(7, 0, -2)
-        self.both(lambda x: x[:, :, rows[:, None], columns] * 2, image)
-        self.both(lambda x: x[:, :, ::2].flatten()[torch.arange(0, 96, 5)], image)
-        self.both(lambda x: x[torch.arange(2), torch.tensor([0, 2])], image)
-
-    def test_losses_of_labels(self):
-        """The gradient puts one element in each line."""
-        labels = torch.randint(0, 7, (6,))
-        labels[2] = -100
-        for weight in (None, torch.rand(7)):
-            for smooth in (0.0, 0.1):
-                self.both(lambda x, w=weight, s=smooth: F.cross_entropy(
-                    x, labels, weight=w, label_smoothing=s), torch.randn(6, 7, requires_grad=True))
-        many = torch.randint(0, 7, (2, 4, 5))
-        self.both(lambda x: F.cross_entropy(x, many),
-                  torch.randn(2, 7, 4, 5, requires_grad=True))
-        self.both(lambda x: x.gather(1, torch.tensor([[1], [0]])),
-                  torch.randn(2, 3, requires_grad=True))
-        self.both(lambda x: F.multi_margin_loss(x, labels.clamp(0)),
-                  torch.randn(6, 7, requires_grad=True))
-        f = torch.compile(lambda x, i: torch.zeros(2, 3).scatter(1, i, x), backend="nx")
-        x = torch.ones(2, 1)
-        close(self, f(x, torch.tensor([[2], [0]])), torch.tensor([[0., 0, 1], [1, 0, 0]]))
-        for bad in (3, -1):
-            with self.assertRaisesRegex(IndexError, str(bad) if bad > 0 else "3"):
-                f(x, torch.tensor([[0], [bad]]))
-
+class Torch(Case):
     def test_training_a_network(self):
         model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.LayerNorm(32), nn.GELU(),
                               nn.Linear(32, 3))

@@ -126,6 +126,10 @@ class _Listed:
 def _index(c: Call, x: Array, indices: Any) -> Array:
     listed = _Listed(x, indices)
     refuse(listed.total == 0 and listed.count > 0, "elements of nothing")
+    if len(listed.given) == 1:
+        dim = listed.axes[0]
+        y = calls.gather(x, _along(in_line(listed.given[0]), dim, x.shape), dim)
+        return calls.reshape(y, c.shape, calls.MAY_COPY)
     return listed.from_rows(calls.gather(listed.rows(), listed.numbers(), 0))
 
 

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: ISC */
 /* Gathers whose indices follow from their position become views of their data: windows, blocks,
- * rows in another order, which programs write as elements at indices that they count, add and
- * multiply. Such a gather needs no check, since all of its indices are known to be in range, and
- * its elements are read at strides.
+ * rows in another order or several times, which programs write as elements at indices that they
+ * count, add and multiply, or compute of counts as floats. Such a gather needs no check, since all
+ * of its indices are known to be in range, and its elements are read at strides.
+ *
+ * Indices along one axis that are a few such runs, as those that pad an image by what is inside of
+ * it, become views that are joined.
  *
  * Views of such a gather are followed to the data too, because the shape of the gather alone may
  * divide the axes of the windows in a way that no view has. If a product reads the gather, a copy
  * stays between: the layout of an operand decides which of a library's loops runs, and so the bits
  * of the result. Keeps: bits. */
 #include "affine.h"
+#include "evaluate.h"
 #include "index_ranges.h"
-#include "rewrite.h"
+#include "passes/graph/rewrite.h"
 
 #include <string.h>
 
 #include "ir/alloc.h"
+
+enum { MOST_RUNS = 4 };
 
 typedef struct gathers {
   nxg_rewrite r;
@@ -153,9 +159,15 @@ static bool of_leaf(const nxg_node *n, nxg_affine *out) {
   return nxg_affine_of(1, n->shape, &step, start, out);
 }
 
+static bool of_floats(const gathers *p, uint32_t i, nxg_affine *out) {
+  int64_t list[NXG_MOST_EVALUATED];
+  return nxg_affine_of_list(nxg_evaluate_integers(p->g, i, list), list, out);
+}
+
 /* The integers of a node if those of its operands are affine; they may leave its dtype. */
 static bool of_node(const gathers *p, uint32_t i, nxg_affine *out) {
   const nxg_node *n = node_at(p, i);
+  if (n->op == NXG_cast && nxi_is_float(node_at(p, n->args[0])->dtype)) return of_floats(p, i, out);
   if (n->op == NXG_full || n->op == NXG_arange) return of_leaf(n, out);
   if (n->op == NXG_where || n->op == NXG_max || n->op == NXG_min) return of_chosen(p, n, out);
   if (n->n_args == 0 || n->n_args > 2) return false;
@@ -235,11 +247,86 @@ static bool place_of(gathers *p, uint32_t i, nxg_affine *place, uint32_t *base) 
   return of_view(p, i, p->place[n->args[0]], place);
 }
 
+/* ---- several views in a row */
+
+/* Runs of integers of a list that are one step apart. */
+typedef struct runs {
+  uint32_t n;
+  struct {
+    int64_t first, count, step;
+  } of[MOST_RUNS];
+} runs;
+
+static bool find_runs(const int64_t *list, int64_t n, runs *out) {
+  out->n = 0;
+  for (int64_t i = 0, end; i < n; i = end) {
+    if (out->n == MOST_RUNS) return false;
+    const int64_t step = i + 1 < n ? list[i + 1] - list[i] : 0;
+    for (end = i + 1; end < n && list[end] - list[end - 1] == step; end++) continue;
+    out->of[out->n].first = list[i];
+    out->of[out->n].count = end - i;
+    out->of[out->n++].step = step;
+  }
+  return n > 0;
+}
+
+/* Whether the indices of a gather are those of one list along its axis; *list: the node of that. */
+static bool is_of_list(const gathers *p, const nxg_node *n, uint32_t *list) {
+  const nxg_node *index = node_at(p, n->args[1]);
+  const int64_t axis = n->attrs[0];
+  *list = n->args[1];
+  if (index->op != NXG_view) return index->rank == 1;
+  *list = index->args[0];
+  bool good = index->attrs[0] == 0 && nxg_node_elements(node_at(p, *list)) == index->shape[axis];
+  for (int32_t i = 0; i < index->rank; i++)
+    good = good && (index->shape[i] == 1 || index->attrs[1 + i] == (i == axis));
+  return good;
+}
+
+/* The runs of the indices of a gather, which are in range, if there are a few of them: what is
+ * padded by what is inside. */
+static bool runs_of(const gathers *p, const nxg_node *n, runs *out) {
+  int64_t list[NXG_MOST_EVALUATED], extent = node_at(p, n->args[0])->shape[n->attrs[0]];
+  uint32_t node;
+  if (!is_of_list(p, n, &node) || !counts(node_at(p, node))) return false;
+  const int64_t elements = nxg_evaluate_integers(p->g, node, list);
+  for (int64_t i = 0; i < elements; i++) {
+    if (list[i] < 0 && !nxg_gathers_starts(n)) list[i] += extent;
+    if (list[i] < 0 || list[i] >= extent) return false;
+  }
+  return find_runs(list, elements, out);
+}
+
+static bool rewrite_as_runs(gathers *p, uint32_t i) {
+  const nxg_node *n = node_at(p, i);
+  int64_t attrs[1 + NXG_MAX_RANK], shape[NXG_MAX_RANK], unit;
+  uint32_t parts[MOST_RUNS];
+  runs r;
+  if (!is_gather(n) || !runs_of(p, n, &r)) return false;
+  const nxg_node *x = node_at(p, n->args[0]);
+  const int64_t axis = n->attrs[0];
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  nxg_contiguous_strides(x->rank, x->shape, attrs + 1);
+  unit = attrs[1 + axis];
+  for (uint32_t k = 0; k < r.n; k++) {
+    attrs[0] = r.of[k].first * unit;
+    attrs[1 + axis] = r.of[k].step * unit;
+    shape[axis] = r.of[k].count;
+    parts[k] = nxg_rewrite_add(&p->r, i, NXG_view, 1, &p->r.map[n->args[0]], attrs,
+                               1 + (uint32_t)n->rank, n->dtype, n->rank, shape);
+  }
+  if (nxg_rewrite_failed(&p->r)) return true;
+  nxg_rewrite_map(
+      &p->r, i,
+      nxg_rewrite_add(&p->r, i, NXG_cat, r.n, parts, &axis, 1, n->dtype, n->rank, n->shape));
+  return p->r.changed = true;
+}
+
 static void rewrite_node(gathers *p, uint32_t i) {
   nxg_affine place;
   uint32_t base;
   if (!place_of(p, i, &place, &base)) {
-    nxg_rewrite_copy(&p->r, i);
+    if (!rewrite_as_runs(p, i)) nxg_rewrite_copy(&p->r, i);
     return;
   }
   uint32_t value = add_views(p, i, base, &place);

@@ -25,6 +25,8 @@ typedef struct nxg_affine {
 /* offset + sum of strides[i] * index[i] over a shape. */
 bool nxg_affine_of(int32_t rank, const int64_t *shape, const int64_t *strides, int64_t offset,
                    nxg_affine *out);
+/* The integers of a list. */
+bool nxg_affine_of_list(int64_t n, const int64_t *list, nxg_affine *out);
 /* a + scale * b. */
 bool nxg_affine_add(const nxg_affine *a, const nxg_affine *b, int64_t scale, nxg_affine *out);
 /* a / by and a % by, for a divisor above 0 and integers that are not negative. */

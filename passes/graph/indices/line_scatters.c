@@ -6,7 +6,7 @@
  *
  * Indices are read out of the list of all positions by a gather, which counts negative ones from
  * the end, and gets the check. Needs: real elements. Keeps: bits. */
-#include "rewrite.h"
+#include "passes/graph/rewrite.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
  * narrowed, since intervals are of i64. */
 #include "index_ranges.h"
 
+#include "evaluate.h"
 #include "ir/alloc.h"
 
 nxg_interval nxg_integers_of(nx_dtype t) {
@@ -122,10 +123,10 @@ static bool constant_of(const nxg_graph *g, uint32_t node, double *value) {
   return true;
 }
 
-/* Cuts the interval of integers of dtype t, which are node `of` or cast from it, by a condition that
- * holds: a comparison of `of` with a constant. A cast takes the integer part, which is not above
- * that of the constant if `of` is not, and below the constant if that is an integer above 0 and
- * `of` is less; what the dtype does not have becomes the nearest that it has. */
+/* Cuts the interval of integers of dtype t, which are node `of` or cast from it, by a condition
+ * that holds: a comparison of `of` with a constant. A cast takes the integer part, which is not
+ * above that of the constant if `of` is not, and below the constant if that is an integer above 0
+ * and `of` is less; what the dtype does not have becomes the nearest that it has. */
 static void cut_by(const nxg_graph *g, const nxg_node *condition, uint32_t of, nx_dtype t,
                    nxg_interval *x) {
   const double far = 4503599627370496; /* 2^52 */
@@ -179,6 +180,15 @@ static nxg_interval of_moved(const nxg_node *n, const nxg_interval *known, uint3
   return x;
 }
 
+/* What floats of constants are cast to. */
+static nxg_interval of_floats(const nxg_graph *g, uint32_t node) {
+  int64_t list[NXG_MOST_EVALUATED];
+  const int64_t n = nxg_evaluate_integers(g, node, list);
+  nxg_interval x = {INT64_MAX, INT64_MIN};
+  for (int64_t i = 0; i < n; i++) x = join(x, (nxg_interval){list[i], list[i]});
+  return n > 0 ? x : nxg_integers_of((nx_dtype)g->nodes[node].dtype);
+}
+
 /* Of integers but u64, and of bool. */
 static nxg_interval of_node(const nxg_graph *g, const nxg_node *n, const nxg_interval *known) {
   nx_dtype t = (nx_dtype)n->dtype;
@@ -211,7 +221,14 @@ static nxg_interval of_node(const nxg_graph *g, const nxg_node *n, const nxg_int
       int64_t extent = g->nodes[n->args[0]].shape[n->attrs[0]];
       return within(t, (nxg_interval){0, largest(extent - 1, 0)});
     }
+    case NXG_abs: {
+      const nxg_interval x = known[n->args[0]];
+      if (x.low == INT64_MIN) return nxg_integers_of(t);
+      const int64_t far = largest(-x.low, x.high);
+      return within(t, (nxg_interval){x.low > 0 ? x.low : x.high < 0 ? -x.high : 0, far});
+    }
     case NXG_cast:
+      if (nxi_is_float(g->nodes[n->args[0]].dtype)) return of_floats(g, (uint32_t)(n - g->nodes));
       return g->nodes[n->args[0]].dtype == NX_U64 ? nxg_integers_of(t)
                                                   : within(t, known[n->args[0]]);
     default:

@@ -67,6 +67,36 @@ bool nxg_affine_of(int32_t rank, const int64_t *shape, const int64_t *strides, i
   return finish(&b, out);
 }
 
+static bool is_listed(const nxg_affine *a, int64_t n, const int64_t *list) {
+  for (int64_t p = 0; p < n; p++) {
+    int64_t value = a->offset, rest = p;
+    for (int32_t i = a->rank; i-- > 0; rest /= a->shape[i])
+      value += rest % a->shape[i] * a->strides[i];
+    if (value != list[p]) return false;
+  }
+  return true;
+}
+
+bool nxg_affine_of_list(int64_t n, const int64_t *list, nxg_affine *out) {
+  building b = {.to.offset = n > 0 ? list[0] : 0};
+  nxg_affine a;
+  for (int64_t unit = 1; unit < n;) { /* blocks of so many that are one step apart are an axis */
+    int64_t blocks = 1, step, next;
+    if (!is_small(list[0]) || !is_small(list[unit])) return false;
+    step = list[unit] - list[0];
+    for (; blocks * unit < n; blocks++)
+      if (__builtin_sub_overflow(list[blocks * unit], list[(blocks - 1) * unit], &next) ||
+          next != step)
+        break;
+    if (n % (unit * blocks) != 0) return false;
+    put_axis(&b, blocks, step);
+    unit *= blocks;
+  }
+  if (n < 1 || !finish(&b, &a) || !is_listed(&a, n, list)) return false;
+  *out = a;
+  return true;
+}
+
 void nxg_affine_range(const nxg_affine *a, int64_t *low, int64_t *high) {
   *low = *high = a->offset;
   for (int32_t i = 0; i < a->rank; i++) {

@@ -8,8 +8,8 @@
  * scatter in f32, rounded once. */
 #include "index_ranges.h"
 #include "ir/alloc.h"
-#include "loops.h"
-#include "rewrite.h"
+#include "passes/graph/loops.h"
+#include "passes/graph/rewrite.h"
 
 #include <string.h>
 
