@@ -39,6 +39,8 @@ static bool is_right_neutral(const nxg_rewrite *r, nxg_op op, uint32_t b) {
     case NXG_shl:
     case NXG_shr: return bits == 0;
     case NXG_and: return bits == nxi_cast_bits(UINT64_MAX, NX_I64, t);
+    case NXG_max: return bits == nxk_reduce_identity(nxg_reduce_kind(NXG_reduce_max), t);
+    case NXG_min: return bits == nxk_reduce_identity(nxg_reduce_kind(NXG_reduce_min), t);
     default: return false;
   }
 }
