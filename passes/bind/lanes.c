@@ -285,6 +285,23 @@ static bool is_small_part(const nxb_binder *b) {
   return points * SMALL_SHARE <= b->most_points;
 }
 
+static int64_t largest_array(const nxb_binder *b) {
+  int64_t most = 0;
+  for (uint32_t i = 0; i < b->from->n_buffers; i++)
+    if (b->from->buffers[i].elements > most) most = b->from->buffers[i].elements;
+  return most;
+}
+
+/* Whether code had better be short than quick: first code, which runs once or twice, for so little
+ * data that it takes less than what is saved. One vector at a time is compiled in half of the time.
+ * Stages may go over their arrays several times. */
+static bool is_brief(const nxb_binder *b) {
+  enum { MOST_POINTS = 1 << 21, MOST_ELEMENTS = 1 << 19 };
+  if (!b->target->hasty || b->threads != 0) return false;
+  if (b->region->n_stages > 0) return largest_array(b) <= MOST_ELEMENTS;
+  return known_points(b, MOST_POINTS) < MOST_POINTS;
+}
+
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                           uint32_t registers) {
   enum { FEWEST = 4 };
@@ -293,18 +310,18 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   uint32_t live =
       pressure(b, first, last, loop, has_partial_results(b, first, last) ? NUMBERS : ALL);
   uint32_t most = cost > 150 || is_long_with_cold(b, first, last) ? 1 : cost > 40 ? 2 : 4;
-  bool small = is_small_part(b);
+  const bool small = is_small_part(b), brief = is_brief(b);
   if (small && has_single_elements(b, first, last, loop)) return FEWEST;
-  if (registers == 4 && live > 1 && is_a_chain(b, first, last)) {
+  if (registers == 4 && !brief && live > 1 && is_a_chain(b, first, last)) {
     most = registers = 8;
     live = pressure(b, first, last, loop, IN_REGISTERS);
     if (live > 1) live--; /* a result takes the register of the operand that it replaces */
   }
   const uint32_t room = (b->target->vector_bytes >= 64 ? 24 : 12) / live;
   if (registers > most) registers = most;
-  if (small) registers = 1;
+  if (small || brief) registers = 1;
   while (registers > room && registers > 1) registers /= 2;
-  if (registers == 1 && is_bound_by_latency(b, first, last, cost)) registers = 2;
+  if (registers == 1 && !brief && is_bound_by_latency(b, first, last, cost)) registers = 2;
   lanes *= registers;
   if (cost <= 16 && lanes * 2 == nxb_line_lanes(b, first, last, loop)) lanes *= 2;
   if (lanes < FEWEST) lanes = FEWEST;
