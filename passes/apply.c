@@ -98,6 +98,9 @@ static nx_status pass_attention(subject *s) { return run_told_pass(s, nxg_pass_a
 static nx_status pass_integers(subject *s) { return run_told_pass(s, nxg_pass_integers); }
 static nx_status pass_library(subject *s) { return run_told_pass(s, nxg_pass_library); }
 static nx_status pass_reshapes(subject *s) { return run_graph_pass(s, nxg_pass_reshapes); }
+static nx_status pass_repeated_indices(subject *s) {
+  return run_graph_pass(s, nxg_pass_repeated_indices);
+}
 static nx_status pass_affine_gathers(subject *s) {
   return run_graph_pass(s, nxg_pass_affine_gathers);
 }

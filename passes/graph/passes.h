@@ -23,6 +23,8 @@ nx_status nxg_pass_views(const nxg_graph *g, nxg_graph **out, bool *changed,
                          nxi_diag *d); /* composes views */
 nx_status nxg_pass_runs(const nxg_graph *g, nxg_graph **out, bool *changed,
                         nxi_diag *d); /* gives each reduction a single run */
+nx_status nxg_pass_repeated_indices(const nxg_graph *g, nxg_graph **out, bool *changed,
+                                    nxi_diag *d); /* indices are computed before they repeat */
 nx_status nxg_pass_affine_gathers(const nxg_graph *g, nxg_graph **out, bool *changed,
                                   nxi_diag *d); /* gathers at counted indices become views */
 nx_status nxg_pass_line_scatters(const nxg_graph *g, nxg_graph **out, bool *changed,

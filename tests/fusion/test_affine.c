@@ -257,6 +257,31 @@ static void scatters_of_one_element_a_line_have_the_same_bits(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
+/* Indices that are broadcast before they are wrapped, along one axis or both. */
+static void indices_that_repeat_have_the_same_bits(void **state) {
+  nxt_random r = {11};
+  (void)state;
+  for (int round = 0; round < GRAPHS / 4; round++) {
+    const nx_dtype ti = nxt_chance(&r, 50) ? NX_I32 : NX_I64;
+    const int64_t rows = 1 + nxt_below(&r, 20), columns = 1 + nxt_below(&r, 20),
+                  shape[2] = {rows, columns}, data[2] = {9, columns}, axis = 0,
+                  attrs[2] = {0, nxt_chance(&r, 50)};
+    const bool all = nxt_chance(&r, 20);
+    const int64_t own[2] = {all ? 1 : rows, 1};
+    const nxg_view wide = {.rank = 2, .shape = {rows, columns}, .strides = {all ? 0 : 1, 0}};
+    nxg_graph *g = nxg_create("g");
+    uint32_t index = nxt_view(g, nxt_input(g, "tame", ti, 2, own), &wide);
+    index = two(g, NXG_floor_mod, index, constant(g, ti, 9, 2, shape));
+    if (nxt_chance(&r, 50)) index = two(g, NXG_sub, index, constant(g, ti, 9, 2, shape));
+    const uint32_t x = nxt_input(g, "tame1", NX_F32, 2, data),
+                   u = nxt_input(g, "tame2", NX_F32, 2, shape);
+    nxg_add_output(g, nxt_node(g, NXG_scatter, 3, (uint32_t[]){x, index, u}, 2, attrs, 0), "s");
+    nxg_add_output(g, nxt_node(g, NXG_gather, 2, (uint32_t[]){x, index}, 1, &axis, 0), "y");
+    nxt_compare(shop, g, "indices that repeat", NXT_ALL);
+  }
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 NXT_MAIN(affine) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(affine_arithmetic_is_that_of_the_integers),
@@ -264,6 +289,7 @@ NXT_MAIN(affine) {
       cmocka_unit_test(integers_that_are_too_large_are_refused),
       cmocka_unit_test(gathers_at_counted_indices_have_the_same_bits),
       cmocka_unit_test(scatters_of_one_element_a_line_have_the_same_bits),
+      cmocka_unit_test(indices_that_repeat_have_the_same_bits),
   };
   return cmocka_run_group_tests(tests, open_shop, close_shop);
 }
