@@ -459,6 +459,37 @@ static void test_regions_and_nothing(void **state) {
   check(k);
 }
 
+static uint32_t widest_vector(const nxk_kernel *k, const nxi_target *t) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxk_kernel *bound = bind_for(k, t, &d);
+  uint32_t lanes = 0;
+  if (!bound) fail_with(k, NULL, d.message);
+  for (nxk_value v = 0; v < bound->n_instrs; v++)
+    if (bound->instrs[v].lanes > lanes) lanes = bound->instrs[v].lanes;
+  nxk_destroy(bound);
+  return lanes;
+}
+
+/* First code has one register a value, where there is little data. */
+static void test_first_code(void **state) {
+  (void)state;
+  nxi_target t = targets[0];
+  for (int64_t n = 4096; n <= 1 << 24; n <<= 12) {
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "product");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, n), y = nxk_add_buffer(k, NXK_OUT, NX_F32, n);
+    nxk_begin_region(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, n), v = load1(k, x, 0, i, 1);
+    store1(k, y, i, 1, NXK_SCALAR2(k, NXK_mul, v, v));
+    end_all(k, 2);
+    for (int hasty = 0; hasty < 2; hasty++) {
+      t.hasty = hasty != 0;
+      assert_int_equal(widest_vector(k, &t), hasty && n == 4096 ? 16 : 64);
+    }
+    nxk_destroy(k);
+  }
+}
+
 /* Each allocation fails once: the failure is reported and nothing is leaked. */
 static void test_exhausted_memory(void **state) {
   (void)state;
@@ -481,6 +512,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_extremes),
       cmocka_unit_test(test_chains_of_extremes),
       cmocka_unit_test(test_regions_and_nothing),
+      cmocka_unit_test(test_first_code),
       cmocka_unit_test(test_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
