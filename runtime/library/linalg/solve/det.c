@@ -58,6 +58,7 @@ typedef struct scaled {
 } scaled;
 
 static number times_power(number x, int64_t exponent) {
+  if (exponent == 0) return x; /* nearly always */
   int e = exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent;
   return (number){ldexp(x.re, e), ldexp(x.im, e)};
 }
