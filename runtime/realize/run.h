@@ -101,11 +101,10 @@ struct nxi_run {
   bool own_memory;     /* of the device */
   /* `bare` is set, and the values that a plan of this key stores are not known yet */
   bool weighed;
-  uint64_t bare[2]; /* hash of the key without outputs for values that a plan stores anyway */
-  bool hashed;      /* `bare` is the hash of the key as it is now */
-  bool
-      reconsidered; /* its first plan, the first of the same operations, was given up for another */
-  bool frugal;      /* memory is short: no additional values are kept */
+  uint64_t bare[2];   /* hash of the key without outputs for values that a plan stores anyway */
+  bool hashed;        /* `bare` is the hash of the key as it is now */
+  bool reconsidered;  /* its plan was given up for another, and was the first of its operations */
+  bool frugal;        /* memory is short: no additional values are kept */
   uint32_t *lineages; /* extract_states.c */
   uint32_t cap_lineages;
   uint32_t slot;       /* the node of the key that was written or found last */
