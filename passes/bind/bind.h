@@ -123,6 +123,7 @@ double nxb_lane_cycles(const nxb_binder *b, nxk_value loop);
 int64_t nxb_row_of(const nxb_binder *b, nxk_value v, int64_t apart);
 
 /* ---- bind/lanes.c */
+int64_t nxb_largest_array(const nxb_binder *b); /* its elements */
 /* Bytes of the widest value in [first, last] that varies along `loop` (NXK_NONE: of any value). */
 int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
 /* Lanes for code that varies along `loop`: each value takes `registers` vector registers if few

@@ -285,7 +285,7 @@ static bool is_small_part(const nxb_binder *b) {
   return points * SMALL_SHARE <= b->most_points;
 }
 
-static int64_t largest_array(const nxb_binder *b) {
+int64_t nxb_largest_array(const nxb_binder *b) {
   int64_t most = 0;
   for (uint32_t i = 0; i < b->from->n_buffers; i++)
     if (b->from->buffers[i].elements > most) most = b->from->buffers[i].elements;
@@ -298,7 +298,7 @@ static int64_t largest_array(const nxb_binder *b) {
 static bool is_brief(const nxb_binder *b) {
   enum { MOST_POINTS = 1 << 21, MOST_ELEMENTS = 1 << 19 };
   if (!b->target->hasty || b->threads != 0) return false;
-  if (b->region->n_stages > 0) return largest_array(b) <= MOST_ELEMENTS;
+  if (b->region->n_stages > 0) return nxb_largest_array(b) <= MOST_ELEMENTS;
   return known_points(b, MOST_POINTS) < MOST_POINTS;
 }
 

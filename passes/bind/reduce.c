@@ -282,16 +282,15 @@ static void close_carrying(reducing *f, nxb_partial *p, uint32_t n) {
   }
 }
 
-/* Elements of the largest array from which on a second copy of an item's code takes less time to
- * compile than it saves, if that is not optimised: then constants and partial results lie in
- * memory, and each iteration loads them. */
-enum { LEAST_TWICE = 4 << 20 };
-
-static bool is_large(const nxk_kernel *k) {
-  int64_t most = 0;
-  for (uint32_t i = 0; i < k->n_buffers; i++)
-    if (k->buffers[i].elements > most) most = k->buffers[i].elements;
-  return most >= LEAST_TWICE;
+/* Whether a second copy of an item's code takes less time to compile than it saves, if that is not
+ * optimised: then constants and partial results lie in memory, and each iteration loads them. Items
+ * of two registers have two uses for each load as they are. */
+static bool pays_twice(const reducing *f) {
+  enum { LEAST_ELEMENTS = 4 << 20 };
+  const nxb_binder *b = f->b;
+  const int64_t bytes = f->reduction->vector * nxi_dtype_size(type_of(b, f->reduction->reduce[0]));
+  return b->target->hasty && bytes <= b->target->vector_bytes &&
+         nxb_largest_array(b) >= LEAST_ELEMENTS;
 }
 
 /* How many items are written out in one iteration: enough to make the overhead of the loop small,
@@ -301,7 +300,7 @@ static int64_t unrolling(const reducing *f, uint32_t chains) {
   uint32_t cost = cost_of_stage(f->b, f->reduction->stage) * bodies;
   int64_t unroll = 1;
   while (unroll * bodies < 4 && 2 * unroll * cost <= 16) unroll *= 2;
-  if (unroll * bodies == 1 && f->b->target->hasty && is_large(f->b->from)) unroll = 2;
+  if (unroll * bodies == 1 && pays_twice(f)) unroll = 2;
   return unroll;
 }
 
