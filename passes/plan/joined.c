@@ -34,7 +34,7 @@ enum {
   MOST_KERNELS = 64,
   MOST_INSTRUCTIONS = 8000, /* of all kernels, bound */
   LARGE = 600,              /* bound instructions that are compiled soon enough */
-  LARGE_ENDLESS = 2000,     /* the same, if nobody knows how many steps it takes */
+  LARGE_ENDLESS = 800,      /* the same, if nobody knows how many steps it takes */
   MOST_DEPTH = 240,         /* of blocks of a kernel of a body within each other */
   FEW_STEPS = 4,            /* between two looks whether to stop; they take ten milliseconds */
   MOST_TASKS = 2,           /* of a kernel: more are worth several threads */
@@ -318,7 +318,8 @@ static bool is_simple(nxp_loop *l) {
 static bool is_dear(const nxp_loop *l) {
   const double compiles = 30 * (double)l->joined->size, /* us */
       saves = 0.7 * (double)l->joined->n_steps * (double)l->steps;
-  return l->endless ? l->joined->size > LARGE_ENDLESS : l->joined->size > LARGE && saves < compiles;
+  if (l->endless) return l->joined->size > LARGE_ENDLESS;
+  return l->joined->size > LARGE && saves < compiles && !l->s->b->plan->options.in_body;
 }
 
 /* Plans all bodies. *good: they can be joined, as far as one can see. */

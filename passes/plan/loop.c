@@ -338,8 +338,10 @@ static nx_status add_kernel(nxp_loop *l) {
 nx_status nxp_plan_body(const nxp_loop *l, const nxg_graph *body, nxp_plan **plan) {
   const nxp_plan_builder *b = l->s->b;
   nxp_options o = b->plan->options;
-  o.at_first = false; /* it runs many times */
-  return nxp_plan_create(body, &o, NULL, plan, b->d);
+  o.in_body = true;
+  nx_status status = nxp_plan_create(body, &o, NULL, plan, b->d);
+  if (status == NX_OK && (*plan)->put_off) b->plan->put_off = true;
+  return status;
 }
 
 static nx_status try(nxp_loop *l, bool *done) {

@@ -35,6 +35,7 @@ typedef struct nxp_options {
   /* The plan may be replaced after a launch: what would take longer to compile than it saves until
    * then is put off (nxp_plan.put_off). */
   bool at_first;
+  bool in_body; /* the plan is of the body of a loop or of a branch, which may run many times */
   bool on_gpu; /* all steps run on the GPU of the target, not its kernels alone */
   const nxi_target *target;
   int32_t threads;       /* that a launch may use: the size of its pool */

@@ -62,12 +62,13 @@ static nx_status load_body(nxi_executable *e, const nxg_graph *g, const nxi_poll
                            nxi_executable **out, nxi_compile_report *report, nxi_diag *d) {
   nxi_executable_options o = e->options;
   nxi_compile_report own = {0};
-  o.at_first = false; /* a loop runs its body many times */
+  o.in_body = true;
   o.target = &e->plan->target;
   bool host = o.device == NULL || !o.device->kind->own_memory;
   if (o.executor == NXI_COMPILED && host && !o.printed && is_slight(g))
     o.executor = NXI_GRAPH_INTERP;
   nx_status status = nxi_executable_create(g, &o, poll->fn, poll->user, out, &own, d);
+  if (status == NX_OK && (*out)->lacks) e->lacks = true;
   add_report(report, &own);
   return status;
 }

@@ -96,6 +96,7 @@ static nx_status create(nxi_executable *e, const nxg_graph *g, const nxi_poll *p
                       .whole = o->whole,
                       .tight = o->tight,
                       .at_first = o->at_first,
+                      .in_body = o->in_body,
                       .target = o->target,
                       .threads = o->threads};
   e->kind->plan_for(o, g, &plan);

@@ -24,6 +24,7 @@ typedef struct nxi_executable_options {
   bool varies;             /* graphs of the same operations with other shapes were met */
   bool found_only;         /* nothing is compiled; if it had to be, it fails and reports `absent` */
   bool at_first;           /* code may be what is quickly made; see nxi_executable_lacks */
+  bool in_body;            /* of the body of a loop or of a branch: its code is made to stay */
   bool special;            /* no kernel is served by code that serves others, if it works much */
   bool unstarted;          /* who compiles first waits until the compiler is loaded */
   const nxi_target *target;

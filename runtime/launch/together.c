@@ -165,7 +165,8 @@ static bool find_wants(const nxi_executable *e, wants *w) {
   w->work = nxi_malloc((p->n_kernels + 1) * sizeof *w->work);
   if (w->needed == NULL || w->may_lack == NULL || w->work == NULL) return false;
   nxi_find_needed(p, w->needed);
-  if (e->options.at_first && !p->options.on_gpu) nxi_may_lack_code(p, w->may_lack, w->work);
+  if (e->options.at_first && !e->options.in_body && !p->options.on_gpu)
+    nxi_may_lack_code(p, w->may_lack, w->work);
   return true;
 }
 
@@ -179,7 +180,8 @@ static void fill_loading(const nxi_executable *e, uint32_t number, bool may_lack
   const nxp_plan *p = e->plan;
   *l = (loading){.number = number, .may_lack = may_lack};
   if (p->options.on_gpu) return;
-  const bool first = e->options.at_first && !e->options.found_only && !may_lack;
+  const bool first =
+      e->options.at_first && !e->options.in_body && !e->options.found_only && !may_lack;
   l->may_call = first && nxi_calls_pay(p->kernels[number].ir, &p->target);
   l->may_haste = l->may_call || (first && !p->kernels[number].varies &&
                                  nxi_haste_pays(p->kernels[number].ir, &p->target));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* A loop of small steps whose kernel would take longer to compile than a call saves by it: the
  * first call runs its steps as kernels of their own, later ones the kernel that was made meanwhile,
- * with the same results as plain C. One of many steps is a kernel at once. */
+ * with the same results as plain C. One of many steps is a kernel at once. One of an unknown number
+ * of steps waits for the second call inside of another, too. */
 #include "tests/util/api.h"
 
 #include <string.h>
@@ -21,24 +22,59 @@ static nx_function *make(nx_context *c, nx_tensor *const *in, size_t n_in, nx_te
   return f;
 }
 
-static nx_function *record_loop(nx_context *c, int64_t steps) {
-  nx_tensor *in[2] = {input(c, NX_I64, 0), input(c, NX_I32, N)}, *out = NULL, *x = in[1];
+static nx_tensor *rounds(nx_context *c, nx_tensor *x, nx_tensor *number) {
   for (int k = 0; k < ROUNDS; k++) {
     nx_tensor *sum = GOOD(nx_reduce_sum(x, NX_ALL_AXES, 0));
     x = GOOD(nx_add(nx_mul(GOOD(nx_flip(x, (const int32_t[]){0}, 1)), whole(c, 3 + k)),
-                    GOOD(nx_xor(sum, nx_cast(in[0], NX_I32)))));
+                    GOOD(nx_xor(sum, nx_cast(number, NX_I32)))));
   }
-  nx_function *body = make(c, in, 2, x);
-  x = input(c, NX_I32, N);
+  return x;
+}
+
+/* As many steps as `limit` says. */
+static nx_tensor *while_less(nx_context *c, nx_tensor *x, nx_tensor *limit) {
+  nx_tensor *state[3] = {input(c, NX_I32, 0), input(c, NX_I32, N), input(c, NX_I32, 0)},
+            *out[3] = {NULL};
+  nx_tensor *next[3] = {GOOD(nx_add(state[0], whole(c, 1))),
+                        rounds(c, rounds(c, state[1], state[0]), state[0]), state[2]};
+  nx_function *below = make(c, state, 3, GOOD(nx_cmplt(state[0], state[2]))), *step = NULL;
+  OK(nx_function_create(c, state, 3, next, 3, NULL, &step));
+  nx_tensor *init[3] = {whole(c, 0), x, limit};
+  OK(nx_while(below, step, init, 3, NULL, 0, NULL, out, 3));
+  nx_function_release(below);
+  nx_function_release(step);
+  return out[1];
+}
+
+static nx_function *record_nested(nx_context *c, int64_t steps) {
+  nx_tensor *in[3] = {input(c, NX_I64, 0), input(c, NX_I32, N), input(c, NX_I32, 0)};
+  nx_tensor *next[2] = {while_less(c, in[1], in[2]), in[2]}, *out[2] = {NULL};
+  nx_function *body = NULL;
+  OK(nx_function_create(c, in, 3, next, 2, NULL, &body));
+  nx_tensor *x = input(c, NX_I32, N);
+  nx_tensor *sum = GOOD(nx_cast(nx_reduce_sum(x, NX_ALL_AXES, 0), NX_I32));
+  nx_tensor *zero = GOOD(nx_xor(sum, sum)); /* nobody knows the limit */
+  nx_tensor *init[2] = {x, GOOD(nx_add(zero, whole(c, (int32_t)steps)))};
+  OK(nx_for(NULL, 2, body, init, 2, NULL, 0, NULL, out, 2));
+  nx_function_release(body);
+  return make(c, &x, 1, out[0]);
+}
+
+static nx_function *record_loop(nx_context *c, int64_t steps) {
+  nx_tensor *in[2] = {input(c, NX_I64, 0), input(c, NX_I32, N)}, *out = NULL;
+  nx_function *body = make(c, in, 2, rounds(c, in[1], in[0]));
+  nx_tensor *x = input(c, NX_I32, N);
   OK(nx_for(NULL, steps, body, &x, 1, NULL, 0, NULL, &out, 1));
   nx_function_release(body);
   return make(c, &x, 1, out);
 }
 
-static void loop_in_c(int64_t steps, uint32_t *x) {
+/* all: rounds of a step. */
+static void loop_in_c(int64_t steps, int all, uint32_t *x) {
   uint32_t old[N];
   for (int64_t i = 0; i < steps; i++)
-    for (uint32_t k = 0; k < ROUNDS; k++) {
+    for (int r = 0; r < all; r++) {
+      const uint32_t k = (uint32_t)r % ROUNDS;
       uint32_t sum = 0;
       memcpy(old, x, sizeof old);
       for (int a = 0; a < N; a++) sum += old[a];
@@ -56,17 +92,17 @@ static void check_call(nx_function *f, nx_tensor *in, const uint32_t *wanted) {
 }
 
 /* Kernels that were compiled by the first call, and by the background until it is done. */
-static void count(int64_t steps, uint64_t *first, uint64_t *later) {
+static void count(int64_t steps, bool nested, uint64_t *first, uint64_t *later) {
   const int64_t n = N;
   uint32_t x[N];
   nx_context *c = NULL;
   nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = ""};
   OK(nx_context_create(&o, &c));
   nx_scope *s = nx_scope_begin(c);
-  nx_function *f = record_loop(c, steps);
+  nx_function *f = nested ? record_nested(c, steps) : record_loop(c, steps);
   for (uint32_t a = 0; a < N; a++) x[a] = a * 77 + 5;
   nx_tensor *in = GOOD(nx_from_data(c, 0, NX_I32, &n, 1, x, sizeof x));
-  loop_in_c(steps, x);
+  for (int i = 0; i < (nested ? 2 : 1); i++) loop_in_c(steps, nested ? 2 * ROUNDS : ROUNDS, x);
   const uint64_t before = kernels_compiled(c);
   check_call(f, in, x);
   *first = kernels_compiled(c) - before;
@@ -80,19 +116,28 @@ static void count(int64_t steps, uint64_t *first, uint64_t *later) {
 static void few_steps(void **state) {
   uint64_t first, later;
   (void)state;
-  count(FEW, &first, &later);
+  count(FEW, false, &first, &later);
   assert_true(first > 1); /* kernels of steps */
+  assert_true(later >= 1);
+}
+
+static void unknown_inside(void **state) {
+  uint64_t first, later;
+  (void)state;
+  count(FEW, true, &first, &later);
+  assert_true(first > 1);
   assert_true(later >= 1);
 }
 
 static void many_steps(void **state) {
   uint64_t first, later;
   (void)state;
-  count(MANY, &first, &later);
+  count(MANY, false, &first, &later);
   assert_int_equal(first, 1);
 }
 
 NXT_MAIN(put_off) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(few_steps), cmocka_unit_test(many_steps)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(few_steps), cmocka_unit_test(unknown_inside),
+                                     cmocka_unit_test(many_steps)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
