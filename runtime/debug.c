@@ -173,7 +173,7 @@ static int find_row(name_of_row *name_of, int rows, const char *word, size_t n) 
 /* "VARIABLE: there is no WHAT "word"; known are a, b, c" */
 static nx_status fail_word(const char *variable, const char *what, name_of_row *name_of, int rows,
                            const char *word, size_t n, nxi_diag *d) {
-  char known[256];
+  char known[400];
   size_t used = 0;
   for (int row = 0; row < rows; row++)
     if (name_of(row) && used < sizeof known)

@@ -400,10 +400,8 @@ static nx_status carry_out(execution *e) {
   e->shared = !status && e->executable == e->p->compiled && nxi_plan_times_code(e->run, e->p);
   if (!status && e->is_new && e->interpret && !nxi_executable_plan(e->executable)->n_stored)
     keeps = false; /* it stores nothing to be kept, and is not noted as such until it comes again */
-  if (!status && keeps && nxi_run_reconsider(e->run, nxi_executable_plan(e->executable))) {
+  if (!status && keeps && nxi_run_reconsider(e->run, nxi_executable_plan(e->executable)))
     status = NXI_AGAIN;
-    e->run->reconsidered = e->is_new && !e->p->alike;
-  }
   nxi_run_unlock(c);
   if (status) return status;
   const bool timed = e->timed || e->interpret || e->shared;

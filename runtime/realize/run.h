@@ -103,7 +103,6 @@ struct nxi_run {
   bool weighed;
   uint64_t bare[2];   /* hash of the key without outputs for values that a plan stores anyway */
   bool hashed;        /* `bare` is the hash of the key as it is now */
-  bool reconsidered;  /* its plan was given up for another, and was the first of its operations */
   bool frugal;        /* memory is short: no additional values are kept */
   uint32_t *lineages; /* extract_states.c */
   uint32_t cap_lineages;

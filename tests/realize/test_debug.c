@@ -208,7 +208,8 @@ static void wrong_words_are_errors(void **state) {
        "NX_INVALID_ARGUMENT: NX_DEBUG: there is no word \"grph\"; known are graph, "},
       {"NX_SKIP", "cse,sce",
        "NX_INVALID_ARGUMENT: NX_SKIP: there is no optional pass \"sce\"; known are count_loops, "
-       "unroll_loops, chunk_loops, hoist, scans, constant_fold, algebra, integers, "
+       "unroll_loops, chunk_loops, hoist, repeated_indices, affine_gathers, line_scatters, "
+       "scans, constant_fold, algebra, integers, "
        "reshapes, cse, dce, loop_kernels, simplify"},
       {"NX_SKIP", "lower", "there is no optional pass \"lower\""},
       {"NX_EXECUTOR", "lvm",

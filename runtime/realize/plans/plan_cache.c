@@ -180,7 +180,7 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, bool *is_new,
   p->hash[0] = hash.low64;
   p->hash[1] = hash.high64;
   p->skeleton = skeleton_of(run);
-  p->alike = note_skeleton(cache, p->skeleton) && !run->reconsidered;
+  p->alike = note_skeleton(cache, p->skeleton);
   p->users = 1;
   p->function = run->make_graph != NULL;
   *is_new = true;
