@@ -36,7 +36,7 @@ typedef struct nxp_options {
    * then is put off (nxp_plan.put_off). */
   bool at_first;
   bool in_body; /* the plan is of the body of a loop or of a branch, which may run many times */
-  bool on_gpu; /* all steps run on the GPU of the target, not its kernels alone */
+  bool on_gpu;  /* all steps run on the GPU of the target, not its kernels alone */
   const nxi_target *target;
   int32_t threads;       /* that a launch may use: the size of its pool */
   nxp_products products; /* what the libraries that are there multiply */

@@ -126,7 +126,8 @@ ENTER(2)
 ENTER(3)
 ENTER(4)
 ENTER(5)
-ENTER(7) ENTER(8) ENTER(9) ENTER(16)
+ENTER(7)
+ENTER(8) ENTER(9) ENTER(16)
 #undef ENTER
 
 /* Four columns of many numbers would be in memory more often than copied ones. */
