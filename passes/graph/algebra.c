@@ -21,6 +21,12 @@ static double as_double(uint64_t bits, nx_dtype t) {
   return nxi_f64_bits(nxi_cast_bits(bits, t, NX_F64));
 }
 
+/* Of a dtype without infinities the identity of a maximum is NaN, which is no neutral operand. */
+static bool is_identity(nxg_op reduce, uint64_t bits, nx_dtype t) {
+  if (nxi_is_float(t) && isnan(as_double(bits, t))) return false;
+  return bits == nxk_reduce_identity(nxg_reduce_kind(reduce), t);
+}
+
 /* Whether constant node b leaves a unchanged in `a op b`. */
 static bool is_right_neutral(const nxg_rewrite *r, nxg_op op, uint32_t b) {
   uint64_t bits;
@@ -39,8 +45,8 @@ static bool is_right_neutral(const nxg_rewrite *r, nxg_op op, uint32_t b) {
     case NXG_shl:
     case NXG_shr: return bits == 0;
     case NXG_and: return bits == nxi_cast_bits(UINT64_MAX, NX_I64, t);
-    case NXG_max: return bits == nxk_reduce_identity(nxg_reduce_kind(NXG_reduce_max), t);
-    case NXG_min: return bits == nxk_reduce_identity(nxg_reduce_kind(NXG_reduce_min), t);
+    case NXG_max: return is_identity(NXG_reduce_max, bits, t);
+    case NXG_min: return is_identity(NXG_reduce_min, bits, t);
     default: return false;
   }
 }

@@ -177,6 +177,18 @@ class Numbers(unittest.TestCase):
         g = nx.jit(lambda d, x: x < d.setdefault("n", 1))
         self.assertEqual(g({"n": 400}, nx.ones(1, dtype="int8")).tolist(), [True])
 
+    def test_signs(self):
+        x = nx.asarray([1, 2, 3], dtype="float32")
+        sign = nx.jit(lambda x, n: x * ((n > 0) - (n < 0)))
+        for n in (-2.0, 0.0, 3):
+            self.assertEqual(sign(x, n).tolist(), [k * ((n > 0) - (n < 0)) for k in (1, 2, 3)])
+        self.assertEqual(nx.jit(lambda x, n: x + (n - True))(x, True).tolist(), [1, 2, 3])
+
+    def test_nothing_is_shown_after_captures(self):
+        for k in range(20):
+            nx.jit(lambda x, n: x + n.bit_length())(nx.ones(1), k)
+        self.assertEqual(len(nx._core.numbers_shown), 0)
+
     def test_an_exception_of_the_function(self):
         def f(x, n):
             y = x + n

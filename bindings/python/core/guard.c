@@ -78,11 +78,14 @@ static bool shows(const core_guards *g) {
   return false;
 }
 static PyObject *numbers_shown; /* a list, with an item for each capture that shows some */
-bool core_guard_begin(const core_guards *g) {
-  return !shows(g) || PyList_Append(numbers_shown, Py_None) == 0;
+bool core_guard_begin(core_guards *g) {
+  if (!shows(g)) return true;
+  g->shown = PyList_Append(numbers_shown, Py_None) == 0;
+  return g->shown;
 }
-void core_guard_end(const core_guards *g) {
-  if (shows(g)) PyList_SetSlice(numbers_shown, 0, 1, NULL);
+void core_guard_end(core_guards *g) {
+  if (g->shown) PyList_SetSlice(numbers_shown, 0, 1, NULL);
+  g->shown = false;
 }
 int core_guard_init(PyObject *module) {
   numbers_shown = PyList_New(0);
@@ -292,8 +295,8 @@ int core_number_made(PyObject *made, PyObject *a, nx_binary_op op, PyObject *b) 
   const core_number *x = number_of(a), *y = number_of(b), *of = x ? x : y;
   bool bits = op == NX_BINARY_AND || op == NX_BINARY_OR || op == NX_BINARY_XOR ||
               (op >= NX_BINARY_CMPEQ && op <= NX_BINARY_CMPGE);
+  if (!bits && is_bool(a) && is_bool(b)) no_bool(a), no_bool(b); /* also what has no result */
   if (made == NULL || of == NULL || !core_is_weak(made)) return 0;
-  if (!bits && is_bool(a) && is_bool(b)) no_bool(a), no_bool(b);
   if (op == NX_BINARY_FLOOR_DIV || op == NX_BINARY_FLOOR_MOD) finite_number(x), finite_number(y);
   core_number n = {NULL, -1, (x ? x->from : 0) | (y ? y->from : 0), 0, 0};
   side s, t;

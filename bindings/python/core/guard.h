@@ -24,6 +24,7 @@ typedef struct core_guard {
 struct core_guards {
   size_t refs, n;
   bool again; /* a number is not known well enough */
+  bool shown; /* between core_guard_begin and core_guard_end: there is an item for it */
   core_guard of[];
 };
 
@@ -38,8 +39,8 @@ bool core_guards_hold(const core_guards *g, const core_tree *t);
 int core_guard_leaf(core_guards *g, size_t i, PyObject *array);
 /* Between these a capture shows arrays for numbers, and `_core.numbers_shown`, a list, is not empty
  * if it does. false: with an exception. */
-bool core_guard_begin(const core_guards *g);
-void core_guard_end(const core_guards *g);
+bool core_guard_begin(core_guards *g);
+void core_guard_end(core_guards *g);
 /* The number itself if it is captured with its value, else the array. A new reference. */
 PyObject *core_guard_shown(const core_guards *g, size_t i, PyObject *array);
 
