@@ -184,6 +184,12 @@ class Numbers(unittest.TestCase):
             self.assertEqual(sign(x, n).tolist(), [k * ((n > 0) - (n < 0)) for k in (1, 2, 3)])
         self.assertEqual(nx.jit(lambda x, n: x + (n - True))(x, True).tolist(), [1, 2, 3])
 
+    def test_quotients_of_infinities(self):
+        x, f = nx.ones(1), nx.jit(lambda x, n, m: nx.add(x, n // m))
+        for n, m in ((128, -math.inf), (-3.0, math.inf), (3.0, 2.0), (128, math.inf)):
+            self.assertEqual(f(x, n, m).tolist(), [1 + n // m])
+        self.assertTrue(math.isnan(float(f(x, math.inf, 1)[0])))
+
     def test_nothing_is_shown_after_captures(self):
         for k in range(20):
             nx.jit(lambda x, n: x + n.bit_length())(nx.ones(1), k)

@@ -291,13 +291,20 @@ static void finite_number(const core_number *n) {
   }
 }
 
+/* 128 // -inf is -1 of numbers, and of arrays what the quotient rounds to. */
+static bool is_unbounded(PyObject *o) { return PyFloat_Check(o) && !isfinite(PyFloat_AsDouble(o)); }
+
 int core_number_made(PyObject *made, PyObject *a, nx_binary_op op, PyObject *b) {
   const core_number *x = number_of(a), *y = number_of(b), *of = x ? x : y;
   bool bits = op == NX_BINARY_AND || op == NX_BINARY_OR || op == NX_BINARY_XOR ||
               (op >= NX_BINARY_CMPEQ && op <= NX_BINARY_CMPGE);
   if (!bits && is_bool(a) && is_bool(b)) no_bool(a), no_bool(b); /* also what has no result */
   if (made == NULL || of == NULL || !core_is_weak(made)) return 0;
-  if (op == NX_BINARY_FLOOR_DIV || op == NX_BINARY_FLOOR_MOD) finite_number(x), finite_number(y);
+  if (op == NX_BINARY_FLOOR_DIV || op == NX_BINARY_FLOOR_MOD) {
+    finite_number(x), finite_number(y);
+    if (is_unbounded(a)) core_number_needed(b);
+    if (is_unbounded(b)) core_number_needed(a);
+  }
   core_number n = {NULL, -1, (x ? x->from : 0) | (y ? y->from : 0), 0, 0};
   side s, t;
   if (core_kind(nx_dtype_of(core_tensor(made))) == 'i') {
