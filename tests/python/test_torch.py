@@ -28,6 +28,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "torch.md"
 
 @unittest.skipIf(torch is None, "PyTorch is not installed")
 class Torch(Case):
+    def test_negatives_are_not_lent(self):
+        y = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
+        self.assertTrue(y.is_neg())
+        with self.assertRaisesRegex(BufferError, "resolve_neg"):
+            nx.from_dlpack(y)
+        self.assertEqual(nx.from_dlpack(y.resolve_neg()).tolist(), [-2, 4])
+
     def test_training_a_network(self):
         model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.LayerNorm(32), nn.GELU(),
                               nn.Linear(32, 3))

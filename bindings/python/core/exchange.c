@@ -473,8 +473,23 @@ static int ask_for_stream(PyObject *o, PyObject *words, int copy) {
   return set;
 }
 
+/* PyTorch exports a tensor whose elements are the negatives of what lies in memory as if they were
+ * not; -1: an exception. */
+static int refuse_negated(PyObject *o) {
+  PyObject *said = PyObject_CallMethod(o, "is_neg", NULL);
+  if (said == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+  if (said == NULL) PyErr_Clear();
+  const int is = said != NULL ? PyObject_IsTrue(said) : 0;
+  Py_XDECREF(said);
+  if (is > 0)
+    PyErr_SetString(PyExc_BufferError, "nx: elements of the tensor are negatives of its memory; "
+                                       "resolve_neg() gives one of which they are not");
+  return is == 0 ? 0 : -1;
+}
+
 /* What the object exports: of version 1 if it knows that. */
 static PyObject *exported(PyObject *o, int copy) {
+  if (refuse_negated(o) < 0) return NULL;
   PyObject *method = PyObject_GetAttrString(o, "__dlpack__"), *none = PyTuple_New(0);
   PyObject *words = PyDict_New(), *version = Py_BuildValue("(ii)", 1, 0), *made = NULL;
   bool good = method != NULL && words != NULL && none != NULL && version != NULL &&
