@@ -476,11 +476,11 @@ static int ask_for_stream(PyObject *o, PyObject *words, int copy) {
 /* PyTorch exports a tensor whose elements are the negatives of what lies in memory as if they were
  * not; -1: an exception. */
 static int refuse_negated(PyObject *o) {
+  if (!PyObject_HasAttrString((PyObject *)Py_TYPE(o), "is_neg")) return 0;
   PyObject *said = PyObject_CallMethod(o, "is_neg", NULL);
-  if (said == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
-  if (said == NULL) PyErr_Clear();
-  const int is = said != NULL ? PyObject_IsTrue(said) : 0;
-  Py_XDECREF(said);
+  if (said == NULL) return -1;
+  const int is = PyObject_IsTrue(said);
+  Py_DECREF(said);
   if (is > 0)
     PyErr_SetString(PyExc_BufferError, "nx: elements of the tensor are negatives of its memory; "
                                        "resolve_neg() gives one of which they are not");
