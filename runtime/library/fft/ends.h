@@ -127,15 +127,21 @@ ENTER(3)
 ENTER(4)
 ENTER(5)
 ENTER(7)
-ENTER(8) ENTER(9) ENTER(16)
+ENTER(8)
+ENTER(9)
+ENTER(16)
 #undef ENTER
 
 /* Four columns of many numbers would be in memory more often than copied ones. */
 #define LEAVE(radix) \
   static void NAME(leave_##radix)(const nxi_fft_end *p) { NAME(leave)(p, radix); }
-    LEAVE(3) LEAVE(4) LEAVE(5)
+LEAVE(3)
+LEAVE(4)
+LEAVE(5)
 #if BITS == 64
-        LEAVE(7) LEAVE(8) LEAVE(9) LEAVE(16)
+LEAVE(7)
+LEAVE(8)
+LEAVE(9) LEAVE(16)
 #endif
 #undef LEAVE
 
