@@ -141,13 +141,14 @@ LEAVE(5)
 #if BITS == 64
 LEAVE(7)
 LEAVE(8)
-LEAVE(9) LEAVE(16)
+LEAVE(9)
+LEAVE(16)
 #endif
 #undef LEAVE
 
-    /* ---- spectra of real numbers (fft/halves.h): p->count is half of them */
+/* ---- spectra of real numbers (fft/halves.h): p->count is half of them */
 
-    static void NAME(leave_split)(const nxi_fft_end *end) {
+static void NAME(leave_split)(const nxi_fft_end *end) {
   const nxi_fft_end p = *end;
   const int64_t half = p.count, middle = half / 2 + 1, pitch = p.rows.pitch;
   int64_t due = due_of(p.ahead);
